@@ -1,0 +1,29 @@
+"""barrow: raw text from many domains to a scored foundation model, in one tool."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import barrow.archive as archive
+    import barrow.config as config
+    import barrow.errors as errors
+    from barrow.archive import Document
+
+__all__ = ["Document", "archive", "config", "errors"]
+
+# Loaded on first use, so that `import barrow` is fast and each part needs only its own libraries.
+_HOME_OF = {"Document": "barrow.archive"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME_OF:
+        return getattr(importlib.import_module(_HOME_OF[name]), name)
+    if name in __all__:
+        return importlib.import_module(f"barrow.{name}")
+    raise AttributeError(f"module 'barrow' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,69 @@
+"""What to do about what is wrong: stop, or count it and go on."""
+
+from __future__ import annotations
+
+import base64
+import os
+from collections import Counter
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from barrow.errors import ArchiveError
+
+OnBad = Literal["raise", "count"]
+
+# Places kept in memory; a file given as `rejects` gets them all.
+_MAX_EXAMPLES = 100
+
+
+class BadLog:
+    """
+    What was wrong in one pass over an archive, by reason.
+
+    `counts` maps each reason to how often it came up, `documents_lost` to the documents concerned
+    where their number is known, and `examples` holds the first hundred errors. With `rejects`, each
+    is also a line of that file: reason, shard, frame, document, cause, and the raw bytes.
+    """
+
+    def __init__(self, rejects: str | os.PathLike[str] | None = None) -> None:
+        self.counts: Counter[str] = Counter()
+        self.documents_lost: Counter[str] = Counter()
+        self.examples: list[ArchiveError] = []
+        self._rejects = Path(rejects) if rejects is not None else None
+        if self._rejects is not None:
+            self._rejects.write_bytes(b"")
+
+    def add(self, error: ArchiveError) -> None:
+        """Count one error."""
+        self.counts[error.reason] += 1
+        self.documents_lost[error.reason] += error.num_documents or 0
+        if len(self.examples) < _MAX_EXAMPLES:
+            self.examples.append(error)
+        if self._rejects is not None:
+            with self._rejects.open("ab") as file:
+                file.write(msgspec.json.encode(_as_row(error)) + b"\n")
+
+    def __len__(self) -> int:
+        return self.counts.total()
+
+    def __repr__(self) -> str:
+        return f"BadLog({dict(self.counts)})"
+
+
+def _as_row(error: ArchiveError) -> dict[str, object]:
+    row: dict[str, object] = {
+        "reason": error.reason,
+        "shard": error.shard,
+        "frame": error.frame,
+        "document": error.document,
+        "documents": error.num_documents,
+        "cause": error.cause,
+    }
+    if error.raw is not None:
+        try:
+            row["raw"] = error.raw.decode()
+        except UnicodeDecodeError:
+            row["raw_base64"] = base64.b64encode(error.raw).decode()
+    return row

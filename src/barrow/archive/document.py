@@ -1,0 +1,26 @@
+"""A document: text, and what is known about it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+
+class Document(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True):
+    """
+    A text and its metadata, written as ``{"text": ..., "meta": {...}}``.
+
+    `text` is any Unicode string without unpaired surrogates. `meta` holds JSON values under string
+    keys; `pile_set_name` is the domain. What JSON has no word for is refused (NaN, infinities) or
+    comes back as what JSON has (a tuple as a list).
+    """
+
+    text: str
+    meta: dict[str, Any] = {}
+
+    @property
+    def domain(self) -> str | None:
+        """The domain the document belongs to, or None."""
+        name = self.meta.get("pile_set_name")
+        return name if isinstance(name, str) else None

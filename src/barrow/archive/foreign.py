@@ -1,0 +1,316 @@
+"""Files that others wrote: compressed or plain JSON lines, as pieces of whole lines."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import BinaryIO, cast
+
+import zstandard
+
+from barrow.archive.decompress import in_words
+from barrow.archive.format import FRAME_MAGIC_BYTES
+from barrow.archive.json_values import split_values
+from barrow.archive.piece import MAX_DOCUMENT, PIECE_SIZE, Piece, count_lines
+from barrow.archive.storage import READABLE, ByteRanges, base_name, open_binary
+from barrow.archive.zstd_frames import FrameScanner, NotZstandard
+from barrow.errors import ArchiveError, BadRecord, DamagedShard
+
+# What a decompressor gives next, or what is wrong at that place.
+Content = Iterator[memoryview | DamagedShard]
+
+_READ_SIZE = 1 << 17
+_GZIP_MAGIC = b"\x1f\x8b"
+_PARQUET_MAGIC = b"PAR1"
+
+
+class ForeignFile:
+    """A file without an index: read from the front, counted by reading it through."""
+
+    def __init__(self, path: str, *, max_document: int = MAX_DOCUMENT) -> None:
+        self.path = path
+        self._max_document = max_document
+        self._num_documents: int | None = None
+        if not path.endswith(READABLE):
+            raise ValueError(
+                f"{path}: cannot tell what it is; expected a name ending in {', '.join(READABLE)}"
+            )
+
+    @property
+    def num_documents(self) -> int:
+        """Records in the file, counted on first use."""
+        if self._num_documents is None:
+            total = 0
+            for item in self.pieces():
+                if isinstance(item, Piece):
+                    total += item.num_documents
+                elif isinstance(item, BadRecord):
+                    total += 1
+            self._num_documents = total
+        return self._num_documents
+
+    @property
+    def size(self) -> int:
+        """Bytes on disk."""
+        return ByteRanges(self.path).size
+
+    def pieces(self, start: int = 0, stop: int | None = None) -> Iterator[Piece | ArchiveError]:
+        """Pieces that hold the documents from `start` to `stop`; what precedes is decoded too."""
+        name = base_name(self.path)
+        frame = first = 0
+        for item in self._lines(name):
+            if isinstance(item, DamagedShard):
+                yield item
+                continue
+            if stop is not None and first >= stop:
+                return
+            if isinstance(item, _TooLong):
+                yield BadRecord(
+                    f"the record is longer than {self._max_document:,} bytes; if that is meant, "
+                    "raise max_document=",
+                    reason="too-long",
+                    shard=name,
+                    frame=frame,
+                    document=first,
+                    num_documents=1,
+                    raw=item.start,
+                )
+                first += 1
+                continue
+            num_documents = count_lines(item)
+            if num_documents and first + num_documents > start:
+                yield Piece(name, frame, first, num_documents, len(item), _Copy(item))
+            first += num_documents
+            frame += 1
+
+    def _lines(self, name: str) -> Iterator[bytes | _TooLong | DamagedShard]:
+        if self.path.endswith(".parquet"):
+            from barrow.archive.parquet import parquet_lines
+
+            yield from parquet_lines(self.path)
+            return
+        with open_binary(self.path) as file:
+            content = _content(file, name)
+            if self.path.endswith((".json", ".json.zst", ".json.gz")):
+                content = split_values(content, name, max_value=self._max_document)
+            yield from whole_lines(content, self._max_document)
+
+
+@dataclass(frozen=True, slots=True)
+class _Copy:
+    data: bytes
+
+    def __call__(self, buffer: memoryview) -> None:
+        buffer[:] = self.data
+
+
+@dataclass(frozen=True, slots=True)
+class _TooLong:
+    start: bytes
+
+
+def whole_lines(content: Content, max_line: int) -> Iterator[bytes | _TooLong | DamagedShard]:
+    """Cut content at line ends. A line over `max_line` is dropped as it goes by, never held."""
+    rest = bytearray()
+    dropping = False
+    for item in content:
+        if isinstance(item, DamagedShard):
+            # What was begun before the damage cannot be finished; it will be counted as a bad line.
+            if rest and not dropping:
+                yield bytes(rest) + b"\n"
+            rest.clear()
+            dropping = False
+            yield item
+            continue
+        data = bytes(item)
+        if dropping:
+            end = data.find(b"\n") + 1
+            if not end:
+                continue
+            data, dropping = data[end:], False
+        end = data.rfind(b"\n") + 1
+        if end:
+            yield bytes(rest) + data[:end] if rest else data[:end]
+            rest = bytearray(data[end:])
+        else:
+            rest += data
+        if len(rest) > max_line:
+            yield _TooLong(bytes(rest[:200]))
+            rest.clear()
+            dropping = True
+    if rest.strip():
+        yield bytes(rest)
+
+
+def _content(file: BinaryIO, name: str) -> Content:
+    head = file.read(4)
+    if not head:
+        yield DamagedShard("the file is empty (0 bytes)", reason="empty-file", shard=name)
+        return
+    file.seek(0)
+    if name.endswith(".zst"):
+        if not is_zstandard(head):
+            yield _wrong_magic(name, "zstandard", head)
+            return
+        yield from _zstd_content(file, name)
+    elif name.endswith(".gz"):
+        if not head.startswith(_GZIP_MAGIC):
+            yield _wrong_magic(name, "gzip", head)
+            return
+        yield from _gzip_content(file, name)
+    elif is_zstandard(head) or head.startswith((_GZIP_MAGIC, _PARQUET_MAGIC)):
+        yield _wrong_magic(name, "text", head)
+    else:
+        buffer = memoryview(bytearray(PIECE_SIZE))
+        while size := file.readinto(buffer):  # type: ignore[attr-defined]
+            yield buffer[:size]
+
+
+def is_zstandard(head: bytes) -> bool:
+    """Whether these four bytes begin a zstandard frame, skippable ones included."""
+    return head == FRAME_MAGIC_BYTES or (head[1:] == b"\x2a\x4d\x18" and head[0] & 0xF0 == 0x50)
+
+
+def _wrong_magic(name: str, expected: str, head: bytes) -> DamagedShard:
+    looks_like = "zstandard: name it .zst" if is_zstandard(head) else None
+    if head.startswith(_GZIP_MAGIC):
+        looks_like = "gzip: name it .gz"
+    if head.startswith(_PARQUET_MAGIC):
+        looks_like = "parquet: name it .parquet"
+    return DamagedShard(
+        f"expected {expected}, but the file begins with {head.hex(' ')}"
+        + (f", which looks like {looks_like}" if looks_like else ""),
+        reason="wrong-magic",
+        shard=name,
+    )
+
+
+def _gzip_content(file: BinaryIO, name: str) -> Content:
+    buffer = memoryview(bytearray(PIECE_SIZE))
+    try:
+        with gzip.GzipFile(fileobj=file) as reader:
+            while size := reader.readinto(buffer):
+                yield buffer[:size]
+    except EOFError:
+        yield DamagedShard(
+            "the file ends in the middle of the gzip stream", reason="truncated", shard=name
+        )
+    except (gzip.BadGzipFile, zlib.error) as error:
+        yield DamagedShard(
+            f"does not decompress ({error}); a gzip file cannot be read past such a place",
+            reason="corrupt",
+            shard=name,
+        )
+
+
+class _OneFrame:
+    """The compressed bytes of a file, given out up to the end of the current frame."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._begin(0)
+
+    def _begin(self, position: int) -> None:
+        self._file.seek(position)
+        self._start = position
+        self._buffer = b""
+        self._at = 0
+        self._buffer_start = position
+        self._scanner = FrameScanner(position)
+        self._broken = False
+
+    def read(self, size: int = -1) -> bytes:
+        """What zstandard reads: nothing more once the frame is over."""
+        spans = self._scanner.spans
+        if self._at == len(self._buffer) and (spans or not self._fill()):
+            return b""
+        end = spans[0].end - self._buffer_start if spans else len(self._buffer)
+        data = self._buffer[self._at : end if size < 0 else min(end, self._at + size)]
+        self._at += len(data)
+        return data
+
+    def _fill(self) -> bool:
+        self._buffer_start += len(self._buffer)
+        self._buffer = self._file.read(_READ_SIZE) or b""
+        self._at = 0
+        if not self._broken:
+            try:
+                self._scanner.feed(self._buffer)
+            except NotZstandard:
+                self._broken = True
+        return bool(self._buffer)
+
+    def finish_frame(self) -> bool:
+        """Go to the end of the current frame; False if it has none."""
+        while not self._scanner.spans:
+            if self._broken or not self._fill():
+                return False
+        return True
+
+    def next_frame(self) -> bool:
+        """Begin at the frame after the current, finished one; False at the end of the file."""
+        self._start = self._scanner.spans.pop(0).end
+        self._at = self._start - self._buffer_start
+        return self._at < len(self._buffer) or self._fill()
+
+    def next_frame_after_damage(self) -> bool:
+        """
+        Begin at the next whole frame; False if there is none.
+
+        Sizes inside the damaged frame count only if they lead to another frame or to the end.
+        """
+        if self.finish_frame():
+            end = self._scanner.spans[0].end
+            self._file.seek(end)
+            head = self._file.read(4)
+            if not head or is_zstandard(head):
+                self._begin(end)
+                return bool(head)
+        position = self._start + 1
+        self._file.seek(position)
+        overlap = b""
+        while data := self._file.read(_READ_SIZE):
+            found = (overlap + data).find(FRAME_MAGIC_BYTES)
+            if found >= 0:
+                self._begin(position - len(overlap) + found)
+                return True
+            position += len(data)
+            overlap = (overlap + data)[-3:]
+        return False
+
+
+def _zstd_content(file: BinaryIO, name: str) -> Content:
+    """Decompress frame by frame, so that damage to one frame costs that frame only."""
+    zstd = zstandard.ZstdDecompressor()
+    buffer = memoryview(bytearray(PIECE_SIZE))
+    source = _OneFrame(file)
+    number = 0
+    more = True
+    while more:
+        damage: DamagedShard | None = None
+        reader = zstd.stream_reader(cast(BinaryIO, source), read_size=_READ_SIZE)
+        try:
+            while size := reader.readinto(buffer):
+                yield buffer[:size]
+        except zstandard.ZstdError as error:
+            damage = DamagedShard(
+                f"does not decompress ({in_words(error)})",
+                reason="corrupt",
+                shard=name,
+                frame=number,
+            )
+        if damage is None and not source.finish_frame():
+            damage = DamagedShard(
+                "the file ends, or breaks off, in the middle of a zstandard frame",
+                reason="truncated",
+                shard=name,
+                frame=number,
+            )
+        if damage is None:
+            more = source.next_frame()
+        else:
+            yield damage
+            more = source.next_frame_after_damage()
+        number += 1

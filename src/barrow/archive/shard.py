@@ -1,0 +1,245 @@
+"""One shard of ours, open at any frame."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import accumulate
+
+import zstandard
+
+from barrow.archive import format as layout
+from barrow.archive.decompress import in_words, thread_decompressor
+from barrow.archive.piece import MAX_DOCUMENT, PIECE_SIZE, Piece, count_lines
+from barrow.archive.storage import ByteRanges, base_name
+from barrow.archive.zstd_frames import Span, frame_at, salvage_frames
+from barrow.errors import ArchiveError, DamagedShard
+
+# Enough of a file's end for the index and seek table of a shard of several GiB.
+_TAIL = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A data frame: where it is, what it decompresses to, and the documents in it."""
+
+    start: int
+    size: int
+    content_size: int
+    checksum: int
+    num_documents: int
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Everything the end of a shard says about it."""
+
+    entries: tuple[layout.Entry, ...]
+    index: layout.Index
+    index_start: int
+    frames: tuple[Frame, ...]
+
+
+def read_table(file: ByteRanges) -> Table | None:
+    """
+    The table at the end of a shard; None for a file that is not one of ours.
+
+    Raises `DamagedShard` where the file says that it is ours, but its end is missing or wrong.
+    """
+    size = file.size
+    tail = file.read(max(0, size - _TAIL), _TAIL)
+    try:
+        table_size = layout.seek_table_size(tail, size)
+        if not table_size:
+            if _has_marker(file):
+                raise DamagedShard(
+                    "the file ends before its seek table: it was cut off, or is still being "
+                    "copied. Copy it again, or read what is there with on_bad='count'",
+                    reason="no-seek-table",
+                    shard=base_name(file.path),
+                )
+            return None
+        entries = layout.unpack_seek_table(_last(file, tail, table_size))
+        if not entries or sum(e.size for e in entries) + table_size != size:
+            if not _has_marker(file):
+                return None
+            raise layout.FormatError("frame sizes in the seek table do not add up to the file")
+        index_frame = _last(file, tail, table_size + entries[-1].size)[: entries[-1].size]
+        if not index_frame.startswith(layout.BARROW_MAGIC.to_bytes(4, "little")):
+            if not _has_marker(file):
+                return None  # seekable, by another program
+            raise layout.FormatError("no index before the seek table")
+        return _join(entries, layout.unpack_index(index_frame))
+    except layout.FormatError as error:
+        raise DamagedShard(
+            f"{error}. Copy the shard again, or read what is whole with on_bad='count'",
+            reason="bad-index",
+            shard=base_name(file.path),
+        ) from None
+
+
+def _last(file: ByteRanges, tail: bytes, num_bytes: int) -> bytes:
+    if num_bytes <= len(tail):
+        return tail[len(tail) - num_bytes :]
+    return file.read(file.size - num_bytes, num_bytes)
+
+
+def _has_marker(file: ByteRanges) -> bool:
+    """Whether the marker follows the first data frame."""
+    head = file.read(0, 4 * PIECE_SIZE)
+    first = frame_at(memoryview(head), 0)
+    return first is not None and head.startswith(layout.MARKER, first.end)
+
+
+def _join(entries: list[layout.Entry], index: layout.Index) -> Table:
+    frames: list[Frame] = []
+    start = 0
+    for entry in entries:
+        if entry.content_size:
+            if len(frames) == len(index.documents):
+                raise layout.FormatError("the seek table has more data frames than the index")
+            num_documents = index.documents[len(frames)]
+            frames.append(
+                Frame(start, entry.size, entry.content_size, entry.checksum, num_documents)
+            )
+        start += entry.size
+    if len(frames) != len(index.documents):
+        raise layout.FormatError("the index has more data frames than the seek table")
+    return Table(tuple(entries), index, start - entries[-1].size, tuple(frames))
+
+
+class Shard:
+    """A file of frames; document i is found by decoding only the frame it is in."""
+
+    def __init__(
+        self,
+        file: ByteRanges,
+        frames: tuple[Frame, ...],
+        *,
+        fingerprint: str | None = None,
+        damage: tuple[DamagedShard, ...] = (),
+        max_document: int = MAX_DOCUMENT,
+    ) -> None:
+        self.path = file.path
+        self.frames = frames
+        self.fingerprint = fingerprint
+        self.damage = damage
+        self._file = file
+        self._max_frame = max_document + PIECE_SIZE
+        self._ends = list(accumulate(frame.num_documents for frame in frames))
+
+    @classmethod
+    def of(cls, file: ByteRanges, table: Table, *, max_document: int = MAX_DOCUMENT) -> Shard:
+        """A whole shard."""
+        fingerprint = f"{table.index.hash_before:016x}"
+        return cls(file, table.frames, fingerprint=fingerprint, max_document=max_document)
+
+    @property
+    def num_documents(self) -> int:
+        """Documents in the shard."""
+        return self._ends[-1] if self._ends else 0
+
+    @property
+    def size(self) -> int:
+        """Bytes on disk."""
+        return self._file.size
+
+    def pieces(self, start: int = 0, stop: int | None = None) -> Iterator[Piece | ArchiveError]:
+        """Frames that hold the documents from `start` to `stop`."""
+        stop = self.num_documents if stop is None else min(stop, self.num_documents)
+        yield from self.damage
+        k = bisect_right(self._ends, start)
+        while k < len(self.frames) and self._first(k) < stop:
+            yield self.piece(k)
+            k += 1
+
+    def piece(self, k: int) -> Piece:
+        """Frame k."""
+        frame = self.frames[k]
+        return Piece(
+            shard=base_name(self.path),
+            frame=k,
+            first=self._first(k),
+            num_documents=frame.num_documents,
+            size=frame.content_size,
+            load=_FrameLoader(self, k),
+        )
+
+    def _first(self, k: int) -> int:
+        return self._ends[k] - self.frames[k].num_documents
+
+    def load(self, k: int, buffer: memoryview) -> None:
+        """Decompress frame k into a buffer of its content size; zstandard checks the checksum."""
+        frame = self.frames[k]
+        if frame.content_size > self._max_frame:
+            raise self._damaged(
+                k,
+                "too-large",
+                f"the frame claims {frame.content_size:,} bytes, over the limit of "
+                f"{self._max_frame:,}; if that is meant, raise max_document=",
+            )
+        compressed = self._file.read(frame.start, frame.size)
+        if len(compressed) < frame.size:
+            raise self._damaged(k, "truncated", "the file ends inside the frame")
+        reader = thread_decompressor.zstd.stream_reader(compressed)
+        try:
+            got = reader.readinto(buffer)
+            surplus = reader.read(1)
+        except zstandard.ZstdError as error:
+            raise self._damaged(k, "corrupt", f"does not decompress ({in_words(error)})") from None
+        if got != frame.content_size or surplus:
+            raise self._damaged(
+                k, "corrupt", f"decompresses to another size than the {frame.content_size:,} listed"
+            )
+
+    def _damaged(self, k: int, reason: str, cause: str) -> DamagedShard:
+        return DamagedShard(
+            cause,
+            reason=reason,
+            shard=base_name(self.path),
+            frame=k,
+            document=self._first(k),
+            num_documents=self.frames[k].num_documents,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _FrameLoader:
+    """Picklable, so that pieces can be handed to other processes."""
+
+    shard: Shard
+    k: int
+
+    def __call__(self, buffer: memoryview) -> None:
+        self.shard.load(self.k, buffer)
+
+
+def salvage(file: ByteRanges, damage: DamagedShard, *, max_document: int = MAX_DOCUMENT) -> Shard:
+    """A shard whose end is lost, put together again from the frames that still decode."""
+    data = file.read(0, file.size)
+    limit = max_document + PIECE_SIZE
+    contents: dict[Span, tuple[int, int, int]] = {}
+
+    def decodes(span: Span) -> bool:
+        try:
+            content = zstandard.ZstdDecompressor().decompress(
+                data[span.start : span.end], max_output_size=limit
+            )
+        except (zstandard.ZstdError, MemoryError):
+            return False
+        contents[span] = (len(content), layout.content_checksum(content), count_lines(content))
+        return True
+
+    spans, num_damaged = salvage_frames(data, decodes)
+    frames = []
+    for span in spans:
+        content_size, checksum, num_documents = contents[span]
+        frames.append(
+            Frame(span.start, span.end - span.start, content_size, checksum, num_documents)
+        )
+    lost = DamagedShard(
+        "a part of the file is no readable frame", reason="corrupt", shard=base_name(file.path)
+    )
+    problems = (damage, *([lost] * num_damaged))
+    return Shard(file, tuple(frames), damage=problems, max_document=max_document)

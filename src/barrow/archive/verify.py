@@ -1,0 +1,257 @@
+"""Whether every byte of an archive is what was written."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+
+import xxhash
+import zstandard
+
+from barrow.archive import format as layout
+from barrow.archive.ahead import available_cores, map_ahead
+from barrow.archive.catalog import ShardEntry, read_catalog
+from barrow.archive.decompress import in_words, thread_decompressor
+from barrow.archive.foreign import ForeignFile
+from barrow.archive.piece import MAX_DOCUMENT, PIECE_SIZE, Piece, count_lines
+from barrow.archive.records import RecordForm
+from barrow.archive.shard import Table, read_table
+from barrow.archive.storage import (
+    CATALOG_NAME,
+    ByteRanges,
+    as_paths,
+    base_name,
+    exists,
+    is_folder,
+    join,
+    list_readable,
+)
+from barrow.errors import ArchiveError, DamagedShard, NotFound
+
+_STEP = 1 << 24
+
+
+@dataclass
+class Verification:
+    """What was looked at, and everything that is wrong with it."""
+
+    num_shards: int = 0
+    num_frames: int = 0
+    num_documents: int = 0
+    num_bytes: int = 0
+    problems: list[ArchiveError] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.problems
+
+
+def verify(
+    path: str | os.PathLike[str],
+    *,
+    deep: bool = False,
+    text_key: str = "text",
+    max_document: int = MAX_DOCUMENT,
+    threads: int | None = None,
+    on_progress: Callable[[int], None] | None = None,
+) -> Verification:
+    """
+    Check every frame, checksum and count; with `deep`, parse every record too.
+
+    All problems are collected, none ends the check. `on_progress` is called with bytes done.
+    """
+    check = _Check(
+        form=RecordForm(text_key=text_key) if deep else None,
+        max_document=max_document,
+        threads=available_cores() if threads is None else threads,
+        on_progress=on_progress or (lambda _: None),
+    )
+    for name in as_paths(path):
+        if is_folder(name):
+            check.folder(name)
+        else:
+            check.file(name, None)
+    return check.result
+
+
+@dataclass
+class _Check:
+    form: RecordForm | None
+    max_document: int
+    threads: int
+    on_progress: Callable[[int], None]
+    result: Verification = field(default_factory=Verification)
+
+    def folder(self, folder: str) -> None:
+        if not exists(join(folder, CATALOG_NAME)):
+            files = list_readable(folder)
+            if not files:
+                raise NotFound(f"{folder} holds no archive and no file that could be read as one")
+            for path in files:
+                self.file(path, None)
+            return
+        try:
+            catalog = read_catalog(folder)
+        except DamagedShard as problem:
+            self.result.problems.append(problem)
+            return
+        for entry in catalog.shards:
+            self.file(join(folder, entry.name), entry)
+        listed = {entry.name for entry in catalog.shards}
+        for path in list_readable(folder):
+            if base_name(path) not in listed:
+                self._problem(path, "unlisted-shard", f"not listed in {CATALOG_NAME}")
+
+    def file(self, path: str, entry: ShardEntry | None) -> None:
+        self.result.num_shards += 1
+        if entry is not None and not exists(path):
+            self._problem(path, "missing-shard", f"listed in {CATALOG_NAME}, but not there")
+            return
+        file = ByteRanges(path)
+        self.result.num_bytes += file.size
+        table: Table | None = None
+        if path.endswith(".zst"):
+            try:
+                table = read_table(file)
+            except DamagedShard as problem:
+                self.result.problems.append(problem)
+                self._against_catalog(file, None, entry)
+                return
+        hashes = self._against_catalog(file, table, entry)
+        if table is None:
+            if entry is not None:
+                self._problem(path, "replaced-shard", "not a shard of ours any more")
+            self._foreign(path)
+        elif hashes:
+            self._frames(file, table)
+
+    def _against_catalog(
+        self, file: ByteRanges, table: Table | None, entry: ShardEntry | None
+    ) -> bool:
+        """Hash the file; compare with its own index and with the catalog."""
+        sha256, xxh64 = hashlib.sha256(), xxhash.xxh64()
+        index_start = table.index_start if table is not None else 0
+        for start in range(0, file.size, _STEP):
+            data = file.read(start, _STEP)
+            sha256.update(data)
+            xxh64.update(data[: max(0, index_start - start)])
+        if entry is not None and sha256.hexdigest() != entry.sha256:
+            documents = table.index.documents if table is not None else ()
+            other = table is not None and sum(documents) != entry.documents
+            self._problem(
+                file.path,
+                "replaced-shard" if other else "checksum",
+                f"sha256 is not the one listed in {CATALOG_NAME}",
+            )
+        if table is not None and xxh64.intdigest() != table.index.hash_before:
+            self._problem(file.path, "checksum", "its bytes do not match the hash in its index")
+        return True
+
+    def _frames(self, file: ByteRanges, table: Table) -> None:
+        starts = []
+        at = 0
+        for entry in table.entries:
+            starts.append(at)
+            at += entry.size
+        first = 0
+        jobs: list[tuple[int, int, int, layout.Entry]] = []
+        number = 0
+        for start, entry in zip(starts, table.entries, strict=True):
+            if entry.content_size:
+                jobs.append((number, first, start, entry))
+                first += table.index.documents[number]
+                number += 1
+            elif entry.checksum:
+                self._problem(file.path, "bad-index", "a checksum for a frame without content")
+        self._skippable_frames(file, table, starts)
+        check = partial(self._frame, file, table)
+        for problems, size in map_ahead(check, jobs, threads=self.threads):
+            self.result.num_frames += 1
+            self.result.problems += problems
+            self.on_progress(size)
+        self.result.num_documents += first
+
+    def _skippable_frames(self, file: ByteRanges, table: Table, starts: list[int]) -> None:
+        """What has no content of its own must be exactly what the writer puts there."""
+        expected = [layout.MARKER] * bool(table.index.documents)
+        found = [
+            file.read(start, entry.size)
+            for start, entry in zip(starts[:-1], table.entries[:-1], strict=True)
+            if not entry.content_size
+        ]
+        rebuilt = layout.pack_index(table.index) + layout.pack_seek_table(table.entries)
+        if found != expected or file.read(table.index_start, len(rebuilt) + 1) != rebuilt:
+            self._problem(file.path, "bad-index", "marker, index and seek table disagree")
+
+    def _frame(
+        self, file: ByteRanges, table: Table, job: tuple[int, int, int, layout.Entry]
+    ) -> tuple[list[ArchiveError], int]:
+        number, first, start, entry = job
+        num_documents = table.index.documents[number]
+
+        def damaged(reason: str, cause: str) -> tuple[list[ArchiveError], int]:
+            problem = DamagedShard(
+                cause,
+                reason=reason,
+                shard=base_name(file.path),
+                frame=number,
+                document=first,
+                num_documents=num_documents,
+            )
+            return [problem], entry.size
+
+        if entry.content_size > self.max_document + PIECE_SIZE:
+            return damaged("too-large", f"the frame claims {entry.content_size:,} bytes")
+        compressed = file.read(start, entry.size)
+        try:
+            content = thread_decompressor.zstd.decompress(
+                compressed, max_output_size=entry.content_size, allow_extra_data=False
+            )
+        except (zstandard.ZstdError, MemoryError) as error:
+            return damaged("corrupt", f"does not decompress ({in_words(error)})")
+        if len(content) != entry.content_size:
+            return damaged("corrupt", "decompresses to another size than the seek table says")
+        if layout.content_checksum(content) != entry.checksum:
+            return damaged("checksum", "its content does not match the seek table's checksum")
+        if content.count(b"\n") != num_documents or not content.endswith(b"\n"):
+            found = count_lines(content)
+            return damaged(
+                "bad-index", f"{found:,} documents, where the index says {num_documents:,}"
+            )
+        if self.form is None:
+            return [], entry.size
+        piece = Piece(base_name(file.path), number, first, num_documents, len(content), _no_loading)
+        return list(self.form.parse(content, piece).bad), entry.size
+
+    def _foreign(self, path: str) -> None:
+        source = ForeignFile(path, max_document=self.max_document)
+        form = self.form
+
+        def check(item: Piece | ArchiveError) -> tuple[list[ArchiveError], int, int]:
+            if isinstance(item, ArchiveError):
+                return [item], item.num_documents or 0, 0
+            if form is None:
+                return [], item.num_documents, item.size
+            lines = bytearray(item.size)
+            item.load(memoryview(lines))
+            return list(form.parse(bytes(lines), item).bad), item.num_documents, item.size
+
+        results: Iterator[tuple[list[ArchiveError], int, int]] = map_ahead(
+            check, source.pieces(), threads=self.threads
+        )
+        for problems, num_documents, size in results:
+            self.result.problems += problems
+            self.result.num_documents += num_documents
+            self.result.num_frames += bool(size)
+        self.on_progress(source.size)
+
+    def _problem(self, path: str, reason: str, cause: str) -> None:
+        self.result.problems.append(DamagedShard(cause, reason=reason, shard=base_name(path)))
+
+
+def _no_loading(_: memoryview) -> None:
+    raise AssertionError("the lines of this piece are already at hand")

@@ -1,0 +1,1 @@
+"""An archive as the datasets of other frameworks; each is loaded when asked for."""

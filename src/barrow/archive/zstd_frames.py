@@ -1,0 +1,157 @@
+"""
+Where zstandard frames begin and end, told from the compressed bytes alone.
+
+The stream readers of the zstandard library return what they have when a file stops in the middle of
+a frame, as if it had ended there. Feeding the same bytes to a `FrameScanner` tells the difference.
+It follows the headers of frames and blocks (RFC 8878, section 3) and skips what they announce.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from barrow.archive.format import FRAME_MAGIC, FRAME_MAGIC_BYTES, SKIPPABLE_MAGIC
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A frame's place in the file."""
+
+    start: int
+    end: int
+    skippable: bool
+
+
+class NotZstandard(ValueError):
+    """A frame should begin at `position` and does not."""
+
+    def __init__(self, position: int, found: bytes) -> None:
+        self.position = position
+        super().__init__(f"no zstandard frame at byte {position:,} (found {found[:4].hex(' ')})")
+
+
+class FrameScanner:
+    """Follows frame boundaries in bytes fed piece by piece; `spans` lists the frames completed."""
+
+    def __init__(self, position: int = 0) -> None:
+        self.spans: list[Span] = []
+        self._position = position
+        self._start = position
+        self._skip = 0
+        self._need = 4
+        self._header = bytearray()
+        self._step = self._magic
+        self._has_checksum = False
+
+    @property
+    def at_boundary(self) -> bool:
+        """Whether the bytes so far end where a frame ends."""
+        return self._step == self._magic and not self._header and not self._skip
+
+    @property
+    def position(self) -> int:
+        """Bytes followed so far."""
+        return self._position
+
+    def feed(self, data: bytes | memoryview) -> None:
+        """Follow some more bytes."""
+        at, size = 0, len(data)
+        while at < size:
+            if self._skip:
+                step = min(self._skip, size - at)
+                self._skip -= step
+            else:
+                step = min(self._need - len(self._header), size - at)
+                self._header += data[at : at + step]
+            at += step
+            self._position += step
+            while not self._skip and len(self._header) == self._need:
+                header, self._header = bytes(self._header), bytearray()
+                self._step(header)
+
+    def _expect(self, step: object, need: int, skip: int = 0) -> None:
+        self._step, self._need, self._skip = step, need, skip  # type: ignore[assignment]
+
+    def _magic(self, header: bytes) -> None:
+        self._start = self._position - 4
+        magic = int.from_bytes(header, "little")
+        if magic == FRAME_MAGIC:
+            self._expect(self._descriptor, 1)
+        elif magic & 0xFFFFFFF0 == SKIPPABLE_MAGIC:
+            self._expect(self._skippable_size, 4)
+        else:
+            raise NotZstandard(self._start, header)
+
+    def _skippable_size(self, header: bytes) -> None:
+        self._expect(self._skippable_end, 0, int.from_bytes(header, "little"))
+
+    def _skippable_end(self, _: bytes) -> None:
+        self._finish(skippable=True)
+
+    def _descriptor(self, header: bytes) -> None:
+        descriptor = header[0]
+        single_segment = bool(descriptor & 0x20)
+        self._has_checksum = bool(descriptor & 0x04)
+        content_size_bytes = (1 if single_segment else 0, 2, 4, 8)[descriptor >> 6]
+        dictionary_bytes = (0, 1, 2, 4)[descriptor & 3]
+        window_bytes = 0 if single_segment else 1
+        self._expect(self._block, 3, window_bytes + dictionary_bytes + content_size_bytes)
+
+    def _block(self, header: bytes) -> None:
+        value = int.from_bytes(header, "little")
+        last, kind, size = value & 1, value >> 1 & 3, value >> 3
+        if kind == 3:
+            raise NotZstandard(self._position - 3, header)
+        stored = 1 if kind == 1 else size
+        if not last:
+            self._expect(self._block, 3, stored)
+        else:
+            self._expect(self._frame_end, 0, stored + (4 if self._has_checksum else 0))
+
+    def _frame_end(self, _: bytes) -> None:
+        self._finish(skippable=False)
+
+    def _finish(self, *, skippable: bool) -> None:
+        self.spans.append(Span(self._start, self._position, skippable))
+        self._expect(self._magic, 4)
+
+
+def frame_at(data: memoryview, start: int) -> Span | None:
+    """The frame that begins at `start`, or None if its structure is broken or cut off."""
+    scanner = FrameScanner(start)
+    piece = 1 << 18
+    try:
+        for at in range(start, len(data), piece):
+            scanner.feed(data[at : at + piece])
+            if scanner.spans:
+                break
+    except NotZstandard:
+        pass  # what follows the frame is not asked here
+    return scanner.spans[0] if scanner.spans else None
+
+
+def salvage_frames(data: bytes, decodes: Callable[[Span], bool]) -> tuple[list[Span], int]:
+    """
+    The data frames that still decode in damaged bytes, and how many places between them do not.
+
+    Sizes inside a damaged frame cannot be trusted, so every frame magic is tried until a frame
+    that begins there decodes; none that is whole is passed over.
+    """
+    view = memoryview(data)
+    spans: list[Span] = []
+    num_damaged = 0
+    was_good = True
+    at = data.find(FRAME_MAGIC_BYTES)
+    if at > 0 and (frame_at(view, 0) is None):
+        num_damaged, was_good = 1, False
+    while at >= 0:
+        span = frame_at(view, at)
+        if span is not None and decodes(span):
+            spans.append(span)
+            was_good, at = True, span.end
+        else:
+            num_damaged += was_good
+            was_good, at = False, at + 4
+        at = data.find(FRAME_MAGIC_BYTES, at)
+    return spans, num_damaged

@@ -1,0 +1,40 @@
+"""`barrow head`: the first documents, to look at."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Annotated
+
+import typer
+
+from barrow.cli.options import AsJson, OnBad, OnBadChoice, Source, TextKey, open_archive, report_bad
+
+
+def head(
+    path: Source,
+    num: Annotated[int, typer.Option("-n", "--num", min=0, help="How many documents.")] = 5,
+    width: Annotated[int, typer.Option(min=0, help="Characters of each text; 0 for all.")] = 400,
+    as_json: AsJson = False,
+    text_key: TextKey = "text",
+    on_bad: OnBad = OnBadChoice.RAISE,
+) -> None:
+    """Show the first documents: their meta, and the beginning of their text."""
+    import msgspec
+
+    archive = open_archive(path, text_key=text_key, on_bad=on_bad)
+    for number, document in enumerate(islice(archive, num)):
+        if as_json:
+            typer.echo(msgspec.json.encode(document))
+            continue
+        text = document.text
+        size = len(text.encode())
+        shown = text if not width or len(text) <= width else text[:width].rstrip() + " …"
+        meta = msgspec.json.encode(document.meta).decode()
+        typer.secho(f"── document {number} · {size:,} bytes · {meta}", bold=True)
+        typer.echo(_printable(shown))
+    report_bad(archive.bad)
+
+
+def _printable(text: str) -> str:
+    """Text without control characters that would act on the terminal."""
+    return "".join(c if c.isprintable() or c in "\n\t" else "�" for c in text)

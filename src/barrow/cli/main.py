@@ -1,0 +1,102 @@
+"""The program `barrow`: its verbs in the order of the spine, and how it fails."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from barrow.cli import cat, completion, demo, head, pack, stats, verify
+from barrow.errors import BarrowError
+
+_SPINE = """Raw text from many domains to a scored foundation model.
+
+raw files → corpus → jsonl.zst → tokens → stream → train → score
+
+Here so far: the archive (jsonl.zst on disk).
+"""
+
+app = typer.Typer(
+    name="barrow",
+    help=_SPINE,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+app.command("demo")(demo.demo)
+app.command("pack")(pack.pack)
+app.command("stats")(stats.stats)
+app.command("head")(head.head)
+app.command("cat")(cat.cat)
+app.command("verify")(verify.verify)
+app.command("completion")(completion.completion)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        typer.echo(f"barrow {version('barrow')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Say which barrow."),
+    ] = False,
+) -> None:
+    del version
+    if debug:
+        os.environ["BARROW_DEBUG"] = "1"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the program; exit 0 when done, 1 on failure, 2 on wrong usage, 130 on Ctrl-C."""
+    sys.exit(run(arguments))
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run the program and return its exit code. Errors are one line on stderr."""
+    try:
+        result = app(arguments, standalone_mode=False, prog_name="barrow")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader of our output went away, as `head` does; that is no failure of ours.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (KeyboardInterrupt, typer.Abort):
+        return _fail("interrupted", 130)
+    except (BarrowError, OSError, ValueError) as error:
+        if os.environ.get("BARROW_DEBUG"):
+            raise
+        return _fail(_one_line(error), 1)
+    except Exception as error:
+        # The parser's own errors, whichever library they come from, know their exit code.
+        if hasattr(error, "format_message") and hasattr(error, "exit_code"):
+            context = getattr(error, "ctx", None)
+            command = context.command_path if context is not None else "barrow"
+            return _fail(f"{error.format_message()} (see {command} --help)", 2)
+        if os.environ.get("BARROW_DEBUG"):
+            raise
+        return _fail(f"unexpected {type(error).__name__}: {error}; run with --debug for more", 1)
+    return result if isinstance(result, int) else 0
+
+
+def _one_line(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return f"{error.filename}: {error.strerror}"
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def _fail(message: str, code: int) -> int:
+    typer.echo(f"barrow: {message}", err=True)
+    return code

@@ -1,0 +1,58 @@
+"""Arguments that several verbs share, and the archive they describe."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from barrow.archive import Archive, BadLog
+
+
+class OnBadChoice(StrEnum):
+    """What to do about bad input."""
+
+    RAISE = "raise"
+    COUNT = "count"
+
+
+Source = Annotated[
+    str,
+    typer.Argument(metavar="PATH", help="A shard, a folder, a glob or a URL.", show_default=False),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+TextKey = Annotated[str, typer.Option(help="Key of the text in foreign records.")]
+OnBad = Annotated[
+    OnBadChoice, typer.Option(help="Stop at bad input, or count it by reason and go on.")
+]
+Rejects = Annotated[
+    Path | None, typer.Option(help="With --on-bad count: write the bad records to this file.")
+]
+
+
+def open_archive(
+    source: str | list[str],
+    *,
+    text_key: str,
+    on_bad: OnBadChoice,
+    rejects: Path | None = None,
+) -> Archive:
+    """The archive that a verb's arguments describe."""
+    import barrow.archive
+
+    return barrow.archive.open(
+        source,
+        text_key=text_key,
+        on_bad="count" if on_bad is OnBadChoice.COUNT else "raise",
+        rejects=rejects,
+    )
+
+
+def report_bad(bad: BadLog) -> None:
+    """Say on stderr what was counted."""
+    for reason, count in bad.counts.most_common():
+        example = next(error for error in bad.examples if error.reason == reason)
+        typer.echo(f"bad input: {count:,} × {reason} (first: {example})", err=True)

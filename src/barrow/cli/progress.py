@@ -1,0 +1,62 @@
+"""A progress bar that shows up after two seconds, on a terminal only."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+_PATIENCE = 2.0
+
+
+@contextmanager
+def progress_bar(what: str, total_bytes: int | None) -> Iterator[Callable[[int], None]]:
+    """Give a function to be called with the bytes done since the last call."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    started = time.monotonic()
+    done = 0
+    bar: Any = None
+    task: Any = None
+
+    def advance(num_bytes: int) -> None:
+        nonlocal done, bar, task
+        done += num_bytes
+        if bar is None:
+            if time.monotonic() - started < _PATIENCE:
+                return
+            bar = _make_bar()
+            task = bar.add_task(what, total=total_bytes)
+            bar.start()
+        bar.update(task, completed=done)
+
+    try:
+        yield advance
+    finally:
+        if bar is not None:
+            bar.stop()
+
+
+def _make_bar() -> Any:
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+        TransferSpeedColumn,
+    )
+
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )

@@ -1,0 +1,83 @@
+"""`barrow stats`: what an archive is made of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from barrow.cli.options import (
+    AsJson,
+    OnBad,
+    OnBadChoice,
+    Source,
+    TextKey,
+    open_archive,
+    report_bad,
+)
+from barrow.cli.progress import progress_bar
+
+if TYPE_CHECKING:
+    from barrow.archive import Archive, Composition
+
+
+def stats(
+    path: Source,
+    by: Annotated[str, typer.Option(help="Key of meta to group by; dots lead inwards.")] = (
+        "pile_set_name"
+    ),
+    as_json: AsJson = False,
+    text_key: TextKey = "text",
+    on_bad: OnBad = OnBadChoice.RAISE,
+) -> None:
+    """Documents, bytes, means and shares by domain, and the compression ratio."""
+    archive = open_archive(path, text_key=text_key, on_bad=on_bad)
+    result = measure(archive, by)
+    if as_json:
+        import msgspec
+
+        bad = {"bad": dict(archive.bad.counts)} if len(archive.bad) else {}
+        typer.echo(msgspec.json.encode({**result.as_dict(), **bad}).decode())
+    else:
+        print_composition(result)
+        report_bad(archive.bad)
+
+
+def measure(archive: Archive, by: str = "pile_set_name") -> Composition:
+    """The composition, with a progress bar."""
+    from barrow.archive import composition
+
+    with progress_bar("Reading", None) as advance:
+        return composition(archive, by=by, on_progress=advance)
+
+
+def print_composition(result: Composition) -> None:
+    """The table people look at."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("domain", overflow="fold")
+    for name in ("documents", "bytes", "mean", "share"):
+        table.add_column(name, justify="right", no_wrap=True)
+    total = result.total
+    for share in result.shares:
+        part = share.bytes / total.bytes if total.bytes else 0.0
+        table.add_row(
+            share.domain,
+            f"{share.documents:,}",
+            f"{share.bytes:,}",
+            f"{share.mean:,.0f}",
+            f"{part:.2%}",
+        )
+    table.add_section()
+    table.add_row(
+        "total", f"{total.documents:,}", f"{total.bytes:,}", f"{total.mean:,.0f}", "100.00%"
+    )
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = 120
+    console.print(table)
+    console.print(
+        f"{result.disk_bytes:,} bytes on disk, compression ratio {result.compression_ratio:.2f}"
+    )

@@ -1,0 +1,60 @@
+"""`barrow verify`: whether every byte is what was written."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from barrow.cli.options import AsJson, Source, TextKey
+from barrow.cli.progress import progress_bar
+
+_MOST_LINES = 50
+
+
+def verify(
+    path: Source,
+    deep: Annotated[bool, typer.Option("--deep", help="Parse every record, too.")] = False,
+    as_json: AsJson = False,
+    text_key: TextKey = "text",
+) -> None:
+    """Check every frame, checksum and count. Exits 1 if anything is wrong."""
+    import barrow.archive
+    from barrow.archive.storage import disk_bytes
+
+    with progress_bar("Verifying", disk_bytes(path)) as advance:
+        result = barrow.archive.verify(path, deep=deep, text_key=text_key, on_progress=advance)
+    if as_json:
+        import msgspec
+
+        rows = [
+            {
+                "reason": problem.reason,
+                "shard": problem.shard,
+                "frame": problem.frame,
+                "document": problem.document,
+                "cause": problem.cause,
+            }
+            for problem in result.problems
+        ]
+        summary = {
+            "ok": result.ok,
+            "shards": result.num_shards,
+            "frames": result.num_frames,
+            "documents": result.num_documents,
+            "bytes": result.num_bytes,
+            "problems": rows,
+        }
+        typer.echo(msgspec.json.encode(summary).decode())
+    else:
+        for problem in result.problems[:_MOST_LINES]:
+            typer.echo(f"{problem.reason}: {problem}")
+        if len(result.problems) > _MOST_LINES:
+            typer.echo(f"… and {len(result.problems) - _MOST_LINES:,} more (see --json)")
+        typer.echo(
+            f"{'ok' if result.ok else f'{len(result.problems):,} problems'}: "
+            f"{result.num_shards:,} shards, {result.num_frames:,} frames, "
+            f"{result.num_documents:,} documents, {result.num_bytes:,} bytes"
+        )
+    if not result.ok:
+        raise typer.Exit(1)

@@ -1,0 +1,82 @@
+"""
+The errors callers catch.
+
+    BarrowError
+    ├── ArchiveError        what is on disk is not what it should be; says shard, frame, document
+    │   ├── BadRecord       one record is wrong; its neighbours are fine
+    │   └── DamagedShard    bytes are missing, changed or swapped
+    ├── ConfigError         a setting that does not exist or has the wrong type (a ValueError)
+    ├── MissingExtra        a library that an extra installs (an ImportError)
+    ├── NotFound            a path, glob or URL that names nothing (a FileNotFoundError)
+    └── WriteFailed         the disk said no while writing (an OSError)
+
+Wrong arguments to a function are plain `ValueError` and `TypeError`.
+"""
+
+from __future__ import annotations
+
+
+class BarrowError(Exception):
+    """Root of every error barrow raises on purpose."""
+
+
+class ArchiveError(BarrowError):
+    """
+    A place in an archive, a named reason, and a cause in words.
+
+    `reason` is one of a small fixed set of names (see the archive page of the documentation), the
+    same that ``on_bad="count"`` counts under. `document` is the number within the shard, from 0;
+    `num_documents` says how many documents are concerned, where that is known.
+    """
+
+    def __init__(
+        self,
+        cause: str,
+        *,
+        reason: str,
+        shard: str,
+        frame: int | None = None,
+        document: int | None = None,
+        num_documents: int | None = None,
+        raw: bytes | None = None,
+    ) -> None:
+        self.cause = cause
+        self.reason = reason
+        self.shard = shard
+        self.frame = frame
+        self.document = document
+        self.num_documents = num_documents
+        self.raw = raw
+        place = shard
+        if frame is not None:
+            place += f", frame {frame}"
+        if document is not None:
+            place += f", document {document}"
+        super().__init__(f"{place}: {cause}")
+
+
+class BadRecord(ArchiveError):
+    """One record is wrong; its neighbours are fine."""
+
+
+class DamagedShard(ArchiveError):
+    """Bytes of a shard are missing, changed or swapped."""
+
+
+class ConfigError(BarrowError, ValueError):
+    """A setting that does not exist or has the wrong type."""
+
+
+class MissingExtra(BarrowError, ImportError):
+    """A library is not installed; the message names the extra that brings it."""
+
+    def __init__(self, library: str, extra: str, purpose: str) -> None:
+        super().__init__(f"{purpose} needs {library}: pip install 'barrow[{extra}]'")
+
+
+class NotFound(BarrowError, FileNotFoundError):
+    """A path, glob or URL that names nothing."""
+
+
+class WriteFailed(BarrowError, OSError):
+    """The disk said no while writing; nothing was left under the final name."""
