@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-PIP    := $(BIN)/python -m pip --disable-pip-version-check install -q -c constraints.txt
+PIP    := $(BIN)/python -m pip --disable-pip-version-check install -qq -c constraints.txt
 
 export HF_HUB_OFFLINE := 1
 export TF_CPP_MIN_LOG_LEVEL := 3
@@ -15,7 +15,7 @@ help:
 	@echo "make soak    long fuzzing and kill runs"
 	@echo "make bench   benchmarks beside their peers (prints ratios)"
 
-$(VENV)/.core: pyproject.toml constraints.txt
+$(VENV)/.core: pyproject.toml setup.py constraints.txt src/barrow/archive/_scan.c
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) -e .
 	@touch $@

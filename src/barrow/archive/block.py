@@ -4,26 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
+from barrow.archive.buffers import BufferPool
 from barrow.archive.document import Document
 from barrow.archive.piece import Piece
 from barrow.archive.records import RecordForm
+from barrow.archive.scan import Bytes, Offsets, scan
 from barrow.errors import BadRecord
 
-if TYPE_CHECKING:
-    from barrow.archive.buffers import BufferPool
-
-Bytes = npt.NDArray[np.uint8]
-Offsets = npt.NDArray[np.int64]
-
 _METAS = msgspec.json.Decoder(list[dict[str, Any]])
-_RAW_METAS = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,51 +81,25 @@ class Block:
             yield Document(self.text_of(i), meta)
 
 
-@cache
-def _scanner() -> Any:
-    # numba is loaded only by those who work on blocks.
-    from barrow.archive import scan
-
-    return scan
-
-
-@cache
-def _key(name: str) -> Bytes:
-    """A key as `scan_lines` wants it; keys that JSON would escape are left to the general path."""
-    return np.frombuffer(msgspec.json.encode(name)[1:], np.uint8)
-
-
 def read_block(piece: Piece, form: RecordForm, pool: BufferPool) -> tuple[Block, list[BadRecord]]:
     """Decompress and scan a piece."""
-    scan = _scanner()
-    end = scan.GAP + piece.size
-    buffer = pool.take(end + scan.SLACK)
-    piece.load(memoryview(buffer)[scan.GAP : end])  # type: ignore[arg-type]
-    buffer[end : end + scan.SLACK] = 0
-    # A line `{"text":""}` without meta becomes `{},`: the array is no longer than the lines.
-    meta = pool.take(piece.size + scan.SLACK)
-    offsets = np.empty(piece.num_documents + 1, np.int64)
-    meta_offsets = np.empty(piece.num_documents + 1, np.int64)
-    n = scan.scan_lines(buffer, end, _key(form.text_key), _key("meta"), offsets, meta, meta_offsets)
-    if n == piece.num_documents and _is_array(meta[: int(meta_offsets[n])]):
-        numbers = range(piece.first, piece.first + n)
-        return Block(
-            buffer, offsets, meta, meta_offsets, piece.shard, piece.frame, numbers, piece.size
-        ), []
-    # Scanning wrote over the lines, so load them again.
+    scanned = scan(piece, form.text_key, pool)
+    if scanned is not None and scanned.metas_are_valid():
+        block = Block(
+            scanned.text,
+            scanned.offsets,
+            scanned.meta,
+            scanned.meta_offsets,
+            piece.shard,
+            piece.frame,
+            range(piece.first, piece.first + piece.num_documents),
+            piece.size,
+        )
+        return block, []
     lines = bytearray(piece.size)
     piece.load(memoryview(lines))
     parsed = form.parse_each(bytes(lines), piece)
     return _pack(parsed.documents, parsed.numbers, piece), parsed.bad
-
-
-def _is_array(meta: Bytes) -> bool:
-    try:
-        _RAW_METAS.decode(meta.data)
-        # The decoder does not look into the strings it skips.
-        return bool(meta.max() < 0x80) or bool(meta.tobytes().decode())
-    except (ValueError, RecursionError):
-        return False
 
 
 def _pack(documents: list[Document], numbers: Sequence[int], piece: Piece) -> Block:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import threading
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,16 +33,3 @@ class BufferPool:
             if len(self._arrays) < _MAX_POOLED:
                 self._arrays.append(fresh)
             return fresh
-
-
-class ThreadBuffer(threading.local):
-    """One buffer per thread, for bytes that are done with before the next are asked for."""
-
-    def __init__(self) -> None:
-        self._buffer: Any = bytearray()
-
-    def take(self, size: int) -> memoryview:
-        """A view of `size` bytes, with anything in it."""
-        if len(self._buffer) < size:
-            self._buffer = bytearray(1 << max(12, (size - 1).bit_length()))
-        return memoryview(self._buffer)[:size]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from barrow.archive.ahead import available_cores, map_ahead
 from barrow.archive.bad import BadLog, OnBad
 from barrow.archive.block import Block, read_block
-from barrow.archive.buffers import BufferPool, ThreadBuffer
+from barrow.archive.buffers import BufferPool
 from barrow.archive.document import Document
 from barrow.archive.piece import Piece, Source
 from barrow.archive.records import Parsed, RecordForm
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-_lines = ThreadBuffer()
 _Result = TypeVar("_Result")
 
 
@@ -103,8 +102,8 @@ class Archive:
     # Iteration -----------------------------------------------------------------------------------
 
     def __iter__(self) -> Iterator[Document]:
-        form = self._reading.form
-        for _, start, stop, parsed in self._each(partial(_parse, form=form)):
+        read = partial(self._reading.form.read, pool=BufferPool())
+        for _, start, stop, parsed in self._each(read):
             self._note(parsed.bad)
             yield from _within(parsed, start, stop)
 
@@ -308,16 +307,10 @@ class Frame:
         return self.part.blocks()
 
 
-def _parse(piece: Piece, form: RecordForm) -> Parsed:
-    buffer = _lines.take(piece.size)
-    piece.load(buffer)
-    return form.parse(buffer, piece)
-
-
 def _parse_one(piece: Piece, number: int, form: RecordForm) -> Parsed:
     """Decode a piece but parse only one of its lines."""
-    buffer = _lines.take(piece.size)
-    piece.load(buffer)
+    buffer = bytearray(piece.size)
+    piece.load(memoryview(buffer))
     lines = bytes(buffer)
     if lines.count(b"\n") != piece.num_documents:  # blank lines between the records
         lines = b"".join(line + b"\n" for line in lines.split(b"\n") if line.strip())

@@ -213,7 +213,15 @@ class _FrameBuffer:
             raise TypeError(f"expected a barrow.Document, got {type(document).__name__}")
         lines = self._lines
         start = len(lines)
+        text: object = document.text  # annotations are not checked when a Document is made
+        meta: object = document.meta
         try:
+            if not isinstance(text, str):
+                kind = type(text).__name__
+                raise _Refused("text-not-string", f"text should be a str, not {kind}")
+            if not isinstance(meta, dict):
+                kind = type(meta).__name__
+                raise _Refused("meta-not-object", f"meta should be a dict, not {kind}")
             self._encoder.encode_into(document, lines, -1)
             size = len(lines) - start
             if size > self._max_document:
@@ -223,7 +231,7 @@ class _FrameBuffer:
                 raise _Refused("not-finite", f"meta {key} is not a finite number")
         except (_Refused, TypeError, ValueError, RecursionError) as error:
             del lines[start:]
-            raise _refusal(error, document, shard, number) from None
+            raise _refusal(error, shard, number) from None
         lines.append(0x0A)
         self.num_documents += 1
 
@@ -240,9 +248,8 @@ class _Refused(Exception):
         self.reason = reason
 
 
-def _refusal(error: Exception, document: Document, shard: str, number: int) -> BadRecord:
+def _refusal(error: Exception, shard: str, number: int) -> BadRecord:
     """What `add` raises when a document cannot be written."""
-    text: object = document.text  # the annotation is not checked
     if isinstance(error, _Refused):
         reason, cause = error.reason, str(error)
     elif isinstance(error, UnicodeEncodeError):
@@ -251,8 +258,6 @@ def _refusal(error: Exception, document: Document, shard: str, number: int) -> B
             f"an unpaired surrogate (U+{ord(error.object[error.start]):04X}) is not text; replace "
             "it first: text.encode('utf-16', 'surrogatepass').decode('utf-16', 'replace')"
         )
-    elif not isinstance(text, str):
-        reason, cause = "text-not-string", f"text should be a str, not {type(text).__name__}"
     else:
         reason, cause = "not-json", f"meta cannot be written as JSON ({error})"
     return BadRecord(cause, reason=reason, shard=shard, document=number, num_documents=1)
