@@ -15,6 +15,9 @@ Wrong arguments to a function are plain `ValueError` and `TypeError`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 
 class BarrowError(Exception):
     """Root of every error barrow raises on purpose."""
@@ -53,6 +56,11 @@ class ArchiveError(BarrowError):
         if document is not None:
             place += f", document {document}"
         super().__init__(f"{place}: {cause}")
+
+    def __reduce__(self) -> tuple[Callable[..., ArchiveError], tuple[str]]:
+        # Errors cross process boundaries; the default way would lose everything but the message.
+        fields = {name: value for name, value in vars(self).items() if name != "cause"}
+        return partial(type(self), **fields), (self.cause,)
 
 
 class BadRecord(ArchiveError):

@@ -117,12 +117,12 @@ def whole_lines(content: Content, max_line: int) -> Iterator[bytes | _TooLong | 
     dropping = False
     for item in content:
         if isinstance(item, DamagedShard):
-            # What was begun before the damage cannot be finished; it will be counted as a bad line.
+            yield item
+            # What was begun before the damage cannot be finished; it is counted as a bad line.
             if rest and not dropping:
                 yield bytes(rest) + b"\n"
             rest.clear()
             dropping = False
-            yield item
             continue
         data = bytes(item)
         if dropping:

@@ -135,3 +135,7 @@ def unpack_seek_table(frame: bytes) -> list[Entry]:
         raise FormatError("the seek table has no checksums")
     rows = frame[_SKIPPABLE_HEADER.size : _SKIPPABLE_HEADER.size + num_frames * _ENTRY.size]
     return [Entry(*row) for row in _ENTRY.iter_unpack(rows)]
+
+
+_EMPTY_INDEX = pack_index(Index((), xxhash.xxh64_intdigest(b"")))
+EMPTY_SHARD = _EMPTY_INDEX + pack_seek_table([Entry(len(_EMPTY_INDEX), 0, 0)])

@@ -47,36 +47,31 @@ def read_table(file: ByteRanges) -> Table | None:
 
     Raises `DamagedShard` where the file says that it is ours, but its end is missing or wrong.
     """
-    size = file.size
-    tail = file.read(max(0, size - _TAIL), _TAIL)
+    tail = file.read(max(0, file.size - _TAIL), _TAIL)
     try:
-        table_size = layout.seek_table_size(tail, size)
-        if not table_size:
-            if _has_marker(file):
-                raise DamagedShard(
-                    "the file ends before its seek table: it was cut off, or is still being "
-                    "copied. Copy it again, or read what is there with on_bad='count'",
-                    reason="no-seek-table",
-                    shard=base_name(file.path),
-                )
-            return None
-        entries = layout.unpack_seek_table(_last(file, tail, table_size))
-        if not entries or sum(e.size for e in entries) + table_size != size:
-            if not _has_marker(file):
-                return None
-            raise layout.FormatError("frame sizes in the seek table do not add up to the file")
-        index_frame = _last(file, tail, table_size + entries[-1].size)[: entries[-1].size]
-        if not index_frame.startswith(layout.BARROW_MAGIC.to_bytes(4, "little")):
-            if not _has_marker(file):
-                return None  # seekable, by another program
-            raise layout.FormatError("no index before the seek table")
-        return _join(entries, layout.unpack_index(index_frame))
+        table_size = layout.seek_table_size(tail, file.size)
+        if table_size:
+            return _read_end(file, tail, table_size)
+        reason = "no-seek-table"
+        cause = "the file ends before its seek table: it was cut off, or is still being copied"
     except layout.FormatError as error:
-        raise DamagedShard(
-            f"{error}. Copy the shard again, or read what is whole with on_bad='count'",
-            reason="bad-index",
-            shard=base_name(file.path),
-        ) from None
+        reason, cause = "bad-index", str(error)
+    if not _says_it_is_ours(file):
+        return None
+    raise DamagedShard(
+        f"{cause}. Copy it again, or read what is whole with on_bad='count'",
+        reason=reason,
+        shard=base_name(file.path),
+    )
+
+
+def _read_end(file: ByteRanges, tail: bytes, table_size: int) -> Table:
+    entries = layout.unpack_seek_table(_last(file, tail, table_size))
+    if not entries or sum(e.size for e in entries) + table_size != file.size:
+        raise layout.FormatError("frame sizes in the seek table do not add up to the file")
+    index_size = entries[-1].size
+    index_frame = _last(file, tail, index_size + table_size)[:index_size]
+    return _join(entries, layout.unpack_index(index_frame))
 
 
 def _last(file: ByteRanges, tail: bytes, num_bytes: int) -> bytes:
@@ -85,9 +80,13 @@ def _last(file: ByteRanges, tail: bytes, num_bytes: int) -> bytes:
     return file.read(file.size - num_bytes, num_bytes)
 
 
-def _has_marker(file: ByteRanges) -> bool:
-    """Whether the marker follows the first data frame."""
+def _says_it_is_ours(file: ByteRanges) -> bool:
+    """Whether the marker follows the first data frame, or there is an index and nothing else."""
     head = file.read(0, 4 * PIECE_SIZE)
+    if layout.INDEX_PAYLOAD in head[:24]:
+        return True
+    if file.size == len(layout.EMPTY_SHARD) and head[:4] == layout.EMPTY_SHARD[:4]:
+        return True
     first = frame_at(memoryview(head), 0)
     return first is not None and head.startswith(layout.MARKER, first.end)
 

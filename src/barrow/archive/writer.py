@@ -120,7 +120,7 @@ class Writer:
             return
         try:
             self._flush()
-            if self._frames.num_documents or self._shard or not self._is_folder:
+            if self._frames.num_documents or not self._is_folder:
                 self._finish_shard()
             self._target.commit(self._done)
         except BaseException:
@@ -152,18 +152,20 @@ class Writer:
 
     def _write(self, frames: Iterable[_Frame]) -> None:
         try:
-            if self._shard is None:
-                self._shard = _ShardFile(self._target.path_of(len(self._done)))
             for frame in frames:
-                self._shard.add(frame)
+                self._open_shard().add(frame)
         except OSError as error:
             raise self._write_failed(error) from error
 
+    def _open_shard(self) -> _ShardFile:
+        if self._shard is None:
+            self._shard = _ShardFile(self._target.path_of(len(self._done)))
+        return self._shard
+
     def _finish_shard(self) -> None:
         self._write(self._frames.all())
-        assert self._shard is not None
         try:
-            self._done.append(self._shard.finish())
+            self._done.append(self._open_shard().finish())
         except OSError as error:
             raise self._write_failed(error) from error
         self._shard = None

@@ -1,0 +1,78 @@
+"""What all tests share: eight virtual devices, hypothesis profiles, and small data made here."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8")
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+import barrow
+from barrow import Document
+
+_quiet = {"deadline": None, "suppress_health_check": [HealthCheck.function_scoped_fixture]}
+settings.register_profile("default", max_examples=60, **_quiet)
+settings.register_profile("soak", max_examples=3000, **_quiet)
+settings.load_profile("default")
+
+WORDS = "the of barrow mound stone carries naïve 日本語 Привет 🙂 e\u0301 \\ \" / \t \r\n \x00 \u2028".split(" ")
+
+
+def make_documents(num: int, *, seed: int = 0, mean_words: int = 60) -> list[Document]:
+    """Varied documents: many lengths, scripts, escapes, domains; some empty."""
+    rng = random.Random(seed)
+    documents = []
+    for number in range(num):
+        length = int(rng.expovariate(1 / mean_words)) if rng.random() > 0.05 else 0
+        text = " ".join(rng.choices(WORDS, k=length))
+        meta = {"pile_set_name": rng.choice(["A", "B", "Ünïcode"]), "number": number}
+        documents.append(Document(text, meta))
+    return documents
+
+
+@pytest.fixture(scope="session")
+def documents() -> list[Document]:
+    return make_documents(1000)
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[..., Path]:
+    """Write documents to a shard of small frames; give its path."""
+
+    def write(documents: list[Document], name: str = "shard.jsonl.zst", **options: object) -> Path:
+        path = tmp_path / name
+        options.setdefault("frame_size", 4096)
+        with barrow.archive.Writer(path, **options) as writer:  # type: ignore[arg-type]
+            writer.extend(documents)
+        return path
+
+    return write
+
+
+@pytest.fixture
+def shard(write: Callable[..., Path], documents: list[Document]) -> Path:
+    """A shard of a thousand documents in some dozens of frames."""
+    return write(documents)
+
+
+@pytest.fixture
+def folder(write: Callable[..., Path], documents: list[Document]) -> Path:
+    """An archive of several shards."""
+    return write(documents, "archive", shard_size=60_000)
+
+
+@pytest.fixture(params=["compiled", "general"])
+def either_path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Run a test with the compiled scanner and without it."""
+    import barrow.archive.scan as scan
+
+    if request.param == "general":
+        monkeypatch.setattr(scan, "_scan", None)
+    return str(request.param)

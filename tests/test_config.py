@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from barrow import config
+from barrow.errors import ConfigError
+
+
+class Colour(StrEnum):
+    RED = "red"
+    BLUE = "blue"
+
+
+@dataclass(frozen=True)
+class Domain:
+    epochs: float = 1.0
+    paths: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Recipe:
+    name: str
+    seed: int = 0
+    shuffle: bool = True
+    limit: int | None = None
+    out: Path = Path("out")
+    colour: Colour = Colour.RED
+    engine: Literal["local", "ray"] = "local"
+    pair: tuple[int, float] = (1, 2.0)
+    domains: dict[str, Domain] = field(default_factory=dict)
+    extra: Any = None
+
+
+RECIPE = Recipe("pile", limit=3, domains={"arxiv": Domain(2.0, ("a", "b")), "github": Domain()})
+
+
+def test_round_trip() -> None:
+    assert config.from_json(Recipe, config.to_json(RECIPE)) == RECIPE
+
+
+@given(
+    st.builds(
+        Recipe,
+        name=st.text(),
+        seed=st.integers(),
+        shuffle=st.booleans(),
+        limit=st.none() | st.integers(),
+        colour=st.sampled_from(Colour),
+        pair=st.tuples(st.integers(), st.floats(allow_nan=False, allow_infinity=False)),
+        domains=st.dictionaries(st.text(), st.builds(Domain, st.floats(0, 10))),
+    )
+)
+def test_any_settings_round_trip(recipe: Recipe) -> None:
+    assert config.from_json(Recipe, config.to_json(recipe)) == recipe
+
+
+def test_overrides() -> None:
+    changed = config.override(
+        RECIPE,
+        [
+            "seed=7",
+            "domains.arxiv.epochs=1.5",
+            'domains.github.paths=["x"]',
+            "shuffle=false",
+            "limit=null",
+            "name=true",
+            "out=a/b",
+            "colour=blue",
+            "engine=ray",
+        ],
+    )
+    assert changed.seed == 7
+    assert changed.domains["arxiv"] == Domain(1.5, ("a", "b"))
+    assert changed.domains["github"].paths == ("x",)
+    assert changed.shuffle is False
+    assert changed.limit is None
+    assert changed.name == "true"
+    assert changed.out == Path("a/b")
+    assert changed.colour is Colour.BLUE
+    assert changed.engine == "ray"
+    assert RECIPE.seed == 0, "settings are never changed in place"
+
+
+@pytest.mark.parametrize(
+    ("assignment", "answer"),
+    [
+        ("sede=1", "did you mean 'seed'"),
+        ("domains.arxv.epochs=1", "did you mean 'arxiv'"),
+        ("domains.arxiv.epoch=1", "did you mean 'epochs'"),
+        ("zzzzzz=1", "there are colour, domains"),
+        ("seed=often", "expected int, got 'often'"),
+        ("seed=1.5", "expected int"),
+        ("seed=true", "expected int"),
+        ("colour=green", "expected one of \\['red', 'blue'\\]"),
+        ("engine=slurm", "expected"),
+        ("seed.deep=1", "has no 'deep'"),
+        ("seed", "expected key=value"),
+        ("=1", "expected key=value"),
+        ("pair=[1]", "expected tuple"),
+    ],
+)
+def test_a_wrong_override_is_answered(assignment: str, answer: str) -> None:
+    with pytest.raises(ConfigError, match=answer):
+        config.override(RECIPE, [assignment])
+
+
+@pytest.mark.parametrize(
+    ("change", "answer"),
+    [
+        ({"sede": 1}, "did you mean 'seed'"),
+        ({"seed": "1"}, "Recipe.seed: expected int, got '1'"),
+        ({"domains": {"arxiv": {"epochs": "many"}}}, "Recipe.domains.arxiv.epochs: expected float"),
+        ({"pair": [1, 2, 3]}, "expected 2 values"),
+        ({"colour": "green"}, "expected one of"),
+        ({"limit": "x"}, "expected int or null"),
+    ],
+)
+def test_a_wrong_file_is_answered(change: dict[str, Any], answer: str) -> None:
+    with pytest.raises(ConfigError, match=answer):
+        config.from_dict(Recipe, {**config.to_dict(RECIPE), **change})
+
+
+def test_missing_and_broken() -> None:
+    with pytest.raises(ConfigError, match="name"):
+        config.from_json(Recipe, "{}")
+    with pytest.raises(ConfigError, match="not JSON"):
+        config.from_json(Recipe, "{")
+    with pytest.raises(ConfigError, match="expected Recipe"):
+        config.from_json(Recipe, "[]")
+
+
+def test_what_json_cannot_hold_is_refused() -> None:
+    with pytest.raises(ConfigError, match="nan"):
+        config.to_json(Domain(float("nan")))
+    with pytest.raises(ConfigError, match="object"):
+        config.to_json(Recipe("x", extra=object()))
+
+
+def test_saved_settings_are_plain_json() -> None:
+    saved = json.loads(config.to_json(RECIPE))
+    assert saved["domains"]["arxiv"] == {"epochs": 2.0, "paths": ["a", "b"]}
+    assert saved["out"] == "out"

@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from barrow import errors
+
+
+def test_an_archive_error_names_the_place() -> None:
+    error = errors.BadRecord("no text", reason="no-text", shard="a.jsonl.zst", frame=3, document=7)
+    assert str(error) == "a.jsonl.zst, frame 3, document 7: no text"
+    assert isinstance(error, errors.ArchiveError)
+
+
+def test_errors_are_also_what_python_would_raise() -> None:
+    assert issubclass(errors.ConfigError, ValueError)
+    assert issubclass(errors.NotFound, FileNotFoundError)
+    assert issubclass(errors.WriteFailed, OSError)
+    with pytest.raises(ImportError, match=r"pip install 'barrow\[torch\]'"):
+        raise errors.MissingExtra("PyTorch", "torch", "archive.torch()")
+
+
+def test_every_error_is_in_the_tree_that_is_drawn() -> None:
+    names = [n for n, v in vars(errors).items() if isinstance(v, type) and issubclass(v, Exception)]
+    assert names
+    for name in names:
+        assert name in (errors.__doc__ or "")
+
+
+def test_an_archive_error_crosses_processes() -> None:
+    error = errors.DamagedShard("cut", reason="truncated", shard="x", frame=1, num_documents=9)
+    back = pickle.loads(pickle.dumps(error))
+    assert (str(back), back.reason, back.frame, back.num_documents) == (
+        str(error),
+        "truncated",
+        1,
+        9,
+    )

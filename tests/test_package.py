@@ -1,0 +1,112 @@
+"""The package as a whole: who imports whom, what is public, how light it is."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import barrow
+
+SOURCE = Path(barrow.__file__).parent
+PARTS = "archive engine corpus tokens stream weights nn models parallel train score".split()
+
+# DESIGN: errors and config may be imported by all; these are the rest.
+MAY_IMPORT: dict[str, set[str]] = {
+    "errors": set(),
+    "config": set(),
+    "archive": set(),
+    "engine": set(),
+    "parallel": set(),
+    "weights": set(),
+    "corpus": {"archive", "engine"},
+    "tokens": {"archive", "engine"},
+    "nn": set(),
+    "stream": {"tokens", "archive", "parallel"},
+    "models": {"nn", "weights", "tokens"},
+    "train": {"stream", "nn", "models", "parallel", "weights"},
+    "score": {"archive", "corpus", "tokens", "stream", "models", "parallel", "weights"},
+    "compress": set(PARTS),
+    "align": set(PARTS),
+    "serve": set(PARTS),
+    "recipes": {*PARTS, "compress", "align", "serve"},
+    "cli": {*PARTS, "compress", "align", "serve", "recipes"},
+}
+
+
+def imported_parts(path: Path) -> set[str]:
+    """Parts of barrow that a file imports anywhere, inside functions too."""
+    parts = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        parts |= {name.split(".")[1] for name in names if name.startswith("barrow.")}
+    return parts
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda p: str(p.relative_to(SOURCE)))
+def test_imports_follow_the_design(path: Path) -> None:
+    part = path.relative_to(SOURCE).parts[0].removesuffix(".py")
+    if part == "__init__":
+        return
+    allowed = MAY_IMPORT[part] | {part, "errors", "config"}
+    assert imported_parts(path) <= allowed
+
+
+def test_a_forbidden_import_would_be_seen(tmp_path: Path) -> None:
+    file = tmp_path / "bad.py"
+    file.write_text("def f():\n    from barrow.cli import main\n")
+    assert imported_parts(file) == {"cli"}
+
+
+def test_public_names() -> None:
+    assert barrow.__all__ == ["Document", "archive", "config", "errors"]
+    assert dir(barrow) == sorted(barrow.__all__)
+    assert barrow.archive.__all__ == [
+        "Archive",
+        "BadLog",
+        "Block",
+        "Catalog",
+        "Composition",
+        "Document",
+        "Frame",
+        "Share",
+        "Verification",
+        "Writer",
+        "composition",
+        "open",
+        "read_catalog",
+        "verify",
+    ]
+    for name in barrow.archive.__all__:
+        assert getattr(barrow.archive, name) is not None
+    with pytest.raises(AttributeError, match="nothing_of_the_sort"):
+        _ = barrow.nothing_of_the_sort
+
+
+def modules_after(code: str) -> set[str]:
+    program = f"import sys\n{code}\nprint(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return {name.split(".")[0] for name in run.stdout.split()}
+
+
+def test_importing_barrow_loads_nothing_heavy() -> None:
+    heavy = {"numpy", "zstandard", "msgspec", "fsspec", "typer", "rich", "jax", "torch", "pyarrow"}
+    assert not heavy & modules_after("import barrow")
+
+
+def test_reading_an_archive_loads_no_framework() -> None:
+    heavy = {"jax", "torch", "tensorflow", "datasets", "pyarrow", "ray", "numba", "rich", "typer"}
+    assert not heavy & modules_after("import barrow.archive")
+
+
+def test_the_type_marker_is_shipped() -> None:
+    assert (SOURCE / "py.typed").exists()
