@@ -19,7 +19,9 @@ def test_exact_composition(folder: Path, documents: list[Document], either_path:
     assert {share.domain: (share.documents, share.bytes) for share in result.shares} == {
         name: (counts[name], sizes[name]) for name in counts
     }
-    assert [s.bytes for s in result.shares] == sorted((s.bytes for s in result.shares), reverse=True)
+    assert [s.bytes for s in result.shares] == sorted(
+        (s.bytes for s in result.shares), reverse=True
+    )
     assert result.total.documents == 1000
     assert result.disk_bytes == sum(p.stat().st_size for p in folder.glob("*.zst"))
     assert result.compression_ratio == result.content_bytes / result.disk_bytes > 1

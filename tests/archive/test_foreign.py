@@ -41,7 +41,9 @@ FORMS = {
     "one-member.jsonl.gz": gzip.compress,
     "members.jsonl.gz": lambda data: gzip.compress(data[:500]) + gzip.compress(data[500:]),
     "array.json": lambda data: b"[" + b",".join(data.splitlines()) + b"]",
-    "pretty.json": lambda data: json.dumps([json.loads(x) for x in data.splitlines()], indent=2).encode(),
+    "pretty.json": lambda data: json.dumps(
+        [json.loads(x) for x in data.splitlines()], indent=2
+    ).encode(),
     "lines.json": lambda data: data,
     "array.json.gz": lambda data: gzip.compress(b"[" + b",".join(data.splitlines()) + b"]"),
     "array.json.zst": lambda data: as_zstd(b"[" + b",".join(data.splitlines()) + b"]"),
@@ -49,7 +51,9 @@ FORMS = {
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_every_form_is_read(name: str, tmp_path: Path, documents: list[Document], either_path: str) -> None:
+def test_every_form_is_read(
+    name: str, tmp_path: Path, documents: list[Document], either_path: str
+) -> None:
     documents = documents[:200]
     path = tmp_path / name
     path.write_bytes(FORMS[name](as_lines(documents)))
@@ -92,7 +96,9 @@ def test_truncated_zstd(tmp_path: Path, documents: list[Document]) -> None:
     path = tmp_path / "x.jsonl.zst"
     whole = as_zstd(as_lines(documents))
     path.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(DamagedShard, match=r"x\.jsonl\.zst, frame 0: .*middle of a zstandard frame") as e:
+    with pytest.raises(
+        DamagedShard, match=r"x\.jsonl\.zst, frame 0: .*middle of a zstandard frame"
+    ) as e:
         list(barrow.archive.open(path))
     assert e.value.reason == "truncated"
     archive = open_counting(path)
@@ -213,9 +219,7 @@ def peak_memory_of(code: str) -> float:
     import subprocess
     import sys
 
-    code += (
-        "\nprint([l.split()[1] for l in open('/proc/self/status') if l.startswith('VmHWM')][0])"
-    )
+    code += "\nprint([l.split()[1] for l in open('/proc/self/status') if l.startswith('VmHWM')][0])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return int(run.stdout.split()[-1]) / 1024
 
@@ -242,7 +246,9 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     for times in (200, 2000):
         path = tmp_path / f"{times}.jsonl.zst"
         write_repeated(path, line * 100, times, b"", b"")
-        peaks.append(peak_memory_of(f"import barrow\nfor _ in barrow.archive.open({str(path)!r}): pass"))
+        peaks.append(
+            peak_memory_of(f"import barrow\nfor _ in barrow.archive.open({str(path)!r}): pass")
+        )
     assert peaks[1] < 1.1 * peaks[0] + 4
     assert peaks[1] < 100
 

@@ -19,7 +19,11 @@ def parse(data: bytes, form: RecordForm = RecordForm()):  # noqa: B008 - frozen
         (b'{"text":"a"} x', "not-json", "Extra data"),
         (b'{"text":"a"}{"text":"b"}', "not-json", "Extra data"),
         (b'{"text":"a\x00b"}', "not-json", "control character"),
-        (b'{"text":"a","meta":{"x":' + b"[" * 100_000 + b"]" * 100_000 + b"}}", "not-json", "deeply"),
+        (
+            b'{"text":"a","meta":{"x":' + b"[" * 100_000 + b"]" * 100_000 + b"}}",
+            "not-json",
+            "deeply",
+        ),
         (b'{"text":"a","meta":{"x":1e400}}', "not-json", "out of range"),
         (b'{"meta":{}}', "no-text", "no key 'text' (keys: 'meta')"),
         (b"{}", "no-text", "keys: none"),
@@ -52,7 +56,9 @@ def test_foreign_keys_join_the_meta() -> None:
     assert parsed.documents == [Document("a", {"id": 1, "record.id": 7, "source": "web"})]
 
 
-@pytest.mark.parametrize(("meta", "expected"), [("null", {}), ('"x"', {"meta": "x"}), ("[1]", {"meta": [1]})])
+@pytest.mark.parametrize(
+    ("meta", "expected"), [("null", {}), ('"x"', {"meta": "x"}), ("[1]", {"meta": [1]})]
+)
 def test_metas_that_are_no_objects_are_kept(meta: str, expected: dict) -> None:
     assert parse(f'{{"text":"a","meta":{meta}}}\n'.encode()).documents == [Document("a", expected)]
 

@@ -53,7 +53,9 @@ SPELLINGS = [
     lambda v: json.dumps(dict(reversed(v.items())), ensure_ascii=False),
     lambda v: "".join(c if c != "/" else "\\/" for c in json.dumps(v)),
 ]
-texts = st.text(st.characters(exclude_categories=["Cs"])) | st.text('ab\\"\n\x00é日🙂 ', max_size=300)
+texts = st.text(st.characters(exclude_categories=["Cs"])) | st.text(
+    'ab\\"\n\x00é日🙂 ', max_size=300
+)
 metas = st.dictionaries(
     texts, st.recursive(st.none() | st.integers() | texts, st.lists, max_leaves=5), max_size=3
 )
@@ -70,9 +72,42 @@ def test_every_spelling_of_a_record_is_read(records: list, newline: str, final: 
     assert by_scanner(data) == [Document(text, meta) for text, meta, _ in records]
 
 
-ALPHABET = [b"{", b"}", b'"text"', b'"meta"', b":", b",", b'"', b"\\", b"\\u", b"d83d", b"de00", b"\n"]
-ALPHABET += [b"[", b"]", b" ", b"a", b"0", b"-", b"1e5", b"null", b"true", b"\x00", b"\xff", b"\xc3"]
-ALPHABET += ["é".encode(), "🙂".encode(), b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b'{"text":"', b'","meta":{']
+ALPHABET = [
+    b"{",
+    b"}",
+    b'"text"',
+    b'"meta"',
+    b":",
+    b",",
+    b'"',
+    b"\\",
+    b"\\u",
+    b"d83d",
+    b"de00",
+    b"\n",
+]
+ALPHABET += [
+    b"[",
+    b"]",
+    b" ",
+    b"a",
+    b"0",
+    b"-",
+    b"1e5",
+    b"null",
+    b"true",
+    b"\x00",
+    b"\xff",
+    b"\xc3",
+]
+ALPHABET += [
+    "é".encode(),
+    "🙂".encode(),
+    b"\xed\xa0\x80",
+    b"\xf4\x90\x80\x80",
+    b'{"text":"',
+    b'","meta":{',
+]
 
 
 @given(st.lists(st.sampled_from(ALPHABET), max_size=40).map(b"".join))
@@ -117,9 +152,13 @@ def test_another_text_key() -> None:
 def test_buffers_that_are_too_small_are_refused() -> None:
     native = scan_module._scan
     with pytest.raises(ValueError, match="too small"):
-        native.scan_lines(bytearray(200), 190, b'text"', b'meta"', bytearray(16), bytearray(300), bytearray(16))
+        native.scan_lines(
+            bytearray(200), 190, b'text"', b'meta"', bytearray(16), bytearray(300), bytearray(16)
+        )
     with pytest.raises(ValueError, match="too small"):
-        native.scan_lines(bytearray(200), 100, b'text"', b'meta"', bytearray(16), bytearray(10), bytearray(16))
+        native.scan_lines(
+            bytearray(200), 100, b'text"', b'meta"', bytearray(16), bytearray(10), bytearray(16)
+        )
     with pytest.raises(ValueError, match="outside"):
         native.texts(b"abc", (5).to_bytes(8, "little") + (9).to_bytes(8, "little"))
     with pytest.raises(ValueError, match="outside"):

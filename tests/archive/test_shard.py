@@ -17,7 +17,7 @@ from barrow.archive.storage import ByteRanges
 from barrow.errors import DamagedShard
 
 
-def table_of(path: Path):  # noqa: ANN201
+def table_of(path: Path):
     table = read_table(ByteRanges(str(path)))
     assert table is not None
     return table
@@ -62,7 +62,9 @@ def test_a_flipped_byte_in_a_frame(shard: Path, documents: list[Document]) -> No
     data[frame.start + frame.size // 2] ^= 1
     shard.write_bytes(data)
     first = sum(f.num_documents for f in table_of(shard).frames[:3])
-    with pytest.raises(DamagedShard, match=f"shard.jsonl.zst, frame 3, document {first}: ") as error:
+    with pytest.raises(
+        DamagedShard, match=f"shard.jsonl.zst, frame 3, document {first}: "
+    ) as error:
         list(barrow.archive.open(shard))
     assert error.value.reason == "corrupt"
     got, bad = texts(shard)

@@ -153,15 +153,23 @@ def test_a_cyclic_meta(tmp_path: Path) -> None:
 
 
 def test_only_documents_are_written(tmp_path: Path) -> None:
-    with Writer(tmp_path / "x.jsonl.zst") as writer, pytest.raises(TypeError, match="barrow.Document"):
+    with (
+        Writer(tmp_path / "x.jsonl.zst") as writer,
+        pytest.raises(TypeError, match="barrow.Document"),
+    ):
         writer.add({"text": "a"})  # type: ignore[arg-type]
 
 
-def test_an_exception_leaves_everything_as_it_was(tmp_path: Path, documents: list[Document]) -> None:
+def test_an_exception_leaves_everything_as_it_was(
+    tmp_path: Path, documents: list[Document]
+) -> None:
     with pytest.raises(RuntimeError), Writer(tmp_path / "x.jsonl.zst", frame_size=100) as writer:
         writer.extend(documents)
         raise RuntimeError
-    with pytest.raises(RuntimeError), Writer(tmp_path / "a", frame_size=100, shard_size=500) as writer:
+    with (
+        pytest.raises(RuntimeError),
+        Writer(tmp_path / "a", frame_size=100, shard_size=500) as writer,
+    ):
         writer.extend(documents)
         raise RuntimeError
     assert list(tmp_path.iterdir()) == []
@@ -219,9 +227,10 @@ def test_append(folder: Path, documents: list[Document]) -> None:
 
 def test_a_failed_append_leaves_the_archive(folder: Path, documents: list[Document]) -> None:
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    with pytest.raises(RuntimeError), Writer(
-        folder, append=True, shard_size=1000, frame_size=500
-    ) as writer:
+    with (
+        pytest.raises(RuntimeError),
+        Writer(folder, append=True, shard_size=1000, frame_size=500) as writer,
+    ):
         writer.extend(documents)
         raise RuntimeError
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
@@ -236,7 +245,8 @@ def test_one_writer_at_a_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"level": 99}, {"level": -(10**6)}, {"threads": 0}, {"frame_size": 0}, {"shard_size": 0}]
+    "options",
+    [{"level": 99}, {"level": -(10**6)}, {"threads": 0}, {"frame_size": 0}, {"shard_size": 0}],
 )
 def test_wrong_arguments(options: dict, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="level|at least 1"):
@@ -281,9 +291,10 @@ def test_no_space_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(WriteFailed, match="No space left on device"), Writer(
-        tmp_path / "x.jsonl.zst"
-    ) as writer:
+    with (
+        pytest.raises(WriteFailed, match="No space left on device"),
+        Writer(tmp_path / "x.jsonl.zst") as writer,
+    ):
         writer.add(Document("a"))
     assert list(tmp_path.iterdir()) == []
 

@@ -19,6 +19,8 @@ raw files → corpus → jsonl.zst → tokens → stream → train → score
 Here so far: the archive (jsonl.zst on disk).
 """
 
+_INTERRUPTED = 130
+
 app = typer.Typer(
     name="barrow",
     help=_SPINE,
@@ -69,12 +71,15 @@ def run(arguments: Sequence[str] | None = None) -> int:
     try:
         result = app(arguments, standalone_mode=False, prog_name="barrow")
         sys.stdout.flush()
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit) as error:
+        # The parser turns a broken pipe into an exit of its own.
+        if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
+            raise
         # The reader of our output went away, as `head` does; that is no failure of ours.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (KeyboardInterrupt, typer.Abort):
-        return _fail("interrupted", 130)
+        result = _INTERRUPTED
     except (BarrowError, OSError, ValueError) as error:
         if os.environ.get("BARROW_DEBUG"):
             raise
@@ -88,6 +93,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         if os.environ.get("BARROW_DEBUG"):
             raise
         return _fail(f"unexpected {type(error).__name__}: {error}; run with --debug for more", 1)
+    if result == _INTERRUPTED:
+        return _fail("interrupted", _INTERRUPTED)
     return result if isinstance(result, int) else 0
 
 

@@ -34,7 +34,7 @@ def python_sources() -> Iterator[Document]:
         relative = path.relative_to(root)
         if skip.isdisjoint(relative.parts) and path.stat().st_size <= _MAX_SOURCE:
             text = _read(path)
-            if text is not None:
+            if text is not None and text.strip():
                 yield _document(text, "Python Sources", f"stdlib/{relative.as_posix()}", "PSF-2.0")
 
 

@@ -1,0 +1,5 @@
+"""`python -m barrow` is `barrow`."""
+
+from barrow.cli import main
+
+main()

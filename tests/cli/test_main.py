@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+VERBS = ["demo", "pack", "stats", "head", "cat", "verify", "completion"]
+
+
+def program(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "barrow", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **options)  # type: ignore[call-overload]
+
+
+def test_help_shows_the_spine_in_order(barrow: Callable) -> None:
+    code, out, err = barrow("--help")
+    assert (code, err) == (0, "")
+    assert "raw files → corpus → jsonl.zst → tokens → stream → train → score" in out
+    listed = [line.split()[0] for line in out.split("Commands:")[1].splitlines() if line.strip()]
+    assert [word for word in listed if word in VERBS] == VERBS
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_explains_itself(verb: str, barrow: Callable) -> None:
+    code, out, _ = barrow(verb, "--help")
+    assert code == 0
+    assert f"barrow {verb}" in out
+
+
+def test_version(barrow: Callable) -> None:
+    assert barrow("--version") == (0, f"barrow {version('barrow')}\n", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nosuch"], "nosuch"),
+        (["stats"], "PATH"),
+        (["stats", "x", "--nosuch"], "--nosuch"),
+        (["head", "x", "-n", "many"], "integer"),
+        (["completion", "tcsh"], "tcsh"),
+        (["pack", "x"], "--out"),
+        (["cat", "x", "--on-bad", "ignore"], "ignore"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_exit_2(
+    arguments: list[str], words: str, barrow: Callable
+) -> None:
+    code, out, err = barrow(*arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith("barrow: ")
+    assert err.count("\n") == 1
+    assert words in err
+    assert "--help" in err
+
+
+def test_failure_is_one_line_and_exit_1(barrow: Callable, tmp_path: Path) -> None:
+    code, out, err = barrow("stats", tmp_path / "none.jsonl.zst")
+    assert (code, out) == (1, "")
+    assert err == f"barrow: {tmp_path}/none.jsonl.zst does not exist\n"
+
+
+def test_permissions(tmp_path: Path, barrow: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied", "x.jsonl")
+
+    (tmp_path / "x.jsonl").write_text("{}")
+    monkeypatch.setattr(Path, "open", refuse)
+    assert barrow("head", tmp_path / "x.jsonl") == (1, "", "barrow: x.jsonl: Permission denied\n")
+
+
+def test_a_traceback_only_when_asked(tmp_path: Path) -> None:
+    plain = program("stats", tmp_path / "none")
+    assert plain.returncode == 1
+    assert "Traceback" not in plain.stderr
+    debug = program("--debug", "stats", tmp_path / "none")
+    assert debug.returncode == 1
+    assert "Traceback" in debug.stderr
+    assert "NotFound" in debug.stderr
+
+
+def test_what_nobody_foresaw_is_one_line_too(
+    barrow: Callable, shard: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import barrow.archive as archive
+
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("oh")
+
+    monkeypatch.setattr(archive, "open", broken)
+    code, _, err = barrow("head", shard)
+    assert code == 1
+    assert err == "barrow: unexpected ZeroDivisionError: oh; run with --debug for more\n"
+
+
+def test_a_reader_that_goes_away_is_no_failure(shard: Path) -> None:
+    command = f"{sys.executable} -m barrow cat {shard} | head -c 10; echo ${{PIPESTATUS[0]}}"
+    run = subprocess.run(["bash", "-c", command], capture_output=True, check=True)
+    assert run.stdout.endswith(b"0\n")
+    assert run.stderr == b""
+
+
+def test_interruption(tmp_path: Path) -> None:
+    fifo = tmp_path / "endless.jsonl"
+    os.mkfifo(fifo)
+    command = [sys.executable, "-m", "barrow", "stats", str(fifo)]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    with fifo.open("w"):  # it is reading now
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert err.strip().endswith("barrow: interrupted")
+    assert "Traceback" not in err
+
+
+def test_progress_is_silent_when_not_a_terminal(shard: Path) -> None:
+    run = program("verify", shard)
+    assert run.stderr == ""

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+
+import pytest
+
+from barrow.cli import progress
+
+CODE = """
+import time
+from barrow.cli import progress
+progress._PATIENCE = {patience}
+with progress.progress_bar("Counting", 1000) as advance:
+    for _ in range(20):
+        advance(50)
+        time.sleep(0.02)
+"""
+
+
+def on_a_terminal(patience: float) -> str:
+    """What the code writes to a terminal."""
+    leader, follower = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
+    command = [sys.executable, "-c", CODE.format(patience=patience)]
+    process = subprocess.Popen(command, stderr=follower, env=environment)
+    os.close(follower)
+    seen = b""
+    while True:
+        try:
+            data = os.read(leader, 4096)
+        except OSError:
+            break
+        if not data:
+            break
+        seen += data
+    os.close(leader)
+    assert process.wait() == 0
+    return seen.decode()
+
+
+def test_a_bar_shows_up_once_patience_is_over() -> None:
+    assert "Counting" in on_a_terminal(0.1)
+
+
+def test_no_bar_for_what_is_quick() -> None:
+    assert on_a_terminal(2.0) == ""
+
+
+def test_silent_when_not_a_terminal(capfd: pytest.CaptureFixture[str]) -> None:
+    with progress.progress_bar("Counting", 10) as advance:
+        advance(10)
+    assert capfd.readouterr() == ("", "")
