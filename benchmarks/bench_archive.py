@@ -1,5 +1,4 @@
-"""
-Reading, writing and seeking in an archive, beside what else reads jsonl.zst, in one run.
+"""Reading, writing and seeking in an archive, beside what else reads jsonl.zst, in one run.
 
     python benchmarks/bench_archive.py [--data FILE.jsonl.zst] [--mb 400] [--quick]
 

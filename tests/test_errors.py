@@ -37,3 +37,9 @@ def test_an_archive_error_crosses_processes() -> None:
         1,
         9,
     )
+
+
+def test_the_others_cross_processes_too() -> None:
+    extra = errors.MissingExtra("PyTorch", "torch", "archive.torch()")
+    assert str(pickle.loads(pickle.dumps(extra))) == str(extra)
+    assert str(pickle.loads(pickle.dumps(errors.WriteFailed("full")))) == "full"

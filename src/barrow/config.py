@@ -1,5 +1,4 @@
-"""
-Settings: frozen dataclasses to JSON and back, and `key=value` overrides.
+"""Settings: frozen dataclasses to JSON and back, and `key=value` overrides.
 
 Settings are plain frozen dataclasses whose fields are numbers, strings, booleans, None, paths,
 enums, other dataclasses, and tuples, lists or dicts of these. A saved setting reads back equal; a
@@ -66,8 +65,7 @@ def from_dict(kind: type[Settings], data: Any) -> Settings:
 
 
 def override(settings: Settings, assignments: Iterable[str]) -> Settings:
-    """
-    Apply ``key=value`` assignments; dots lead inwards, as in ``domains.arxiv.epochs=1.5``.
+    """Apply ``key=value`` assignments; dots lead inwards, as in ``domains.arxiv.epochs=1.5``.
 
     The value is read as JSON where the field is not a plain string, so ``sizes=[1,2]``,
     ``name=null`` and ``on=true`` do what they look like.

@@ -1,5 +1,4 @@
-"""
-The errors callers catch.
+"""The errors callers catch.
 
     BarrowError
     ├── ArchiveError        what is on disk is not what it should be; says shard, frame, document
@@ -24,8 +23,7 @@ class BarrowError(Exception):
 
 
 class ArchiveError(BarrowError):
-    """
-    A place in an archive, a named reason, and a cause in words.
+    """A place in an archive, a named reason, and a cause in words.
 
     `reason` is one of a small fixed set of names (see the archive page of the documentation), the
     same that ``on_bad="count"`` counts under. `document` is the number within the shard, from 0;
@@ -79,7 +77,11 @@ class MissingExtra(BarrowError, ImportError):
     """A library is not installed; the message names the extra that brings it."""
 
     def __init__(self, library: str, extra: str, purpose: str) -> None:
+        self._arguments = (library, extra, purpose)
         super().__init__(f"{purpose} needs {library}: pip install 'barrow[{extra}]'")
+
+    def __reduce__(self) -> tuple[type[MissingExtra], tuple[str, str, str]]:
+        return MissingExtra, self._arguments
 
 
 class NotFound(BarrowError, FileNotFoundError):

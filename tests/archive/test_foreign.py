@@ -97,7 +97,7 @@ def test_truncated_zstd(tmp_path: Path, documents: list[Document]) -> None:
     whole = as_zstd(as_lines(documents))
     path.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(
-        DamagedShard, match=r"x\.jsonl\.zst, frame 0: .*middle of a zstandard frame"
+        DamagedShard, match=r"x\.jsonl\.zst, frame 0, document \d+: .*middle of a zstandard frame"
     ) as e:
         list(barrow.archive.open(path))
     assert e.value.reason == "truncated"
@@ -179,7 +179,7 @@ def test_wrong_magic(name: str, data: bytes, words: str, tmp_path: Path) -> None
 @pytest.mark.parametrize("name", ["x.jsonl", "x.jsonl.zst", "x.jsonl.gz", "x.json"])
 def test_an_empty_file(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(b"")
-    with pytest.raises(DamagedShard, match="0 bytes") as error:
+    with pytest.raises(DamagedShard, match="nothing at all") as error:
         list(barrow.archive.open(tmp_path / name))
     assert error.value.reason == "empty-file"
 
@@ -261,3 +261,42 @@ def test_reading_over_fsspec(documents: list[Document]) -> None:
     assert list(barrow.archive.open("memory://foreign/x.jsonl.zst")) == documents
     assert list(barrow.archive.open("memory://foreign/*.zst")) == documents
     assert list(barrow.archive.open("memory://foreign")) == documents
+
+
+def test_what_precedes_the_damage_is_kept(tmp_path: Path) -> None:
+    lines = as_lines(Document(f"{n} " + "word " * 20) for n in range(5000))
+    cut = tmp_path / "cut.jsonl.gz"
+    cut.write_bytes(gzip.compress(lines)[:-20])
+    assert len(list(open_counting(cut))) > 4000
+    cut.write_bytes(gzip.compress(lines) + gzip.compress(lines)[:100])
+    assert len(list(open_counting(cut))) >= 5000
+    damaged = bytearray(zstandard.ZstdCompressor(level=1).compress(lines))
+    damaged[len(damaged) * 9 // 10] ^= 0xFF
+    path = tmp_path / "damaged.jsonl.zst"
+    path.write_bytes(damaged)
+    archive = open_counting(path)
+    assert len(list(archive)) > 3000
+    assert len(archive.bad) >= 1
+
+
+@pytest.mark.parametrize("before", range(4))
+def test_the_limit_does_not_depend_on_the_neighbours(before: int, tmp_path: Path) -> None:
+    documents = [Document("b" * 400_000)] * before + [Document("x" * 700_000), Document("after")]
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(as_lines(documents))
+    archive = barrow.archive.open(path, on_bad="count", max_document=600_000)
+    assert [len(d.text) for d in archive] == [400_000] * before + [5]
+    assert archive.bad.counts == {"too-long": 1}
+
+
+def test_a_file_that_unpacks_to_nothing(tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl.zst").write_bytes(as_zstd(b"x")[:0] + zstandard.compress(b""))
+    (tmp_path / "y.jsonl.gz").write_bytes(gzip.compress(b""))
+    for name in ("x.jsonl.zst", "y.jsonl.gz"):
+        with pytest.raises(DamagedShard, match="nothing at all"):
+            list(barrow.archive.open(tmp_path / name))
+
+
+def test_a_byte_order_mark(tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_bytes(b'\xef\xbb\xbf{"text":"a"}\n')
+    assert list(barrow.archive.open(tmp_path / "x.jsonl")) == [Document("a")]

@@ -29,15 +29,15 @@ def as_piece(data: bytes) -> Piece:
 
 def by_scanner(data: bytes) -> list[Document] | None:
     scanned = scan_module.scan(as_piece(data), "text", BufferPool())
-    if scanned is None or not scanned.metas_are_valid():
+    metas = scanned.metas() if scanned is not None else None
+    if scanned is None or metas is None:
         return None
-    metas = json.loads(bytes(scanned.meta_array))
     return [Document(text, meta) for text, meta in zip(scanned.texts(), metas, strict=True)]
 
 
 def by_general(data: bytes) -> tuple[list[Document], list[BadRecord]]:
-    parsed = FORM.parse_each(data, as_piece(data))
-    return parsed.documents, parsed.bad
+    parsed = FORM.parse(data, as_piece(data))
+    return parsed.documents, list(parsed.bad)
 
 
 def test_the_compiled_part_is_there() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import struct
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -103,15 +105,72 @@ def test_a_missing_seek_table_loses_no_document(shard: Path, documents: list[Doc
     assert archive[700] == documents[700]
 
 
-def test_a_shard_cut_after_its_first_frame(write: Callable[..., Path]) -> None:
-    path = write([Document("only")])
+def test_a_cut_anywhere_is_noticed(write: Callable[..., Path]) -> None:
+    path = write([Document("one"), Document("two")], frame_size=1)
+    whole = path.read_bytes()
+    for size in range(len(whole)):
+        path.write_bytes(whole[:size])
+        with pytest.raises(DamagedShard):
+            list(barrow.archive.open(path))
+        assert not barrow.archive.verify(path).ok
+
+
+def test_a_cut_after_a_long_first_frame_is_noticed(write: Callable[..., Path]) -> None:
+    import random
+
+    noise = random.Random(0).randbytes(5_000_000).hex()
+    path = write([Document(noise), Document("two")], frame_size=1)
     frame = table_of(path).frames[0]
-    path.write_bytes(path.read_bytes()[: frame.size])
-    # Nothing is left that says it was ours: it is a whole foreign file now.
-    assert list(barrow.archive.open(path)) == [Document("only")]
-    path.write_bytes(write([Document("only")], "other.jsonl.zst").read_bytes()[: frame.size + 24])
+    path.write_bytes(path.read_bytes()[: frame.start + frame.size])
     with pytest.raises(DamagedShard, match="ends before its seek table"):
         barrow.archive.open(path)
+
+
+def test_salvage_counts_a_frame_whose_magic_is_gone(write: Callable[..., Path]) -> None:
+    path = write([Document(f"d{k}") for k in range(4)], frame_size=1)
+    data = bytearray(path.read_bytes())
+    data[table_of(path).frames[2].start] ^= 0xFF
+    data[-1] ^= 0xFF
+    path.write_bytes(data)
+    got, bad = texts(path)
+    assert got == ["d0", "d1", "d3"]
+    assert bad.counts == {"no-seek-table": 1, "corrupt": 1}
+
+
+def test_a_shard_that_goes_away_after_opening(shard: Path) -> None:
+    archive, counting = barrow.archive.open(shard), barrow.archive.open(shard, on_bad="count")
+    shard.unlink()
+    with pytest.raises(DamagedShard, match="cannot be read"):
+        list(archive)
+    assert list(counting) == []
+    assert set(counting.bad.counts) == {"unreadable"}
+
+
+@pytest.mark.parametrize("counts", [(2, 1), (3, 1), (5, 1)])
+def test_an_index_that_lies_is_noticed_by_readers(
+    counts: tuple[int, int], write: Callable[..., Path], either_path: str
+) -> None:
+    path = write([Document(f"{n}" * 9) for n in range(5)], frame_size=100)
+    table = table_of(path)
+    assert len(table.frames) == 2
+    right = table.index.documents
+    rewrite_end(path, layout.Index(counts, table.index.hash_before), list(table.entries))
+    if counts == right:
+        return
+    with pytest.raises(DamagedShard, match="where the index says"):
+        list(barrow.archive.open(path))
+    with pytest.raises(DamagedShard, match="where the index says"):
+        list(barrow.archive.open(path).blocks())
+    with pytest.raises(DamagedShard, match="where the index says"):
+        barrow.archive.open(path)[0]
+
+
+def test_an_index_cannot_claim_more_documents_than_bytes(shard: Path) -> None:
+    table = table_of(shard)
+    wrong = (2**32 - 1, *table.index.documents[1:])
+    rewrite_end(shard, layout.Index(wrong, table.index.hash_before), list(table.entries))
+    with pytest.raises(DamagedShard, match="cannot hold 4,294,967,295 documents"):
+        barrow.archive.open(shard)
 
 
 def rewrite_end(path: Path, index: layout.Index, entries: list[layout.Entry]) -> None:
@@ -146,7 +205,7 @@ def test_a_frame_that_claims_to_be_huge(shard: Path) -> None:
     """A seek table may say 4 GiB; nobody allocates that on its word."""
     table = table_of(shard)
     entries = list(table.entries)
-    entries[2] = layout.Entry(entries[2].size, 2**32 - 1, entries[2].checksum)
+    entries[3] = layout.Entry(entries[3].size, 2**32 - 1, entries[3].checksum)
     rewrite_end(shard, table.index, entries)
     with pytest.raises(DamagedShard, match="claims 4,294,967,295 bytes, over the limit") as error:
         list(barrow.archive.open(shard))
@@ -159,18 +218,28 @@ def test_a_frame_that_unpacks_to_more_than_listed(tmp_path: Path) -> None:
     """A decompression bomb behind an honest-looking seek table."""
     bomb = zstandard.ZstdCompressor(write_checksum=True).compress(b"a" * (1 << 28))
     entries = [
-        layout.Entry(len(bomb), 100, 0),
+        layout.Entry(len(layout.EMPTY_FRAME), 0, 0),
         layout.Entry(len(layout.MARKER), 0, 0),
+        layout.Entry(len(bomb), 100, 0),
     ]
     import xxhash
 
-    before = bomb + layout.MARKER
+    before = layout.PREAMBLE + bomb
     index = layout.pack_index(layout.Index((1,), xxhash.xxh64_intdigest(before)))
     entries.append(layout.Entry(len(index), 0, 0))
     path = tmp_path / "bomb.jsonl.zst"
     path.write_bytes(before + index + layout.pack_seek_table(entries))
     with pytest.raises(DamagedShard, match="another size than the 100 listed"):
         list(barrow.archive.open(path))
+    path.write_bytes((before + index + layout.pack_seek_table(entries))[:-1])
+    code = f"""
+import barrow
+assert not barrow.archive.verify({str(path)!r}).ok
+assert list(barrow.archive.open({str(path)!r}, on_bad="count", max_document=1 << 20)) == []
+print([l.split()[1] for l in open("/proc/self/status") if l.startswith("VmHWM")][0])
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(run.stdout) < 150_000, "neither verify nor salvage unpacks what a bomb claims"
 
 
 def test_counts_that_do_not_match_the_frames(shard: Path, documents: list[Document]) -> None:

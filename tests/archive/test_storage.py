@@ -68,3 +68,29 @@ def test_byte_ranges(tmp_path: Path) -> None:
     assert all(r.read(0, 1) == b"0" for r in many)
     assert len(os.listdir("/proc/self/fd")) == before, "no descriptor is kept"
     assert storage.disk_bytes(path) == 10
+
+
+def test_globs_mean_files(tmp_path: Path) -> None:
+    folder = tmp_path / "a"
+    folder.mkdir()
+    (folder / "x.jsonl").write_text("x")
+    (folder / "archive.json").write_text("{}")
+    assert storage.as_paths(str(tmp_path / "a*" / "**")) == [str(folder / "x.jsonl")]
+    assert storage.as_paths(str(folder / "*")) == [str(folder / "x.jsonl")]
+    assert storage.as_paths(str(tmp_path / "*")) == [str(folder)]
+
+
+def test_a_local_name_with_colons(tmp_path: Path) -> None:
+    path = tmp_path / "a::b.jsonl"
+    path.write_text("x")
+    assert storage.as_paths(path) == [str(path)]
+    assert storage.ByteRanges(str(path)).read(0, 1) == b"x"
+
+
+def test_more_than_one_call_can_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"0123456789")
+    pread = os.pread
+    monkeypatch.setattr(os, "pread", lambda f, n, start: pread(f, min(n, 3), start))
+    assert storage.ByteRanges(str(path)).read(1, 8) == b"12345678"
+    assert storage.ByteRanges(str(path)).read(8, 8) == b"89"

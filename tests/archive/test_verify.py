@@ -129,3 +129,22 @@ def test_foreign_files(tmp_path: Path) -> None:
     (tmp_path / "y.jsonl.gz").write_bytes(b"nonsense")
     assert reasons(tmp_path) == ["wrong-magic"]
     assert barrow.archive.verify(path).num_documents == 2
+
+
+@pytest.mark.parametrize("key", ["xxh64", "sha256", "documents", "bytes", "content_bytes"])
+def test_a_catalog_that_lies(key: str, folder: Path) -> None:
+    import json
+
+    path = folder / "archive.json"
+    saved = json.loads(path.read_text())
+    value = saved["shards"][1][key]
+    saved["shards"][1][key] = value + 1 if isinstance(value, int) else "0" * len(value)
+    path.write_text(json.dumps(saved))
+    assert len(reasons(folder)) == 1
+
+
+def test_an_unfinished_folder(tmp_path: Path) -> None:
+    writer = Writer(tmp_path / "a", shard_size=1, frame_size=1)
+    writer.add(Document("a"))
+    assert "unfinished" in reasons(tmp_path / "a")
+    writer.discard()

@@ -361,3 +361,123 @@ def test_a_killed_first_write_is_said(tmp_path: Path) -> None:
         writer.add(Document("again"))
     assert list(barrow.archive.open(folder)) == [Document("again")]
     assert barrow.archive.verify(folder).ok
+
+
+def limited(size: int | None) -> None:
+    """Let no file grow past a size: the kernel then refuses to write, as on a full disk."""
+    import resource
+
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+    resource.setrlimit(resource.RLIMIT_FSIZE, (hard if size is None else size, hard))
+
+
+def test_nothing_is_published_after_a_failed_write(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl.zst"
+    writer = Writer(path, frame_size=100)
+    limited(300)
+    try:
+        with pytest.raises(WriteFailed):
+            writer.extend(Document(os.urandom(100).hex()) for _ in range(100))
+    finally:
+        limited(None)
+    writer.close()
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(ValueError, match="discarded"):
+        writer.add(Document("late"))
+
+
+def test_a_disk_that_fills_at_the_catalog(tmp_path: Path) -> None:
+    folder = tmp_path / "archive"
+    writer = Writer(folder, shard_size=1, frame_size=1)
+    writer.extend(Document(f"{n}") for n in range(30))
+    limited(1000)
+    try:
+        with pytest.raises(WriteFailed):
+            writer.close()
+    finally:
+        limited(None)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_two_writers_of_one_shard(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl.zst"
+    first, second = Writer(path, frame_size=1), Writer(path, frame_size=1)
+    for n in range(5):
+        first.add(Document(f"first {n}"))
+        second.add(Document(f"second {n}"))
+    first.close()
+    with pytest.raises(FileExistsError, match="made by somebody else meanwhile"):
+        second.close()
+    assert [d.text for d in barrow.archive.open(path)] == [f"first {n}" for n in range(5)]
+    assert barrow.archive.verify(path).ok
+    assert [p.name for p in tmp_path.iterdir()] == ["x.jsonl.zst"]
+
+
+def test_what_fails_after_the_commit_takes_nothing_back(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import barrow.archive.catalog as catalog
+    import barrow.archive.writer as writer_module
+
+    def interrupted(folder: Path, content: barrow.archive.Catalog) -> None:
+        catalog.write_catalog(folder, content)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(writer_module, "write_catalog", interrupted)
+    writer = Writer(folder, append=True)
+    writer.add(Document("appended"))
+    with pytest.raises(KeyboardInterrupt):
+        writer.close()
+    assert barrow.archive.open(folder)[-1] == Document("appended")
+    assert barrow.archive.verify(folder).ok
+
+
+def test_append_never_reuses_a_name(folder: Path) -> None:
+    """The first shard may be gone from the list, as after a takedown."""
+    import msgspec
+
+    from barrow.archive.catalog import write_catalog
+
+    old = barrow.archive.read_catalog(str(folder))
+    (folder / old.shards[0].name).unlink()
+    write_catalog(folder, msgspec.structs.replace(old, shards=old.shards[1:]))
+    before = {path.name: path.read_bytes() for path in folder.glob("*.zst")}
+    with Writer(folder, append=True) as writer:
+        writer.add(Document("more"))
+    after = {path.name: path.read_bytes() for path in folder.glob("*.zst")}
+    assert {name: after[name] for name in before} == before
+    assert barrow.archive.open(folder)[-1] == Document("more")
+
+
+def test_a_forked_child_leaves_its_parents_writer_alone(tmp_path: Path) -> None:
+    writer = Writer(tmp_path / "archive", shard_size=1, frame_size=1)
+    writer.add(Document("a"))
+    child = os.fork()
+    if child == 0:
+        writer.discard()
+        writer.__del__()
+        os._exit(0)
+    os.waitpid(child, 0)
+    writer.add(Document("b"))
+    writer.close()
+    assert list(barrow.archive.open(tmp_path / "archive")) == [Document("a"), Document("b")]
+
+
+def test_no_shard_is_empty(tmp_path: Path) -> None:
+    with Writer(tmp_path / "archive", shard_size=1, frame_size=1) as writer:
+        writer.extend([Document("a"), Document("b")])
+    catalog = barrow.archive.read_catalog(str(tmp_path / "archive"))
+    assert [shard.documents for shard in catalog.shards] == [1, 1]
+
+
+def test_raw_json_cannot_break_a_line(tmp_path: Path) -> None:
+    import msgspec
+
+    with Writer(tmp_path / "x.jsonl.zst") as writer:
+        with pytest.raises(BadRecord, match="line break"):
+            writer.add(Document("a", {"x": msgspec.Raw(b'{\n"a":1}')}))
+        with pytest.raises(BadRecord, match="keys of meta"):
+            writer.add(Document("a", {1: 1, "1": 2}))  # type: ignore[dict-item]
+        with pytest.raises(BadRecord, match="finite"):
+            writer.add(Document("a", {"x": {float("nan")}}))

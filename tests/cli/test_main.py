@@ -72,7 +72,11 @@ def test_permissions(tmp_path: Path, barrow: Callable, monkeypatch: pytest.Monke
 
     (tmp_path / "x.jsonl").write_text("{}")
     monkeypatch.setattr(Path, "open", refuse)
-    assert barrow("head", tmp_path / "x.jsonl") == (1, "", "barrow: x.jsonl: Permission denied\n")
+    assert barrow("head", tmp_path / "x.jsonl") == (
+        1,
+        "",
+        "barrow: x.jsonl, document 0: cannot be read (Permission denied)\n",
+    )
 
 
 def test_a_traceback_only_when_asked(tmp_path: Path) -> None:

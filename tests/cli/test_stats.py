@@ -42,3 +42,13 @@ def test_bad_input(barrow: Callable, tmp_path: Path) -> None:
     assert json.loads(out)["bad"] == {"not-json": 1}
     code, _, err = barrow("stats", path, "--on-bad", "count")
     assert (code, "1 × not-json" in err) == (0, True)
+
+
+def test_names_are_shown_as_they_are(barrow: Callable, write: Callable) -> None:
+    names = ["[/x]", "[red]roses", "\x1b[2Jclear"]
+    path = write([Document("a", {"pile_set_name": name}) for name in names])
+    code, out, _ = barrow("stats", path)
+    assert code == 0
+    assert "[/x]" in out
+    assert "[red]roses" in out
+    assert "\x1b[2J" not in out

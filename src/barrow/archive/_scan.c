@@ -25,6 +25,7 @@
 #define WIDTH 64
 #define GAP WIDTH
 #define SLACK WIDTH
+#define MAX_DEPTH 200
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -210,11 +211,11 @@ static const uint8_t *unescape_string(const uint8_t *at, uint8_t **output) {
 
 /* The place after the bracket that closes the object opened at `at`, or NULL. */
 static const uint8_t *end_of_object(const uint8_t *at) {
-    int64_t depth = 0;
+    int depth = 0;
     for (;;) {
         uint8_t c = *at++;
         if (c == '{' || c == '[') {
-            depth++;
+            if (++depth > MAX_DEPTH) return NULL;
         } else if (c == '}' || c == ']') {
             if (--depth == 0) return at;
         } else if (c == '"') {
@@ -382,6 +383,7 @@ static PyMethodDef methods[] = {
 
 static int add_constants(PyObject *module) {
     if (PyModule_AddIntConstant(module, "GAP", GAP) < 0) return -1;
+    if (PyModule_AddIntConstant(module, "MAX_DEPTH", MAX_DEPTH) < 0) return -1;
     return PyModule_AddIntConstant(module, "SLACK", SLACK);
 }
 

@@ -1,6 +1,7 @@
 from typing_extensions import Buffer
 
 GAP: int
+MAX_DEPTH: int
 SLACK: int
 
 def scan_lines(

@@ -20,8 +20,7 @@ def available_cores() -> int:
 def map_ahead(
     function: Callable[[Item], Result], items: Iterable[Item], *, threads: int
 ) -> Iterator[Result]:
-    """
-    `map`, in order, with up to `threads` calls running ahead of the caller.
+    """`map`, in order, with up to `threads` calls running ahead of the caller.
 
     Worth it where the function lets go of the interpreter lock, as decompression does. The pool
     lives as long as the iterator.

@@ -10,6 +10,7 @@ from typing import Literal
 
 import msgspec
 
+from barrow.archive.records import RAW_LIMIT
 from barrow.errors import ArchiveError
 
 OnBad = Literal["raise", "count"]
@@ -19,12 +20,12 @@ _MAX_EXAMPLES = 100
 
 
 class BadLog:
-    """
-    What was wrong in one pass over an archive, by reason.
+    """What was wrong in one pass over an archive, by reason.
 
     `counts` maps each reason to how often it came up, `documents_lost` to the documents concerned
-    where their number is known, and `examples` holds the first hundred errors. With `rejects`, each
-    is also a line of that file: reason, shard, frame, document, cause, and the raw bytes.
+    where their number is known, and `examples` holds errors: the first hundred, and the first of
+    each reason. With `rejects`, each is also a line added to that file: reason, shard, frame,
+    document, cause, and the raw bytes.
     """
 
     def __init__(self, rejects: str | os.PathLike[str] | None = None) -> None:
@@ -32,15 +33,13 @@ class BadLog:
         self.documents_lost: Counter[str] = Counter()
         self.examples: list[ArchiveError] = []
         self._rejects = Path(rejects) if rejects is not None else None
-        if self._rejects is not None:
-            self._rejects.write_bytes(b"")
 
     def add(self, error: ArchiveError) -> None:
         """Count one error."""
+        if len(self.examples) < _MAX_EXAMPLES or error.reason not in self.counts:
+            self.examples.append(error)
         self.counts[error.reason] += 1
         self.documents_lost[error.reason] += error.num_documents or 0
-        if len(self.examples) < _MAX_EXAMPLES:
-            self.examples.append(error)
         if self._rejects is not None:
             with self._rejects.open("ab") as file:
                 file.write(msgspec.json.encode(_as_row(error)) + b"\n")
@@ -62,6 +61,8 @@ def _as_row(error: ArchiveError) -> dict[str, object]:
         "cause": error.cause,
     }
     if error.raw is not None:
+        if len(error.raw) >= RAW_LIMIT or error.reason == "too-long":
+            row["raw_is_cut"] = True
         try:
             row["raw"] = error.raw.decode()
         except UnicodeDecodeError:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -12,7 +12,7 @@ import numpy as np
 from barrow.archive.buffers import BufferPool
 from barrow.archive.document import Document
 from barrow.archive.piece import Piece
-from barrow.archive.records import RecordForm
+from barrow.archive.records import FIELDS, RecordForm
 from barrow.archive.scan import Bytes, Offsets, scan
 from barrow.errors import BadRecord
 
@@ -21,12 +21,11 @@ _METAS = msgspec.json.Decoder(list[dict[str, Any]])
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Block:
-    """
-    Documents as arrays.
+    """Documents as arrays.
 
     Text i is ``text[offsets[i]:offsets[i + 1]]``, in UTF-8; its meta, a JSON object, is
     ``meta[meta_offsets[i]:meta_offsets[i + 1] - 1]``. `numbers` are the documents' numbers within
-    the shard, `content_bytes` the size of the JSON lines they were read from.
+    the shard, `content_bytes` the size of the JSON lines of the whole frame they were read from.
     """
 
     text: Bytes
@@ -81,10 +80,12 @@ class Block:
             yield Document(self.text_of(i), meta)
 
 
-def read_block(piece: Piece, form: RecordForm, pool: BufferPool) -> tuple[Block, list[BadRecord]]:
-    """Decompress and scan a piece."""
+def read_block(
+    piece: Piece, form: RecordForm, pool: BufferPool
+) -> tuple[Block, Iterable[BadRecord]]:
+    """Decompress and scan a piece; a block holds texts and metas, whatever fields are asked for."""
     scanned = scan(piece, form.text_key, pool)
-    if scanned is not None and scanned.metas_are_valid():
+    if scanned is not None and scanned.metas() is not None:
         block = Block(
             scanned.text,
             scanned.offsets,
@@ -95,10 +96,10 @@ def read_block(piece: Piece, form: RecordForm, pool: BufferPool) -> tuple[Block,
             range(piece.first, piece.first + piece.num_documents),
             piece.size,
         )
-        return block, []
+        return block, ()
     lines = bytearray(piece.size)
     piece.load(memoryview(lines))
-    parsed = form.parse_each(bytes(lines), piece)
+    parsed = replace(form, fields=FIELDS).parse(bytes(lines), piece)
     return _pack(parsed.documents, parsed.numbers, piece), parsed.bad
 
 

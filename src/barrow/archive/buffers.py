@@ -12,8 +12,7 @@ _MAX_POOLED = 64
 
 
 class BufferPool:
-    """
-    Byte arrays that are handed out again once nobody refers to them.
+    """Byte arrays that are handed out again once nobody refers to them.
 
     Views count as references, so a block that somebody kept is never written over.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -56,6 +57,9 @@ def read_catalog(folder: str) -> Catalog:
             reason="bad-catalog",
             shard=CATALOG_NAME,
         )
+    names = [shard.name for shard in catalog.shards]
+    if len(set(names)) < len(names):
+        raise DamagedShard("a shard is listed twice", reason="bad-catalog", shard=CATALOG_NAME)
     for shard in catalog.shards:
         if Path(shard.name).name != shard.name or shard.name in ("", ".."):
             raise DamagedShard(
@@ -70,18 +74,23 @@ def write_catalog(folder: Path, catalog: Catalog) -> None:
     """Write the catalog; whoever reads sees the old one or the new one."""
     data = msgspec.json.format(msgspec.json.encode(catalog), indent=1) + b"\n"
     temporary = folder / f".{CATALOG_NAME}.writing"
-    with temporary.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(folder / CATALOG_NAME)
+    try:
+        with temporary.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(folder / CATALOG_NAME)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
     sync_folder(folder)
 
 
 def sync_folder(folder: Path) -> None:
-    """Make renames in a folder last through a power cut."""
+    """Make renames in a folder last through a power cut, where the file system can."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
-        os.fsync(descriptor)
+        with contextlib.suppress(OSError):  # what was renamed is there already
+            os.fsync(descriptor)
     finally:
         os.close(descriptor)

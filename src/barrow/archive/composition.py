@@ -28,11 +28,10 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Composition:
-    """
-    Shares by domain, largest first, and the sizes of the whole.
+    """Shares by domain, largest first, and the sizes of the whole.
 
-    `content_bytes` are the JSON lines, `disk_bytes` the files; their quotient is the compression
-    ratio.
+    `content_bytes` are the JSON lines, `disk_bytes` the files (0 for a part of an archive); their
+    quotient is the compression ratio.
     """
 
     shares: tuple[Share, ...]
@@ -98,7 +97,9 @@ def composition(
         (Share(name, documents[name], sizes[name]) for name in documents),
         key=lambda share: (-share.bytes, share.domain),
     )
-    return Composition(tuple(shares), content_bytes, archive.num_bytes)
+    # Of a part, neither its frames nor its files are all there is to compare.
+    disk_bytes = 0 if archive.is_part else archive.num_bytes
+    return Composition(tuple(shares), content_bytes, disk_bytes)
 
 
 def _name_at(meta: Any, steps: list[str]) -> str:

@@ -8,8 +8,7 @@ import msgspec
 
 
 class Document(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True):
-    """
-    A text and its metadata, written as ``{"text": ..., "meta": {...}}``.
+    """A text and its metadata, written as ``{"text": ..., "meta": {...}}``.
 
     `text` is any Unicode string without unpaired surrogates. `meta` holds JSON values under string
     keys; `pile_set_name` is the domain. What JSON has no word for is refused (NaN, infinities) or

@@ -1,4 +1,4 @@
-"""Files that others wrote: compressed or plain JSON lines, as pieces of whole lines."""
+"""Files that others wrote, read as pieces of whole JSON lines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,14 @@ import zstandard
 from barrow.archive.decompress import in_words
 from barrow.archive.format import FRAME_MAGIC_BYTES
 from barrow.archive.json_values import split_values
-from barrow.archive.piece import MAX_DOCUMENT, PIECE_SIZE, Piece, count_lines
+from barrow.archive.piece import (
+    MAX_DOCUMENT,
+    PIECE_SIZE,
+    WHITE,
+    BadLine,
+    Piece,
+    count_lines,
+)
 from barrow.archive.storage import READABLE, ByteRanges, base_name, open_binary
 from barrow.archive.zstd_frames import FrameScanner, NotZstandard
 from barrow.errors import ArchiveError, BadRecord, DamagedShard
@@ -22,6 +29,9 @@ from barrow.errors import ArchiveError, BadRecord, DamagedShard
 Content = Iterator[memoryview | DamagedShard]
 
 _READ_SIZE = 1 << 17
+# zstandard gives nothing of a step in which it meets damage.
+_STEP = 1 << 16
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _GZIP_MAGIC = b"\x1f\x8b"
 _PARQUET_MAGIC = b"PAR1"
 
@@ -29,8 +39,11 @@ _PARQUET_MAGIC = b"PAR1"
 class ForeignFile:
     """A file without an index: read from the front, counted by reading it through."""
 
-    def __init__(self, path: str, *, max_document: int = MAX_DOCUMENT) -> None:
+    def __init__(
+        self, path: str, *, text_key: str = "text", max_document: int = MAX_DOCUMENT
+    ) -> None:
         self.path = path
+        self._text_key = text_key
         self._max_document = max_document
         self._num_documents: int | None = None
         if not path.endswith(READABLE):
@@ -59,43 +72,48 @@ class ForeignFile:
     def pieces(self, start: int = 0, stop: int | None = None) -> Iterator[Piece | ArchiveError]:
         """Pieces that hold the documents from `start` to `stop`; what precedes is decoded too."""
         name = base_name(self.path)
-        frame = first = 0
+        number = first = 0
         for item in self._lines(name):
-            if isinstance(item, DamagedShard):
-                yield item
-                continue
             if stop is not None and first >= stop:
                 return
-            if isinstance(item, _TooLong):
+            if isinstance(item, DamagedShard):
+                yield DamagedShard(
+                    item.cause, reason=item.reason, shard=name, frame=item.frame, document=first
+                )
+            elif isinstance(item, BadLine):
                 yield BadRecord(
-                    f"the record is longer than {self._max_document:,} bytes; if that is meant, "
-                    "raise max_document=",
-                    reason="too-long",
+                    item.cause,
+                    reason=item.reason,
                     shard=name,
-                    frame=frame,
                     document=first,
                     num_documents=1,
                     raw=item.start,
                 )
                 first += 1
-                continue
-            num_documents = count_lines(item)
-            if num_documents and first + num_documents > start:
-                yield Piece(name, frame, first, num_documents, len(item), _Copy(item))
-            first += num_documents
-            frame += 1
+            else:
+                num_documents = count_lines(item)
+                if num_documents and first + num_documents > start:
+                    yield Piece(name, number, first, num_documents, len(item), _Copy(item))
+                first += num_documents
+                number += 1
 
-    def _lines(self, name: str) -> Iterator[bytes | _TooLong | DamagedShard]:
-        if self.path.endswith(".parquet"):
-            from barrow.archive.parquet import parquet_lines
+    def _lines(self, name: str) -> Iterator[bytes | BadLine | DamagedShard]:
+        try:
+            if self.path.endswith(".parquet"):
+                from barrow.archive.parquet import parquet_lines
 
-            yield from parquet_lines(self.path)
-            return
-        with open_binary(self.path) as file:
-            content = _content(file, name)
-            if self.path.endswith((".json", ".json.zst", ".json.gz")):
-                content = split_values(content, name, max_value=self._max_document)
-            yield from whole_lines(content, self._max_document)
+                yield from parquet_lines(
+                    self.path, text_key=self._text_key, max_line=self._max_document
+                )
+                return
+            with open_binary(self.path) as file:
+                content = _something(_content(file, name), name)
+                if self.path.endswith((".json", ".json.zst", ".json.gz")):
+                    content = split_values(content, name, max_value=self._max_document)
+                yield from whole_lines(content, self._max_document)
+        except OSError as error:
+            cause = error.strerror or str(error)
+            yield DamagedShard(f"cannot be read ({cause})", reason="unreadable", shard=name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +124,7 @@ class _Copy:
         buffer[:] = self.data
 
 
-@dataclass(frozen=True, slots=True)
-class _TooLong:
-    start: bytes
-
-
-def whole_lines(content: Content, max_line: int) -> Iterator[bytes | _TooLong | DamagedShard]:
+def whole_lines(content: Content, max_line: int) -> Iterator[bytes | BadLine | DamagedShard]:
     """Cut content at line ends. A line over `max_line` is dropped as it goes by, never held."""
     rest = bytearray()
     dropping = False
@@ -132,40 +145,85 @@ def whole_lines(content: Content, max_line: int) -> Iterator[bytes | _TooLong | 
             data, dropping = data[end:], False
         end = data.rfind(b"\n") + 1
         if end:
-            yield bytes(rest) + data[:end] if rest else data[:end]
+            yield from _within_limit(bytes(rest) + data[:end] if rest else data[:end], max_line)
             rest = bytearray(data[end:])
         else:
             rest += data
         if len(rest) > max_line:
-            yield _TooLong(bytes(rest[:200]))
+            yield BadLine.too_long(rest, max_line)
             rest.clear()
             dropping = True
-    if rest.strip():
+    if rest.strip(WHITE):
         yield bytes(rest)
+
+
+def _within_limit(lines: bytes, max_line: int) -> Iterator[bytes | BadLine]:
+    if len(lines) <= max_line:
+        yield lines
+        return
+    start = at = 0
+    while at < len(lines):
+        end = lines.index(b"\n", at) + 1
+        if end - at - 1 > max_line:
+            if start < at:
+                yield lines[start:at]
+            yield BadLine.too_long(lines[at : at + 200], max_line)
+            start = end
+        at = end
+    if start < at:
+        yield lines[start:at]
+
+
+def _something(content: Content, name: str) -> Content:
+    """The same content; damage, if there is none."""
+    empty = True
+    for item in content:
+        empty = False
+        yield item
+    if empty:
+        yield DamagedShard("the file holds nothing at all", reason="empty-file", shard=name)
 
 
 def _content(file: BinaryIO, name: str) -> Content:
     head = file.read(4)
     if not head:
-        yield DamagedShard("the file is empty (0 bytes)", reason="empty-file", shard=name)
         return
     file.seek(0)
     if name.endswith(".zst"):
         if not is_zstandard(head):
             yield _wrong_magic(name, "zstandard", head)
             return
-        yield from _zstd_content(file, name)
+        yield from _gathered(_zstd_content(file, name))
     elif name.endswith(".gz"):
         if not head.startswith(_GZIP_MAGIC):
             yield _wrong_magic(name, "gzip", head)
             return
-        yield from _gzip_content(file, name)
+        yield from _gathered(_gzip_content(file, name))
     elif is_zstandard(head) or head.startswith((_GZIP_MAGIC, _PARQUET_MAGIC)):
         yield _wrong_magic(name, "text", head)
     else:
         buffer = memoryview(bytearray(PIECE_SIZE))
+        first = len(_BYTE_ORDER_MARK) if head.startswith(_BYTE_ORDER_MARK) else 0
         while size := file.readinto(buffer):  # type: ignore[attr-defined]
-            yield buffer[:size]
+            yield buffer[first:size]
+            first = 0
+
+
+def _gathered(content: Content) -> Content:
+    """The same content in larger parts."""
+    gathered = bytearray()
+    for item in content:
+        if not isinstance(item, DamagedShard):
+            gathered += item
+            if len(gathered) < PIECE_SIZE:
+                continue
+        if gathered:
+            yield memoryview(bytes(gathered))
+            gathered.clear()
+        if isinstance(item, DamagedShard):
+            yield item
+    if gathered:
+        yield memoryview(bytes(gathered))
 
 
 def is_zstandard(head: bytes) -> bool:
@@ -188,11 +246,11 @@ def _wrong_magic(name: str, expected: str, head: bytes) -> DamagedShard:
 
 
 def _gzip_content(file: BinaryIO, name: str) -> Content:
-    buffer = memoryview(bytearray(PIECE_SIZE))
     try:
         with gzip.GzipFile(fileobj=file) as reader:
-            while size := reader.readinto(buffer):
-                yield buffer[:size]
+            # One step at a time: what was decompressed before the damage is not to be lost.
+            while data := reader.read1(PIECE_SIZE):
+                yield memoryview(data)
     except EOFError:
         yield DamagedShard(
             "the file ends in the middle of the gzip stream", reason="truncated", shard=name
@@ -256,8 +314,7 @@ class _OneFrame:
         return self._at < len(self._buffer) or self._fill()
 
     def next_frame_after_damage(self) -> bool:
-        """
-        Begin at the next whole frame; False if there is none.
+        """Begin at the next whole frame; False if there is none.
 
         Sizes inside the damaged frame count only if they lead to another frame or to the end.
         """
@@ -284,7 +341,7 @@ class _OneFrame:
 def _zstd_content(file: BinaryIO, name: str) -> Content:
     """Decompress frame by frame, so that damage to one frame costs that frame only."""
     zstd = zstandard.ZstdDecompressor()
-    buffer = memoryview(bytearray(PIECE_SIZE))
+    buffer = memoryview(bytearray(_STEP))
     source = _OneFrame(file)
     number = 0
     more = True

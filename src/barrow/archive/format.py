@@ -1,15 +1,14 @@
-"""
-The bytes of a shard: what every frame looks like, packed and unpacked.
+"""The bytes of a shard: what every frame looks like, packed and unpacked.
 
-    shard   = [data marker data*] index seek_table
+    shard   = preamble data* index seek_table
+    preamble = an empty zstandard frame, and a skippable one that says: this is a barrow shard, so
+              it must end in an index
     data    = a zstandard frame with content size and checksum: whole JSON lines, about 1 MiB
-    marker  = skippable frame that says: this is a barrow shard, so it must end in an index
     index   = skippable frame: documents per data frame, and a hash of all bytes before it
     seek    = skippable frame: the seek table of the Zstandard Seekable Format
 
-The archive page of the documentation gives the layout byte by byte. The marker stands after the
-first data frame, not before it: several readers of .zst stop at a file that begins with a skippable
-frame.
+The archive page of the documentation gives the layout byte by byte. The empty frame comes first
+because several readers of .zst stop at a file that begins with a skippable frame.
 """
 
 from __future__ import annotations
@@ -72,7 +71,10 @@ def skippable(magic: int, payload: bytes) -> bytes:
     return _SKIPPABLE_HEADER.pack(magic, len(payload)) + payload
 
 
+# Nothing, compressed: content size 0, one empty last block, checksum of nothing.
+EMPTY_FRAME = bytes.fromhex("28b52ffd240001000099e9d851")
 MARKER = skippable(BARROW_MAGIC, MARKER_PAYLOAD)
+PREAMBLE = EMPTY_FRAME + MARKER
 
 
 def pack_index(index: Index) -> bytes:
@@ -135,7 +137,3 @@ def unpack_seek_table(frame: bytes) -> list[Entry]:
         raise FormatError("the seek table has no checksums")
     rows = frame[_SKIPPABLE_HEADER.size : _SKIPPABLE_HEADER.size + num_frames * _ENTRY.size]
     return [Entry(*row) for row in _ENTRY.iter_unpack(rows)]
-
-
-_EMPTY_INDEX = pack_index(Index((), xxhash.xxh64_intdigest(b"")))
-EMPTY_SHARD = _EMPTY_INDEX + pack_seek_table([Entry(len(_EMPTY_INDEX), 0, 0)])

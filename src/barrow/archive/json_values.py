@@ -1,8 +1,8 @@
-"""
-JSON values one after another, or inside one array, made into JSON lines.
+"""JSON values one after another, or inside one array, made into JSON lines.
 
 A .json file may be an array of records, one record over several lines, or JSON lines under another
 name. Values are told apart by counting brackets outside strings, without holding more than one.
+What is not JSON becomes a line of its own, to be refused with its reason; its neighbours are kept.
 """
 
 from __future__ import annotations
@@ -12,11 +12,15 @@ from collections.abc import Iterator
 
 import msgspec
 
+from barrow.archive.piece import WHITE
 from barrow.errors import DamagedShard
 
-_BRACKET_OR_QUOTE = re.compile(rb'["\[\]{}]')
-_REST_OF_STRING = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
-_SEPARATORS = b" \t\r\n,"
+# Inside a value only brackets and strings matter; between values also what separates them.
+_INSIDE = re.compile(rb'["\[\]{}]')
+_BETWEEN = re.compile(rb'["\[\]{},\n]')
+# A string ends at a quote; JSON allows no line break in it, so at a line break it is broken.
+_REST_OF_STRING = re.compile(rb'[^"\\\n]*+(?:\\[^\n][^"\\\n]*+)*+', re.DOTALL)
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def split_values(
@@ -24,92 +28,121 @@ def split_values(
 ) -> Iterator[memoryview | DamagedShard]:
     """Content in which every top-level value, or element of a top-level array, is one line."""
     splitter = _Splitter(max_value)
+    damaged = False
     for item in content:
         if isinstance(item, DamagedShard):
+            damaged = True
             yield item
-            return
-        lines = splitter.feed(bytes(item))
+            lines = splitter.give_up()
+        else:
+            lines = splitter.feed(item)
         if lines:
             yield memoryview(lines)
-    problem = splitter.finish()
-    if problem:
-        yield DamagedShard(problem, reason="truncated", shard=name)
+    rest = splitter.give_up()
+    if rest:
+        yield memoryview(rest)
+    if not damaged and (rest or splitter.is_open):
+        yield DamagedShard(
+            "the file ends before its last JSON value does", reason="truncated", shard=name
+        )
 
 
 class _Splitter:
+    """`_text` begins where the current value begins, and is scanned up to `_at`."""
+
     def __init__(self, max_value: int) -> None:
         self._max_value = max_value
-        self._rest = b""
-        self._scanned = 0
+        self._text = bytearray()
+        self._at = 0
         self._depth = 0
         self._in_string = False
-        self._in_array: bool | None = None
+        self._array: bool | None = None
 
-    def feed(self, data: bytes) -> bytes:
+    @property
+    def is_open(self) -> bool:
+        """Whether an array was begun and not ended."""
+        return self._array is True
+
+    def feed(self, data: bytes | memoryview) -> bytes:
         """The lines completed by some more bytes."""
-        text = self._rest + data
-        start, at = 0, self._scanned
-        if self._in_array is None:
-            stripped = text.lstrip(_SEPARATORS + b"\xef\xbb\xbf")
-            if not stripped:
-                return b""
-            self._in_array = stripped.startswith(b"[")
-            start = at = len(text) - len(stripped) + (1 if self._in_array else 0)
+        text = self._text
+        text += data
+        if self._array is None:
+            self._begin()
         lines: list[bytes] = []
-        while at < len(text):
+        start = 0
+        while self._at < len(text):
             if self._in_string:
-                end = _REST_OF_STRING.match(text, at).end()  # type: ignore[union-attr]
-                self._in_string = text[end : end + 1] != b'"'
-                if self._in_string:
-                    at = end  # before a backslash whose other half has not come yet
-                    break
-                at = end + 1
+                self._at = _REST_OF_STRING.match(text, self._at).end()  # type: ignore[union-attr]
+                following = text[self._at : self._at + 1]
+                if following == b'"':
+                    self._at += 1
+                    self._in_string = False
+                elif following == b"\n" or text[self._at : self._at + 2] == b"\\\n":
+                    lines.append(_line(text[start : self._at]))
+                    start = self._at
+                    self._depth, self._in_string = 0, False
+                else:
+                    break  # at the end, perhaps before the other half of an escape
                 continue
-            token = _BRACKET_OR_QUOTE.search(text, at)
+            token = (_INSIDE if self._depth else _BETWEEN).search(text, self._at)
             if token is None:
-                at = len(text)
+                self._at = len(text)
                 break
-            at = token.end()
+            self._at = token.end()
             character = token.group()
             if character == b'"':
                 self._in_string = True
             elif character in b"{[":
+                if not self._depth:  # what stands before it is no part of it
+                    lines.append(_line(text[start : token.start()]))
+                    start = token.start()
                 self._depth += 1
-            else:
+            elif character in b"}]" and self._depth:
                 self._depth -= 1
-                if self._depth == 0:
-                    lines.append(self._line(text[start:at]))
-                    start = at
-                elif self._depth < 0:
-                    # The end of the array; what stands before it, after a comma, is a value too.
-                    lines.append(self._line(text[start : token.start()]))
-                    start, self._depth, self._in_array = at, 0, False
-        self._rest = text[start:]
-        self._scanned = at - start
-        if len(self._rest) > self._max_value:
+                if not self._depth:
+                    lines.append(_line(text[start : self._at]))
+                    start = self._at
+            else:
+                closes = character == b"]" and self._array is True
+                separates = character in b",\n"
+                end = token.start() if closes or separates else self._at
+                lines.append(_line(text[start:end]))
+                start = self._at
+                if closes:
+                    self._array = False
+        del text[:start]
+        self._at -= start
+        if len(text) > self._max_value:
             # Let it go by without a line end: the reader of lines refuses what is too long.
-            done = self._scanned
-            lines.append(self._rest[:done].replace(b"\n", b" "))
-            self._rest, self._scanned = self._rest[done:], 0
+            lines.append(bytes(text[: self._at]).replace(b"\n", b" "))
+            del text[: self._at]
+            self._at = 0
         return b"".join(lines)
 
-    @staticmethod
-    def _line(value: bytes) -> bytes:
-        value = value.strip(_SEPARATORS)
-        if not value:
-            return b""
-        if b"\n" not in value:
-            return value + b"\n"
-        try:
-            return msgspec.json.format(value, indent=-1) + b"\n"
-        except (ValueError, RecursionError):
-            # A line break inside a string must not be mended in passing: leave a character that
-            # JSON does not allow there either, so that the record is refused with its reason.
-            return value.replace(b"\n", b"\x0b") + b"\n"
+    def _begin(self) -> None:
+        """Find out whether the values are in an array."""
+        stripped = self._text.removeprefix(_BYTE_ORDER_MARK).lstrip(WHITE)
+        if stripped:
+            self._array = stripped.startswith(b"[")
+            del self._text[: len(self._text) - len(stripped) + (1 if self._array else 0)]
 
-    def finish(self) -> str | None:
-        """What is wrong at the end of the file, if anything."""
-        rest = self._rest.strip(_SEPARATORS)
-        if rest or self._depth or self._in_array:
-            return "the file ends before its last JSON value does"
-        return None
+    def give_up(self) -> bytes:
+        """What was begun and will not be finished, as a line."""
+        rest = _line(self._text)
+        self._text.clear()
+        self._at = self._depth = 0
+        self._in_string = False
+        return rest
+
+
+def _line(value: bytearray) -> bytes:
+    line = bytes(value).strip(WHITE)
+    if not line or b"\n" not in line:
+        return line + b"\n" if line else b""
+    try:
+        return msgspec.json.format(line, indent=-1) + b"\n"
+    except (ValueError, RecursionError):
+        # A line break inside a string must not be mended in passing: leave a character that JSON
+        # does not allow there either, so that the record is refused with its reason.
+        return line.replace(b"\n", b"\x0b") + b"\n"

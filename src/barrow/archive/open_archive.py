@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from barrow.archive.bad import OnBad
 from barrow.archive.catalog import ShardEntry, read_catalog
@@ -23,7 +24,7 @@ from barrow.archive.storage import (
     list_readable,
 )
 from barrow.archive.writer import UNFINISHED
-from barrow.errors import ArchiveError, DamagedShard, NotFound
+from barrow.errors import DamagedShard, NotFound
 
 
 def open(
@@ -36,8 +37,7 @@ def open(
     max_document: int = MAX_DOCUMENT,
     threads: int | None = None,
 ) -> Archive:
-    """
-    Open an archive for reading.
+    """Open an archive for reading.
 
     `path` is a shard, a folder of shards, a glob, an fsspec URL, or a list of these. Files that
     others wrote are read too: .jsonl.zst of any make, .jsonl, .jsonl.gz, .json, .parquet.
@@ -54,89 +54,101 @@ def open(
         raise ValueError("rejects= goes with on_bad='count'")
     if max_document < 1 or (threads is not None and threads < 1):
         raise ValueError("max_document and threads are at least 1")
+    if rejects is not None:
+        Path(rejects).write_bytes(b"")
     reading = Reading(
         form=RecordForm(text_key=text_key, fields=tuple(fields)),
         on_bad=on_bad,
         rejects=None if rejects is None else os.fspath(rejects),
         threads=threads,
     )
-    sources: list[Source] = []
-    damage: list[ArchiveError] = []
-    opener = _Opener(salvage_damaged=on_bad == "count", max_document=max_document)
+    opener = _Opener(text_key=text_key, max_document=max_document, stop_at_damage=on_bad == "raise")
     for name in as_paths(path):
         if is_folder(name):
-            opener.add_folder(name, sources, damage)
+            opener.add_folder(name)
         else:
-            sources.append(opener.source(name))
-    return Archive(sources, reading, damage=damage)
+            opener.add_file(name)
+    return Archive(opener.sources, reading, damage=opener.damage)
 
 
 class _Opener:
-    def __init__(self, *, salvage_damaged: bool, max_document: int) -> None:
-        self._salvage = salvage_damaged
+    """Files that can be read, and what is wrong with those that cannot."""
+
+    def __init__(self, *, text_key: str, max_document: int, stop_at_damage: bool) -> None:
+        self.sources: list[Source] = []
+        self.damage: list[DamagedShard] = []
+        self._text_key = text_key
         self._max_document = max_document
+        self._stop_at_damage = stop_at_damage
 
-    def source(self, path: str) -> Source:
+    def _note(self, damage: DamagedShard) -> None:
+        if self._stop_at_damage:
+            raise damage
+        self.damage.append(damage)
+
+    def add_file(self, path: str, listed: ShardEntry | None = None) -> None:
         """A shard of ours if the file has our index, else a foreign file."""
-        if path.endswith(".zst"):
-            file = ByteRanges(path)
-            try:
-                table = read_table(file)
-            except DamagedShard as damage:
-                if not self._salvage:
-                    raise
-                return salvage(file, damage, max_document=self._max_document)
-            if table is not None:
-                return Shard.of(file, table, max_document=self._max_document)
-        return ForeignFile(path, max_document=self._max_document)
+        shard = self._shard(path) if path.endswith(".zst") else None
+        if listed is not None and (shard is None or shard.fingerprint not in (None, listed.xxh64)):
+            self._note(
+                DamagedShard(
+                    f"not the shard that {CATALOG_NAME} lists; bring the right one back, or read "
+                    "this one by its own name",
+                    reason="replaced-shard",
+                    shard=listed.name,
+                    num_documents=listed.documents,
+                )
+            )
+        elif shard is not None:
+            self.sources.append(shard)
+        else:
+            foreign = ForeignFile(path, text_key=self._text_key, max_document=self._max_document)
+            self.sources.append(foreign)
 
-    def add_folder(self, folder: str, sources: list[Source], damage: list[ArchiveError]) -> None:
+    def _shard(self, path: str) -> Shard | None:
+        file = ByteRanges(path)
+        try:
+            table = read_table(file)
+        except DamagedShard as damage:
+            self._note(damage)
+            shard, problems = salvage(file, damage, max_document=self._max_document)
+            self.damage += problems[1:]
+            return shard
+        if table is None:
+            return None
+        return Shard.of(file, table, max_document=self._max_document)
+
+    def add_folder(self, folder: str) -> None:
         """The shards a catalog lists; without a catalog, the files of the folder."""
         if exists(join(folder, CATALOG_NAME)):
             for entry in read_catalog(folder).shards:
-                problem = self._add_listed(folder, entry, sources)
-                if problem is not None:
-                    if not self._salvage:
-                        raise problem
-                    damage.append(problem)
+                path = join(folder, entry.name)
+                if exists(path):
+                    self.add_file(path, entry)
+                else:
+                    self._note(
+                        DamagedShard(
+                            f"listed in {CATALOG_NAME}, but not there",
+                            reason="missing-shard",
+                            shard=entry.name,
+                            num_documents=entry.documents,
+                        )
+                    )
             return
-        if exists(join(folder, UNFINISHED)):
-            raise DamagedShard(
-                "the writer has not finished, or was killed: there is no archive.json. Write it "
-                "again, or read the shards that are there by a glob",
-                reason="unfinished",
-                shard=base_name(folder),
-            )
+        refuse_unfinished(folder)
         files = list_readable(folder)
         if not files:
             raise NotFound(f"{folder} holds no archive and no file that could be read as one")
-        sources += [self.source(file) for file in files]
+        for file in files:
+            self.add_file(file)
 
-    def _add_listed(
-        self, folder: str, entry: ShardEntry, sources: list[Source]
-    ) -> DamagedShard | None:
-        path = join(folder, entry.name)
-        if not exists(path):
-            return self._listed_problem(
-                entry, "missing-shard", f"listed in {CATALOG_NAME}, but not there"
-            )
-        try:
-            source = self.source(path)
-        except DamagedShard as error:
-            return error
-        if isinstance(source, Shard) and source.damage:
-            sources.append(source)
-            return None
-        if not isinstance(source, Shard) or source.fingerprint != entry.xxh64:
-            return self._listed_problem(
-                entry,
-                "replaced-shard",
-                f"not the shard that {CATALOG_NAME} lists; bring the right one back, or read "
-                "this one by its own name",
-            )
-        sources.append(source)
-        return None
 
-    @staticmethod
-    def _listed_problem(entry: ShardEntry, reason: str, cause: str) -> DamagedShard:
-        return DamagedShard(cause, reason=reason, shard=entry.name, num_documents=entry.documents)
+def refuse_unfinished(folder: str) -> None:
+    """Raise if a folder is what a killed writer left, or one that is still at work."""
+    if exists(join(folder, UNFINISHED)):
+        raise DamagedShard(
+            "the writer has not finished, or was killed: there is no archive.json. Write it "
+            "again, or read the shards that are there by a glob",
+            reason="unfinished",
+            shard=base_name(folder),
+        )

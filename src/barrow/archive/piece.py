@@ -14,14 +14,17 @@ PIECE_SIZE = 1 << 20
 # A longer line is refused: whoever reads a file should not need more memory than this.
 MAX_DOCUMENT = 1 << 28
 
-# Only where a line begins with one of these can it be blank.
-_BLANK = (b"\n", b" ", b"\t", b"\r")
+# The largest target size of a frame; the document that reaches it may be longer.
+MAX_FRAME_SIZE = 1 << 26
+
+# White space as JSON has it; bytes.strip() alone would also take form feeds.
+WHITE = b" \t\r\n"
+_BLANK = tuple(WHITE[i : i + 1] for i in range(len(WHITE)))
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """
-    A frame of a shard, or what was read next of a file without frames.
+    """A frame of a shard, or what was read next of a file without frames.
 
     `first` is the number, within the file, of its first document. `load` fills a buffer of `size`
     bytes with the lines, and may be called again.
@@ -33,6 +36,21 @@ class Piece:
     num_documents: int
     size: int
     load: Callable[[memoryview], None]
+
+
+@dataclass(frozen=True, slots=True)
+class BadLine:
+    """A record that is bad before it is parsed, and how it begins."""
+
+    reason: str
+    cause: str
+    start: bytes
+
+    @classmethod
+    def too_long(cls, start: bytes | bytearray, limit: int) -> BadLine:
+        """A record over the limit."""
+        cause = f"the record is longer than {limit:,} bytes; if that is meant, raise max_document="
+        return cls("too-long", cause, bytes(start[:200]))
 
 
 class Source(Protocol):
@@ -52,9 +70,14 @@ class Source(Protocol):
         """Bytes on disk."""
 
 
+def is_blank(line: bytes) -> bool:
+    """Whether a line has nothing on it; such a line is not a record."""
+    return not line.strip(WHITE)
+
+
 def count_lines(data: bytes | memoryview) -> int:
-    """Lines with something on them. A line of white space is not a record."""
+    """Lines with something on them."""
     raw = bytes(data) if isinstance(data, memoryview) else data
     if raw.startswith(_BLANK) or any(b"\n" + white in raw for white in _BLANK):
-        return sum(1 for line in raw.split(b"\n") if line.strip())
+        return sum(1 for line in raw.split(b"\n") if not is_blank(line))
     return raw.count(b"\n") + (0 if raw.endswith(b"\n") or not raw else 1)

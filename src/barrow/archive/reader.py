@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -15,9 +15,10 @@ from barrow.archive.bad import BadLog, OnBad
 from barrow.archive.block import Block, read_block
 from barrow.archive.buffers import BufferPool
 from barrow.archive.document import Document
-from barrow.archive.piece import Piece, Source
+from barrow.archive.piece import Piece, Source, count_lines, is_blank
 from barrow.archive.records import Parsed, RecordForm
-from barrow.errors import ArchiveError
+from barrow.archive.shard import Shard
+from barrow.errors import ArchiveError, BadRecord
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,8 +43,7 @@ class Reading:
 
 
 class Archive:
-    """
-    Documents of one or more files, in order.
+    """Documents of one or more files, in order.
 
     An archive, a slice of one and a rank's part of one are the same kind of thing: a list of files
     and the range of document numbers to read.
@@ -76,6 +76,11 @@ class Archive:
         return f"<barrow.archive.Archive of {named}{part}>"
 
     @property
+    def is_part(self) -> bool:
+        """Whether this is a slice or a rank's part of what the files hold."""
+        return self._start > 0 or self._stop is not None
+
+    @property
     def paths(self) -> list[str]:
         """The files, in reading order."""
         return [source.path for source in self._sources]
@@ -103,28 +108,21 @@ class Archive:
 
     def __iter__(self) -> Iterator[Document]:
         read = partial(self._reading.form.read, pool=BufferPool())
-        for _, start, stop, parsed in self._each(read):
-            self._note(parsed.bad)
-            yield from _within(parsed, start, stop)
+        for span, parsed in self._each(read):
+            self._note(error for error in parsed.bad if span.holds(error))
+            yield from span.cut(parsed)
 
     def blocks(self) -> Iterator[Block]:
-        """
-        The documents as blocks of about a frame: one UTF-8 buffer, offsets, raw metas.
+        """The documents as blocks of about a frame: one UTF-8 buffer, offsets, raw metas.
 
         A block stays valid for as long as it, or a view of its arrays, is held.
         """
         read = partial(read_block, form=self._reading.form, pool=BufferPool())
-        for piece, start, stop, (block, bad) in self._each(read):
-            self._note(bad)
-            last = piece.first + piece.num_documents
-            if start > piece.first or (stop is not None and stop < last):
-                numbers = block.numbers
-                kept = [
-                    i for i, n in enumerate(numbers) if n >= start and (stop is None or n < stop)
-                ]
-                block = block[kept[0] : kept[-1] + 1] if kept else block[:0]
-            if len(block):
-                yield block
+        for span, (block, bad) in self._each(read):
+            self._note(error for error in bad if span.holds(error))
+            first, last = span.within(block.numbers)
+            if first < last:
+                yield block[first:last] if last - first < len(block) else block
 
     def numpy(self) -> Iterator[tuple[npt.NDArray[np.uint8], dict[str, Any]]]:
         """Each document as an array of its UTF-8 bytes, and its meta."""
@@ -133,74 +131,69 @@ class Archive:
                 yield block.text[block.offsets[i] : block.offsets[i + 1]], meta
 
     def frames(self) -> list[Frame]:
-        """
-        Parts for parallel work: each can be pickled, and read anywhere, on its own.
+        """Parts for parallel work: each can be pickled, and read anywhere, on its own.
 
         A frame of ours is one part; a file without frames is one part as a whole.
         """
         return list(self._frames())
 
     def _frames(self) -> Iterator[Frame]:
-        from barrow.archive.shard import Shard
-
+        self.bad = BadLog(self._reading.rejects)
+        self._note(self._damage)
         alone = replace(self._reading, threads=1)
-        for source, start, stop in self._ranges():
+        for source, span in self._spans():
             if not isinstance(source, Shard):
-                yield Frame(Archive([source], alone, start=start, stop=stop))
+                yield Frame(Archive([source], alone, start=span.start, stop=span.stop))
                 continue
-            for piece in source.pieces(start, stop):
-                if isinstance(piece, ArchiveError):
-                    self._note([piece])
-                    continue
+            for piece in source.pieces(span.start, span.stop):
                 last = piece.first + piece.num_documents
-                part = Archive(
-                    [source],
-                    alone,
-                    start=max(start, piece.first),
-                    stop=last if stop is None else min(stop, last),
-                )
-                yield Frame(part)
+                start = max(span.start, piece.first)
+                stop = last if span.stop is None else min(span.stop, last)
+                yield Frame(Archive([source], alone, start=start, stop=stop))
 
-    def _each(
-        self, read: Callable[[Piece], _Result]
-    ) -> Iterator[tuple[Piece, int, int | None, _Result]]:
+    def _each(self, read: Callable[[Piece], _Result]) -> Iterator[tuple[_Span, _Result]]:
         """Apply `read` to the pieces in range, some ahead; deal with damage in its place."""
         self.bad = BadLog(self._reading.rejects)
         self._note(self._damage)
 
         def attempt(
-            item: tuple[Piece | ArchiveError, int, int | None],
-        ) -> tuple[Piece, int, int | None, _Result] | ArchiveError:
-            piece, start, stop = item
+            item: tuple[_Span, Piece | ArchiveError],
+        ) -> tuple[_Span, _Result | ArchiveError]:
+            span, piece = item
             if isinstance(piece, ArchiveError):
-                return piece
+                return span, piece
             try:
-                return piece, start, stop, read(piece)
+                return span, read(piece)
             except ArchiveError as error:
-                return error
+                return span, error
 
-        for result in map_ahead(attempt, self._pieces(), threads=self._reading.num_threads):
-            if isinstance(result, ArchiveError):
+        for span, result in map_ahead(attempt, self._pieces(), threads=self._reading.num_threads):
+            if not isinstance(result, ArchiveError):
+                yield span, result
+            elif span.holds(result):
                 self._note([result])
-            else:
-                yield result
 
-    def _pieces(self) -> Iterator[tuple[Piece | ArchiveError, int, int | None]]:
-        for source, start, stop in self._ranges():
-            for piece in source.pieces(start, stop):
-                yield piece, start, stop
+    def _pieces(self) -> Iterator[tuple[_Span, Piece | ArchiveError]]:
+        for source, span in self._spans():
+            for piece in source.pieces(span.start, span.stop):
+                yield span, piece
 
-    def _ranges(self) -> Iterator[tuple[Source, int, int | None]]:
+    def _spans(self) -> Iterator[tuple[Source, _Span]]:
         """Each file with the numbers, within it, of the documents to read."""
-        if self._start == 0 and self._stop is None:
+        if not self.is_part:
             for source in self._sources:
-                yield source, 0, None
+                yield source, _Span(0, None)
             return
         start, stop = self._range
+        total = self._ends[-1] if self._ends else 0
         for source, end in zip(self._sources, self._ends, strict=True):
             first = end - source.num_documents
-            if end > start and first < stop:
-                yield source, max(0, start - first), min(end, stop) - first
+            # A file in which no record can be counted is read by the part that would hold it.
+            at_the_end = first == total == stop
+            if max(first, start) < min(end, stop) or (
+                first == end and (start <= first < stop or at_the_end)
+            ):
+                yield source, _Span(max(0, start - first), None if stop >= end else stop - first)
 
     def _note(self, errors: Iterable[ArchiveError]) -> None:
         for error in errors:
@@ -248,7 +241,8 @@ class Archive:
         return Archive(
             self._sources,
             self._reading,
-            damage=self._damage,
+            # What was found wrong at opening is told once, by the part that begins the whole.
+            damage=self._damage if start == 0 else (),
             start=offset + start,
             stop=offset + stop,
         )
@@ -257,17 +251,17 @@ class Archive:
         k = bisect_right(self._ends, number)
         source = self._sources[k]
         within = number - (self._ends[k] - source.num_documents)
+        span = _Span(within, within + 1)
         for piece in source.pieces(within, within + 1):
             if isinstance(piece, ArchiveError):
-                if piece.document == within:
+                if isinstance(piece, BadRecord) and span.holds(piece):
                     raise piece
                 continue
             parsed = _parse_one(piece, within, self._reading.form)
             for error in parsed.bad:
                 raise error
-            for document in parsed.documents:
-                return document
-        raise IndexError(f"document {number} is in no readable frame of {source.path}")
+            return parsed.documents[0]
+        raise IndexError(f"document {number} is in no readable part of {source.path}")
 
     # The same documents, in other frameworks -----------------------------------------------------
 
@@ -307,27 +301,43 @@ class Frame:
         return self.part.blocks()
 
 
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """Document numbers within a file, from `start` to `stop` or to the end."""
+
+    start: int
+    stop: int | None
+
+    def holds(self, error: ArchiveError) -> bool:
+        """Whether an error concerns documents in here."""
+        if error.document is None:
+            return True
+        last = error.document + max(1, error.num_documents or 1)
+        return last > self.start and (self.stop is None or error.document < self.stop)
+
+    def within(self, numbers: Sequence[int]) -> tuple[int, int]:
+        """Which of some ascending numbers are in here: from one index to another."""
+        last = len(numbers) if self.stop is None else bisect_left(numbers, self.stop)
+        return bisect_left(numbers, self.start), last
+
+    def cut(self, parsed: Parsed) -> Sequence[Document]:
+        """The documents that are in here."""
+        first, last = self.within(parsed.numbers)
+        whole = last - first == len(parsed.documents)
+        return parsed.documents if whole else parsed.documents[first:last]
+
+
 def _parse_one(piece: Piece, number: int, form: RecordForm) -> Parsed:
     """Decode a piece but parse only one of its lines."""
     buffer = bytearray(piece.size)
     piece.load(memoryview(buffer))
     lines = bytes(buffer)
-    if lines.count(b"\n") != piece.num_documents:  # blank lines between the records
-        lines = b"".join(line + b"\n" for line in lines.split(b"\n") if line.strip())
+    if count_lines(lines) != piece.num_documents:
+        return form.parse(lines, piece)  # which says what is wrong
+    if lines.count(b"\n") != piece.num_documents:  # blank lines, or none at the end
+        lines = b"".join(line + b"\n" for line in lines.split(b"\n") if not is_blank(line))
     at = 0
     for _ in range(number - piece.first):
         at = lines.index(b"\n", at) + 1
-    end = lines.find(b"\n", at)
-    line = lines[at : end if end >= 0 else len(lines)]
+    line = lines[at : lines.index(b"\n", at)]
     return form.parse(line, replace(piece, first=number, num_documents=1, size=len(line)))
-
-
-def _within(parsed: Parsed, start: int, stop: int | None) -> Iterable[Document]:
-    numbers = parsed.numbers
-    if not numbers or (numbers[0] >= start and (stop is None or numbers[-1] < stop)):
-        return parsed.documents
-    return (
-        document
-        for number, document in zip(numbers, parsed.documents, strict=True)
-        if number >= start and (stop is None or number < stop)
-    )

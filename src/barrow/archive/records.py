@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import msgspec
 
 from barrow.archive.buffers import BufferPool
 from barrow.archive.document import Document
-from barrow.archive.piece import Piece
+from barrow.archive.piece import Piece, is_blank
 from barrow.archive.scan import scan
-from barrow.errors import BadRecord
+from barrow.errors import BadRecord, DamagedShard
 
 FIELDS = ("text", "meta")
 
 # Of a bad line, this much is kept to be looked at.
-_RAW_LIMIT = 1 << 20
+RAW_LIMIT = 1 << 20
 
-
-class _TextOnly(msgspec.Struct, gc=False):
-    text: str
-
-
-class _MetaOnly(msgspec.Struct, gc=False, forbid_unknown_fields=True):
-    text: msgspec.Raw
-    meta: dict[str, Any] = {}
+# JSON nested deeper than this is refused, wherever it is read.
+MAX_DEPTH = 200
+_BRACKETS_AND_STRINGS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{}]', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +32,12 @@ class Parsed:
 
     documents: list[Document]
     numbers: Sequence[int]
-    bad: list[BadRecord]
+    bad: Iterable[BadRecord]
 
 
 @dataclass(frozen=True)
 class RecordForm:
-    """
-    How records are laid out and which fields are wanted.
+    """How records are laid out and which fields are wanted.
 
     A record is an object with a string under `text_key`. Its ``meta`` object becomes the document's
     meta; other keys join it there (as ``record.KEY`` where `meta` has that key already), so nothing
@@ -59,132 +54,169 @@ class RecordForm:
 
     def read(self, piece: Piece, pool: BufferPool) -> Parsed:
         """Load a piece and parse it, the fastest way that is possible."""
-        documents = self._scan(piece, pool)
-        if documents is not None:
-            return Parsed(documents, range(piece.first, piece.first + len(documents)), [])
-        lines = pool.take(piece.size).data[: piece.size]
-        piece.load(lines)
-        return self.parse(lines, piece)
-
-    def _scan(self, piece: Piece, pool: BufferPool) -> list[Document] | None:
         scanned = scan(piece, self.text_key, pool)
-        if scanned is None:
-            return None
+        metas = scanned.metas() if scanned is not None else None
+        if scanned is None or metas is None:
+            lines = pool.take(piece.size).data[: piece.size]
+            piece.load(lines)
+            return self.parse(bytes(lines), piece)
+        numbers = range(piece.first, piece.first + len(metas))
         if self.fields == ("text",):
-            return [Document(text) for text in scanned.texts()]
-        try:
-            metas = _METAS.decode(scanned.meta_array)
-        except (ValueError, RecursionError):
-            return None
+            return Parsed([Document(text) for text in scanned.texts()], numbers, ())
         if self.fields == ("meta",):
-            return [Document("", meta) for meta in metas]
-        return list(map(Document, scanned.texts(), metas))
+            return Parsed([Document("", meta) for meta in metas], numbers, ())
+        return Parsed(list(map(Document, scanned.texts(), metas)), numbers, ())
 
-    def parse(self, data: bytes | memoryview, piece: Piece) -> Parsed:
-        """Parse whole lines."""
-        documents = self._parse_at_once(data)
-        # The decoder also takes two records on one line, and one record on two; we do not.
-        if documents is not None and len(documents) == piece.num_documents:
-            return Parsed(documents, range(piece.first, piece.first + len(documents)), [])
-        return self.parse_each(bytes(data), piece)
-
-    def _parse_at_once(self, data: bytes | memoryview) -> list[Document] | None:
-        if self.text_key != "text":
-            return None
-        try:
-            if self.fields == ("text",):
-                return [Document(r.text) for r in _TEXT_ONLY.decode_lines(data)]
-            if self.fields == ("meta",):
-                return [Document("", r.meta) for r in _META_ONLY.decode_lines(data)]
-            return _DOCUMENT.decode_lines(data)
-        except (ValueError, RecursionError):
-            return None
-
-    def parse_each(self, data: bytes, piece: Piece) -> Parsed:
+    def parse(self, data: bytes, piece: Piece) -> Parsed:
         """Parse line by line, which tells the bad records from the good ones."""
         documents: list[Document] = []
-        numbers: list[int] = []
-        bad: list[BadRecord] = []
-        number = piece.first
+        numbers = array("q")
+        bad = BadLines(data, piece, self)
+        number, at = piece.first, 0
         for line in data.split(b"\n"):
-            if not line.strip():
-                continue
-            try:
-                documents.append(self._document(line))
-                numbers.append(number)
-            except _Bad as problem:
-                bad.append(
-                    BadRecord(
-                        problem.cause,
-                        reason=problem.reason,
-                        shard=piece.shard,
-                        frame=piece.frame,
-                        document=number,
-                        num_documents=1,
-                        raw=line[:_RAW_LIMIT],
-                    )
-                )
-            number += 1
+            end = at + len(line)
+            if not is_blank(line):
+                document = self._document(line)
+                if document is None:
+                    bad.add(number, at, end)
+                else:
+                    documents.append(document)
+                    numbers.append(number)
+                number += 1
+            at = end + 1
+        if number - piece.first != piece.num_documents:
+            raise DamagedShard(
+                f"{number - piece.first:,} records, where the index says {piece.num_documents:,}",
+                reason="bad-index",
+                shard=piece.shard,
+                frame=piece.frame,
+                document=piece.first,
+                num_documents=piece.num_documents,
+            )
         return Parsed(documents, numbers, bad)
 
-    def _document(self, line: bytes) -> Document:
+    def _document(self, line: bytes) -> Document | None:
+        """The document on a line; None if the line is bad."""
+        if _is_too_deep(line):
+            return None
+        try:
+            if self.text_key == "text":
+                return self._wanted(_DOCUMENT.decode(line))
+        except (ValueError, RecursionError):
+            pass  # another form of record, or a bad one
         try:
             record = _ANY.decode(line)
-        except (ValueError, RecursionError) as error:
-            raise _why_unreadable(line, error) from None
-        if not isinstance(record, dict):
-            raise _Bad("not-an-object", f"expected an object, found {_kind(record)}")
-        if self.text_key not in record:
-            keys = ", ".join(map(repr, list(record)[:8])) or "none"
-            raise _Bad("no-text", f"no key {self.text_key!r} (keys: {keys}); see text_key=")
+        except (ValueError, RecursionError):
+            return None
+        if not isinstance(record, dict) or not isinstance(record.get(self.text_key), str):
+            return None
         text = record.pop(self.text_key)
-        if not isinstance(text, str):
-            raise _Bad(
-                "text-not-string", f"{self.text_key!r} should be a string, found {_kind(text)}"
-            )
         meta = record.pop("meta", None)
         if not isinstance(meta, dict):
             meta = {} if meta is None else {"meta": meta}
         for key, value in record.items():
-            meta[key if key not in meta else f"record.{key}"] = value
-        return Document(
-            text if "text" in self.fields else "", meta if "meta" in self.fields else {}
-        )
+            name = key
+            while name in meta:
+                name = f"record.{name}"
+            meta[name] = value
+        return self._wanted(Document(text, meta))
+
+    def why_bad(self, line: bytes) -> tuple[str, str]:
+        """The reason, and the cause in words, for a line that is no document."""
+        if _is_too_deep(line):
+            return "not-json", f"nested more than {MAX_DEPTH} deep"
+        try:
+            record = _ANY.decode(line)
+        except (ValueError, RecursionError) as error:
+            return _why_unreadable(line, error)
+        if not isinstance(record, dict):
+            return "not-an-object", f"expected an object, found {_kind(record)}"
+        if self.text_key not in record:
+            keys = ", ".join(map(repr, list(record)[:8])) or "none"
+            return "no-text", f"no key {self.text_key!r} (keys: {keys}); see text_key="
+        kind = _kind(record[self.text_key])
+        return "text-not-string", f"{self.text_key!r} should be a string, found {kind}"
+
+    def _wanted(self, document: Document) -> Document:
+        if self.fields == ("text",):
+            return Document(document.text)
+        if self.fields == ("meta",):
+            return Document("", document.meta)
+        return document
+
+
+class BadLines:
+    """The bad lines of a piece; the words for each are found when asked for.
+
+    A frame may hold a million bad lines: remembering where they are takes 24 bytes each.
+    """
+
+    def __init__(self, data: bytes, piece: Piece, form: RecordForm) -> None:
+        self._data = data
+        self._piece = piece
+        self._form = form
+        self._places = array("q")
+
+    def add(self, number: int, start: int, end: int) -> None:
+        """Remember a line."""
+        self._places.extend((number, start, end))
+
+    def __len__(self) -> int:
+        return len(self._places) // 3
+
+    def __iter__(self) -> Iterator[BadRecord]:
+        for k in range(0, len(self._places), 3):
+            number, start, end = self._places[k : k + 3]
+            line = self._data[start:end]
+            reason, cause = self._form.why_bad(line)
+            yield BadRecord(
+                cause,
+                reason=reason,
+                shard=self._piece.shard,
+                frame=self._piece.frame,
+                document=number,
+                num_documents=1,
+                raw=line[:RAW_LIMIT],
+            )
 
 
 _ANY = msgspec.json.Decoder()
 _DOCUMENT = msgspec.json.Decoder(Document)
-_METAS = msgspec.json.Decoder(list[dict[str, Any]])
-_TEXT_ONLY = msgspec.json.Decoder(_TextOnly)
-_META_ONLY = msgspec.json.Decoder(_MetaOnly)
 
 
-class _Bad(Exception):
-    def __init__(self, reason: str, cause: str) -> None:
-        super().__init__(cause)
-        self.reason = reason
-        self.cause = cause
-
-
-def _why_unreadable(line: bytes, error: Exception) -> _Bad:
+def _why_unreadable(line: bytes, error: Exception) -> tuple[str, str]:
     """The reason behind a decoder's refusal, asked of the standard library's slower parser."""
     try:
         line.decode()
     except UnicodeDecodeError as problem:
         found = line[problem.start : problem.end].hex(" ")
-        return _Bad("invalid-utf8", f"invalid UTF-8 at byte {problem.start} ({found})")
+        return "invalid-utf8", f"invalid UTF-8 at byte {problem.start} ({found})"
     try:
         record = json.loads(line)
     except RecursionError:
-        return _Bad("not-json", "nested too deeply")
+        return "not-json", "nested too deeply"
     except ValueError as problem:
         start = line[:40].decode(errors="replace")
-        return _Bad("not-json", f"not JSON: {problem}; the line begins {start!r}")
+        return "not-json", f"not JSON: {problem}; the line begins {start!r}"
     try:
         json.dumps(record, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        return _Bad("unpaired-surrogate", "an escape \\ud800–\\udfff without its other half")
-    return _Bad("not-json", str(error))
+        return "unpaired-surrogate", "an escape \\ud800–\\udfff without its other half"
+    return "not-json", str(error)
+
+
+def _is_too_deep(line: bytes) -> bool:
+    if line.count(b"[") + line.count(b"{") <= MAX_DEPTH + 1:
+        return False
+    deepest = depth = 0
+    for token in _BRACKETS_AND_STRINGS.finditer(line):
+        character = token.group()
+        if character in (b"[", b"{"):
+            depth += 1
+            deepest = max(deepest, depth)
+        elif character in (b"]", b"}"):
+            depth -= 1
+    return deepest > MAX_DEPTH + 1
 
 
 def _kind(value: object) -> str:

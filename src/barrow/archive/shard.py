@@ -7,14 +7,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 
+import xxhash
 import zstandard
 
 from barrow.archive import format as layout
 from barrow.archive.decompress import in_words, thread_decompressor
-from barrow.archive.piece import MAX_DOCUMENT, PIECE_SIZE, Piece, count_lines
+from barrow.archive.piece import (
+    MAX_DOCUMENT,
+    MAX_FRAME_SIZE,
+    PIECE_SIZE,
+    Piece,
+)
 from barrow.archive.storage import ByteRanges, base_name
-from barrow.archive.zstd_frames import Span, frame_at, salvage_frames
-from barrow.errors import ArchiveError, DamagedShard
+from barrow.archive.zstd_frames import Span, salvage_frames
+from barrow.errors import DamagedShard
 
 # Enough of a file's end for the index and seek table of a shard of several GiB.
 _TAIL = 1 << 16
@@ -42,8 +48,7 @@ class Table:
 
 
 def read_table(file: ByteRanges) -> Table | None:
-    """
-    The table at the end of a shard; None for a file that is not one of ours.
+    """The table at the end of a shard; None for a file that is not one of ours.
 
     Raises `DamagedShard` where the file says that it is ours, but its end is missing or wrong.
     """
@@ -81,14 +86,7 @@ def _last(file: ByteRanges, tail: bytes, num_bytes: int) -> bytes:
 
 
 def _says_it_is_ours(file: ByteRanges) -> bool:
-    """Whether the marker follows the first data frame, or there is an index and nothing else."""
-    head = file.read(0, 4 * PIECE_SIZE)
-    if layout.INDEX_PAYLOAD in head[:24]:
-        return True
-    if file.size == len(layout.EMPTY_SHARD) and head[:4] == layout.EMPTY_SHARD[:4]:
-        return True
-    first = frame_at(memoryview(head), 0)
-    return first is not None and head.startswith(layout.MARKER, first.end)
+    return file.read(len(layout.EMPTY_FRAME), len(layout.MARKER)) == layout.MARKER
 
 
 def _join(entries: list[layout.Entry], index: layout.Index) -> Table:
@@ -99,6 +97,10 @@ def _join(entries: list[layout.Entry], index: layout.Index) -> Table:
             if len(frames) == len(index.documents):
                 raise layout.FormatError("the seek table has more data frames than the index")
             num_documents = index.documents[len(frames)]
+            if not 0 < num_documents <= entry.content_size:
+                raise layout.FormatError(
+                    f"frame {len(frames)} cannot hold {num_documents:,} documents"
+                )
             frames.append(
                 Frame(start, entry.size, entry.content_size, entry.checksum, num_documents)
             )
@@ -117,15 +119,13 @@ class Shard:
         frames: tuple[Frame, ...],
         *,
         fingerprint: str | None = None,
-        damage: tuple[DamagedShard, ...] = (),
         max_document: int = MAX_DOCUMENT,
     ) -> None:
         self.path = file.path
         self.frames = frames
         self.fingerprint = fingerprint
-        self.damage = damage
         self._file = file
-        self._max_frame = max_document + PIECE_SIZE
+        self._max_frame = max_document + MAX_FRAME_SIZE
         self._ends = list(accumulate(frame.num_documents for frame in frames))
 
     @classmethod
@@ -144,10 +144,9 @@ class Shard:
         """Bytes on disk."""
         return self._file.size
 
-    def pieces(self, start: int = 0, stop: int | None = None) -> Iterator[Piece | ArchiveError]:
+    def pieces(self, start: int = 0, stop: int | None = None) -> Iterator[Piece]:
         """Frames that hold the documents from `start` to `stop`."""
         stop = self.num_documents if stop is None else min(stop, self.num_documents)
-        yield from self.damage
         k = bisect_right(self._ends, start)
         while k < len(self.frames) and self._first(k) < stop:
             yield self.piece(k)
@@ -178,7 +177,10 @@ class Shard:
                 f"the frame claims {frame.content_size:,} bytes, over the limit of "
                 f"{self._max_frame:,}; if that is meant, raise max_document=",
             )
-        compressed = self._file.read(frame.start, frame.size)
+        try:
+            compressed = self._file.read(frame.start, frame.size)
+        except OSError as error:
+            raise self._damaged(k, "unreadable", f"cannot be read ({error.strerror})") from None
         if len(compressed) < frame.size:
             raise self._damaged(k, "truncated", "the file ends inside the frame")
         reader = thread_decompressor.zstd.stream_reader(compressed)
@@ -214,31 +216,50 @@ class _FrameLoader:
         self.shard.load(self.k, buffer)
 
 
-def salvage(file: ByteRanges, damage: DamagedShard, *, max_document: int = MAX_DOCUMENT) -> Shard:
-    """A shard whose end is lost, put together again from the frames that still decode."""
-    data = file.read(0, file.size)
-    limit = max_document + PIECE_SIZE
+def salvage(
+    file: ByteRanges, damage: DamagedShard, *, max_document: int = MAX_DOCUMENT
+) -> tuple[Shard, list[DamagedShard]]:
+    """A shard whose end is lost, put together again from the frames that still decode.
+
+    Returns it with everything that is wrong with it.
+    """
+    limit = max_document + MAX_FRAME_SIZE
     contents: dict[Span, tuple[int, int, int]] = {}
+    with file.mapped() as data:
 
-    def decodes(span: Span) -> bool:
-        try:
-            content = zstandard.ZstdDecompressor().decompress(
-                data[span.start : span.end], max_output_size=limit
-            )
-        except (zstandard.ZstdError, MemoryError):
-            return False
-        contents[span] = (len(content), layout.content_checksum(content), count_lines(content))
-        return True
+        def decodes(span: Span) -> bool:
+            content = _look_through(data[span.start : span.end], limit)
+            if content is not None:
+                contents[span] = content
+            return content is not None
 
-    spans, num_damaged = salvage_frames(data, decodes)
+        spans, num_damaged = salvage_frames(data, decodes)
     frames = []
     for span in spans:
         content_size, checksum, num_documents = contents[span]
-        frames.append(
-            Frame(span.start, span.end - span.start, content_size, checksum, num_documents)
-        )
+        if num_documents:
+            frames.append(
+                Frame(span.start, span.end - span.start, content_size, checksum, num_documents)
+            )
     lost = DamagedShard(
         "a part of the file is no readable frame", reason="corrupt", shard=base_name(file.path)
     )
-    problems = (damage, *([lost] * num_damaged))
-    return Shard(file, tuple(frames), damage=problems, max_document=max_document)
+    return Shard(file, tuple(frames), max_document=max_document), [damage, *[lost] * num_damaged]
+
+
+def _look_through(frame: bytes, limit: int) -> tuple[int, int, int] | None:
+    """Content size, checksum and number of documents of a frame, if it decodes within the limit."""
+    reader = thread_decompressor.zstd.stream_reader(frame)
+    buffer = memoryview(bytearray(PIECE_SIZE))
+    hasher = xxhash.xxh64()
+    size = num_documents = 0
+    try:
+        while got := reader.readinto(buffer):
+            size += got
+            if size > limit:
+                return None
+            hasher.update(buffer[:got])
+            num_documents += bytes(buffer[:got]).count(b"\n")
+    except zstandard.ZstdError:
+        return None
+    return size, hasher.intdigest() & 0xFFFFFFFF, num_documents

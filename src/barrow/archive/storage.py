@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import mmap
 import os
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -31,7 +33,7 @@ _GLOB_CHARACTERS = frozenset("*?[")
 
 def is_url(path: str) -> bool:
     """Whether a name goes to fsspec (``s3://``, ``memory://``) instead of the disk."""
-    return "://" in path or "::" in path
+    return "://" in path or ("::" in path and not Path(path).exists())
 
 
 def join(folder: str, name: str) -> str:
@@ -88,8 +90,10 @@ def expand(pattern: str) -> list[str]:
             import glob
 
             found = glob.glob(pattern, recursive=True)  # noqa: PTH207 - Path.glob takes no absolute
-        if found:
-            return sorted(found)
+        # A pattern that matches both a folder and what is in it means the files.
+        files = [name for name in found if not is_folder(name) and base_name(name) != CATALOG_NAME]
+        if files or found:
+            return sorted(files or found)
         raise NotFound(f"no file matches {pattern}")
     raise NotFound(f"{pattern} does not exist{_nearest(pattern)}")
 
@@ -124,8 +128,7 @@ def open_binary(path: str) -> BinaryIO:
 
 
 class ByteRanges:
-    """
-    A file read at any offset, from any thread, before or after a fork; picklable.
+    """A file read at any offset, from any thread, before or after a fork; picklable.
 
     A local file is opened for each read: that costs microseconds where a frame costs a millisecond,
     and an archive of ten thousand shards needs no ten thousand descriptors.
@@ -157,11 +160,29 @@ class ByteRanges:
         """Bytes from `start`; fewer only at the end of the file."""
         if not is_url(self.path):
             with open_binary(self.path) as file:
-                return os.pread(file.fileno(), num_bytes, start)
+                data = os.pread(file.fileno(), num_bytes, start)
+                # One call reads 2 GiB at most.
+                while 0 < len(data) < num_bytes and (
+                    more := os.pread(file.fileno(), num_bytes - len(data), start + len(data))
+                ):
+                    data += more
+                return data
         with self._lock:
             remote = self._open_remote()
             remote.seek(start)
             return remote.read(num_bytes)
+
+    @contextlib.contextmanager
+    def mapped(self) -> Iterator[bytes | mmap.mmap]:
+        """The whole file, without holding it where it is local."""
+        if is_url(self.path) or not self.size:
+            yield self.read(0, self.size)
+            return
+        with (
+            open_binary(self.path) as file,
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
+        ):
+            yield data
 
     def _open_remote(self) -> BinaryIO:
         # A child process must not share its parent's file.

@@ -9,16 +9,15 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import xxhash
-import zstandard
 
 from barrow.archive import format as layout
 from barrow.archive.ahead import available_cores, map_ahead
 from barrow.archive.catalog import ShardEntry, read_catalog
-from barrow.archive.decompress import in_words, thread_decompressor
 from barrow.archive.foreign import ForeignFile
-from barrow.archive.piece import MAX_DOCUMENT, PIECE_SIZE, Piece, count_lines
+from barrow.archive.open_archive import refuse_unfinished
+from barrow.archive.piece import MAX_DOCUMENT, MAX_FRAME_SIZE, Piece, count_lines
 from barrow.archive.records import RecordForm
-from barrow.archive.shard import Table, read_table
+from barrow.archive.shard import Shard, Table, read_table
 from barrow.archive.storage import (
     CATALOG_NAME,
     ByteRanges,
@@ -59,12 +58,12 @@ def verify(
     threads: int | None = None,
     on_progress: Callable[[int], None] | None = None,
 ) -> Verification:
-    """
-    Check every frame, checksum and count; with `deep`, parse every record too.
+    """Check every frame, checksum and count; with `deep`, parse every record too.
 
     All problems are collected, none ends the check. `on_progress` is called with bytes done.
     """
     check = _Check(
+        text_key=text_key,
         form=RecordForm(text_key=text_key) if deep else None,
         max_document=max_document,
         threads=available_cores() if threads is None else threads,
@@ -80,6 +79,7 @@ def verify(
 
 @dataclass
 class _Check:
+    text_key: str
     form: RecordForm | None
     max_document: int
     threads: int
@@ -88,8 +88,12 @@ class _Check:
 
     def folder(self, folder: str) -> None:
         if not exists(join(folder, CATALOG_NAME)):
+            try:
+                refuse_unfinished(folder)
+            except DamagedShard as problem:
+                self.result.problems.append(problem)
             files = list_readable(folder)
-            if not files:
+            if not files and self.result.ok:
                 raise NotFound(f"{folder} holds no archive and no file that could be read as one")
             for path in files:
                 self.file(path, None)
@@ -119,37 +123,37 @@ class _Check:
                 table = read_table(file)
             except DamagedShard as problem:
                 self.result.problems.append(problem)
-                self._against_catalog(file, None, entry)
                 return
-        hashes = self._against_catalog(file, table, entry)
-        if table is None:
-            if entry is not None:
-                self._problem(path, "replaced-shard", "not a shard of ours any more")
-            self._foreign(path)
-        elif hashes:
+        self._hashes(file, table, entry)
+        if table is not None:
             self._frames(file, table)
+        elif entry is None:
+            self._foreign(path)
 
-    def _against_catalog(
-        self, file: ByteRanges, table: Table | None, entry: ShardEntry | None
-    ) -> bool:
-        """Hash the file; compare with its own index and with the catalog."""
+    def _hashes(self, file: ByteRanges, table: Table | None, entry: ShardEntry | None) -> None:
+        """Compare the whole file with its own index and with the catalog."""
+        if table is None and entry is None:
+            return
         sha256, xxh64 = hashlib.sha256(), xxhash.xxh64()
         index_start = table.index_start if table is not None else 0
         for start in range(0, file.size, _STEP):
             data = file.read(start, _STEP)
             sha256.update(data)
             xxh64.update(data[: max(0, index_start - start)])
-        if entry is not None and sha256.hexdigest() != entry.sha256:
-            documents = table.index.documents if table is not None else ()
-            other = table is not None and sum(documents) != entry.documents
-            self._problem(
-                file.path,
-                "replaced-shard" if other else "checksum",
-                f"sha256 is not the one listed in {CATALOG_NAME}",
-            )
         if table is not None and xxh64.intdigest() != table.index.hash_before:
             self._problem(file.path, "checksum", "its bytes do not match the hash in its index")
-        return True
+        if entry is None:
+            return
+        if table is None or f"{table.index.hash_before:016x}" != entry.xxh64:
+            self._problem(file.path, "replaced-shard", f"not the shard that {CATALOG_NAME} lists")
+        elif sha256.hexdigest() != entry.sha256:
+            self._problem(file.path, "checksum", f"sha256 is not the one in {CATALOG_NAME}")
+        elif (entry.documents, entry.bytes, entry.content_bytes) != (
+            sum(table.index.documents),
+            file.size,
+            sum(row.content_size for row in table.entries),
+        ):
+            self._problem(file.path, "bad-catalog", f"{CATALOG_NAME} lists other sizes")
 
     def _frames(self, file: ByteRanges, table: Table) -> None:
         starts = []
@@ -158,17 +162,19 @@ class _Check:
             starts.append(at)
             at += entry.size
         first = 0
-        jobs: list[tuple[int, int, int, layout.Entry]] = []
+        jobs: list[tuple[int, int, layout.Entry]] = []
         number = 0
-        for start, entry in zip(starts, table.entries, strict=True):
+        for entry in table.entries:
             if entry.content_size:
-                jobs.append((number, first, start, entry))
+                jobs.append((number, first, entry))
                 first += table.index.documents[number]
                 number += 1
             elif entry.checksum:
                 self._problem(file.path, "bad-index", "a checksum for a frame without content")
         self._skippable_frames(file, table, starts)
-        check = partial(self._frame, file, table)
+        check = partial(
+            self._frame, file, table, Shard.of(file, table, max_document=self.max_document)
+        )
         for problems, size in map_ahead(check, jobs, threads=self.threads):
             self.result.num_frames += 1
             self.result.problems += problems
@@ -176,21 +182,23 @@ class _Check:
         self.result.num_documents += first
 
     def _skippable_frames(self, file: ByteRanges, table: Table, starts: list[int]) -> None:
-        """What has no content of its own must be exactly what the writer puts there."""
-        expected = [layout.MARKER] * bool(table.index.documents)
+        """What has no content must be exactly what the writer puts there, and in its place."""
+        expected = [layout.EMPTY_FRAME, layout.MARKER]
         found = [
             file.read(start, entry.size)
             for start, entry in zip(starts[:-1], table.entries[:-1], strict=True)
             if not entry.content_size
         ]
         rebuilt = layout.pack_index(table.index) + layout.pack_seek_table(table.entries)
-        if found != expected or file.read(table.index_start, len(rebuilt) + 1) != rebuilt:
-            self._problem(file.path, "bad-index", "marker, index and seek table disagree")
+        starts_right = file.read(0, len(layout.PREAMBLE)) == layout.PREAMBLE
+        ends_right = file.read(table.index_start, len(rebuilt) + 1) == rebuilt
+        if found != expected or not starts_right or not ends_right:
+            self._problem(file.path, "bad-index", "preamble, index and seek table disagree")
 
     def _frame(
-        self, file: ByteRanges, table: Table, job: tuple[int, int, int, layout.Entry]
+        self, file: ByteRanges, table: Table, shard: Shard, job: tuple[int, int, layout.Entry]
     ) -> tuple[list[ArchiveError], int]:
-        number, first, start, entry = job
+        number, first, entry = job
         num_documents = table.index.documents[number]
 
         def damaged(reason: str, cause: str) -> tuple[list[ArchiveError], int]:
@@ -204,17 +212,12 @@ class _Check:
             )
             return [problem], entry.size
 
-        if entry.content_size > self.max_document + PIECE_SIZE:
-            return damaged("too-large", f"the frame claims {entry.content_size:,} bytes")
-        compressed = file.read(start, entry.size)
+        buffer = bytearray(min(entry.content_size, self.max_document + MAX_FRAME_SIZE))
         try:
-            content = thread_decompressor.zstd.decompress(
-                compressed, max_output_size=entry.content_size, allow_extra_data=False
-            )
-        except (zstandard.ZstdError, MemoryError) as error:
-            return damaged("corrupt", f"does not decompress ({in_words(error)})")
-        if len(content) != entry.content_size:
-            return damaged("corrupt", "decompresses to another size than the seek table says")
+            shard.load(number, memoryview(buffer))
+        except DamagedShard as problem:
+            return [problem], entry.size
+        content = bytes(buffer)
         if layout.content_checksum(content) != entry.checksum:
             return damaged("checksum", "its content does not match the seek table's checksum")
         if content.count(b"\n") != num_documents or not content.endswith(b"\n"):
@@ -228,7 +231,7 @@ class _Check:
         return list(self.form.parse(content, piece).bad), entry.size
 
     def _foreign(self, path: str) -> None:
-        source = ForeignFile(path, max_document=self.max_document)
+        source = ForeignFile(path, text_key=self.text_key, max_document=self.max_document)
         form = self.form
 
         def check(item: Piece | ArchiveError) -> tuple[list[ArchiveError], int, int]:

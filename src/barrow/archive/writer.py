@@ -10,7 +10,7 @@ import os
 import re
 import threading
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
@@ -23,7 +23,7 @@ import zstandard
 from barrow.archive import format as layout
 from barrow.archive.catalog import Catalog, ShardEntry, read_catalog, sync_folder, write_catalog
 from barrow.archive.document import Document
-from barrow.archive.piece import MAX_DOCUMENT, PIECE_SIZE
+from barrow.archive.piece import MAX_DOCUMENT, MAX_FRAME_SIZE, PIECE_SIZE
 from barrow.archive.storage import CATALOG_NAME, is_url
 from barrow.errors import BadRecord, WriteFailed
 
@@ -37,8 +37,7 @@ _SHARD_NAME = re.compile(r"\d{5,}" + re.escape(SHARD_SUFFIX))
 
 
 class Writer:
-    """
-    Writes documents to a shard (a path ending in ``.jsonl.zst``) or to an archive (a folder).
+    """Writes documents to a shard (a path ending in ``.jsonl.zst``) or to an archive (a folder).
 
     Use it as a context manager. Nothing appears under its final name before it is complete and on
     the disk; an exception inside the ``with`` leaves everything as it was.
@@ -69,15 +68,18 @@ class Writer:
         low, high = -(1 << 17), zstandard.MAX_COMPRESSION_LEVEL
         if not low <= level <= high:
             raise ValueError(f"level is a zstandard level from {low} to {high}, not {level}")
+        if frame_size > MAX_FRAME_SIZE:
+            raise ValueError(f"frame_size is at most {MAX_FRAME_SIZE:,}")
         if max_document + frame_size > layout.MAX_FRAME:
-            raise ValueError(f"frames are at most {layout.MAX_FRAME:,} bytes")
+            raise ValueError(f"max_document is at most {layout.MAX_FRAME - frame_size:,}")
         self._frame = _FrameBuffer(frame_size, max_document)
         self._frames = _Compression(level, threads)
         self._is_folder = not name.endswith(SHARD_SUFFIX)
         self._shard_size = shard_size
         self._shard: _ShardFile | None = None
         self._done: list[ShardEntry] = []
-        self._state = "open"
+        self.num_documents = 0
+        self._process = os.getpid()
         target = Path(name)
         self._target: _ArchiveFolder | _SingleFile
         if self._is_folder:
@@ -91,47 +93,42 @@ class Writer:
                 )
             if target.exists() and not overwrite:
                 raise FileExistsError(f"{name} exists; pass overwrite=True to replace it")
-            self._target = _SingleFile(target)
+            self._target = _SingleFile(target, may_replace=overwrite)
+        self._state = "open"
 
     def add(self, document: Document) -> None:
         """Write one document. A document that cannot be written is refused and leaves no trace."""
         if self._state != "open":
             raise ValueError(f"this writer is {self._state}")
         self._frame.add(document, self._target.name, self.num_documents)
+        self.num_documents += 1
         if self._frame.is_full:
-            self._flush()
-            if self._is_folder and self._frames.content_bytes >= self._shard_size:
-                self._finish_shard()
+            with self._or_discard():
+                self._flush()
+                if self._is_folder and self._frames.content_bytes >= self._shard_size:
+                    self._finish_shard()
 
     def extend(self, documents: Iterable[Document]) -> None:
         """Write many documents."""
         for document in documents:
             self.add(document)
 
-    @property
-    def num_documents(self) -> int:
-        """Documents added so far."""
-        done = sum(entry.documents for entry in self._done)
-        return done + self._frames.num_documents + self._frame.num_documents
-
     def close(self) -> None:
         """Finish what is open and give everything its name."""
-        if self._state != "open":
+        if self._state != "open" or self._process != os.getpid():
             return
-        try:
+        with self._or_discard():
             self._flush()
             if self._frames.num_documents or not self._is_folder:
                 self._finish_shard()
             self._target.commit(self._done)
-        except BaseException:
-            self.discard()
-            raise
         self._state = "closed"
         self._release()
 
     def discard(self) -> None:
         """Give up: leave nothing of what was written since the writer was opened."""
-        if self._state != "open":
+        # A forked child inherits the writer, but not what it writes.
+        if self._state != "open" or self._process != os.getpid():
             return
         self._state = "discarded"
         self._frames.abandon()
@@ -139,6 +136,24 @@ class Writer:
             self._shard.remove()
         self._target.roll_back(self._done)
         self._release()
+
+    @contextlib.contextmanager
+    def _or_discard(self) -> Iterator[None]:
+        """After a failed write nothing more can be written: what is there may be half a frame."""
+        try:
+            yield
+        except FileExistsError:
+            self.discard()
+            raise
+        except OSError as error:
+            self.discard()
+            raise WriteFailed(
+                f"cannot write {self._target.name}: {error.strerror or error}; nothing was left "
+                "under its name. Free some space or choose another place, and write again"
+            ) from error
+        except BaseException:
+            self.discard()
+            raise
 
     def _release(self) -> None:
         self._frames.close()
@@ -151,31 +166,21 @@ class Writer:
         self._write(self._frames.ready())
 
     def _write(self, frames: Iterable[_Frame]) -> None:
-        try:
-            for frame in frames:
-                self._open_shard().add(frame)
-        except OSError as error:
-            raise self._write_failed(error) from error
+        for frame in frames:
+            self._open_shard().add(frame)
 
     def _open_shard(self) -> _ShardFile:
         if self._shard is None:
-            self._shard = _ShardFile(self._target.path_of(len(self._done)))
+            self._shard = _ShardFile(
+                self._target.path_of(len(self._done)), replace=self._target.may_replace
+            )
         return self._shard
 
     def _finish_shard(self) -> None:
         self._write(self._frames.all())
-        try:
-            self._done.append(self._open_shard().finish())
-        except OSError as error:
-            raise self._write_failed(error) from error
+        self._done.append(self._open_shard().finish())
         self._shard = None
         self._frames.start_shard()
-
-    def _write_failed(self, error: OSError) -> WriteFailed:
-        return WriteFailed(
-            f"cannot write {self._target.name}: {error.strerror or error}; nothing was left under "
-            "its name. Free some space or choose another place, and write again"
-        )
 
     def __enter__(self) -> Self:
         return self
@@ -192,7 +197,7 @@ class Writer:
             self.discard()
 
     def __del__(self) -> None:
-        with contextlib.suppress(AttributeError):
+        with contextlib.suppress(AttributeError):  # of a writer that was refused
             self.discard()
 
 
@@ -224,10 +229,14 @@ class _FrameBuffer:
             if not isinstance(meta, dict):
                 kind = type(meta).__name__
                 raise _Refused("meta-not-object", f"meta should be a dict, not {kind}")
+            if not all(isinstance(key, str) for key in meta):
+                raise _Refused("not-json", "the keys of meta should be strings")
             self._encoder.encode_into(document, lines, -1)
             size = len(lines) - start
             if size > self._max_document:
                 raise _Refused("too-long", f"{size:,} bytes, over the limit {self._max_document:,}")
+            if lines.find(b"\n", start) >= 0:
+                raise _Refused("not-json", "meta holds raw JSON with a line break")
             # JSON has no NaN, and the encoder writes null for it: look where a null was written.
             if lines.find(b"null", start) >= 0 and (key := _not_finite(document.meta)) is not None:
                 raise _Refused("not-finite", f"meta {key} is not a finite number")
@@ -272,7 +281,7 @@ def _not_finite(value: Any, path: str = "") -> str | None:
     items: Iterable[tuple[Any, Any]] = ()
     if isinstance(value, dict):
         items = value.items()
-    elif isinstance(value, list | tuple):
+    elif isinstance(value, list | tuple | set | frozenset):
         items = enumerate(value)
     for key, inner in items:
         if (found := _not_finite(inner, f"{path}[{key!r}]")) is not None:
@@ -356,21 +365,23 @@ class _Compression:
 class _ShardFile:
     """A shard on its way: under a temporary name until `finish`."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, replace: bool) -> None:
         self._path = path
-        self._temporary = path.with_name(f".{path.name}.{os.getpid()}{_WRITING}")
-        self._file = self._temporary.open("wb", buffering=0)
+        self._replace = replace
+        name = f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}{_WRITING}"
+        self._temporary = path.with_name(name)
+        self._file = self._temporary.open("xb", buffering=0)
         self._sha256 = hashlib.sha256()
         self._xxh64 = xxhash.xxh64()
         self._size = 0
         self._entries: list[layout.Entry] = []
         self._documents: list[int] = []
+        self._put(layout.EMPTY_FRAME)
+        self._put(layout.MARKER)
 
     def add(self, frame: _Frame) -> None:
         self._put(frame.compressed, frame.content_size, frame.checksum)
         self._documents.append(frame.num_documents)
-        if len(self._documents) == 1:
-            self._put(layout.MARKER)
 
     def _put(self, data: bytes, content_size: int = 0, checksum: int = 0) -> None:
         self._entries.append(layout.Entry(len(data), content_size, checksum))
@@ -391,7 +402,10 @@ class _ShardFile:
         self._write(layout.pack_seek_table(self._entries))
         os.fsync(self._file.fileno())
         self._file.close()
-        self._temporary.replace(self._path)
+        if self._replace:
+            self._temporary.replace(self._path)
+        else:
+            self._publish()
         sync_folder(self._path.parent)
         return ShardEntry(
             name=self._path.name,
@@ -402,6 +416,21 @@ class _ShardFile:
             sha256=self._sha256.hexdigest(),
         )
 
+    def _publish(self) -> None:
+        """Give the shard its name, unless something else has it by now."""
+        try:
+            os.link(self._temporary, self._path)
+        except FileExistsError:
+            raise FileExistsError(
+                f"{self._path} was made by somebody else meanwhile; it was left as it is"
+            ) from None
+        except OSError:  # a file system without links
+            if self._path.exists():
+                raise FileExistsError(f"{self._path} was made by somebody else meanwhile") from None
+            self._temporary.replace(self._path)
+        else:
+            self._temporary.unlink()
+
     def remove(self) -> None:
         self._file.close()
         self._temporary.unlink(missing_ok=True)
@@ -410,8 +439,9 @@ class _ShardFile:
 class _SingleFile:
     """Where one shard goes."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, may_replace: bool) -> None:
         self.name = path.name
+        self.may_replace = may_replace
         self._path = path
         if not path.parent.is_dir():
             raise FileNotFoundError(f"the folder {path.parent} does not exist; make it first")
@@ -430,12 +460,13 @@ class _SingleFile:
 
 
 class _ArchiveFolder:
-    """
-    Where the shards of an archive go: numbered files, which count once the catalog lists them.
+    """Where the shards of an archive go: numbered files, which count once the catalog lists them.
 
     While a writer is at work the folder holds a file `UNFINISHED`. Where one is found and nobody
     holds the lock, its writer was killed, and the shards that no catalog lists are its leftovers.
     """
+
+    may_replace = False
 
     def __init__(self, folder: Path, *, append: bool) -> None:
         self.name = folder.name
@@ -450,6 +481,7 @@ class _ArchiveFolder:
             if (folder / UNFINISHED).exists():
                 self._remove_leftovers()
             (folder / UNFINISHED).touch()
+            self._first = self._next_number()
         except BaseException:
             os.close(self._lock)
             raise
@@ -482,16 +514,29 @@ class _ArchiveFolder:
             ):
                 path.unlink()
 
+    def _next_number(self) -> int:
+        names = {shard.name for shard in self._old.shards} | {
+            path.name for path in self._folder.iterdir()
+        }
+        numbers = [int(name.split(".")[0]) for name in names if _SHARD_NAME.fullmatch(name)]
+        return max(numbers, default=-1) + 1
+
     def path_of(self, k: int) -> Path:
-        return self._folder / f"{len(self._old.shards) + k:05d}{SHARD_SUFFIX}"
+        return self._folder / f"{self._first + k:05d}{SHARD_SUFFIX}"
 
     def commit(self, done: list[ShardEntry]) -> None:
         write_catalog(self._folder, Catalog(shards=(*self._old.shards, *done)))
-        (self._folder / UNFINISHED).unlink()
+        with contextlib.suppress(OSError):
+            (self._folder / UNFINISHED).unlink()
 
     def roll_back(self, done: list[ShardEntry]) -> None:
+        # Once the catalog lists them they belong to the archive, whatever came after.
+        listed = set()
+        if (self._folder / CATALOG_NAME).exists():
+            listed = {shard.name for shard in read_catalog(str(self._folder)).shards}
         for shard in done:
-            (self._folder / shard.name).unlink(missing_ok=True)
+            if shard.name not in listed:
+                (self._folder / shard.name).unlink(missing_ok=True)
         (self._folder / UNFINISHED).unlink(missing_ok=True)
         if self._made:
             with contextlib.suppress(OSError):

@@ -1,5 +1,4 @@
-"""
-Where zstandard frames begin and end, told from the compressed bytes alone.
+"""Where zstandard frames begin and end, told from the compressed bytes alone.
 
 The stream readers of the zstandard library return what they have when a file stops in the middle of
 a frame, as if it had ended there. Feeding the same bytes to a `FrameScanner` tells the difference.
@@ -8,6 +7,7 @@ It follows the headers of frames and blocks (RFC 8878, section 3) and skips what
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -131,27 +131,36 @@ def frame_at(data: memoryview, start: int) -> Span | None:
     return scanner.spans[0] if scanner.spans else None
 
 
-def salvage_frames(data: bytes, decodes: Callable[[Span], bool]) -> tuple[list[Span], int]:
-    """
-    The data frames that still decode in damaged bytes, and how many places between them do not.
+def salvage_frames(
+    data: bytes | mmap.mmap, decodes: Callable[[Span], bool]
+) -> tuple[list[Span], int]:
+    """The data frames that still decode in damaged bytes, and how many places between them do not.
 
     Sizes inside a damaged frame cannot be trusted, so every frame magic is tried until a frame
-    that begins there decodes; none that is whole is passed over.
+    that begins there decodes; none that is whole is passed over. Whole skippable frames between
+    data frames are no damage.
     """
-    view = memoryview(data)
     spans: list[Span] = []
     num_damaged = 0
-    was_good = True
-    at = data.find(FRAME_MAGIC_BYTES)
-    if at > 0 and (frame_at(view, 0) is None):
-        num_damaged, was_good = 1, False
-    while at >= 0:
-        span = frame_at(view, at)
-        if span is not None and decodes(span):
+    with memoryview(data) as view:
+        expected = at = 0  # a frame should begin at `expected`; look for one from `at`
+        while (found := data.find(FRAME_MAGIC_BYTES, at)) >= 0:
+            span = frame_at(view, found)
+            if span is None or not decodes(span):
+                at = found + 1
+                continue
+            num_damaged += not _only_skippable(view, expected, found)
             spans.append(span)
-            was_good, at = True, span.end
-        else:
-            num_damaged += was_good
-            was_good, at = False, at + 4
-        at = data.find(FRAME_MAGIC_BYTES, at)
+            expected = at = span.end
+        num_damaged += not _only_skippable(view, expected, len(view))
     return spans, num_damaged
+
+
+def _only_skippable(data: memoryview, start: int, end: int) -> bool:
+    """Whether whole skippable frames, and nothing else, stand there."""
+    scanner = FrameScanner(start)
+    try:
+        scanner.feed(data[start:end])
+    except NotZstandard:
+        return False
+    return scanner.at_boundary and all(span.skippable for span in scanner.spans)

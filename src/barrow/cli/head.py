@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from barrow.cli.options import AsJson, OnBad, OnBadChoice, Source, TextKey, open_archive, report_bad
+from barrow.cli.terminal import printable
 
 
 def head(
@@ -29,12 +30,7 @@ def head(
         text = document.text
         size = len(text.encode())
         shown = text if not width or len(text) <= width else text[:width].rstrip() + " …"
-        meta = msgspec.json.encode(document.meta).decode()
+        meta = printable(msgspec.json.encode(document.meta).decode())
         typer.secho(f"── document {number} · {size:,} bytes · {meta}", bold=True)
-        typer.echo(_printable(shown))
+        typer.echo(printable(shown))
     report_bad(archive.bad)
-
-
-def _printable(text: str) -> str:
-    """Text without control characters that would act on the terminal."""
-    return "".join(c if c.isprintable() or c in "\n\t" else "�" for c in text)

@@ -16,6 +16,7 @@ from barrow.cli.options import (
     report_bad,
 )
 from barrow.cli.progress import progress_bar
+from barrow.cli.terminal import printable
 
 if TYPE_CHECKING:
     from barrow.archive import Archive, Composition
@@ -55,6 +56,7 @@ def print_composition(result: Composition) -> None:
     """The table people look at."""
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("domain", overflow="fold")
@@ -64,7 +66,7 @@ def print_composition(result: Composition) -> None:
     for share in result.shares:
         part = share.bytes / total.bytes if total.bytes else 0.0
         table.add_row(
-            share.domain,
+            Text(printable(share.domain)),
             f"{share.documents:,}",
             f"{share.bytes:,}",
             f"{share.mean:,.0f}",

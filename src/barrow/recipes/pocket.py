@@ -1,5 +1,4 @@
-"""
-A pocket pile: four domains made from text that every machine with Python has.
+"""A pocket pile: four domains made from text that every machine with Python has.
 
 The same interpreter, the same packages and the same seed give the same documents in the same order.
 """

@@ -16,8 +16,7 @@ except ImportError:
 
 
 class TorchView(IterableDataset):
-    """
-    Documents as ``{"text": str, "meta": dict}``; each rank, and each worker in it, its own part.
+    """Documents as ``{"text": str, "meta": dict}``; each rank, and each worker in it, its own part.
 
     Rank and world size are those given, else those of an initialised `torch.distributed`. Metas
     differ from document to document, so use ``DataLoader(view, batch_size=None)`` or a collate
