@@ -97,9 +97,7 @@ def read_block(
             piece.size,
         )
         return block, ()
-    lines = bytearray(piece.size)
-    piece.load(memoryview(lines))
-    parsed = replace(form, fields=FIELDS).parse(bytes(lines), piece)
+    parsed = replace(form, fields=FIELDS).parse(piece.lines(), piece)
     return _pack(parsed.documents, parsed.numbers, piece), parsed.bad
 
 

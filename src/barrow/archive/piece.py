@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
@@ -19,7 +20,7 @@ MAX_FRAME_SIZE = 1 << 26
 
 # White space as JSON has it; bytes.strip() alone would also take form feeds.
 WHITE = b" \t\r\n"
-_BLANK = tuple(WHITE[i : i + 1] for i in range(len(WHITE)))
+_BEGINS_WHITE = re.compile(rb"\n[ \t\r\n]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,12 @@ class Piece:
     num_documents: int
     size: int
     load: Callable[[memoryview], None]
+
+    def lines(self) -> bytes:
+        """The lines, in memory of their own."""
+        buffer = bytearray(self.size)
+        self.load(memoryview(buffer))
+        return bytes(buffer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +85,6 @@ def is_blank(line: bytes) -> bool:
 def count_lines(data: bytes | memoryview) -> int:
     """Lines with something on them."""
     raw = bytes(data) if isinstance(data, memoryview) else data
-    if raw.startswith(_BLANK) or any(b"\n" + white in raw for white in _BLANK):
+    if raw[:1] in (b"\n", b" ", b"\t", b"\r") or _BEGINS_WHITE.search(raw):
         return sum(1 for line in raw.split(b"\n") if not is_blank(line))
     return raw.count(b"\n") + (0 if raw.endswith(b"\n") or not raw else 1)

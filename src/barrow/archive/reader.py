@@ -107,8 +107,15 @@ class Archive:
     # Iteration -----------------------------------------------------------------------------------
 
     def __iter__(self) -> Iterator[Document]:
-        read = partial(self._reading.form.read, pool=BufferPool())
-        for span, parsed in self._each(read):
+        form = self._reading.form
+        # Decompressing and scanning let go of the interpreter lock, so they run ahead on threads;
+        # making strings does not, and is done here.
+        for span, loaded in self._each(partial(form.load, pool=BufferPool())):
+            try:
+                parsed = form.finish(loaded)
+            except ArchiveError as error:
+                self._note([error] if span.holds(error) else [])
+                continue
             self._note(error for error in parsed.bad if span.holds(error))
             yield from span.cut(parsed)
 
@@ -329,12 +336,10 @@ class _Span:
 
 def _parse_one(piece: Piece, number: int, form: RecordForm) -> Parsed:
     """Decode a piece but parse only one of its lines."""
-    buffer = bytearray(piece.size)
-    piece.load(memoryview(buffer))
-    lines = bytes(buffer)
-    if count_lines(lines) != piece.num_documents:
-        return form.parse(lines, piece)  # which says what is wrong
+    lines = piece.lines()
     if lines.count(b"\n") != piece.num_documents:  # blank lines, or none at the end
+        if count_lines(lines) != piece.num_documents:
+            return form.parse(lines, piece)  # which says what is wrong
         lines = b"".join(line + b"\n" for line in lines.split(b"\n") if not is_blank(line))
     at = 0
     for _ in range(number - piece.first):

@@ -13,7 +13,7 @@ import msgspec
 from barrow.archive.buffers import BufferPool
 from barrow.archive.document import Document
 from barrow.archive.piece import Piece, is_blank
-from barrow.archive.scan import scan
+from barrow.archive.scan import Scanned, scan
 from barrow.errors import BadRecord, DamagedShard
 
 FIELDS = ("text", "meta")
@@ -35,6 +35,15 @@ class Parsed:
     bad: Iterable[BadRecord]
 
 
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A piece on its way to documents: scanned, or as lines for the general path."""
+
+    piece: Piece
+    scanned: Scanned | None
+    lines: bytes | None
+
+
 @dataclass(frozen=True)
 class RecordForm:
     """How records are laid out and which fields are wanted.
@@ -52,14 +61,18 @@ class RecordForm:
         if unknown or not self.fields:
             raise ValueError(f"fields are 'text' and 'meta', not {self.fields!r}")
 
-    def read(self, piece: Piece, pool: BufferPool) -> Parsed:
-        """Load a piece and parse it, the fastest way that is possible."""
+    def load(self, piece: Piece, pool: BufferPool) -> Loaded:
+        """Decompress a piece, and scan it where that is possible."""
         scanned = scan(piece, self.text_key, pool)
+        return Loaded(piece, scanned, piece.lines() if scanned is None else None)
+
+    def finish(self, loaded: Loaded) -> Parsed:
+        """The documents of a piece that was loaded."""
+        piece, scanned = loaded.piece, loaded.scanned
         metas = scanned.metas() if scanned is not None else None
         if scanned is None or metas is None:
-            lines = pool.take(piece.size).data[: piece.size]
-            piece.load(lines)
-            return self.parse(bytes(lines), piece)
+            lines = loaded.lines if loaded.lines is not None else piece.lines()
+            return self.parse(lines, piece)
         numbers = range(piece.first, piece.first + len(metas))
         if self.fields == ("text",):
             return Parsed([Document(text) for text in scanned.texts()], numbers, ())

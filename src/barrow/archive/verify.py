@@ -239,9 +239,7 @@ class _Check:
                 return [item], item.num_documents or 0, 0
             if form is None:
                 return [], item.num_documents, item.size
-            lines = bytearray(item.size)
-            item.load(memoryview(lines))
-            return list(form.parse(bytes(lines), item).bad), item.num_documents, item.size
+            return list(form.parse(item.lines(), item).bad), item.num_documents, item.size
 
         results: Iterator[tuple[list[ArchiveError], int, int]] = map_ahead(
             check, source.pieces(), threads=self.threads
