@@ -345,7 +345,6 @@ def measure(folder: Path, options: argparse.Namespace) -> None:
     libraries = [
         "zstandard",
         "msgspec",
-        "numba",
         "datatrove",
         "datasets",
         "polars",

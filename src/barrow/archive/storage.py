@@ -159,14 +159,17 @@ class ByteRanges:
     def read(self, start: int, num_bytes: int) -> bytes:
         """Bytes from `start`; fewer only at the end of the file."""
         if not is_url(self.path):
-            with open_binary(self.path) as file:
-                data = os.pread(file.fileno(), num_bytes, start)
+            descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                data = os.pread(descriptor, num_bytes, start)
                 # One call reads 2 GiB at most.
                 while 0 < len(data) < num_bytes and (
-                    more := os.pread(file.fileno(), num_bytes - len(data), start + len(data))
+                    more := os.pread(descriptor, num_bytes - len(data), start + len(data))
                 ):
                     data += more
                 return data
+            finally:
+                os.close(descriptor)
         with self._lock:
             remote = self._open_remote()
             remote.seek(start)
