@@ -1,0 +1,1 @@
+"""Raw sources to an archive in which every document says where it came from."""

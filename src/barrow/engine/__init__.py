@@ -1,0 +1,1 @@
+"""Idempotent tasks on files, run by local processes or by Ray."""
