@@ -7,6 +7,7 @@
     ├── ConfigError         a setting that does not exist or has the wrong type (a ValueError)
     ├── MissingExtra        a library that an extra installs (an ImportError)
     ├── NotFound            a path, glob or URL that names nothing (a FileNotFoundError)
+    ├── TaskFailed          a task of a build failed; what was done before stays done
     └── WriteFailed         the disk said no while writing (an OSError)
 
 Wrong arguments to a function are plain `ValueError` and `TypeError`.
@@ -86,6 +87,10 @@ class MissingExtra(BarrowError, ImportError):
 
 class NotFound(BarrowError, FileNotFoundError):
     """A path, glob or URL that names nothing."""
+
+
+class TaskFailed(BarrowError):
+    """A task of a build failed; what was done before stays done."""
 
 
 class WriteFailed(BarrowError, OSError):

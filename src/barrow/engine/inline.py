@@ -1,0 +1,36 @@
+"""Tasks performed by the caller itself, one at a time."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from barrow.engine.run import TaskError, in_words
+from barrow.engine.store import Store
+from barrow.engine.task import Task
+
+
+class InlineWorkers:
+    """No workers at all: for debugging, and for what is too small to start processes for."""
+
+    num_workers = 0
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._started: deque[Task] = deque()
+
+    def start(self, task: Task) -> None:
+        """Remember a task."""
+        self._started.append(task)
+
+    def wait(self) -> tuple[Task, Exception | None]:
+        """Perform the task that was started first."""
+        task = self._started.popleft()
+        try:
+            self._store.perform(task)
+        except Exception as error:  # noqa: BLE001 - it is handed on
+            return task, TaskError(in_words(error))
+        return task, None
+
+    def stop(self) -> None:
+        """Forget what was not begun."""
+        self._started.clear()

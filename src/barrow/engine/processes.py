@@ -1,0 +1,110 @@
+"""Tasks performed by local processes."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import signal
+from collections import deque
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
+
+from barrow.engine.run import TaskError, WorkerDied, in_words
+from barrow.engine.store import Store
+from barrow.engine.task import Task
+
+_spawn = multiprocessing.get_context("spawn")
+
+
+class ProcessWorkers:
+    """A few processes, each with a pipe of its own.
+
+    Not an executor of the standard library: when one of its processes is killed, all that the
+    others were doing is lost, and nobody can tell which task it was.
+    """
+
+    def __init__(self, store: Store, num_workers: int) -> None:
+        self.num_workers = num_workers
+        self._store = store
+        self._queue: deque[Task] = deque()
+        self._workers = [_Worker(store) for _ in range(num_workers)]
+
+    def start(self, task: Task) -> None:
+        """Give a task to a worker that is free, or to the next that will be."""
+        self._queue.append(task)
+        self._hand_out()
+
+    def _hand_out(self) -> None:
+        for worker in self._workers:
+            if worker.task is None and self._queue:
+                worker.begin(self._queue.popleft())
+
+    def wait(self) -> tuple[Task, Exception | None]:
+        """The next task that ends."""
+        busy = {worker.pipe: worker for worker in self._workers if worker.task is not None}
+        worker = busy[wait(list(busy))[0]]  # type: ignore[index]
+        task, error = worker.end()
+        if isinstance(error, WorkerDied):
+            self._workers[self._workers.index(worker)] = _Worker(self._store)
+        self._hand_out()
+        return task, error
+
+    def stop(self) -> None:
+        """Kill what is still at work; its unfinished folders are cleared by the store."""
+        self._queue.clear()
+        for worker in self._workers:
+            worker.kill()
+
+
+class _Worker:
+    def __init__(self, store: Store) -> None:
+        self.task: Task | None = None
+        self.pipe, theirs = _spawn.Pipe()
+        self._process: SpawnProcess = _spawn.Process(
+            target=_serve, args=(theirs, store), daemon=True
+        )
+        self._process.start()
+        theirs.close()
+
+    def begin(self, task: Task) -> None:
+        self.task = task
+        with contextlib.suppress(BrokenPipeError):  # it died; `end` will say so
+            self.pipe.send(task)
+
+    def end(self) -> tuple[Task, Exception | None]:
+        assert self.task is not None
+        task, self.task = self.task, None
+        try:
+            words = self.pipe.recv()
+            return task, None if words is None else TaskError(words)
+        except (EOFError, ConnectionResetError):
+            self._process.join()
+            return task, WorkerDied(f"exit code {self._process.exitcode}")
+
+    def kill(self) -> None:
+        if self.task is None:
+            with contextlib.suppress(BrokenPipeError):
+                self.pipe.send(None)
+        else:
+            self._process.kill()
+        self._process.join()
+        self.pipe.close()
+
+
+def _serve(pipe: Connection, store: Store) -> None:
+    # Ctrl-C goes to the whole group; the parent decides what becomes of us.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    while True:
+        try:
+            task = pipe.recv()
+        except EOFError:  # the parent is gone
+            return
+        if task is None:
+            return
+        try:
+            store.perform(task)
+            outcome: str | None = None
+        except Exception as error:  # noqa: BLE001 - it is handed on
+            outcome = in_words(error)
+        with contextlib.suppress(BrokenPipeError):
+            pipe.send(outcome)

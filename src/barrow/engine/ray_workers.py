@@ -1,0 +1,58 @@
+"""Tasks performed by a Ray cluster whose machines share the file system."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from barrow.engine.run import TaskError, WorkerDied, in_words
+from barrow.engine.store import Store
+from barrow.engine.task import Task
+from barrow.errors import MissingExtra
+
+
+class RayWorkers:
+    """One Ray task for each of ours; Ray's own retries are off, the engine counts attempts."""
+
+    def __init__(self, store: Store, num_workers: int, address: str | None) -> None:
+        try:
+            import ray
+        except ImportError:
+            raise MissingExtra("Ray", "ray", "the engine 'ray'") from None
+        self._ray = ray
+        self._ours = not ray.is_initialized()
+        if self._ours:
+            local = {} if address else {"num_cpus": max(1, num_workers), "include_dashboard": False}
+            ray.init(address=address, log_to_driver=False, logging_level="error", **local)
+        self.num_workers = max(1, num_workers)
+        self._store = ray.put(store)
+        self._perform = ray.remote(num_cpus=1, max_retries=0)(_perform)
+        self._started: dict[Any, Task] = {}
+
+    def start(self, task: Task) -> None:
+        """Hand a task to the cluster."""
+        self._started[self._perform.remote(self._store, task)] = task
+
+    def wait(self) -> tuple[Task, Exception | None]:
+        """The next task that ends."""
+        done, _ = self._ray.wait(list(self._started), num_returns=1)
+        task = self._started.pop(done[0])
+        try:
+            self._ray.get(done[0])
+        except self._ray.exceptions.RayTaskError as error:
+            cause = error.cause if isinstance(error.cause, Exception) else error
+            return task, TaskError(in_words(cause))
+        except self._ray.exceptions.RayError as error:
+            return task, WorkerDied(str(error).splitlines()[0])
+        return task, None
+
+    def stop(self) -> None:
+        """Cancel what is under way; shut the cluster down if we started it."""
+        for reference in self._started:
+            self._ray.cancel(reference, force=True)
+        self._started.clear()
+        if self._ours:
+            self._ray.shutdown()
+
+
+def _perform(store: Store, task: Task) -> None:
+    store.perform(task)

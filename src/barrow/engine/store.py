@@ -1,0 +1,68 @@
+"""Where tasks leave what they made. Done means the folder exists."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from barrow.engine.task import Task
+
+_UNFINISHED = ".unfinished"
+
+
+class Store:
+    """A folder of results, one folder per task key.
+
+    A result appears under its key by a rename, complete or not at all, so two runs may share a
+    store, and a run that was killed loses only the tasks it was in the middle of.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def path(self, key: str) -> Path:
+        """Where the result of a task is, or will be."""
+        return self.folder / key[:2] / key
+
+    def has(self, key: str) -> bool:
+        """Whether a task is done."""
+        return self.path(key).is_dir()
+
+    def perform(self, task: Task) -> None:
+        """Do a task, unless it is done."""
+        final = self.path(task.key)
+        if final.is_dir():
+            return
+        final.parent.mkdir(exist_ok=True)
+        out = final.parent / f"{_UNFINISHED}.{task.key}.{os.getpid()}.{os.urandom(4).hex()}"
+        out.mkdir()
+        try:
+            task.function(out, list(task.files), task.settings)
+            _sync(out)
+            try:
+                out.rename(final)
+            except OSError:
+                if not final.is_dir():  # else somebody was quicker, with the same bytes
+                    raise
+        finally:
+            if out.exists():
+                shutil.rmtree(out, ignore_errors=True)
+
+    def clean(self, keep: set[str]) -> None:
+        """Remove the results of other tasks, and what killed runs left behind."""
+        for folder in self.folder.glob("??/*"):
+            if folder.name not in keep:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _sync(folder: Path) -> None:
+    """Put a result on the disk before it gets its name."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            descriptor = os.open(path, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)

@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import jobs
+
+from barrow.engine import Store, Task
+from barrow.engine.inline import InlineWorkers
+
+
+def test_tasks_are_done_by_the_caller(tmp_path: Path) -> None:
+    workers = InlineWorkers(Store(tmp_path))
+    good, bad = Task("g", jobs.spin, 1, settings={"seconds": 0, "n": 1}), Task("b", jobs.fail, 1)
+    workers.start(good)
+    workers.start(bad)
+    assert workers.wait() == (good, None)
+    task, error = workers.wait()
+    assert task is bad
+    assert "cannot be done" in str(error)
