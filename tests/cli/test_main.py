@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-VERBS = ["demo", "pack", "stats", "head", "cat", "verify", "completion"]
+VERBS = ["demo", "build", "rejects", "trace", "diff", "pack", "stats", "head", "cat", "verify"]
+VERBS += ["completion"]
 
 
 def program(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:

@@ -107,7 +107,7 @@ class _Check:
             self.file(join(folder, entry.name), entry)
         listed = {entry.name for entry in catalog.shards}
         for path in list_readable(folder):
-            if base_name(path) not in listed:
+            if path.endswith(".jsonl.zst") and base_name(path) not in listed:
                 self._problem(path, "unlisted-shard", f"not listed in {CATALOG_NAME}")
 
     def file(self, path: str, entry: ShardEntry | None) -> None:

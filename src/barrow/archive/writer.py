@@ -108,6 +108,11 @@ class Writer:
                 if self._is_folder and self._frames.content_bytes >= self._shard_size:
                     self._finish_shard()
 
+    @property
+    def entries(self) -> tuple[ShardEntry, ...]:
+        """The shards finished so far, as a catalog lists them."""
+        return tuple(self._done)
+
     def extend(self, documents: Iterable[Document]) -> None:
         """Write many documents."""
         for document in documents:

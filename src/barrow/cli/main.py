@@ -9,14 +9,26 @@ from typing import Annotated
 
 import typer
 
-from barrow.cli import cat, completion, demo, head, pack, stats, verify
+from barrow.cli import (
+    build,
+    cat,
+    completion,
+    demo,
+    diff,
+    head,
+    pack,
+    rejects,
+    stats,
+    trace,
+    verify,
+)
 from barrow.errors import BarrowError
 
 _SPINE = """Raw text from many domains to a scored foundation model.
 
 raw files → corpus → jsonl.zst → tokens → stream → train → score
 
-Here so far: the archive (jsonl.zst on disk).
+Here so far: corpus (readers of structured text) and the archive.
 """
 
 _INTERRUPTED = 130
@@ -32,6 +44,10 @@ app = typer.Typer(
 )
 
 app.command("demo")(demo.demo)
+app.command("build")(build.build)
+app.command("rejects")(rejects.rejects)
+app.command("trace")(trace.trace)
+app.command("diff")(diff.diff)
 app.command("pack")(pack.pack)
 app.command("stats")(stats.stats)
 app.command("head")(head.head)

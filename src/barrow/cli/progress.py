@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 _PATIENCE = 2.0
@@ -15,7 +15,7 @@ _PATIENCE = 2.0
 def progress_bar(what: str, total_bytes: int | None) -> Iterator[Callable[[int], None]]:
     """Give a function to be called with the bytes done since the last call."""
     if not sys.stderr.isatty():
-        yield lambda _: None
+        yield _silent
         return
     started = time.monotonic()
     done = 0
@@ -38,6 +38,24 @@ def progress_bar(what: str, total_bytes: int | None) -> Iterator[Callable[[int],
     finally:
         if bar is not None:
             bar.stop()
+
+
+@contextmanager
+def staged_progress() -> Iterator[tuple[Callable[[str, int], None], Callable[[int], None]]]:
+    """One bar after another: a function that begins a stage, and one that moves it on."""
+    with ExitStack() as stack:
+        advance: Callable[[int], None] = _silent
+
+        def begin(what: str, total_bytes: int) -> None:
+            nonlocal advance
+            stack.close()
+            advance = stack.enter_context(progress_bar(what, total_bytes))
+
+        yield begin, lambda num_bytes: advance(num_bytes)
+
+
+def _silent(num_bytes: int) -> None:
+    del num_bytes
 
 
 def _make_bar() -> Any:

@@ -1,0 +1,159 @@
+"""`barrow build`: a recipe and raw files to a corpus."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from barrow.cli.options import AsJson
+from barrow.cli.progress import staged_progress
+
+if TYPE_CHECKING:
+    from barrow.corpus import Recipe
+
+
+class EngineChoice(StrEnum):
+    """Who does the work."""
+
+    LOCAL = "local"
+    RAY = "ray"
+
+
+class MissingChoice(StrEnum):
+    """What to do about domains without files."""
+
+    ERROR = "error"
+    SKIP = "skip"
+
+
+def build(
+    recipe: Annotated[
+        str,
+        typer.Argument(
+            help="A recipe of barrow (pile, permissive), a saved recipe.json, or a .py file with a "
+            "function recipe().",
+            show_default=False,
+        ),
+    ],
+    assignments: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="root=DIR out=DIR [KEY=VALUE]…",
+            help="Where the raw files lie, where the corpus goes, and changes to the recipe, such "
+            "as domains.arxiv.epochs=1.5.",
+            show_default=False,
+        ),
+    ],
+    workers: Annotated[int, typer.Option(min=0, help="Processes; 0 works in this one.")] = 2,
+    engine: Annotated[EngineChoice, typer.Option(help="Local processes, or Ray.")] = (
+        EngineChoice.LOCAL
+    ),
+    address: Annotated[
+        str | None, typer.Option(help="Of a Ray cluster; without it, one is started here.")
+    ] = None,
+    missing: Annotated[
+        MissingChoice | None, typer.Option(help="Domains without files: an error, or left out.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Read raw files as their owners publish them into a corpus with provenance."""
+    from barrow import config
+    from barrow.corpus import build as build_corpus
+    from barrow.corpus.build import Progress
+    from barrow.engine import Engine
+
+    places, changes = _split(assignments)
+    resolved = config.override(load_recipe(recipe), changes)
+    if missing is not None:
+        resolved = config.override(resolved, [f"missing={missing.value}"])
+    with staged_progress() as (on_plan, on_bytes):
+        report = build_corpus(
+            resolved,
+            root=Path(places["root"]),
+            out=Path(places["out"]),
+            engine=Engine("ray" if engine is EngineChoice.RAY else "local", workers, address),
+            progress=Progress(on_plan, on_bytes),
+        )
+    if as_json:
+        import msgspec
+
+        typer.echo(msgspec.json.encode(report).decode())
+    else:
+        print_report(report)
+
+
+def _split(assignments: list[str]) -> tuple[dict[str, str], list[str]]:
+    """The two places, and changes to the recipe."""
+    places: dict[str, str] = {}
+    changes: list[str] = []
+    for assignment in assignments:
+        key, equals, value = assignment.partition("=")
+        if key in ("root", "out") and equals:
+            places[key] = value
+        else:
+            changes.append(assignment)
+    for key, what in (("root", "the raw files lie"), ("out", "the corpus goes")):
+        if not places.get(key):
+            raise typer.BadParameter(f"say where {what}: {key}=DIR")
+    return places, changes
+
+
+def load_recipe(name: str) -> Recipe:
+    """A recipe by its name, from a saved JSON file, or from a Python file."""
+    import difflib
+    import importlib
+    import pkgutil
+
+    import barrow.recipes
+    from barrow import config
+    from barrow.corpus import Recipe
+
+    if name.endswith(".json"):
+        return config.from_json(Recipe, Path(name).read_text())
+    if name.endswith(".py"):
+        return _from_python(Path(name))
+    known = [module.name for module in pkgutil.iter_modules(barrow.recipes.__path__)]
+    if name not in known:
+        close = difflib.get_close_matches(name, known, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known)}"
+        raise typer.BadParameter(f"there is no recipe {name!r}; {hint}")
+    made = importlib.import_module(f"barrow.recipes.{name}").recipe()
+    assert isinstance(made, Recipe)
+    return made
+
+
+def _from_python(path: Path) -> Recipe:
+    import runpy
+
+    from barrow.corpus import Recipe
+
+    function: Any = runpy.run_path(str(path)).get("recipe")
+    made = function() if callable(function) else None
+    if not isinstance(made, Recipe):
+        raise typer.BadParameter(f"{path} has no function recipe() that returns a Recipe")
+    return made
+
+
+def print_report(report: dict[str, Any]) -> None:
+    """The table people look at."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("domain", "files", "documents", "bytes", "rejects"):
+        left = name in ("domain", "rejects")
+        table.add_column(name, justify="left" if left else "right", overflow="fold")
+    for folder, told in report["domains"].items():
+        reasons = ", ".join(f"{count:,} {reason}" for reason, count in told["rejects"].items())
+        row = (folder, f"{told['files']:,}", f"{told['documents']:,}", f"{told['bytes']:,}")
+        table.add_row(*row, Text(reasons))
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = 160
+    console.print(table)
+    for folder, why in report["missing"].items():
+        console.print(f"left out: {folder} ({why})", markup=False)

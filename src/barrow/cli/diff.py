@@ -1,0 +1,40 @@
+"""`barrow diff`: what changed between two builds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from barrow.cli.options import AsJson
+
+
+def diff(
+    before: Annotated[Path, typer.Argument(help="A corpus.", show_default=False)],
+    after: Annotated[Path, typer.Argument(help="Another.", show_default=False)],
+    as_json: AsJson = False,
+) -> None:
+    """Compare two builds: recipes, and documents and rejects by domain."""
+    import msgspec
+
+    from barrow.corpus.compare import compare_builds
+
+    result = compare_builds(before, after)
+    if as_json:
+        typer.echo(msgspec.json.encode(result).decode())
+        return
+    for line in result["recipe"]:
+        typer.echo(f"recipe: {line}")
+    for name, told in result["domains"].items():
+        typer.echo(
+            f"{name}: {told['kept']:,} kept, {told['added']:,} added, {told['removed']:,} removed"
+            + "".join(
+                f"; {reason} {change:+,}" for reason, change in told["rejects"].items() if change
+            )
+        )
+    if not result["recipe"] and not any(
+        told["added"] or told["removed"] or any(told["rejects"].values())
+        for told in result["domains"].values()
+    ):
+        typer.echo("no difference")

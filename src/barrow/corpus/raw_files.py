@@ -1,0 +1,94 @@
+"""The raw files of a domain: found in a fixed order, named the same on every machine, hashed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+_STEP = 1 << 22
+
+
+@dataclass(frozen=True, slots=True)
+class RawFile:
+    """A file: where it lies here, its name under the root, its size and the hash of its bytes."""
+
+    path: str
+    name: str
+    size: int
+    sha256: str
+
+
+def find_files(folder: Path, patterns: Iterable[str]) -> tuple[list[Path], list[Path]]:
+    """Files under a folder that match a pattern, and those that match none, each sorted.
+
+    Links are not followed: they may lead anywhere, and twice to the same place.
+    """
+    matched = {
+        path for pattern in patterns for path in folder.glob(pattern) if _is_plain_file(path)
+    }
+    everything = {
+        Path(parent, name)
+        for parent, _, names in os.walk(folder, followlinks=False)
+        for name in names
+    }
+    by_name = os.fsencode
+    return sorted(matched, key=by_name), sorted(everything - matched, key=by_name)
+
+
+def _is_plain_file(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink()
+
+
+def portable_name(path: Path, root: Path) -> str:
+    """A path under the root, the same on every machine, and always text."""
+    relative = os.fsencode(path.relative_to(root).as_posix())
+    return relative.decode("utf-8", "backslashreplace")
+
+
+class HashCache:
+    """Hashes of files, remembered by path, size and time of change in a JSON file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._known: dict[str, tuple[int, int, str]] = {}
+        self._changed = False
+        try:
+            saved = json.loads(path.read_text())
+            self._known = {name: (row[0], row[1], row[2]) for name, row in saved.items()}
+        except (OSError, ValueError, TypeError, LookupError):
+            pass  # a cache that cannot be read is an empty one
+
+    def raw_file(self, path: Path, root: Path, on_bytes: Callable[[int], None]) -> RawFile:
+        """A file with the hash of its bytes."""
+        status = path.stat()
+        place = os.fsencode(path).decode("utf-8", "backslashreplace")
+        known = self._known.get(place)
+        if known is not None and known[:2] == (status.st_size, status.st_mtime_ns):
+            digest = known[2]
+            on_bytes(status.st_size)
+        else:
+            digest = _sha256(path, on_bytes)
+            self._known[place] = (status.st_size, status.st_mtime_ns, digest)
+            self._changed = True
+        return RawFile(str(path), portable_name(path, root), status.st_size, digest)
+
+    def save(self) -> None:
+        """Remember what was learnt."""
+        if self._changed:
+            temporary = self._path.with_suffix(".writing")
+            temporary.write_text(json.dumps(self._known))
+            temporary.replace(self._path)
+            self._changed = False
+
+
+def _sha256(path: Path, on_bytes: Callable[[int], None]) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while data := file.read(_STEP):
+            digest.update(data)
+            on_bytes(len(data))
+    return digest.hexdigest()

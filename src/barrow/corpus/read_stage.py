@@ -1,0 +1,166 @@
+"""The first stage: raw files to documents with provenance, and rejects with reasons."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import signal
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from barrow.archive import Document, Writer
+from barrow.corpus.reader_table import reader_named
+from barrow.corpus.reading import Item, Reject, excerpt
+from barrow.errors import BadRecord
+
+VERSION = 1
+DOCUMENTS = "documents.jsonl.zst"
+REJECTS = "rejects.jsonl.zst"
+COUNTS = "counts.json"
+
+
+def read_raw(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
+    """Read groups of raw files of one domain; write documents, rejects and counts.
+
+    The settings are those that `barrow.corpus.build` gives: the domain, the names and hashes of the
+    files, which of them form a group, and the limits.
+    """
+    reader = reader_named(settings["reader"])
+    counts: Counter[str] = Counter()
+    rejects: Counter[str] = Counter()
+    with Writer(out / DOCUMENTS) as documents, Writer(out / REJECTS) as rejected:
+        for group in settings["groups"]:
+            paths = [Path(files[k]) for k in group]
+            if len(paths) > 1 and reader.read_group is not None:
+                items = partial(reader.read_group, paths, **settings["options"])
+            else:
+                items = partial(reader.read, paths[0], **settings["options"])
+            origin = _origin(settings, group, reader.extractor)
+            for item in _guarded(items, settings["seconds_per_document"]):
+                outcome = _finish(item, origin, settings["max_text"])
+                if isinstance(outcome, Document):
+                    try:
+                        documents.add(outcome)
+                    except BadRecord as error:
+                        outcome = Reject(error.reason, error.cause, "", excerpt(outcome.text))
+                if isinstance(outcome, Reject):
+                    rejects[outcome.reason] += 1
+                    rejected.add(_as_document(outcome, origin))
+                else:
+                    counts["documents"] += 1
+                    counts["bytes"] += len(outcome.text.encode())
+    told = {
+        "files": len(files),
+        "documents": counts["documents"],
+        "bytes": counts["bytes"],
+        "rejects": dict(sorted(rejects.items())),
+    }
+    (out / COUNTS).write_text(json.dumps(told))
+
+
+def _origin(settings: Mapping[str, Any], group: list[int], extractor: str) -> dict[str, Any]:
+    """What every document of a group has in common."""
+    names = [settings["names"][k] for k in group]
+    hashes = [settings["hashes"][k] for k in group]
+    origin: dict[str, Any] = {"pile_set_name": settings["name"], "source": names[0]}
+    if len(names) > 1:
+        origin["sources"] = names
+    origin["raw_sha256"] = (
+        hashes[0] if len(hashes) == 1 else hashlib.sha256("".join(hashes).encode()).hexdigest()
+    )
+    origin["extractor"] = extractor
+    origin["licence"] = settings["licence"]
+    origin["retrieved"] = settings["retrieved"]
+    if settings["language"] is not None:
+        origin["language"] = settings["language"]
+    return origin
+
+
+def _finish(item: Item, origin: Mapping[str, Any], max_text: int) -> Item:
+    """Give a document its identity and provenance, or find the reason why it is none."""
+    if isinstance(item, Reject):
+        return item
+    member = str(item.meta.get("member", ""))
+    if not item.text.strip():
+        return Reject("empty", "no text", member)
+    size = len(item.text.encode("utf-8", "surrogatepass"))
+    if size > max_text:
+        cause = f"{size:,} bytes of text, over the limit of {max_text:,}"
+        return Reject("too-long", cause, member, excerpt(item.text))
+    place = hashlib.sha256(f"{origin['source']}\n{member}".encode("utf-8", "surrogatepass"))
+    content = hashlib.sha256(item.text.encode("utf-8", "surrogatepass"))
+    identity = f"{content.hexdigest()[:16]}-{place.hexdigest()[:8]}"
+    meta = {"pile_set_name": origin["pile_set_name"], "id": identity}
+    meta |= {key: value for key, value in origin.items() if key != "pile_set_name"}
+    meta |= {key: value for key, value in item.meta.items() if value is not None}
+    meta["decisions"] = {"read": "keep"}
+    return Document(item.text, meta)
+
+
+def _as_document(reject: Reject, origin: Mapping[str, Any]) -> Document:
+    """A reject, kept as a document: its text is the excerpt."""
+    meta = {
+        "pile_set_name": origin["pile_set_name"],
+        "reason": reject.reason,
+        "cause": excerpt(reject.cause),
+        "source": origin["source"],
+        "member": excerpt(reject.member),
+        "extractor": origin["extractor"],
+        "stage": "read",
+    }
+    return Document(excerpt(reject.excerpt), meta)
+
+
+class _TooSlow(Exception):
+    pass
+
+
+def _guarded(items: Any, seconds: float) -> Iterator[Item]:
+    """Items of a reader; a fault of the reader ends the file, not the build."""
+    try:
+        iterator = iter(items())
+    except Exception as error:  # noqa: BLE001 - any fault of a reader is a counted reject
+        yield Reject("reader-error", f"{type(error).__name__}: {error}")
+        return
+    while True:
+        try:
+            with _time_limit(seconds):
+                item = next(iterator)
+        except StopIteration:
+            return
+        except _TooSlow:
+            yield Reject(
+                "too-slow",
+                f"more than {seconds:g} s for one document; the rest of the file is lost",
+            )
+            return
+        except MemoryError:
+            yield Reject("too-large", "out of memory; the rest of the file is lost")
+            return
+        except Exception as error:  # noqa: BLE001 - any fault of a reader is a counted reject
+            yield Reject(
+                "reader-error",
+                f"{type(error).__name__}: {error}; the rest of the file is lost",
+            )
+            return
+        yield item
+
+
+@contextmanager
+def _time_limit(seconds: float) -> Iterator[None]:
+    """Raise `_TooSlow` after so many seconds. Tasks run in their process's main thread."""
+
+    def stop(*_: object) -> None:
+        raise _TooSlow
+
+    previous = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)

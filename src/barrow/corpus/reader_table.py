@@ -1,0 +1,27 @@
+"""The readers by name, each loaded when a recipe asks for it."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+
+from barrow.corpus.reading import Reader
+from barrow.errors import ConfigError
+
+_HOME = {
+    "plain_text": "plain_text:READER",
+}
+
+READER_NAMES = tuple(_HOME)
+
+
+def reader_named(name: str) -> Reader:
+    """The reader of that name."""
+    if name not in _HOME:
+        close = difflib.get_close_matches(name, READER_NAMES, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(READER_NAMES)}"
+        raise ConfigError(f"there is no reader {name!r}; {hint}")
+    module, attribute = _HOME[name].split(":")
+    reader = getattr(importlib.import_module(f"barrow.corpus.readers.{module}"), attribute)
+    assert isinstance(reader, Reader)
+    return reader

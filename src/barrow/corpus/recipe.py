@@ -1,0 +1,68 @@
+"""A recipe: which raw files become which domains of a corpus."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from barrow.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class Domain:
+    """One domain: how its raw files are read, and what is known about them.
+
+    `name` is the documents' ``pile_set_name``, `reader` the name of a reader, `paths` globs under
+    the domain's folder (by default those of the reader), `options` arguments of the reader.
+    `licence` holds for documents that do not state their own, `language` likewise; `retrieved` is
+    the day the files were fetched. `weight` (percent of the corpus, by bytes) or `epochs` say how
+    much of the domain a mixture takes.
+    """
+
+    name: str
+    reader: str
+    licence: str = "unknown"
+    paths: tuple[str, ...] = ()
+    weight: float | None = None
+    epochs: float | None = None
+    language: str | None = None
+    retrieved: str | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for what, value in (("weight", self.weight), ("epochs", self.epochs)):
+            if value is not None and value < 0:
+                raise ConfigError(f"{self.name}: {what} is not negative, unlike {value}")
+        if self.retrieved is not None:
+            try:
+                datetime.date.fromisoformat(self.retrieved)
+            except ValueError:
+                raise ConfigError(
+                    f"{self.name}: retrieved is a day such as 2024-12-31, not {self.retrieved!r}"
+                ) from None
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A corpus, up to where its raw files lie and where it goes.
+
+    `domains` maps a folder under the root to what is in it. A folder that is not there, or whose
+    reader is not, ends the build (`missing` = "error") or is left out and recorded ("skip"). A
+    shard is closed by the document that reaches `shard_size` bytes of JSON lines. A document that
+    takes a reader more than `seconds_per_document`, or is longer than `max_text` bytes, is
+    rejected.
+    """
+
+    name: str
+    domains: dict[str, Domain]
+    missing: Literal["error", "skip"] = "error"
+    shard_size: int = 1 << 29
+    seconds_per_document: float = 60.0
+    max_text: int = 1 << 27
+
+    def __post_init__(self) -> None:
+        if not self.domains:
+            raise ConfigError(f"the recipe {self.name!r} has no domains")
+        if min(self.shard_size, self.max_text, self.seconds_per_document) <= 0:
+            raise ConfigError("shard_size, max_text and seconds_per_document are positive")

@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import barrow as package
+
+RECIPE = """
+from barrow.corpus import Domain, Recipe
+
+def recipe():
+    domains = {"texts": Domain("Texts", "plain_text"), "more": Domain("More", "plain_text")}
+    return Recipe("mine", domains)
+"""
+
+
+@pytest.fixture
+def raw(tmp_path: Path) -> Path:
+    root = tmp_path / "raw"
+    (root / "texts").mkdir(parents=True)
+    for n in range(5):
+        (root / "texts" / f"{n}.txt").write_text(f"text number {n}")
+    (root / "texts" / "empty.txt").touch()
+    (tmp_path / "mine.py").write_text(RECIPE)
+    return root
+
+
+def test_build_look_and_compare(barrow: Callable, raw: Path, tmp_path: Path) -> None:
+    out, recipe = tmp_path / "out", tmp_path / "mine.py"
+    code, text, err = barrow("build", recipe, f"root={raw}", f"out={out}", "--workers", 0)
+    assert code == 1
+    assert "more: no files" in err
+    arguments = ("--workers", 0, "--missing", "skip")
+    code, text, err = barrow("build", recipe, f"root={raw}", f"out={out}", *arguments)
+    assert (code, err) == (0, "")
+    assert "texts" in text
+    assert "1 empty" in text
+    assert "left out: more" in text
+    assert len(package.archive.open(out)) == 5
+
+    code, text, _ = barrow("rejects", out)
+    assert (code, text.split()) == (0, ["1", "Texts:", "empty"])
+    assert "texts/empty.txt" in barrow("rejects", out, "--reason", "empty").out
+    assert json.loads(barrow("rejects", out, "--json").out) == [
+        {"domain": "Texts", "reason": "empty", "count": 1}
+    ]
+
+    wanted = package.archive.open(out)[3]
+    code, text, _ = barrow("trace", out, wanted.meta["id"])
+    assert code == 0
+    assert "texts/3.txt" in text
+    assert "plain_text/1" in text
+    story = json.loads(barrow("trace", out, "3", "--json").out)
+    assert (story["text"], story["number"]) == ("text number 3", 3)
+    assert barrow("trace", out, "nothing").code == 1
+
+    again = tmp_path / "again"
+    saved = out / "recipe.json"
+    code, text, _ = barrow(
+        "build",
+        saved,
+        f"root={raw}",
+        f"out={again}",
+        "--workers",
+        0,
+        "domains.texts.epochs=2",
+        "--json",
+    )
+    assert code == 0
+    assert json.loads(text)["domains"]["texts"]["documents"] == 5
+    code, text, _ = barrow("diff", out, again)
+    assert "recipe: domains.texts.epochs: None → 2.0" in text
+    assert "Texts: 5 kept, 0 added, 0 removed" in text
+    assert barrow("diff", out, out).out.endswith("no difference\n")
+    assert json.loads(barrow("diff", out, again, "--json").out)["domains"]["Texts"]["kept"] == 5
+    assert barrow("verify", out, "--deep").code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["pil", "root=x", "out=y"], 2, "did you mean 'pile'"),
+        (["pile", "out=y"], 2, "root=DIR"),
+        (["pile", "root=x"], 2, "out=DIR"),
+        (["pile", "root=x", "out=y", "domains.arxv.epochs=2"], 1, "did you mean 'arxiv'"),
+        (["pile", "root=/no/such", "out=y"], 1, "no folder of raw files"),
+        (["pile", "root=x", "out=y", "--engine", "slurm"], 2, "slurm"),
+    ],
+)
+def test_wrong_usage(arguments: list[str], code: int, words: str, barrow: Callable) -> None:
+    result = barrow("build", *arguments)
+    assert result.code == code
+    assert words in result.err
+    assert result.err.count("\n") == 1
+
+
+def test_a_python_file_without_a_recipe(barrow: Callable, tmp_path: Path) -> None:
+    (tmp_path / "x.py").write_text("recipe = 3")
+    code, _, err = barrow("build", tmp_path / "x.py", "root=a", "out=b")
+    assert code == 2
+    assert "no function recipe()" in err
+
+
+def test_rejects_of_what_is_no_build(barrow: Callable, tmp_path: Path) -> None:
+    code, _, err = barrow("rejects", tmp_path)
+    assert code == 1
+    assert "made by barrow build" in err

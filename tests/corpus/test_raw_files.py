@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+from barrow.corpus.raw_files import HashCache, find_files, portable_name
+
+
+def test_files_are_found_sorted_and_links_are_not_followed(root: Path) -> None:
+    found, unread = find_files(root / "letters", ("**/*.txt",))
+    names = [portable_name(path, root) for path in found]
+    assert len(names) == 31
+    assert names == sorted(names)
+    assert [path.name for path in unread] == ["link.txt", "picture.png"]
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    assert find_files(tmp_path / "none", ("**/*",)) == ([], [])
+
+
+def test_names_that_are_not_utf8(tmp_path: Path) -> None:
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.txt"))
+    path.write_text("x")
+    found, _ = find_files(tmp_path, ("**/*.txt",))
+    assert [portable_name(p, tmp_path) for p in found] == ["caf\\xe9.txt"]
+    assert HashCache(tmp_path / "cache.json").raw_file(path, tmp_path, lambda _: None).size == 1
+
+
+def test_hashes_are_remembered(root: Path, tmp_path: Path) -> None:
+    path = root / "notes" / "00.txt"
+    cache = HashCache(tmp_path / "hashes.json")
+    seen: list[int] = []
+    raw = cache.raw_file(path, root, seen.append)
+    assert raw.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert raw.name == "notes/00.txt"
+    assert sum(seen) == raw.size
+    cache.save()
+    again = HashCache(tmp_path / "hashes.json")
+    assert again.raw_file(path, root, seen.append) == raw
+    path.write_text("changed")
+    assert again.raw_file(path, root, seen.append).sha256 != raw.sha256
+    (tmp_path / "hashes.json").write_text("[broken")
+    assert HashCache(tmp_path / "hashes.json").raw_file(path, root, seen.append).size == 7

@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import barrow
+from barrow import Document
+from barrow.corpus import read_stage
+from barrow.corpus.reading import Item, Reader, Reject
+
+SETTINGS: dict[str, Any] = {
+    "name": "Test",
+    "reader": "test",
+    "options": {},
+    "licence": "CC0-1.0",
+    "language": None,
+    "retrieved": None,
+    "names": ["test/a", "test/b"],
+    "hashes": ["aa", "bb"],
+    "groups": [[0], [1]],
+    "seconds_per_document": 5.0,
+    "max_text": 1000,
+}
+
+
+def run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reader: Reader, **settings: Any
+) -> tuple[list[Document], list[Document], dict[str, Any]]:
+    monkeypatch.setattr(read_stage, "reader_named", lambda name: reader)
+    files = [str(tmp_path / "a"), str(tmp_path / "b")]
+    read_stage.read_raw(tmp_path, files, {**SETTINGS, **settings})
+    counts = json.loads((tmp_path / read_stage.COUNTS).read_text())
+    documents = list(barrow.archive.open(tmp_path / read_stage.DOCUMENTS))
+    rejects = list(barrow.archive.open(tmp_path / read_stage.REJECTS))
+    return documents, rejects, counts
+
+
+def reader_of(function: Any, **more: Any) -> Reader:
+    return Reader(name="test", version=7, read=function, patterns=("*",), **more)
+
+
+def test_documents_and_rejects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(path: Path) -> Iterator[Item]:
+        yield Document(f"from {path.name}", {"member": "1", "licence": "MIT", "none": None})
+        yield Reject("odd", "it was odd", "2", "xyz")
+        yield Document("  \n")
+        yield Document("x" * 1001)
+        yield Document("a\ud800")
+
+    documents, rejects, counts = run(tmp_path, monkeypatch, reader_of(read))
+    assert [d.text for d in documents] == ["from a", "from b"]
+    assert documents[0].meta == {
+        "pile_set_name": "Test",
+        "id": documents[0].meta["id"],
+        "source": "test/a",
+        "raw_sha256": "aa",
+        "extractor": "test/7",
+        "licence": "MIT",
+        "retrieved": None,
+        "member": "1",
+        "decisions": {"read": "keep"},
+    }
+    assert counts["rejects"] == {"empty": 2, "odd": 2, "too-long": 2, "unpaired-surrogate": 2}
+    assert counts["documents"] == 2
+    assert len(rejects) == 8
+    assert rejects[0].text == "xyz"
+    assert rejects[0].meta["cause"] == "it was odd"
+
+
+@pytest.mark.parametrize("when", ["at once", "half-way"])
+def test_a_fault_of_a_reader_costs_one_file(
+    when: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(path: Path) -> Iterator[Item]:
+        if path.name == "a" and when == "at once":
+            raise ZeroDivisionError("oh")
+        yield Document(f"from {path.name}")
+        if path.name == "a":
+            raise ZeroDivisionError("oh")
+
+    documents, rejects, _ = run(tmp_path, monkeypatch, reader_of(read))
+    assert documents[-1].text == "from b"
+    assert [r.meta["reason"] for r in rejects] == ["reader-error"]
+    assert "ZeroDivisionError: oh" in rejects[0].meta["cause"]
+
+
+def test_a_document_that_takes_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(path: Path) -> Iterator[Item]:
+        if path.name == "a":
+            while True:
+                time.sleep(0.01)
+        yield Document("from b")
+
+    documents, rejects, _ = run(tmp_path, monkeypatch, reader_of(read), seconds_per_document=0.2)
+    assert [d.text for d in documents] == ["from b"]
+    assert [r.meta["reason"] for r in rejects] == ["too-slow"]
+
+
+def test_out_of_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(path: Path) -> Iterator[Item]:
+        if path.name == "a":
+            raise MemoryError
+        yield Document("from b")
+
+    documents, rejects, _ = run(tmp_path, monkeypatch, reader_of(read))
+    assert [d.text for d in documents] == ["from b"]
+    assert [r.meta["reason"] for r in rejects] == ["too-large"]
+
+
+def test_a_group_is_one_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read_group(paths: list[Path]) -> Iterator[Item]:
+        yield Document(" and ".join(path.name for path in paths))
+
+    reader = reader_of(lambda path: iter(()), read_group=read_group)
+    documents, _, _ = run(tmp_path, monkeypatch, reader, groups=[[0, 1]])
+    assert documents[0].text == "a and b"
+    assert documents[0].meta["sources"] == ["test/a", "test/b"]
+
+
+def test_options_reach_the_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(path: Path, *, word: str = "none") -> Iterator[Item]:
+        yield Document(word)
+
+    documents, _, _ = run(tmp_path, monkeypatch, reader_of(read), options={"word": "given"})
+    assert documents[0].text == "given"

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import pytest
+
+from barrow import config
+from barrow.corpus import Domain, Recipe
+from barrow.errors import ConfigError
+
+
+def test_a_recipe_is_saved_and_read_back(recipe: Recipe) -> None:
+    assert config.from_json(Recipe, config.to_json(recipe)) == recipe
+
+
+def test_overrides_reach_domains(recipe: Recipe) -> None:
+    changed = config.override(recipe, ["domains.letters.epochs=1.5", "missing=skip"])
+    assert changed.domains["letters"].epochs == 1.5
+    assert changed.missing == "skip"
+    with pytest.raises(ConfigError, match="did you mean 'letters'"):
+        config.override(recipe, ["domains.leters.epochs=1"])
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Domain("A", "x", weight=-1), "weight is not negative"),
+        (lambda: Domain("A", "x", epochs=-1), "epochs is not negative"),
+        (lambda: Domain("A", "x", retrieved="yesterday"), "a day such as"),
+        (lambda: Recipe("r", {}), "no domains"),
+        (lambda: Recipe("r", {"a": Domain("A", "x")}, shard_size=0), "positive"),
+    ],
+)
+def test_wrong_settings(make, words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        make()
