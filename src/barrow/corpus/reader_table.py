@@ -9,7 +9,10 @@ from barrow.corpus.reading import Reader
 from barrow.errors import ConfigError
 
 _HOME = {
+    "dm_mathematics": "dm_mathematics:READER",
+    "markdown": "markdown:READER",
     "plain_text": "plain_text:READER",
+    "records": "records:READER",
 }
 
 READER_NAMES = tuple(_HOME)

@@ -1,4 +1,9 @@
-"""Plain text files, one document each."""
+"""Plain text: a file of any encoding, one document.
+
+Kept: the text, with one kind of line end, without control characters, trailing blanks and heaps of
+blank lines. Dropped: files that are binary, empty, or in no known encoding. The first line is no
+title: nothing says that it is one. The licence is the recipe's.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +11,29 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from barrow.archive import Document
+from barrow.corpus.raw_file import load_raw
 from barrow.corpus.reading import Item, Reader, Reject, excerpt
 from barrow.corpus.text_encoding import decode
+from barrow.corpus.tidy_text import is_binary, tidy
 
 
-def read(path: Path) -> Iterator[Item]:
-    """The file."""
-    data = path.read_bytes()
+def read(path: Path, *, max_bytes: int = 1 << 26) -> Iterator[Item]:
+    """The file as one document. Reasons: those of `load_raw`, ``unknown-encoding``, ``binary``."""
+    text = read_text(path, max_bytes)
+    yield text if isinstance(text, Reject) else Document(tidy(text[0]), {"encoding": text[1]})
+
+
+def read_text(path: Path, max_bytes: int) -> tuple[str, str] | Reject:
+    """The decoded text of a file and its encoding."""
+    data = load_raw(path, max_bytes=max_bytes)
+    if isinstance(data, Reject):
+        return data
     found = decode(data)
     if found is None:
-        yield Reject("unknown-encoding", "no encoding makes text of it", "", excerpt(data))
-    else:
-        yield Document(found[0], {"member": ""})
+        return Reject("unknown-encoding", "no encoding makes text of it", "", excerpt(data))
+    if is_binary(found[0]):
+        return Reject("binary", "control characters all over", "", excerpt(data))
+    return found
 
 
-READER = Reader(name="plain_text", version=1, read=read, patterns=("**/*.txt",))
+READER = Reader(name="plain_text", version=1, read=read, patterns=("**/*.txt", "**/*.text"))

@@ -1,0 +1,54 @@
+"""Records that are documents already: JSON lines, JSON, parquet, and archives of ours.
+
+Read through `barrow.archive.open`, so every form it knows is read here: .jsonl and .json, plain,
+gzip or zstandard, .parquet, shards. `meta` is kept; `member` is the record's number in the file.
+What the archive counts as bad is a reject under the archive's own reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import barrow.archive
+from barrow.archive import Document
+from barrow.corpus.reading import Item, Reader, Reject, excerpt
+from barrow.errors import BarrowError
+
+
+def read(path: Path, *, text_key: str = "text", max_document: int = 1 << 28) -> Iterator[Item]:
+    """The records of a file; `text_key` is where their text is."""
+    try:
+        archive = barrow.archive.open(
+            path, text_key=text_key, on_bad="count", max_document=max_document, threads=1
+        )
+        for block in archive.blocks():
+            yield from _rejects(archive.bad)
+            for i, (number, meta) in enumerate(zip(block.numbers, block.metas(), strict=True)):
+                yield Document(block.text_of(i), {"member": str(number), **meta})
+        yield from _rejects(archive.bad)
+    except (BarrowError, OSError, ValueError) as error:
+        yield Reject("unreadable", str(error))
+
+
+READER = Reader(
+    name="records",
+    version=1,
+    read=read,
+    patterns=tuple(
+        f"**/*{suffix}"
+        for suffix in (".jsonl", ".jsonl.zst", ".jsonl.gz", ".ndjson", ".json", ".parquet")
+    ),
+)
+
+
+def _rejects(bad: barrow.archive.BadLog) -> Iterator[Reject]:
+    """What was counted since the last time; the log is emptied, so it stays small."""
+    for error in bad.examples:
+        member = "" if error.document is None else str(error.document)
+        yield Reject(error.reason, error.cause, member, excerpt(error.raw or b""))
+    more = len(bad) - len(bad.examples)
+    if more > 0:
+        yield Reject("too-many-bad-records", f"{more:,} more bad records in the same part")
+    bad.examples.clear()
+    bad.counts.clear()

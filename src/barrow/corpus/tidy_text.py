@@ -1,0 +1,33 @@
+"""Text as barrow keeps it: one kind of line end, no control characters, no heaps of blank lines."""
+
+from __future__ import annotations
+
+import re
+
+# What stands for nothing a reader sees: controls of C0 and C1 but tab and newline, byte order
+# marks inside the text. Vertical tab, form feed and next line end a line.
+_CHARACTERS: dict[int, str | None] = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0), 0xFEFF])
+_CHARACTERS |= {0x09: "\t", 0x0A: "\n", 0x0B: "\n", 0x0C: "\n", 0x85: "\n"}
+_UNPAIRED = re.compile("[\ud800-\udfff]")
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_SAMPLE = 1 << 16
+
+
+def tidy(text: str) -> str:
+    r"""Text with ``\n`` line ends, no trailing blanks, at most one blank line in a row.
+
+    NULs and other control characters are removed; unpaired surrogates become U+FFFD.
+    """
+    text = text.replace("\r\n", "\n").replace("\r", "\n").translate(_CHARACTERS)
+    lines: list[str] = []
+    for line in _UNPAIRED.sub("\ufffd", text).split("\n"):
+        line = line.rstrip()
+        if line or (lines and lines[-1]):
+            lines.append(line)
+    return "\n".join(lines).rstrip("\n")
+
+
+def is_binary(text: str) -> bool:
+    """Whether decoded bytes cannot have been text: over 2% control characters at the start."""
+    sample = text[:_SAMPLE]
+    return len(_CONTROL.findall(sample)) * 50 > len(sample)
