@@ -10,9 +10,14 @@ from barrow.errors import ConfigError
 
 _HOME = {
     "dm_mathematics": "dm_mathematics:READER",
+    "europarl": "europarl:READER",
+    "mail": "mail:READER",
     "markdown": "markdown:READER",
+    "opensubtitles": "subtitles:OPENSUBTITLES",
     "plain_text": "plain_text:READER",
     "records": "records:READER",
+    "ubuntu_irc": "ubuntu_irc:READER",
+    "youtube_subtitles": "subtitles:YOUTUBE",
 }
 
 READER_NAMES = tuple(_HOME)

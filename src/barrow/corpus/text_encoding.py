@@ -12,6 +12,7 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _SAMPLE = 1 << 16
+_ODD = frozenset(["idna", "punycode", "unicode-escape", "raw-unicode-escape", "undefined"])
 
 
 def decode(data: bytes, declared: str | None = None) -> tuple[str, str] | None:
@@ -28,11 +29,19 @@ def decode(data: bytes, declared: str | None = None) -> tuple[str, str] | None:
     has_zeros = b"\0" in data[:_SAMPLE]
     if not has_zeros and (found := _strict(data, "utf-8")):
         return found
-    if declared is not None and (found := _strict(data, declared)):
+    if declared is not None and not _is_odd(declared) and (found := _strict(data, declared)):
         return found
     if has_zeros:
         return _by_zeros(data) or _strict(data, "utf-8")
     return _by_statistics(data)
+
+
+def _is_odd(declared: str) -> bool:
+    """Whether it names a codec that no text is in: Python has some that are no encodings at all."""
+    try:
+        return codecs.lookup(declared).name in _ODD
+    except LookupError:
+        return True
 
 
 def _strict(data: bytes, encoding: str) -> tuple[str, str] | None:
@@ -59,7 +68,7 @@ def _by_zeros(data: bytes) -> tuple[str, str] | None:
 
 
 def _by_statistics(data: bytes) -> tuple[str, str] | None:
-    import cchardet  # Mozilla's detector; of four that were tried the one that was always right
+    import cchardet  # Mozilla's detector; of four that were tried the one with fewest mistakes
 
     name = cchardet.detect(data[:_SAMPLE])["encoding"]
     if name is not None and (found := _strict(data, name)):
