@@ -5,6 +5,7 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from selectolax.lexbor import LexborHTMLParser
 
 from barrow.corpus.markup import markup_text
 from barrow.corpus.tidy_text import tidy
@@ -31,12 +32,11 @@ def test_markup(markup: str) -> None:
 
 def test_words_are_those_a_browser_shows() -> None:
     """Against lexbor, a whole HTML parser."""
-    lexbor = pytest.importorskip("selectolax.lexbor")
     page = (
         "<html><head><style>x{}</style></head><body><h1>One <i>two</i></h1><ul><li>three<li>four"
         "</ul><p>five &amp; six<script>no()</script></p><table><tr><td>7<td>8</table></body></html>"
     )
-    tree = lexbor.LexborHTMLParser(page)
+    tree = LexborHTMLParser(page)
     tree.strip_tags(["script", "style"])
     assert markup_text(page).split() == tree.body.text(separator=" ").split()
 

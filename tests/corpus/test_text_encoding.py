@@ -59,7 +59,9 @@ def test_any_bytes_are_text_or_not(data: bytes) -> None:
         found[0].encode()
 
 
-@pytest.mark.parametrize("name", ["idna", "punycode", "unicode_escape", "undefined", "no-such"])
+@pytest.mark.parametrize(
+    "name", ["idna", "punycode", "unicode_escape", "undefined", "no-such", "a\0b"]
+)
 def test_codecs_that_are_no_encodings_are_not_believed(name: str) -> None:
     data = "Grüße aus Köln, schöne Straße".encode("cp1252")
     assert decode(data, name) == decode(data)

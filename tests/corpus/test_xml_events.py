@@ -61,6 +61,12 @@ def test_a_tag_without_end_is_bounded() -> None:
         list(xml_events(endless, max_token=1_000_000))
 
 
+@pytest.mark.parametrize("encoding", ["no-such", "utf-7", "shift_jis", "hex", "idna", "rot13"])
+def test_an_encoding_that_expat_does_not_know_is_bad(encoding: str) -> None:
+    with pytest.raises(BadXml):
+        events(f'<?xml version="1.0" encoding="{encoding}"?><a/>'.encode())
+
+
 @given(st.binary(max_size=200))
 def test_any_bytes_are_events_or_bad(data: bytes) -> None:
     with contextlib.suppress(BadXml):

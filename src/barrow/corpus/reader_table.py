@@ -11,11 +11,13 @@ from barrow.errors import ConfigError
 _HOME = {
     "dm_mathematics": "dm_mathematics:READER",
     "europarl": "europarl:READER",
+    "hackernews": "hackernews:READER",
     "mail": "mail:READER",
     "markdown": "markdown:READER",
     "opensubtitles": "subtitles:OPENSUBTITLES",
     "plain_text": "plain_text:READER",
     "records": "records:READER",
+    "stackexchange": "stackexchange:READER",
     "ubuntu_irc": "ubuntu_irc:READER",
     "youtube_subtitles": "subtitles:YOUTUBE",
 }

@@ -40,7 +40,7 @@ def _is_odd(declared: str) -> bool:
     """Whether it names a codec that no text is in: Python has some that are no encodings at all."""
     try:
         return codecs.lookup(declared).name in _ODD
-    except LookupError:
+    except (LookupError, ValueError):  # ValueError: a zero byte in the name
         return True
 
 

@@ -93,6 +93,6 @@ def _feed(parse: Callable[[bytes, bool], object], data: bytes, *, final: bool) -
         parse(data, final)
     except expat.ExpatError as error:
         return str(error)
-    except BadXml as error:
+    except (BadXml, LookupError, ValueError) as error:  # the latter two for declared encodings
         return str(error)
     return None
