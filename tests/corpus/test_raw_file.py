@@ -41,10 +41,12 @@ def test_what_cannot_be_read_is_a_reject(tmp_path: Path) -> None:
         assert reason(tmp_path / name) == "unreadable"
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_no_permission(tmp_path: Path) -> None:
+def test_no_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
     (tmp_path / "secret").write_bytes(b"x")
-    (tmp_path / "secret").chmod(0)
+    monkeypatch.setattr(Path, "open", refuse)  # root may read everything
     assert reason(tmp_path / "secret") == "unreadable"
 
 
