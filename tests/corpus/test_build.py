@@ -178,6 +178,21 @@ def test_progress_adds_up(root: Path, recipe: Recipe, tmp_path: Path) -> None:
     assert sum(done) == sum(total for _, total in plans)
 
 
+def test_repositories_are_read_as_a_whole(tmp_path: Path) -> None:
+    """PILE-6: a folder or a packed file is one repository, with one licence."""
+    repository = tmp_path / "raw" / "github" / "tool"
+    (repository / "src").mkdir(parents=True)
+    (repository / "src" / "main.py").write_text("def main():\n    return 1\n" * 5)
+    (repository / "pyproject.toml").write_text('[project]\nname = "tool"\nlicense = "MIT"\n')
+    recipe = Recipe("r", {"github": Domain("Github", "github")})
+    report = build(recipe, root=tmp_path / "raw", out=tmp_path / "out", engine=INLINE)
+    documents = {d.meta["member"]: d for d in barrow.archive.open(tmp_path / "out")}
+    assert set(documents) == {"src/main.py", "pyproject.toml"}
+    assert {d.meta["licence"] for d in documents.values()} == {"MIT"}
+    assert {d.meta["source"] for d in documents.values()} == {"github/tool"}
+    assert report["domains"]["github"]["unread_files"] == 0
+
+
 CODE = """
 from pathlib import Path
 from barrow import config

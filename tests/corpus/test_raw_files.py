@@ -4,7 +4,7 @@ import hashlib
 import os
 from pathlib import Path
 
-from barrow.corpus.raw_files import HashCache, find_files, portable_name
+from barrow.corpus.raw_files import HashCache, find_files, find_folders, portable_name
 
 
 def test_files_are_found_sorted_and_links_are_not_followed(root: Path) -> None:
@@ -42,3 +42,20 @@ def test_hashes_are_remembered(root: Path, tmp_path: Path) -> None:
     assert again.raw_file(path, root, seen.append).sha256 != raw.sha256
     (tmp_path / "hashes.json").write_text("[broken")
     assert HashCache(tmp_path / "hashes.json").raw_file(path, root, seen.append).size == 7
+
+
+def test_folders_as_a_whole(tmp_path: Path) -> None:
+    for name in ("b/x.py", "b/deep/y.py", "a/x.py", "c.zip", "note.txt"):
+        path = tmp_path / "github" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name)
+    (tmp_path / "github" / "link").symlink_to(tmp_path)
+    found, unread = find_folders(tmp_path / "github", ("*.zip",))
+    assert [path.name for path in found] == ["a", "b", "c.zip"]
+    assert [path.name for path in unread] == ["note.txt"]
+    assert find_folders(tmp_path / "none", ("*",)) == ([], [])
+    cache = HashCache(tmp_path / "hashes.json")
+    first = cache.raw_folder(tmp_path / "github" / "b", tmp_path, lambda _: None)
+    assert (first.name, first.size) == ("github/b", len("b/x.py") + len("b/deep/y.py"))
+    (tmp_path / "github" / "b" / "deep" / "y.py").rename(tmp_path / "github" / "b" / "z.py")
+    assert cache.raw_folder(tmp_path / "github" / "b", tmp_path, lambda _: None) != first

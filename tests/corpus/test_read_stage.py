@@ -128,3 +128,15 @@ def test_options_reach_the_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
     documents, _, _ = run(tmp_path, monkeypatch, reader_of(read), options={"word": "given"})
     assert documents[0].text == "given"
+
+
+def test_names_that_are_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(path: Path) -> Iterator[Item]:
+        yield Document("x", {"id": "theirs", "pile_set_name": "Other", "licence": "MIT"})
+
+    documents, _, _ = run(tmp_path, monkeypatch, reader_of(read))
+    meta = documents[0].meta
+    assert (meta["pile_set_name"], meta["record.pile_set_name"]) == ("Test", "Other")
+    assert meta["record.id"] == "theirs"
+    assert meta["id"] != "theirs"
+    assert meta["licence"] == "MIT"

@@ -37,7 +37,7 @@ def parquet_lines(
                 raise pyarrow.ArrowInvalid(f"two columns of one name among {names}")
             for batch in table.iter_batches(batch_size=_ROWS):
                 yield from _batch_lines(_without_nanoseconds(batch), text_key, max_line)
-        except (pyarrow.ArrowException, OSError) as error:
+        except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
             cause = str(error).splitlines()[0]
             yield DamagedShard(
                 f"not readable as parquet ({cause})", reason="corrupt", shard=base_name(path)

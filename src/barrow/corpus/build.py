@@ -17,7 +17,13 @@ import msgspec
 from barrow import config
 from barrow.archive.catalog import Catalog, ShardEntry, write_catalog
 from barrow.corpus import assemble_stage, read_stage
-from barrow.corpus.raw_files import HashCache, RawFile, find_files, portable_name
+from barrow.corpus.raw_files import (
+    HashCache,
+    RawFile,
+    find_files,
+    find_folders,
+    portable_name,
+)
 from barrow.corpus.reader_table import READER_NAMES, reader_named
 from barrow.corpus.reading import Reader
 from barrow.corpus.recipe import Domain, Recipe
@@ -125,7 +131,8 @@ def _find_sources(
             missing[folder] = f"there is no reader {domain.reader!r}"
             continue
         reader = reader_named(domain.reader)
-        paths, unread = find_files(root / folder, domain.paths or reader.patterns)
+        find = find_folders if reader.folders else find_files
+        paths, unread = find(root / folder, domain.paths or reader.patterns)
         if paths:
             found.append((folder, domain, reader, paths, unread))
         else:
@@ -139,13 +146,16 @@ def _find_sources(
         )
     if not found:
         raise NotFound(f"{root} holds no file that the recipe {recipe.name!r} reads")
-    progress.on_plan(
-        "Hashing", sum(path.stat().st_size for *_, paths, _ in found for path in paths)
-    )
+    progress.on_plan("Hashing", sum(_size(path) for *_, paths, _ in found for path in paths))
     sources = []
     for folder, domain, reader, paths, unread in found:
         groups = reader.group(paths) if reader.group else [(path,) for path in paths]
-        raw = {path: cache.raw_file(path, root, progress.on_bytes) for path in paths}
+        raw = {
+            path: (cache.raw_folder if path.is_dir() else cache.raw_file)(
+                path, root, progress.on_bytes
+            )
+            for path in paths
+        }
         sources.append(
             _Source(
                 folder,
@@ -156,6 +166,12 @@ def _find_sources(
             )
         )
     return sources, missing
+
+
+def _size(path: Path) -> int:
+    if not path.is_dir():
+        return path.stat().st_size
+    return sum(file.stat().st_size for file in find_files(path, ("**/*",))[0])
 
 
 def _read_tasks(source: _Source, recipe: Recipe) -> list[Task]:

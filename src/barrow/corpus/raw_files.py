@@ -39,6 +39,18 @@ def find_files(folder: Path, patterns: Iterable[str]) -> tuple[list[Path], list[
     return sorted(matched, key=by_name), sorted(everything - matched, key=by_name)
 
 
+def find_folders(folder: Path, patterns: Iterable[str]) -> tuple[list[Path], list[Path]]:
+    """Folders directly under a folder and files there that match a pattern; and other files."""
+    entries = sorted(folder.iterdir(), key=os.fsencode) if folder.is_dir() else []
+    folders = [path for path in entries if path.is_dir() and not path.is_symlink()]
+    files, unread = find_files(folder, patterns)
+    here = [path for path in files if path.parent == folder]
+    inside = set(folders)
+    return sorted([*folders, *here], key=os.fsencode), [
+        path for path in unread if not inside & set(path.parents)
+    ]
+
+
 def _is_plain_file(path: Path) -> bool:
     return path.is_file() and not path.is_symlink()
 
@@ -75,6 +87,15 @@ class HashCache:
             self._known[place] = (status.st_size, status.st_mtime_ns, digest)
             self._changed = True
         return RawFile(str(path), portable_name(path, root), status.st_size, digest)
+
+    def raw_folder(self, folder: Path, root: Path, on_bytes: Callable[[int], None]) -> RawFile:
+        """A folder read as a whole: the hash is that of its files' names and hashes."""
+        files, _ = find_files(folder, ("**/*",))
+        raw = [self.raw_file(path, folder, on_bytes) for path in files]
+        told = "".join(f"{file.sha256} {file.name}\n" for file in raw)
+        digest = hashlib.sha256(told.encode()).hexdigest()
+        size = sum(file.size for file in raw)
+        return RawFile(str(folder), portable_name(folder, root), size, digest)
 
     def save(self) -> None:
         """Remember what was learnt."""

@@ -22,6 +22,19 @@ DOCUMENTS = "documents.jsonl.zst"
 REJECTS = "rejects.jsonl.zst"
 COUNTS = "counts.json"
 
+_OURS = frozenset(
+    [
+        "pile_set_name",
+        "id",
+        "source",
+        "sources",
+        "raw_sha256",
+        "extractor",
+        "retrieved",
+        "decisions",
+    ]
+)
+
 
 def read_raw(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
     """Read groups of raw files of one domain; write documents, rejects and counts.
@@ -96,7 +109,9 @@ def _finish(item: Item, origin: Mapping[str, Any], max_text: int) -> Item:
     identity = f"{content.hexdigest()[:16]}-{place.hexdigest()[:8]}"
     meta = {"pile_set_name": origin["pile_set_name"], "id": identity}
     meta |= {key: value for key, value in origin.items() if key != "pile_set_name"}
-    meta |= {key: value for key, value in item.meta.items() if value is not None}
+    for key, value in item.meta.items():
+        if value is not None:  # a record may have keys of its own by names that are ours
+            meta[f"record.{key}" if key in _OURS else key] = value
     meta["decisions"] = {"read": "keep"}
     return Document(item.text, meta)
 

@@ -11,9 +11,11 @@ from barrow.errors import ConfigError
 _HOME = {
     "dm_mathematics": "dm_mathematics:READER",
     "europarl": "europarl:READER",
+    "github": "github:READER",
     "hackernews": "hackernews:READER",
     "mail": "mail:READER",
     "markdown": "markdown:READER",
+    "nih_exporter": "nih_exporter:READER",
     "opensubtitles": "subtitles:OPENSUBTITLES",
     "plain_text": "plain_text:READER",
     "records": "records:READER",

@@ -40,13 +40,15 @@ class Reader:
 
     `patterns` are globs, relative to the domain's folder, of the files it reads. `version` is
     raised whenever the output for the same bytes changes. Where a document is made of several files
-    (a week of daily logs), `group` sorts paths into groups, and `read_group` reads one.
+    (a week of daily logs), `group` sorts paths into groups, and `read_group` reads one. With
+    `folders`, each folder directly under the domain's is read as a whole, as a repository is.
     """
 
     name: str
     version: int
     read: Callable[[Path], Iterator[Item]]
     patterns: tuple[str, ...]
+    folders: bool = False
     group: Callable[[Sequence[Path]], list[tuple[Path, ...]]] | None = None
     read_group: Callable[[Sequence[Path]], Iterator[Item]] | None = None
 

@@ -257,7 +257,7 @@ def test_what_precedes_an_error_is_kept(read_items: ReadItems) -> None:
 
 
 def test_bad_files(read_items: ReadItems, tmp_path: Path) -> None:
-    assert set(reasons(read_items(b"")).values()) == {"empty-file"}
+    assert set(reasons(read_items(b"")).values()) == {"empty"}
     assert set(reasons(read_items(b"\x1f\x8b nothing")).values()) == {"corrupt"}
     for path in (tmp_path, tmp_path / "missing.json"):
         (item,) = read(path)

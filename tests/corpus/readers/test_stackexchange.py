@@ -233,7 +233,7 @@ def test_what_precedes_an_error_is_kept(read_posts: ReadPosts) -> None:
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"", "empty-file"),
+        (b"", "empty"),
         (b"not XML", "bad-xml"),
         (b"<html></html>", "no-rows"),
         (b"<a>" * 100_000, "bad-xml"),

@@ -30,13 +30,14 @@ from barrow.archive import Document
 from barrow.archive.foreign import whole_lines
 from barrow.archive.json_values import split_values
 from barrow.archive.piece import BadLine
-from barrow.corpus.compressed import BadFile, decompressed
 from barrow.corpus.html_text import html_to_text
 from barrow.corpus.reading import Item, Reader, Reject, excerpt
 from barrow.corpus.spill import temporary_database
+from barrow.corpus.unpack import BadArchive, open_unpacked
 from barrow.errors import DamagedShard
 
 _MAX_VALUE = 1 << 28
+_PIECE = 1 << 18
 _LINES = (".jsonl", ".ndjson")
 _NESTED = ("kids", "children", "comments")
 _WRAPPERS = ("comments", "items", "stories")
@@ -98,9 +99,10 @@ def _values(path: Path) -> Iterator[Any]:
 
     def content() -> Iterator[memoryview | DamagedShard]:
         try:
-            for data in decompressed(path):
-                yield memoryview(data)
-        except BadFile as error:
+            with open_unpacked(path) as file:
+                while data := file.read(_PIECE):
+                    yield memoryview(data)
+        except BadArchive as error:
             yield DamagedShard(str(error), reason=error.reason, shard=path.name)
 
     is_lines = any(suffix in _LINES for suffix in path.suffixes[-2:])

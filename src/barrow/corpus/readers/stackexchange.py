@@ -23,10 +23,10 @@ from typing import NamedTuple
 import msgspec
 
 from barrow.archive import Document
-from barrow.corpus.compressed import BadFile, open_decompressed
 from barrow.corpus.html_text import html_to_text
 from barrow.corpus.reading import Item, Reader, Reject, excerpt
 from barrow.corpus.spill import temporary_database
+from barrow.corpus.unpack import BadArchive, open_unpacked
 from barrow.corpus.xml_events import BadXml, Start, xml_events
 
 _QUESTION, _ANSWER = "1", "2"
@@ -94,14 +94,15 @@ def _posts(path: Path) -> Iterator[Post | Reject]:
     last = ""
     num_rows = 0
     try:
-        for event in xml_events(open_decompressed(path)):
-            if isinstance(event, Start) and event.name == "row":
-                num_rows += 1
-                last = event.attributes.get("Id", last)
-                yield _post(event.attributes)
+        with open_unpacked(path) as file:
+            for event in xml_events(file):
+                if isinstance(event, Start) and event.name == "row":
+                    num_rows += 1
+                    last = event.attributes.get("Id", last)
+                    yield _post(event.attributes)
     except BadXml as error:
         yield Reject("bad-xml", f"{error}; what precedes it was read", f"after row {last}")
-    except BadFile as error:
+    except BadArchive as error:
         yield Reject(error.reason, str(error), f"after row {last}" if last else "")
     else:
         if not num_rows:

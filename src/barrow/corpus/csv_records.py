@@ -1,0 +1,97 @@
+"""Records of a CSV file (RFC 4180) as bytes, one at a time, whatever the size of its fields.
+
+`csv` has one limit for the size of a field, which is the whole process's, and wants text, where the
+encoding of these files may change from record to record. Newlines stand inside quotes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import BinaryIO
+
+_FIELD = re.compile(rb'(?:"((?:[^"]++|"")*+)"|(?!")([^,]*+))(?:(,)|\Z)')
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class BadRecord:
+    """A record that cannot be told apart; `reason` is ``malformed``, ``too-large``, ``truncated``.
+
+    `line` is the number of its first line, from 1; `start` its first bytes.
+    """
+
+    reason: str
+    cause: str
+    line: int
+    start: bytes
+
+
+def csv_records(file: BinaryIO, *, max_record: int) -> Iterator[list[bytes] | BadRecord]:
+    """Each record as its fields. A record over `max_record` bytes is passed over.
+
+    Where a quote is never closed, only the line it stands in is given up.
+    """
+    lines = _Lines(file, max_record)
+    while (first := lines.next()) is not None:
+        number = lines.number
+        if len(first) > max_record:
+            yield BadRecord("too-large", f"over {max_record:,} bytes", number, first[:2000])
+            continue
+        taken = [first]
+        size, num_quotes = len(first), first.count(b'"')
+        while num_quotes % 2 and size <= max_record and (line := lines.next()) is not None:
+            taken.append(line)
+            size += len(line)
+            num_quotes += line.count(b'"')
+        if num_quotes % 2 and size > max_record:
+            yield BadRecord("malformed", "a quote that is not closed", number, first[:2000])
+            lines.put_back(taken[1:])
+        elif num_quotes % 2:
+            yield BadRecord("truncated", "ends inside quotes", number, b"".join(taken)[:2000])
+        elif (record := b"".join(taken).rstrip(b"\r\n")) or len(taken) > 1:
+            fields = _fields(record.removeprefix(_BYTE_ORDER_MARK) if number == 1 else record)
+            bad = BadRecord("malformed", "letters behind a quote", number, record[:2000])
+            yield bad if fields is None else fields
+
+
+class _Lines:
+    """Lines of a file, some of which may be put back; the rest of an endless one is dropped."""
+
+    def __init__(self, file: BinaryIO, max_line: int) -> None:
+        self._file = file
+        self._max_line = max_line
+        self._waiting: deque[bytes] = deque()
+        self.number = 0
+
+    def next(self) -> bytes | None:
+        """The next line; one over the limit comes cut just behind it."""
+        line = self._waiting.popleft() if self._waiting else self._read()
+        self.number += 1
+        return line or None
+
+    def _read(self) -> bytes:
+        line = self._file.readline(self._max_line + 1)
+        more = line
+        while len(line) > self._max_line and more and not more.endswith(b"\n"):
+            more = self._file.readline(1 << 16)
+        return line
+
+    def put_back(self, lines: list[bytes]) -> None:
+        """Have these come next."""
+        self._waiting.extendleft(reversed(lines))
+        self.number -= len(lines)
+
+
+def _fields(record: bytes) -> list[bytes] | None:
+    fields: list[bytes] = []
+    at = 0
+    while found := _FIELD.match(record, at):
+        quoted, plain, comma = found.groups()
+        fields.append(plain if quoted is None else quoted.replace(b'""', b'"'))
+        at = found.end()
+        if comma is None:
+            return fields
+    return None
