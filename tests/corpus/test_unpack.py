@@ -7,6 +7,7 @@ import gzip
 import io
 import lzma
 import os
+import random
 import stat
 import struct
 import tarfile
@@ -23,6 +24,7 @@ from hypothesis import strategies as st
 from barrow.corpus.reading import Reject
 from barrow.corpus.unpack import BadArchive, Limits, Member, kind_of, members, open_unpacked, walk
 
+NOISE = random.Random(0).randbytes(3000)
 TEXT = "".join(f"line {i} of a naïve text\n" for i in range(20_000)).encode()
 
 
@@ -133,7 +135,7 @@ def test_padding_and_skippable_frames(tmp_path: Path) -> None:
 @compressions
 def test_truncation_is_seen(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
     path = tmp_path / "x"
-    packed = pack(TEXT[:100_000]) + pack(os.urandom(3000)) + pack(TEXT)
+    packed = pack(TEXT[:100_000]) + pack(NOISE) + pack(TEXT)
     for cut in (1, 5, 100, len(pack(TEXT)) - 9):
         path.write_bytes(packed[:-cut])
         data, reason = read_slowly(path)
@@ -145,9 +147,10 @@ def test_truncation_is_seen(tmp_path: Path, pack: Callable[[bytes], bytes]) -> N
 def test_damage_is_seen(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
     path = tmp_path / "x"
     for mend in (lambda b: b[:-40] + bytes([b[-40] ^ 255]) + b[-39:], lambda b: b + b"rubbish"):
-        path.write_bytes(pack(TEXT[:100_000]) + mend(pack(os.urandom(3000))))
+        path.write_bytes(pack(TEXT[:100_000]) + mend(pack(NOISE)))
         data, reason = read_slowly(path)
-        assert reason == "corrupt"
+        # A changed byte of bzip2 may also hide where the stream ends.
+        assert reason in ("corrupt", "truncated")
         assert data.startswith(TEXT[:100_000])
 
 
