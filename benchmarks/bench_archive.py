@@ -296,10 +296,9 @@ def processes(path: str, of: int) -> float:
 def make_file(path: Path, source: str | None, num_bytes: int) -> int:
     """Write about `num_bytes` of text to one shard; return exactly how many."""
     import barrow.archive
-    from barrow.recipes import pocket
 
     documents: Iterator[barrow.Document] | list[barrow.Document]
-    documents = list(barrow.archive.open(source)) if source else list(pocket.documents())
+    documents = list(barrow.archive.open(source)) if source else _demo_documents()
     total = 0
     with barrow.archive.Writer(path, threads=len(CORES)) as writer:
         for document in cycle(documents):
@@ -308,6 +307,17 @@ def make_file(path: Path, source: str | None, num_bytes: int) -> int:
             if total >= num_bytes:
                 return total
     return total
+
+
+def _demo_documents() -> list[Any]:
+    import barrow.archive
+    from barrow.corpus import build
+    from barrow.recipes import pocket
+
+    with tempfile.TemporaryDirectory() as folder:
+        pocket.prepare(Path(folder) / "raw")
+        build(pocket.recipe(), root=Path(folder) / "raw", out=Path(folder) / "out")
+        return list(barrow.archive.open(Path(folder) / "out"))
 
 
 def library_version(name: str) -> str:

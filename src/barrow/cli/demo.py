@@ -2,39 +2,34 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from barrow.cli.build import print_report
 from barrow.cli.stats import measure, print_composition
 
 
 def demo(
-    out: Annotated[
-        Path, typer.Argument(help="Folder to make; an earlier demo is replaced.")
-    ] = Path("build/pocket"),
+    out: Annotated[Path, typer.Argument(help="Folder for the corpus.")] = Path("build/pocket"),
 ) -> None:
-    """Make a small archive of several domains and print what it is made of."""
+    """Build a small corpus of several domains and print what it is made of."""
     import barrow.archive
-    from barrow.archive import Writer
+    from barrow.corpus import build
+    from barrow.engine import Engine
     from barrow.recipes import pocket
 
-    if out.exists():
-        if not (out / "archive.json").exists():
-            raise FileExistsError(f"{out} exists and is no archive; name another folder")
-        shutil.rmtree(out)
     started = time.perf_counter()
-    with Writer(out, threads=2) as writer:
-        writer.extend(pocket.documents())
-    result = barrow.archive.verify(out, deep=True)
-    for problem in result.problems:
+    raw = out.with_name(f"{out.name}-raw")
+    pocket.prepare(raw)
+    report = build(pocket.recipe(), root=raw, out=out, engine=Engine(num_workers=2))
+    for problem in barrow.archive.verify(out, deep=True).problems:
         raise problem
+    print_report(report)
+    typer.echo("")
     print_composition(measure(barrow.archive.open(out)))
     seconds = time.perf_counter() - started
-    typer.echo(
-        f"{result.num_documents:,} documents written and verified in {seconds:.1f} s → {out}"
-    )
-    typer.echo(f"Next: barrow head {out}   ·   zstd -dc {out}/*.jsonl.zst | head -1")
+    typer.echo(f"raw files made, read, written and verified in {seconds:.1f} s → {out}")
+    typer.echo(f"Next: barrow head {out}   ·   barrow trace {out} 0   ·   barrow rejects {out}")

@@ -1,101 +1,101 @@
-"""A pocket pile: four domains made from text that every machine with Python has.
+"""A pocket pile: four domains from text that every machine with Python has.
 
-The same interpreter, the same packages and the same seed give the same documents in the same order.
+`prepare` lays out raw files (the standard library's sources, the language's help topics, licences
+and descriptions of installed packages, generated mathematics problems), `recipe` reads them. The
+same interpreter and packages give the same files, and so the same corpus.
 """
 
 from __future__ import annotations
 
-import random
+import re
+import shutil
 import sysconfig
 from collections.abc import Iterator
-from importlib.metadata import Distribution, distributions
+from importlib.metadata import distributions
 from pathlib import Path
 
-from barrow.archive import Document
+from barrow.corpus import Domain, Recipe
+from barrow.corpus.arithmetic import MODULES, problems
 
-_MAX_SOURCE = 100_000
-_PROBLEMS_PER_DOCUMENT = 200
-
-
-def documents(seed: int = 0) -> Iterator[Document]:
-    """All domains, one after another."""
-    yield from python_sources()
-    yield from python_topics()
-    yield from package_papers()
-    yield from arithmetic(seed)
+_MARK = ".pocket"
+_PROBLEMS = 1000
+_SKIP = frozenset(["site-packages", "dist-packages", "test", "tests", "idle_test", "__pycache__"])
 
 
-def python_sources() -> Iterator[Document]:
-    """Modules of the standard library, as code."""
-    root = Path(sysconfig.get_path("stdlib"))
-    skip = {"site-packages", "dist-packages", "test", "tests", "idle_test", "__pycache__"}
-    for path in sorted(root.rglob("*.py")):
-        relative = path.relative_to(root)
-        if skip.isdisjoint(relative.parts) and path.stat().st_size <= _MAX_SOURCE:
-            text = _read(path)
-            if text is not None and text.strip():
-                yield _document(text, "Python Sources", f"stdlib/{relative.as_posix()}", "PSF-2.0")
+def recipe() -> Recipe:
+    """Code, reference, legal prose and mathematics."""
+    return Recipe(
+        name="pocket",
+        domains={
+            "python_sources": Domain("Python Sources", "github", licence="PSF-2.0"),
+            "python_topics": Domain(
+                "Python Topics", "plain_text", licence="PSF-2.0", language="en"
+            ),
+            "package_papers": Domain("Package Papers", "plain_text", language="en"),
+            "arithmetic": Domain("Arithmetic", "dm_mathematics", licence="CC0-1.0", language="en"),
+        },
+    )
 
 
-def python_topics() -> Iterator[Document]:
-    """What `help("...")` says about the language, as reference prose."""
+def prepare(root: Path) -> None:
+    """Make the raw files, in place of those of an earlier call."""
+    if root.exists():
+        if not (root / _MARK).exists():
+            raise FileExistsError(f"{root} exists and was not made by the demo; name another place")
+        shutil.rmtree(root)
+    root.mkdir(parents=True)
+    (root / _MARK).touch()
+    _copy_standard_library(root / "python_sources" / "stdlib")
+    for folder, texts in (
+        ("python_topics", _topics()),
+        ("package_papers", _package_papers()),
+        ("arithmetic/generated", _problems()),
+    ):
+        (root / folder).mkdir(parents=True)
+        for name, text in texts:
+            (root / folder / f"{name}.txt").write_text(text, encoding="utf-8")
+
+
+def _copy_standard_library(target: Path) -> None:
+    source = Path(sysconfig.get_path("stdlib"))
+    for path in sorted(source.rglob("*.py")):
+        relative = path.relative_to(source)
+        if _SKIP.isdisjoint(relative.parts):
+            (target / relative).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target / relative)
+
+
+def _topics() -> Iterator[tuple[str, str]]:
+    """What `help("...")` says about the language."""
     from pydoc_data.topics import topics
 
-    for name, text in sorted(topics.items()):
-        yield _document(text, "Python Topics", f"pydoc_data.topics/{name}", "PSF-2.0")
+    yield from sorted(topics.items())
 
 
-def package_papers() -> Iterator[Document]:
-    """Licences and descriptions of the packages installed here."""
-    installed = sorted(distributions(), key=lambda d: (d.name or "", d.version or ""))
-    for distribution in installed:
-        licence = _licence(distribution)
-        name = distribution.name
+def _package_papers() -> Iterator[tuple[str, str]]:
+    """Descriptions and licences of the packages installed here."""
+    for distribution in sorted(distributions(), key=lambda d: (d.name or "", d.version or "")):
         description = distribution.metadata.json.get("description")
         if isinstance(description, str) and description.strip():
-            yield _document(description, "Package Papers", f"{name}/description", licence)
+            yield _file_name(f"{distribution.name}.description"), description
         for file in sorted(distribution.files or (), key=str):
-            words = file.name.upper()
-            if ("LICEN" not in words and "NOTICE" not in words) or file.suffix == ".py":
-                continue
-            text = _read(Path(str(file.locate())))
-            if text is not None and text.strip():
-                yield _document(text, "Package Papers", f"{name}/{file}", licence)
+            if file.name.upper().startswith(("LICEN", "NOTICE", "COPYING")):
+                text = _text_of(Path(str(file.locate())))
+                if text:
+                    yield _file_name(f"{distribution.name}.{file}"), text
 
 
-def arithmetic(seed: int = 0, num_documents: int = 100) -> Iterator[Document]:
-    """Sums, differences, products and remainders, question line and answer line."""
-    for number in range(num_documents):
-        rng = random.Random(f"{seed} {number}")  # noqa: S311 - problems, not secrets
-        lines = [line for _ in range(_PROBLEMS_PER_DOCUMENT) for line in _problem(rng)]
-        yield _document(
-            "\n".join(lines) + "\n", "Arithmetic", f"generated/{seed}/{number}", "CC0-1.0"
-        )
+def _problems() -> Iterator[tuple[str, str]]:
+    for module in MODULES:
+        lines = (f"{question}\n{answer}\n" for question, answer in problems(module, 0, _PROBLEMS))
+        yield module, "".join(lines)
 
 
-def _problem(rng: random.Random) -> tuple[str, str]:
-    a, b = rng.randint(-999, 9999), rng.randint(1, 99)
-    kind = rng.choice("+-*%")
-    if kind == "+":
-        return f"What is {a} + {b}?", str(a + b)
-    if kind == "-":
-        return f"Calculate {a} - {b}.", str(a - b)
-    if kind == "*":
-        return f"Multiply {a} and {b}.", str(a * b)
-    return f"What is the remainder when {abs(a)} is divided by {b}?", str(abs(a) % b)
+def _file_name(text: str) -> str:
+    return re.sub(r"[^\w.+-]", "_", text)[-150:]
 
 
-def _document(text: str, domain: str, source: str, licence: str) -> Document:
-    return Document(text, {"pile_set_name": domain, "source": source, "licence": licence})
-
-
-def _licence(distribution: Distribution) -> str:
-    metadata = distribution.metadata
-    stated = metadata["License-Expression"] or metadata["License"] or "unknown"
-    return stated.strip().splitlines()[0][:80] if stated.strip() else "unknown"
-
-
-def _read(path: Path) -> str | None:
+def _text_of(path: Path) -> str | None:
     """The file as text; None for what is not UTF-8."""
     try:
         return path.read_text(encoding="utf-8")
