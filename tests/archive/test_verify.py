@@ -108,12 +108,12 @@ def test_each_problem_of_a_set_is_told(folder: Path, write: Callable[..., Path])
 
 def test_deep_finds_what_frames_cannot_tell(tmp_path: Path) -> None:
     """A shard whose frames are whole, with a record that is not one of ours."""
-    from barrow.archive.writer import _FrameBuffer
+    from barrow.archive.shard_file import FrameBuffer
 
     path = tmp_path / "x.jsonl.zst"
     writer = Writer(path)
     writer.add(Document("good"))
-    frame: _FrameBuffer = writer._frame
+    frame: FrameBuffer = writer._frame
     frame._lines += b'{"text":7}\n'
     frame.num_documents += 1
     writer.close()

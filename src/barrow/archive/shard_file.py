@@ -1,0 +1,259 @@
+"""From documents to the bytes of a shard: lines, frames, a file under a temporary name."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import threading
+from collections import deque
+from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import xxhash
+import zstandard
+
+from barrow.archive import format as layout
+from barrow.archive.catalog import ShardEntry, sync_folder
+from barrow.archive.document import Document
+from barrow.errors import BadRecord
+
+WRITING = ".writing"
+
+
+class FrameBuffer:
+    """JSON lines of the frame being filled."""
+
+    def __init__(self, frame_size: int, max_document: int) -> None:
+        self._encoder = msgspec.json.Encoder()
+        self._lines = bytearray()
+        self._frame_size = frame_size
+        self._max_document = max_document
+        self.num_documents = 0
+
+    @property
+    def is_full(self) -> bool:
+        return len(self._lines) >= self._frame_size
+
+    def add(self, document: Document, shard: str, number: int) -> None:
+        if not isinstance(document, Document):
+            raise TypeError(f"expected a barrow.Document, got {type(document).__name__}")
+        lines = self._lines
+        start = len(lines)
+        text: object = document.text  # annotations are not checked when a Document is made
+        meta: object = document.meta
+        try:
+            if not isinstance(text, str):
+                kind = type(text).__name__
+                raise _Refused("text-not-string", f"text should be a str, not {kind}")
+            if not isinstance(meta, dict):
+                kind = type(meta).__name__
+                raise _Refused("meta-not-object", f"meta should be a dict, not {kind}")
+            if not all(isinstance(key, str) for key in meta):
+                raise _Refused("not-json", "the keys of meta should be strings")
+            self._encoder.encode_into(document, lines, -1)
+            size = len(lines) - start
+            if size > self._max_document:
+                raise _Refused("too-long", f"{size:,} bytes, over the limit {self._max_document:,}")
+            if lines.find(b"\n", start) >= 0:
+                raise _Refused("not-json", "meta holds raw JSON with a line break")
+            # JSON has no NaN, and the encoder writes null for it: look where a null was written.
+            if lines.find(b"null", start) >= 0 and (key := _not_finite(document.meta)) is not None:
+                raise _Refused("not-finite", f"meta {key} is not a finite number")
+        except (_Refused, TypeError, ValueError, RecursionError) as error:
+            del lines[start:]
+            raise _refusal(error, shard, number) from None
+        lines.append(0x0A)
+        self.num_documents += 1
+
+    def take(self) -> tuple[bytes, int]:
+        content, num_documents = bytes(self._lines), self.num_documents
+        self._lines.clear()
+        self.num_documents = 0
+        return content, num_documents
+
+
+class _Refused(Exception):
+    def __init__(self, reason: str, cause: str) -> None:
+        super().__init__(cause)
+        self.reason = reason
+
+
+def _refusal(error: Exception, shard: str, number: int) -> BadRecord:
+    """What `add` raises when a document cannot be written."""
+    if isinstance(error, _Refused):
+        reason, cause = error.reason, str(error)
+    elif isinstance(error, UnicodeEncodeError):
+        reason = "unpaired-surrogate"
+        cause = (
+            f"an unpaired surrogate (U+{ord(error.object[error.start]):04X}) is not text; replace "
+            "it first: text.encode('utf-16', 'surrogatepass').decode('utf-16', 'replace')"
+        )
+    else:
+        reason, cause = "not-json", f"meta cannot be written as JSON ({error})"
+    return BadRecord(cause, reason=reason, shard=shard, document=number, num_documents=1)
+
+
+def _not_finite(value: Any, path: str = "") -> str | None:
+    """Path of a NaN or infinity inside a JSON-like value."""
+    if isinstance(value, float):
+        return None if math.isfinite(value) else path or "value"
+    items: Iterable[tuple[Any, Any]] = ()
+    if isinstance(value, dict):
+        items = value.items()
+    elif isinstance(value, list | tuple | set | frozenset):
+        items = enumerate(value)
+    for key, inner in items:
+        if (found := _not_finite(inner, f"{path}[{key!r}]")) is not None:
+            return found
+    return None
+
+
+class Frame(msgspec.Struct, frozen=True):
+    compressed: bytes
+    content_size: int
+    checksum: int
+    num_documents: int
+
+
+class _ThreadCompressor(threading.local):
+    def __init__(self, level: int) -> None:
+        self.zstd = zstandard.ZstdCompressor(
+            level=level, write_checksum=True, write_content_size=True
+        )
+
+
+class Compression:
+    """Frames compressed here or on threads, and given back in order."""
+
+    def __init__(self, level: int, threads: int) -> None:
+        self._compressor = _ThreadCompressor(level)
+        self._pool = (
+            ThreadPoolExecutor(threads, thread_name_prefix="barrow-write") if threads > 1 else None
+        )
+        self._most_waiting = 2 * threads
+        self._waiting: deque[Future[Frame]] = deque()
+        self._finished: list[Frame] = []
+        self.start_shard()
+
+    def start_shard(self) -> None:
+        self.content_bytes = 0
+        self.num_documents = 0
+
+    def put(self, content: bytes, num_documents: int) -> None:
+        self.content_bytes += len(content)
+        self.num_documents += num_documents
+        if self._pool is None:
+            self._finished.append(self._compress(content, num_documents))
+        else:
+            self._waiting.append(self._pool.submit(self._compress, content, num_documents))
+
+    def _compress(self, content: bytes, num_documents: int) -> Frame:
+        return Frame(
+            self._compressor.zstd.compress(content),
+            len(content),
+            layout.content_checksum(content),
+            num_documents,
+        )
+
+    def ready(self) -> list[Frame]:
+        """Frames that are done, and no more waiting than the threads can be busy with."""
+        while self._waiting and (
+            self._waiting[0].done() or len(self._waiting) > self._most_waiting
+        ):
+            self._finished.append(self._waiting.popleft().result())
+        finished, self._finished = self._finished, []
+        return finished
+
+    def all(self) -> list[Frame]:
+        """Every frame put so far."""
+        self._finished += [future.result() for future in self._waiting]
+        self._waiting.clear()
+        return self.ready()
+
+    def abandon(self) -> None:
+        for future in self._waiting:
+            future.cancel()
+        self._waiting.clear()
+        self._finished.clear()
+
+    def close(self) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=True)
+
+
+class ShardFile:
+    """A shard on its way: under a temporary name until `finish`."""
+
+    def __init__(self, path: Path, *, replace: bool) -> None:
+        self._path = path
+        self._replace = replace
+        name = f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}{WRITING}"
+        self._temporary = path.with_name(name)
+        self._file = self._temporary.open("xb", buffering=0)
+        self._sha256 = hashlib.sha256()
+        self._xxh64 = xxhash.xxh64()
+        self._size = 0
+        self._entries: list[layout.Entry] = []
+        self._documents: list[int] = []
+        self._put(layout.EMPTY_FRAME)
+        self._put(layout.MARKER)
+
+    def add(self, frame: Frame) -> None:
+        self._put(frame.compressed, frame.content_size, frame.checksum)
+        self._documents.append(frame.num_documents)
+
+    def _put(self, data: bytes, content_size: int = 0, checksum: int = 0) -> None:
+        self._entries.append(layout.Entry(len(data), content_size, checksum))
+        self._write(data)
+
+    def _write(self, data: bytes) -> None:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[self._file.write(rest) :]
+        self._sha256.update(data)
+        self._xxh64.update(data)
+        self._size += len(data)
+
+    def finish(self) -> ShardEntry:
+        """Write index and seek table, put it all on the disk, and give the shard its name."""
+        hash_before = self._xxh64.intdigest()
+        self._put(layout.pack_index(layout.Index(tuple(self._documents), hash_before)))
+        self._write(layout.pack_seek_table(self._entries))
+        os.fsync(self._file.fileno())
+        self._file.close()
+        if self._replace:
+            self._temporary.replace(self._path)
+        else:
+            self._publish()
+        sync_folder(self._path.parent)
+        return ShardEntry(
+            name=self._path.name,
+            documents=sum(self._documents),
+            bytes=self._size,
+            content_bytes=sum(entry.content_size for entry in self._entries),
+            xxh64=f"{hash_before:016x}",
+            sha256=self._sha256.hexdigest(),
+        )
+
+    def _publish(self) -> None:
+        """Give the shard its name, unless something else has it by now."""
+        try:
+            os.link(self._temporary, self._path)
+        except FileExistsError:
+            raise FileExistsError(
+                f"{self._path} was made by somebody else meanwhile; it was left as it is"
+            ) from None
+        except OSError:  # a file system without links
+            if self._path.exists():
+                raise FileExistsError(f"{self._path} was made by somebody else meanwhile") from None
+            self._temporary.replace(self._path)
+        else:
+            self._temporary.unlink()
+
+    def remove(self) -> None:
+        self._file.close()
+        self._temporary.unlink(missing_ok=True)
