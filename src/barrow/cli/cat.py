@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from typing import Annotated
 
 import typer
@@ -16,6 +17,7 @@ from barrow.cli.options import (
     open_archive,
     report_bad,
 )
+from barrow.cli.progress import progress_bar
 
 
 def cat(
@@ -38,11 +40,20 @@ def cat(
     chosen = archive if part == slice(None) else archive[part]
     out = sys.stdout.buffer
     encoder = msgspec.json.Encoder()
-    for document in chosen:
-        out.write(document.text.encode() if text_only else encoder.encode(document))
-        out.write(b"\n")
-    out.flush()
+    # A bar would run through what is printed on the same terminal.
+    bar = nullcontext(_no_bar) if sys.stdout.isatty() else progress_bar("Writing", None)
+    with bar as advance:
+        for document in chosen:
+            line = document.text.encode() if text_only else encoder.encode(document)
+            out.write(line)
+            out.write(b"\n")
+            advance(len(line) + 1)
+        out.flush()
     report_bad(chosen.bad)
+
+
+def _no_bar(num_bytes: int) -> None:
+    del num_bytes
 
 
 def _range(text: str) -> slice:

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from barrow.cli.build import print_report
+from barrow.cli.progress import staged_progress
 from barrow.cli.stats import measure, print_composition
 
 
@@ -18,13 +19,21 @@ def demo(
     """Build a small corpus of several domains and print what it is made of."""
     import barrow.archive
     from barrow.corpus import build
+    from barrow.corpus.build import Progress
     from barrow.engine import Engine
     from barrow.recipes import pocket
 
     started = time.perf_counter()
     raw = out.with_name(f"{out.name}-raw")
     pocket.prepare(raw)
-    report = build(pocket.recipe(), root=raw, out=out, engine=Engine(num_workers=2))
+    with staged_progress() as (on_plan, on_bytes):
+        report = build(
+            pocket.recipe(),
+            root=raw,
+            out=out,
+            engine=Engine(num_workers=2),
+            progress=Progress(on_plan, on_bytes),
+        )
     for problem in barrow.archive.verify(out, deep=True).problems:
         raise problem
     print_report(report)
