@@ -24,6 +24,7 @@ SETTINGS: dict[str, Any] = {
     "hashes": ["aa", "bb"],
     "groups": [[0], [1]],
     "seconds_per_document": 5.0,
+    "memory_per_document": 1 << 27,
     "max_text": 1000,
 }
 
@@ -104,7 +105,7 @@ def test_a_document_that_takes_too_long(tmp_path: Path, monkeypatch: pytest.Monk
 def test_out_of_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def read(path: Path) -> Iterator[Item]:
         if path.name == "a":
-            raise MemoryError
+            yield Document(str(len(bytearray(1 << 28))))
         yield Document("from b")
 
     documents, rejects, _ = run(tmp_path, monkeypatch, reader_of(read))

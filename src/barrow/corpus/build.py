@@ -211,6 +211,7 @@ def _read_task(source: _Source, recipe: Recipe, batch: list[list[RawFile]]) -> T
             "hashes": [file.sha256 for file in files],
             "groups": [[next(places) for _ in group] for group in batch],
             "seconds_per_document": recipe.seconds_per_document,
+            "memory_per_document": recipe.memory_per_document,
             "max_text": recipe.max_text,
         },
         files=tuple(file.path for file in files),

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import signal
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from barrow.archive import Document, Writer
+from barrow.corpus.document_limits import TooSlow, memory_held, memory_limit, time_limit
 from barrow.corpus.reader_table import reader_named
 from barrow.corpus.reading import Item, Reject, excerpt
 from barrow.errors import BadRecord
@@ -53,7 +52,9 @@ def read_raw(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
             else:
                 items = partial(reader.read, paths[0], **settings["options"])
             origin = _origin(settings, group, reader.extractor)
-            for item in _guarded(items, settings["seconds_per_document"]):
+            for item in _guarded(
+                items, settings["seconds_per_document"], settings["memory_per_document"]
+            ):
                 outcome = _finish(item, origin, settings["max_text"])
                 if isinstance(outcome, Document):
                     try:
@@ -130,12 +131,10 @@ def _as_document(reject: Reject, origin: Mapping[str, Any]) -> Document:
     return Document(excerpt(reject.excerpt), meta)
 
 
-class _TooSlow(Exception):
-    pass
-
-
-def _guarded(items: Any, seconds: float) -> Iterator[Item]:
+def _guarded(items: Any, seconds: float, memory: int) -> Iterator[Item]:
     """Items of a reader; a fault of the reader ends the file, not the build."""
+    held = memory_held()
+    ceiling = None if held is None else held + memory
     try:
         iterator = iter(items())
     except Exception as error:  # noqa: BLE001 - any fault of a reader is a counted reject
@@ -143,18 +142,21 @@ def _guarded(items: Any, seconds: float) -> Iterator[Item]:
         return
     while True:
         try:
-            with _time_limit(seconds):
+            with time_limit(seconds), memory_limit(ceiling):
                 item = next(iterator)
         except StopIteration:
             return
-        except _TooSlow:
+        except TooSlow:
             yield Reject(
                 "too-slow",
                 f"more than {seconds:g} s for one document; the rest of the file is lost",
             )
             return
         except MemoryError:
-            yield Reject("too-large", "out of memory; the rest of the file is lost")
+            yield Reject(
+                "too-large",
+                f"more than {memory:,} bytes for one document; the rest of the file is lost",
+            )
             return
         except Exception as error:  # noqa: BLE001 - any fault of a reader is a counted reject
             yield Reject(
@@ -163,19 +165,3 @@ def _guarded(items: Any, seconds: float) -> Iterator[Item]:
             )
             return
         yield item
-
-
-@contextmanager
-def _time_limit(seconds: float) -> Iterator[None]:
-    """Raise `_TooSlow` after so many seconds. Tasks run in their process's main thread."""
-
-    def stop(*_: object) -> None:
-        raise _TooSlow
-
-    previous = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, previous)

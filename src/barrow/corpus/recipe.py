@@ -50,8 +50,8 @@ class Recipe:
     `domains` maps a folder under the root to what is in it. A folder that is not there, or whose
     reader is not, ends the build (`missing` = "error") or is left out and recorded ("skip"). A
     shard is closed by the document that reaches `shard_size` bytes of JSON lines. A document that
-    takes a reader more than `seconds_per_document`, or is longer than `max_text` bytes, is
-    rejected.
+    takes a reader more than `seconds_per_document` or `memory_per_document` bytes, or is longer
+    than `max_text` bytes, is rejected.
     """
 
     name: str
@@ -59,10 +59,12 @@ class Recipe:
     missing: Literal["error", "skip"] = "error"
     shard_size: int = 1 << 29
     seconds_per_document: float = 60.0
-    max_text: int = 1 << 27
+    memory_per_document: int = 400_000_000
+    max_text: int = 1 << 26
 
     def __post_init__(self) -> None:
         if not self.domains:
             raise ConfigError(f"the recipe {self.name!r} has no domains")
-        if min(self.shard_size, self.max_text, self.seconds_per_document) <= 0:
-            raise ConfigError("shard_size, max_text and seconds_per_document are positive")
+        for limit in ("shard_size", "seconds_per_document", "memory_per_document", "max_text"):
+            if getattr(self, limit) <= 0:
+                raise ConfigError(f"{limit} is more than 0, unlike {getattr(self, limit)}")

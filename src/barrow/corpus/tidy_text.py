@@ -9,6 +9,10 @@ import re
 _CHARACTERS: dict[int, str | None] = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0), 0xFEFF])
 _CHARACTERS |= {0x09: "\t", 0x0A: "\n", 0x0B: "\n", 0x0C: "\n", 0x85: "\n"}
 _UNPAIRED = re.compile("[\ud800-\udfff]")
+# Looked at from the first of some blanks only, or a long row of them would cost its square.
+_TRAILING = re.compile(r"(?<![^\S\n])[^\S\n]++(?=\n|\Z)")
+_BLANK_BEFORE_END = re.compile(r"\n(?<=[^\S\n]\n)")
+_BLANK_LINES = re.compile(r"\n{3,}+")
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _SAMPLE = 1 << 16
 
@@ -19,12 +23,14 @@ def tidy(text: str) -> str:
     NULs and other control characters are removed; unpaired surrogates become U+FFFD.
     """
     text = text.replace("\r\n", "\n").replace("\r", "\n").translate(_CHARACTERS)
-    lines: list[str] = []
-    for line in _UNPAIRED.sub("\ufffd", text).split("\n"):
-        line = line.rstrip()
-        if line or (lines and lines[-1]):
-            lines.append(line)
-    return "\n".join(lines).rstrip("\n")
+    if not text.isascii():
+        text = _UNPAIRED.sub("\ufffd", text)
+    text = text.strip("\n")
+    if _BLANK_BEFORE_END.search(text) or text[-1:].isspace():  # most texts have none: ask first
+        text = _TRAILING.sub("", text)
+    if "\n\n\n" in text:
+        text = _BLANK_LINES.sub("\n\n", text)
+    return text.strip("\n")
 
 
 def is_binary(text: str) -> bool:

@@ -27,7 +27,8 @@ from barrow.corpus.html_text import html_to_text
 from barrow.corpus.reading import Item, Reader, Reject, excerpt
 from barrow.corpus.spill import temporary_database
 from barrow.corpus.unpack import BadArchive, open_unpacked
-from barrow.corpus.xml_events import BadXml, Start, xml_events
+from barrow.corpus.xml_events import BadXml
+from barrow.corpus.xml_rows import row_attributes
 
 _QUESTION, _ANSWER = "1", "2"
 _BATCH = 500
@@ -95,11 +96,10 @@ def _posts(path: Path) -> Iterator[Post | Reject]:
     num_rows = 0
     try:
         with open_unpacked(path) as file:
-            for event in xml_events(file):
-                if isinstance(event, Start) and event.name == "row":
-                    num_rows += 1
-                    last = event.attributes.get("Id", last)
-                    yield _post(event.attributes)
+            for row in row_attributes(file):
+                num_rows += 1
+                last = row.get("Id", last)
+                yield _post(row)
     except BadXml as error:
         yield Reject("bad-xml", f"{error}; what precedes it was read", f"after row {last}")
     except BadArchive as error:
