@@ -1,0 +1,1 @@
+"""Which documents say the same: exactly, nearly (verified), and in clusters."""

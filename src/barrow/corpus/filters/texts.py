@@ -1,0 +1,65 @@
+"""Documents under examination: their texts in one buffer, and what filters share about them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from barrow.archive.block import Block
+from barrow.corpus.scratch import Scratch
+from barrow.corpus.word_hashes import Words, word_hashes
+
+
+class Texts:
+    """The texts of some documents.
+
+    Text i is ``text[offsets[i]:offsets[i + 1]]``, in UTF-8, and `metas[i]` what is known about it.
+    What several filters need is computed once, when the first of them asks.
+    """
+
+    def __init__(
+        self,
+        text: npt.NDArray[np.uint8],
+        offsets: npt.NDArray[np.int64],
+        metas: Sequence[dict[str, Any]],
+        scratch: Scratch,
+    ) -> None:
+        self.text = text
+        self.offsets = offsets
+        self.metas = metas
+        self.scratch = scratch
+
+    @classmethod
+    def of_block(cls, block: Block, scratch: Scratch) -> Texts:
+        """The documents of a block."""
+        return cls(block.text, block.offsets, block.metas(), scratch)
+
+    @classmethod
+    def of_strings(
+        cls, texts: Sequence[str], metas: Sequence[dict[str, Any]], scratch: Scratch
+    ) -> Texts:
+        """Documents that are strings."""
+        data = [text.encode() for text in texts]
+        offsets = np.cumsum([0, *map(len, data)], dtype=np.int64)
+        return cls(np.frombuffer(b"".join(data), np.uint8), offsets, metas, scratch)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def text_of(self, i: int) -> str:
+        """Text i."""
+        return self.text[self.offsets[i] : self.offsets[i + 1]].tobytes().decode()
+
+    @property
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """UTF-8 bytes of each text."""
+        return np.diff(self.offsets)
+
+    @cached_property
+    def words(self) -> Words:
+        """Hashes of the words; valid until another `Texts` with the same scratch asks for its own."""
+        return word_hashes(self.text, self.offsets, self.scratch)

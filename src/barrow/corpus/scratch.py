@@ -1,0 +1,26 @@
+"""Arrays to work in that are used again: touching fresh memory costs more than most kernels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+
+class Scratch:
+    """Arrays by name, grown when they are too small.
+
+    What is taken under a name is valid until the name is taken again.
+    """
+
+    def __init__(self) -> None:
+        self._arrays: dict[str, npt.NDArray[Any]] = {}
+
+    def take(self, name: str, size: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+        """An array of `size` elements, with anything in them."""
+        array = self._arrays.get(name)
+        if array is None or len(array) < size or array.dtype != np.dtype(dtype):
+            self._arrays.pop(name, None)  # let go of the old one first
+            array = self._arrays[name] = np.empty(size + size // 4, dtype)
+        return array[:size]
