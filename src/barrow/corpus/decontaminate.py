@@ -115,7 +115,9 @@ def find_matches(words: Words, index: NgramIndex) -> list[Match]:
         span = words.hashes[words.offsets[document] : words.offsets[document + 1]]
         num_owners = _owners_of(span, index.ngram, index.slots, index.owners, found)
         told = sorted(found[:num_owners].tolist(), key=lambda pair: (-pair[1], pair[0]))
-        matches += [Match(document, *index.items[owner], num_ngrams) for owner, num_ngrams in told]
+        for owner, num_ngrams in told:
+            name, number = index.items[owner]
+            matches.append(Match(document, name, number, num_ngrams))
     return matches
 
 
