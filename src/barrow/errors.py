@@ -4,6 +4,7 @@
     ├── ArchiveError        what is on disk is not what it should be; says shard, frame, document
     │   ├── BadRecord       one record is wrong; its neighbours are fine
     │   └── DamagedShard    bytes are missing, changed or swapped
+    ├── BudgetExceeded      deduplication would remove more of a domain than it may
     ├── ConfigError         a setting that does not exist or has the wrong type (a ValueError)
     ├── MissingExtra        a library that an extra installs (an ImportError)
     ├── NotFound            a path, glob or URL that names nothing (a FileNotFoundError)
@@ -68,6 +69,10 @@ class BadRecord(ArchiveError):
 
 class DamagedShard(ArchiveError):
     """Bytes of a shard are missing, changed or swapped."""
+
+
+class BudgetExceeded(BarrowError):
+    """Deduplication would remove more of a domain than it may; the message shows samples."""
 
 
 class ConfigError(BarrowError, ValueError):

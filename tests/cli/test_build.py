@@ -36,7 +36,7 @@ def test_build_look_and_compare(barrow: Callable, raw: Path, tmp_path: Path) -> 
     arguments = ("--workers", 0, "--missing", "skip")
     code, text, err = barrow("build", recipe, f"root={raw}", f"out={out}", *arguments)
     assert (code, err) == (0, "")
-    assert "texts" in text
+    assert "Texts" in text
     assert "1 empty" in text
     assert "left out: more" in text
     assert len(package.archive.open(out)) == 5

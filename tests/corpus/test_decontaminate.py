@@ -15,7 +15,15 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from barrow.corpus.decontaminate import Item, Match, find_matches, ngram_index, read_items
+from barrow.corpus.decontaminate import (
+    Item,
+    Match,
+    find_matches,
+    load_index,
+    ngram_index,
+    read_items,
+    save_index,
+)
 from barrow.corpus.scratch import Scratch
 from barrow.corpus.word_hashes import Words, word_hashes
 from barrow.errors import ConfigError
@@ -123,3 +131,11 @@ def test_bad_sets(tmp_path: Path) -> None:
 
 def test_an_empty_index_finds_nothing() -> None:
     assert find_matches(words(LEAK, "", "x"), ngram_index([])) == []
+
+
+def test_an_index_is_saved_and_read_back(tmp_path: Path) -> None:
+    index = ngram_index([Item("quiz", 3, LEAK), Item("quiz", 4, "short")], ngram=5)
+    save_index(index, tmp_path / "i.safetensors")
+    again = load_index(tmp_path / "i.safetensors")
+    assert find_matches(words(LEAK), again) == find_matches(words(LEAK), index) != []
+    assert (again.ngram, again.num_too_short, again.items) == (5, 1, [("quiz", 3)])

@@ -69,6 +69,11 @@ class FrameBuffer:
         lines.append(0x0A)
         self.num_documents += 1
 
+    def add_line(self, line: bytes) -> None:
+        self._lines += line
+        self._lines.append(0x0A)
+        self.num_documents += 1
+
     def take(self) -> tuple[bytes, int]:
         content, num_documents = bytes(self._lines), self.num_documents
         self._lines.clear()

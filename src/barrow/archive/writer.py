@@ -91,9 +91,27 @@ class Writer:
 
     def add(self, document: Document) -> None:
         """Write one document. A document that cannot be written is refused and leaves no trace."""
+        self._be_open()
+        self._frame.add(document, self._target.name, self.num_documents)
+        self._count()
+
+    def add_line(self, line: bytes) -> None:
+        """Write a document that is a JSON line already, as `shard_lines` gives them."""
+        self._be_open()
+        self._frame.add_line(line)
+        self._count()
+
+    def end_frame(self) -> None:
+        """Let the next document begin a frame, so that what precedes it is read on its own."""
+        self._be_open()
+        with self._or_discard():
+            self._flush()
+
+    def _be_open(self) -> None:
         if self._state != "open":
             raise ValueError(f"this writer is {self._state}")
-        self._frame.add(document, self._target.name, self.num_documents)
+
+    def _count(self) -> None:
         self.num_documents += 1
         if self._frame.is_full:
             with self._or_discard():

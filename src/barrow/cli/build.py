@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -62,7 +63,7 @@ def build(
     """Read raw files as their owners publish them into a corpus with provenance."""
     from barrow import config
     from barrow.corpus import build as build_corpus
-    from barrow.corpus.build import Progress
+    from barrow.corpus.progress import Progress
     from barrow.engine import Engine
 
     places, changes = _split(assignments)
@@ -143,14 +144,25 @@ def print_report(report: dict[str, Any]) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from barrow.corpus.manifest import rejects_by_domain
+
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("domain", "files", "documents", "bytes", "rejects"):
+    for name in ("domain", "files", "read", "kept", "bytes", "rejects"):
         left = name in ("domain", "rejects")
         table.add_column(name, justify="left" if left else "right", overflow="fold")
-    for folder, told in report["domains"].items():
-        reasons = ", ".join(f"{count:,} {reason}" for reason, count in told["rejects"].items())
-        row = (folder, f"{told['files']:,}", f"{told['documents']:,}", f"{told['bytes']:,}")
-        table.add_row(*row, Text(reasons))
+    rejects = rejects_by_domain(report)
+    kept: Counter[str] = Counter()
+    sizes: Counter[str] = Counter()
+    for split in report["splits"].values():
+        for name, told in split["domains"].items():
+            kept[name] += told["documents"]
+            sizes[name] += told["bytes"]
+    files = {told["name"]: told for told in report["reading"].values()}
+    for name in dict.fromkeys([*files, *report["stages"]]):
+        reasons = ", ".join(f"{n:,} {reason}" for reason, n in rejects.get(name, {}).items())
+        read = report["stages"].get(name, {}).get("documents", 0)
+        row = (f"{files[name]['files']:,}" if name in files else "", f"{read:,}", f"{kept[name]:,}")
+        table.add_row(name, *row, f"{sizes[name]:,}", Text(reasons))
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = 160

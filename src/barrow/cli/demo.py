@@ -19,7 +19,7 @@ def demo(
     """Build a small corpus of several domains and print what it is made of."""
     import barrow.archive
     from barrow.corpus import build
-    from barrow.corpus.build import Progress
+    from barrow.corpus.progress import Progress
     from barrow.engine import Engine
     from barrow.recipes import pocket
 

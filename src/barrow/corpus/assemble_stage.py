@@ -1,4 +1,4 @@
-"""The last stage: documents of many tasks to shards of even size."""
+"""Rejects of many tasks to shards of even size, in order."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ import barrow.archive
 from barrow.archive import Writer
 from barrow.archive.shard import read_table
 from barrow.archive.storage import ByteRanges
+from barrow.corpus.publish import ENTRY, SHARD
 
 VERSION = 1
-SHARD = "shard.jsonl.zst"
-ENTRY = "entry.json"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import barrow.archive
+from barrow.corpus.manifest import MANIFEST, rejects_by_domain
 from barrow.errors import NotFound
 
 
@@ -69,6 +70,4 @@ def _ids(folder: Path) -> dict[str, Counter[int]]:
 
 
 def _rejects(folder: Path) -> dict[str, dict[str, int]]:
-    return {
-        told["name"]: told["rejects"] for told in _read(folder / "build.json")["domains"].values()
-    }
+    return rejects_by_domain(_read(folder / MANIFEST))

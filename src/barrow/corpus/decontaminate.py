@@ -8,17 +8,22 @@ than n words cannot be looked for; the index says how many there are.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
+from safetensors import safe_open
+from safetensors.numpy import save_file
 
 from barrow.corpus.compiled import compiled
 from barrow.corpus.scratch import Scratch
+from barrow.corpus.unpack import BadArchive, open_unpacked
 from barrow.corpus.word_hashes import Hashes, Offsets, Words, finish_hash, word_hashes
 from barrow.errors import ConfigError
 
@@ -121,16 +126,32 @@ def find_matches(words: Words, index: NgramIndex) -> list[Match]:
     return matches
 
 
-def _records(path: Path) -> Iterator[Any]:
-    import msgspec
+def save_index(index: NgramIndex, path: Path) -> None:
+    """Write an index as safetensors."""
+    arrays: dict[str, npt.NDArray[Any]] = {
+        "slots": index.slots,
+        "owners": index.owners,
+        "filter_bits": index.filter_bits,
+    }
+    told = {"items": index.items, "ngram": index.ngram, "num_too_short": index.num_too_short}
+    save_file(arrays, path, {"index": json.dumps(told)})
 
+
+def load_index(path: str | Path) -> NgramIndex:
+    """Read an index back."""
+    with safe_open(path, "numpy") as file:
+        told = json.loads(file.metadata()["index"])
+        arrays = {name: file.get_tensor(name) for name in ("slots", "owners", "filter_bits")}
+    items = [(name, number) for name, number in told.pop("items")]
+    return NgramIndex(**arrays, **told, items=items)
+
+
+def _records(path: Path) -> Iterator[Any]:
     if ".parquet" in path.name:
         import pyarrow.parquet
 
         yield from pyarrow.parquet.read_table(path).to_pylist()
         return
-    from barrow.corpus.unpack import BadArchive, open_unpacked
-
     try:
         with open_unpacked(path) as file:
             for number, line in enumerate(file):

@@ -6,6 +6,9 @@ import datetime
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from barrow.corpus.dedup.settings import Deduplication
+from barrow.corpus.filters.choice import Filters
+from barrow.corpus.mix import Mixture, Splits
 from barrow.errors import ConfigError
 
 
@@ -17,7 +20,7 @@ class Domain:
     the domain's folder (by default those of the reader), `options` arguments of the reader.
     `licence` holds for documents that do not state their own, `language` likewise; `retrieved` is
     the day the files were fetched. `weight` (percent of the corpus, by bytes) or `epochs` say how
-    much of the domain a mixture takes.
+    much of the domain a mixture takes. `filters` are those its documents go through.
     """
 
     name: str
@@ -29,6 +32,7 @@ class Domain:
     language: str | None = None
     retrieved: str | None = None
     options: dict[str, Any] = field(default_factory=dict)
+    filters: Filters = field(default_factory=Filters)
 
     def __post_init__(self) -> None:
         for what, value in (("weight", self.weight), ("epochs", self.epochs)):
@@ -44,18 +48,40 @@ class Domain:
 
 
 @dataclass(frozen=True)
+class Decontamination:
+    """Evaluation sets, as files; a document that has `min_ngrams` n-grams of them is rejected."""
+
+    sets: tuple[str, ...]
+    ngram: int = 13
+    min_ngrams: int = 1
+
+    def __post_init__(self) -> None:
+        if not self.sets:
+            raise ConfigError("decontamination needs at least one evaluation set")
+        if min(self.ngram, self.min_ngrams) < 1:
+            raise ConfigError("ngram and min_ngrams are at least 1")
+
+
+@dataclass(frozen=True)
 class Recipe:
     """A corpus, up to where its raw files lie and where it goes.
 
     `domains` maps a folder under the root to what is in it. A folder that is not there, or whose
-    reader is not, ends the build (`missing` = "error") or is left out and recorded ("skip"). A
-    shard is closed by the document that reaches `shard_size` bytes of JSON lines. A document that
-    takes a reader more than `seconds_per_document` or `memory_per_document` bytes, or is longer
-    than `max_text` bytes, is rejected.
+    reader is not, ends the build (`missing` = "error") or is left out and recorded ("skip"). What
+    is read goes through the domains' filters, then `decontamination` and `deduplication`, where
+    they are set; `splits` are held out of the rest, and the `mixture` says how much of it is taken.
+    All chance comes from `seed`. Shards have about `shard_size` bytes of JSON lines. A document
+    that takes a reader more than `seconds_per_document` or `memory_per_document` bytes, or is
+    longer than `max_text` bytes, is rejected.
     """
 
     name: str
     domains: dict[str, Domain]
+    deduplication: Deduplication | None = None
+    decontamination: Decontamination | None = None
+    splits: Splits = field(default_factory=Splits)
+    mixture: Mixture = field(default_factory=Mixture)
+    seed: int = 42
     missing: Literal["error", "skip"] = "error"
     shard_size: int = 1 << 29
     seconds_per_document: float = 60.0

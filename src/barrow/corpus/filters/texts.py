@@ -61,5 +61,5 @@ class Texts:
 
     @cached_property
     def words(self) -> Words:
-        """Hashes of the words; valid until another `Texts` with the same scratch asks for its own."""
+        """Hashes of the words; valid until other texts in the same scratch are asked for theirs."""
         return word_hashes(self.text, self.offsets, self.scratch)

@@ -1,0 +1,35 @@
+"""How duplicates are looked for, and which of them stay."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from barrow.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class Deduplication:
+    """Exact duplicates share their content but for white space; near-duplicates have at least
+    `similarity` of their shingles in common (the Jaccard index, verified).
+
+    `keep` says which one stays: the longest, the best by the classifier, or that of the domain
+    that comes first in `prefer`; ties are settled by the documents' ids. `budget` is the share of a
+    domain's documents that may be removed before the build stops, with samples; `budgets` are those
+    of single domains, by name. `against` are finished corpora whose documents count as kept.
+    """
+
+    near: bool = True
+    similarity: float = 0.8
+    keep: Literal["longest", "quality", "domain"] = "longest"
+    prefer: tuple[str, ...] = ()
+    budget: float | None = 0.5
+    budgets: dict[str, float] = field(default_factory=dict)
+    against: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not 0 < self.similarity <= 1:
+            raise ConfigError(f"similarity is above 0 and at most 1, unlike {self.similarity}")
+        for budget in (self.budget, *self.budgets.values()):
+            if budget is not None and not 0 <= budget <= 1:
+                raise ConfigError(f"a budget is a share from 0 to 1, unlike {budget}")

@@ -1,0 +1,110 @@
+"""What is known about the documents of one part of a corpus, without their texts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from safetensors import safe_open
+from safetensors.numpy import save_file
+
+from barrow.corpus.dedup.minhash import NUM_BANDS
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Arrays with an element, or a row, for each document.
+
+    `kept`: no filter objected. `changed`: a rewriter made the text anew. `domain` and `language`
+    are places in `domains` and `languages`. `size` and `quality` are those of the text in UTF-8
+    bytes and of the classifier. `identity` are the two halves of the document's id. `content` is
+    the hash that exact duplicates share, `bands` those that near-duplicates share one of.
+    """
+
+    kept: npt.NDArray[np.bool_]
+    changed: npt.NDArray[np.bool_]
+    domain: npt.NDArray[np.uint16]
+    language: npt.NDArray[np.uint16]
+    size: npt.NDArray[np.int64]
+    quality: npt.NDArray[np.float32]
+    identity: npt.NDArray[np.uint64]
+    content: npt.NDArray[np.uint64]
+    bands: npt.NDArray[np.uint64]
+    domains: list[str]
+    languages: list[str]
+
+    def __len__(self) -> int:
+        return len(self.kept)
+
+    @classmethod
+    def blank(cls, num_documents: int) -> Facts:
+        """For so many documents of which nothing is known yet."""
+        return cls(
+            kept=np.ones(num_documents, np.bool_),
+            changed=np.zeros(num_documents, np.bool_),
+            domain=np.zeros(num_documents, np.uint16),
+            language=np.zeros(num_documents, np.uint16),
+            size=np.zeros(num_documents, np.int64),
+            quality=np.zeros(num_documents, np.float32),
+            identity=np.zeros((num_documents, 2), np.uint64),
+            content=np.zeros((num_documents, 2), np.uint64),
+            bands=np.zeros((num_documents, NUM_BANDS), np.uint64),
+            domains=[],
+            languages=[],
+        )
+
+
+_NAMES = ("domains", "languages")
+_ARRAYS = tuple(field.name for field in fields(Facts) if field.name not in _NAMES)
+
+
+def save_facts(facts: Facts, path: Path) -> None:
+    """Write the arrays as safetensors; the names are in its metadata."""
+    arrays = {name: getattr(facts, name) for name in _ARRAYS}
+    # One entry: safetensors writes several in any order, and not twice in the same.
+    told = json.dumps({name: getattr(facts, name) for name in _NAMES})
+    save_file(arrays, path, {"names": told})
+
+
+def load_facts(path: str | Path) -> Facts:
+    """All of a part's facts."""
+    with safe_open(path, "numpy") as file:
+        values: dict[str, Any] = {name: file.get_tensor(name) for name in _ARRAYS}
+        values |= json.loads(file.metadata()["names"])
+    return Facts(**values)
+
+
+def load_columns(path: str | Path, names: Iterable[str]) -> dict[str, npt.NDArray[Any]]:
+    """Some of a part's arrays; only their bytes are read."""
+    with safe_open(path, "numpy") as file:
+        return {name: file.get_tensor(name) for name in names}
+
+
+def load_band(path: str | Path, band: int) -> npt.NDArray[np.uint64]:
+    """One column of the band hashes."""
+    with safe_open(path, "numpy") as file:
+        column: npt.NDArray[np.uint64] = file.get_slice("bands")[:, band : band + 1][:, 0]
+    return column
+
+
+def load_names(path: str | Path) -> tuple[list[str], list[str]]:
+    """The names of domains and languages."""
+    with safe_open(path, "numpy") as file:
+        names = json.loads(file.metadata()["names"])
+    return names["domains"], names["languages"]
+
+
+def identity_of(name: str) -> tuple[int, int]:
+    """The two halves of an id as numbers."""
+    content, _, place = name.partition("-")
+    return int(content, 16), int(place, 16)
+
+
+def name_of(identity: npt.NDArray[np.uint64]) -> str:
+    """The id of two halves."""
+    return f"{int(identity[0]):016x}-{int(identity[1]):08x}"

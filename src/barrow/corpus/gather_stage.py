@@ -1,0 +1,103 @@
+"""The last stage: buckets of documents to shards, each bucket shuffled as a whole."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from barrow.archive import Writer
+from barrow.archive.lines import shard_lines
+from barrow.corpus.dedup.parts import load_arrays
+from barrow.corpus.facts import Facts, load_facts, save_facts
+from barrow.corpus.publish import ENTRY, FACTS, SHARD
+
+VERSION = 1
+STATISTICS = "statistics.json"
+
+
+class _Meta(msgspec.Struct):
+    pile_set_name: str = ""
+    licence: str | None = None
+    language: str | None = None
+
+
+class _Line(msgspec.Struct):
+    meta: _Meta
+
+
+def gather(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
+    """Write one shard from its buckets; `files` are the lines, keys and facts of every part."""
+    lines_of, keys_of, facts_of = files[::3], files[1::3], files[2::3]
+    decoder = msgspec.json.Decoder(_Line)
+    places: list[tuple[int, int]] = []
+    metas: list[_Meta] = []
+    with Writer(out / SHARD) as writer:
+        for bucket in settings["buckets"]:
+            lines, keys, rows = _read_bucket(bucket, lines_of, keys_of)
+            # Equal keys are those of a document that was read twice: the line settles it.
+            for at in sorted(range(len(lines)), key=lambda k: (keys[k], lines[k])):
+                writer.add_line(lines[at])
+                places.append(rows[at])
+                metas.append(decoder.decode(lines[at]).meta)
+    facts = _facts_of(places, facts_of)
+    save_facts(facts, out / FACTS)
+    (out / ENTRY).write_bytes(msgspec.json.encode(writer.entries[0]))
+    (out / STATISTICS).write_text(json.dumps(_count(metas, facts.size.tolist()), sort_keys=True))
+
+
+def _read_bucket(
+    bucket: int, lines_of: list[str], keys_of: list[str]
+) -> tuple[list[bytes], list[int], list[tuple[int, int]]]:
+    """Lines of all parts, their keys, and the part and row each comes from."""
+    lines: list[bytes] = []
+    keys: list[int] = []
+    rows: list[tuple[int, int]] = []
+    for part, (path, key_path) in enumerate(zip(lines_of, keys_of, strict=True)):
+        arrays = load_arrays(key_path)
+        start, stop = arrays["bounds"][bucket : bucket + 2].tolist()
+        if start < stop:
+            lines += shard_lines(path, start, stop)
+            keys += arrays["keys"][start:stop].tolist()
+            rows += [(part, row) for row in arrays["rows"][start:stop].tolist()]
+    return lines, keys, rows
+
+
+def _facts_of(places: list[tuple[int, int]], files: list[str]) -> Facts:
+    """The facts of the documents of a shard, in their order, one part at a time."""
+    facts = Facts.blank(len(places))
+    part = np.array([place[0] for place in places], np.int64)
+    row = np.array([place[1] for place in places], np.int64)
+    for k in np.unique(part).tolist():
+        theirs = load_facts(files[k])
+        here = np.flatnonzero(part == k)
+        for name in ("size", "quality", "identity", "content", "bands"):
+            getattr(facts, name)[here] = getattr(theirs, name)[row[here]]
+        for name, names in (("domain", "domains"), ("language", "languages")):
+            known = getattr(facts, names)
+            known += [new for new in getattr(theirs, names) if new not in known]
+            places_of = np.array([known.index(n) for n in getattr(theirs, names)] or [0])
+            getattr(facts, name)[here] = places_of[getattr(theirs, name)[row[here]]]
+    return facts
+
+
+def _count(metas: list[_Meta], sizes: list[int]) -> dict[str, dict[str, int]]:
+    """By domain: documents and bytes, also by licence, by language, and by powers of two."""
+    statistics: dict[str, Counter[str]] = defaultdict(Counter)
+    for meta, size in zip(metas, sizes, strict=True):
+        tally = statistics[meta.pile_set_name]
+        keys = (
+            "",
+            f"licence.{meta.licence}",
+            f"language.{meta.language}",
+            f"length.{size.bit_length()}",
+        )
+        for key in keys:
+            tally[f"{key}.documents".lstrip(".")] += 1
+            tally[f"{key}.bytes".lstrip(".")] += size
+    return {name: dict(tally) for name, tally in statistics.items()}

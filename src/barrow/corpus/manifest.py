@@ -1,0 +1,168 @@
+"""`manifest.json`: what a corpus is made of, and what every stage did to it.
+
+    recipe, version, barrow   the recipe's name, how often the corpus was changed, by what program
+    missing                   domains that were left out, and why
+    reading                   by folder: files, documents, bytes, rejects by reason, files not read
+    stages                    by domain: what filters, decontamination, deduplication and mixture
+                              got, gave and counted
+    splits                    by split: shards with checksums; by domain documents, bytes, licences,
+                              languages, lengths (by powers of two)
+
+Nothing in it depends on when or where the corpus was built.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from barrow.archive.catalog import ShardEntry
+from barrow.corpus import gather_stage, read_stage
+from barrow.corpus.recipe import Recipe
+from barrow.corpus.refine import Refined
+from barrow.corpus.sources import Source
+
+MANIFEST = "manifest.json"
+
+
+def manifest(
+    recipe: Recipe,
+    missing: dict[str, str],
+    reads: list[tuple[Source, Path]],
+    refined: Refined,
+    shards: Mapping[str, list[ShardEntry]],
+) -> dict[str, Any]:
+    """The manifest of a build, from what its tasks counted."""
+    return {
+        "recipe": recipe.name,
+        "version": 1,
+        "barrow": version("barrow"),
+        "missing": missing,
+        "reading": _reading(reads),
+        "stages": _stages(refined),
+        "splits": {
+            split: {
+                "shards": [msgspec.to_builtins(entry) for entry in entries],
+                "domains": composition(_statistics(refined.shards[split])),
+            }
+            for split, entries in shards.items()
+        },
+    }
+
+
+def _reading(reads: list[tuple[Source, Path]]) -> dict[str, Any]:
+    told: dict[str, Any] = {}
+    for source, path in reads:
+        counts = json.loads((path / read_stage.COUNTS).read_text())
+        domain = told.setdefault(
+            source.folder,
+            {
+                "name": source.domain.name,
+                "extractor": source.reader.extractor,
+                "files": 0,
+                "documents": 0,
+                "bytes": 0,
+                "rejects": {},
+                "unread_files": len(source.unread),
+                "unread_examples": source.unread[:10],
+            },
+        )
+        for key in ("files", "documents", "bytes"):
+            domain[key] += counts[key]
+        domain["rejects"] = _sum([domain["rejects"], counts["rejects"]])
+    return told
+
+
+def _stages(refined: Refined) -> dict[str, Any]:
+    examined, scattered = _by_domain(refined.examined), _by_domain(refined.scattered)
+    told: dict[str, Any] = {}
+    for name, counts in sorted(examined.items()):
+        later = scattered.get(name, {})
+        removed = {key: number for key, number in later.items() if "." not in key}
+        told[name] = {
+            "documents": counts["documents"],
+            "bytes": counts["bytes"],
+            "filter": {
+                "documents": counts.get("kept", 0),
+                "bytes": counts.get("kept_bytes", 0),
+                "changed": counts.get("changed", 0),
+                "rejects": _under(counts, "rejects."),
+                "found": _under(counts, "found."),
+                "matches": _under(counts, "matches."),
+            },
+            "deduplicate": {
+                "documents": counts.get("kept", 0) - _removed(removed),
+                "bytes": counts.get("kept_bytes", 0) - _removed(_under(later, "bytes.")),
+                "rejects": {k: n for k, n in removed.items() if k != "not-drawn"},
+            },
+            "mix": {
+                "epochs": refined.plan["domains"].get(name, {}).get("epochs", 0.0),
+                "rejects": {k: n for k, n in removed.items() if k == "not-drawn"},
+            },
+        }
+    return told
+
+
+def _removed(counts: Mapping[str, int]) -> int:
+    return sum(number for reason, number in counts.items() if reason != "not-drawn")
+
+
+def _statistics(results: Iterable[Path]) -> dict[str, dict[str, int]]:
+    return _by_domain(json.loads((path / gather_stage.STATISTICS).read_text()) for path in results)
+
+
+def composition(statistics: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
+    """Counted by the last stage, as the manifest has it."""
+    told: dict[str, Any] = {}
+    for name, counts in sorted(statistics.items()):
+        domain: dict[str, Any] = {"documents": counts["documents"], "bytes": counts["bytes"]}
+        for group, plural in (
+            ("licence", "licences"),
+            ("language", "languages"),
+            ("length", "lengths"),
+        ):
+            values: dict[str, dict[str, int]] = defaultdict(dict)
+            for key, number in _under(counts, f"{group}.").items():
+                value, _, unit = key.rpartition(".")
+                values[value][unit] = number
+            domain[plural] = dict(sorted(values.items()))
+        told[name] = domain
+    return told
+
+
+def rejects_by_domain(told: Mapping[str, Any]) -> dict[str, dict[str, int]]:
+    """Of a manifest: how many documents of each domain every reason cost, over all stages."""
+    found: dict[str, Counter[str]] = defaultdict(Counter)
+    for domain in told["reading"].values():
+        found[domain["name"]].update(domain["rejects"])
+    for name, stages in told["stages"].items():
+        for stage in ("filter", "deduplicate", "mix"):
+            found[name].update(stages[stage]["rejects"])
+    return {name: dict(sorted(counts.items())) for name, counts in found.items()}
+
+
+def _under(counts: Mapping[str, int], prefix: str) -> dict[str, int]:
+    return {
+        key.removeprefix(prefix): number for key, number in counts.items() if key.startswith(prefix)
+    }
+
+
+def _by_domain(counts: Iterable[Mapping[str, Mapping[str, int]]]) -> dict[str, dict[str, int]]:
+    found: dict[str, Counter[str]] = defaultdict(Counter)
+    for part in counts:
+        for name, numbers in part.items():
+            found[name].update(numbers)
+    return {name: dict(numbers) for name, numbers in found.items()}
+
+
+def _sum(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    total: Counter[str] = Counter()
+    for part in counts:
+        total.update(part)
+    return dict(sorted(total.items()))

@@ -1,0 +1,121 @@
+"""How much of each domain a corpus takes, and which documents are held out.
+
+Every document has two places in the unit interval, made of the seed and its id (or of its cluster's
+name): one decides its split, the other whether it is drawn once more when a domain is taken a
+fraction of an epoch. So the answer for a document depends on nothing but itself, the seed and the
+thresholds, and these are set such that the shares come out by bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from barrow.errors import ConfigError
+
+SPLITS = ("train", "validation", "test")
+_BINS = 1 << 16
+_ONE = float(1 << 64)
+
+Places = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class Splits:
+    """Shares of the corpus, by bytes, that are held out, by cluster."""
+
+    validation: float = 0.0
+    test: float = 0.0
+
+    def __post_init__(self) -> None:
+        if min(self.validation, self.test) < 0 or self.validation + self.test >= 1:
+            raise ConfigError(
+                "validation and test are shares of the corpus that leave some of it to train on, "
+                f"unlike {self.validation} and {self.test}"
+            )
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """How often documents are taken: all of them once ("once"), or by the domains' `epochs` or
+    `weight`.
+
+    With weights, the corpus has `size` bytes of text (by default as many as there are), and no
+    domain is repeated more than `max_epochs` times.
+    """
+
+    by: Literal["once", "epochs", "weight"] = "once"
+    size: int | None = None
+    max_epochs: float = 4.0
+
+
+def places(identity: npt.NDArray[np.uint64], seed: int, purpose: int) -> Places:
+    """Numbers that are spread evenly, one for each document, seed and purpose."""
+    offset = (seed * 0x9E3779B97F4A7C15 + purpose * 0xD1B54A32D192ED03) % (1 << 64)
+    value = identity ^ np.uint64(offset)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        value = (value ^ (value >> np.uint64(shift))) * np.uint64(factor)
+    return value ^ (value >> np.uint64(31))
+
+
+class Histogram:
+    """Bytes of documents by their places: enough to cut off a share of them."""
+
+    def __init__(self) -> None:
+        self.bytes = np.zeros(_BINS, np.float64)
+
+    def add(self, where: Places, sizes: npt.NDArray[np.int64]) -> None:
+        """Count some documents."""
+        self.bytes += np.bincount((where >> np.uint64(48)).astype(np.int64), sizes, _BINS)
+
+    @property
+    def total(self) -> float:
+        return float(self.bytes.sum())
+
+    def threshold(self, share: float) -> float:
+        """Documents below this place, from 0 to 1, have about this share of the bytes."""
+        if share <= 0 or not self.total:
+            return 0.0
+        if share >= 1:
+            return 1.0
+        upto = np.r_[0.0, np.cumsum(self.bytes)] / self.total
+        return int(np.abs(upto - share).argmin()) / _BINS
+
+
+def below(where: Places, threshold: float) -> npt.NDArray[np.bool_]:
+    """Which places are below a threshold from 0 to 1."""
+    if threshold >= 1:
+        return np.ones(len(where), np.bool_)
+    return where < np.uint64(int(threshold * _ONE))
+
+
+def epochs_by_weight(
+    weights: Mapping[str, float], sizes: Mapping[str, float], mixture: Mixture
+) -> dict[str, float]:
+    """How often each domain is taken so that their shares are as the weights.
+
+    Raises `ConfigError` if a domain is too small for that.
+    """
+    unknown = [name for name in sizes if not weights.get(name)]
+    if unknown:
+        raise ConfigError(f"the mixture is by weight, and {unknown[0]} has none")
+    empty = [name for name in weights if name in sizes and not sizes[name]]
+    if empty:
+        raise ConfigError(f"{empty[0]} has a weight, and not a byte of text is left of it")
+    total_weight = sum(weights[name] for name in sizes)
+    shares = {name: weights[name] / total_weight for name in sizes}
+    size = sum(sizes.values()) if mixture.size is None else mixture.size
+    epochs = {name: shares[name] * size / sizes[name] for name in sizes}
+    worst = max(epochs, key=lambda name: epochs[name])
+    if epochs[worst] > mixture.max_epochs:
+        most = int(min(mixture.max_epochs * sizes[name] / shares[name] for name in sizes))
+        raise ConfigError(
+            f"the weights cannot be met: {worst} would be repeated {epochs[worst]:.1f} times, and "
+            f"max_epochs is {mixture.max_epochs:g}; a corpus of {most:,} bytes is possible "
+            f"(mixture.size={most})"
+        )
+    return epochs

@@ -1,0 +1,74 @@
+"""The documents of a build in parts of bounded size, which tasks work on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from barrow.archive.catalog import read_catalog
+from barrow.archive.shard import read_table
+from barrow.archive.storage import ByteRanges
+from barrow.corpus.publish import INDEX, index_name
+from barrow.errors import NotFound
+
+PART_BYTES = 1 << 26
+
+
+@dataclass(frozen=True)
+class Part:
+    """Documents `start` to `stop` of a file, whose content `key` names.
+
+    A part of a finished corpus has its facts already.
+    """
+
+    file: Path
+    key: str
+    start: int
+    stop: int
+    size: int
+    facts: Path | None = None
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+
+def cut(file: Path, key: str, part_bytes: int = PART_BYTES) -> list[Part]:
+    """A file of ours, cut at frames into parts of about `part_bytes` of JSON lines."""
+    table = read_table(ByteRanges(str(file)))
+    assert table is not None, f"{file} is written by an earlier stage"
+    parts: list[Part] = []
+    start = number = size = 0
+    for frame in table.frames:
+        number += frame.num_documents
+        size += frame.content_size
+        if size >= part_bytes:
+            parts.append(Part(file, key, start, number, size))
+            start, size = number, 0
+    if number > start:
+        parts.append(Part(file, key, start, number, size))
+    return parts
+
+
+def known_parts(corpus: Path) -> list[Part]:
+    """The shards of a finished corpus, with its index."""
+    parts = []
+    for folder in (corpus, corpus / "validation", corpus / "test"):
+        if not (folder / "archive.json").exists():
+            continue
+        for entry in read_catalog(str(folder)).shards:
+            facts = folder / INDEX / index_name(entry.name)
+            if not facts.exists():
+                raise NotFound(f"{corpus} has no index to deduplicate against; build it again")
+            parts.append(
+                Part(
+                    folder / entry.name,
+                    entry.sha256,
+                    0,
+                    entry.documents,
+                    entry.content_bytes,
+                    facts,
+                )
+            )
+    if not parts:
+        raise NotFound(f"{corpus} is no corpus to deduplicate against")
+    return parts

@@ -1,0 +1,81 @@
+"""Finished shards to an archive that others can open: the catalog is the one switch."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Collection
+from pathlib import Path
+
+import msgspec
+
+from barrow.archive.catalog import Catalog, ShardEntry, write_catalog
+from barrow.errors import ConfigError
+
+SHARD = "shard.jsonl.zst"
+ENTRY = "entry.json"
+FACTS = "facts.safetensors"
+INDEX = "index"
+
+
+def publish(folder: Path, results: list[Path]) -> list[ShardEntry]:
+    """Make finished shards an archive, and their facts the index beside it.
+
+    Names carry a hash, so an old catalog stays right until the new one takes its place.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    entries: list[ShardEntry] = []
+    for result in results:
+        entry = msgspec.json.decode((result / ENTRY).read_bytes(), type=ShardEntry)
+        if not entry.documents:
+            continue
+        name = f"{len(entries):05d}-{entry.sha256[:8]}.jsonl.zst"
+        entries.append(msgspec.structs.replace(entry, name=name))
+        if not (folder / name).exists():
+            _link_or_copy(result / SHARD, folder / name)
+        if (result / FACTS).exists():
+            (folder / INDEX).mkdir(exist_ok=True)
+            _link_or_copy(result / FACTS, folder / INDEX / index_name(name))
+    catalog = Catalog(shards=tuple(entries))
+    with contextlib.suppress(OSError, ConfigError, ValueError):
+        saved = msgspec.json.decode((folder / "archive.json").read_bytes(), type=Catalog)
+        if saved == catalog:
+            return entries
+    write_catalog(folder, catalog)
+    _remove_unlisted(folder, {entry.name for entry in entries})
+    return entries
+
+
+def index_name(shard: str) -> str:
+    """The file of the index that belongs to a shard."""
+    return shard.replace(".jsonl.zst", ".safetensors")
+
+
+def _link_or_copy(source: Path, target: Path) -> None:
+    temporary = target.with_name(f".{target.name}.writing")
+    temporary.unlink(missing_ok=True)
+    try:
+        os.link(source, temporary)
+    except OSError:
+        shutil.copyfile(source, temporary)
+    temporary.replace(target)
+    temporary.unlink(missing_ok=True)  # renaming does nothing where both are one file already
+
+
+def _remove_unlisted(folder: Path, listed: Collection[str]) -> None:
+    for path in folder.glob("[0-9]*-*.jsonl.zst"):
+        if path.name not in listed:
+            path.unlink()
+    kept = {index_name(name) for name in listed}
+    for path in (folder / INDEX).glob("*.safetensors"):
+        if path.name not in kept:
+            path.unlink()
+
+
+def write_if_changed(path: Path, text: str) -> None:
+    """Give a file its text, at once or not at all."""
+    if not path.exists() or path.read_text() != text:
+        temporary = path.with_name(f".{path.name}.writing")
+        temporary.write_text(text)
+        temporary.replace(path)

@@ -1,0 +1,163 @@
+"""Documents that stay, from where they were read to the bucket they will be shuffled in.
+
+A document is moved as the line it is: what the stages decided is written into its end. The last
+thing in a line that the reading stage wrote is ``"decisions":{"read":"keep"}}}``.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from barrow.archive import Document, Writer
+from barrow.archive.lines import shard_lines
+from barrow.corpus.dedup.parts import load_arrays, save_arrays
+from barrow.corpus.facts import Facts, load_facts, name_of
+from barrow.corpus.mix import SPLITS, places
+from barrow.corpus.plan_stage import ORDER, copies_of, labels_of, split_of
+from barrow.corpus.reading import excerpt
+
+VERSION = 1
+LINES = "lines.jsonl.zst"
+KEYS = "keys.safetensors"
+REJECTS = "rejects.jsonl.zst"
+COUNTS = "counts.json"
+
+_FRAME = 1 << 18
+_END = b"}}}"
+_SHOWN = ("pile_set_name", "id", "source", "member", "url", "licence", "language", "extractor")
+
+
+@dataclass(frozen=True)
+class _Removal:
+    """Why documents were removed: a reason, and of which other one they are copies."""
+
+    reason: str
+    of: dict[int, tuple[str, float]]
+
+
+def scatter(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
+    """Write documents of one part, grouped by the bucket they go to, and rejects for the others."""
+    documents, changed, facts_path, plan_path, *rest = files
+    facts = load_facts(facts_path)
+    plan = json.loads(Path(plan_path).read_text())
+    offset, seed = settings["offset"], settings["seed"]
+    removals = [
+        _removals(path, reason, offset, len(facts))
+        for path, reason in zip(rest, settings["reasons"], strict=False)
+    ]
+    clusters = load_arrays(rest[-1]) if settings["clusters"] else None
+    stays = facts.kept.copy()
+    for removal in removals:
+        stays[list(removal.of)] = False
+    split = split_of(labels_of(facts, offset, clusters), seed, plan["splits"])
+    copies = np.where(split == 0, copies_of(facts, seed, plan["domains"]), 1)
+    copies[~stays] = 0
+    bucket, key, row = _buckets(facts, split, copies, seed, settings["buckets"])
+
+    endings = [_ending(settings["stages"], name) for name in SPLITS]
+    lines: dict[int, bytes] = {}
+    tally: dict[str, Counter[str]] = defaultdict(Counter)
+    with Writer(out / REJECTS, level=1) as rejects:
+        for number, line in enumerate(_lines(documents, changed, facts, settings["start"])):
+            if copies[number]:
+                assert line.endswith(_END), "the reading stage writes decisions last"
+                lines[number] = line[: -len(_END)] + endings[split[number]]
+            elif facts.kept[number]:
+                reason, cause = _why(number, removals)
+                name = facts.domains[facts.domain[number]]
+                tally[name][reason] += 1
+                tally[name][f"bytes.{reason}"] += int(facts.size[number])
+                rejects.add(_reject(line, reason, cause))
+    order = np.lexsort((key, bucket))
+    bounds = np.searchsorted(bucket[order], np.arange(sum(settings["buckets"]) + 1))
+    with Writer(out / LINES, level=1, frame_size=_FRAME) as writer:
+        for start, stop in itertools.pairwise(bounds):
+            for at in order[start:stop]:
+                writer.add_line(lines[int(row[at])])
+            writer.end_frame()
+    save_arrays(
+        out / KEYS,
+        bounds=bounds.astype(np.int64),
+        keys=key[order],
+        rows=row[order].astype(np.int64),
+    )
+    (out / COUNTS).write_text(
+        json.dumps({k: dict(sorted(v.items())) for k, v in sorted(tally.items())})
+    )
+
+
+def _removals(path: str, reason: str, offset: int, size: int) -> _Removal:
+    arrays = load_arrays(path)
+    mine = (arrays["removed"] >= offset) & (arrays["removed"] < offset + size)
+    names = arrays["of_identity"][mine]
+    return _Removal(
+        reason,
+        {
+            int(number) - offset: (name_of(identity), float(value))
+            for number, identity, value in zip(
+                arrays["removed"][mine], names, arrays["similarity"][mine], strict=True
+            )
+        },
+    )
+
+
+def _why(number: int, removals: list[_Removal]) -> tuple[str, str]:
+    for removal in removals:
+        if number in removal.of:
+            name, value = removal.of[number]
+            return removal.reason, f"{value:.3f} like {name}"
+    return "not-drawn", "the mixture takes less than all of its domain"
+
+
+def _buckets(
+    facts: Facts,
+    split: npt.NDArray[np.int8],
+    copies: npt.NDArray[np.int64],
+    seed: int,
+    num_buckets: list[int],
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64], npt.NDArray[np.int64]]:
+    """Bucket, place in the order, and row of every copy that is written."""
+    first = np.cumsum([0, *num_buckets])
+    row = np.repeat(np.arange(len(facts)), copies)
+    copy = np.arange(len(row)) - np.repeat(np.cumsum(copies) - copies, copies)
+    key = np.zeros(len(row), np.uint64)
+    for k in range(int(copy.max(initial=-1)) + 1):
+        mine = copy == k
+        # Both halves: identical texts are to lie anywhere, too.
+        identity = facts.identity[row[mine]]
+        mixed = identity[:, 0] ^ (identity[:, 1] * np.uint64(0xD6E8FEB86659FD93))
+        key[mine] = places(mixed, seed, ORDER + k)
+    counts = np.array(num_buckets, np.uint64)[split[row]]
+    within = ((key >> np.uint64(32)) * counts) >> np.uint64(32)
+    return first[split[row]] + within.astype(np.int64), key, row
+
+
+def _lines(documents: str, changed: str, facts: Facts, start: int) -> Iterator[bytes]:
+    """The line of every document, as it was read or as rewriters left it."""
+    new = shard_lines(changed)
+    mended = facts.changed & facts.kept
+    for number, line in enumerate(shard_lines(documents, start, start + len(facts))):
+        yield next(new) if mended[number] else line
+
+
+def _ending(stages: list[str], split: str) -> bytes:
+    told = "".join(f',"{stage}":"keep"' for stage in stages)
+    return f'{told},"split":"{split}"'.encode() + _END
+
+
+def _reject(line: bytes, reason: str, cause: str) -> Document:
+    document = msgspec.json.decode(line, type=Document)
+    shown = {key: document.meta[key] for key in _SHOWN if key in document.meta}
+    stage = "mix" if reason == "not-drawn" else "deduplicate"
+    shown |= {"reason": reason, "cause": cause, "stage": stage}
+    return Document(excerpt(document.text), shown)
