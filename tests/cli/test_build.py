@@ -48,7 +48,7 @@ def test_build_look_and_compare(barrow: Callable, raw: Path, tmp_path: Path) -> 
         {"domain": "Texts", "reason": "empty", "count": 1}
     ]
 
-    wanted = package.archive.open(out)[3]
+    wanted = next(d for d in package.archive.open(out) if d.meta["source"] == "texts/3.txt")
     code, text, _ = barrow("trace", out, wanted.meta["id"])
     assert code == 0
     assert "texts/3.txt" in text
