@@ -13,6 +13,7 @@ _HOME = {
     "europarl": "europarl:READER",
     "github": "github:READER",
     "hackernews": "hackernews:READER",
+    "latex": "latex:READER",
     "mail": "mail:READER",
     "markdown": "markdown:READER",
     "nih_exporter": "nih_exporter:READER",

@@ -1,0 +1,1 @@
+"""LaTeX to markdown: tokens, macros, the files of a paper, and the writer."""

@@ -1,0 +1,296 @@
+r"""arXiv: papers in TeX, to markdown with their mathematics, as the Pile's pandoc gave it.
+
+An e-print is a gzipped tar of sources or a gzipped ``.tex``; a monthly ``arXiv_src_*.tar`` holds
+thousands of them; a paper may also be a ``.tar``, a ``.zip``, a ``.tex``, or a folder. The main
+file (``\documentclass`` and ``\begin{document}``) is read with what it reads in; the author's
+macros are expanded. Kept: title, abstract, headings, paragraphs, lists, tables, captions,
+footnotes, theorems, code, formulas as ``$…$`` and ``$$…$$``, citations as ``[@key]``, references as
+``[label]``. Dropped: authors and addresses, pictures, comments, the preamble, and (unless
+`keep_bibliography`) the list of references, as pandoc does without citeproc.
+
+Licence: each paper has its own, which the sources do not state; there is none in the meta.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from barrow.archive import Document
+from barrow.corpus.latex.convert import Converted, convert
+from barrow.corpus.latex.macros import TooMuchExpansion
+from barrow.corpus.latex.project import TEX_ENDINGS, Project
+from barrow.corpus.raw_file import load_raw, shown
+from barrow.corpus.reading import Item, Reader, Reject, excerpt
+from barrow.corpus.unpack import BadArchive, Member, kind_of, members, open_unpacked, walk
+
+_SOURCE_ENDINGS = (*TEX_ENDINGS, ".bbl", ".sty", ".txt", ".def", ".inp")
+_NEW_ID = re.compile(r"[0-9]{4}\.[0-9]{4,5}(?:v[0-9]{1,2})?")
+_OLD_ID = re.compile(r"([a-z]{2,8}(?:-[a-z]{2,4})?)(?:\.[A-Z]{2})?[_/]?([0-9]{7}(?:v[0-9]{1,2})?)")
+_ENDING = re.compile(r"(?:\.(?:tar|gz|tgz|zip|tex|pdf|bz2|xz|zst|ps|html|dvi|src))++\Z")
+_WITHDRAWN = re.compile(
+    r"(?:paper|article|submission|manuscript)[^.]{0,60} withdrawn", re.IGNORECASE
+)
+_FORMULA = re.compile(r"\$\$[^$]*+\$\$|\$[^$]*+\$")
+_LETTERS = re.compile(r"[^\W\d_]++")
+_NO_SOURCE = (b"%PDF", b"%!PS", b"<html", b"<HTML", b"<!DOCTYPE", b"\xf7\x02")
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    keep_bibliography: bool
+    min_characters: int
+    min_prose: float
+    max_bytes: int
+
+
+def read(
+    path: Path,
+    *,
+    keep_bibliography: bool = False,
+    min_characters: int = 500,
+    min_prose: float = 0.2,
+    max_bytes: int = 1 << 25,
+) -> Iterator[Item]:
+    """Papers of a file or folder.
+
+    A paper is dropped if its text has fewer than `min_characters`, if the share of letters outside
+    formulas among all characters is under `min_prose`, or if its sources are over `max_bytes`.
+    """
+    options = _Options(keep_bibliography, min_characters, min_prose, max_bytes)
+    name = shown(path.name or path.resolve().name)
+    if arxiv_id(name) is None and not path.is_dir():  # main.tex in a folder of the paper's name
+        name = shown(path.parent.name)
+    yield from _read(path, name, "", options)
+
+
+def read_group(
+    paths: Sequence[Path],
+    *,
+    keep_bibliography: bool = False,
+    min_characters: int = 500,
+    min_prose: float = 0.2,
+    max_bytes: int = 1 << 25,
+) -> Iterator[Item]:
+    """The paper whose files these are; options as for `read`."""
+    options = _Options(keep_bibliography, min_characters, min_prose, max_bytes)
+    top = Path(os.path.commonpath([path.parent for path in paths]))
+    sources = _Sources(options)
+    for path in paths:
+        name = shown(path.relative_to(top))
+        data = load_raw(path, max_bytes=max(sources.left, 0))
+        if isinstance(data, Reject):
+            yield Reject(data.reason, data.cause, name)
+        else:
+            sources.add(name, data)
+    yield from _papers(sources, shown(top.name), "", options)
+
+
+class _Sources:
+    """Files of a paper, up to a number of bytes."""
+
+    def __init__(self, options: _Options) -> None:
+        self.files: dict[str, bytes] = {}
+        self.others: list[str] = []
+        self.left = options.max_bytes
+
+    def add(self, name: str, data: bytes) -> None:
+        self.files[name] = data
+        self.left -= len(data)
+
+
+def _read(path: Path, name: str, member: str, options: _Options) -> Iterator[Item]:
+    try:
+        kind = kind_of(path)
+        if kind == "file":
+            yield from _read_file(path, name, member, options)
+            return
+        entries = walk(path) if kind == "folder" else members(path)
+        yield from _read_entries(entries, name, member, options)
+    except BadArchive as error:
+        yield error.as_reject(member)
+
+
+def _read_file(path: Path, name: str, member: str, options: _Options) -> Iterator[Item]:
+    with open_unpacked(path, max_bytes=options.max_bytes) as file:
+        data = file.read()
+    if data.lstrip()[:9].startswith(_NO_SOURCE):
+        yield Reject("no-source", "PDF, PostScript or HTML", member, excerpt(data[:200]))
+        return
+    sources = _Sources(options)
+    sources.add("main.tex", data)
+    yield from _papers(sources, name, member, options)
+
+
+def _read_entries(
+    entries: Iterator[Member | Reject], name: str, member: str, options: _Options
+) -> Iterator[Item]:
+    """A paper's files; or papers, each packed by itself, as in arXiv's monthly tars."""
+    sources = _Sources(options)
+    num_eprints = 0
+    for entry in entries:
+        if isinstance(entry, Reject):
+            yield entry
+        elif not member and _is_eprint(entry.name):
+            num_eprints += 1
+            yield from _read_eprint(entry, options)
+        elif not _is_source(entry.name):
+            sources.others.append(entry.name)
+        elif entry.size > sources.left:
+            cause = f"{entry.size:,} bytes, more than {sources.left:,} that were left"
+            yield Reject("too-large", cause, f"{member}/{entry.name}".lstrip("/"))
+        else:
+            sources.add(entry.name, entry.read())
+    if sources.files or not num_eprints:
+        yield from _papers(sources, name, member, options)
+
+
+def _read_eprint(entry: Member, options: _Options) -> Iterator[Item]:
+    """A paper packed inside a packed file. It is read once it lies on disk by itself."""
+    if entry.name.endswith(".pdf"):
+        yield Reject("no-source", "the authors gave a PDF", entry.name)
+        return
+    if entry.size > 8 * options.max_bytes:
+        yield Reject("too-large", f"{entry.size:,} bytes", entry.name)
+        return
+    with tempfile.NamedTemporaryFile() as file:
+        try:
+            while data := entry.read(1 << 20):
+                file.write(data)
+        except BadArchive as error:
+            yield error.as_reject(entry.name)
+            return
+        file.flush()
+        yield from _read(Path(file.name), entry.name, entry.name, options)
+
+
+def _is_eprint(name: str) -> bool:
+    return name.endswith((".gz", ".pdf")) and arxiv_id(name) is not None
+
+
+def _is_source(name: str) -> bool:
+    base = name.rsplit("/", 1)[-1]
+    is_known = base.lower().endswith(_SOURCE_ENDINGS) or "." not in base
+    return (is_known or base.startswith("00README")) and not base.startswith("._")
+
+
+def _papers(sources: _Sources, name: str, member: str, options: _Options) -> Iterator[Item]:
+    project = Project(sources.files)
+    names = project.sources()
+    if not names:
+        others = ", ".join(sources.others[:5])
+        yield Reject("no-source", f"no TeX among the files ({others})", member)
+        return
+    if _is_withdrawn(project, names):
+        yield Reject(
+            "withdrawn", "the paper was withdrawn", member, excerpt(project.text(names[0]))
+        )
+        return
+    mains = project.mains()
+    outcome: Converted | Reject = Reject("not-latex", "no file holds a document", member)
+    if mains:
+        outcome = _converted(project, mains[0], [], member, options)
+    chapters = project.loose_chapters()
+    if isinstance(outcome, Reject) and outcome.reason in ("not-latex", "too-short") and chapters:
+        # A book in a folder without its main file: every chapter by itself.
+        preamble = project.macro_files()
+        for chapter in chapters:
+            place = f"{member}/{chapter}".lstrip("/")
+            found = _converted(project, chapter, preamble, place, options)
+            yield found if isinstance(found, Reject) else _document(found, name, place)
+        return
+    yield outcome if isinstance(outcome, Reject) else _document(outcome, name, member)
+    for other in mains[1:]:
+        place = f"{member}/{other}".lstrip("/")
+        if project.text(other) != project.text(mains[0]) and not project.is_read_in(other):
+            cause = f"{mains[0]} is taken for the paper"
+            yield Reject("other-document", cause, place, excerpt(project.text(other)))
+
+
+def _is_withdrawn(project: Project, names: list[str]) -> bool:
+    text = project.text(names[0])
+    return len(names) == 1 and len(text) < 3000 and bool(_WITHDRAWN.search(" ".join(text.split())))
+
+
+def _converted(
+    project: Project, main: str, preamble: list[str], member: str, options: _Options
+) -> Converted | Reject:
+    try:
+        found = convert(
+            project, main, preamble=preamble, keep_bibliography=options.keep_bibliography
+        )
+    except TooMuchExpansion:
+        return Reject("macro-bomb", "macros or files that do not end", member)
+    text = found.text
+    if len(text) < options.min_characters:
+        return Reject("too-short", f"{len(text)} characters", member, excerpt(text))
+    prose = sum(map(len, _LETTERS.findall(_FORMULA.sub(" ", text))))
+    if prose < options.min_prose * len(text):
+        share = f"{100 * prose // len(text)}% of the characters are letters outside formulas"
+        return Reject("too-much-markup", share, member, excerpt(text))
+    return found
+
+
+def _document(found: Converted, name: str, member: str) -> Document:
+    meta = {}
+    if found.title:
+        meta["title"] = found.title
+    number = arxiv_id(member.split("/", 1)[0] if _is_eprint(member) else name)
+    if number is None and member:
+        number = arxiv_id(member)
+    if number is not None:
+        meta |= {"arxiv_id": number, "url": f"https://arxiv.org/abs/{number}"}
+    if member:
+        meta["member"] = member
+    return Document(found.text, meta)
+
+
+def arxiv_id(name: str) -> str | None:
+    """The number that arXiv gave a paper, told from the name of its file or folder."""
+    stem = _ENDING.sub("", name.rsplit("/", 1)[-1])
+    if _NEW_ID.fullmatch(stem):
+        return stem
+    if found := _OLD_ID.fullmatch(stem):
+        return f"{found[1]}/{found[2]}"
+    return None
+
+
+def group(paths: Sequence[Path]) -> list[tuple[Path, ...]]:
+    """Packed files each by itself; other files with those of the highest folder that has TeX.
+
+    A file of TeX that is named by an arXiv number is a paper of its own.
+    """
+    tops = {
+        path.parent
+        for path in paths
+        if path.name.lower().endswith(TEX_ENDINGS) and arxiv_id(path.name) is None
+    }
+    groups: dict[Path, list[Path]] = {}
+    for path in paths:
+        key = path
+        if _is_source(path.name) and arxiv_id(path.name) is None:
+            above = [folder for folder in reversed(path.parents) if folder in tops]
+            key = above[0] if above else path.parent
+        groups.setdefault(key, []).append(path)
+    return [tuple(sorted(found, key=_is_support)) for found in groups.values()]
+
+
+def _is_support(path: Path) -> bool:
+    return not path.name.lower().endswith(TEX_ENDINGS)
+
+
+READER = Reader(
+    name="latex",
+    version=1,
+    read=read,
+    patterns=(
+        *("**/*.gz", "**/*.tgz", "**/*.tar", "**/*.zip", "**/*.tex", "**/*.ltx", "**/*.latex"),
+        *("**/*.TEX", "**/*.bbl", "**/*.sty", "**/00README*", "**/*.pdf"),
+    ),
+    group=group,
+    read_group=read_group,
+)
