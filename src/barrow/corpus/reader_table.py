@@ -22,6 +22,7 @@ _HOME = {
     "records": "records:READER",
     "stackexchange": "stackexchange:READER",
     "ubuntu_irc": "ubuntu_irc:READER",
+    "uspto": "uspto:READER",
     "youtube_subtitles": "subtitles:YOUTUBE",
 }
 

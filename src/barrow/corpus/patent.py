@@ -1,0 +1,68 @@
+"""What the forms in which patents are published have in common."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from typing import Literal, NamedTuple
+
+# Where in a patent a block stands. An aside is about the patent, not the invention: related
+# applications, who paid. A `background` is one that the markup names; few forms do.
+Part = Literal["", "abstract", "aside", "background", "body", "drawings", "detail", "claims"]
+
+
+class Block(NamedTuple):
+    """A heading or paragraph; lists have a line for each entry."""
+
+    is_heading: bool
+    part: Part
+    text: str
+
+
+class NotAPatent(ValueError):
+    """The data is something else; the message says what."""
+
+
+@dataclass
+class Patent:
+    """The front page, as far as it was read."""
+
+    number: str = ""
+    kind_code: str = ""
+    date: str = ""
+    country: str = ""
+    title: str = ""
+    sort: str = ""  # utility, design, plant, reissue
+    is_application: bool = False
+
+    @property
+    def name(self) -> str:
+        """Country, number and kind, as patents are cited: US7272630B2."""
+        return f"{self.country or 'US'}{self.number}{self.kind_code}" if self.number else ""
+
+
+def plain_number(number: str) -> str:
+    """A number without the zeros that fill it up: 07272630 is 7272630, D0435854 is D435854."""
+    number = "".join(
+        character for character in number if character.isascii() and character.isalnum()
+    )
+    letters = number.rstrip("0123456789")
+    digits = number[len(letters) :]
+    return letters[:4] + (digits[:20].lstrip("0") if len(letters) <= 4 else "")
+
+
+def iso_date(value: str) -> str:
+    """A date YYYYMMDD in ISO 8601, or nothing."""
+    value = value.strip()
+    if len(value) != 8 or not (value.isascii() and value.isdigit()):
+        return ""
+    try:
+        return date(int(value[:4]), int(value[4:6]), int(value[6:])).isoformat()
+    except ValueError:
+        return ""
+
+
+def sort_of(number: str) -> str:
+    """Of which sort a patent is, by the letters its number begins with."""
+    letters = number.rstrip("0123456789").upper()
+    return {"D": "design", "PP": "plant", "RE": "reissue"}.get(letters, "")
