@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barrow.corpus.csv_records import BadRecord, csv_records
+from barrow.corpus.csv_records import BadRecord, Dialect, csv_records
 
 cells = st.text('ab",\n é', max_size=8)
 tables = st.lists(st.lists(cells, min_size=2, max_size=4), max_size=6)
@@ -69,3 +69,17 @@ def test_time_is_linear(line: bytes) -> None:
 def test_any_bytes(data: bytes) -> None:
     for record in records(data, 50):
         assert isinstance(record, list | BadRecord)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "data"),
+    [
+        (Dialect(), b'id,text\n"1","a ""b"" \\ c\nd"\n"2",""\n'),
+        (Dialect(b'"', b"\\"), b'id,text\n"1","a \\"b\\" \\\\ c\nd"\n"2",""\n'),
+        (Dialect(b"`"), b'id,text\n`1`,`a "b" \\ c\nd`\n`2`,``\n'),
+        (Dialect(b"`", b"\\"), b'id,text\n`1`,`a "b" \\\\ c\nd`\n`2`,``\n'),
+    ],
+)
+def test_dialects_of_postgresql(dialect: Dialect, data: bytes) -> None:
+    records = list(csv_records(io.BytesIO(data), max_record=1000, dialect=dialect))
+    assert records == [[b"id", b"text"], [b"1", b'a "b" \\ c\nd'], [b"2", b""]]

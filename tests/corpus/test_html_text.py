@@ -141,17 +141,59 @@ def test_what_is_not_text(fragment: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("fragment", "text"),
+    [
+        ("<html><head><title>t</title><meta x></head><body>b</body></html>", "b"),
+        ('<html><head><title/><script src="x"/></head><body>b<style/>c</body></html>', "bc"),
+        ("<head><title>t</title><p>no body, no end", "no body, no end"),
+        ("<header>a</header><main>b</main><aside>c</aside><footer>d</footer>", "a\nb\nc\nd"),
+        ("x<style>p { a > b }</style><SCRIPT>if (a<b) {}</Script>y<!-- <p> -- > -->z", "xyz"),
+        ("kept <a href='unclosed", "kept"),
+    ],
+)
+def test_pages(fragment: str, text: str) -> None:
+    assert html_to_text(fragment) == text
+
+
+@pytest.mark.parametrize(
+    ("fragment", "text"),
+    [
+        ("<table><tr><td>1</td><td>2</td></tr><tr><td>3</td></tr></table>", "1 | 2\n3"),
+        ("<table><tr><td><p>a</p><p>b</p></td><td>c</td></tr></table>d", "a\n\nb\n\nc\n\nd"),
+        ("<table><tr><td><img alt=x></td><td>&nbsp;<br></td><td>a</td><td></td></tr></table>", "a"),
+        ("<table><tr><td>a<br>b</td><td>c</td></tr></table>", "a\nb | c"),
+        ("<table><tr><td><ul><li>a<td>b</table>c", "- a\n\nb\n\nc"),
+        ("<ul><li>a<table><tr><td><ol><li>b</table>c</ul>d", "- a\n\n  1. b\n\n  c\n\nd"),
+        ("</table></td><td>a</table>b", "a\n\nb"),
+    ],
+)
+def test_layout_tables(fragment: str, text: str) -> None:
+    assert html_to_text(fragment, images=False, layout_tables=True) == text
+
+
+def test_options() -> None:
+    assert html_to_text("<blockquote>a<p>b</blockquote>", quote="  ") == "  a\n\n  b"
+    assert html_to_text("a<img alt='b'>c", images=False) == "ac"
+    tokens = ["", "*note", "", "1", "p", "", "Text", "/p", "", "", "/*note", "", "more", None, None]
+    assert html_to_text("", edit=lambda _: tokens) == "1 Text\n\nmore"
+    tokens = ["", "*note", "", "1", "*note", "", "2", "p", "", "Id.", "/*note", "", "x", "p", ""]
+    assert html_to_text("", edit=lambda _: tokens) == "1\n\n2 Id.\n\nx"
+
+
+@pytest.mark.parametrize(
     "piece",
     [
         *("<div>", "<b>", "<blockquote>x", "<ul><li>x", "<table><tr><td>x", "<a href=x>", "<pre>"),
         *("<", "</", "<a ", '<a b="', "<a '", "<!--", "<!", "&", "&#", "<code>`", "1<sup>1"),
         *("<a href='x'>y...</a>", "<code>x</code>", "a<br>", "<script", "</li>", "<img alt=", " "),
+        *("<title>", "<title/>", "<script</script", "<td>", "<td>x", "<table>", "</table>"),
     ],
 )
 def test_nesting_and_repetition_cost_no_more_than_their_length(piece: str) -> None:
     """A guard against the square, which is minutes; what is measured here is not speed."""
     start = time.perf_counter()
     html_to_text(piece * 100_000)
+    html_to_text(piece * 100_000, layout_tables=True)
     html_to_text(f"<a {'x' * 100_000}>y...</a>")
     assert time.perf_counter() - start < 10
 

@@ -14,8 +14,8 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from barrow.corpus.html_text import html_to_text
 from barrow.corpus.language_names import language_of_name, language_of_tag
-from barrow.corpus.markup import markup_text
 from barrow.corpus.readable_xml import readable_xml
 from barrow.corpus.reading import Reject, excerpt
 from barrow.corpus.xml_events import BadXml, End, Start, Text, xml_events
@@ -169,7 +169,7 @@ def _sami(text: str) -> Track:
     first, others = "", 0
     for sync, end in zip(syncs, ends, strict=False):
         body = text[sync.end() : end]
-        lines = [line for line in markup_text(_first_paragraph(body)).split("\n") if line]
+        lines = [line for line in html_to_text(_first_paragraph(body)).split("\n") if line]
         name = ((found := _CLASS.search(body)) and found[1].lower()) or ""
         others += len(_CLASS.findall(body)) > 1
         if lines and first and name and name != first:

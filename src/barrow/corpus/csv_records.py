@@ -1,7 +1,8 @@
 """Records of a CSV file (RFC 4180) as bytes, one at a time, whatever the size of its fields.
 
 `csv` has one limit for the size of a field, which is the whole process's, and wants text, where the
-encoding of these files may change from record to record. Newlines stand inside quotes.
+encoding of these files may change from record to record. Newlines stand inside quotes. PostgreSQL
+may write other quotes, and a backslash before those that are meant, where RFC 4180 doubles them.
 """
 
 from __future__ import annotations
@@ -12,8 +13,51 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
-_FIELD = re.compile(rb'(?:"((?:[^"]++|"")*+)"|(?!")([^,]*+))(?:(,)|\Z)')
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+class Dialect:
+    """How values are quoted, and what stands before a quote inside them."""
+
+    def __init__(self, quote: bytes = b'"', escape: bytes | None = None) -> None:
+        mark, before = re.escape(quote), re.escape(escape or quote)
+        inside = rb"%b%b" % (mark, mark) if before == mark else rb"%b." % before
+        plain = rb"[^%b]" % mark if before == mark else rb"[^%b%b]" % (mark, before)
+        self._quote = quote
+        self._is_doubled = before == mark
+        self._field = re.compile(
+            rb"(?:%b((?:%b++|%b)*+)%b|(?!%b)([^,]*+))(?:(,)|\Z)"
+            % (mark, plain, inside, mark, mark),
+            re.DOTALL,
+        )
+        self._escaped = re.compile(rb"%b(%b|%b)" % (before, mark, before))
+        self._escape = escape or quote
+
+    def num_quotes(self, line: bytes) -> int:
+        """Quotes that begin or end a value; an odd number leaves one open."""
+        if not self._is_doubled and self._escape in line:
+            line = self._escaped.sub(b"", line)
+        return line.count(self._quote)
+
+    def fields(self, record: bytes) -> list[bytes] | None:
+        """The values of a record; None if it cannot be taken apart."""
+        fields: list[bytes] = []
+        at = 0
+        while found := self._field.match(record, at):
+            quoted, plain, comma = found.groups()
+            if quoted is None:
+                fields.append(plain)
+            else:
+                fields.append(
+                    self._escaped.sub(rb"\1", quoted) if self._escape in quoted else quoted
+                )
+            at = found.end()
+            if comma is None:
+                return fields
+        return None
+
+
+RFC_4180 = Dialect()
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +73,9 @@ class BadRecord:
     start: bytes
 
 
-def csv_records(file: BinaryIO, *, max_record: int) -> Iterator[list[bytes] | BadRecord]:
+def csv_records(
+    file: BinaryIO, *, max_record: int, dialect: Dialect = RFC_4180
+) -> Iterator[list[bytes] | BadRecord]:
     """Each record as its fields. A record over `max_record` bytes is passed over.
 
     Where a quote is never closed, only the line it stands in is given up.
@@ -41,18 +87,19 @@ def csv_records(file: BinaryIO, *, max_record: int) -> Iterator[list[bytes] | Ba
             yield BadRecord("too-large", f"over {max_record:,} bytes", number, first[:2000])
             continue
         taken = [first]
-        size, num_quotes = len(first), first.count(b'"')
+        size, num_quotes = len(first), dialect.num_quotes(first)
         while num_quotes % 2 and size <= max_record and (line := lines.next()) is not None:
             taken.append(line)
             size += len(line)
-            num_quotes += line.count(b'"')
+            num_quotes += dialect.num_quotes(line)
         if num_quotes % 2 and size > max_record:
             yield BadRecord("malformed", "a quote that is not closed", number, first[:2000])
             lines.put_back(taken[1:])
         elif num_quotes % 2:
             yield BadRecord("truncated", "ends inside quotes", number, b"".join(taken)[:2000])
         elif (record := b"".join(taken).rstrip(b"\r\n")) or len(taken) > 1:
-            fields = _fields(record.removeprefix(_BYTE_ORDER_MARK) if number == 1 else record)
+            record = record.removeprefix(_BYTE_ORDER_MARK) if number == 1 else record
+            fields = dialect.fields(record)
             bad = BadRecord("malformed", "letters behind a quote", number, record[:2000])
             yield bad if fields is None else fields
 
@@ -83,15 +130,3 @@ class _Lines:
         """Have these come next."""
         self._waiting.extendleft(reversed(lines))
         self.number -= len(lines)
-
-
-def _fields(record: bytes) -> list[bytes] | None:
-    fields: list[bytes] = []
-    at = 0
-    while found := _FIELD.match(record, at):
-        quoted, plain, comma = found.groups()
-        fields.append(plain if quoted is None else quoted.replace(b'""', b'"'))
-        at = found.end()
-        if comma is None:
-            return fields
-    return None

@@ -1,33 +1,17 @@
-"""HTML fragments that people write in forums, as the text one would read.
+"""HTML that people write in forums, mail and books, as the text one would read.
 
-A tokenizer of one regular expression and a writer that keeps a stack, both linear whatever the
-nesting. There is no tree: of the parsers that build one, lexbor (selectolax) took 12 s for 100,000
-nested <div>, libxml2 (lxml) drops what lies deeper than 256, and just to visit the nodes of Stack
-Exchange posts they took 2.4 and 4.8 times as long as to cut them into tokens here.
+A writer that is given tokens and keeps a stack, linear whatever the nesting.
 """
 
 from __future__ import annotations
 
 import html
-import re
+from collections.abc import Callable
 from typing import NamedTuple
 
-# Every alternative also ends at the end of the text, so that nothing is ever scanned twice.
-_TOKEN = re.compile(
-    r"""
-      <!--.*?(?:-->|\Z)
-    | <(?:script|style|iframe|template)\b.*?
-      (?:</(?:script|style|iframe|template)\b[^>]*+(?:>|\Z)|\Z)
-    | <(/?[a-z][^\s/>]*+)
-       ((?:[^>=]++|=\s*+(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z))?+)*+)(?:>|\Z)
-    | <[!?][^>]*+(?:>|\Z)
-    """,
-    re.VERBOSE | re.DOTALL | re.IGNORECASE,
-)
-# The value is optional, or a long word would be tried again from each of its letters.
-_ATTRIBUTE = re.compile(r"""([^\s=/]++)(?:\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|(\S*+)))?+""")
-# In an attribute an entity without its semicolon is most often part of an address: ?a=1&copy=2.
-_ENTITY = re.compile(r"&(?:#[0-9]{1,9}|#[xX][0-9a-fA-F]{1,8}|[A-Za-z][A-Za-z0-9]{0,31});")
+from barrow.corpus.html_tokens import Tokens, attribute, html_tokens
+
+_CELL = "\x1f"  # the beginning of a cell, in the line being written; white space elsewhere
 _BREAK = "\0"  # a line break in the line being written; none is left in the input
 _WHITE = " \t\n\f" + _BREAK
 
@@ -35,6 +19,7 @@ _WHITE = " \t\n\f" + _BREAK
 _GAPS = dict.fromkeys(("p", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "dl", "figure", "center"), 2)
 _GAPS |= dict.fromkeys(("div", "section", "article", "dt", "dd", "details", "summary"), 1)
 _GAPS |= {"address": 1, "figcaption": 1, "caption": 1, "thead": 1, "tbody": 1, "tfoot": 1}
+_GAPS |= dict.fromkeys(("html", "body", "main", "header", "footer", "aside", "nav", "form"), 1)
 _GAPS |= {f"/{tag}": gap for tag, gap in _GAPS.items()}
 
 # The commonest tags that change nothing.
@@ -46,23 +31,35 @@ _NO_DESCRIPTION = frozenset(
 )
 # Deeper quotes and lists are written at this depth, or nesting would cost its square.
 _MAX_PREFIX = 40
+_MAX_MARK = 8
 
 
-def html_to_text(fragment: str) -> str:
-    """What a person reads of an HTML fragment, blocks apart, without markup.
+def html_to_text(
+    fragment: str,
+    *,
+    edit: Callable[[Tokens], Tokens] | None = None,
+    quote: str = "> ",
+    images: bool = True,
+    layout_tables: bool = False,
+) -> str:
+    """What a person reads of an HTML fragment or page, blocks apart, without markup.
 
     Paragraphs are separated by a blank line, ``<br>`` ends a line; list items begin with ``- `` or
-    their number, lines of a block quote with ``> ``; table cells have `` | `` between them.
+    their number, lines of a block quote with `quote`; table cells have `` | `` between them.
     ``<pre>`` keeps its lines and indentation, inline code stands in backticks. A link is its text,
-    or its address where the text is the address cut short with dots; an image is its description.
-    Entities are decoded once. Scripts, styles and comments are dropped.
+    or its address where the text is the address cut short with dots; an image is its description,
+    unless `images` is off. Entities are decoded once. Page titles, scripts, styles and comments are
+    dropped.
+
+    A table's row is one line; with `layout_tables`, for writers who arrange whole pages in tables,
+    paragraphs in a cell stay apart. `edit` may change the tokens before anything is made of them;
+    it may put in an element of our own, ``*note``: a footnote, whose mark is drawn into the line of
+    its first paragraph.
     """
-    if "\0" in fragment or "\r" in fragment:
-        fragment = fragment.replace("\0", "").replace("\r\n", "\n").replace("\r", "\n")
-    writer = _Writer()
+    writer = _Writer(quote, images=images, layout_tables=layout_tables)
     line, end_line = writer.line, writer.end_line
-    parts: list[str | None] = _TOKEN.split(fragment)
-    parts += (None, None)
+    parts = html_tokens(fragment)
+    parts = edit(parts) if edit else parts
     # The commonest tokens are dealt with here: a call for each would take half of the time.
     for text, tag, attributes in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
         if text and (line or not text.isspace()):
@@ -90,7 +87,11 @@ class _Container(NamedTuple):
 class _Writer:
     """Finished lines, the line being written, and what it stands inside of."""
 
-    def __init__(self) -> None:
+    def __init__(self, quote: str, *, images: bool, layout_tables: bool) -> None:
+        self._quote = quote
+        self._images = images
+        self._layout_tables = layout_tables
+        self._spaced = _barred if layout_tables else _one_spaced
         self.line: list[str] = []  # always the same list: `html_to_text` adds to it
         self._lines: list[str] = []
         self._gap = 1
@@ -100,12 +101,14 @@ class _Writer:
         self._between = ""  # what all containers since the last finished line share
         self._containers: list[_Container] = []
         self._num_open = {"ul": 0, "ol": 0, "li": 0, "blockquote": 0}
+        self._layouts = [0]  # how many containers were open when each table began
         self._counters: list[int | None] = []  # of the open lists; None where there are no numbers
         self._in_pre = False
         self._code: int | None = None  # where in `line` it began
         self._power: int | None = None
         self._link: tuple[int, str] | None = None
         self._cells: bool | None = None  # in a table row, whether it has a cell yet
+        self._in_note = False  # at its beginning, where nothing or only its mark is written
 
     def open(self, tag: str, attributes: str) -> None:
         """A start tag."""
@@ -119,8 +122,8 @@ class _Writer:
         elif tag == "code":
             self._code = len(self.line)
         elif tag == "img":
-            description = _attribute(attributes, "alt")
-            if description.strip().lower() not in _NO_DESCRIPTION:
+            description = attribute(attributes, "alt")
+            if self._images and description.strip().lower() not in _NO_DESCRIPTION:
                 self.line.append(description)
         elif tag == "sup":
             self._power = len(self.line)
@@ -132,6 +135,9 @@ class _Writer:
             self._open_container(tag, attributes)
         elif tag in ("table", "tr", "td", "th"):
             self._open_table_part(tag)
+        elif tag == "*note":
+            self._end_note()
+            self._in_note = True
 
     def close(self, tag: str) -> None:
         """An end tag; one that ends nothing is ignored."""
@@ -145,18 +151,20 @@ class _Writer:
             self._end_code()
         elif tag == "sup":
             self._end_power()
+        elif tag == "*note":
+            self._end_note()
         elif self._num_open.get(tag):
             while self._close_container() != tag:
                 pass
         elif tag in ("tr", "table") and self._cells is not None:
             self._end_row(2 if tag == "table" else 1)
         elif tag == "table":
-            self.end_line(2)
+            self._end_layout() if self._layout_tables else self.end_line(2)
 
     def finish(self) -> str:
         """The whole text."""
         self._end_pre()
-        self._end_row(1)
+        self._end_note()
         return "\n".join(self._lines)
 
     # Lines ------------------------------------------------------------------------------------
@@ -180,15 +188,17 @@ class _Writer:
             self.line.append(" ")
             return
         if self.line:
+            if self._in_note and self._is_mark():
+                return
             text = "".join(self.line).strip(_WHITE)
             self.line.clear()
             self._code = self._power = self._link = None
             if _BREAK not in text:
-                if line := _one_spaced(text):
+                if line := self._spaced(text):
                     self._put(line)
             else:
                 for part in text.split(_BREAK):
-                    if line := _one_spaced(part):
+                    if line := self._spaced(part):
                         self._put(line)
                     else:
                         self._gap = 2
@@ -217,7 +227,7 @@ class _Writer:
         text = "".join(self.line[start:]).strip()
         shown = text.removesuffix("...").removesuffix("…")
         if shown and shown != text:
-            address = _attribute(attributes, "href").strip()
+            address = attribute(attributes, "href").strip()
             if address.startswith(shown):
                 self.line[start:] = [address]
 
@@ -238,6 +248,18 @@ class _Writer:
                 self.line.insert(self._power, "^")
         self._power = None
 
+    def _end_note(self) -> None:
+        self._in_note = False
+        self._end_row(2)
+
+    def _is_mark(self) -> bool:
+        """Whether nothing but a note's mark is written, which the line then goes on behind."""
+        text = "".join(self.line).strip(_WHITE)
+        self._in_note = len(text) <= _MAX_MARK and _BREAK not in text
+        if self._in_note:
+            self.line[:] = [text, " "] if text else []
+        return self._in_note
+
     # Lists and quotes -------------------------------------------------------------------------
 
     def _open_container(self, tag: str, attributes: str) -> None:
@@ -255,10 +277,10 @@ class _Writer:
         if tag == "ul":
             self._counters.append(None)
         elif tag == "ol":
-            start = _attribute(attributes, "start")
+            start = attribute(attributes, "start")
             self._counters.append(int(start) if start.isdecimal() and len(start) < 10 else 1)
         elif tag == "blockquote":
-            self._extend_prefix("> ", "> ")
+            self._extend_prefix(self._quote, self._quote)
         else:
             bullet = self._next_bullet()
             self._extend_prefix(bullet, " " * len(bullet))
@@ -295,15 +317,39 @@ class _Writer:
     # Tables -----------------------------------------------------------------------------------
 
     def _open_table_part(self, tag: str) -> None:
-        if tag == "table":
+        if self._layout_tables:
+            self._open_layout_part(tag)
+        elif tag == "table":
             self.end_line(2)
         elif tag == "tr" or self._cells is None:
             self._end_row(1)
             self._cells = False
-        if tag in ("td", "th"):
+        if tag in ("td", "th") and self._cells is not None:
             if self._cells:
                 self.line.append(" | ")
             self._cells = True
+
+    def _open_layout_part(self, tag: str) -> None:
+        if tag == "table":
+            self.end_line(2)
+            self._layouts.append(len(self._containers))
+            return
+        self._close_in_cell()
+        if tag == "tr":
+            self.end_line(1)
+        else:
+            self.line.append(_CELL)
+
+    def _close_in_cell(self) -> None:
+        """Lists that a cell begins and does not end are at an end with it."""
+        while len(self._containers) > self._layouts[-1]:
+            self._close_container()
+
+    def _end_layout(self) -> None:
+        self._close_in_cell()
+        if len(self._layouts) > 1:
+            self._layouts.pop()
+        self.end_line(2)
 
     def _end_row(self, gap: int) -> None:
         if self._cells is not None:
@@ -313,6 +359,11 @@ class _Writer:
         self.end_line(gap)
 
 
+def _barred(text: str) -> str:
+    """The cells that are not empty, a bar between them."""
+    return " | ".join(filter(None, map(_one_spaced, text.split(_CELL))))
+
+
 def _one_spaced(text: str) -> str:
     """The same words with one space between them; no-break and other spaces are spaces, too."""
     text = text.replace("\n", " ").strip(" ")
@@ -320,12 +371,3 @@ def _one_spaced(text: str) -> str:
     if "  " not in text and text.isprintable():
         return text
     return " ".join(text.split())
-
-
-def _attribute(attributes: str, name: str) -> str:
-    """The value of an attribute, decoded; empty if there is none."""
-    for found in _ATTRIBUTE.finditer(attributes):
-        if found[1].lower() == name:
-            value = found[2] or found[3] or found[4] or ""
-            return _ENTITY.sub(lambda entity: html.unescape(entity[0]), value).replace("\0", "")
-    return ""

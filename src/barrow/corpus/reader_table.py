@@ -9,7 +9,9 @@ from barrow.corpus.reading import Reader
 from barrow.errors import ConfigError
 
 _HOME = {
+    "courtlistener": "courtlistener:READER",
     "dm_mathematics": "dm_mathematics:READER",
+    "epub": "epub:READER",
     "europarl": "europarl:READER",
     "github": "github:READER",
     "hackernews": "hackernews:READER",

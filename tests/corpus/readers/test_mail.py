@@ -254,5 +254,5 @@ def test_mutated_messages(save: Save, seed: int) -> None:
 
 
 def test_the_reader() -> None:
-    assert READER.extractor == "mail/1"
+    assert READER.extractor == "mail/2"
     assert READER.read is read

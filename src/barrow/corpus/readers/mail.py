@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from barrow.archive import Document
-from barrow.corpus.markup import markup_text
+from barrow.corpus.html_text import html_to_text
 from barrow.corpus.mime import (
     FIELD,
     Part,
@@ -100,7 +100,7 @@ def read(path: Path, *, max_message: int = 1 << 26, max_depth: int = 20) -> Iter
             yield Reject("unreadable", error.strerror or str(error))
 
 
-READER = Reader(name="mail", version=1, read=read, patterns=("**/*",))
+READER = Reader(name="mail", version=2, read=read, patterns=("**/*",))
 
 
 def _messages(file: BinaryIO, max_message: int) -> Iterator[tuple[int, bytes]]:
@@ -220,7 +220,7 @@ def _collect_text(part: Part, found: _Found, member: str) -> None:
         found.rejects.append(Reject("not-text", "bytes that are no text", member, excerpt(data)))
         return
     if kind in _MARKUP or _HTML.match(text):  # whatever it says it is
-        found.texts.append(markup_text(text))
+        found.texts.append(html_to_text(text, images=False, layout_tables=True))
         return
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if part.parameter("format").lower() == "flowed":
