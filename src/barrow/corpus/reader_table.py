@@ -20,6 +20,7 @@ _HOME = {
     "markdown": "markdown:READER",
     "nih_exporter": "nih_exporter:READER",
     "opensubtitles": "subtitles:OPENSUBTITLES",
+    "pdf": "pdf:READER",
     "plain_text": "plain_text:READER",
     "records": "records:READER",
     "stackexchange": "stackexchange:READER",

@@ -1,0 +1,101 @@
+"""Papers in PDF, as PhilPapers lists them: one document a file.
+
+A PDF says where letters are drawn, not what the words, lines and paragraphs are; these are found
+again by their places. Kept is what a person reads: columns one after the other, notes after the
+paragraph in which the foot of their page falls, paragraphs on one line each, headings on lines of
+their own, words whole. Running heads and feet and page numbers are dropped, as is text that is set
+at an angle to the rest of its page. Files without text, with text that is garbage because their
+fonts do not tell which letters they hold, and those that ask for a password are rejects.
+
+PDFium does the parsing, in a process of its own: files may be made to crash it. The Pile keeps
+papers of `min_characters` and more.
+
+Licence: each paper's own; PhilPapers lists open-access copies, few of which may be passed on.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from barrow.archive import Document
+from barrow.corpus.isolated import Failure, isolated
+from barrow.corpus.raw_file import shown
+from barrow.corpus.reading import Item, Reader, Reject, excerpt
+from barrow.corpus.unpack import BadArchive, kind_of, members, open_unpacked
+from barrow.errors import MissingExtra
+
+_HEAD = 1024  # the header may come after so many bytes of anything
+
+
+def read(
+    path: Path,
+    *,
+    min_characters: int = 1000,
+    max_bytes: int = 1 << 28,
+    max_pages: int = 20_000,
+    seconds: float = 30,
+    memory: int = 2 << 30,
+) -> Iterator[Item]:
+    """Documents of a PDF, or of a tar or zip of them; what is in it may be gzipped once more.
+
+    A file larger than `max_bytes`, of more pages than `max_pages`, or that takes PDFium longer
+    than `seconds` or more than `memory` bytes, is a reject.
+    """
+    if importlib.util.find_spec("pypdfium2") is None:
+        raise MissingExtra("pypdfium2", "pdf", "the reader 'pdf'")
+    extract = isolated("barrow.corpus.pdf_text:pdf_text", seconds=seconds, memory=memory)
+
+    def document(file: BinaryIO, member: str) -> Item:
+        data = file.read(max_bytes + 1)
+        while 0 < len(data) <= max_bytes and (more := file.read(max_bytes + 1 - len(data))):
+            data += more
+        if len(data) > max_bytes:
+            return Reject("too-large", f"more than {max_bytes:,} bytes", member)
+        if b"%PDF-" not in data[:_HEAD]:
+            return Reject("not-a-pdf", "it does not begin as PDFs do", member, excerpt(data[:200]))
+        return _item(extract(data, max_pages=max_pages), member, min_characters)
+
+    try:
+        if kind_of(path) in ("tar", "zip"):
+            for member in members(path):
+                if isinstance(member, Reject):
+                    yield member
+                elif not member.name.lower().endswith(".pdf"):
+                    yield Reject("unknown-file", "not a .pdf", member.name)
+                else:
+                    try:
+                        yield document(member.open(), shown(member.name))
+                    except BadArchive as error:
+                        yield error.as_reject(member.name)
+        else:
+            with open_unpacked(path) as file:
+                yield document(file, "")
+    except BadArchive as error:
+        yield error.as_reject()
+
+
+def _item(found: object, member: str, min_characters: int) -> Item:
+    if isinstance(found, Failure):
+        reason = "malformed" if found.reason == "raised" else found.reason
+        return Reject(reason, found.cause, member)
+    assert isinstance(found, dict)
+    if "reason" in found:
+        return Reject(found["reason"], found["cause"], member, excerpt(found["text"]))
+    text = found["text"]
+    if len(text) < min_characters:
+        return Reject("too-short", f"{len(text)} characters", member, excerpt(text))
+    return Document(text, {"member": member, **found["meta"]} if member else found["meta"])
+
+
+READER = Reader(
+    name="pdf",
+    version=1,
+    read=read,
+    patterns=(
+        *("**/*.pdf", "**/*.PDF", "**/*.pdf.gz"),
+        *("**/*.tar", "**/*.tar.gz", "**/*.tgz", "**/*.tar.zst", "**/*.zip"),
+    ),
+)
