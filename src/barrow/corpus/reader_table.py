@@ -21,6 +21,7 @@ _HOME = {
     "records": "records:READER",
     "stackexchange": "stackexchange:READER",
     "ubuntu_irc": "ubuntu_irc:READER",
+    "warc": "warc:READER",
     "youtube_subtitles": "subtitles:YOUTUBE",
 }
 
