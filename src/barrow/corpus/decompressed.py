@@ -217,7 +217,7 @@ def _streams(source: Readable, name: str) -> Pieces:
             raise BadArchive(f"something else follows the {name} data", reason="corrupt")
 
 
-class _Frames:
+class Frames:
     """Bytes on their way to zstandard: up to the end of the current frame, then of the next.
 
     A decompressor that meets damage gives nothing of its last step, so frames are not to share one.
@@ -230,6 +230,11 @@ class _Frames:
         self._held_from = 0
         self._at = 0
         self.problem: NotZstandard | None = None
+
+    @property
+    def position(self) -> int:
+        """How many bytes of the source were given out."""
+        return self._held_from + self._at
 
     def read(self, size: int = -1, /) -> bytes:
         spans = self._scanner.spans
@@ -265,7 +270,7 @@ class _Frames:
 
 def _zstandard(source: Readable) -> Pieces:
     zstd = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW)
-    frames = _Frames(source)
+    frames = Frames(source)
     while frames.has_more():
         reader = zstd.stream_reader(cast(BinaryIO, frames), read_size=_READ)
         try:

@@ -26,6 +26,7 @@ _HOME = {
     "stackexchange": "stackexchange:READER",
     "ubuntu_irc": "ubuntu_irc:READER",
     "uspto": "uspto:READER",
+    "warc": "warc:READER",
     "youtube_subtitles": "subtitles:YOUTUBE",
 }
 
