@@ -60,6 +60,7 @@ class _Source:
     domain: Domain
     reader: Reader
     groups: list[list[RawFile]]
+    beside: list[RawFile]
     unread: list[str]
 
 
@@ -156,12 +157,14 @@ def _find_sources(
             )
             for path in paths
         }
+        beside, _ = find_files(root / folder, reader.beside)
         sources.append(
             _Source(
                 folder,
                 domain,
                 reader,
                 [[raw[path] for path in group] for group in groups],
+                [raw.get(path) or cache.raw_file(path, root, _tell_nobody) for path in beside],
                 [portable_name(path, root) for path in unread],
             )
         )
@@ -195,11 +198,14 @@ def _read_task(source: _Source, recipe: Recipe, batch: list[list[RawFile]]) -> T
     files = [file for group in batch for file in group]
     places = iter(range(len(files)))
     domain = source.domain
+    # Named only where there are any, so that the work of other readers stays done.
+    beside = {"beside": [file.sha256 for file in source.beside]} if source.beside else {}
     return Task(
         label=f"{source.folder}: {files[0].name}" + (" …" if len(files) > 1 else ""),
         function=read_stage.read_raw,
         version=read_stage.VERSION,
-        settings={
+        settings=beside
+        | {
             "name": domain.name,
             "reader": domain.reader,
             "reader_version": source.reader.version,
@@ -214,7 +220,7 @@ def _read_task(source: _Source, recipe: Recipe, batch: list[list[RawFile]]) -> T
             "memory_per_document": recipe.memory_per_document,
             "max_text": recipe.max_text,
         },
-        files=tuple(file.path for file in files),
+        files=tuple(file.path for file in (*files, *source.beside)),
         size=sum(file.size for file in files),
     )
 

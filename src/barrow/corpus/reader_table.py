@@ -13,6 +13,7 @@ _HOME = {
     "europarl": "europarl:READER",
     "github": "github:READER",
     "hackernews": "hackernews:READER",
+    "html": "html:READER",
     "mail": "mail:READER",
     "markdown": "markdown:READER",
     "nih_exporter": "nih_exporter:READER",
@@ -21,6 +22,7 @@ _HOME = {
     "records": "records:READER",
     "stackexchange": "stackexchange:READER",
     "ubuntu_irc": "ubuntu_irc:READER",
+    "web_pages": "web_pages:READER",
     "youtube_subtitles": "subtitles:YOUTUBE",
 }
 
