@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 from barrow.archive import Document, Writer
 from barrow.corpus.document_limits import TooSlow, memory_held, memory_limit, time_limit
 from barrow.corpus.reader_table import reader_named
-from barrow.corpus.reading import Item, Reject, excerpt
+from barrow.corpus.reading import Item, Reader, Reject, excerpt
 from barrow.errors import BadRecord
 
 VERSION = 1
@@ -44,13 +45,18 @@ def read_raw(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
     reader = reader_named(settings["reader"])
     counts: Counter[str] = Counter()
     rejects: Counter[str] = Counter()
-    with Writer(out / DOCUMENTS) as documents, Writer(out / REJECTS) as rejected:
+    num_files = len(files) - len(settings.get("beside", ()))
+    with (
+        Writer(out / DOCUMENTS) as documents,
+        Writer(out / REJECTS) as rejected,
+        _opened_beside(reader, files[num_files:]) as beside,
+    ):
         for group in settings["groups"]:
             paths = [Path(files[k]) for k in group]
             if len(paths) > 1 and reader.read_group is not None:
                 items = partial(reader.read_group, paths, **settings["options"])
             else:
-                items = partial(reader.read, paths[0], **settings["options"])
+                items = partial(reader.read, paths[0], **beside, **settings["options"])
             origin = _origin(settings, group, reader.extractor)
             for item in _guarded(
                 items, settings["seconds_per_document"], settings["memory_per_document"]
@@ -68,12 +74,22 @@ def read_raw(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
                     counts["documents"] += 1
                     counts["bytes"] += len(outcome.text.encode())
     told = {
-        "files": len(files),
+        "files": num_files,
         "documents": counts["documents"],
         "bytes": counts["bytes"],
         "rejects": dict(sorted(rejects.items())),
     }
     (out / COUNTS).write_text(json.dumps(told))
+
+
+@contextmanager
+def _opened_beside(reader: Reader, files: list[str]) -> Iterator[dict[str, Any]]:
+    """What the files beside those that are read say, as an argument of the reader."""
+    if reader.open_beside is None or not files:
+        yield {}
+        return
+    with reader.open_beside([Path(file) for file in files]) as opened:
+        yield {"beside": opened}
 
 
 def _origin(settings: Mapping[str, Any], group: list[int], extractor: str) -> dict[str, Any]:

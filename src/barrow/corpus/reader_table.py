@@ -14,10 +14,14 @@ _HOME = {
     "epub": "epub:READER",
     "europarl": "europarl:READER",
     "github": "github:READER",
+    "gutenberg": "gutenberg:READER",
     "hackernews": "hackernews:READER",
+    "html": "html:READER",
+    "jats": "jats:READER",
     "latex": "latex:READER",
     "mail": "mail:READER",
     "markdown": "markdown:READER",
+    "medline": "medline:READER",
     "nih_exporter": "nih_exporter:READER",
     "opensubtitles": "subtitles:OPENSUBTITLES",
     "pdf": "pdf:READER",
@@ -27,6 +31,8 @@ _HOME = {
     "ubuntu_irc": "ubuntu_irc:READER",
     "uspto": "uspto:READER",
     "warc": "warc:READER",
+    "web_pages": "web_pages:READER",
+    "wikipedia": "wikipedia:READER",
     "youtube_subtitles": "subtitles:YOUTUBE",
 }
 

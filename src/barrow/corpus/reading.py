@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from barrow.archive import Document
 
@@ -42,15 +44,21 @@ class Reader:
     raised whenever the output for the same bytes changes. Where a document is made of several files
     (a week of daily logs), `group` sorts paths into groups, and `read_group` reads one. With
     `folders`, each folder directly under the domain's is read as a whole, as a repository is.
+    Where files depend on what others in the domain's folder say (a list of links with scores),
+    `beside` are globs of those others: `open_beside` takes their paths, once for many files that
+    are read, and what it opens is given to `read` as ``beside``. When one of them changes,
+    everything is read again.
     """
 
     name: str
     version: int
-    read: Callable[[Path], Iterator[Item]]
+    read: Callable[..., Iterator[Item]]
     patterns: tuple[str, ...]
     folders: bool = False
     group: Callable[[Sequence[Path]], list[tuple[Path, ...]]] | None = None
     read_group: Callable[[Sequence[Path]], Iterator[Item]] | None = None
+    beside: tuple[str, ...] = ()
+    open_beside: Callable[[Sequence[Path]], AbstractContextManager[Any]] | None = None
 
     @property
     def extractor(self) -> str:

@@ -34,6 +34,7 @@ class Source:
     domain: Domain
     reader: Reader
     groups: list[list[RawFile]]
+    beside: list[RawFile]
     unread: list[str]
 
 
@@ -73,12 +74,14 @@ def find_sources(
             )
             for path in paths
         }
+        beside, _ = find_files(root / folder, reader.beside)
         sources.append(
             Source(
                 folder,
                 domain,
                 reader,
                 [[raw[path] for path in group] for group in groups],
+                [raw.get(path) or cache.raw_file(path, root, lambda _: None) for path in beside],
                 [portable_name(path, root) for path in unread],
             )
         )
@@ -113,11 +116,14 @@ def _read_task(source: Source, recipe: Recipe, batch: list[list[RawFile]]) -> Ta
     files = [file for group in batch for file in group]
     places = iter(range(len(files)))
     domain = source.domain
+    # Named only where there are any, so that the work of other readers stays done.
+    beside = {"beside": [file.sha256 for file in source.beside]} if source.beside else {}
     return Task(
         label=f"{source.folder}: {files[0].name}" + (" …" if len(files) > 1 else ""),
         function=read_stage.read_raw,
         version=read_stage.VERSION,
-        settings={
+        settings=beside
+        | {
             "name": domain.name,
             "reader": domain.reader,
             "reader_version": source.reader.version,
@@ -132,6 +138,6 @@ def _read_task(source: Source, recipe: Recipe, batch: list[list[RawFile]]) -> Ta
             "memory_per_document": recipe.memory_per_document,
             "max_text": recipe.max_text,
         },
-        files=tuple(file.path for file in files),
+        files=tuple(file.path for file in (*files, *source.beside)),
         size=sum(file.size for file in files),
     )
