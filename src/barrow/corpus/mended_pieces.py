@@ -102,7 +102,10 @@ def _gzip() -> _Format:
     except ImportError:
         raise MissingExtra("isal", "web", "reading gzipped WARC files") from None
     return _Format(
-        "gzip", _GZIP, lambda: IgzipDecompressor(flag=DECOMP_GZIP), (IsalError, *_COMMON)
+        "gzip",
+        _GZIP,
+        lambda: IgzipDecompressor(flag=DECOMP_GZIP),
+        (cast(type[Exception], IsalError), *_COMMON),
     )
 
 
