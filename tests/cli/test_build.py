@@ -54,7 +54,7 @@ def test_build_look_and_compare(barrow: Callable, raw: Path, tmp_path: Path) -> 
     assert "texts/3.txt" in text
     assert "plain_text/1" in text
     story = json.loads(barrow("trace", out, "3", "--json").out)
-    assert (story["text"], story["number"]) == ("text number 3", 3)
+    assert (story["text"], story["number"]) == (package.archive.open(out)[3].text, 3)
     assert barrow("trace", out, "nothing").code == 1
 
     again = tmp_path / "again"
@@ -70,7 +70,7 @@ def test_build_look_and_compare(barrow: Callable, raw: Path, tmp_path: Path) -> 
         "--json",
     )
     assert code == 0
-    assert json.loads(text)["domains"]["texts"]["documents"] == 5
+    assert json.loads(text)["reading"]["texts"]["documents"] == 5
     code, text, _ = barrow("diff", out, again)
     assert "recipe: domains.texts.epochs: None → 2.0" in text
     assert "Texts: 5 kept, 0 added, 0 removed" in text

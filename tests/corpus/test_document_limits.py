@@ -8,43 +8,53 @@ import time
 
 import pytest
 
-from barrow.corpus.document_limits import TooSlow, memory_held, memory_limit, time_limit
+from barrow.corpus import document_limits
+from barrow.corpus.document_limits import DocumentLimits, TooSlow
+
+PLENTY = 1 << 40
 
 
 def test_time_is_limited_and_the_alarm_taken_back() -> None:
     before = signal.getsignal(signal.SIGALRM)
-    with pytest.raises(TooSlow), time_limit(0.05):
-        while True:
-            pass
+    with DocumentLimits(0.05, PLENTY) as limits:
+        limits.begin()
+        with pytest.raises(TooSlow):
+            while True:
+                pass
+        limits.end()
+        limits.begin()
+        limits.end()
+        time.sleep(0.1)  # an alarm left behind would end the test here
+        limits.begin()
     assert signal.getsignal(signal.SIGALRM) == before
-    with time_limit(0.05):
-        pass
-    time.sleep(0.1)  # an alarm left behind would end the test here
+    time.sleep(0.1)
 
 
 def test_memory_is_limited_and_the_limit_taken_back() -> None:
     before = resource.getrlimit(resource.RLIMIT_DATA)
-    held = memory_held()
-    assert held is not None
-    with pytest.raises(MemoryError), memory_limit(held + (1 << 27)):
-        bytearray(1 << 28)
-    assert resource.getrlimit(resource.RLIMIT_DATA) == before
-    with memory_limit(held + (1 << 27)):
+    with DocumentLimits(60, 1 << 27) as limits:
+        limits.begin()
+        with pytest.raises(MemoryError):
+            bytearray(1 << 28)
         assert len(bytearray(1 << 26)) == 1 << 26
-    assert len(bytearray(1 << 28)) == 1 << 28
+        limits.end()
+        assert len(bytearray(1 << 28)) == 1 << 28
+        limits.begin()
+    assert resource.getrlimit(resource.RLIMIT_DATA) == before
 
 
 def test_a_stricter_limit_of_the_system_stays() -> None:
-    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    held = memory_held()
-    assert held is not None
-    with memory_limit(held + (1 << 27)):
-        strict = resource.getrlimit(resource.RLIMIT_DATA)[0]
-        with memory_limit(held + (1 << 40)):
-            assert resource.getrlimit(resource.RLIMIT_DATA)[0] == strict
-    assert resource.getrlimit(resource.RLIMIT_DATA) == (soft, hard)
+    with DocumentLimits(60, 1 << 27) as strict:
+        strict.begin()
+        limit = resource.getrlimit(resource.RLIMIT_DATA)
+        with DocumentLimits(60, PLENTY) as loose:
+            loose.begin()
+            assert resource.getrlimit(resource.RLIMIT_DATA) == limit
 
 
-def test_where_nobody_tells_there_is_no_limit() -> None:
-    with memory_limit(None):
-        assert len(bytearray(1 << 26)) == 1 << 26
+def test_where_nobody_tells_there_is_no_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(document_limits, "memory_held", lambda: None)
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    with DocumentLimits(60, 1) as limits:
+        limits.begin()
+        assert resource.getrlimit(resource.RLIMIT_DATA) == before

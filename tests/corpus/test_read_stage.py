@@ -12,6 +12,7 @@ import barrow
 from barrow import Document
 from barrow.corpus import read_stage
 from barrow.corpus.reading import Item, Reader, Reject
+from barrow.errors import MissingExtra
 
 SETTINGS: dict[str, Any] = {
     "name": "Test",
@@ -62,7 +63,6 @@ def test_documents_and_rejects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         "raw_sha256": "aa",
         "extractor": "test/7",
         "licence": "MIT",
-        "retrieved": None,
         "member": "1",
         "decisions": {"read": "keep"},
     }
@@ -141,3 +141,24 @@ def test_names_that_are_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert meta["record.id"] == "theirs"
     assert meta["id"] != "theirs"
     assert meta["licence"] == "MIT"
+
+
+def test_a_library_that_is_missing_ends_the_build(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(path: Path) -> Iterator[Item]:
+        raise MissingExtra("pypdfium2", "pdf", "reading PDF")
+        yield Document("never")
+
+    with pytest.raises(MissingExtra, match="barrow\\[pdf\\]"):
+        run(tmp_path, monkeypatch, reader_of(read))
+
+
+def test_records_may_name_their_domain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(path: Path) -> Iterator[Item]:
+        yield Document("x", {"pile_set_name": "Theirs"})
+        yield Document("y")
+
+    documents, _, _ = run(tmp_path, monkeypatch, reader_of(read), name="")
+    assert [d.domain for d in documents[:2]] == ["Theirs", "(none)"]
+    assert "record.pile_set_name" not in documents[0].meta

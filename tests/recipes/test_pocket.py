@@ -29,7 +29,7 @@ def test_the_corpus(tmp_path: Path) -> None:
     pocket.prepare(tmp_path / "raw")
     out = tmp_path / "out"
     report = build(pocket.recipe(), root=tmp_path / "raw", out=out, engine=Engine(num_workers=0))
-    assert min(told["documents"] for told in report["domains"].values()) >= 10
+    assert min(told["documents"] for told in report["reading"].values()) >= 10
     for document in barrow.archive.open(out):
         assert document.text.strip()
         assert not document.meta["source"].startswith("/"), "no path of this machine"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 from collections import Counter
 from enum import StrEnum
 from pathlib import Path
@@ -42,9 +43,9 @@ def build(
     assignments: Annotated[
         list[str],
         typer.Argument(
-            metavar="root=DIR out=DIR [KEY=VALUE]…",
-            help="Where the raw files lie, where the corpus goes, and changes to the recipe, such "
-            "as domains.arxiv.epochs=1.5.",
+            metavar="root=DIR|source=FILE out=DIR [KEY=VALUE]…",
+            help="Where the raw files lie (for refine, a file or archive of documents), where "
+            "the corpus goes, and changes to the recipe, such as domains.arxiv.epochs=1.5.",
             show_default=False,
         ),
     ],
@@ -67,7 +68,10 @@ def build(
     from barrow.engine import Engine
 
     places, changes = _split(assignments)
-    resolved = config.override(load_recipe(recipe), changes)
+    made = load_recipe(recipe)
+    if "source" in places:
+        made, places["root"] = _of_source(made, Path(places["source"]))
+    resolved = config.override(made, changes)
     if missing is not None:
         resolved = config.override(resolved, [f"missing={missing.value}"])
     with staged_progress() as (on_plan, on_bytes):
@@ -92,14 +96,30 @@ def _split(assignments: list[str]) -> tuple[dict[str, str], list[str]]:
     changes: list[str] = []
     for assignment in assignments:
         key, equals, value = assignment.partition("=")
-        if key in ("root", "out") and equals:
+        if key in ("root", "source", "out") and equals and value:
             places[key] = value
         else:
             changes.append(assignment)
-    for key, what in (("root", "the raw files lie"), ("out", "the corpus goes")):
-        if not places.get(key):
-            raise typer.BadParameter(f"say where {what}: {key}=DIR")
+    if "out" not in places:
+        raise typer.BadParameter("say where the corpus goes: out=DIR")
+    if ("root" in places) == ("source" in places):
+        raise typer.BadParameter("say where the raw files lie: root=DIR, or source=FILE for refine")
     return places, changes
+
+
+def _of_source(made: Recipe, source: Path) -> tuple[Recipe, str]:
+    """A recipe of one domain, reading one file or one folder, and the root that goes with it."""
+    from dataclasses import replace
+
+    if len(made.domains) != 1:
+        raise typer.BadParameter(f"the recipe {made.name!r} has {len(made.domains)} domains: root=")
+    (domain,) = made.domains.values()
+    if source.is_dir():
+        return replace(made, domains={".": domain}), str(source)
+    if not source.exists():
+        raise typer.BadParameter(f"{source} does not exist")
+    one = replace(domain, paths=(glob.escape(source.name),))
+    return replace(made, domains={".": one}), str(source.parent)
 
 
 def load_recipe(name: str) -> Recipe:

@@ -9,14 +9,12 @@ from typing import Any
 
 from barrow import config
 from barrow.corpus import assemble_stage, read_stage
-from barrow.corpus.manifest import MANIFEST, manifest
 from barrow.corpus.mix import SPLITS
 from barrow.corpus.parts import cut
 from barrow.corpus.progress import Progress
 from barrow.corpus.publish import publish, write_if_changed
 from barrow.corpus.raw_files import HashCache
 from barrow.corpus.recipe import Recipe
-from barrow.corpus.refine import Stages, refine
 from barrow.corpus.sources import find_sources, read_tasks
 from barrow.engine import Engine, Store, Task
 from barrow.errors import NotFound
@@ -42,6 +40,10 @@ def build(
     next build do only what changed. The bytes of all but that folder depend on the recipe and the
     raw files alone.
     """
+    # Not before: workers that read raw files have no use for compiled kernels.
+    from barrow.corpus.manifest import MANIFEST, manifest
+    from barrow.corpus.refine import Stages, refine
+
     progress = progress or Progress()
     if not root.is_dir():
         raise NotFound(f"{root} is no folder of raw files")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import resource
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 _STATM = Path("/proc/self/statm")
 
@@ -15,36 +15,45 @@ class TooSlow(Exception):
     """The time is over."""
 
 
-@contextmanager
-def time_limit(seconds: float) -> Iterator[None]:
-    """Raise `TooSlow` after so many seconds. Tasks run in their process's main thread."""
+class DocumentLimits:
+    """Limits for one document after the other: `seconds` each, and `memory` bytes more than now.
 
-    def stop(*_: object) -> None:
-        raise TooSlow
-
-    previous = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, previous)
-
-
-@contextmanager
-def memory_limit(ceiling: int | None) -> Iterator[None]:
-    """Let the process hold `ceiling` bytes, as `memory_held` counts; then there is a `MemoryError`.
-
-    None is no limit.
+    Between `begin` and `end` the process is stopped by `TooSlow` or `MemoryError`. Tasks run in
+    their process's main thread. Where the system does not tell how much memory a process has, that
+    is not limited. A context manager: on leaving, everything is as it was.
     """
-    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    limits = [limit for limit in (soft, hard) if limit != resource.RLIM_INFINITY]
-    if ceiling is not None:
-        resource.setrlimit(resource.RLIMIT_DATA, (min([ceiling, *limits]), hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+
+    def __init__(self, seconds: float, memory: int) -> None:
+        self._seconds = seconds
+        self._free = resource.getrlimit(resource.RLIMIT_DATA)
+        self._tight = self._free
+        held = memory_held()
+        if held is not None:
+            limits = [limit for limit in self._free if limit != resource.RLIM_INFINITY]
+            self._tight = (min([held + memory, *limits]), self._free[1])
+
+    def __enter__(self) -> Self:
+        self._previous = signal.signal(signal.SIGALRM, _stop)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.end()
+        signal.signal(signal.SIGALRM, self._previous)
+
+    def begin(self) -> None:
+        """A document begins."""
+        signal.setitimer(signal.ITIMER_REAL, self._seconds)
+        resource.setrlimit(resource.RLIMIT_DATA, self._tight)
+
+    def end(self) -> None:
+        """It is done."""
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        resource.setrlimit(resource.RLIMIT_DATA, self._free)
 
 
 def memory_held() -> int | None:
@@ -53,3 +62,7 @@ def memory_held() -> int | None:
         return int(_STATM.read_text().split()[5]) * resource.getpagesize()
     except (OSError, IndexError, ValueError):
         return None
+
+
+def _stop(*_: object) -> None:
+    raise TooSlow

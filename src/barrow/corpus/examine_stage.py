@@ -27,6 +27,7 @@ from barrow.corpus.facts import Facts, identity_of, save_facts
 from barrow.corpus.filters.choice import Filters
 from barrow.corpus.filters.deciding import KEEP
 from barrow.corpus.filters.texts import Texts
+from barrow.corpus.parts import QUICK
 from barrow.corpus.reading import EXCERPT, excerpt
 from barrow.corpus.scratch import Scratch
 
@@ -55,7 +56,10 @@ def examine(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
         index=index,
         min_ngrams=settings["min_ngrams"],
     )
-    with Writer(out / CHANGED, level=1) as changed, Writer(out / REJECTS, level=1) as rejects:
+    with (
+        Writer(out / CHANGED, level=QUICK) as changed,
+        Writer(out / REJECTS, level=QUICK) as rejects,
+    ):
         at = 0
         for block in archive.blocks():
             examiner.examine(block, at, changed, rejects)

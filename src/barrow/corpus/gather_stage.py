@@ -21,20 +21,20 @@ VERSION = 1
 STATISTICS = "statistics.json"
 
 
+# A text has no bare quotation mark in it, so this is where it ends.
+_TEXT_END = b'","meta":'
+
+
 class _Meta(msgspec.Struct):
     pile_set_name: str = ""
     licence: str | None = None
     language: str | None = None
 
 
-class _Line(msgspec.Struct):
-    meta: _Meta
-
-
 def gather(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
     """Write one shard from its buckets; `files` are the lines, keys and facts of every part."""
     lines_of, keys_of, facts_of = files[::3], files[1::3], files[2::3]
-    decoder = msgspec.json.Decoder(_Line)
+    decoder = msgspec.json.Decoder(_Meta)
     places: list[tuple[int, int]] = []
     metas: list[_Meta] = []
     with Writer(out / SHARD) as writer:
@@ -44,7 +44,8 @@ def gather(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
             for at in sorted(range(len(lines)), key=lambda k: (keys[k], lines[k])):
                 writer.add_line(lines[at])
                 places.append(rows[at])
-                metas.append(decoder.decode(lines[at]).meta)
+                start = lines[at].index(_TEXT_END) + len(_TEXT_END)
+                metas.append(decoder.decode(lines[at][start:-1]))
     facts = _facts_of(places, facts_of)
     save_facts(facts, out / FACTS)
     (out / ENTRY).write_bytes(msgspec.json.encode(writer.entries[0]))
@@ -88,16 +89,17 @@ def _facts_of(places: list[tuple[int, int]], files: list[str]) -> Facts:
 
 def _count(metas: list[_Meta], sizes: list[int]) -> dict[str, dict[str, int]]:
     """By domain: documents and bytes, also by licence, by language, and by powers of two."""
-    statistics: dict[str, Counter[str]] = defaultdict(Counter)
+    groups = Counter[tuple[str, str | None, str | None, int]]()
+    sums = Counter[tuple[str, str | None, str | None, int]]()
     for meta, size in zip(metas, sizes, strict=True):
-        tally = statistics[meta.pile_set_name]
-        keys = (
-            "",
-            f"licence.{meta.licence}",
-            f"language.{meta.language}",
-            f"length.{size.bit_length()}",
-        )
-        for key in keys:
-            tally[f"{key}.documents".lstrip(".")] += 1
-            tally[f"{key}.bytes".lstrip(".")] += size
+        group = (meta.pile_set_name, meta.licence, meta.language, size.bit_length())
+        groups[group] += 1
+        sums[group] += size
+    statistics: dict[str, Counter[str]] = defaultdict(Counter)
+    for group, number in groups.items():
+        name, licence, language, length = group
+        tally = statistics[name]
+        for key in ("", f"licence.{licence}.", f"language.{language}.", f"length.{length}."):
+            tally[f"{key}documents"] += number
+            tally[f"{key}bytes"] += sums[group]
     return {name: dict(tally) for name, tally in statistics.items()}

@@ -23,11 +23,9 @@ _MEANT = {
     "euc_kr": "cp949",
     "shift_jis": "cp932",
     "big5": "big5hkscs",
-    # A page that could be asked for its meta element is not in UTF-16.
-    "utf-16": "utf-8",
-    "utf-16-le": "utf-8",
-    "utf-16-be": "utf-8",
+    "utf-16": "utf-16-le",
 }
+_MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _LABELS = {"x-sjis": "cp932", "x-gbk": "gb18030", "ks_c_5601-1987": "cp949", "x-euc-jp": "euc_jp"}
 _LABELS |= {"windows-874": "cp874", "dos-874": "cp874", "x-mac-roman": "mac-roman"}
 _LABELS |= {"unicode": "utf-8", "utf8": "utf-8", "x-x-big5": "big5hkscs", "x-cp1251": "cp1251"}
@@ -41,12 +39,16 @@ def decode_page(body: bytes, content_type: str = "") -> tuple[str, str] | None:
     page with a few bytes that its declared encoding does not have is read with U+FFFD for them, if
     they are fewer than one in a hundred. Then statistics, as `text_encoding.decode`.
     """
+    if body.startswith(_MARKS):
+        return decode(body)
     head = body[:_HEAD]
-    labels = [found[1] for found in [_CHARSET.search(content_type)] if found]
-    labels += [
-        found[1].decode("latin-1") for found in (_META.search(head), _XML.match(head)) if found
-    ]
-    declared = [name for label in labels if (name := _encoding(label))]
+    told = [_encoding(found[1]) for found in [_CHARSET.search(content_type)] if found]
+    for found_label in (_META.search(head), _XML.match(head)):
+        if found_label:
+            name = _encoding(found_label[1].decode("latin-1"))
+            # A page that could be asked for its meta element is not in UTF-16.
+            told.append("utf-8" if name in ("utf-16-le", "utf-16-be") else name)
+    declared = [name for name in told if name]
     found = decode(body, declared[0] if declared else None)
     if found is None or not declared or found[1] in ("utf-8", *declared):
         return found

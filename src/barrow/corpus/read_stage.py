@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from barrow.archive import Document, Writer
-from barrow.corpus.document_limits import TooSlow, memory_held, memory_limit, time_limit
+from barrow.archive.composition import UNKNOWN
+from barrow.corpus.document_limits import DocumentLimits, TooSlow
+from barrow.corpus.parts import QUICK
 from barrow.corpus.reader_table import reader_named
 from barrow.corpus.reading import Item, Reader, Reject, excerpt
-from barrow.errors import BadRecord
+from barrow.errors import BadRecord, MissingExtra
 
 VERSION = 1
 DOCUMENTS = "documents.jsonl.zst"
@@ -47,8 +49,8 @@ def read_raw(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
     rejects: Counter[str] = Counter()
     num_files = len(files) - len(settings.get("beside", ()))
     with (
-        Writer(out / DOCUMENTS) as documents,
-        Writer(out / REJECTS) as rejected,
+        Writer(out / DOCUMENTS, level=QUICK) as documents,
+        Writer(out / REJECTS, level=QUICK) as rejected,
         _opened_beside(reader, files[num_files:]) as beside,
     ):
         for group in settings["groups"]:
@@ -61,7 +63,7 @@ def read_raw(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
             for item in _guarded(
                 items, settings["seconds_per_document"], settings["memory_per_document"]
             ):
-                outcome = _finish(item, origin, settings["max_text"])
+                outcome, size = _finish(item, origin, settings["max_text"])
                 if isinstance(outcome, Document):
                     try:
                         documents.add(outcome)
@@ -72,7 +74,7 @@ def read_raw(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
                     rejected.add(_as_document(outcome, origin))
                 else:
                     counts["documents"] += 1
-                    counts["bytes"] += len(outcome.text.encode())
+                    counts["bytes"] += size
     told = {
         "files": num_files,
         "documents": counts["documents"],
@@ -103,40 +105,43 @@ def _origin(settings: Mapping[str, Any], group: list[int], extractor: str) -> di
         hashes[0] if len(hashes) == 1 else hashlib.sha256("".join(hashes).encode()).hexdigest()
     )
     origin["extractor"] = extractor
-    origin["licence"] = settings["licence"]
-    origin["retrieved"] = settings["retrieved"]
-    if settings["language"] is not None:
-        origin["language"] = settings["language"]
+    for key in ("licence", "retrieved", "language"):
+        if settings[key] is not None:
+            origin[key] = settings[key]
     return origin
 
 
-def _finish(item: Item, origin: Mapping[str, Any], max_text: int) -> Item:
-    """Give a document its identity and provenance, or find the reason why it is none."""
+def _finish(item: Item, origin: Mapping[str, Any], max_text: int) -> tuple[Item, int]:
+    """Give a document its identity and provenance, or find the reason why it is none.
+
+    Also the UTF-8 bytes of its text.
+    """
     if isinstance(item, Reject):
-        return item
+        return item, 0
     member = str(item.meta.get("member", ""))
-    if not item.text.strip():
-        return Reject("empty", "no text", member)
-    size = len(item.text.encode("utf-8", "surrogatepass"))
-    if size > max_text:
-        cause = f"{size:,} bytes of text, over the limit of {max_text:,}"
-        return Reject("too-long", cause, member, excerpt(item.text))
+    if not item.text or item.text.isspace():
+        return Reject("empty", "no text", member), 0
+    content = item.text.encode("utf-8", "surrogatepass")
+    if len(content) > max_text:
+        cause = f"{len(content):,} bytes of text, over the limit of {max_text:,}"
+        return Reject("too-long", cause, member, excerpt(item.text)), 0
     place = hashlib.sha256(f"{origin['source']}\n{member}".encode("utf-8", "surrogatepass"))
-    content = hashlib.sha256(item.text.encode("utf-8", "surrogatepass"))
-    identity = f"{content.hexdigest()[:16]}-{place.hexdigest()[:8]}"
-    meta = {"pile_set_name": origin["pile_set_name"], "id": identity}
-    meta |= {key: value for key, value in origin.items() if key != "pile_set_name"}
+    identity = f"{hashlib.sha256(content).hexdigest()[:16]}-{place.hexdigest()[:8]}"
+    own_name = item.domain if not origin["pile_set_name"] else None
+    meta = {**origin, "id": identity}
+    meta["pile_set_name"] = own_name or origin["pile_set_name"] or UNKNOWN
     for key, value in item.meta.items():
-        if value is not None:  # a record may have keys of its own by names that are ours
+        if value is not None and not (key == "pile_set_name" and own_name):
+            # A record may have keys of its own by names that are ours.
             meta[f"record.{key}" if key in _OURS else key] = value
-    meta["decisions"] = {"read": "keep"}
-    return Document(item.text, meta)
+    meta["decisions"] = {"read": "keep"}  # the last: later stages write on at its end
+    return Document(item.text, meta), len(content)
 
 
 def _as_document(reject: Reject, origin: Mapping[str, Any]) -> Document:
     """A reject, kept as a document: its text is the excerpt."""
     meta = {
-        "pile_set_name": origin["pile_set_name"],
+        "pile_set_name": origin["pile_set_name"] or UNKNOWN,
         "reason": reject.reason,
         "cause": excerpt(reject.cause),
         "source": origin["source"],
@@ -149,35 +154,30 @@ def _as_document(reject: Reject, origin: Mapping[str, Any]) -> Document:
 
 def _guarded(items: Any, seconds: float, memory: int) -> Iterator[Item]:
     """Items of a reader; a fault of the reader ends the file, not the build."""
-    held = memory_held()
-    ceiling = None if held is None else held + memory
-    try:
-        iterator = iter(items())
-    except Exception as error:  # noqa: BLE001 - any fault of a reader is a counted reject
-        yield Reject("reader-error", f"{type(error).__name__}: {error}")
-        return
-    while True:
-        try:
-            with time_limit(seconds), memory_limit(ceiling):
+    with DocumentLimits(seconds, memory) as limits:
+        iterator: Iterator[Item] | None = None
+        while True:
+            try:
+                limits.begin()
+                iterator = iterator or iter(items())
                 item = next(iterator)
-        except StopIteration:
+            except StopIteration:
+                return
+            except MissingExtra:  # no file can be read; somebody has to install something
+                raise
+            except TooSlow:
+                cause = f"more than {seconds:g} s for one document; the rest of the file is lost"
+                item = Reject("too-slow", cause)
+            except MemoryError:
+                cause = f"more than {memory:,} bytes for one document; the rest of the file is lost"
+                item = Reject("too-large", cause)
+            except Exception as error:  # noqa: BLE001 - any fault of a reader is a counted reject
+                cause = f"{type(error).__name__}: {error}; the rest of the file is lost"
+                item = Reject("reader-error", cause)
+            else:
+                limits.end()
+                yield item
+                continue
+            limits.end()
+            yield item
             return
-        except TooSlow:
-            yield Reject(
-                "too-slow",
-                f"more than {seconds:g} s for one document; the rest of the file is lost",
-            )
-            return
-        except MemoryError:
-            yield Reject(
-                "too-large",
-                f"more than {memory:,} bytes for one document; the rest of the file is lost",
-            )
-            return
-        except Exception as error:  # noqa: BLE001 - any fault of a reader is a counted reject
-            yield Reject(
-                "reader-error",
-                f"{type(error).__name__}: {error}; the rest of the file is lost",
-            )
-            return
-        yield item

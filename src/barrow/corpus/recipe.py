@@ -16,7 +16,8 @@ from barrow.errors import ConfigError
 class Domain:
     """One domain: how its raw files are read, and what is known about them.
 
-    `name` is the documents' ``pile_set_name``, `reader` the name of a reader, `paths` globs under
+    `name` is the documents' ``pile_set_name`` (if empty, they are records that have their own),
+    `reader` the name of a reader, `paths` globs under
     the domain's folder (by default those of the reader), `options` arguments of the reader.
     `licence` holds for documents that do not state their own, `language` likewise; `retrieved` is
     the day the files were fetched. `weight` (percent of the corpus, by bytes) or `epochs` say how

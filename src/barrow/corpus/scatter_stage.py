@@ -23,6 +23,7 @@ from barrow.archive.lines import shard_lines
 from barrow.corpus.dedup.parts import load_arrays, save_arrays
 from barrow.corpus.facts import Facts, load_facts, name_of
 from barrow.corpus.mix import SPLITS, places
+from barrow.corpus.parts import QUICK
 from barrow.corpus.plan_stage import ORDER, copies_of, labels_of, split_of
 from barrow.corpus.reading import excerpt
 
@@ -67,7 +68,7 @@ def scatter(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
     endings = [_ending(settings["stages"], name) for name in SPLITS]
     lines: dict[int, bytes] = {}
     tally: dict[str, Counter[str]] = defaultdict(Counter)
-    with Writer(out / REJECTS, level=1) as rejects:
+    with Writer(out / REJECTS, level=QUICK) as rejects:
         for number, line in enumerate(_lines(documents, changed, facts, settings["start"])):
             if copies[number]:
                 assert line.endswith(_END), "the reading stage writes decisions last"
@@ -80,7 +81,7 @@ def scatter(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
                 rejects.add(_reject(line, reason, cause))
     order = np.lexsort((key, bucket))
     bounds = np.searchsorted(bucket[order], np.arange(sum(settings["buckets"]) + 1))
-    with Writer(out / LINES, level=1, frame_size=_FRAME) as writer:
+    with Writer(out / LINES, level=QUICK, frame_size=_FRAME) as writer:
         for start, stop in itertools.pairwise(bounds):
             for at in order[start:stop]:
                 writer.add_line(lines[int(row[at])])

@@ -188,7 +188,7 @@ def test_a_changed_list_reads_the_pages_again(tmp_path: Path) -> None:
     engine = Engine(num_workers=0)
 
     def told() -> tuple[int, int, dict[str, int]]:
-        domain = build(recipe, root=root, out=out, engine=engine)["domains"]["web"]
+        domain = build(recipe, root=root, out=out, engine=engine)["reading"]["web"]
         return domain["files"], domain["documents"], domain["rejects"]
 
     assert told() == (2, 2, {})

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from barrow.archive.block import Block
 from barrow.corpus.scratch import Scratch
-from barrow.corpus.word_hashes import Words, word_hashes
+
+if TYPE_CHECKING:
+    from barrow.corpus.word_hashes import Words
 
 
 class Texts:
@@ -62,4 +64,6 @@ class Texts:
     @cached_property
     def words(self) -> Words:
         """Hashes of the words; valid until other texts in the same scratch are asked for theirs."""
+        from barrow.corpus.word_hashes import word_hashes
+
         return word_hashes(self.text, self.offsets, self.scratch)
