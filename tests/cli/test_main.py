@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 VERBS = ["demo", "build", "rejects", "trace", "diff", "pack", "stats", "head", "cat", "verify"]
-VERBS += ["completion"]
+VERBS += ["completion", "classifier"]
 
 
 def program(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:

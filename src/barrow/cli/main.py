@@ -12,6 +12,7 @@ import typer
 from barrow.cli import (
     build,
     cat,
+    classifier,
     completion,
     demo,
     diff,
@@ -45,6 +46,7 @@ app = typer.Typer(
 
 app.command("demo")(demo.demo)
 app.command("build")(build.build)
+app.add_typer(classifier.app, name="classifier")
 app.command("rejects")(rejects.rejects)
 app.command("trace")(trace.trace)
 app.command("diff")(diff.diff)

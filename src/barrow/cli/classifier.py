@@ -1,0 +1,173 @@
+"""`barrow classifier`: train a quality classifier, and see how a corpus scores with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from barrow.cli.options import AsJson, OnBad, OnBadChoice, TextKey, open_archive, report_bad
+from barrow.cli.progress import progress_bar
+from barrow.cli.terminal import printable
+
+if TYPE_CHECKING:
+    from barrow.archive import Archive
+    from barrow.corpus.classifier_report import ScoreReport
+    from barrow.corpus.filters.texts import Texts
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+
+_PLACES = "A shard, a folder, a glob or a URL."
+
+
+@app.callback()
+def classifier() -> None:
+    """Train a quality classifier, and see how a corpus scores with it."""
+
+
+@app.command("train")
+def train(
+    positives: Annotated[
+        str, typer.Argument(metavar="POSITIVES", help=f"Good text. {_PLACES}", show_default=False)
+    ],
+    negatives: Annotated[
+        str,
+        typer.Argument(metavar="NEGATIVES", help=f"Ordinary text. {_PLACES}", show_default=False),
+    ],
+    out: Annotated[
+        Path, typer.Option(metavar="MODEL.safetensors", help="The model.", show_default=False)
+    ],
+    max_documents: Annotated[
+        int, typer.Option(min=1, help="Most documents taken of each side.")
+    ] = 100_000,
+    epochs: Annotated[int, typer.Option(min=1, help="Passes over the documents.")] = 5,
+    seed: Annotated[int, typer.Option(help="Decides choice, split and order.")] = 42,
+    as_json: AsJson = False,
+    text_key: TextKey = "text",
+    on_bad: OnBad = OnBadChoice.RAISE,
+) -> None:
+    """Learn to tell positives from negatives; says how well it does on what was held out."""
+    import msgspec
+
+    from barrow.corpus.classifier_model import save_classifier
+    from barrow.corpus.classifier_report import model_card
+    from barrow.corpus.classifier_training import TrainingSettings, read_examples
+    from barrow.corpus.classifier_training import train as learn
+
+    if out.suffix != ".safetensors":
+        raise typer.BadParameter(f"--out is a .safetensors file, not {out}")
+    settings = TrainingSettings(max_documents=max_documents, epochs=epochs, seed=seed)
+    sides = []
+    for source in (positives, negatives):
+        archive = open_archive(source, text_key=text_key, on_bad=on_bad)
+        with progress_bar("Reading", None) as advance:
+            sides.append(read_examples(_texts(archive, advance), settings))
+        report_bad(archive.bad)
+    trained = learn(sides[0], sides[1], settings)
+    saved = save_classifier(out, settings.classifier, trained.weights, trained.bias)
+    sources = {"positives": [positives], "negatives": [negatives]}
+    card = model_card(trained, settings, saved.sha256, sources)
+    out.with_suffix(".json").write_bytes(msgspec.json.format(msgspec.json.encode(card)) + b"\n")
+    if as_json:
+        typer.echo(msgspec.json.encode(card).decode())
+        return
+    _print_card(card)
+    typer.echo(f"{out} and {out.with_suffix('.json')} written, sha256 {saved.sha256}")
+
+
+@app.command("score")
+def score(
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="What train wrote.", show_default=False)
+    ],
+    corpus: Annotated[str, typer.Argument(metavar="CORPUS", help=_PLACES, show_default=False)],
+    by: Annotated[str, typer.Option(help="Key of meta to group by; dots lead inwards.")] = (
+        "pile_set_name"
+    ),
+    threshold: Annotated[float, typer.Option(min=0, max=1, help="Score of interest.")] = 0.5,
+    alpha: Annotated[float, typer.Option(help="Of Pareto sampling.")] = 3.0,
+    examples: Annotated[int, typer.Option(min=0, help="Documents to show.")] = 5,
+    as_json: AsJson = False,
+    text_key: TextKey = "text",
+    on_bad: OnBad = OnBadChoice.RAISE,
+) -> None:
+    """Scores by domain: quantiles, what a threshold or sampling would keep, and examples."""
+    import msgspec
+
+    from barrow.corpus.classifier_model import load_classifier
+    from barrow.corpus.classifier_report import score_corpus
+
+    loaded = load_classifier(model)
+    archive = open_archive(corpus, text_key=text_key, on_bad=on_bad)
+    with progress_bar("Scoring", None) as advance:
+        report = score_corpus(
+            loaded,
+            _texts(archive, advance),
+            by=by,
+            threshold=threshold,
+            alpha=alpha,
+            num_examples=examples,
+        )
+    if as_json:
+        typer.echo(msgspec.json.encode(report.as_dict()).decode())
+    else:
+        _print_report(report, threshold, alpha)
+    report_bad(archive.bad)
+
+
+def _texts(archive: Archive, advance: Callable[[int], None]) -> Iterator[Texts]:
+    from barrow.corpus.filters.texts import Texts
+    from barrow.corpus.scratch import Scratch
+
+    scratch = Scratch()
+    for block in archive.blocks():
+        yield Texts.of_block(block, scratch)
+        advance(block.content_bytes)
+
+
+def _print_card(card: dict[str, Any]) -> None:
+    held_out, learnt = card["held_out"], card["trained_on"]
+    typer.echo(
+        f"trained on {learnt['positives']:,} positives and {learnt['negatives']:,} negatives; "
+        f"held out {held_out['positives']:,} and {held_out['negatives']:,}"
+    )
+    typer.echo(f"AUC {held_out['auc']:.4f}, accuracy {held_out['accuracy']:.4f}")
+    typer.echo("threshold  positives kept  negatives kept")
+    for row in held_out["thresholds"]:
+        typer.echo(f"{row['threshold']:9}  {row['positives']:14.1%}  {row['negatives']:14.1%}")
+
+
+def _print_report(report: ScoreReport, threshold: float, alpha: float) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from barrow.corpus.classifier_report import QUANTILES
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("domain", overflow="fold")
+    quantiles = [f"{quantile:.0%}" for quantile in QUANTILES]
+    for name in ("documents", "mean", *quantiles, f"≥ {threshold:g}", f"Pareto({alpha:g})"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in (*report.domains, report.total):
+        if row is report.total:
+            table.add_section()
+        table.add_row(
+            Text(printable(row.domain)),
+            f"{row.documents:,}",
+            f"{row.mean:.3f}",
+            *(f"{value:.3f}" for value in row.quantiles),
+            f"{row.above:.1%}",
+            f"{row.sampled:.1%}",
+        )
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = 120
+    console.print(table)
+    if report.examples:
+        typer.echo(f"\nnearest to {threshold:g}:")
+    for example in report.examples:
+        told = " ".join(part for part in (example.domain, example.id) if part)
+        typer.echo(f"{example.score:.3f}  {printable(told)}  {printable(example.beginning)}")

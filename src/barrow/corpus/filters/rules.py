@@ -1,0 +1,209 @@
+"""Rules about what is known of a document: its licence, and where it comes from.
+
+They look at meta alone. Patterns have ``*`` for any characters, and capitals make no difference.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from barrow.corpus.filters.deciding import Decisions
+from barrow.corpus.filters.texts import Texts
+from barrow.corpus.globs import glob_matches
+from barrow.corpus.licence_expressions import expression_holds
+from barrow.corpus.url_hosts import (
+    host_suffixes,
+    hosts_sha256,
+    parse_host,
+    read_hosts,
+    split_url,
+)
+from barrow.errors import ConfigError
+
+UNKNOWN = "unknown"
+_REJECTED = 1
+# Figures of decisions that no single entry of a rule made.
+_KEPT, _NOT_LISTED, _MISSING = -1, -2, -3
+
+
+@dataclass(frozen=True)
+class LicenceRule:
+    """Keeps documents by their ``meta["licence"]``, an SPDX expression.
+
+    A licence is allowed when a pattern of `allow` matches it, or there is none, and no pattern of
+    `deny` does: ``("CC-BY-*", "MIT")``. A choice of licences needs one that is allowed, licences
+    that apply together all. A licence with an exception matches by its own name and by the whole.
+    Where none is stated, or it is ``unknown``, `unknown` says what to do.
+    """
+
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    unknown: Literal["reject", "keep"] = "reject"
+
+    def __post_init__(self) -> None:
+        if self.unknown not in ("reject", "keep"):
+            raise ConfigError(f"unknown is 'reject' or 'keep', not {self.unknown!r}")
+        if not all(pattern.strip() for pattern in (*self.allow, *self.deny)):
+            raise ConfigError("a pattern for licences is not empty")
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Names to count by."""
+        return ("licence-not-allowed",)
+
+    def decide(self, texts: Texts) -> Decisions:
+        """Keep, or a reason, for each text."""
+        answers: dict[str, int] = {}
+        figures = np.empty(len(texts), np.float64)
+        for i, meta in enumerate(texts.metas):
+            licence = meta.get("licence")
+            licence = licence if isinstance(licence, str) else ""
+            answer = answers.get(licence)
+            if answer is None:
+                answer = answers[licence] = self._figure(licence)
+            figures[i] = answer
+        return _decisions(figures)
+
+    def cause(self, reason: str, value: float) -> str:
+        """A decision in words."""
+        del reason
+        if value == _MISSING:
+            return "its licence is unknown"
+        return "its licence is not allowed"
+
+    def _figure(self, licence: str) -> int:
+        if licence.strip().lower() in ("", UNKNOWN):
+            return _MISSING if self.unknown == "reject" else _KEPT
+        return _KEPT if expression_holds(licence, self._allows) else _NOT_LISTED
+
+    def _allows(self, name: str) -> bool:
+        forms = (name, name.partition(" with ")[0])
+        if name == UNKNOWN:  # a part of an expression
+            return self.unknown == "keep"
+        return (not self.allow or _any_matches(self.allow, forms)) and not _any_matches(
+            self.deny, forms
+        )
+
+
+@dataclass(frozen=True)
+class UrlRule:
+    """Keeps documents by their ``meta["url"]``.
+
+    A host in `deny_hosts`, in a file of `deny_files` (one a line) or below one of these is blocked,
+    and so is a URL that a pattern of `deny_patterns` matches: host, path and query without the
+    scheme, as in ``*/wp-login.php*``. With `allow_hosts`, any other host is blocked too. A host may
+    have ``*`` in it. `without_url` says what to do with documents that have no URL.
+
+    `file_sha256` are those of the files: they make equal settings mean equal decisions.
+    """
+
+    deny_hosts: tuple[str, ...] = ()
+    deny_patterns: tuple[str, ...] = ()
+    allow_hosts: tuple[str, ...] = ()
+    deny_files: tuple[Path, ...] = ()
+    without_url: Literal["keep", "reject"] = "keep"
+    file_sha256: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.without_url not in ("reject", "keep"):
+            raise ConfigError(f"without_url is 'reject' or 'keep', not {self.without_url!r}")
+        for host in (*self.deny_hosts, *self.allow_hosts):
+            parse_host(host)
+        if not all(pattern.strip() for pattern in self.deny_patterns):
+            raise ConfigError("a pattern for URLs is not empty")
+
+    def resolved(self) -> UrlRule:
+        """The same with the files' `file_sha256`, for the key of a task."""
+        hashes = tuple(hosts_sha256(path) for path in self.deny_files)
+        if self.file_sha256 not in (None, hashes):
+            raise ConfigError(
+                f"{', '.join(map(str, self.deny_files))}: a block list is not what it was; "
+                f"expected sha256 {self.file_sha256}, got {hashes}"
+            )
+        return replace(self, file_sha256=hashes)
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Names to count by."""
+        return ("blocked-url",)
+
+    def decide(self, texts: Texts) -> Decisions:
+        """Keep, or a reason, for each text; the figure is the entry that matched."""
+        if self.file_sha256 is not None:
+            self.resolved()
+        denied = _Hosts(self.deny_hosts)
+        allowed = _Hosts(self.allow_hosts)
+        lists = [read_hosts(path) for path in self.deny_files]
+        patterns = [pattern.strip().lower() for pattern in self.deny_patterns]
+        figures = np.empty(len(texts), np.float64)
+        for i, meta in enumerate(texts.metas):
+            url = meta.get("url")
+            if not isinstance(url, str) or not url.strip():
+                figures[i] = _KEPT if self.without_url == "keep" else _MISSING
+                continue
+            host, path = split_url(url)
+            suffixes = host_suffixes(host)
+            figure = denied.find(host, suffixes)
+            if figure == _KEPT:
+                for number, pattern in enumerate(patterns, len(self.deny_hosts)):
+                    if glob_matches(pattern, host + path):
+                        figure = number
+                        break
+            if figure == _KEPT:
+                for number, hosts in enumerate(lists, len(self.deny_hosts) + len(patterns)):
+                    if not hosts.isdisjoint(suffixes):
+                        figure = number
+                        break
+            if figure == _KEPT and self.allow_hosts and allowed.find(host, suffixes) == _KEPT:
+                figure = _NOT_LISTED
+            figures[i] = figure
+        return _decisions(figures)
+
+    def cause(self, reason: str, value: float) -> str:
+        """A decision in words."""
+        del reason
+        if value == _MISSING:
+            return "it has no URL"
+        if value == _NOT_LISTED:
+            return "its host is not among those allowed"
+        entries = (*self.deny_hosts, *self.deny_patterns, *self.deny_files)
+        return f"its URL is blocked by {entries[int(value)]}"
+
+
+class _Hosts:
+    """Hosts of a rule, with where they stand in it."""
+
+    def __init__(self, hosts: tuple[str, ...]) -> None:
+        self._exact: dict[str, int] = {}
+        self._patterns: list[tuple[str, int]] = []
+        for number, text in enumerate(hosts):
+            host = parse_host(text)
+            if "*" in host:
+                self._patterns.append((host, number))
+            else:
+                self._exact.setdefault(host, number)
+
+    def find(self, host: str, suffixes: list[str]) -> int:
+        """The number of the first entry that a host is, or is below."""
+        found = [self._exact[suffix] for suffix in suffixes if suffix in self._exact]
+        for pattern, number in self._patterns:
+            if glob_matches(pattern, host) or glob_matches("*." + pattern, host):
+                found.append(number)
+                break
+        return min(found, default=_KEPT)
+
+
+def _any_matches(patterns: tuple[str, ...], names: tuple[str, ...]) -> bool:
+    return any(
+        glob_matches(pattern.strip().lower(), name) for pattern in patterns for name in names
+    )
+
+
+def _decisions(figures: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Decisions:
+    decisions = Decisions.keep_all(len(figures))
+    decisions.reject(_REJECTED, figures != _KEPT, figures)
+    return decisions
