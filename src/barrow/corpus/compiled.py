@@ -1,26 +1,70 @@
-"""Functions over arrays, compiled when they are first called, and kept for the next process."""
+"""Functions over arrays, compiled when they are first called, and kept for the next process.
+
+numba takes a third of a second and 100 MB to import, so nothing here imports it before a compiled
+function is called: settings that name filters, and workers that only read files, do without.
+"""
 
 from __future__ import annotations
 
+import functools
+import importlib
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from barrow.errors import MissingExtra
 
-try:
-    import numba
-    from numba.cpython.unsafe.numbers import trailing_zeros
-except ImportError:
-    raise MissingExtra("numba", "corpus", "refining a corpus") from None
-
-__all__ = ["compiled", "trailing_zeros"]
-
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+class _Waiting:
+    """A function that is compiled when it is called, and then is its compiled self."""
+
+    def __init__(self, function: Callable[..., Any], make: Callable[[], Any]) -> None:
+        functools.update_wrapper(self, function)
+        self._make = make
+        self._made: Any = None
+
+    def made(self) -> Any:
+        if self._made is None:
+            self._made = self._make()
+        return self._made
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.made()(*arguments)
 
 
 def compiled(function: _Function) -> _Function:
     """The function as machine code that runs without the interpreter lock.
 
     Indices should be np.uint64: signed ones cost twice as much, and the two together give floats.
+    Saved code is made anew when the function's own file changes, not when a function that it calls
+    does: touch its file then.
     """
-    return cast(_Function, numba.njit(nogil=True, cache=True)(function))
+
+    def make() -> Any:
+        numba = _import("numba")
+        # Compiled code calls compiled code only: what this one calls has to be there first.
+        names = function.__globals__
+        for name in function.__code__.co_names:
+            if isinstance(names.get(name), _Waiting):
+                names[name] = names[name].made()
+        return numba.njit(nogil=True, cache=True)(function)
+
+    return cast(_Function, _Waiting(function, make))
+
+
+def _import(module: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise MissingExtra("numba", "corpus", "refining a corpus") from None
+
+
+def _trailing_zeros(value: int) -> int:
+    """Zero bits below the lowest one; 64 if there is none. For compiled functions."""
+    raise AssertionError("only compiled functions call this")
+
+
+trailing_zeros: Callable[[Any], Any] = _Waiting(
+    _trailing_zeros, lambda: _import("numba.cpython.unsafe.numbers").trailing_zeros
+)

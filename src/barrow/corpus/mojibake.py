@@ -1,52 +1,142 @@
-"""Text that was decoded in the wrong encoding, put right where there is no doubt.
+"""Mojibake: UTF-8 that was read as Windows-1252 or Latin-1, once or several times, and its repair.
 
-UTF-8 that was read as Windows-1252 shows as ``â€™`` for ``’`` and ``Ã©`` for ``é``. Such sequences
-are told by their form: a character that begins one, and as many as it asks for that go on. Runs of
-six characters and more are never anything else. Shorter ones are repaired if they begin with ``Â``,
-``Ã`` or ``â`` and do not go on with punctuation, as ``IRMÃ…`` and ``allé…”`` do, which are words.
+Bytes 80–BF of a UTF-8 sequence were shown as one of 64 *marks* (€ ‚ ƒ „ … Ÿ, U+0080–9F, U+00A0–BF),
+its first byte as one of the letters Â–ô. So a letter and as many marks as it calls for is where one
+character may have been. Some such pairs are good text (``CAFÉ…``), so a row of them is repaired
+only where it is certain:
+
+* there is a mark that does not follow a letter in any language's writing: a symbol, a fraction, a
+  C1 control (quotes, dashes, dots, ™ and no-break spaces do follow letters);
+* and what it stands for is likely there: a letter or sign of Latin-1, punctuation, arrows,
+  mathematical signs, boxes, ligatures, an emoji; of other scripts at least two characters in a row.
+
+Where a text has had one such row, rows with only other marks are repaired too if they stand for
+Latin-1 or punctuation. A line that also has the repaired character as it should be is left: it
+speaks about mojibake.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 
-# How Windows-1252 shows the bytes 0x80 to 0xBF; those it leaves out are C1 controls.
-_BYTES = {
-    chr(byte) if shown == "\ufffd" else shown: byte
-    for byte in range(0x80, 0x100)
-    for shown in [bytes([byte]).decode("cp1252", "replace")]
-} | {chr(byte): byte for byte in range(0x80, 0xA0)}
-_MORE = "[" + "".join(re.escape(shown) for shown, byte in _BYTES.items() if byte < 0xC0) + "]"
-_TWO = f"[\u00c2-\u00df]{_MORE}"
-_THREE = f"[\u00e0-\u00ef]{_MORE}{_MORE}"
-_FOUR = f"[\u00f0-\u00f4]{_MORE}{_MORE}{_MORE}"
-_RUN = re.compile(f"(?:{_TWO}|{_THREE}|{_FOUR})++")
-_PUNCTUATION = "[\u2026\u2013\u2014\u2018-\u201d\u2022\u2122]"
-_SURE = re.compile(
-    f"(?:[\u00c2\u00c3](?!{_PUNCTUATION}){_MORE}|\u00e2(?!{_PUNCTUATION}){_MORE}{_MORE}"
-    f"|\u00f0\u0178{_MORE}{_MORE})++"
+_C1 = {
+    chr(byte): bytes([byte]).decode("cp1252", "ignore") or chr(byte) for byte in range(0x80, 0xA0)
+}
+_BYTES = {chr(byte): byte for byte in range(0x80, 0x100)}
+_BYTES |= {shown: ord(control) for control, shown in _C1.items()}
+_MARKS = "".join(character for character, byte in _BYTES.items() if byte < 0xC0)
+# Marks that may follow a letter in good text.
+_ORDINARY = frozenset("…‹‘’“”•–—™›\u00a0«»·ªº°¹²³´¸¡¿\u00ad§®©†‡")
+_SEQUENCES = re.compile(
+    f"(?:[\xc2-\xdf][{_MARKS}]|[\xe0-\xef][{_MARKS}]{{2}}|[\xf0-\xf4][{_MARKS}]{{3}})+"
 )
-_HINT = re.compile("[\u00c2-\u00f4][\u0080-\u00bf\u0152-\u0192\u02c6\u02dc\u2013-\u2122]")
-_LONG = 6
+_TABLE = {ord(character): byte for character, byte in _BYTES.items()}
+_PASSES = 4
+# After Â and Ã the ordinary symbols are strange too: Â© Â° Ã© Ã³.
+_AFTER_CAPITAL = frozenset("·ªº°¹²³´¸¡¿\u00ad§®©")
 
 
-def repaired(text: str) -> str:
-    """The text, sequences that cannot have been meant decoded as they should have been."""
-    for _ in range(2):  # some text went wrong twice
-        if not _HINT.search(text):
-            return text
-        again = _RUN.sub(_decoded, text)
-        if again == text:
-            return text
-        text = again
-    return text
+def mend_mojibake(text: str) -> tuple[str, int]:
+    """The text with certain mojibake undone, and how many rows of it there were."""
+    total = 0
+    for _ in range(_PASSES):
+        mended, num = _once(text)
+        if num == 0:
+            break
+        text, total = mended, total + num
+    return text, total
 
 
-def _decoded(run: re.Match[str]) -> str:
-    shown = run[0]
-    if len(shown) < _LONG and not _SURE.fullmatch(shown):
-        return shown
+def mend_controls(text: str) -> tuple[str, int]:
+    """C1 controls as the characters that Windows-1252 has in their place.
+
+    U+0085 is a line end unless the text has others of them.
+    """
+    controls = re.findall("[\x80-\x9f]", text)
+    if not controls:
+        return text, 0
+    table = {ord(control): shown for control, shown in _C1.items() if control != shown}
+    if set(controls) == {"\x85"}:
+        del table[0x85]
+    mended = text.translate(table)
+    return mended, sum(ord(control) in table for control in controls)
+
+
+def _once(text: str) -> tuple[str, int]:
+    rows = []
+    for match in _SEQUENCES.finditer(text):
+        repaired = _decoded(match.group())
+        if repaired is not None and not _spoken_of(text, match, repaired):
+            rows.append((match, repaired, _is_certain(text, match, repaired)))
+    evidence = any(certain for _, _, certain in rows)
+    parts: list[str] = []
+    done = num = 0
+    for match, repaired, certain in rows:
+        if certain or (evidence and all(map(_is_common, repaired))):
+            parts += (text[done : match.start()], repaired)
+            done = match.end()
+            num += 1
+    if not num:
+        return text, 0
+    return "".join((*parts, text[done:])), num
+
+
+def _decoded(row: str) -> str | None:
     try:
-        return bytes(map(_BYTES.__getitem__, shown)).decode()
-    except (UnicodeDecodeError, KeyError):
-        return shown
+        return bytes(map(_TABLE.__getitem__, map(ord, row))).decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _is_certain(text: str, match: re.Match[str], repaired: str) -> bool:
+    row = match.group()
+    before = text[max(0, match.start() - 1) : match.start()]
+    if "ï»¿" in row or any("\x80" <= character < "\xa0" for character in row):
+        strange = True
+    elif row[0] in "ÂÃ" and before.islower():
+        strange = True  # a capital inside a word
+    elif row[0] in "ÂÃ" and any(character in _AFTER_CAPITAL for character in row):
+        strange = not before.isupper()
+    else:
+        marks = [character for character in row if _BYTES[character] < 0xC0]
+        strange = any(mark not in _ORDINARY for mark in marks)
+    if row[:2] == "Â\u00a0":
+        strange = before.islower() or before in (".", ",", ":", ";", "!", "?", ")", '"')
+    if not strange:
+        return False
+    if all(map(_is_common, repaired)):
+        return True
+    # One letter of another script could be chance, but hardly with two controls or more after it.
+    controls = row[0] >= "à" and all("\x80" <= mark < "\xa0" for mark in row[1:])
+    return (len(repaired) >= 2 or controls) and all(map(_is_likely, repaired))
+
+
+def _is_common(character: str) -> bool:
+    code = ord(character)
+    return (
+        character in _BYTES  # also the letters and marks of text that was damaged twice
+        or 0x100 <= code < 0x180
+        or 0x1E00 <= code < 0x1F00
+        or 0x2000 <= code < 0x2070
+        or 0x20A0 <= code < 0x20C0
+        or 0x2100 <= code < 0x2800
+        or 0xFB00 <= code < 0xFB07
+        or code in (0xFEFF, 0xFFFD)
+        or 0x1F300 <= code < 0x1FB00
+    )
+
+
+def _is_likely(character: str) -> bool:
+    return character in _BYTES or unicodedata.category(character) not in ("Cn", "Co", "Cs", "Cc")
+
+
+def _spoken_of(text: str, match: re.Match[str], repaired: str) -> bool:
+    """Whether the line has the repaired row too, as it should be."""
+    if repaired.isspace() or len(repaired) > 8:
+        return False
+    start = text.rfind("\n", max(0, match.start() - 200), match.start()) + 1
+    start = start or max(0, match.start() - 200)
+    stop = text.find("\n", match.end(), match.end() + 200)
+    near = text[start : match.start()], text[match.end() : stop if stop >= 0 else match.end() + 200]
+    return any(repaired in part and repaired in _SEQUENCES.sub("", part) for part in near)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from barrow.corpus.compiled import compiled
 from barrow.corpus.filters.deciding import Rewritten
-from barrow.corpus.filters.mojibake import mend_controls, mend_mojibake
+from barrow.corpus.mojibake import mend_controls, mend_mojibake
 from barrow.corpus.filters.texts import Texts
 from barrow.corpus.word_hashes import eight_byte_view
 

@@ -27,7 +27,7 @@ from barrow.archive import Document
 from barrow.corpus.book_parts import boilerplate, in_order, is_notes, links_of, plain_stem
 from barrow.corpus.epub_package import Package, is_encrypted, package_place, parse_package
 from barrow.corpus.language_names import language_of_tag
-from barrow.corpus.mojibake import repaired
+from barrow.corpus.mojibake import mend_controls, mend_mojibake
 from barrow.corpus.printed_html import printed_text
 from barrow.corpus.raw_file import load_raw, shown
 from barrow.corpus.readable_xml import declared_encoding
@@ -160,7 +160,7 @@ def _items(book: _Book) -> Iterator[Item]:
             book.rejects.append(page)
             continue
         _learn(facts, name, page)
-        text = tidy(repaired(printed_text(page, scene_breaks=True))).strip("\n")
+        text = tidy(_repaired(printed_text(page, scene_breaks=True))).strip("\n")
         is_apart = name in package.not_linear
         if kind := boilerplate(name, page, text, package.roles.get(name, "")):
             book.rejects.append(Reject("boilerplate", kind, name, excerpt(text)))
@@ -279,4 +279,8 @@ def _without_licence(text: str) -> str:
 
 
 def _line(value: str) -> str:
-    return " ".join(tidy(repaired(value[:2000])).split())[:500]
+    return " ".join(tidy(_repaired(value[:2000])).split())[:500]
+
+
+def _repaired(text: str) -> str:
+    return mend_controls(mend_mojibake(text)[0])[0]
