@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from barrow.archive.block import Block
+from barrow.corpus.filters.statistics import Statistics
 from barrow.corpus.scratch import Scratch
 from barrow.corpus.word_hashes import Words, word_hashes
 
@@ -61,5 +62,10 @@ class Texts:
 
     @cached_property
     def words(self) -> Words:
-        """Hashes of the words; valid until another `Texts` with the same scratch asks for its own."""
+        """Hashes of the words; valid until other texts in the same scratch are asked for theirs."""
         return word_hashes(self.text, self.offsets, self.scratch)
+
+    @cached_property
+    def statistics(self) -> Statistics:
+        """What heuristics ask about characters, words, lines and n-grams."""
+        return Statistics(self.text, self.offsets, self.scratch)
