@@ -20,9 +20,9 @@ import numpy as np
 import barrow.archive
 from barrow.corpus.filters.boilerplate import DropBoilerplate
 from barrow.corpus.filters.deciding import Rewriter
-from barrow.corpus.mojibake import mend_controls, mend_mojibake
 from barrow.corpus.filters.repair import Repair
 from barrow.corpus.filters.texts import Texts
+from barrow.corpus.mojibake import mend_controls, mend_mojibake
 from barrow.corpus.scratch import Scratch
 
 SENTENCES = """

@@ -61,8 +61,8 @@ def _import(module: str) -> Any:
 
 
 def _trailing_zeros(value: int) -> int:
-    """Zero bits below the lowest one; 64 if there is none. For compiled functions."""
-    raise AssertionError("only compiled functions call this")
+    """Zero bits below the lowest one, of 64; 64 if there is none."""
+    return (value & -value).bit_length() - 1 if value else 64
 
 
 trailing_zeros: Callable[[Any], Any] = _Waiting(

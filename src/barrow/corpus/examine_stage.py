@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +48,7 @@ def examine(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
     archive = barrow.archive.open(files[0], threads=1)[start:stop]
     index = load_index(files[1]) if len(files) > 1 else None
     examiner = _Examiner(
-        facts=Facts.blank(stop - start),
+        facts=replace(Facts.blank(stop - start), languages=[""]),
         filters={
             name: config.from_dict(Filters, told) for name, told in settings["filters"].items()
         },
@@ -82,7 +82,7 @@ class _Examiner:
         texts = Texts.of_block(block, self._scratch)
         names = [meta["pile_set_name"] for meta in texts.metas]
         here = slice(at, at + len(texts))
-        self.facts.domain[here] = [self._place(name) for name in names]
+        self.facts.domain[here] = [_place(name, self.facts.domains) for name in names]
         self.facts.identity[here] = [identity_of(meta["id"]) for meta in texts.metas]
         told = _Told([""] * len(texts), [""] * len(texts))
         self._look(texts, names, np.arange(at, at + len(texts)), told)
@@ -112,11 +112,6 @@ class _Examiner:
                     tally["changed"] += 1
                     changed.add(Document(rewritten[i], texts.metas[i]))
 
-    def _place(self, name: str) -> int:
-        if name not in self.facts.domains:
-            self.facts.domains.append(name)
-        return self.facts.domains.index(name)
-
     def _filters_of(self, name: str) -> Filters:
         return self.filters.get(name, self.filters[""])
 
@@ -133,6 +128,7 @@ class _Examiner:
             facts.bands[places] = band_hashes(shingle_hashes(texts.words, self._scratch))
         for filters in {id(f): f for f in map(self._filters_of, dict.fromkeys(names))}.values():
             concerned = np.array([self._filters_of(name) is filters for name in names])
+            self._describe(texts, filters, places, concerned)
             for chosen in filters.deciding:
                 code, value = chosen.decide(texts)
                 for i in np.flatnonzero((code != KEEP) & concerned).tolist():
@@ -147,6 +143,22 @@ class _Examiner:
                         told.reasons[match.document] = "contaminated"
                         told.causes[match.document] = _in_words(match, self.index.ngram)
         facts.kept[places] = [not reason for reason in told.reasons]
+
+    def _describe(
+        self,
+        texts: Texts,
+        filters: Filters,
+        places: npt.NDArray[np.int64],
+        concerned: npt.NDArray[np.bool_],
+    ) -> None:
+        """What filters found out about texts that later stages and the report want to know."""
+        if filters.language is not None:
+            codes = filters.language.identified(texts).codes
+            for code in np.unique(codes[concerned]).tolist():
+                mine = concerned & (codes == code)
+                self.facts.language[places[mine]] = _place(code, self.facts.languages)
+        if filters.quality is not None:
+            self.facts.quality[places[concerned]] = filters.quality.scores(texts)[concerned]
 
     def _rewrite(self, texts: Texts, names: list[str]) -> dict[int, str]:
         """New texts, by their places in the block."""
@@ -168,6 +180,13 @@ class _Examiner:
     def counts(self) -> dict[str, dict[str, int]]:
         """What was counted, by domain."""
         return {name: dict(sorted(tally.items())) for name, tally in sorted(self._tally.items())}
+
+
+def _place(name: str, names: list[str]) -> int:
+    """Where a name is in a list that it is added to if need be."""
+    if name not in names:
+        names.append(name)
+    return names.index(name)
 
 
 @dataclass

@@ -49,7 +49,7 @@ def gather(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
     facts = _facts_of(places, facts_of)
     save_facts(facts, out / FACTS)
     (out / ENTRY).write_bytes(msgspec.json.encode(writer.entries[0]))
-    (out / STATISTICS).write_text(json.dumps(_count(metas, facts.size.tolist()), sort_keys=True))
+    (out / STATISTICS).write_text(json.dumps(_count(metas, facts), sort_keys=True))
 
 
 def _read_bucket(
@@ -87,12 +87,16 @@ def _facts_of(places: list[tuple[int, int]], files: list[str]) -> Facts:
     return facts
 
 
-def _count(metas: list[_Meta], sizes: list[int]) -> dict[str, dict[str, int]]:
-    """By domain: documents and bytes, also by licence, by language, and by powers of two."""
+def _count(metas: list[_Meta], facts: Facts) -> dict[str, dict[str, int]]:
+    """By domain: documents and bytes, also by licence, by language, and by powers of two.
+
+    The language is what the source says, or what was found where it says nothing.
+    """
+    found = [facts.languages[k] or None for k in facts.language.tolist()]
     groups = Counter[tuple[str, str | None, str | None, int]]()
     sums = Counter[tuple[str, str | None, str | None, int]]()
-    for meta, size in zip(metas, sizes, strict=True):
-        group = (meta.pile_set_name, meta.licence, meta.language, size.bit_length())
+    for meta, size, language in zip(metas, facts.size.tolist(), found, strict=True):
+        group = (meta.pile_set_name, meta.licence, meta.language or language, size.bit_length())
         groups[group] += 1
         sums[group] += size
     statistics: dict[str, Counter[str]] = defaultdict(Counter)

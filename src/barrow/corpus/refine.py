@@ -118,7 +118,9 @@ def _examine_tasks(parts: list[Part], recipe: Recipe, stages: Stages) -> list[Ta
         indexing = index_stage.index_task(decontamination.sets, decontamination.ngram)
         index = [path / index_stage.INDEX for path in stages.run("Indexing", [indexing])]
         index_keys = [indexing.key]
-    filters = {domain.name: config.to_dict(domain.filters) for domain in recipe.domains.values()}
+    filters = {
+        domain.name: config.to_dict(domain.filters.resolved()) for domain in recipe.domains.values()
+    }
     deduplication = recipe.deduplication
     return [
         Task(

@@ -6,15 +6,34 @@ The domain of a document is what its record says (``meta.pile_set_name``).
 from __future__ import annotations
 
 from barrow.corpus.dedup.settings import Deduplication
+from barrow.corpus.filters.c4 import C4
+from barrow.corpus.filters.choice import Filters
+from barrow.corpus.filters.fineweb import FineWeb
+from barrow.corpus.filters.gopher_quality import GopherQuality
+from barrow.corpus.filters.gopher_repetition import GopherRepetition
+from barrow.corpus.filters.length import Length
+from barrow.corpus.filters.repair import Repair
 from barrow.corpus.mix import Splits
 from barrow.corpus.recipe import Domain, Recipe
+
+
+def web_filters() -> Filters:
+    """What FineWeb and its like do to web text, but for language and personal data."""
+    return Filters(
+        repair=Repair(),
+        length=Length(min_bytes=100),
+        gopher_quality=GopherQuality(),
+        gopher_repetition=GopherRepetition(),
+        c4=C4(),
+        fineweb=FineWeb(),
+    )
 
 
 def recipe() -> Recipe:
     """All stages but those that need a choice of yours: evaluation sets, a classifier, weights."""
     return Recipe(
         name="refine",
-        domains={".": Domain(name="", reader="records")},
+        domains={".": Domain(name="", reader="records", filters=web_filters())},
         deduplication=Deduplication(),
         splits=Splits(validation=0.005, test=0.005),
     )

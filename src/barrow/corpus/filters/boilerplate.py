@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,11 @@ def _by_key() -> dict[tuple[str, ...], list[Phrase]]:
 
 
 _PHRASES_OF = _by_key()
-_KEYS = line_keys([" ".join(words) for words in _PHRASES_OF])
+
+
+@cache
+def _keys() -> npt.NDArray[np.uint8]:
+    return line_keys([" ".join(words) for words in _PHRASES_OF])
 
 
 def boilerplate_rule(data: bytes, start: int, stop: int) -> str | None:
@@ -107,12 +112,12 @@ class DropBoilerplate:
                 raise ConfigError(f"{rule!r} is no rule for boilerplate: {', '.join(RULES)}")
 
     def touches(self, texts: Texts) -> npt.NDArray[np.bool_]:
-        return have_lines(texts.text, texts.offsets, _KEYS)
+        return have_lines(texts.text, texts.offsets, _keys())
 
     def rewrite(self, text: str, meta: Mapping[str, Any]) -> Rewritten:  # noqa: ARG002
         data = text.encode()
         offsets = np.array([0, len(data)], np.int64)
-        starts, stops = find_lines(np.frombuffer(data, np.uint8), offsets, _KEYS, Scratch())
+        starts, stops = find_lines(np.frombuffer(data, np.uint8), offsets, _keys(), Scratch())
         parts: list[bytes] = []
         found: dict[str, int] = {}
         done = 0

@@ -44,6 +44,10 @@ def identify(
     less than `min_letter_share` of what was looked at, as in code and mathematics; both in UTF-8
     bytes, for a character of three bytes tells as much as three letters.
     """
+    question = (identify, min_letters, min_letter_share)
+    if question in texts.remembered:
+        known: Identified = texts.remembered[question]
+        return known
     model = language_model()
     samples = sample_words(
         texts.text,
@@ -58,7 +62,9 @@ def identify(
     enough &= labels >= 0
     codes = np.array([*model.labels, UNDETERMINED])
     scores[~enough] = 0.0
-    return Identified(codes[np.where(enough, labels, -1)], scores)
+    found = Identified(codes[np.where(enough, labels, -1)], scores)
+    texts.remembered[question] = found
+    return found
 
 
 @cache
@@ -103,12 +109,14 @@ class Language:
         """Names to count by."""
         return ("other-language", "language-unsure")
 
+    def identified(self, texts: Texts) -> Identified:
+        """The language of each text, by these settings."""
+        return identify(texts, min_letters=self.min_letters, min_letter_share=self.min_letter_share)
+
     def decide(self, texts: Texts) -> Decisions:
         """Keep, or a reason, for each text; the figure is the score."""
         self._check_codes()
-        found = identify(
-            texts, min_letters=self.min_letters, min_letter_share=self.min_letter_share
-        )
+        found = self.identified(texts)
         decisions = Decisions.keep_all(len(texts))
         sure = (found.scores >= self.min_score) & (found.codes != UNDETERMINED)
         wanted = np.isin(found.codes, self.languages)

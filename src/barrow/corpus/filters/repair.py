@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from barrow.corpus.compiled import compiled
 from barrow.corpus.filters.deciding import Rewritten
-from barrow.corpus.mojibake import mend_controls, mend_mojibake
 from barrow.corpus.filters.texts import Texts
+from barrow.corpus.mojibake import mend_controls, mend_mojibake
 from barrow.corpus.word_hashes import eight_byte_view
 
 _LINE_END = re.compile("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")

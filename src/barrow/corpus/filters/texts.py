@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from barrow.archive.block import Block
+from barrow.corpus.filters.statistics import Statistics
 from barrow.corpus.scratch import Scratch
-
-if TYPE_CHECKING:
-    from barrow.corpus.word_hashes import Words
+from barrow.corpus.word_hashes import Words, word_hashes
 
 
 class Texts:
@@ -34,6 +33,7 @@ class Texts:
         self.offsets = offsets
         self.metas = metas
         self.scratch = scratch
+        self.remembered: dict[Any, Any] = {}  # answers that somebody may ask for again
 
     @classmethod
     def of_block(cls, block: Block, scratch: Scratch) -> Texts:
@@ -64,6 +64,9 @@ class Texts:
     @cached_property
     def words(self) -> Words:
         """Hashes of the words; valid until other texts in the same scratch are asked for theirs."""
-        from barrow.corpus.word_hashes import word_hashes
-
         return word_hashes(self.text, self.offsets, self.scratch)
+
+    @cached_property
+    def statistics(self) -> Statistics:
+        """What heuristics ask about characters, words, lines and n-grams."""
+        return Statistics(self.text, self.offsets, self.scratch)
