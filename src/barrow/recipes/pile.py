@@ -5,29 +5,73 @@ the paper. Processing follows the paper where a reader's defaults say so: Stack 
 answers that were accepted or scored 3 or more, GitHub files under 100 kB, EuroParl chapters of 200
 characters, DM Mathematics documents of 8 KiB. People have their own rights to their own copies of
 these texts; barrow ships none. `permissive` leaves out what may not be redistributed.
+
+Where The Pile did less, this does more: duplicates are removed over all domains, and what is held
+out is held out after that, by cluster. Web text goes through the heuristics of Gopher, is mended,
+and loses boilerplate lines and personal data; other prose is mended, and code is left alone. The
+Pile's quality classifier needs a model of yours (`barrow classifier train`), and decontamination
+needs your evaluation sets.
 """
 
 from __future__ import annotations
 
+from barrow.corpus.dedup.settings import Deduplication
+from barrow.corpus.filters.boilerplate import DropBoilerplate
+from barrow.corpus.filters.choice import Filters
+from barrow.corpus.filters.gopher_quality import GopherQuality
+from barrow.corpus.filters.gopher_repetition import GopherRepetition
+from barrow.corpus.filters.language import Language
+from barrow.corpus.filters.pii import RedactPii
+from barrow.corpus.filters.repair import Repair
+from barrow.corpus.mix import Mixture, Splits
 from barrow.corpus.recipe import Domain, Recipe
 
 _US_GOVERNMENT = "public domain (US government work)"
 _PER_DOCUMENT = "stated per document"
 
 
+_PROSE = Filters(repair=Repair())
+_WEB = Filters(
+    repair=Repair(),
+    boilerplate=DropBoilerplate(),
+    redact_pii=RedactPii(),
+    gopher_quality=GopherQuality(),
+    gopher_repetition=GopherRepetition(),
+)
+_ENGLISH_WEB = Filters(
+    repair=Repair(),
+    boilerplate=DropBoilerplate(),
+    redact_pii=RedactPii(),
+    language=Language(("en",)),
+    gopher_quality=GopherQuality(),
+    gopher_repetition=GopherRepetition(),
+)
+
+
 def recipe() -> Recipe:
     """The 22 domains."""
-    return Recipe(name="pile", domains=_domains())
+    return Recipe(
+        name="pile",
+        domains=_domains(),
+        # One film has many subtitle files, and one book many editions: there, much has to go.
+        deduplication=Deduplication(budgets={"OpenSubtitles": 0.8, "Gutenberg (PG-19)": 0.7}),
+        splits=Splits(validation=0.005, test=0.005),
+        mixture=Mixture(by="epochs"),
+    )
 
 
 def _domains() -> dict[str, Domain]:
     return {
-        "pile_cc": _domain("Pile-CC", "warc", 18.11, 1.0, "unknown (web)"),
+        "pile_cc": _domain("Pile-CC", "warc", 18.11, 1.0, "unknown (web)", filters=_ENGLISH_WEB),
         "pubmed_central": _domain("PubMed Central", "jats", 14.40, 2.0, _PER_DOCUMENT),
         "books3": _domain("Books3", "epub", 12.07, 1.5, "all rights reserved"),
-        "openwebtext2": _domain("OpenWebText2", "web_pages", 10.01, 2.0, "unknown (web)"),
+        "openwebtext2": _domain(
+            "OpenWebText2", "web_pages", 10.01, 2.0, "unknown (web)", filters=_WEB
+        ),
         "arxiv": _domain("ArXiv", "latex", 8.96, 2.0, _PER_DOCUMENT),
-        "github": _domain("Github", "github", 7.59, 1.0, "unknown", language=None),
+        "github": _domain(
+            "Github", "github", 7.59, 1.0, "unknown", language=None, filters=Filters()
+        ),
         "freelaw": _domain("FreeLaw", "courtlistener", 6.12, 1.5, "public domain (US courts)"),
         "stackexchange": _domain("StackExchange", "stackexchange", 5.13, 2.0, "CC-BY-SA-4.0"),
         "uspto": _domain("USPTO Backgrounds", "uspto", 3.65, 2.0, _US_GOVERNMENT),
@@ -37,7 +81,9 @@ def _domains() -> dict[str, Domain]:
             "OpenSubtitles", "opensubtitles", 1.55, 1.5, "all rights reserved", language=None
         ),
         "wikipedia_en": _domain("Wikipedia (en)", "wikipedia", 1.53, 3.0, "CC-BY-SA-4.0"),
-        "dm_mathematics": _domain("DM Mathematics", "dm_mathematics", 1.24, 2.0, "Apache-2.0"),
+        "dm_mathematics": _domain(
+            "DM Mathematics", "dm_mathematics", 1.24, 2.0, "Apache-2.0", filters=Filters()
+        ),
         "ubuntu_irc": _domain("Ubuntu IRC", "ubuntu_irc", 0.88, 2.0, "public channel logs"),
         "bookcorpus2": _domain("BookCorpus2", "epub", 0.75, 1.5, "all rights reserved"),
         "europarl": _domain(
@@ -66,6 +112,7 @@ def _domain(
     licence: str,
     *,
     language: str | None = "en",
+    filters: Filters = _PROSE,
 ) -> Domain:
     return Domain(
         name=name,
@@ -74,4 +121,5 @@ def _domain(
         weight=weight,
         epochs=epochs,
         language=language,
+        filters=filters,
     )

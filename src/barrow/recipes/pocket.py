@@ -16,6 +16,8 @@ from pathlib import Path
 
 from barrow.corpus import Domain, Recipe
 from barrow.corpus.arithmetic import MODULES, problems
+from barrow.corpus.dedup.settings import Deduplication
+from barrow.corpus.mix import Splits
 
 _MARK = ".pocket"
 _PROBLEMS = 1000
@@ -34,6 +36,9 @@ def recipe() -> Recipe:
             "package_papers": Domain("Package Papers", "plain_text", language="en"),
             "arithmetic": Domain("Arithmetic", "dm_mathematics", licence="CC0-1.0", language="en"),
         },
+        # Packages share their licences: most of those are copies.
+        deduplication=Deduplication(budgets={"Package Papers": 0.9}),
+        splits=Splits(validation=0.02, test=0.05),
     )
 
 
