@@ -38,3 +38,7 @@ def die_once(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
         mark.touch()
         os.kill(os.getpid(), signal.SIGKILL)
     (out / "result.txt").write_text("second time lucky")
+
+
+def tell_pid(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
+    (out / "pid").write_text(str(os.getpid()))

@@ -10,7 +10,7 @@ from pathlib import Path
 import jobs
 import pytest
 
-from barrow.engine import Engine, Store, Task, run
+from barrow.engine import Engine, Store, Task, Team, run
 from barrow.errors import TaskFailed
 
 INLINE, TWO = Engine(num_workers=0), Engine(num_workers=2)
@@ -42,6 +42,42 @@ def test_a_failure_names_the_task(engine: Engine, tmp_path: Path) -> None:
     with pytest.raises(TaskFailed, match="the bad one: ValueError: this one cannot be done"):
         run(tasks, store, engine)
     assert not list(tmp_path.rglob("half"))
+
+
+def pids(store: Store, tasks: list[Task]) -> set[str]:
+    return {(store.path(task.key) / "pid").read_text() for task in tasks}
+
+
+def asking(num: int, stage: int) -> list[Task]:
+    return [Task("pid", jobs.tell_pid, 1, settings={"n": n, "stage": stage}) for n in range(num)]
+
+
+def test_a_team_keeps_its_workers_until_it_fails(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    with Team(TWO, store) as team:
+        first, second = asking(8, 1), asking(8, 2)
+        run(first, store, team)
+        run(second, store, team)
+        assert pids(store, second) <= pids(store, first)
+        assert len(pids(store, first)) <= 2
+        with pytest.raises(TaskFailed):
+            run([Task("bad", jobs.fail, 1)], store, team)
+        third = asking(4, 3)
+        run(third, store, team)
+        assert pids(store, third).isdisjoint(pids(store, first))
+        last = pids(store, third)
+    for pid in last:
+        assert not Path(f"/proc/{pid}").exists(), "nobody is left behind"
+
+
+def test_a_team_with_nothing_to_do_starts_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store(tmp_path)
+    run(spins(2), store, INLINE)
+    monkeypatch.setattr(Engine, "workers", lambda *_: pytest.fail("workers were started"))
+    with Team(TWO, store) as team:
+        run(spins(2), store, team)
 
 
 def test_a_worker_that_dies_is_replaced(tmp_path: Path) -> None:

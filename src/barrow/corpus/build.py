@@ -16,7 +16,7 @@ from barrow.corpus.publish import publish, write_if_changed
 from barrow.corpus.raw_files import HashCache
 from barrow.corpus.recipe import Recipe
 from barrow.corpus.sources import find_sources, read_tasks
-from barrow.engine import Engine, Store, Task
+from barrow.engine import Engine, Store, Task, Team
 from barrow.errors import NotFound
 
 RECIPE = "recipe.json"
@@ -48,24 +48,26 @@ def build(
     if not root.is_dir():
         raise NotFound(f"{root} is no folder of raw files")
     _refuse_foreign_folder(out)
-    stages = Stages(Store(out / WORK / "tasks"), engine or Engine(), progress)
+    store = Store(out / WORK / "tasks")
     cache = HashCache(out / WORK / "hashes.json")
     sources, missing = find_sources(recipe, root, cache, progress)
     cache.save()
 
     reads = [(source, task) for source in sources for task in read_tasks(source, recipe)]
-    results = stages.run("Reading", [task for _, task in reads])
-    parts = [
-        part
-        for (_, task), result in zip(reads, results, strict=True)
-        for part in cut(result / read_stage.DOCUMENTS, task.key)
-    ]
-    refined = refine(parts, recipe, stages)
-    rejects = [
-        *((r / read_stage.REJECTS, t.key) for (_, t), r in zip(reads, results, strict=True)),
-        *refined.rejects,
-    ]
-    rejected = stages.run("Writing rejects", _assemble_tasks(rejects, recipe.shard_size))
+    with Team(engine or Engine(), store) as team:
+        stages = Stages(store, team, progress)
+        results = stages.run("Reading", [task for _, task in reads])
+        parts = [
+            part
+            for (_, task), result in zip(reads, results, strict=True)
+            for part in cut(result / read_stage.DOCUMENTS, task.key)
+        ]
+        refined = refine(parts, recipe, stages)
+        rejects = [
+            *((r / read_stage.REJECTS, t.key) for (_, t), r in zip(reads, results, strict=True)),
+            *refined.rejects,
+        ]
+        rejected = stages.run("Writing rejects", _assemble_tasks(rejects, recipe.shard_size))
     # Beside, then inside: whoever sees the new catalog sees what belongs to it.
     publish(out / REJECTS, rejected)
     write_if_changed(out / RECIPE, config.to_json(recipe))
@@ -82,7 +84,7 @@ def build(
         {split: shards[split] for split in SPLITS if split in shards},
     )
     write_if_changed(out / MANIFEST, json.dumps(told, indent=1, ensure_ascii=False) + "\n")
-    stages.store.clean(stages.keys)
+    store.clean(stages.keys)
     return told
 
 

@@ -19,7 +19,7 @@ from barrow.corpus.parts import Part, known_parts
 from barrow.corpus.progress import Progress
 from barrow.corpus.recipe import Recipe
 from barrow.corpus.removal_budget import check_budget
-from barrow.engine import Engine, Store, Task, run
+from barrow.engine import Store, Task, Team, run
 
 # What is shuffled in memory at a time.
 _BUCKET_BYTES = 1 << 26
@@ -31,7 +31,7 @@ class Stages:
     """Runs stages one after the other, and remembers what belongs to the build."""
 
     store: Store
-    engine: Engine
+    team: Team
     progress: Progress
     keys: set[str] = field(default_factory=set)
 
@@ -41,7 +41,7 @@ class Stages:
         run(
             tasks,
             self.store,
-            self.engine,
+            self.team,
             on_done=lambda task, _: self.progress.on_bytes(task.size),
         )
         self.keys |= {task.key for task in tasks}

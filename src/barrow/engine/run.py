@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, Self
 
 from barrow.engine.store import Store
 from barrow.engine.task import Task
@@ -63,17 +63,49 @@ class Engine:
         return ProcessWorkers(store, self.num_workers)
 
 
+class Team:
+    """The workers of an engine, started when there is first something to do, and then kept.
+
+    Starting a process costs a second or two where much has to be imported: a build with many stages
+    does it once. A context manager; on leaving, the workers are stopped.
+    """
+
+    def __init__(self, engine: Engine, store: Store) -> None:
+        self._engine = engine
+        self._store = store
+        self._workers: Workers | None = None
+
+    def workers(self) -> Workers:
+        """The workers, all of them free."""
+        if self._workers is None:
+            self._workers = self._engine.workers(self._store)
+        return self._workers
+
+    def stop(self) -> None:
+        """End everything, at once."""
+        if self._workers is not None:
+            self._workers.stop()
+            self._workers = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+
 def run(
     tasks: Iterable[Task],
     store: Store,
-    engine: Engine,
+    engine: Engine | Team,
     *,
     on_done: Callable[[Task, bool], None] | None = None,
 ) -> None:
     """Perform every task that is not done yet.
 
     `on_done` is called after each, with whether there was anything to do. The first task that
-    fails ends the run: it is named in the error, and what is done stays done.
+    fails ends the run: it is named in the error, and what is done stays done. The workers of a team
+    stay for its next run, unless this one fails.
     """
     told = on_done or _say_nothing
     waiting: deque[Task] = deque()
@@ -85,8 +117,10 @@ def run(
     if not waiting:
         return
     attempts: dict[str, int] = {}
-    workers = engine.workers(store)
+    team = engine if isinstance(engine, Team) else Team(engine, store)
+    workers = team.workers()
     num_started = 0
+    done = False
     try:
         while waiting or num_started:
             # One more than can be worked on: no worker waits for its next task.
@@ -106,8 +140,10 @@ def run(
                     f"{task.label}: {_ATTEMPTS} workers died of it ({error}); is memory short?"
                 )
             waiting.append(task)
+        done = True
     finally:
-        workers.stop()
+        if not done or team is not engine:
+            team.stop()
 
 
 def in_words(error: Exception) -> str:

@@ -1,0 +1,257 @@
+"""A whole build of documents that exist already, beside datatrove doing the comparable stages.
+
+    python benchmarks/bench_refine.py --data SAMPLE.jsonl.zst [--sizes 0.1 1] [--peer-mb 3]
+
+Every stage is run: read, repair, Gopher, C4 and FineWeb filters, exact and verified near
+deduplication, decontamination (items cut from the data), splits, shuffle, write, with provenance;
+then the same with language identification and personal data. Larger inputs are the sample several
+times over, with most words of five letters or more replaced, so that copies are no duplicates.
+Speeds are MB (10^6 bytes) of text per second of processor time, and for two workers of wall time
+against one worker. datatrove's pipeline is read, the same four filters, MinHash signatures,
+buckets, clusters, filter, write. Peak memory is that of the largest process (VmHWM).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import barrow.archive
+from barrow import Document
+from barrow.archive import Writer
+
+WORD = re.compile(r"[a-z]{5,}")
+
+BUILD = """
+import json, sys, time
+from dataclasses import replace
+from pathlib import Path
+from barrow.corpus import build
+from barrow.corpus.filters.language import Language
+from barrow.corpus.filters.pii import RedactPii
+from barrow.corpus.progress import Progress
+from barrow.corpus.recipe import Decontamination
+from barrow.engine import Engine
+from barrow.recipes import refine
+
+def main():
+    source, out, sets, workers, more = sys.argv[1:]
+    recipe = refine.recipe()
+    (domain,) = recipe.domains.values()
+    if more == "more":
+        domain = replace(
+            domain, filters=replace(domain.filters, redact_pii=RedactPii(), language=Language())
+        )
+    recipe = replace(
+        recipe,
+        domains={".": domain},
+        deduplication=replace(recipe.deduplication, budget=None),
+        decontamination=Decontamination((sets,)),
+    )
+    stages, at = {}, [None, 0.0]
+    def on_plan(what, total):
+        now = time.process_time()
+        if at[0] is not None:
+            stages[at[0]] = stages.get(at[0], 0.0) + now - at[1]
+        at[:] = [what, now]
+    wall, cpu = time.perf_counter(), time.process_time()
+    told = build(
+        recipe,
+        root=Path(source),
+        out=Path(out),
+        engine=Engine(num_workers=int(workers)),
+        progress=Progress(on_plan, lambda size: None),
+    )
+    on_plan("end", 0)
+    peak = [line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")][0]
+    print(json.dumps({
+        "bytes": sum(stage["bytes"] for stage in told["stages"].values()),
+        "kept": sum(d["bytes"] for s in told["splits"].values() for d in s["domains"].values()),
+        "documents": sum(stage["documents"] for stage in told["stages"].values()),
+        "wall": time.perf_counter() - wall,
+        "cpu": time.process_time() - cpu,
+        "peak": int(peak) * 1024,
+        "stages": stages,
+    }))
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+def enlarge(documents: list[Document], size: float, out: Path) -> None:
+    """Write about `size` bytes of text: the documents, then copies with other words."""
+    words = sorted({word for document in documents[::7] for word in WORD.findall(document.text)})
+    written, times = 0, 0
+    with Writer(out, shard_size=1 << 26) as writer:
+        while written < size:
+            rng = random.Random(times)
+            for document in documents:
+                text = document.text
+                if times:
+                    text = WORD.sub(lambda _: words[int(rng.random() * len(words))], text)
+                writer.add(Document(text, document.meta))
+                written += len(text.encode())
+                if written >= size:
+                    break
+            times += 1
+
+
+def one_build(source: Path, sets: Path, workers: int, *, more: bool = False) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory(dir=source.parent) as out:
+        script = Path(out) / "build.py"
+        script.write_text(BUILD)
+        done = subprocess.run(
+            [
+                sys.executable,
+                str(script),
+                str(source),
+                f"{out}/corpus",
+                str(sets),
+                str(workers),
+                "more" if more else "plain",
+            ],
+            stdout=subprocess.PIPE,
+            check=True,
+        )
+    told: dict[str, Any] = json.loads(done.stdout)
+    return told
+
+
+def datatrove(documents: list[Document], size: float, *, plain_words: bool) -> float:
+    """MB/s of processor time of the comparable stages, over the first `size` bytes."""
+    import datatrove.utils.text as text_module
+    from datatrove.executor.local import LocalPipelineExecutor
+    from datatrove.pipeline.dedup import (
+        MinhashDedupBuckets,
+        MinhashDedupCluster,
+        MinhashDedupFilter,
+        MinhashDedupSignature,
+    )
+    from datatrove.pipeline.dedup.minhash import MinhashConfig
+    from datatrove.pipeline.filters import (
+        C4QualityFilter,
+        FineWebQualityFilter,
+        GopherQualityFilter,
+        GopherRepetitionFilter,
+    )
+    from datatrove.pipeline.readers import JsonlReader
+    from datatrove.pipeline.writers import JsonlWriter
+    from datatrove.utils import word_tokenizers
+
+    if plain_words:
+
+        class Plain:
+            def word_tokenize(self, text: str) -> list[str]:
+                return text.split()
+
+            def sent_tokenize(self, text: str) -> list[str]:
+                return text.split(". ")
+
+            def span_tokenize(self, text: str) -> list[tuple[int, int]]:
+                return []
+
+        word_tokenizers.load_word_tokenizer = lambda *_: Plain()  # type: ignore[assignment]
+        for module in (text_module,):
+            if hasattr(module, "load_word_tokenizer"):
+                module.load_word_tokenizer = lambda *_: Plain()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder)
+        (path / "in").mkdir()
+        written = 0
+        with (path / "in" / "a.jsonl").open("w") as file:
+            for k, document in enumerate(documents):
+                if written >= size:
+                    break
+                file.write(json.dumps({"text": document.text, "id": str(k)}) + "\n")
+                written += len(document.text.encode())
+        settings = MinhashConfig()
+        pipelines = [
+            [
+                JsonlReader(f"{folder}/in"),
+                GopherRepetitionFilter(),
+                GopherQualityFilter(),
+                C4QualityFilter(filter_no_terminal_punct=False),
+                FineWebQualityFilter(),
+                JsonlWriter(f"{folder}/kept"),
+            ],
+            [
+                JsonlReader(f"{folder}/kept"),
+                MinhashDedupSignature(f"{folder}/sig", config=settings),
+            ],
+            [MinhashDedupBuckets(f"{folder}/sig", f"{folder}/buckets", config=settings)],
+            [MinhashDedupCluster(f"{folder}/buckets", f"{folder}/remove", config=settings)],
+            [
+                JsonlReader(f"{folder}/kept"),
+                MinhashDedupFilter(f"{folder}/remove"),
+                JsonlWriter(f"{folder}/out"),
+            ],
+        ]
+        start = time.process_time()
+        for k, pipeline in enumerate(pipelines):
+            tasks = settings.num_buckets if k == 2 else 1
+            LocalPipelineExecutor(
+                pipeline, tasks=tasks, workers=1, logging_dir=f"{folder}/log{k}"
+            ).run()
+        return written / 1e6 / (time.process_time() - start)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", required=True, help="a jsonl.zst of documents")
+    parser.add_argument("--sizes", type=float, nargs="+", default=[0.1, 0.4], help="GB of text")
+    parser.add_argument("--peer-mb", type=float, default=2.0, help="MB that datatrove is given")
+    parser.add_argument("--folder", help="where to work; needs five times the largest size")
+    options = parser.parse_args()
+    documents = list(barrow.archive.open(options.data))
+    with tempfile.TemporaryDirectory(dir=options.folder) as name:
+        folder = Path(name)
+        sets = folder / "sets.jsonl"
+        items = [document.text[200:900] for document in documents[::97]]
+        sets.write_text("\n".join(json.dumps({"text": item}) for item in items))
+        print(
+            "| GB in | MB/s, one core | with language and PII | 2 workers | ms/MB by stage | peak |"
+        )
+        print("|---|---|---|---|---|---|")
+        ours = 0.0
+        for size in options.sizes:
+            source = folder / f"in-{size}"
+            enlarge(documents, size * 1e9, source)
+            one_build(source, sets, 0)  # kernels are compiled, files are in memory
+            plain = one_build(source, sets, 0)
+            more = one_build(source, sets, 0, more=True)
+            single, double = one_build(source, sets, 1), one_build(source, sets, 2)
+            ours = max(ours, plain["bytes"] / 1e6 / plain["cpu"])
+            stages = ", ".join(
+                f"{stage.lower()} {seconds / plain['bytes'] * 1e9:.1f}"
+                for stage, seconds in plain["stages"].items()
+                if seconds / plain["bytes"] * 1e9 >= 0.05
+            )
+            cells = (
+                f"{plain['bytes'] / 1e9:.2f}",
+                f"{plain['bytes'] / 1e6 / plain['cpu']:.1f}",
+                f"{more['bytes'] / 1e6 / more['cpu']:.1f}",
+                f"{single['wall'] / double['wall']:.2f}×",
+                stages,
+                f"{plain['peak'] / 1e6:.0f} MB",
+            )
+            print(f"| {' | '.join(cells)} |", flush=True)
+        for words, plain_words in (("as shipped", False), ("words at white space", True)):
+            theirs = datatrove(documents, options.peer_mb * 1e6, plain_words=plain_words)
+            name = f"datatrove {version('datatrove')}, {words}"
+            print(f"{name}: {theirs:.3f} MB/s; ours {ours / theirs:.0f}×", flush=True)
+
+
+if __name__ == "__main__":
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    main()
