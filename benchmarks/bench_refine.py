@@ -22,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -89,6 +90,10 @@ if __name__ == "__main__":
 """
 
 
+def _other_word(words: list[str], rng: random.Random, _: re.Match[str]) -> str:
+    return words[int(rng.random() * len(words))]
+
+
 def enlarge(documents: list[Document], size: float, out: Path) -> None:
     """Write about `size` bytes of text: the documents, then copies with other words."""
     words = sorted({word for document in documents[::7] for word in WORD.findall(document.text)})
@@ -99,7 +104,7 @@ def enlarge(documents: list[Document], size: float, out: Path) -> None:
             for document in documents:
                 text = document.text
                 if times:
-                    text = WORD.sub(lambda _: words[int(rng.random() * len(words))], text)
+                    text = WORD.sub(partial(_other_word, words, rng), text)
                 writer.add(Document(text, document.meta))
                 written += len(text.encode())
                 if written >= size:

@@ -1,0 +1,129 @@
+"""Every document is looked at once: what goes, what is mended, what later stages must know."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import barrow
+from barrow import Document, config
+from barrow.archive import Writer
+from barrow.corpus.decontaminate import Item, ngram_index, save_index
+from barrow.corpus.examine_stage import CHANGED, COUNTS, FACTS, REJECTS, examine
+from barrow.corpus.facts import Facts, load_facts
+from barrow.corpus.filters.choice import Filters
+from barrow.corpus.filters.length import Length
+from barrow.corpus.filters.pii import RedactPii
+from barrow.corpus.filters.repair import Repair
+
+MAIL = "Please write to someone@example-company.com about the matter of the garden fence."
+
+
+def meta(k: int, domain: str) -> dict[str, Any]:
+    return {"pile_set_name": domain, "id": f"{k:016x}-{k:08x}", "source": "a", "member": str(k)}
+
+
+def run(
+    tmp_path: Path,
+    texts: list[tuple[str, str]],
+    filters: dict[str, Filters],
+    *,
+    index: Path | None = None,
+    span: tuple[int, int] | None = None,
+    frame_size: int = 1 << 20,
+) -> tuple[Facts, list[Document], list[Document], dict[str, Any]]:
+    source, out = tmp_path / "in.jsonl.zst", tmp_path / "out"
+    out.mkdir()
+    with Writer(source, frame_size=frame_size) as writer:
+        writer.extend(Document(text, meta(k, name)) for k, (text, name) in enumerate(texts))
+    start, stop = span or (0, len(texts))
+    settings = {
+        "start": start,
+        "stop": stop,
+        "filters": {name: config.to_dict(chosen) for name, chosen in filters.items()},
+        "near": True,
+        "min_ngrams": 1,
+    }
+    examine(out, [str(source), *([str(index)] if index else [])], settings)
+    changed, rejects = (list(barrow.archive.open(out / name)) for name in (CHANGED, REJECTS))
+    return load_facts(out / FACTS), changed, rejects, json.loads((out / COUNTS).read_text())
+
+
+def test_filters_by_domain(tmp_path: Path) -> None:
+    texts = [("short", "A"), ("long enough for anybody", "A"), ("short", "B"), ("short", "C")]
+    filters = {"": Filters(), "A": Filters(length=Length(10)), "C": Filters(length=Length(10))}
+    facts, changed, rejects, counts = run(tmp_path, texts, filters)
+    assert facts.kept.tolist() == [False, True, True, False]
+    assert facts.domains == ["A", "B", "C"]
+    assert facts.domain.tolist() == [0, 0, 1, 2]
+    assert facts.size.tolist() == [5, 23, 5, 5]
+    assert facts.identity[:, 0].tolist() == [0, 1, 2, 3]
+    assert (facts.content[0] == facts.content[2]).all()
+    assert changed == []
+    assert [r.meta["id"] for r in rejects] == [meta(0, "")["id"], meta(3, "")["id"]]
+    assert counts["A"] == {
+        "documents": 2,
+        "bytes": 28,
+        "kept": 1,
+        "kept_bytes": 23,
+        "rejects.too-few-bytes": 1,
+    }
+
+
+def test_mended_texts_are_judged_as_mended(tmp_path: Path) -> None:
+    crlf = "first line\r\nsecond line of the text\r\n"
+    texts = [(crlf, "A"), ("first line\nsecond line of the text\n", "A"), (MAIL, "A"), ("ok", "A")]
+    filters = {"": Filters(repair=Repair(), redact_pii=RedactPii(), length=Length(5))}
+    facts, changed, rejects, counts = run(tmp_path, texts, filters)
+    assert facts.changed.tolist() == [True, False, True, False]
+    assert facts.kept.tolist() == [True, True, True, False]
+    assert [d.text for d in changed] == [
+        texts[1][0],
+        MAIL.replace("someone@example-company.com", "<EMAIL>"),
+    ]
+    assert changed[1].meta == meta(2, "A")
+    assert facts.size[0] == len(changed[0].text)
+    assert (facts.content[0] == facts.content[1]).all()
+    assert (facts.bands[0] == facts.bands[1]).all()
+    assert counts["A"]["found.email"] == 1
+    assert counts["A"]["changed"] == 2
+    assert [r.meta["reason"] for r in rejects] == ["too-few-bytes"]
+
+
+def test_a_text_of_which_nothing_is_left(tmp_path: Path) -> None:
+    facts, changed, rejects, _ = run(
+        tmp_path, [("\ufeff\x01", "A")], {"": Filters(repair=Repair())}
+    )
+    assert facts.kept.tolist() == [False]
+    assert changed == []
+    assert [r.meta["reason"] for r in rejects] == ["empty"]
+
+
+def test_evaluation_data_goes(tmp_path: Path) -> None:
+    leak = " ".join(f"w{k}" for k in range(20))
+    save_index(ngram_index([Item("quiz", 4, leak)]), tmp_path / "index")
+    texts = [("harmless", "A"), (f"so {leak} it was", "A")]
+    facts, _, rejects, counts = run(tmp_path, texts, {"": Filters()}, index=tmp_path / "index")
+    assert facts.kept.tolist() == [True, False]
+    assert rejects[0].meta["cause"] == "8 times 13 words in a row of quiz, item 4"
+    assert counts["A"]["matches.quiz"] == 1
+
+
+@pytest.mark.parametrize("frame_size", [50, 1 << 20])
+def test_parts_and_frames_change_nothing(tmp_path: Path, frame_size: int) -> None:
+    texts = [
+        (f"{k} " * (k % 7 + 1) + ("\r\n" if k % 3 else "") + MAIL, "AB"[k % 2]) for k in range(40)
+    ]
+    filters = {"": Filters(repair=Repair(), redact_pii=RedactPii())}
+    for folder in ("whole", "part"):
+        (tmp_path / folder).mkdir()
+    whole, *_ = run(tmp_path / "whole", texts, filters)
+    part, changed, _, _ = run(
+        tmp_path / "part", texts, filters, span=(13, 31), frame_size=frame_size
+    )
+    assert part.content.tolist() == whole.content[13:31].tolist()
+    assert part.bands.tolist() == whole.bands[13:31].tolist()
+    assert len(changed) == 18

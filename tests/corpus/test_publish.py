@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+import barrow
+from barrow import Document
+from barrow.archive import Writer
+from barrow.corpus.publish import ENTRY, FACTS, INDEX, SHARD, publish, write_if_changed
+
+
+def result(folder: Path, *texts: str) -> Path:
+    folder.mkdir(parents=True)
+    with Writer(folder / SHARD) as writer:
+        writer.extend(Document(text) for text in texts)
+    (folder / ENTRY).write_bytes(msgspec.json.encode(writer.entries[0]))
+    (folder / FACTS).write_bytes(np.arange(len(texts)).tobytes())
+    return folder
+
+
+def test_shards_become_an_archive_with_its_index(tmp_path: Path) -> None:
+    one, two = result(tmp_path / "1", "a", "b"), result(tmp_path / "2", "c")
+    empty = result(tmp_path / "3")
+    entries = publish(tmp_path / "out", [one, empty, two])
+    assert [d.text for d in barrow.archive.open(tmp_path / "out")] == ["a", "b", "c"]
+    assert [entry.documents for entry in entries] == [2, 1], "a shard of nothing is left out"
+    assert barrow.archive.verify(tmp_path / "out", deep=True).ok
+    assert len(list((tmp_path / "out" / INDEX).iterdir())) == 2
+    assert publish(tmp_path / "out", [one, empty, two]) == entries
+    leftovers = [path.name for path in (tmp_path / "out").rglob(".*")]
+    assert leftovers == []
+
+
+def test_what_is_not_listed_any_more_goes(tmp_path: Path) -> None:
+    one, two = result(tmp_path / "1", "a"), result(tmp_path / "2", "c")
+    publish(tmp_path / "out", [one, two])
+    (other,) = publish(tmp_path / "out", [two])
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert names == {"archive.json", INDEX, other.name}
+    assert len(list((tmp_path / "out" / INDEX).iterdir())) == 1
+    publish(tmp_path / "out", [])
+    assert len(barrow.archive.open(tmp_path / "out")) == 0
+
+
+def test_a_file_that_has_its_text_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    write_if_changed(path, "one")
+    before = path.stat().st_mtime_ns
+    write_if_changed(path, "one")
+    assert path.stat().st_mtime_ns == before
+    write_if_changed(path, "two")
+    assert path.read_text() == "two"
