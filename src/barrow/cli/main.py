@@ -19,6 +19,7 @@ from barrow.cli import (
     pack,
     rejects,
     stats,
+    takedown,
     trace,
     verify,
 )
@@ -48,6 +49,7 @@ app.command("build")(build.build)
 app.command("rejects")(rejects.rejects)
 app.command("trace")(trace.trace)
 app.command("diff")(diff.diff)
+app.command("takedown")(takedown.takedown)
 app.command("pack")(pack.pack)
 app.command("stats")(stats.stats)
 app.command("head")(head.head)

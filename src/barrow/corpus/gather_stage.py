@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +21,16 @@ VERSION = 1
 STATISTICS = "statistics.json"
 
 
-class _Meta(msgspec.Struct):
+class CountedMeta(msgspec.Struct):
+    """What of a document's meta the composition of a corpus is counted by."""
+
     pile_set_name: str = ""
     licence: str | None = None
     language: str | None = None
 
 
 class _Line(msgspec.Struct):
-    meta: _Meta
+    meta: CountedMeta
 
 
 def gather(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
@@ -36,7 +38,7 @@ def gather(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
     lines_of, keys_of, facts_of = files[::3], files[1::3], files[2::3]
     decoder = msgspec.json.Decoder(_Line)
     places: list[tuple[int, int]] = []
-    metas: list[_Meta] = []
+    metas: list[CountedMeta] = []
     with Writer(out / SHARD) as writer:
         for bucket in settings["buckets"]:
             lines, keys, rows = _read_bucket(bucket, lines_of, keys_of)
@@ -48,7 +50,9 @@ def gather(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
     facts = _facts_of(places, facts_of)
     save_facts(facts, out / FACTS)
     (out / ENTRY).write_bytes(msgspec.json.encode(writer.entries[0]))
-    (out / STATISTICS).write_text(json.dumps(_count(metas, facts.size.tolist()), sort_keys=True))
+    (out / STATISTICS).write_text(
+        json.dumps(count_documents(metas, facts.size.tolist()), sort_keys=True)
+    )
 
 
 def _read_bucket(
@@ -86,7 +90,9 @@ def _facts_of(places: list[tuple[int, int]], files: list[str]) -> Facts:
     return facts
 
 
-def _count(metas: list[_Meta], sizes: list[int]) -> dict[str, dict[str, int]]:
+def count_documents(
+    metas: Sequence[CountedMeta], sizes: Sequence[int]
+) -> dict[str, dict[str, int]]:
     """By domain: documents and bytes, also by licence, by language, and by powers of two."""
     statistics: dict[str, Counter[str]] = defaultdict(Counter)
     for meta, size in zip(metas, sizes, strict=True):
