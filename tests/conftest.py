@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import random
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -77,3 +79,15 @@ def either_path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     if request.param == "general":
         monkeypatch.setattr(scan, "_scan", None)
     return str(request.param)
+
+
+@pytest.fixture(scope="session")
+def made() -> Any:
+    """Corpora for the tests of takedowns: the module `tests/corpus/takedown_corpora.py`."""
+    path = Path(__file__).parent / "corpus" / "takedown_corpora.py"
+    spec = importlib.util.spec_from_file_location("takedown_corpora", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

@@ -20,6 +20,7 @@ from barrow.cli import (
     pack,
     rejects,
     stats,
+    takedown,
     trace,
     verify,
 )
@@ -50,6 +51,7 @@ app.add_typer(classifier.app, name="classifier")
 app.command("rejects")(rejects.rejects)
 app.command("trace")(trace.trace)
 app.command("diff")(diff.diff)
+app.command("takedown")(takedown.takedown)
 app.command("pack")(pack.pack)
 app.command("stats")(stats.stats)
 app.command("head")(head.head)

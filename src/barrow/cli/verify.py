@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -18,12 +19,23 @@ def verify(
     as_json: AsJson = False,
     text_key: TextKey = "text",
 ) -> None:
-    """Check every frame, checksum and count. Exits 1 if anything is wrong."""
-    import barrow.archive
-    from barrow.archive.storage import disk_bytes
+    """Check every frame, checksum and count. Exits 1 if anything is wrong.
 
-    with progress_bar("Verifying", disk_bytes(path)) as advance:
-        result = barrow.archive.verify(path, deep=deep, text_key=text_key, on_progress=advance)
+    Of a corpus, also that it is what its manifest says, and that takedowns hold.
+    """
+    import barrow.archive
+    from barrow.archive.storage import disk_bytes, is_url
+
+    folder = Path(path)
+    if not is_url(path) and (folder / "manifest.json").is_file():
+        from barrow.corpus.verify import verify_corpus
+
+        parts = [p for p in (folder, *folder.iterdir()) if (p / "archive.json").is_file()]
+        with progress_bar("Verifying", disk_bytes(parts) if parts else 0) as advance:
+            result = verify_corpus(folder, deep=deep, on_progress=advance)
+    else:
+        with progress_bar("Verifying", disk_bytes(path)) as advance:
+            result = barrow.archive.verify(path, deep=deep, text_key=text_key, on_progress=advance)
     if as_json:
         import msgspec
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from barrow import config
 from barrow.corpus import assemble_stage, read_stage
+from barrow.corpus.corpus_folder import REJECTS, WORK, locked
 from barrow.corpus.mix import SPLITS
 from barrow.corpus.parts import cut
 from barrow.corpus.progress import Progress
@@ -16,12 +17,12 @@ from barrow.corpus.publish import publish, write_if_changed
 from barrow.corpus.raw_files import HashCache
 from barrow.corpus.recipe import Recipe
 from barrow.corpus.sources import find_sources, read_tasks
+from barrow.corpus.takedown_commit import complete_before_build
+from barrow.corpus.takedown_rules import LIST, load_list
 from barrow.engine import Engine, Store, Task, Team
 from barrow.errors import NotFound
 
 RECIPE = "recipe.json"
-REJECTS = "rejects"
-WORK = ".work"
 
 
 def build(
@@ -40,21 +41,37 @@ def build(
     next build do only what changed. The bytes of all but that folder depend on the recipe and the
     raw files alone.
     """
-    # Not before: workers that read raw files have no use for compiled kernels.
-    from barrow.corpus.manifest import MANIFEST, manifest
-    from barrow.corpus.refine import Stages, refine
-
     progress = progress or Progress()
     if not root.is_dir():
         raise NotFound(f"{root} is no folder of raw files")
     _refuse_foreign_folder(out)
+    out.mkdir(parents=True, exist_ok=True)
+    complete_before_build(out)
+    with locked(out, alone=False):
+        return _build(recipe, root, out, engine or Engine(), progress)
+
+
+def _build(
+    recipe: Recipe, root: Path, out: Path, engine: Engine, progress: Progress
+) -> dict[str, Any]:
+    # Not before: workers that read raw files have no use for compiled kernels.
+    from barrow.corpus.manifest import MANIFEST, manifest
+    from barrow.corpus.refine import Stages, refine
+
     store = Store(out / WORK / "tasks")
     cache = HashCache(out / WORK / "hashes.json")
     sources, missing = find_sources(recipe, root, cache, progress)
     cache.save()
 
-    reads = [(source, task) for source in sources for task in read_tasks(source, recipe)]
-    with Team(engine or Engine(), store) as team:
+    # What was taken down does not come back, nor does it lie in the folder of finished work.
+    taken = load_list(out)
+    takedown = out / LIST if taken is not None else None
+    reads = [
+        (source, task)
+        for source in sources
+        for task in read_tasks(source, recipe, takedown=takedown)
+    ]
+    with Team(engine, store) as team:
         stages = Stages(store, team, progress)
         results = stages.run("Reading", [task for _, task in reads])
         parts = [
@@ -82,6 +99,7 @@ def build(
         [(source, result) for (source, _), result in zip(reads, results, strict=True)],
         refined,
         {split: shards[split] for split in SPLITS if split in shards},
+        version_number=taken.version if taken is not None else 1,
     )
     write_if_changed(out / MANIFEST, json.dumps(told, indent=1, ensure_ascii=False) + "\n")
     store.clean(stages.keys)

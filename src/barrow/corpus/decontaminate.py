@@ -92,7 +92,7 @@ def ngram_index(items: Iterable[Item], *, ngram: int = NGRAM) -> NgramIndex:
     names: list[tuple[str, int]] = []
     num_too_short = 0
     for item in items:
-        found = [_ngrams(text, ngram, scratch) for text in _readings(item.text)]
+        found = [_ngrams(text, ngram, scratch) for text in readings(item.text)]
         together = np.unique(np.concatenate(found))
         if not len(together):
             num_too_short += 1
@@ -176,7 +176,7 @@ def _strings(record: Any) -> Iterator[str]:
             waiting += reversed(value)
 
 
-def _readings(text: str) -> tuple[str, ...]:
+def readings(text: str) -> tuple[str, ...]:
     """The text, and if that differs the text without its marks."""
     bare = _MARKS.sub("", text)
     return (text,) if bare == text else (text, bare)

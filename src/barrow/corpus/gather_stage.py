@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,9 @@ STATISTICS = "statistics.json"
 _TEXT_END = b'","meta":'
 
 
-class _Meta(msgspec.Struct):
+class CountedMeta(msgspec.Struct):
+    """What of a document's meta the composition of a corpus is counted by."""
+
     pile_set_name: str = ""
     licence: str | None = None
     language: str | None = None
@@ -34,9 +36,9 @@ class _Meta(msgspec.Struct):
 def gather(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
     """Write one shard from its buckets; `files` are the lines, keys and facts of every part."""
     lines_of, keys_of, facts_of = files[::3], files[1::3], files[2::3]
-    decoder = msgspec.json.Decoder(_Meta)
+    decoder = msgspec.json.Decoder(CountedMeta)
     places: list[tuple[int, int]] = []
-    metas: list[_Meta] = []
+    metas: list[CountedMeta] = []
     with Writer(out / SHARD) as writer:
         for bucket in settings["buckets"]:
             lines, keys, rows = _read_bucket(bucket, lines_of, keys_of)
@@ -49,7 +51,8 @@ def gather(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
     facts = _facts_of(places, facts_of)
     save_facts(facts, out / FACTS)
     (out / ENTRY).write_bytes(msgspec.json.encode(writer.entries[0]))
-    (out / STATISTICS).write_text(json.dumps(_count(metas, facts), sort_keys=True))
+    counted = count_documents(metas, facts.size.tolist(), found_languages(facts))
+    (out / STATISTICS).write_text(json.dumps(counted, sort_keys=True))
 
 
 def _read_bucket(
@@ -87,15 +90,25 @@ def _facts_of(places: list[tuple[int, int]], files: list[str]) -> Facts:
     return facts
 
 
-def _count(metas: list[_Meta], facts: Facts) -> dict[str, dict[str, int]]:
+def found_languages(facts: Facts) -> list[str | None]:
+    """What was found out about the language of each document, where that was asked."""
+    return (
+        [facts.languages[k] or None for k in facts.language.tolist()]
+        if facts.languages
+        else ([None] * len(facts))
+    )
+
+
+def count_documents(
+    metas: Sequence[CountedMeta], sizes: Sequence[int], languages: Sequence[str | None]
+) -> dict[str, dict[str, int]]:
     """By domain: documents and bytes, also by licence, by language, and by powers of two.
 
     The language is what the source says, or what was found where it says nothing.
     """
-    found = [facts.languages[k] or None for k in facts.language.tolist()]
     groups = Counter[tuple[str, str | None, str | None, int]]()
     sums = Counter[tuple[str, str | None, str | None, int]]()
-    for meta, size, language in zip(metas, facts.size.tolist(), found, strict=True):
+    for meta, size, language in zip(metas, sizes, languages, strict=True):
         group = (meta.pile_set_name, meta.licence, meta.language or language, size.bit_length())
         groups[group] += 1
         sums[group] += size

@@ -5,6 +5,7 @@
     reading                   by folder: files, documents, bytes, rejects by reason, files not read
     stages                    by domain: what filters, decontamination, deduplication and mixture
                               got, gave and counted
+    taken_down                documents and rejects that were taken down since it was built, if any
     splits                    by split: shards with checksums; by domain documents, bytes, licences,
                               languages, lengths (by powers of two)
 
@@ -37,11 +38,13 @@ def manifest(
     reads: list[tuple[Source, Path]],
     refined: Refined,
     shards: Mapping[str, list[ShardEntry]],
+    *,
+    version_number: int = 1,
 ) -> dict[str, Any]:
     """The manifest of a build, from what its tasks counted."""
     return {
         "recipe": recipe.name,
-        "version": 1,
+        "version": version_number,
         "barrow": version("barrow"),
         "missing": missing,
         "reading": _reading(reads),
@@ -80,7 +83,7 @@ def _reading(reads: list[tuple[Source, Path]]) -> dict[str, Any]:
 
 
 def _stages(refined: Refined) -> dict[str, Any]:
-    examined, scattered = _by_domain(refined.examined), _by_domain(refined.scattered)
+    examined, scattered = total_by_domain(refined.examined), total_by_domain(refined.scattered)
     told: dict[str, Any] = {}
     for name, counts in sorted(examined.items()):
         later = scattered.get(name, {})
@@ -114,7 +117,9 @@ def _removed(counts: Mapping[str, int]) -> int:
 
 
 def _statistics(results: Iterable[Path]) -> dict[str, dict[str, int]]:
-    return _by_domain(json.loads((path / gather_stage.STATISTICS).read_text()) for path in results)
+    return total_by_domain(
+        json.loads((path / gather_stage.STATISTICS).read_text()) for path in results
+    )
 
 
 def composition(statistics: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
@@ -153,7 +158,10 @@ def _under(counts: Mapping[str, int], prefix: str) -> dict[str, int]:
     }
 
 
-def _by_domain(counts: Iterable[Mapping[str, Mapping[str, int]]]) -> dict[str, dict[str, int]]:
+def total_by_domain(
+    counts: Iterable[Mapping[str, Mapping[str, int]]],
+) -> dict[str, dict[str, int]]:
+    """What was counted by domain in many places, together."""
     found: dict[str, Counter[str]] = defaultdict(Counter)
     for part in counts:
         for name, numbers in part.items():

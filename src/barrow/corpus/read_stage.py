@@ -17,6 +17,7 @@ from barrow.corpus.document_limits import DocumentLimits, TooSlow
 from barrow.corpus.parts import QUICK
 from barrow.corpus.reader_table import reader_named
 from barrow.corpus.reading import Item, Reader, Reject, excerpt
+from barrow.corpus.takedown_rules import TAKEN_DOWN, Matcher, load_matcher
 from barrow.errors import BadRecord, MissingExtra
 
 VERSION = 1
@@ -42,8 +43,11 @@ def read_raw(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
     """Read groups of raw files of one domain; write documents, rejects and counts.
 
     The settings are those that `barrow.corpus.build` gives: the domain, the names and hashes of the
-    files, which of them form a group, and the limits.
+    files, which of them form a group, and the limits. Where the corpus has a list of what was taken
+    down (`takedown` is its hash), that is the last of the files.
     """
+    files = list(files)
+    taken = load_matcher(files.pop()) if "takedown" in settings else None
     reader = reader_named(settings["reader"])
     counts: Counter[str] = Counter()
     rejects: Counter[str] = Counter()
@@ -64,6 +68,10 @@ def read_raw(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
                 items, settings["seconds_per_document"], settings["memory_per_document"]
             ):
                 outcome, size = _finish(item, origin, settings["max_text"])
+                if taken is not None and _is_taken(outcome, origin, taken):
+                    rejects[TAKEN_DOWN] += 1
+                    rejected.add(_trace_of(outcome, origin))
+                    continue
                 if isinstance(outcome, Document):
                     try:
                         documents.add(outcome)
@@ -136,6 +144,28 @@ def _finish(item: Item, origin: Mapping[str, Any], max_text: int) -> tuple[Item,
             meta[f"record.{key}" if key in _OURS else key] = value
     meta["decisions"] = {"read": "keep"}  # the last: later stages write on at its end
     return Document(item.text, meta), len(content)
+
+
+def _is_taken(outcome: Item, origin: Mapping[str, Any], taken: Matcher) -> bool:
+    meta = outcome.meta if isinstance(outcome, Document) else origin
+    text = outcome.text if isinstance(outcome, Document) else outcome.excerpt
+    return taken.meta_matches(
+        identity=meta.get("id"),
+        url=meta.get("url"),
+        domain=meta["pile_set_name"],
+        licence=meta.get("licence"),
+        source=meta["source"],
+        member=meta.get("member") if isinstance(outcome, Document) else outcome.member,
+    ) or taken.text_matches(text)
+
+
+def _trace_of(outcome: Item, origin: Mapping[str, Any]) -> Document:
+    """What is kept of something that was taken down: where it stands, and nothing of its text."""
+    cause = "it is on the list of takedowns"
+    if isinstance(outcome, Reject):
+        return _as_document(Reject(TAKEN_DOWN, cause, outcome.member), origin)
+    reject = Reject(TAKEN_DOWN, cause, str(outcome.meta.get("member", "")))
+    return Document("", _as_document(reject, origin).meta | {"id": outcome.meta["id"]})
 
 
 def _as_document(reject: Reject, origin: Mapping[str, Any]) -> Document:

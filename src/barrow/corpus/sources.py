@@ -18,6 +18,7 @@ from barrow.corpus.raw_files import (
 from barrow.corpus.reader_table import READER_NAMES, reader_named
 from barrow.corpus.reading import Reader
 from barrow.corpus.recipe import Domain, Recipe
+from barrow.corpus.takedown_rules import takedown_hash
 from barrow.engine import Task
 from barrow.errors import NotFound
 
@@ -94,16 +95,16 @@ def _size(path: Path) -> int:
     return sum(file.stat().st_size for file in find_files(path, ("**/*",))[0])
 
 
-def read_tasks(source: Source, recipe: Recipe) -> list[Task]:
-    """Tasks that read a domain's files, small ones together."""
+def read_tasks(source: Source, recipe: Recipe, *, takedown: Path | None = None) -> list[Task]:
+    """Tasks that read a domain's files, small ones together, but for what a list takes down."""
     tasks: list[Task] = []
     batch: list[list[RawFile]] = []
     for group in source.groups:
         if batch and _is_full([*batch, group]):
-            tasks.append(_read_task(source, recipe, batch))
+            tasks.append(_read_task(source, recipe, batch, takedown))
             batch = []
         batch.append(group)
-    tasks.append(_read_task(source, recipe, batch))
+    tasks.append(_read_task(source, recipe, batch, takedown))
     return tasks
 
 
@@ -112,17 +113,21 @@ def _is_full(batch: list[list[RawFile]]) -> bool:
     return len(files) > _BATCH_FILES or sum(file.size for file in files) > _BATCH_BYTES
 
 
-def _read_task(source: Source, recipe: Recipe, batch: list[list[RawFile]]) -> Task:
+def _read_task(
+    source: Source, recipe: Recipe, batch: list[list[RawFile]], takedown: Path | None
+) -> Task:
     files = [file for group in batch for file in group]
     places = iter(range(len(files)))
     domain = source.domain
     # Named only where there are any, so that the work of other readers stays done.
     beside = {"beside": [file.sha256 for file in source.beside]} if source.beside else {}
+    taken = {"takedown": takedown_hash(takedown)} if takedown is not None else {}
     return Task(
         label=f"{source.folder}: {files[0].name}" + (" …" if len(files) > 1 else ""),
         function=read_stage.read_raw,
         version=read_stage.VERSION,
         settings=beside
+        | taken
         | {
             "name": domain.name,
             "reader": domain.reader,
@@ -138,6 +143,9 @@ def _read_task(source: Source, recipe: Recipe, batch: list[list[RawFile]]) -> Ta
             "memory_per_document": recipe.memory_per_document,
             "max_text": recipe.max_text,
         },
-        files=tuple(file.path for file in (*files, *source.beside)),
+        files=(
+            *(file.path for file in (*files, *source.beside)),
+            *([str(takedown)] if takedown is not None else []),
+        ),
         size=sum(file.size for file in files),
     )

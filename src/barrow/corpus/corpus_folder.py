@@ -1,0 +1,56 @@
+"""The folder of a corpus: which archives it has, and who may write to it."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from barrow.corpus.mix import SPLITS
+from barrow.errors import NotFound
+
+REJECTS = "rejects"
+WORK = ".work"
+
+
+def archive_folders(corpus: Path) -> dict[str, Path]:
+    """The archives of documents by split, those that are there."""
+    folders = {split: corpus if split == "train" else corpus / split for split in SPLITS}
+    return {
+        split: folder for split, folder in folders.items() if (folder / "archive.json").exists()
+    }
+
+
+def rejects_folder(corpus: Path) -> Path | None:
+    """The archive of rejects, if there is one."""
+    folder = corpus / REJECTS
+    return folder if (folder / "archive.json").exists() else None
+
+
+def refuse_other_folders(corpus: Path) -> None:
+    """Raise unless a folder is a corpus that a build finished."""
+    for name in ("manifest.json", "archive.json"):
+        if not (corpus / name).is_file():
+            raise NotFound(f"{corpus} is no corpus: it has no {name}; was it made by barrow build?")
+
+
+@contextlib.contextmanager
+def locked(corpus: Path, *, alone: bool) -> Iterator[None]:
+    """Hold the folder while it is written; builds may share it, whoever is `alone` may not.
+
+    The lock goes when the process does.
+    """
+    descriptor = os.open(corpus, os.O_RDONLY)
+    try:
+        kind = fcntl.LOCK_EX if alone else fcntl.LOCK_SH
+        try:
+            fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise FileExistsError(
+                f"{corpus}: another process is writing to it; wait until it has finished"
+            ) from None
+        yield
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,122 @@
+"""Putting a prepared takedown in place, so that a kill at any moment loses nothing.
+
+A takedown is prepared in the folder `.takedown`: new shards, new files of the index, and last the
+plan, by a rename. Until the plan is there nothing has happened, and what lies in the folder is
+thrown away. From then on it is decided: every step can be done again, and whoever comes next, a
+takedown or a build, does the rest.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import msgspec
+
+from barrow.archive.catalog import Catalog, ShardEntry, sync_folder, write_catalog
+from barrow.archive.shard_file import WRITING
+from barrow.corpus.corpus_folder import WORK, locked
+from barrow.corpus.manifest import MANIFEST
+from barrow.corpus.publish import INDEX, index_name
+from barrow.corpus.takedown_rules import LIST
+
+STAGING = ".takedown"
+PLAN = "plan.json"
+RECORDS = "takedowns.jsonl"
+
+
+class ArchivePlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What becomes of one archive: `folder` under the corpus, its new shards, and those that go."""
+
+    folder: str
+    shards: tuple[ShardEntry, ...]
+    removed: tuple[str, ...]
+
+
+class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A takedown that is decided: archives in the order they are switched, and files' new texts.
+
+    `record` is a line for the records, of which `records_size` bytes were there before.
+    """
+
+    archives: tuple[ArchivePlan, ...]
+    takedown_list: str
+    manifest: str
+    record: str
+    records_size: int
+
+
+def write_synced(path: Path, data: bytes) -> None:
+    """Give a file its bytes, at once or not at all, and for good."""
+    temporary = path.with_name(f".{path.name}{WRITING}")
+    with temporary.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+    sync_folder(path.parent)
+
+
+def decide(corpus: Path, plan: Plan) -> None:
+    """Write the plan: from here on the takedown will be completed, by us or the next."""
+    write_synced(corpus / STAGING / PLAN, msgspec.json.encode(plan))
+
+
+def complete_interrupted(corpus: Path) -> str | None:
+    """Do the rest of a takedown that was interrupted; its record, or None if there is none.
+
+    The caller holds the folder alone.
+    """
+    staging = corpus / STAGING
+    if not staging.exists():
+        return None
+    if not (staging / PLAN).exists():
+        shutil.rmtree(staging)
+        return None
+    plan = msgspec.json.decode((staging / PLAN).read_bytes(), type=Plan)
+    # The list first: from now on no build brings back what goes.
+    write_synced(corpus / LIST, plan.takedown_list.encode())
+    for archive in plan.archives:
+        _switch(corpus / archive.folder, staging / archive.folder, archive)
+    write_synced(corpus / MANIFEST, plan.manifest.encode())
+    for archive in plan.archives:
+        _remove_old(corpus / archive.folder, archive.removed)
+    if (corpus / WORK / "tasks").exists():
+        shutil.rmtree(corpus / WORK / "tasks")
+    records = corpus / RECORDS
+    before = records.read_bytes()[: plan.records_size] if records.exists() else b""
+    write_synced(records, before + plan.record.encode() + b"\n")
+    (staging / PLAN).unlink()
+    sync_folder(staging)
+    shutil.rmtree(staging)
+    sync_folder(corpus)
+    return plan.record
+
+
+def complete_before_build(corpus: Path) -> None:
+    """Do the rest of an interrupted takedown, if there is one, before a corpus is built again."""
+    if (corpus / STAGING).exists():
+        with locked(corpus, alone=True):
+            complete_interrupted(corpus)
+
+
+def _switch(folder: Path, staged: Path, archive: ArchivePlan) -> None:
+    """Bring new shards under their names; the catalog then takes them for the old ones."""
+    for part in (INDEX, ""):
+        if (staged / part).is_dir():
+            for path in sorted((staged / part).glob("[0-9]*")):
+                path.replace(folder / part / path.name)
+            sync_folder(folder / part)
+    write_catalog(folder, Catalog(shards=archive.shards))
+
+
+def _remove_old(folder: Path, names: tuple[str, ...]) -> None:
+    for name in names:
+        (folder / name).unlink(missing_ok=True)
+        (folder / INDEX / index_name(name)).unlink(missing_ok=True)
+    # What a killed build left may be a copy of an old shard.
+    for place in (folder, folder / INDEX):
+        for path in place.glob(f".*{WRITING}"):
+            path.unlink()
+    sync_folder(folder)

@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from barrow.corpus.facts import load_facts, save_facts
+from barrow.corpus.takedown_rules import Rules
+from barrow.corpus.verify import verify_corpus
+
+
+def index_file(corpus: Path) -> Path:
+    return sorted((corpus / "index").iterdir())[0]
+
+
+def swap_rows(corpus: Path) -> None:
+    facts = load_facts(index_file(corpus))
+    for array in (facts.identity, facts.content):
+        array[[0, 1]] = array[[1, 0]]
+    save_facts(facts, index_file(corpus))
+
+
+def other_content(corpus: Path) -> None:
+    facts = load_facts(index_file(corpus))
+    facts.content[0, 1] += 1
+    save_facts(facts, index_file(corpus))
+
+
+def other_size(corpus: Path) -> None:
+    facts = load_facts(index_file(corpus))
+    facts.size[0] += 1
+    save_facts(facts, index_file(corpus))
+
+
+def edit_manifest(change: Callable[[Any], None]) -> Callable[[Path], None]:
+    def edit(corpus: Path) -> None:
+        told = json.loads((corpus / "manifest.json").read_text())
+        change(told)
+        (corpus / "manifest.json").write_text(json.dumps(told))
+
+    return edit
+
+
+def damage(corpus: Path) -> None:
+    shard = sorted(corpus.glob("test/0*.zst"))[0]
+    data = bytearray(shard.read_bytes())
+    data[len(data) // 2] ^= 1
+    shard.write_bytes(data)
+
+
+def count_more(told: Any) -> None:
+    told["splits"]["train"]["domains"]["Letters"]["documents"] += 1
+
+
+def another_hash(told: Any) -> None:
+    told["splits"]["train"]["shards"][0]["sha256"] = "0" * 64
+
+
+def more_rejects(told: Any) -> None:
+    told["reading"]["notes"]["rejects"]["bad-json"] = 7
+
+
+def forget_split(told: Any) -> None:
+    del told["splits"]["test"]
+
+
+def forge(corpus: Path) -> None:
+    path = corpus / "takedowns.jsonl"
+    first, *rest = path.read_text().splitlines(keepends=True)
+    path.write_text(first.replace("asked", "willed") + "".join(rest))
+
+
+def bring_back(corpus: Path) -> None:
+    """As if a document was still there: another is put on the list."""
+    told = json.loads((corpus / "takedown.json").read_text())
+    told["rules"]["domains"].append("Letters")
+    (corpus / "takedown.json").write_text(json.dumps(told))
+
+
+BROKEN: list[tuple[Callable[[Path], Any], str]] = [
+    (damage, "checksum"),
+    (swap_rows, "bad-facts"),
+    (other_content, "bad-facts"),
+    (other_size, "bad-facts"),
+    (lambda corpus: index_file(corpus).unlink(), "bad-facts"),
+    (lambda corpus: index_file(corpus).write_bytes(b"nothing"), "bad-facts"),
+    (
+        lambda corpus: shutil.copy(index_file(corpus), corpus / "index" / "9.safetensors"),
+        "unexpected-file",
+    ),
+    (edit_manifest(count_more), "bad-manifest"),
+    (edit_manifest(another_hash), "bad-manifest"),
+    (edit_manifest(more_rejects), "bad-manifest"),
+    (edit_manifest(forget_split), "bad-manifest"),
+    (lambda corpus: (corpus / "manifest.json").write_text("[]"), "bad-manifest"),
+    (lambda corpus: (corpus / "copy.txt").write_text("x"), "unexpected-file"),
+    (lambda corpus: (corpus / "rejects" / ".0.writing").write_text("x"), "unexpected-file"),
+    (lambda corpus: (corpus / "rejects" / "index").mkdir(), "unexpected-file"),
+    (lambda corpus: (corpus / ".takedown").mkdir(), "interrupted-takedown"),
+    (forge, "bad-records"),
+    (lambda corpus: (corpus / "takedowns.jsonl").unlink(), "bad-records"),
+    (lambda corpus: (corpus / "takedown.json").unlink(), "bad-records"),
+    (lambda corpus: (corpus / "takedown.json").write_text("{}"), "bad-records"),
+    (bring_back, "taken-down"),
+]
+
+
+@pytest.fixture(scope="module")
+def corpus(made: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A corpus from which something was taken down, twice."""
+    corpus: Path = made.make_corpus(tmp_path_factory.mktemp("verify"), dedup=True)
+    assert verify_corpus(corpus, deep=True).problems == []
+    for title in ("letter 4", "note 4"):
+        (document,) = made.titled(corpus, title)
+        made.remove(corpus, Rules(ids=(document.meta["id"],)))
+    result = verify_corpus(corpus, deep=True)
+    assert result.problems == []
+    assert result.num_documents == sum(map(len, made.documents(corpus).values())) + 3
+    return corpus
+
+
+@pytest.mark.parametrize(("break_it", "reason"), BROKEN)
+def test_whatever_is_wrong_is_found(
+    corpus: Path, tmp_path: Path, break_it: Callable[[Path], Any], reason: str
+) -> None:
+    """PILE-11: checksums for every shard; `verify` proves the manifest, the index, takedowns."""
+    broken = tmp_path / "broken"
+    shutil.copytree(corpus, broken)
+    break_it(broken)
+    assert reason in {problem.reason for problem in verify_corpus(broken).problems}
+
+
+def test_progress_adds_up(corpus: Path) -> None:
+    done: list[int] = []
+    verify_corpus(corpus, on_progress=done.append)
+    assert sum(done) > 0
