@@ -41,7 +41,7 @@ def rejects(
             if as_json:
                 typer.echo(msgspec.json.encode({**meta, "excerpt": reject.text}).decode())
                 continue
-            place = f"{meta['source']} {meta['member']}".strip()
+            place = f"{meta['source']} {meta.get('member', '')}".strip()
             typer.secho(f"── {meta['reason']} · {printable(place)}", bold=True)
             typer.echo(printable(meta["cause"]))
             if reject.text:

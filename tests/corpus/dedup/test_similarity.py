@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from barrow.corpus.dedup.similarity import shingle_sets, similarities
+from barrow.corpus.dedup.similarity import similarities
 from barrow.corpus.word_hashes import Words
 
 
@@ -14,9 +14,8 @@ def test_it_is_the_jaccard_index(documents: list[list[int]]) -> None:
     """PILE-12: pairs are verified by their true similarity."""
     offsets = np.cumsum([0, *map(len, documents)], dtype=np.int64)
     flat = np.array([value for document in documents for value in document], np.uint64)
-    sets = shingle_sets(Words(flat, offsets))
     first, second = np.triu_indices(len(documents))
-    found = similarities(sets, first.astype(np.int64), second.astype(np.int64))
+    found = similarities(Words(flat, offsets), first.astype(np.int64), second.astype(np.int64))
     for a, b, value in zip(first, second, found, strict=True):
         one, other = set(documents[a]), set(documents[b])
         expected = len(one & other) / len(one | other) if one | other else 0.0

@@ -19,7 +19,7 @@ from barrow.corpus.dedup.candidates import candidate_pairs
 from barrow.corpus.dedup.clusters import choose
 from barrow.corpus.dedup.minhash import shingle_hashes
 from barrow.corpus.dedup.parts import Parts, load_arrays, removed_flags, save_arrays
-from barrow.corpus.dedup.similarity import shingle_sets, similarities
+from barrow.corpus.dedup.similarity import similarities
 from barrow.corpus.facts import load_band, load_columns
 from barrow.corpus.filters.texts import Texts
 from barrow.corpus.scratch import Scratch
@@ -104,7 +104,7 @@ def gather_candidates(out: Path, files: list[str], settings: Mapping[str, Any]) 
 
 
 def shingle(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
-    """The sets of shingles of the documents of one part that are in some pair."""
+    """The shingles of the documents of one part that are in some pair."""
     documents, candidates, *rest = files
     offset, start = settings["offset"], settings["start"]
     needed = load_arrays(candidates)["needed"]
@@ -119,7 +119,7 @@ def shingle(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
     archive = barrow.archive.open(documents, threads=1)[start : start + settings["size"]]
     wanted = np.zeros(settings["size"], np.bool_)
     wanted[rows] = True
-    sets: list[Words] = []
+    shingles: list[Words] = []
     scratch = Scratch()
     at = 0
     for block in archive.blocks():
@@ -127,34 +127,35 @@ def shingle(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
         if chosen:
             told = [changed.get(at + i) or block.text_of(i) for i in chosen]
             few = Texts.of_strings(told, [{}] * len(told), scratch)
-            sets.append(shingle_sets(shingle_hashes(few.words, scratch)))
+            found = shingle_hashes(few.words, scratch)
+            shingles.append(Words(found.hashes.copy(), found.offsets))
         at += len(block)
-    sizes = np.concatenate([np.diff(words.offsets) for words in sets])
+    sizes = np.concatenate([np.diff(words.offsets) for words in shingles])
     save_arrays(
         out / RESULT,
         numbers=rows + offset,
-        hashes=np.concatenate([words.hashes for words in sets]),
+        hashes=np.concatenate([words.hashes for words in shingles]),
         offsets=np.r_[0, np.cumsum(sizes)].astype(np.int64),
     )
 
 
 def verify(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
     """The pairs of a chunk whose true similarity is high enough."""
-    candidates, *shingles = files
+    candidates, *shingled = files
     start, stop = settings["chunk"]
     pairs = load_arrays(candidates)["pairs"][start:stop]
     needed = np.unique(pairs)
     hashes, sizes = [], np.zeros(len(needed), np.int64)
-    for path in shingles:  # in the order of their numbers
+    for path in shingled:  # in the order of their numbers
         arrays = load_arrays(path)
         here = np.flatnonzero(np.isin(arrays["numbers"], needed, assume_unique=True))
         offsets = arrays["offsets"]
         hashes += [arrays["hashes"][offsets[k] : offsets[k + 1]].copy() for k in here.tolist()]
         places = np.searchsorted(needed, arrays["numbers"][here])
         sizes[places] = np.diff(offsets)[here]
-    sets = Words(np.concatenate(hashes), np.r_[0, np.cumsum(sizes)].astype(np.int64))
+    shingles = Words(np.concatenate(hashes), np.r_[0, np.cumsum(sizes)].astype(np.int64))
     first, second = np.searchsorted(needed, pairs[:, 0]), np.searchsorted(needed, pairs[:, 1])
-    value = similarities(sets, first, second)
+    value = similarities(shingles, first, second)
     near = value >= settings["similarity"]
     save_arrays(out / RESULT, pairs=pairs[near], similarity=value[near])
 
