@@ -15,12 +15,12 @@ help:
 	@echo "make soak    long fuzzing and kill runs"
 	@echo "make bench   benchmarks beside their peers (prints ratios)"
 
-$(VENV)/.core: pyproject.toml setup.py constraints.txt src/barrow/archive/_scan.c
+$(VENV)/.demo: pyproject.toml setup.py constraints.txt src/barrow/archive/_scan.c
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) -e .
+	$(PIP) -e '.[corpus]'
 	@touch $@
 
-$(VENV)/.test: $(VENV)/.core
+$(VENV)/.test: $(VENV)/.demo
 	$(PIP) -e '.[test]'
 	@touch $@
 
@@ -28,7 +28,7 @@ $(VENV)/.bench: $(VENV)/.test
 	$(PIP) -e '.[bench]'
 	@touch $@
 
-demo: $(VENV)/.core
+demo: $(VENV)/.demo
 	$(BIN)/barrow demo build/pocket
 
 test: $(VENV)/.test

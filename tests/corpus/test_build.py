@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import importlib.util
 import json
 import os
 import random
@@ -19,7 +20,7 @@ from barrow.corpus import Domain, Recipe, build
 from barrow.corpus import build as build_function
 from barrow.corpus.progress import Progress
 from barrow.engine import Engine
-from barrow.errors import NotFound
+from barrow.errors import MissingExtra, NotFound
 
 INLINE = Engine(num_workers=0)
 
@@ -167,6 +168,14 @@ def test_somebody_elses_folder_is_left_alone(root: Path, recipe: Recipe, tmp_pat
     with pytest.raises(FileExistsError, match="is a file"):
         build(recipe, root=root, out=mine / "thesis.txt")
     assert (mine / "thesis.txt").read_text() == "years of work"
+
+
+def test_what_is_missing_is_named(
+    root: Path, recipe: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtra, match=r"needs numba: pip install 'barrow\[corpus\]'"):
+        build(recipe, root=root, out=tmp_path / "out")
 
 
 def test_progress_adds_up(root: Path, recipe: Recipe, tmp_path: Path) -> None:

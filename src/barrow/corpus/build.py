@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 from pathlib import Path
@@ -20,7 +21,7 @@ from barrow.corpus.sources import find_sources, read_tasks
 from barrow.corpus.takedown_commit import complete_before_build
 from barrow.corpus.takedown_rules import LIST, load_list
 from barrow.engine import Engine, Store, Task, Team
-from barrow.errors import NotFound
+from barrow.errors import MissingExtra, NotFound
 
 RECIPE = "recipe.json"
 
@@ -42,6 +43,9 @@ def build(
     raw files alone.
     """
     progress = progress or Progress()
+    for library in ("numba", "safetensors"):
+        if importlib.util.find_spec(library) is None:
+            raise MissingExtra(library, "corpus", "building a corpus")
     if not root.is_dir():
         raise NotFound(f"{root} is no folder of raw files")
     _refuse_foreign_folder(out)
