@@ -18,6 +18,8 @@ import pytest
 import barrow
 from barrow.corpus import Domain, Recipe, build
 from barrow.corpus import build as build_function
+from barrow.corpus.dedup.settings import Deduplication
+from barrow.corpus.mix import Splits
 from barrow.corpus.progress import Progress
 from barrow.engine import Engine
 from barrow.errors import MissingExtra, NotFound
@@ -227,6 +229,9 @@ def check_kills(root: Path, recipe: Recipe, tmp_path: Path, rounds: int) -> None
     from barrow import config
 
     rng = random.Random(0)
+    recipe = dataclasses.replace(
+        recipe, deduplication=Deduplication(budget=None), splits=Splits(validation=0.1, test=0.1)
+    )
     for n in range(300):
         (root / "letters" / f"more{n:03d}.txt").write_text(rng.randbytes(20_000).hex())
     expected = tmp_path / "expected"
