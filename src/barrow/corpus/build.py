@@ -19,8 +19,6 @@ from barrow.corpus.sources import find_sources, read_tasks
 from barrow.engine import Engine, Store, Task
 from barrow.errors import NotFound
 
-RECIPE = "recipe.json"
-REJECTS = "rejects"
 WORK = ".work"
 
 
@@ -36,12 +34,14 @@ def build(
 
     `root` holds a folder for each domain. `out` becomes an archive of what is to be trained on,
     with archives of what is held out (`validation`, `test`) and of rejects beside it, the recipe,
-    the manifest, an index for later deduplication, and a folder of finished work that makes the
-    next build do only what changed. The bytes of all but that folder depend on the recipe and the
-    raw files alone.
+    the manifest, a datasheet and a report, an index for later deduplication, and a folder of
+    finished work that makes the next build do only what changed. The bytes of all but that folder
+    depend on the recipe and the raw files alone; only what an owner writes into the places of the
+    datasheet that are theirs stays as it is.
     """
     # Not before: workers that read raw files have no use for compiled kernels.
     from barrow.corpus.manifest import MANIFEST, manifest
+    from barrow.corpus.papers import RECIPE, REJECTS, write_papers
     from barrow.corpus.refine import Stages, refine
 
     progress = progress or Progress()
@@ -82,6 +82,7 @@ def build(
         {split: shards[split] for split in SPLITS if split in shards},
     )
     write_if_changed(out / MANIFEST, json.dumps(told, indent=1, ensure_ascii=False) + "\n")
+    write_papers(out, told, recipe)
     stages.store.clean(stages.keys)
     return told
 
