@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-VERBS = ["demo", "build", "rejects", "trace", "diff", "pack", "stats", "head", "cat", "verify"]
-VERBS += ["completion", "classifier"]
+VERBS = ["demo", "build", "report", "rejects", "trace", "diff", "pack", "stats", "head", "cat"]
+VERBS += ["verify", "completion", "classifier"]
 
 
 def program(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:

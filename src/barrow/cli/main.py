@@ -19,6 +19,7 @@ from barrow.cli import (
     head,
     pack,
     rejects,
+    report,
     stats,
     takedown,
     trace,
@@ -48,6 +49,7 @@ app = typer.Typer(
 app.command("demo")(demo.demo)
 app.command("build")(build.build)
 app.add_typer(classifier.app, name="classifier")
+app.command("report")(report.report)
 app.command("rejects")(rejects.rejects)
 app.command("trace")(trace.trace)
 app.command("diff")(diff.diff)

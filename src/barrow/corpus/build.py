@@ -10,7 +10,7 @@ from typing import Any
 
 from barrow import config
 from barrow.corpus import assemble_stage, read_stage
-from barrow.corpus.corpus_folder import REJECTS, WORK, locked
+from barrow.corpus.corpus_folder import RECIPE, REJECTS, WORK, locked
 from barrow.corpus.mix import SPLITS
 from barrow.corpus.parts import cut
 from barrow.corpus.progress import Progress
@@ -22,8 +22,6 @@ from barrow.corpus.takedown_commit import complete_before_build
 from barrow.corpus.takedown_rules import LIST, load_list
 from barrow.engine import Engine, Store, Task, Team
 from barrow.errors import MissingExtra, NotFound
-
-RECIPE = "recipe.json"
 
 
 def build(
@@ -38,9 +36,10 @@ def build(
 
     `root` holds a folder for each domain. `out` becomes an archive of what is to be trained on,
     with archives of what is held out (`validation`, `test`) and of rejects beside it, the recipe,
-    the manifest, an index for later deduplication, and a folder of finished work that makes the
-    next build do only what changed. The bytes of all but that folder depend on the recipe and the
-    raw files alone.
+    the manifest, a datasheet and a report, an index for later deduplication, and a folder of
+    finished work that makes the next build do only what changed. The bytes of all but that folder
+    depend on the recipe and the raw files alone; only what an owner writes into the places of the
+    datasheet that are theirs stays as it is.
     """
     progress = progress or Progress()
     for library in ("numba", "safetensors"):
@@ -60,6 +59,7 @@ def _build(
 ) -> dict[str, Any]:
     # Not before: workers that read raw files have no use for compiled kernels.
     from barrow.corpus.manifest import MANIFEST, manifest
+    from barrow.corpus.papers import write_papers
     from barrow.corpus.refine import Stages, refine
 
     store = Store(out / WORK / "tasks")
@@ -106,6 +106,7 @@ def _build(
         version_number=taken.version if taken is not None else 1,
     )
     write_if_changed(out / MANIFEST, json.dumps(told, indent=1, ensure_ascii=False) + "\n")
+    write_papers(out, told, recipe)
     store.clean(stages.keys)
     return told
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from barrow.corpus.mix import SPLITS
 from barrow.errors import NotFound
 
+RECIPE = "recipe.json"
 REJECTS = "rejects"
 WORK = ".work"
 

@@ -75,7 +75,7 @@ def _remove_unlisted(folder: Path, listed: Collection[str]) -> None:
 
 def write_if_changed(path: Path, text: str) -> None:
     """Give a file its text, at once or not at all."""
-    if not path.exists() or path.read_text() != text:
+    if not path.exists() or path.read_bytes() != text.encode():
         temporary = path.with_name(f".{path.name}.writing")
-        temporary.write_text(text)
+        temporary.write_bytes(text.encode())
         temporary.replace(path)

@@ -18,6 +18,7 @@ from barrow.archive.catalog import Catalog, ShardEntry, sync_folder, write_catal
 from barrow.archive.shard_file import WRITING
 from barrow.corpus.corpus_folder import WORK, locked
 from barrow.corpus.manifest import MANIFEST
+from barrow.corpus.papers import renew_papers
 from barrow.corpus.publish import INDEX, index_name
 from barrow.corpus.takedown_rules import LIST
 
@@ -84,6 +85,7 @@ def complete_interrupted(corpus: Path) -> str | None:
         _remove_old(corpus / archive.folder, archive.removed)
     if (corpus / WORK / "tasks").exists():
         shutil.rmtree(corpus / WORK / "tasks")
+    renew_papers(corpus)
     records = corpus / RECORDS
     before = records.read_bytes()[: plan.records_size] if records.exists() else b""
     write_synced(records, before + plan.record.encode() + b"\n")

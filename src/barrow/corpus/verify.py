@@ -23,13 +23,21 @@ import barrow.archive
 from barrow.archive import Verification
 from barrow.archive.block import Block
 from barrow.archive.catalog import ShardEntry, read_catalog
-from barrow.corpus.corpus_folder import REJECTS, WORK, archive_folders, rejects_folder
+from barrow.corpus.corpus_folder import (
+    RECIPE,
+    REJECTS,
+    WORK,
+    archive_folders,
+    rejects_folder,
+)
+from barrow.corpus.datasheet import DATASHEET
 from barrow.corpus.dedup.exact import content_hashes
 from barrow.corpus.facts import Facts, identity_of, load_facts
 from barrow.corpus.gather_stage import count_documents, found_languages
 from barrow.corpus.manifest import MANIFEST, composition, rejects_by_domain, total_by_domain
 from barrow.corpus.mix import SPLITS
 from barrow.corpus.publish import INDEX, index_name
+from barrow.corpus.report import REPORT
 from barrow.corpus.takedown_commit import PLAN, RECORDS, STAGING
 from barrow.corpus.takedown_find import DocumentMeta, matches
 from barrow.corpus.takedown_rules import LIST, TAKEN_DOWN, Matcher, load_list
@@ -132,7 +140,18 @@ class _Check:
                 + "; the next barrow takedown, or build, "
                 + ("completes it" if decided else "clears it away"),
             )
-        known = {MANIFEST, "recipe.json", LIST, RECORDS, WORK, STAGING, REJECTS, *SPLITS[1:]}
+        known = {
+            MANIFEST,
+            RECIPE,
+            DATASHEET,
+            REPORT,
+            LIST,
+            RECORDS,
+            WORK,
+            STAGING,
+            REJECTS,
+            *SPLITS[1:],
+        }
         for folder in folders:
             listed = {shard.name for shard in _listed(folder)}
             expected = {"archive.json", *listed} | (known if folder == self.corpus else set())
