@@ -22,7 +22,7 @@ from barrow.corpus.dedup.settings import Deduplication
 from barrow.corpus.mix import Splits
 from barrow.corpus.progress import Progress
 from barrow.engine import Engine
-from barrow.errors import MissingExtra, NotFound
+from barrow.errors import ConfigError, MissingExtra, NotFound
 
 INLINE = Engine(num_workers=0)
 
@@ -178,6 +178,30 @@ def test_what_is_missing_is_named(
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match=r"needs numba: pip install 'barrow\[corpus\]'"):
         build(recipe, root=root, out=tmp_path / "out")
+
+
+def test_the_folder_of_work_can_go(root: Path, recipe: Recipe, tmp_path: Path) -> None:
+    build(recipe, root=root, out=tmp_path / "out", engine=INLINE)
+    before = digests(tmp_path / "out")
+    shutil.rmtree(tmp_path / "out" / ".work")
+    build(recipe, root=root, out=tmp_path / "out", engine=INLINE)
+    assert digests(tmp_path / "out") == before
+
+
+def test_what_is_written_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"text": "one"}\n{"text": "two"}\n')
+    recipe = Recipe("r", {".": Domain("A", "records")})
+    first = build(recipe, root=tmp_path, out=tmp_path / "out", engine=INLINE)
+    again = build(recipe, root=tmp_path, out=tmp_path / "out", engine=INLINE)
+    assert again == first
+    assert again["reading"]["."]["files"] == 1
+    assert again["reading"]["."]["unread_files"] == 0
+
+
+def test_options_that_the_reader_does_not_have(root: Path, recipe: Recipe, tmp_path: Path) -> None:
+    domains = {"letters": dataclasses.replace(recipe.domains["letters"], options={"max_byte": 1})}
+    with pytest.raises(ConfigError, match="did you mean 'max_bytes'"):
+        build(dataclasses.replace(recipe, domains=domains), root=root, out=tmp_path / "out")
 
 
 def test_progress_adds_up(root: Path, recipe: Recipe, tmp_path: Path) -> None:

@@ -44,7 +44,6 @@ def run(
         "start": start,
         "stop": stop,
         "filters": {name: config.to_dict(chosen) for name, chosen in filters.items()},
-        "near": True,
         "min_ngrams": 1,
     }
     examine(out, [str(source), *([str(index)] if index else [])], settings)
@@ -105,11 +104,12 @@ def test_a_text_of_which_nothing_is_left(tmp_path: Path) -> None:
 def test_evaluation_data_goes(tmp_path: Path) -> None:
     leak = " ".join(f"w{k}" for k in range(20))
     save_index(ngram_index([Item("quiz", 4, leak)]), tmp_path / "index")
-    texts = [("harmless", "A"), (f"so {leak} it was", "A")]
-    facts, _, rejects, counts = run(tmp_path, texts, {"": Filters()}, index=tmp_path / "index")
-    assert facts.kept.tolist() == [True, False]
+    texts = [("harmless", "A"), (f"so {leak} it was", "A"), (f"{leak}\r\n", "A")]
+    filters = {"": Filters(repair=Repair())}
+    facts, _, rejects, counts = run(tmp_path, texts, filters, index=tmp_path / "index")
+    assert facts.kept.tolist() == [True, False, False]
     assert rejects[0].meta["cause"] == "8 times 13 words in a row of quiz, item 4"
-    assert counts["A"]["matches.quiz"] == 1
+    assert counts["A"]["matches.quiz"] == 2, "a mended text is counted once"
 
 
 @pytest.mark.parametrize("frame_size", [50, 1 << 20])

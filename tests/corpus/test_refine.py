@@ -22,7 +22,7 @@ from barrow.corpus.filters.choice import Filters
 from barrow.corpus.filters.length import Length
 from barrow.corpus.mix import Mixture, Splits
 from barrow.corpus.recipe import Decontamination
-from barrow.engine import Engine
+from barrow.engine import Engine, Store
 from barrow.errors import BudgetExceeded, ConfigError, NotFound
 
 INLINE = Engine(num_workers=0)
@@ -397,6 +397,59 @@ def test_the_same_bytes_on_every_engine(tmp_path: Path) -> None:
         )
     assert found[0] == found[1] == found[2]
     assert any("test/" in name for name in found[0])
+
+
+def test_nothing_is_read(tmp_path: Path) -> None:
+    write(tmp_path / "raw", [("  ", "A")])
+    told = built(tmp_path / "raw", tmp_path / "out", replace(GENEROUS, splits=Splits(test=0.5)))
+    assert told["splits"]["train"]["shards"] == []
+    assert reasons(tmp_path / "out") == ["empty"]
+
+
+def test_filters_by_the_names_that_records_have(tmp_path: Path) -> None:
+    write(tmp_path / "raw", [("short", "A"), ("short", "B")])
+    domain = Domain("", "records", filters=Filters(length=Length(100)), filters_of={"B": Filters()})
+    built(tmp_path / "raw", tmp_path / "out", replace(BARE, domains={".": domain}))
+    assert [d.domain for d in barrow.archive.open(tmp_path / "out")] == ["B"]
+
+
+def test_an_edited_filter_leaves_other_domains_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_domains(tmp_path / "raw", a=5, b=5)
+    domains = {name: Domain(name.upper(), "records") for name in ("a", "b")}
+    built(tmp_path / "raw", tmp_path / "out", replace(BARE, domains=domains))
+    done: list[str] = []
+    original = Store.perform
+
+    def perform(self: Store, task: Any) -> None:
+        done.append(task.function.__name__)
+        original(self, task)
+
+    monkeypatch.setattr(Store, "perform", perform)
+    domains["b"] = replace(domains["b"], filters=Filters(length=Length(10)))
+    built(tmp_path / "raw", tmp_path / "out", replace(BARE, domains=domains))
+    assert done.count("examine") == 1
+    assert "read_raw" not in done
+
+
+def test_what_an_earlier_build_held_out_goes(tmp_path: Path) -> None:
+    write_domains(tmp_path / "raw", a=50)
+    domains = {"a": Domain("A", "records")}
+    held = replace(BARE, domains=domains, splits=Splits(test=0.3))
+    built(tmp_path / "raw", tmp_path / "out", held)
+    assert (tmp_path / "out" / "test").exists()
+    told = built(tmp_path / "raw", tmp_path / "out", replace(BARE, domains=domains))
+    assert not (tmp_path / "out" / "test").exists()
+    assert list(told["splits"]) == ["train"]
+
+
+def test_no_epoch_of_a_domain(tmp_path: Path) -> None:
+    write_domains(tmp_path / "raw", a=5, b=5)
+    domains = {"a": Domain("A", "records", epochs=0.0), "b": Domain("B", "records")}
+    recipe = replace(BARE, domains=domains, mixture=Mixture(by="epochs"))
+    built(tmp_path / "raw", tmp_path / "out", recipe)
+    assert {d.domain for d in barrow.archive.open(tmp_path / "out")} == {"B"}
 
 
 def test_nothing_is_left(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,7 @@ def _build(
 
     store = Store(out / WORK / "tasks")
     cache = HashCache(out / WORK / "hashes.json")
-    sources, missing = find_sources(recipe, root, cache, progress)
+    sources, missing = find_sources(recipe, root, cache, progress, apart_from=out)
     cache.save()
 
     # What was taken down does not come back, nor does it lie in the folder of finished work.
@@ -80,8 +81,8 @@ def _build(
         results = stages.run("Reading", [task for _, task in reads])
         parts = [
             part
-            for (_, task), result in zip(reads, results, strict=True)
-            for part in cut(result / read_stage.DOCUMENTS, task.key)
+            for (source, task), result in zip(reads, results, strict=True)
+            for part in cut(result / read_stage.DOCUMENTS, task.key, domain=source.folder)
         ]
         refined = refine(parts, recipe, stages)
         rejects = [
@@ -95,8 +96,11 @@ def _build(
     shards = {
         split: publish(out if split == "train" else out / split, refined.shards[split])
         for split in reversed(SPLITS)
-        if refined.shards[split] or split == "train" or (out / split).exists()
+        if refined.shards[split] or split == "train"
     }
+    for split in SPLITS:  # of an earlier build that held something out
+        if split not in shards and (out / split / "archive.json").exists():
+            shutil.rmtree(out / split)
     told = manifest(
         recipe,
         missing,
@@ -114,7 +118,8 @@ def _build(
 def _refuse_foreign_folder(out: Path) -> None:
     if out.exists() and not out.is_dir():
         raise FileExistsError(f"{out} is a file; name a folder for the corpus")
-    if out.is_dir() and any(out.iterdir()) and not (out / WORK).is_dir():
+    ours = (out / WORK).is_dir() or (out / RECIPE).is_file()
+    if out.is_dir() and any(out.iterdir()) and not ours:
         raise FileExistsError(f"{out} holds something that is no build; name an empty folder")
 
 

@@ -18,9 +18,8 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 import numpy.typing as npt
-from safetensors import safe_open
-from safetensors.numpy import save_file
 
+from barrow.corpus.array_files import safe_open, save_file
 from barrow.corpus.compiled import compiled
 from barrow.corpus.scratch import Scratch
 from barrow.corpus.unpack import BadArchive, open_unpacked
@@ -71,14 +70,19 @@ def read_items(path: Path, *, name: str | None = None) -> Iterator[Item]:
     """The items of an evaluation set.
 
     Of JSON lines (also compressed) and Parquet, every string of a record belongs to its item; of
-    any other file, text between blank lines is an item.
+    any other file (also compressed), text between blank lines is an item.
     """
     name = name or path.name
     if re.search(r"\.(jsonl|json|ndjson|parquet)(\.\w+)?$", path.name):
         for number, record in enumerate(_records(path)):
             yield Item(name, number, "\n".join(_strings(record)))
         return
-    for number, part in enumerate(re.split(r"\n\s*\n", path.read_text("utf-8", "replace"))):
+    try:
+        with open_unpacked(path) as file:
+            text = file.read().decode("utf-8", "replace")
+    except BadArchive as error:
+        raise ConfigError(f"{path}: {error}") from None
+    for number, part in enumerate(re.split(r"\n\s*\n", text)):
         yield Item(name, number, part)
 
 

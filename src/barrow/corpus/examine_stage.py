@@ -41,8 +41,7 @@ COUNTS = "counts.json"
 def examine(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
     """Examine documents `start` to `stop` of a file; `files` may have an n-gram index as well.
 
-    `settings` has the filters of each domain by its name (under ``""`` those of all others), and
-    whether near-duplicates and evaluation data are looked for.
+    `settings` has filters for documents of some domains by name, and under ``""`` for all others.
     """
     start, stop = settings["start"], settings["stop"]
     archive = barrow.archive.open(files[0], threads=1)[start:stop]
@@ -52,7 +51,6 @@ def examine(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
         filters={
             name: config.from_dict(Filters, told) for name, told in settings["filters"].items()
         },
-        near=settings["near"],
         index=index,
         min_ngrams=settings["min_ngrams"],
     )
@@ -72,7 +70,6 @@ def examine(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
 class _Examiner:
     facts: Facts
     filters: dict[str, Filters]
-    near: bool
     index: NgramIndex | None
     min_ngrams: int
     _scratch: Scratch = field(default_factory=Scratch)
@@ -98,10 +95,13 @@ class _Examiner:
             self._look(again, [names[i] for i in places], at + places, mended)
             for k, i in enumerate(places):
                 told.reasons[i], told.causes[i] = mended.reasons[k], mended.causes[k]
+                told.matches[i] = mended.matches.get(k, set())
         for i, name in enumerate(names):
             tally, size = self._tally[name], int(texts.offsets[i + 1] - texts.offsets[i])
             tally["documents"] += 1
             tally["bytes"] += size
+            for name_of_set in told.matches.get(i, ()):
+                tally[f"matches.{name_of_set}"] += 1
             if told.reasons[i]:
                 tally[f"rejects.{told.reasons[i]}"] += 1
                 rejects.add(_reject(texts, i, rewritten.get(i), told))
@@ -124,8 +124,7 @@ class _Examiner:
         for i in np.flatnonzero(texts.sizes == 0).tolist():  # a rewriter left nothing
             told.reasons[i], told.causes[i] = "empty", "no text"
         facts.content[places] = content_hashes(texts.text, texts.offsets)
-        if self.near:
-            facts.bands[places] = band_hashes(shingle_hashes(texts.words, self._scratch))
+        facts.bands[places] = band_hashes(shingle_hashes(texts.words, self._scratch))
         for filters in {id(f): f for f in map(self._filters_of, dict.fromkeys(names))}.values():
             concerned = np.array([self._filters_of(name) is filters for name in names])
             self._describe(texts, filters, places, concerned)
@@ -138,7 +137,7 @@ class _Examiner:
         if self.index is not None:
             for match in find_matches(texts.words, self.index):
                 if match.num_ngrams >= self.min_ngrams:
-                    self._tally[names[match.document]][f"matches.{match.name}"] += 1
+                    told.matches.setdefault(match.document, set()).add(match.name)
                     if not told.reasons[match.document]:
                         told.reasons[match.document] = "contaminated"
                         told.causes[match.document] = _in_words(match, self.index.ngram)
@@ -191,10 +190,13 @@ def _place(name: str, names: list[str]) -> int:
 
 @dataclass
 class _Told:
-    """Reasons against texts, and causes in words; empty where there is none."""
+    """Reasons against texts, and causes in words; empty where there is none. Evaluation sets that
+    texts have something of.
+    """
 
     reasons: list[str]
     causes: list[str]
+    matches: dict[int, set[str]] = field(default_factory=dict)
 
 
 def _in_words(match: Match, ngram: int) -> str:

@@ -19,6 +19,7 @@ from barrow.corpus.publish import ENTRY, FACTS, SHARD
 
 VERSION = 1
 STATISTICS = "statistics.json"
+UNKNOWN = "unknown"
 
 
 # A text has no bare quotation mark in it, so this is where it ends.
@@ -116,7 +117,11 @@ def count_documents(
     for group, number in groups.items():
         name, licence, language, length = group
         tally = statistics[name]
-        for key in ("", f"licence.{licence}.", f"language.{language}.", f"length.{length}."):
+        by_licence, by_language = (
+            f"licence.{licence or UNKNOWN}.",
+            f"language.{language or UNKNOWN}.",
+        )
+        for key in ("", by_licence, by_language, f"length.{length}."):
             tally[f"{key}documents"] += number
             tally[f"{key}bytes"] += sums[group]
     return {name: dict(tally) for name, tally in statistics.items()}

@@ -22,7 +22,7 @@ QUICK = -7
 class Part:
     """Documents `start` to `stop` of a file, whose content `key` names.
 
-    A part of a finished corpus has its facts already.
+    `domain` is the folder they were read from. A part of a finished corpus has its facts already.
     """
 
     file: Path
@@ -30,13 +30,14 @@ class Part:
     start: int
     stop: int
     size: int
+    domain: str = ""
     facts: Path | None = None
 
     def __len__(self) -> int:
         return self.stop - self.start
 
 
-def cut(file: Path, key: str, part_bytes: int = PART_BYTES) -> list[Part]:
+def cut(file: Path, key: str, part_bytes: int = PART_BYTES, *, domain: str = "") -> list[Part]:
     """A file of ours, cut at frames into parts of about `part_bytes` of JSON lines."""
     table = read_table(ByteRanges(str(file)))
     assert table is not None, f"{file} is written by an earlier stage"
@@ -46,10 +47,10 @@ def cut(file: Path, key: str, part_bytes: int = PART_BYTES) -> list[Part]:
         number += frame.num_documents
         size += frame.content_size
         if size >= part_bytes:
-            parts.append(Part(file, key, start, number, size))
+            parts.append(Part(file, key, start, number, size, domain))
             start, size = number, 0
     if number > start:
-        parts.append(Part(file, key, start, number, size))
+        parts.append(Part(file, key, start, number, size, domain))
     return parts
 
 
@@ -63,16 +64,9 @@ def known_parts(corpus: Path) -> list[Part]:
             facts = folder / INDEX / index_name(entry.name)
             if not facts.exists():
                 raise NotFound(f"{corpus} has no index to deduplicate against; build it again")
-            parts.append(
-                Part(
-                    folder / entry.name,
-                    entry.sha256,
-                    0,
-                    entry.documents,
-                    entry.content_bytes,
-                    facts,
-                )
-            )
+            size = entry.content_bytes
+            path = folder / entry.name
+            parts.append(Part(path, entry.sha256, 0, entry.documents, size, facts=facts))
     if not parts:
         raise NotFound(f"{corpus} is no corpus to deduplicate against")
     return parts

@@ -123,5 +123,6 @@ def _epochs(settings: Mapping[str, Any], sizes: dict[str, float]) -> dict[str, f
     if mixture.by == "once":
         return dict.fromkeys(sizes, 1.0)
     if mixture.by == "epochs":
-        return {name: float(settings["epochs"].get(name) or 1.0) for name in sizes}
-    return epochs_by_weight(settings["weights"], sizes, mixture)
+        told = {name: settings["epochs"].get(name) for name in sizes}
+        return {name: 1.0 if epochs is None else epochs for name, epochs in told.items()}
+    return epochs_by_weight(settings["weights"], sizes, mixture) if sizes else {}

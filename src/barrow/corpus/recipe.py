@@ -21,7 +21,8 @@ class Domain:
     the domain's folder (by default those of the reader), `options` arguments of the reader.
     `licence` holds for documents that do not state their own, `language` likewise; `retrieved` is
     the day the files were fetched. `weight` (percent of the corpus, by bytes) or `epochs` say how
-    much of the domain a mixture takes. `filters` are those its documents go through.
+    much of the domain a mixture takes. `filters` are those its documents go through; where records
+    name their own domain, `filters_of` has others for some of them, by name.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Domain:
     retrieved: str | None = None
     options: dict[str, Any] = field(default_factory=dict)
     filters: Filters = field(default_factory=Filters)
+    filters_of: dict[str, Filters] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for what, value in (("weight", self.weight), ("epochs", self.epochs)):
@@ -92,6 +94,10 @@ class Recipe:
     def __post_init__(self) -> None:
         if not self.domains:
             raise ConfigError(f"the recipe {self.name!r} has no domains")
+        names = [domain.name for domain in self.domains.values()]
+        for name in names:
+            if names.count(name) > 1:
+                raise ConfigError(f"two domains of the recipe are called {name!r}")
         for limit in ("shard_size", "seconds_per_document", "memory_per_document", "max_text"):
             if getattr(self, limit) <= 0:
                 raise ConfigError(f"{limit} is more than 0, unlike {getattr(self, limit)}")

@@ -74,7 +74,7 @@ def refine(parts: list[Part], recipe: Recipe, stages: Stages) -> Refined:
         for part, task, path in zip(parts, examining, results, strict=True)
     ]
     removals = Removals([], [], None, ())
-    if recipe.deduplication is not None:
+    if recipe.deduplication is not None and own:
         known = [
             Examined(part, part.key, part.facts, None, load_names(part.facts)[0])
             for corpus in recipe.deduplication.against
@@ -119,9 +119,13 @@ def _examine_tasks(parts: list[Part], recipe: Recipe, stages: Stages) -> list[Ta
         index = [path / index_stage.INDEX for path in stages.run("Indexing", [indexing])]
         index_keys = [indexing.key]
     filters = {
-        domain.name: config.to_dict(domain.filters.resolved()) for domain in recipe.domains.values()
+        folder: {"": domain.filters, **domain.filters_of}
+        for folder, domain in recipe.domains.items()
     }
-    deduplication = recipe.deduplication
+    told = {
+        folder: {name: config.to_dict(chosen.resolved()) for name, chosen in by_name.items()}
+        for folder, by_name in filters.items()
+    }
     return [
         Task(
             label=f"{part.file.name} from {part.start}",
@@ -130,8 +134,7 @@ def _examine_tasks(parts: list[Part], recipe: Recipe, stages: Stages) -> list[Ta
             settings={
                 "start": part.start,
                 "stop": part.stop,
-                "filters": {"": {}} | filters,
-                "near": deduplication is not None and deduplication.near,
+                "filters": told[part.domain],
                 "min_ngrams": decontamination.min_ngrams if decontamination is not None else 0,
             },
             inputs=(part.key, *index_keys),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import inspect
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +22,7 @@ from barrow.corpus.reading import Reader
 from barrow.corpus.recipe import Domain, Recipe
 from barrow.corpus.takedown_rules import takedown_hash
 from barrow.engine import Task
-from barrow.errors import NotFound
+from barrow.errors import ConfigError, NotFound
 
 # Small files are read together: a task costs some milliseconds.
 _BATCH_BYTES = 1 << 26
@@ -40,9 +42,13 @@ class Source:
 
 
 def find_sources(
-    recipe: Recipe, root: Path, cache: HashCache, progress: Progress
+    recipe: Recipe, root: Path, cache: HashCache, progress: Progress, *, apart_from: Path
 ) -> tuple[list[Source], dict[str, str]]:
-    """What the recipe's domains are read from, and which of them are missing, and why."""
+    """What the recipe's domains are read from, and which of them are missing, and why.
+
+    The folder of the corpus may lie among the raw files; nothing is read from there.
+    """
+    written = apart_from.resolve()
     missing: dict[str, str] = {}
     found: list[tuple[str, Domain, Reader, list[Path], list[Path]]] = []
     for folder, domain in recipe.domains.items():
@@ -50,8 +56,14 @@ def find_sources(
             missing[folder] = f"there is no reader {domain.reader!r}"
             continue
         reader = reader_named(domain.reader)
+        _check_options(domain, reader)
         find = find_folders if reader.folders else find_files
         paths, unread = find(root / folder, domain.paths or reader.patterns)
+        if written.is_relative_to((root / folder).resolve()):
+            paths, unread = (
+                [path for path in some if not path.resolve().is_relative_to(written)]
+                for some in (paths, unread)
+            )
         if paths:
             found.append((folder, domain, reader, paths, unread))
         else:
@@ -87,6 +99,22 @@ def find_sources(
             )
         )
     return sources, missing
+
+
+def _check_options(domain: Domain, reader: Reader) -> None:
+    """Refuse options that the reader does not have: it would fail on every file."""
+    known = [
+        name
+        for name, parameter in inspect.signature(reader.read).parameters.items()
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY and name != "beside"
+    ]
+    for name in domain.options:
+        if name not in known:
+            close = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known)}"
+            raise ConfigError(
+                f"{domain.name}: the reader {domain.reader!r} has no option {name!r}; {hint}"
+            )
 
 
 def _size(path: Path) -> int:

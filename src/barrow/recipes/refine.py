@@ -1,6 +1,7 @@
 """Documents that exist already, refined: any jsonl.zst, archive or parquet in, a corpus out.
 
-The domain of a document is what its record says (``meta.pile_set_name``).
+The domain of a document is what its record says (``meta.pile_set_name``). Text of domains that The
+Pile does not have is taken for web text.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from barrow.corpus.filters.length import Length
 from barrow.corpus.filters.repair import Repair
 from barrow.corpus.mix import Splits
 from barrow.corpus.recipe import Domain, Recipe
+from barrow.recipes import pile
 
 
 def web_filters() -> Filters:
@@ -29,11 +31,22 @@ def web_filters() -> Filters:
     )
 
 
+def _others() -> dict[str, Filters]:
+    """Domains of The Pile that are not web text: what holds for pages is wrong for them."""
+    return {
+        domain.name: domain.filters
+        for folder, domain in pile.recipe().domains.items()
+        if folder not in ("pile_cc", "openwebtext2")
+    }
+
+
 def recipe() -> Recipe:
     """All stages but those that need a choice of yours: evaluation sets, a classifier, weights."""
     return Recipe(
         name="refine",
-        domains={".": Domain(name="", reader="records", filters=web_filters())},
+        domains={
+            ".": Domain(name="", reader="records", filters=web_filters(), filters_of=_others())
+        },
         deduplication=Deduplication(),
         splits=Splits(validation=0.005, test=0.005),
     )

@@ -43,7 +43,7 @@ def examined(tmp_path: Path, found: list[str], part_bytes: int) -> list[Examined
         out = tmp_path / f"examined{part.start}"
         out.mkdir()
         settings = {"start": part.start, "stop": part.stop, "filters": {"": {}}}
-        examine_stage.examine(out, [str(part.file)], settings | {"near": True, "min_ngrams": 1})
+        examine_stage.examine(out, [str(part.file)], settings | {"min_ngrams": 1})
         facts = out / examine_stage.FACTS
         names = load_names(facts)[0]
         own.append(Examined(part, f"k{part.start}", facts, out / examine_stage.CHANGED, names))

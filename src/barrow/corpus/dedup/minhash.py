@@ -4,7 +4,7 @@ A shingle is `SHINGLE` words in a row; a text with fewer words is one shingle. T
 set of shingles has, for each of 112 permutations, the smallest value of any of them; two sets agree
 at a permutation with the probability of their Jaccard similarity J. The signature is cut into 14
 bands of 8; a band is kept as one hash. Two documents share a band with probability
-1 − (1 − J⁸)¹⁴: 0.9996 at J = 0.9, 0.92 at 0.8, 0.06 at 0.5.
+1 − (1 − J⁸)¹⁴: 0.9996 at J = 0.9, 0.92 at 0.8, 0.05 at 0.5.
 """
 
 from __future__ import annotations
