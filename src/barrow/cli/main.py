@@ -25,7 +25,8 @@ from barrow.cli import (
     trace,
     verify,
 )
-from barrow.errors import BarrowError
+from barrow.cli.terminal import printable
+from barrow.errors import BarrowError, BudgetExceeded
 
 _SPINE = """Raw text from many domains to a scored foundation model.
 
@@ -105,7 +106,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except (BarrowError, OSError, ValueError) as error:
         if os.environ.get("BARROW_DEBUG"):
             raise
-        return _fail(_one_line(error), 1)
+        return _fail(_in_words(error), 1)
     except Exception as error:
         # The parser's own errors, whichever library they come from, know their exit code.
         if hasattr(error, "format_message") and hasattr(error, "exit_code"):
@@ -120,9 +121,11 @@ def run(arguments: Sequence[str] | None = None) -> int:
     return result if isinstance(result, int) else 0
 
 
-def _one_line(error: Exception) -> str:
+def _in_words(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}"
+    if isinstance(error, BudgetExceeded):  # its samples are lines of their own
+        return printable(str(error))
     return " ".join(str(error).split()) or type(error).__name__
 
 
