@@ -232,7 +232,8 @@ def main() -> None:
         for size in options.sizes:
             source = folder / f"in-{size}"
             enlarge(documents, size * 1e9, source)
-            one_build(source, sets, 0)  # kernels are compiled, files are in memory
+            for warm in (False, True):  # kernels are compiled, files are in memory
+                one_build(source, sets, 0, more=warm)
             plain = one_build(source, sets, 0)
             more = one_build(source, sets, 0, more=True)
             single, double = one_build(source, sets, 1), one_build(source, sets, 2)
