@@ -85,7 +85,8 @@ class JatsWriter(EventSwitch):
     def _take(self) -> str:
         text = one_spaced("".join(self._line))
         self._line.clear()
-        self._scripts.clear()
+        if self._scripts:
+            self._scripts.clear()
         self._cited_at = -1
         return text
 
@@ -282,8 +283,12 @@ class JatsWriter(EventSwitch):
         self._skip(name, attributes)
 
     def _start_math(self, _name: str, _attributes: Attributes) -> None:
-        math = MathWriter()
-        self._divert(math.start, math.end, math.text, lambda: self._add("mathml", math.finish()))
+        def finish() -> None:
+            self._take_back()
+            self._add("mathml", math.finish())
+
+        math = MathWriter(finish)
+        self._hand_over(math.start, math.end, math.text)
 
     def _start_tex(self, _name: str, _attributes: Attributes) -> None:
         parts: list[str] = []

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 
 _LEAVES = frozenset(["mi", "mn", "mo", "mtext", "ms"])
 _ACCENTS = {
@@ -51,13 +52,18 @@ _INVISIBLE = dict.fromkeys(map(ord, "\u2061\u2062\u2063\u2064\u200b\u2060\ufeff"
 _BINARY = frozenset("=<>≤≥≈≠≡∝→←↔⇒⇔∈∉⊂⊆∪∩±×+−-⩽⩾≪≫∧∨")
 # Deeper elements are written without their structure, or nesting would cost its square.
 _MAX_DEPTH = 100
+_SHORT = 8
 _PRESCRIPTS = "\0"  # stands in no XML
 
 
 class MathWriter:
-    """TeX from the events of a formula in MathML, without dollars."""
+    """TeX from the events of a formula in MathML, without dollars.
 
-    def __init__(self) -> None:
+    `on_end` is called for the end of an element that did not begin: that of the formula.
+    """
+
+    def __init__(self, on_end: Callable[[], object] = lambda: None) -> None:
+        self._on_end = on_end
         self._text: list[str] = []
         # Of each open element: its name, its attributes, what its children gave.
         self._open: list[tuple[str, dict[str, str], list[str]]] = [("", {}, [])]
@@ -77,18 +83,22 @@ class MathWriter:
         if self._num_deeper:
             self._num_deeper -= 1
             return
+        if len(self._open) == 1:
+            self._on_end()
+            return
         name, attributes, parts = self._open.pop()
         name = name.rpartition(":")[2]
         outer, _, siblings = self._open[-1]
         if name in _LEAVES:
-            tex = _leaf(name, "".join(self._text).translate(_INVISIBLE))
+            text = "".join(self._text)
+            tex = (_leaf if len(text) > _SHORT else _short_leaf)(name, text)
         elif name == "annotation":
             is_tex = "tex" in attributes.get("encoding", "").lower()
             tex = bare_tex("".join(self._text)) if is_tex else ""
         else:
             tex = _rendered(name, attributes, parts)
         self._text.clear()
-        if not outer.endswith("semantics") or not name.startswith("annotation"):
+        if not name.startswith("annotation") or not outer.endswith("semantics"):
             siblings.append(tex)
         elif tex:
             siblings[:] = [tex]
@@ -147,6 +157,7 @@ def _below_and_above(base: str, index: str, power: str) -> str:
 
 
 def _leaf(name: str, text: str) -> str:
+    text = text.translate(_INVISIBLE)
     text = text if len(text) < 2 else " ".join(text.split())
     if name == "mtext" and len(text) > 1 and not text.isdigit():
         return rf"\text{{{text}}}"
@@ -159,6 +170,9 @@ def _leaf(name: str, text: str) -> str:
     if text in ("{", "}", "$", "%", "#", "&"):
         return rf"\{text}"
     return text
+
+
+_short_leaf = lru_cache(maxsize=4096)(_leaf)  # letters and signs come again and again
 
 
 def _base(tex: str) -> str:

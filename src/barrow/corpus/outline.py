@@ -41,7 +41,8 @@ class Outline:
 
     def owe(self, gap: int) -> None:
         """Before the next line there are to be so many line ends: 2 leaves a blank line."""
-        self._gap = max(self._gap, gap)
+        if gap > self._gap:
+            self._gap = gap
 
     def head(self, level: int, title: str) -> None:
         """Add a heading, blank lines around it."""

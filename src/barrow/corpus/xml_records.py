@@ -68,7 +68,9 @@ def xml_records(
             yield Reject("truncated", "the file ends inside of it", "", shown)
         elif name:
             is_first = False
-            yield bytes(held[: at + len(end)])
+            with memoryview(held) as view:
+                record = bytes(view[: at + len(end)])
+            yield record
         if at < 0:
             return
         position = at + len(end)
@@ -80,11 +82,13 @@ def _encoding(head: bytes) -> str | None:
         if head.startswith(mark):
             return name
     declared = declared_encoding(head)
+    if declared is None:
+        return None
     try:
         codecs.getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:
         try:
-            return declared and codecs.lookup(declared).name
+            return codecs.lookup(declared).name
         except LookupError:
             return None
     return None

@@ -138,12 +138,12 @@ def _article(record: bytes, member: str, *, dropped: tuple[str, ...], abstract_o
         front = record[: max(end, 0)].decode()
     except UnicodeDecodeError as error:
         raise BadXml(str(error)) from None
-    rest = b"<article>" + record[end + len(b"</front>") :] if end >= 0 else record
-    body_end = max(rest.find(b"</body>"), 0)
-    back = rest[body_end:]
+    start = end + len(b"</front>") if end >= 0 else 0
+    body_end = max(record.find(b"</body>", start), start)
+    back = record[body_end:]
     for name in dropped:  # most of an article's tags are in its references
         back = without(back, name)
-    rest = rest[:body_end] + back
+    rest = b"".join((b"<article>" if start else b"", record[start:body_end], back))
     writer = JatsWriter(dropped=dropped)
     writer.write(rest)
     body = writer.finish()
