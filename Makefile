@@ -15,7 +15,7 @@ help:
 	@echo "make soak    long fuzzing and kill runs"
 	@echo "make bench   benchmarks beside their peers (prints ratios)"
 
-$(VENV)/.demo: pyproject.toml setup.py constraints.txt src/barrow/archive/_scan.c
+$(VENV)/.demo: pyproject.toml setup.py constraints.txt $(wildcard src/barrow/*/_*.c)
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) -e '.[corpus]'
 	@touch $@
