@@ -153,6 +153,7 @@ def datatrove(documents: list[Document], size: float, *, plain_words: bool) -> f
     from datatrove.pipeline.readers import JsonlReader
     from datatrove.pipeline.writers import JsonlWriter
     from datatrove.utils import word_tokenizers
+    from datatrove.utils.hashing import HashConfig
 
     if plain_words:
 
@@ -180,7 +181,8 @@ def datatrove(documents: list[Document], size: float, *, plain_words: bool) -> f
                     break
                 file.write(json.dumps({"text": document.text, "id": str(k)}) + "\n")
                 written += len(document.text.encode())
-        settings = MinhashConfig()
+        # Its default hash is handed strings, which newer versions of xxhash refuse.
+        settings = MinhashConfig(hash_config=HashConfig(hash_fc="sha1"))
         pipelines = [
             [
                 JsonlReader(f"{folder}/in"),

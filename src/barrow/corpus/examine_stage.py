@@ -81,30 +81,22 @@ class _Examiner:
         here = slice(at, at + len(texts))
         self.facts.domain[here] = [_place(name, self.facts.domains) for name in names]
         self.facts.identity[here] = [identity_of(meta["id"]) for meta in texts.metas]
-        told = _Told([""] * len(texts), [""] * len(texts))
-        self._look(texts, names, np.arange(at, at + len(texts)), told)
+        sizes = texts.sizes.tolist()
         rewritten = self._rewrite(texts, names)
         if rewritten:
-            places = np.array(sorted(rewritten))
-            again = Texts.of_strings(
-                [rewritten[i] for i in places], [texts.metas[i] for i in places], Scratch()
-            )
-            self.facts.changed[at + places] = True
-            self.facts.kept[at + places] = True
-            mended = _Told([""] * len(places), [""] * len(places))
-            self._look(again, [names[i] for i in places], at + places, mended)
-            for k, i in enumerate(places):
-                told.reasons[i], told.causes[i] = mended.reasons[k], mended.causes[k]
-                told.matches[i] = mended.matches.get(k, set())
+            texts = texts.replaced(rewritten)
+            self.facts.changed[at + np.array(list(rewritten))] = True
+        told = _Told([""] * len(texts), [""] * len(texts))
+        self._look(texts, names, here, told)
         for i, name in enumerate(names):
-            tally, size = self._tally[name], int(texts.offsets[i + 1] - texts.offsets[i])
+            tally = self._tally[name]
             tally["documents"] += 1
-            tally["bytes"] += size
+            tally["bytes"] += sizes[i]
             for name_of_set in told.matches.get(i, ()):
                 tally[f"matches.{name_of_set}"] += 1
             if told.reasons[i]:
                 tally[f"rejects.{told.reasons[i]}"] += 1
-                rejects.add(_reject(texts, i, rewritten.get(i), told))
+                rejects.add(_reject(texts, i, told))
             else:
                 tally["kept"] += 1
                 tally["kept_bytes"] += int(self.facts.size[at + i])
@@ -115,19 +107,17 @@ class _Examiner:
     def _filters_of(self, name: str) -> Filters:
         return self.filters.get(name, self.filters[""])
 
-    def _look(
-        self, texts: Texts, names: list[str], places: npt.NDArray[np.int64], told: _Told
-    ) -> None:
+    def _look(self, texts: Texts, names: list[str], here: slice, told: _Told) -> None:
         """Everything that is asked of texts as they are; the answers go to their places."""
         facts = self.facts
-        facts.size[places] = texts.sizes
+        facts.size[here] = texts.sizes
         for i in np.flatnonzero(texts.sizes == 0).tolist():  # a rewriter left nothing
             told.reasons[i], told.causes[i] = "empty", "no text"
-        facts.content[places] = content_hashes(texts.text, texts.offsets)
-        facts.bands[places] = band_hashes(shingle_hashes(texts.words, self._scratch))
+        facts.content[here] = content_hashes(texts.text, texts.offsets)
+        facts.bands[here] = band_hashes(shingle_hashes(texts.words, self._scratch))
         for filters in {id(f): f for f in map(self._filters_of, dict.fromkeys(names))}.values():
             concerned = np.array([self._filters_of(name) is filters for name in names])
-            self._describe(texts, filters, places, concerned)
+            self._describe(texts, filters, here, concerned)
             for chosen in filters.deciding:
                 code, value = chosen.decide(texts)
                 for i in np.flatnonzero((code != KEEP) & concerned).tolist():
@@ -141,13 +131,13 @@ class _Examiner:
                     if not told.reasons[match.document]:
                         told.reasons[match.document] = "contaminated"
                         told.causes[match.document] = _in_words(match, self.index.ngram)
-        facts.kept[places] = [not reason for reason in told.reasons]
+        facts.kept[here] = [not reason for reason in told.reasons]
 
     def _describe(
         self,
         texts: Texts,
         filters: Filters,
-        places: npt.NDArray[np.int64],
+        here: slice,
         concerned: npt.NDArray[np.bool_],
     ) -> None:
         """What filters found out about texts that later stages and the report want to know."""
@@ -155,9 +145,9 @@ class _Examiner:
             codes = filters.language.identified(texts).codes
             for code in np.unique(codes[concerned]).tolist():
                 mine = concerned & (codes == code)
-                self.facts.language[places[mine]] = _place(code, self.facts.languages)
+                self.facts.language[here][mine] = _place(code, self.facts.languages)
         if filters.quality is not None:
-            self.facts.quality[places[concerned]] = filters.quality.scores(texts)[concerned]
+            self.facts.quality[here][concerned] = filters.quality.scores(texts)[concerned]
 
     def _rewrite(self, texts: Texts, names: list[str]) -> dict[int, str]:
         """New texts, by their places in the block."""
@@ -203,13 +193,11 @@ def _in_words(match: Match, ngram: int) -> str:
     return f"{match.num_ngrams} times {ngram} words in a row of {match.name}, item {match.number}"
 
 
-def _reject(texts: Texts, i: int, text: str | None, told: _Told) -> Document:
+def _reject(texts: Texts, i: int, told: _Told) -> Document:
     meta = texts.metas[i]
     kept = ("pile_set_name", "id", "source", "member", "url", "licence", "language", "extractor")
     shown = {key: meta[key] for key in kept if key in meta}
     shown |= {"reason": told.reasons[i], "cause": told.causes[i], "stage": "filter"}
-    if text is None:
-        start = texts.offsets[i]
-        beginning = texts.text[start : min(start + 4 * EXCERPT, texts.offsets[i + 1])]
-        text = beginning.tobytes().decode("utf-8", "ignore")
-    return Document(excerpt(text), shown)
+    start = texts.offsets[i]
+    beginning = texts.text[start : min(start + 4 * EXCERPT, texts.offsets[i + 1])]
+    return Document(excerpt(beginning.tobytes().decode("utf-8", "ignore")), shown)

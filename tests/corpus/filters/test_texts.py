@@ -3,6 +3,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import barrow
 from barrow import Document
@@ -28,3 +30,16 @@ def test_the_same_from_strings_and_from_blocks(tmp_path: Path) -> None:
         assert np.diff(texts.words.offsets).tolist() == [2, 0, 3]
         assert texts.words is texts.words, "computed once"
     assert ways[0].words.hashes.tolist() == ways[1].words.hashes.tolist()
+
+
+@given(st.lists(st.text(max_size=20), min_size=1, max_size=8), st.data())
+@settings(max_examples=100, deadline=None)
+def test_some_texts_replaced(strings: list[str], data: st.DataObject) -> None:
+    numbers = st.integers(0, len(strings) - 1)
+    new = data.draw(st.dictionaries(numbers, st.text(max_size=30), min_size=1))
+    texts = Texts.of_strings(strings, [{"k": k} for k in range(len(strings))], Scratch())
+    other = texts.replaced(new)
+    expected = [new.get(i, text) for i, text in enumerate(strings)]
+    assert [other.text_of(i) for i in range(len(other))] == expected
+    assert [texts.text_of(i) for i in range(len(texts))] == strings
+    assert other.metas is texts.metas

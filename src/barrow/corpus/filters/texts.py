@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -48,6 +48,20 @@ class Texts:
         data = [text.encode() for text in texts]
         offsets = np.cumsum([0, *map(len, data)], dtype=np.int64)
         return cls(np.frombuffer(b"".join(data), np.uint8), offsets, metas, scratch)
+
+    def replaced(self, new: Mapping[int, str]) -> Texts:
+        """The same documents, some of them with other texts."""
+        pieces: list[npt.NDArray[np.uint8]] = []
+        sizes = self.sizes
+        at = 0
+        for i in sorted(new):
+            data = np.frombuffer(new[i].encode(), np.uint8)
+            pieces += (self.text[self.offsets[at] : self.offsets[i]], data)
+            sizes[i] = len(data)
+            at = i + 1
+        pieces.append(self.text[self.offsets[at] : self.offsets[-1]])
+        offsets = np.concatenate([[0], np.cumsum(sizes)])
+        return Texts(np.concatenate(pieces), offsets, self.metas, self.scratch)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
