@@ -15,7 +15,7 @@ help:
 	@echo "make soak    long fuzzing and kill runs"
 	@echo "make bench   benchmarks beside their peers (prints ratios)"
 
-$(VENV)/.core: pyproject.toml setup.py constraints.txt src/barrow/archive/_scan.c
+$(VENV)/.core: pyproject.toml setup.py constraints.txt src/barrow/archive/_scan.c src/barrow/corpus/_header_scan.c
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) -e .
 	@touch $@

@@ -1,16 +1,17 @@
-"""The one part that wants a compiler, and is left out where there is none."""
+"""The parts that want a compiler, and are left out where there is none."""
 
 from setuptools import Extension, setup
 
 setup(
     ext_modules=[
         Extension(
-            "barrow.archive._scan",
-            ["src/barrow/archive/_scan.c"],
+            f"barrow.{name}",
+            [f"src/barrow/{name.replace('.', '/')}.c"],
             extra_compile_args=["-O3"],
             py_limited_api=True,
             optional=True,
         )
+        for name in ("archive._scan", "corpus._header_scan")
     ],
     options={"bdist_wheel": {"py_limited_api": "cp311"}},
 )
