@@ -11,7 +11,12 @@ setup(
             py_limited_api=True,
             optional=True,
         )
-        for package, name in (("archive", "_scan"), ("corpus", "_feed"), ("corpus", "_spaces"))
+        for package, name in (
+            ("archive", "_scan"),
+            ("corpus", "_feed"),
+            ("corpus", "_header_scan"),
+            ("corpus", "_spaces"),
+        )
     ],
     options={"bdist_wheel": {"py_limited_api": "cp311"}},
 )

@@ -2,11 +2,12 @@
 
     python benchmarks/bench_warc.py [--data FOLDER] [--mb 300] [--passes 5] [--memory-gb 2.2]
 
-Each reads all records, with the header fields of responses, those of HTTP too, and takes every
-body; numbers of records and bytes are compared. Speeds are MB (10^6 bytes) of decompressed records
-per second of processor time on one core, best of several passes, taken in turns. Records are those
-of the WARC files in --data, repeated; made up if it is not given: of three, a request, a response
-of about 60 kB, and metadata.
+Each reads all records, with the headers of responses, those of HTTP too, and takes every body.
+barrow looks up the fields that the corpus needs; so does fastwarc once, and once it parses all of
+them and looks up none. Numbers of records are compared, and those of bytes in made-up ones. Speeds
+are MB (10^6 bytes) of decompressed records per second of processor time on one core, best of
+several passes, taken in turns. Records are those of the WARC files in --data, repeated; made up if
+it is not given: of three, a request, a response of about 60 kB, and metadata.
 
 Memory is the peak of a process of its own (VmHWM) that reads a file and a far larger one.
 """
@@ -23,6 +24,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
@@ -101,25 +103,33 @@ def write(path: Path, records: list[bytes], num_passes: int) -> None:
 
 # Readers: each gives the number of records, and of bytes in their bodies -------------------------
 
+# What is looked up of a response: what the corpus' reader asks for.
+OF_RECORD = ("warc-target-uri", "warc-record-id", "warc-date", "content-type")
+OF_HTTP = ("content-type", "content-language", "content-encoding", "transfer-encoding")
+
 
 def with_barrow(path: Path) -> tuple[int, int]:
     from barrow.corpus.http_response import parse_response
     from barrow.corpus.warc_records import warc_records
 
+    of_record, of_http = [n.encode() for n in OF_RECORD], [n.encode() for n in OF_HTTP]
     num = size = 0
     with path.open("rb") as file:
         for found in warc_records(file):
             num += 1
-            body = found.content
+            response = None
             if found.type == b"response":
-                _ = found.fields
-                response = parse_response(body)
-                body = response.body if response else body
-            size += len(body)
+                for name in of_record:
+                    found.text(name)
+                response = parse_response(found.data, found.start, found.stop)
+                if response:
+                    for name in of_http:
+                        response.text(name)
+            size += len(response.body if response else found.content)
     return num, size
 
 
-def with_fastwarc(path: Path) -> tuple[int, int]:
+def with_fastwarc(path: Path, *, asks: bool = False) -> tuple[int, int]:
     from fastwarc.warc import ArchiveIterator, WarcRecordType
 
     num = size = 0
@@ -128,6 +138,11 @@ def with_fastwarc(path: Path) -> tuple[int, int]:
             num += 1
             if found.record_type == WarcRecordType.response and found.is_http:
                 found.parse_http()
+                if asks:
+                    for name in OF_RECORD:
+                        found.headers.get(name)
+                    for name in OF_HTTP:
+                        found.http_headers.get(name)
             size += len(found.reader.read())
     return num, size
 
@@ -146,6 +161,7 @@ def with_warcio(path: Path) -> tuple[int, int]:
 READERS: dict[str, Callable[[Path], tuple[int, int]]] = {
     "barrow": with_barrow,
     "fastwarc": with_fastwarc,
+    "fastwarc, same fields": partial(with_fastwarc, asks=True),
     "warcio (no HTTP)": with_warcio,
 }
 
@@ -189,7 +205,8 @@ def main() -> None:
             ours, (num, num_bytes) = best["barrow"]
             for reader, (seconds, found) in best.items():
                 assert found[0] == num, f"{reader} found {found[0]} records, barrow {num}"
-                assert reader != "fastwarc" or found[1] == num_bytes
+                # Of HTTP headers whose lines end with LF fastwarc does not find the end.
+                assert "fastwarc" not in reader or options.data or found[1] == num_bytes
                 speed = size * repeats / seconds / 1e6
                 print(f"| {name} | {reader} | {speed:,.0f} | {seconds / ours:.2f} |")
             small = peak_mib(path)

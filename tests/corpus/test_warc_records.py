@@ -155,6 +155,14 @@ def test_too_large(parse: Callable[..., list[Record]], form: str) -> None:
 
 
 @every_form
+def test_too_large_though_it_fits_a_piece(parse: Callable[..., list[Record]], form: str) -> None:
+    raws = [warc(b"small"), warc(WHOLE[0]), warc(b"small")]
+    found = parse(packed(raws, form), max_record=len(WHOLE[0]) - 1)
+    assert outline(found) == [b"small", "too-large", b"small"]
+    assert outline(parse(packed(raws, form), max_record=len(WHOLE[0])))[1] == WHOLE[0]
+
+
+@every_form
 @pytest.mark.parametrize("field", [b"X: ", b"X: y\r\n"])
 def test_a_header_without_end(parse: Callable[..., list[Record]], form: str, field: bytes) -> None:
     if form == "blocks":
@@ -236,6 +244,42 @@ def test_any_change(tmp_path: Path, draw: st.DataObject) -> None:
         found = outline(list(warc_records(file)))
     assert found[:2] == WHOLE[:2]
     assert found[-1] == WHOLE[4]
+
+
+@given(st.data())
+def test_whole_records_are_what_the_general_path_makes_of_them(
+    tmp_path: Path, draw: st.DataObject
+) -> None:
+    form = draw.draw(st.sampled_from(["plain", "whole", "members", "blocks"]))
+    raws = [warc(content, end=draw.draw(st.sampled_from([b"\r\n", b"\n"]))) for content in WHOLE]
+    raws = draw.draw(st.sampled_from([raws, [FILE_HEAD, arc(WHOLE[0]), *raws[:2]]]))
+    pieces = st.sampled_from([b"", b"\n", b" ", b"WARC/1.0\r\n", b"\r\n\r\n", b"1", b":"])
+    for _ in range(draw.draw(st.integers(0, 3))):
+        number = draw.draw(st.integers(0, len(raws) - 1))
+        place = draw.draw(st.integers(0, 100) | st.integers(2000, 2400))
+        cut = draw.draw(st.integers(0, 3))
+        raws[number] = raws[number][:place] + draw.draw(pieces) + raws[number][place + cut :]
+    path = tmp_path / "file"
+    path.write_bytes(packed(raws, form))
+    found = []
+    for is_general in (False, True):
+        with pytest.MonkeyPatch.context() as patch, path.open("rb") as file:
+            if is_general:
+                patch.setattr(module, "whole_record", lambda *_: None)
+            found.append([show(record) for record in warc_records(file, max_record=2300)])
+    assert found[0] == found[1]
+
+
+def show(record: Record) -> tuple[object, ...]:
+    return (
+        record.header,
+        record.content,
+        record.offset,
+        record.problem,
+        record.cause,
+        record.type,
+        dict(record.fields),
+    )
 
 
 def test_a_file_that_is_not_on_disk_is_refused() -> None:

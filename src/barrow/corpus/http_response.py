@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import re
 import zlib
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import zstandard
 
-from barrow.corpus.warc_records import header_fields
+from barrow.corpus.header_fields import header_fields
+from barrow.corpus.header_scan import header_end
 from barrow.errors import MissingExtra
 
 _MAX_HEADER = 1 << 18
@@ -21,7 +23,6 @@ _MAX_CODINGS = 4
 _MAX_WINDOW = 1 << 27
 _STEP = 1 << 16
 _STATUS = re.compile(rb"\s{0,9}+HTTP/\d(?:\.\d)?+[ \t]++(\d{3})(?!\d)")
-_HEADER_END = re.compile(rb"\n\r?\n")
 _CHUNK = re.compile(rb"[ \t]*+([0-9A-Fa-f]{1,12})[ \t]*+(?:;[^\n]{0,4000}+)?\r?\n")
 # What servers write there that changes nothing: no coding, or the character encoding.
 _NO_CODING = frozenset(
@@ -33,7 +34,7 @@ class Response(NamedTuple):
     """Status, header fields by lower-case name, and the body as it is stored."""
 
     status: int
-    fields: dict[bytes, bytes]
+    fields: Mapping[bytes, bytes]
     body: bytes
 
     def text(self, name: bytes) -> str:
@@ -53,16 +54,18 @@ class BadBody(ValueError):
         super().__init__(cause)
 
 
-def parse_response(block: bytes) -> Response | None:
-    """A response from its bytes; None if they are none."""
-    status = _STATUS.match(block)
+def parse_response(data: bytes, start: int = 0, stop: int | None = None) -> Response | None:
+    """The response that is ``data[start:stop]``; None if this is none."""
+    stop = len(data) if stop is None else stop
+    status = _STATUS.match(data, start, stop)
     if status is None:
         return None
-    end = _HEADER_END.search(block, 0, _MAX_HEADER)
-    if end is None and len(block) > _MAX_HEADER:
-        return None
-    start, stop = (end.start(), end.end()) if end else (len(block), len(block))
-    return Response(int(status[1]), header_fields(block[status.end() : start]), block[stop:])
+    body = header_end(data, start, min(stop, start + _MAX_HEADER))
+    if body < 0:
+        if stop - start > _MAX_HEADER:
+            return None
+        body = stop
+    return Response(int(status[1]), header_fields(data[status.end() : body]), data[body:stop])
 
 
 def decoded_body(response: Response, *, max_bytes: int) -> bytes:

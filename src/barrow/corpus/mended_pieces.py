@@ -9,7 +9,7 @@ it, so that chance bytes are not taken for a member.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
-from typing import BinaryIO, NamedTuple, Protocol, cast
+from typing import Any, BinaryIO, NamedTuple, Protocol, cast
 
 import zstandard
 
@@ -52,18 +52,21 @@ class _Codec(Protocol):
     @property
     def eof(self) -> bool: ...
     @property
-    def needs_input(self) -> bool: ...
-    @property
     def unused_data(self) -> bytes: ...
     def decompress(self, data: bytes, max_length: int, /) -> bytes: ...
 
 
 class _Format(NamedTuple):
-    """A compression whose members are told by their first bytes."""
+    """A compression whose members are told by their first bytes.
+
+    `pending` tells what a codec is to be given that could not give all it has: None for more bytes
+    of the file, else these.
+    """
 
     name: str
     magic: bytes
     new: Callable[[], _Codec]
+    pending: Callable[[Any], bytes | None]
     errors: tuple[type[Exception], ...]
 
 
@@ -98,14 +101,16 @@ def mended_pieces(file: BinaryIO, begins_record: BeginsRecord) -> Iterator[Piece
 
 def _gzip() -> _Format:
     try:
-        from isal.igzip_lib import DECOMP_GZIP, IgzipDecompressor, IsalError
+        from isal import isal_zlib
     except ImportError:
         raise MissingExtra("isal", "web", "reading gzipped WARC files") from None
     return _Format(
         "gzip",
         _GZIP,
-        lambda: IgzipDecompressor(flag=DECOMP_GZIP),
-        (cast(type[Exception], IsalError), *_COMMON),
+        # Not igzip_lib's: that takes 1 MiB from the system for each member, and gives it back.
+        lambda: isal_zlib.decompressobj(31),
+        lambda codec: codec.unconsumed_tail or None,
+        (cast(type[Exception], isal_zlib.error), *_COMMON),
     )
 
 
@@ -114,7 +119,13 @@ def _lz4() -> _Format:
         from lz4.frame import LZ4FrameDecompressor
     except ImportError:
         raise MissingExtra("lz4", "web", "reading WARC files in lz4") from None
-    return _Format("lz4", _LZ4, LZ4FrameDecompressor, (RuntimeError, *_COMMON))
+    return _Format(
+        "lz4",
+        _LZ4,
+        LZ4FrameDecompressor,
+        lambda codec: None if codec.needs_input else b"",
+        (RuntimeError, *_COMMON),
+    )
 
 
 def _until_damage(file: BinaryIO, name: str) -> Iterator[Piece]:
@@ -144,6 +155,7 @@ def _strange(name: str, start: int) -> Piece:
 
 
 def _members(file: BinaryIO, form: _Format, begins_record: BeginsRecord) -> Iterator[Piece]:
+    file = cast(BinaryIO, _Placed(file))
     search = _Search(file, form.magic, lambda data: begins_record(_trial(form, data)))
     data = file.read(_READ)
     while data:
@@ -179,9 +191,10 @@ def _member(
                 num += len(piece)
             if codec.eof:
                 return codec.unused_data
-            data = file.read(_READ) if codec.needs_input else b""
+            pending = form.pending(codec)
+            data = file.read(_READ) if pending is None else pending
             # Without input it may still give what it holds; nothing at all is the end.
-            if not data and not piece and codec.needs_input:
+            if not data and not piece and pending is None:
                 damage = _truncated(form.name, start)
                 break
     except form.errors as error:
@@ -212,6 +225,26 @@ def _trial(form: _Format, data: bytes) -> bytes:
     except form.errors:
         pass
     return out
+
+
+class _Placed:
+    """A file that knows its place: asking the system takes longer than reading a small member."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._place = file.tell()
+
+    def read(self, size: int, /) -> bytes:
+        data = self._file.read(size)
+        self._place += len(data)
+        return data
+
+    def seek(self, place: int, /) -> int:
+        self._place = self._file.seek(place)
+        return self._place
+
+    def tell(self) -> int:
+        return self._place
 
 
 class _Search:

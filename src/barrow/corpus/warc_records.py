@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import BinaryIO
 
 from barrow.corpus.decompressed import BadArchive
+from barrow.corpus.header_fields import header_fields
+from barrow.corpus.header_scan import field, whole_record
 from barrow.corpus.mended_pieces import Piece, is_compressed, mended_pieces
 from barrow.corpus.reading import EXCERPT
 
@@ -22,11 +24,9 @@ _MAX_AGAIN = 1 << 30
 _WARC = re.compile(rb"WARC/[01]\.\d{1,2}+[ \t]*+\r?\n[A-Za-z-]++[ \t]*+:")
 _ARC_HERE = re.compile(rb"[a-z][a-z0-9+.-]{1,15}+:[^\r\n]*+\r?\n")
 _ARC_LATER = re.compile(rb"\n(?=([a-z][a-z0-9+.-]{1,15}+:[^\r\n]*+\r?\n))")
-_FIELD = re.compile(rb"^([!-9;-~]++)[ \t]*+:[ \t]*+([^\r\n]*+)", re.MULTILINE)
 _LENGTH = re.compile(rb"\n(?i:content-length)[ \t]*+:[ \t]*+([^\r\n]*+)")
 _TYPE = re.compile(rb"\n(?i:warc-type)[ \t]*+:[ \t]*+([A-Za-z]++)")
 _HEADER_END = re.compile(rb"\n\r?\n")
-_FOLD = re.compile(rb"\r?\n[ \t]++")
 _BLANKS = re.compile(rb"[\r\n\t ]*+")
 _LINE = 1 << 13  # the most of a record's first line that is looked for across pieces
 
@@ -35,29 +35,49 @@ class Record:
     """A record: its header, its content, and where it begins, in decompressed bytes.
 
     The header line of an ARC record becomes the fields that a WARC record would have. With a
-    `problem`, the content is only the beginning of what there is.
+    `problem`, the content is only the beginning of what there is. It is ``data[start:stop]``, cut
+    out when it is asked for.
     """
 
-    __slots__ = ("_fields", "cause", "content", "header", "offset", "problem")
+    __slots__ = ("_fields", "cause", "data", "header", "offset", "problem", "start", "stop")
 
     def __init__(
-        self, header: bytes, content: bytes, offset: int, problem: str = "", cause: str = ""
+        self,
+        header: bytes,
+        data: bytes,
+        offset: int,
+        problem: str = "",
+        cause: str = "",
+        start: int = 0,
+        stop: int | None = None,
     ) -> None:
         self.header = header
-        self.content = content
+        self.data = data
+        self.start = start
+        self.stop = len(data) if stop is None else stop
         self.offset = offset
         self.problem = problem
         self.cause = cause
-        self._fields: dict[bytes, bytes] | None = None
+        self._fields: Mapping[bytes, bytes] | None = None
+
+    @property
+    def content(self) -> bytes:
+        """All of the content. From then on nothing else is held."""
+        self.data = self.data[self.start : self.stop]
+        self.start, self.stop = 0, len(self.data)
+        return self.data
 
     @property
     def type(self) -> bytes:
         """The type in lower case; empty if there is none. Tells it without reading all fields."""
+        value = field(self.header, b"warc-type")
+        if isinstance(value, bytes) and value.isalpha():
+            return value.lower()
         found = _TYPE.search(self.header)
         return found[1].lower() if found else self.fields.get(b"warc-type", b"")
 
     @property
-    def fields(self) -> dict[bytes, bytes]:
+    def fields(self) -> Mapping[bytes, bytes]:
         """Header fields by lower-case name."""
         if self._fields is None:
             is_warc = self.header.startswith(b"WARC/")
@@ -86,15 +106,6 @@ def begins_record(data: bytes) -> bool:
         return True
     line = _ARC_HERE.match(data)
     return line is not None and arc_fields(line[0]) is not None
-
-
-def header_fields(header: bytes) -> dict[bytes, bytes]:
-    """Fields of a WARC or HTTP header by lower-case name. Of two with one name the first counts."""
-    if b"\n " in header or b"\n\t" in header:
-        header = _FOLD.sub(b" ", header)
-    found = _FIELD.findall(header)
-    found.reverse()
-    return {name.lower(): value.rstrip() for name, value in found}
 
 
 def arc_fields(line: bytes) -> dict[bytes, bytes] | None:
@@ -142,8 +153,6 @@ class _Parser:
     def records(self) -> Iterator[Record]:
         is_first = True
         while True:
-            if self._at < len(self._held):
-                self._at = _BLANKS.match(self._held, self._at).end()  # type: ignore[union-attr]
             if self._at == len(self._held):
                 piece = self._take_piece()
                 if piece is None:
@@ -153,10 +162,15 @@ class _Parser:
                 self._hold(piece.data, 0)
                 self._is_torn = self._is_torn and piece.begins is None
                 continue
-            if is_first:
-                self._is_arc = self._begins_arc()
-                is_first = False
-            record = self._record()
+            record = self._whole_record()
+            if record is None:
+                self._at = _BLANKS.match(self._held, self._at).end()  # type: ignore[union-attr]
+                if self._at == len(self._held):
+                    continue
+                if is_first:
+                    self._is_arc = self._begins_arc()
+                record = self._record()
+            is_first = False
             if record is not None:
                 yield record
 
@@ -174,9 +188,8 @@ class _Parser:
         return self._ahead
 
     def _take_piece(self) -> Piece | None:
-        piece = self._peek()
-        self._ahead = None
-        return piece
+        piece, self._ahead = self._ahead, None
+        return piece if piece is not None else next(self._pieces, None)
 
     def _hold(self, data: bytes, at: int) -> None:
         self._offset += len(self._held)
@@ -200,6 +213,22 @@ class _Parser:
         return True
 
     # Records --------------------------------------------------------------------------------------
+
+    def _whole_record(self) -> Record | None:
+        """The record that begins here if all of it is held and nothing is odd about it, else None.
+
+        Nearly every record is such a one; what is made of it is what `_record` would make.
+        """
+        at = self._at
+        found = None if self._is_arc else whole_record(self._held, at, _MAX_HEADER)
+        if found is None:
+            return None
+        start, stop = found
+        if stop - start > self._max_record:
+            return None
+        self._at = stop + 4
+        self._is_torn = False
+        return Record(self._held[at:start], self._held, self._offset + at, start=start, stop=stop)
 
     def _record(self) -> Record | None:
         """The record that begins here; None if these bytes were counted already."""

@@ -114,14 +114,15 @@ def _item(record: Record, *, max_bytes: int, check_digests: bool) -> Item | None
 
 def _payload(record: Record, max_bytes: int, check_digests: bool) -> _Payload | Reject:
     """What a record holds, if it may be a page. Raises `BadBody`."""
-    content = record.content
-    if not content:
+    data, start, stop = record.data, record.start, record.stop
+    if start == stop:
         return _reject(record, "empty", "a record without content")
     content_type, language = record.text(b"content-type"), ""
-    if not content_type.lower().startswith("application/http") and content[:5] != b"HTTP/":
-        stored = body = content
+    is_http = content_type.lower().startswith("application/http")
+    if not is_http and not data.startswith(b"HTTP/", start, stop):
+        stored = body = record.content
     else:
-        response = parse_response(content)
+        response = parse_response(data, start, stop)
         if response is None:
             return _reject(record, "bad-http", "no HTTP response")
         if not 200 <= response.status < 300:
