@@ -25,11 +25,16 @@ import msgspec
 
 from barrow.archive.catalog import ShardEntry
 from barrow.corpus import gather_stage, read_stage
+from barrow.corpus.dedup.passage_cut_stage import REASON
 from barrow.corpus.recipe import Recipe
 from barrow.corpus.refine import Refined
 from barrow.corpus.sources import Source
 
 MANIFEST = "manifest.json"
+
+# Of repeated passages: how many were cut, their words and bytes (with documents that went whole),
+# and how many documents stay without them.
+_CUT = ("passages", "words", "bytes", "documents")
 
 
 def manifest(
@@ -84,10 +89,13 @@ def _reading(reads: list[tuple[Source, Path]]) -> dict[str, Any]:
 
 def _stages(refined: Refined) -> dict[str, Any]:
     examined, scattered = total_by_domain(refined.examined), total_by_domain(refined.scattered)
+    cut = total_by_domain(refined.cut)
     told: dict[str, Any] = {}
     for name, counts in sorted(examined.items()):
-        later = scattered.get(name, {})
+        later, passages = scattered.get(name, {}), cut.get(name, {})
         removed = {key: number for key, number in later.items() if "." not in key}
+        if passages.get("whole"):
+            removed[REASON] = passages["whole"]
         told[name] = {
             "documents": counts["documents"],
             "bytes": counts["bytes"],
@@ -101,8 +109,11 @@ def _stages(refined: Refined) -> dict[str, Any]:
             },
             "deduplicate": {
                 "documents": counts.get("kept", 0) - _removed(removed),
-                "bytes": counts.get("kept_bytes", 0) - _removed(_under(later, "bytes.")),
+                "bytes": counts.get("kept_bytes", 0)
+                - _removed(_under(later, "bytes."))
+                - passages.get("bytes", 0),
                 "rejects": {k: n for k, n in removed.items() if k != "not-drawn"},
+                "passages": {key: passages.get(key, 0) for key in _CUT},
             },
             "mix": {
                 "epochs": refined.plan["domains"].get(name, {}).get("epochs", 0.0),

@@ -1,4 +1,4 @@
-"""From documents that were read to shards: examine, deduplicate, plan, scatter, gather."""
+"""From documents that were read to shards: examine, deduplicate, cut, plan, scatter, gather."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 
 from barrow import config
 from barrow.corpus import examine_stage, gather_stage, index_stage, plan_stage, scatter_stage
+from barrow.corpus.dedup.passage_tasks import Cut, cut_repeated
 from barrow.corpus.dedup.tasks import Examined, Removals, deduplicate
 from barrow.corpus.facts import load_names
 from barrow.corpus.mix import SPLITS
@@ -55,6 +56,7 @@ class Refined:
     shards: dict[str, list[Path]]
     rejects: list[tuple[Path, str]]
     examined: list[dict[str, Any]]
+    cut: list[dict[str, Any]]
     scattered: list[dict[str, Any]]
     plan: dict[str, Any]
 
@@ -74,6 +76,7 @@ def refine(parts: list[Part], recipe: Recipe, stages: Stages) -> Refined:
         for part, task, path in zip(parts, examining, results, strict=True)
     ]
     removals = Removals([], [], None, ())
+    cut = Cut(own, [], [])
     if recipe.deduplication is not None and own:
         known = [
             Examined(part, part.key, part.facts, None, load_names(part.facts)[0])
@@ -83,6 +86,10 @@ def refine(parts: list[Part], recipe: Recipe, stages: Stages) -> Refined:
         ]
         removals = deduplicate(own, known, recipe.deduplication, stages.run)
         check_budget(own, removals, recipe.deduplication)
+        passages = recipe.deduplication.passages
+        if passages is not None:
+            cut = cut_repeated(own, known, removals, recipe.deduplication, passages, stages.run)
+    own = cut.own
     planning = _plan_task(own, removals, recipe)
     (planned,) = stages.run("Planning", [planning])
     plan = json.loads((planned / plan_stage.PLAN).read_text())
@@ -99,12 +106,14 @@ def refine(parts: list[Part], recipe: Recipe, stages: Stages) -> Refined:
                 (path / examine_stage.REJECTS, task.key)
                 for path, task in zip(results, examining, strict=True)
             ),
+            *cut.rejects,
             *(
                 (path / scatter_stage.REJECTS, task.key)
                 for path, task in zip(scattered, scattering, strict=True)
             ),
         ],
         [json.loads((path / examine_stage.COUNTS).read_text()) for path in results],
+        cut.counts,
         [json.loads((path / scatter_stage.COUNTS).read_text()) for path in scattered],
         plan,
     )

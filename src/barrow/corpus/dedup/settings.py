@@ -9,6 +9,23 @@ from barrow.errors import ConfigError
 
 
 @dataclass(frozen=True)
+class Passages:
+    """A passage of at least `min_words` words that is in several documents, or several times in
+    one, is cut from all places but one. A document of which less than `min_rest` bytes are left
+    goes as a whole, unless a passage stays in it.
+    """
+
+    min_words: int = 100
+    min_rest: int = 20
+
+    def __post_init__(self) -> None:
+        if self.min_words < 2:
+            raise ConfigError(f"min_words is at least 2, unlike {self.min_words}")
+        if self.min_rest < 1:
+            raise ConfigError(f"min_rest is at least 1, unlike {self.min_rest}")
+
+
+@dataclass(frozen=True)
 class Deduplication:
     """Exact duplicates share their content but for white space; near-duplicates have at least
     `similarity` of their shingles in common (the Jaccard index, verified).
@@ -17,6 +34,7 @@ class Deduplication:
     that comes first in `prefer`; ties are settled by the documents' ids. `budget` is the share of a
     domain's documents that may be removed before the build stops, with samples; `budgets` are those
     of single domains, by name. `against` are finished corpora whose documents count as kept.
+    `passages` that documents share are cut from those that stay, if it is set.
     """
 
     near: bool = True
@@ -26,6 +44,7 @@ class Deduplication:
     budget: float | None = 0.5
     budgets: dict[str, float] = field(default_factory=dict)
     against: tuple[str, ...] = ()
+    passages: Passages | None = None
 
     def __post_init__(self) -> None:
         if not 0 < self.similarity <= 1:
