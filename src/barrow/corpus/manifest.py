@@ -163,6 +163,18 @@ def rejects_by_domain(told: Mapping[str, Any]) -> dict[str, dict[str, int]]:
     return {name: dict(sorted(counts.items())) for name, counts in found.items()}
 
 
+def num_reject_records(told: Mapping[str, Any]) -> int:
+    """Of a manifest: how many records the archive of rejects has.
+
+    There is one for each document that was dropped, and one for each passage that was cut.
+    """
+    total = sum(sum(counts.values()) for counts in rejects_by_domain(told).values())
+    for stages in told["stages"].values():
+        total += stages["deduplicate"]["passages"]["passages"]
+        total -= stages["deduplicate"]["rejects"].get(REASON, 0)
+    return total - int(told.get("taken_down", {}).get("rejects", 0))
+
+
 def _under(counts: Mapping[str, int], prefix: str) -> dict[str, int]:
     return {
         key.removeprefix(prefix): number for key, number in counts.items() if key.startswith(prefix)

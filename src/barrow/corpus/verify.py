@@ -34,7 +34,7 @@ from barrow.corpus.datasheet import DATASHEET
 from barrow.corpus.dedup.exact import content_hashes
 from barrow.corpus.facts import Facts, identity_of, load_facts
 from barrow.corpus.gather_stage import count_documents, found_languages
-from barrow.corpus.manifest import MANIFEST, composition, rejects_by_domain, total_by_domain
+from barrow.corpus.manifest import MANIFEST, composition, num_reject_records, total_by_domain
 from barrow.corpus.mix import SPLITS
 from barrow.corpus.publish import INDEX, index_name
 from barrow.corpus.report import REPORT
@@ -76,8 +76,7 @@ class _Check:
             told = json.loads((self.corpus / MANIFEST).read_bytes())
             splits = {name: part["shards"] for name, part in told["splits"].items()}
             domains = {name: part["domains"] for name, part in told["splits"].items()}
-            num_rejects = sum(sum(n.values()) for n in rejects_by_domain(told).values())
-            num_rejects -= told.get("taken_down", {}).get("rejects", 0)
+            num_rejects = num_reject_records(told)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             self._problem(MANIFEST, "bad-manifest", f"not a manifest ({error!r})")
             return
