@@ -16,6 +16,7 @@ from barrow import config
 from barrow.corpus import Domain, Recipe, build
 from barrow.corpus.dedup.settings import Deduplication, Passages
 from barrow.corpus.mix import Splits
+from barrow.corpus.verify import verify_corpus
 from barrow.engine import Engine
 from barrow.errors import ConfigError
 
@@ -65,7 +66,7 @@ def test_every_cut_is_counted_and_can_be_looked_at(tmp_path: Path) -> None:
     texts, passages = corpus(random.Random(0))
     write(tmp_path / "raw", texts)
     told = build(RECIPE, root=tmp_path / "raw", out=tmp_path / "out", engine=INLINE)
-    assert barrow.archive.verify(tmp_path / "out", deep=True).ok
+    assert verify_corpus(tmp_path / "out", deep=True).ok
     kept = {d.meta["id"]: d for d in barrow.archive.open(tmp_path / "out")}
     text = "\n".join(d.text for d in kept.values())
     assert [text.count(passage) for passage in passages] == [1] * len(passages)
