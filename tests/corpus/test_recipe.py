@@ -26,7 +26,10 @@ def test_overrides_reach_domains(recipe: Recipe) -> None:
         (lambda: Domain("A", "x", epochs=-1), "epochs is not negative"),
         (lambda: Domain("A", "x", retrieved="yesterday"), "a day such as"),
         (lambda: Recipe("r", {}), "no domains"),
-        (lambda: Recipe("r", {"a": Domain("A", "x"), "b": Domain("A", "x")}), "two domains"),
+        (
+            lambda: Recipe("r", {"a": Domain("A", "x"), "b": Domain("A", "x", epochs=2)}),
+            "two weights or epochs",
+        ),
         (lambda: Recipe("r", {"a": Domain("A", "x")}, shard_size=0), "shard_size is more than 0"),
         (lambda: Recipe("r", {"a": Domain("A", "x")}, max_text=0), "max_text is more than 0"),
     ],

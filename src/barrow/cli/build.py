@@ -177,11 +177,13 @@ def print_report(report: dict[str, Any]) -> None:
         for name, told in split["domains"].items():
             kept[name] += told["documents"]
             sizes[name] += told["bytes"]
-    files = {told["name"]: told for told in report["reading"].values()}
+    files: Counter[str] = Counter()
+    for told in report["reading"].values():
+        files[told["name"]] += told["files"]
     for name in dict.fromkeys([*files, *report["stages"]]):
         reasons = ", ".join(f"{n:,} {reason}" for reason, n in rejects.get(name, {}).items())
         read = report["stages"].get(name, {}).get("documents", 0)
-        row = (f"{files[name]['files']:,}" if name in files else "", f"{read:,}", f"{kept[name]:,}")
+        row = (f"{files[name]:,}" if name in files else "", f"{read:,}", f"{kept[name]:,}")
         table.add_row(name, *row, f"{sizes[name]:,}", Text(reasons))
     console = Console(highlight=False)
     if not console.is_terminal:

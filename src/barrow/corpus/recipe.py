@@ -94,10 +94,11 @@ class Recipe:
     def __post_init__(self) -> None:
         if not self.domains:
             raise ConfigError(f"the recipe {self.name!r} has no domains")
-        names = [domain.name for domain in self.domains.values()]
-        for name in names:
-            if names.count(name) > 1:
-                raise ConfigError(f"two domains of the recipe are called {name!r}")
+        shares: dict[str, tuple[float | None, float | None]] = {}
+        for domain in self.domains.values():
+            share = (domain.weight, domain.epochs)
+            if shares.setdefault(domain.name, share) != share:
+                raise ConfigError(f"{domain.name!r} is given two weights or epochs, in two folders")
         for limit in ("shard_size", "seconds_per_document", "memory_per_document", "max_text"):
             if getattr(self, limit) <= 0:
                 raise ConfigError(f"{limit} is more than 0, unlike {getattr(self, limit)}")
