@@ -102,6 +102,7 @@ def test_leaks_are_rejected_and_named(tmp_path: Path) -> None:
     assert reject.meta["reason"] == "contaminated"
     assert reject.meta["cause"] == "8 times 13 words in a row of quiz.jsonl, item 1"
     assert told["stages"]["A"]["filter"]["matches"] == {"quiz.jsonl": 1}
+    assert told["evaluation_sets"] == {"items": 1, "too_short": 1}
     (kept,) = barrow.archive.open(tmp_path / "out")
     assert kept.meta["decisions"]["decontaminate"] == "keep"
     wrong = replace(BARE, decontamination=Decontamination((str(tmp_path / "none.jsonl"),)))

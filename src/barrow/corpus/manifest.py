@@ -3,6 +3,7 @@
     recipe, version, barrow   the recipe's name, how often the corpus was changed, by what program
     missing                   domains that were left out, and why
     reading                   by folder: files, documents, bytes, rejects by reason, files not read
+    evaluation_sets           items looked for, and those too short to be
     stages                    by domain: what filters, decontamination, deduplication and mixture
                               got, gave and counted
     taken_down                documents and rejects that were taken down since it was built, if any
@@ -25,6 +26,7 @@ import msgspec
 
 from barrow.archive.catalog import ShardEntry
 from barrow.corpus import gather_stage, read_stage
+from barrow.corpus.decontaminate import load_index
 from barrow.corpus.dedup.passage_cut_stage import REASON
 from barrow.corpus.recipe import Recipe
 from barrow.corpus.refine import Refined
@@ -53,6 +55,7 @@ def manifest(
         "barrow": version("barrow"),
         "missing": missing,
         "reading": _reading(reads),
+        "evaluation_sets": _evaluation_sets(refined.index),
         "stages": _stages(refined),
         "splits": {
             split: {
@@ -62,6 +65,14 @@ def manifest(
             for split, entries in shards.items()
         },
     }
+
+
+def _evaluation_sets(index: Path | None) -> dict[str, int]:
+    """Items that documents were compared with, and those too short to be looked for."""
+    if index is None:
+        return {"items": 0, "too_short": 0}
+    found = load_index(index)
+    return {"items": len(found.items), "too_short": found.num_too_short}
 
 
 def _reading(reads: list[tuple[Source, Path]]) -> dict[str, Any]:

@@ -59,11 +59,13 @@ class Refined:
     cut: list[dict[str, Any]]
     scattered: list[dict[str, Any]]
     plan: dict[str, Any]
+    index: Path | None
 
 
 def refine(parts: list[Part], recipe: Recipe, stages: Stages) -> Refined:
     """Perform every stage after reading, on the documents of some parts."""
-    examining = _examine_tasks(parts, recipe, stages)
+    index = _index(recipe, stages)
+    examining = _examine_tasks(parts, recipe, index)
     results = stages.run("Examining", examining)
     own = [
         Examined(
@@ -116,17 +118,21 @@ def refine(parts: list[Part], recipe: Recipe, stages: Stages) -> Refined:
         cut.counts,
         [json.loads((path / scatter_stage.COUNTS).read_text()) for path in scattered],
         plan,
+        None if index is None else index[0],
     )
 
 
-def _examine_tasks(parts: list[Part], recipe: Recipe, stages: Stages) -> list[Task]:
-    index: list[Path] = []
-    index_keys: list[str] = []
+def _index(recipe: Recipe, stages: Stages) -> tuple[Path, str] | None:
+    """Where the index of evaluation sets is, and the key that names it."""
+    if recipe.decontamination is None:
+        return None
+    task = index_stage.index_task(recipe.decontamination.sets, recipe.decontamination.ngram)
+    (path,) = stages.run("Indexing", [task])
+    return path / index_stage.INDEX, task.key
+
+
+def _examine_tasks(parts: list[Part], recipe: Recipe, index: tuple[Path, str] | None) -> list[Task]:
     decontamination = recipe.decontamination
-    if decontamination is not None:
-        indexing = index_stage.index_task(decontamination.sets, decontamination.ngram)
-        index = [path / index_stage.INDEX for path in stages.run("Indexing", [indexing])]
-        index_keys = [indexing.key]
     filters = {
         folder: {"": domain.filters, **domain.filters_of}
         for folder, domain in recipe.domains.items()
@@ -146,8 +152,8 @@ def _examine_tasks(parts: list[Part], recipe: Recipe, stages: Stages) -> list[Ta
                 "filters": told[part.domain],
                 "min_ngrams": decontamination.min_ngrams if decontamination is not None else 0,
             },
-            inputs=(part.key, *index_keys),
-            files=(str(part.file), *map(str, index)),
+            inputs=(part.key, *([] if index is None else [index[1]])),
+            files=(str(part.file), *([] if index is None else [str(index[0])])),
             size=part.size,
         )
         for part in parts
