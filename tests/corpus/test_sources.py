@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from barrow.corpus import Domain, Recipe
+from barrow.corpus.progress import Progress
+from barrow.corpus.raw_files import HashCache
+from barrow.corpus.sources import Source, find_sources, read_tasks
+from barrow.errors import ConfigError
+
+
+def sources_of(recipe: Recipe, root: Path) -> list[Source]:
+    cache = HashCache(root / ".hashes.json")
+    return find_sources(recipe, root, cache, Progress(), apart_from=root / "out")[0]
+
+
+def test_small_files_are_read_together(root: Path, recipe: Recipe) -> None:
+    letters, notes = sources_of(recipe, root)
+    (task,) = read_tasks(letters, recipe)
+    assert len(task.settings["names"]) == 31
+    assert task.settings["names"] == sorted(task.settings["names"])
+    assert list(task.settings["groups"][:2]) == [[0], [1]]
+    assert len(read_tasks(notes, recipe)) == 1
+
+
+def test_the_key_is_of_all_that_decides(root: Path, recipe: Recipe) -> None:
+    def key(changed: Recipe) -> str:
+        return read_tasks(sources_of(changed, root)[0], changed)[0].key
+
+    def with_letters(**changes: object) -> Recipe:
+        letters = replace(recipe.domains["letters"], **changes)  # type: ignore[arg-type]
+        return replace(recipe, domains={**recipe.domains, "letters": letters})
+
+    first = key(recipe)
+    assert key(replace(recipe, name="other", seed=7)) == first
+    assert key(with_letters(licence="MIT")) != first
+    assert key(with_letters(options={"max_bytes": 9})) != first
+    assert key(replace(recipe, max_text=99)) != first
+    (root / "letters" / "00.txt").write_text("another text")
+    assert key(recipe) != first
+
+
+def test_what_a_reader_does_not_know(root: Path) -> None:
+    wrong = Recipe("r", {"letters": Domain("A", "plain_text", options={"minimum": 3})})
+    with pytest.raises(ConfigError, match="no option 'minimum'; there are max_bytes"):
+        sources_of(wrong, root)
