@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+from barrow import config
+from barrow.corpus import Recipe
+from barrow.corpus.filters.choice import Filters
+from barrow.recipes import refine
+
+
+def test_web_filters_are_for_web_text() -> None:
+    """PILE-8: nobody runs Gopher on code."""
+    (domain,) = refine.recipe().domains.values()
+    assert domain.name == "", "documents name their own domain"
+    assert domain.filters.gopher_quality is not None
+    assert domain.filters_of["Github"] == Filters()
+    assert domain.filters_of["FreeLaw"].gopher_quality is None
+    assert not {"Pile-CC", "OpenWebText2"} & domain.filters_of.keys()
+
+
+def test_it_is_saved_and_read_back() -> None:
+    recipe = refine.recipe()
+    assert config.from_json(Recipe, config.to_json(recipe)) == recipe
