@@ -118,7 +118,7 @@ def test_interruption(tmp_path: Path) -> None:
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     with fifo.open("w"):  # it is reading now
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=30)
+        _, err = process.communicate(timeout=300)
     assert process.returncode == 130
     assert err.strip().endswith("barrow: interrupted")
     assert "Traceback" not in err

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -53,6 +51,5 @@ def test_whatever_the_text(value: str) -> None:
 
 @pytest.mark.parametrize("unit", [".sup.", ".sub.2 ", "##", ".sub.(", "H.sub.2 A", ".alpha"])
 def test_time_is_linear(unit: str) -> None:
-    start = time.perf_counter()
-    aps_to_text(unit * 50_000)
-    assert time.perf_counter() - start < 5
+    """A square of this length would not end within the suite's guard against hanging."""
+    aps_to_text(unit * 500_000)

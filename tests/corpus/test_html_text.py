@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import time
-
 import pytest
 from bs4 import BeautifulSoup
 from hypothesis import given
@@ -190,12 +188,10 @@ def test_options() -> None:
     ],
 )
 def test_nesting_and_repetition_cost_no_more_than_their_length(piece: str) -> None:
-    """A guard against the square, which is minutes; what is measured here is not speed."""
-    start = time.perf_counter()
+    """A square of this length would not end within the suite's guard against hanging."""
     html_to_text(piece * 100_000)
     html_to_text(piece * 100_000, layout_tables=True)
     html_to_text(f"<a {'x' * 100_000}>y...</a>")
-    assert time.perf_counter() - start < 10
 
 
 def test_deep_quotes_stay_readable() -> None:

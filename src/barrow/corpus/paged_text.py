@@ -215,19 +215,19 @@ def _fits(end: int, text: str, width: int) -> bool:
 
 
 def _joined(paragraph: list[_Line], margin: int, width: int, compounds: set[str]) -> str:
-    text = paragraph[0].text
+    # Pieces, joined once: adding line after line to one string costs the square of a paragraph.
+    pieces = [paragraph[0].text]
     for line in paragraph[1:]:
-        text = _continued(text, line.text, compounds)
+        pieces[-1:] = _continued(pieces[-1], line.text, compounds)
+    text = "".join(pieces)
     is_quote = len(paragraph) > 1 and min(line.indent for line in paragraph) >= margin + 4
     is_centred = max(len(line.text) for line in paragraph) < 0.6 * width
     return _QUOTE + text if is_quote and not is_centred else text
 
 
-def _continued(text: str, more: str, compounds: set[str]) -> str:
-    """Text and the line after it; a word that the line's end parted is put together."""
-    word, rest = _HYPHENATED.search(text[-40:]), _FIRST_WORD.match(more)
-    if word is None or rest is None or not more[0].islower():
-        return f"{text} {more}"
-    if word[0] + rest[0] in compounds:
-        return text + more
-    return text[:-1] + more
+def _continued(line: str, after: str, compounds: set[str]) -> tuple[str, str]:
+    """A line and the one after it; a word that the line's end parted is put together."""
+    word, rest = _HYPHENATED.search(line[-40:]), _FIRST_WORD.match(after)
+    if word is None or rest is None or not after[0].islower():
+        return line, f" {after}"
+    return line if word[0] + rest[0] in compounds else line[:-1], after
