@@ -1,0 +1,134 @@
+"""Modules: frozen descriptions. `init` finds shapes and makes parameters; `apply` is pure."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+
+from barrow.nn.scope import Constrain, ParamSpec, Scope, Trace, key_at
+from barrow.nn.tree import Tree, from_paths
+
+
+@dataclass(frozen=True)
+class Module(ABC):
+    """A description of a computation. Subclasses are frozen dataclasses with a `forward`.
+
+    In `forward`, ``scope.param(...)`` is a parameter and ``Other(...)(scope / "name", x)`` calls
+    another module under a name. Nothing else is needed: no input size is declared, nothing is kept.
+    """
+
+    @abstractmethod
+    def forward(self, scope: Scope, *args: Any, **kwargs: Any) -> Any:
+        """The computation."""
+
+    def __call__(self, scope: Scope, *args: Any, **kwargs: Any) -> Any:
+        """Compute as a part of another module."""
+        if not isinstance(scope, Scope):
+            name = type(self).__name__
+            raise TypeError(
+                f"{name} was called with {type(scope).__name__}, not a scope: inside a module say "
+                f"{name}(...)(scope / 'name', x), outside it model.apply(params, x)"
+            )
+        with jax.named_scope(scope.path[-1] if scope.path else type(self).__name__):
+            return self.forward(scope, *args, **kwargs)
+
+    def init(self, key: jax.Array, *args: Any, **kwargs: Any) -> Tree:
+        """Parameters for inputs like these (arrays, or only their shapes): no forward pass is run.
+
+        Each is drawn from the key and its own path, so adding a layer changes no other parameter.
+        """
+        specs = describe(self, *args, **kwargs)
+        return from_paths({path: _made(key, path, spec) for path, spec in specs.items()})
+
+    def apply(
+        self,
+        params: Mapping[str, Any],
+        *args: Any,
+        collections: Mapping[str, Mapping[str, Any]] | None = None,
+        keys: Mapping[str, jax.Array] | None = None,
+        constrain: Constrain | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """The output for these parameters: a pure function.
+
+        `collections` are read (running statistics), never changed. `keys` are named streams of
+        randomness: without ``keys={"dropout": key}`` nothing is dropped. `constrain` lays
+        activations over devices.
+        """
+        trace = Trace(params, collections or {}, keys or {}, (), constrain)
+        return self(Scope(trace), *args, **kwargs)
+
+    def apply_and_collect(
+        self,
+        params: Mapping[str, Any],
+        *args: Any,
+        mutable: tuple[str, ...],
+        collections: Mapping[str, Mapping[str, Any]] | None = None,
+        keys: Mapping[str, jax.Array] | None = None,
+        constrain: Constrain | None = None,
+        **kwargs: Any,
+    ) -> tuple[Any, Tree]:
+        """The output, and the collections with those named in `mutable` as they are afterwards."""
+        trace = Trace(params, collections or {}, keys or {}, tuple(mutable), constrain)
+        output = self(Scope(trace), *args, **kwargs)
+        return output, trace.new_collections()
+
+
+def describe(module: Module, *args: Any, **kwargs: Any) -> dict[str, ParamSpec]:
+    """Every parameter of a module by its path, for inputs like these; allocates nothing."""
+    trace = Trace(None, {}, {}, (), None)
+    abstractly(lambda *a, **k: module(Scope(trace), *a, **k), *args, **kwargs)
+    return trace.specs
+
+
+def abstractly(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Shapes of what a function returns. Only arrays are made abstract; other arguments stay."""
+    leaves, structure = jax.tree.flatten((args, kwargs))
+    is_array = [hasattr(leaf, "shape") and hasattr(leaf, "dtype") for leaf in leaves]
+    arrays = [leaf for leaf, yes in zip(leaves, is_array, strict=True) if yes]
+
+    def call(given: list[Any]) -> Any:
+        rest = iter(given)
+        full = [next(rest) if yes else leaf for leaf, yes in zip(leaves, is_array, strict=True)]
+        a, k = jax.tree.unflatten(structure, full)
+        return function(*a, **k)
+
+    return jax.eval_shape(call, arrays)
+
+
+def axes(module: Module, *args: Any, **kwargs: Any) -> Tree:
+    """The tree of logical axis names, shaped as the parameters."""
+    specs = describe(module, *args, **kwargs)
+    return from_paths({path: spec.axes for path, spec in specs.items()})
+
+
+def init_collections(module: Module, *args: Any, **kwargs: Any) -> Tree:
+    """Collections as a module begins with them: running means of 0, variances of 1."""
+    trace = Trace(None, {}, {}, (), None)
+    abstractly(lambda *a, **k: module(Scope(trace), *a, **k), *args, **kwargs)
+    return Tree(
+        {
+            name: from_paths({path: initial() for path, initial in leaves.items()})
+            for name, leaves in trace.initial.items()
+        }
+    )
+
+
+def num_params(params: Mapping[str, Any]) -> int:
+    """Numbers in all parameters."""
+    return sum(int(leaf.size) for leaf in jax.tree.leaves(params))
+
+
+def _made(key: jax.Array, path: str, spec: ParamSpec) -> jax.Array:
+    key = key_at(key, path)
+    if not spec.num_stacked:
+        return spec.init(key, spec.shape, spec.dtype)
+    stacked, shape = spec.shape[: spec.num_stacked], spec.shape[spec.num_stacked :]
+    keys = jax.random.split(key, math.prod(stacked))
+    made = jax.vmap(lambda k: spec.init(k, shape, spec.dtype))(keys)
+    return made.reshape(spec.shape)

@@ -1,0 +1,86 @@
+"""The same module several times over, each time with parameters of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from barrow.nn.inner import Variables, describe_inner, pure, variables, write_back
+from barrow.nn.module import Module
+from barrow.nn.remat import Policy
+from barrow.nn.scope import Scope
+from barrow.nn.tree import paths
+
+
+@dataclass(frozen=True)
+class Repeat(Module):
+    """`num` layers: ``body(scope, carry, each, *shared) -> (carry, out)`` for one after another.
+
+    Parameters of all layers are one array with a leading dimension `layers`, under the same names
+    whether the loop is scanned (compiled once) or unrolled (the compiler sees across layers): so
+    that is a choice of each run, and no checkpoint knows of it. `each` is a pytree with an entry
+    per layer (caches), or None; what the layers give out is stacked likewise.
+    """
+
+    body: Module
+    num: int
+    unroll: bool = False
+    remat: Policy | None = None
+
+    def __post_init__(self) -> None:
+        if self.num < 1:
+            raise ValueError(f"Repeat: at least one layer, not {self.num}")
+
+    def forward(self, scope: Scope, carry: Any, each: Any = None, *shared: Any) -> tuple[Any, Any]:
+        """The last carry, and what each layer gave out."""
+        if scope.trace.is_describing:
+            return self._describe(scope, carry, each, *shared)
+        held = variables(scope)
+        self._refuse_other_lengths(scope, held)
+        function = pure(scope, self.body)
+        if self.remat is not None:
+            # Inside a scan nothing can be merged with what is outside; saying so is quicker.
+            function = jax.checkpoint(
+                function, policy=self.remat.saveable(), prevent_cse=self.unroll
+            )
+        keys = {name: jax.random.split(key, self.num) for name, key in held.keys.items()}
+        layers = (replace(held, keys=keys), each)
+
+        def layer(state: Any, given: tuple[Variables, Any]) -> tuple[Any, Any]:
+            (after, out), written = function(given[0], state, given[1], *shared)
+            return after, (out, written)
+
+        if self.unroll:
+            outs = []
+            for i in range(self.num):
+                carry, out = layer(carry, jax.tree.map(lambda x, i=i: x[i], layers))
+                outs.append(out)
+            given_out, written = jax.tree.map(lambda *xs: jnp.stack(xs), *outs)
+        else:
+            carry, (given_out, written) = lax.scan(layer, carry, layers)
+        write_back(scope, written)
+        return carry, given_out
+
+    def _describe(self, scope: Scope, carry: Any, each: Any, *shared: Any) -> tuple[Any, Any]:
+        first = jax.tree.map(lambda x: x[0], each)
+        after, out = describe_inner(scope, self.body, carry, first, *shared, num_stacked=self.num)
+        before, now = (jax.tree.map(jnp.shape, x) for x in (carry, after))
+        if before != now:
+            raise ValueError(
+                f"{scope.name}: a repeated module must give what it takes, "
+                f"but it took {before} and gave {now}"
+            )
+        return after, jax.tree.map(lambda x: jnp.broadcast_to(x, (self.num, *x.shape)), out)
+
+    def _refuse_other_lengths(self, scope: Scope, held: Variables) -> None:
+        for path, leaf in paths(held.params).items():
+            for part in jax.tree.leaves(leaf):
+                if part.ndim == 0 or part.shape[0] != self.num:
+                    raise ValueError(
+                        f"{scope.name}/{path}: the model has {self.num} layers, the parameters "
+                        f"hold an array of shape {tuple(part.shape)}"
+                    )
