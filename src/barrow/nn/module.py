@@ -26,7 +26,7 @@ class Module(ABC):
     def forward(self, scope: Scope, *args: Any, **kwargs: Any) -> Any:
         """The computation."""
 
-    def __call__(self, scope: Scope, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, scope: Any, *args: Any, **kwargs: Any) -> Any:
         """Compute as a part of another module."""
         if not isinstance(scope, Scope):
             name = type(self).__name__
