@@ -1,0 +1,1 @@
+"""Batches as a function of (seed, step)."""
