@@ -73,7 +73,7 @@ def test_a_forbidden_import_would_be_seen(tmp_path: Path) -> None:
 
 
 def test_public_names() -> None:
-    assert barrow.__all__ == ["Document", "archive", "config", "errors"]
+    assert barrow.__all__ == ["Document", "archive", "config", "errors", "tokens"]
     assert dir(barrow) == sorted(barrow.__all__)
     assert barrow.archive.__all__ == [
         "Archive",
@@ -113,6 +113,14 @@ def test_importing_barrow_loads_nothing_heavy() -> None:
 def test_reading_an_archive_loads_no_framework() -> None:
     heavy = {"jax", "torch", "tensorflow", "datasets", "pyarrow", "ray", "numba", "rich", "typer"}
     assert not heavy & modules_after("import barrow.archive")
+
+
+def test_tokenizers_load_no_library_before_they_are_used() -> None:
+    """Models import tokens, and run where neither archives nor a command line are installed."""
+    heavy = {"tokenizers", "fastokens", "zstandard", "msgspec", "fsspec", "typer", "rich", "jax"}
+    assert not heavy & modules_after(
+        "import barrow.tokens; barrow.tokens.load('bytes').encode('x')"
+    )
 
 
 def test_the_type_marker_is_shipped() -> None:

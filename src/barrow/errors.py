@@ -9,6 +9,7 @@
     ├── MissingExtra        a library that an extra installs (an ImportError)
     ├── NotFound            a path, glob or URL that names nothing (a FileNotFoundError)
     ├── TaskFailed          a task of a build failed; what was done before stays done
+    ├── TokenizerError      a file that is no sound tokenizer, or lacks what is asked (a ValueError)
     └── WriteFailed         the disk said no while writing (an OSError)
 
 Wrong arguments to a function are plain `ValueError` and `TypeError`.
@@ -96,6 +97,10 @@ class NotFound(BarrowError, FileNotFoundError):
 
 class TaskFailed(BarrowError):
     """A task of a build failed; what was done before stays done."""
+
+
+class TokenizerError(BarrowError, ValueError):
+    """A file that is no sound tokenizer, or one of a kind that lacks what is asked of it."""
 
 
 class WriteFailed(BarrowError, OSError):

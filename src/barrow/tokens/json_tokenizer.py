@@ -1,0 +1,110 @@
+"""A tokenizer whose file is a `tokenizer.json`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from barrow.errors import TokenizerError
+from barrow.tokens.encoders import Encoder, make_encoder, read_by_reference
+from barrow.tokens.roles import roles
+from barrow.tokens.token_bytes import TokenBytes, token_bytes
+from barrow.tokens.tokenizer import AnyIds, Ids, Offsets, Tokenizer
+from barrow.tokens.tokenizer_json import TokenizerJson
+
+JSON_NAME = "tokenizer.json"
+SETTINGS_NAME = "tokenizer_config.json"
+
+
+class JsonTokenizer(Tokenizer):
+    """Encodes as the library `tokenizers` does with the same file.
+
+    `settings` are those of a `tokenizer_config.json`, for the roles of special tokens. With `fast`,
+    a faster library encodes if it is installed and gives the same ids.
+    """
+
+    def __init__(
+        self, file: TokenizerJson, *, settings: Mapping[str, Any] | None = None, fast: bool = True
+    ) -> None:
+        self._file = file
+        self._settings = dict(settings or {})
+        self._fast = fast
+        self.vocab_size = file.vocab_size
+        self.specials: Mapping[str, int] = MappingProxyType(
+            {token.content: token.id for token in file.added if token.special}
+        )
+        found = roles(file, self._settings)
+        self.begin, self.end = found.begin, found.end
+        self.pad, self.mask = found.pad, found.mask
+
+    @property
+    def hash(self) -> str:
+        return self._file.hash
+
+    @property
+    def encoder(self) -> str:
+        return self._encoder.name
+
+    @cached_property
+    def _encoder(self) -> Encoder:
+        return make_encoder(self._file, fast=self._fast)
+
+    @cached_property
+    def _bytes(self) -> TokenBytes:
+        return token_bytes(self._file)
+
+    @cached_property
+    def _library(self) -> Any:
+        return read_by_reference(self._file)
+
+    def encode_texts(
+        self, text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]
+    ) -> tuple[Ids, Offsets]:
+        view = np.ascontiguousarray(text).data
+        texts = []
+        for number, (start, stop) in enumerate(
+            zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)
+        ):
+            try:
+                texts.append(str(view[start:stop], "utf-8"))
+            except UnicodeDecodeError as error:
+                raise ValueError(f"text {number} is not UTF-8: {error}") from None
+        return self._encoder.encode(texts)
+
+    def token_bytes(self, token: int) -> bytes:
+        (token,) = self.checked([token])
+        return self._bytes.table[token]
+
+    def decode_bytes(self, ids: AnyIds) -> bytes:
+        table = self._bytes.table
+        data = b"".join([table[token] for token in self.checked(ids)])
+        return data.removeprefix(b" ") if self._bytes.space_first else data
+
+    def decode(self, ids: AnyIds) -> str:
+        """As in `Tokenizer`; where bytes cannot be known, what the library makes of the ids."""
+        try:
+            return super().decode(ids)
+        except TokenizerError:
+            text: str = self._library.decode(self.checked(ids), skip_special_tokens=True)
+            return text
+
+    def save(self, folder: Path) -> None:
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / JSON_NAME).write_text(self._file.text() + "\n", encoding="utf-8")
+        names = {number: name for name, number in self.specials.items()}
+        said = {"bos_token": self.begin, "pad_token": self.pad, "mask_token": self.mask}
+        settings = {
+            "tokenizer_class": "PreTrainedTokenizerFast",
+            **self._settings,
+            **{key: names[number] for key, number in said.items() if number is not None},
+        }
+        text = json.dumps(settings, indent=1, ensure_ascii=False)
+        (folder / SETTINGS_NAME).write_text(text + "\n", encoding="utf-8")

@@ -1,0 +1,74 @@
+"""Tokenizers in GPT-2's two files: the vocabulary as JSON, and the merges line by line."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from barrow.errors import TokenizerError
+from barrow.tokens.byte_alphabet import unspelled
+from barrow.tokens.patterns import pre_tokenizer
+from barrow.tokens.tokenizer_json import byte_level_bpe
+
+_OF_GPT2 = ("<|endoftext|>", "<|pad|>", "<|mask|>")
+_OF_ROBERTA = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")
+
+
+def read_merges_files(vocab: bytes, merges: bytes, where: str) -> dict[str, Any]:
+    """The contents of a `tokenizer.json` that encodes as the two files do.
+
+    The files do not say which tokens are special. With `<s>` and `</s>` they are RoBERTa's, and a
+    document is put between these two; otherwise they are GPT-2's.
+    """
+    tokens = _vocabulary(vocab, where)
+    as_roberta = "<s>" in tokens and "</s>" in tokens
+    names = _OF_ROBERTA if as_roberta else _OF_GPT2
+    specials = {name: tokens[name] for name in names if name in tokens}
+    pairs = _pairs(merges, where)
+    around = None
+    if as_roberta:
+        around = {
+            "type": "RobertaProcessing",
+            "sep": ["</s>", specials["</s>"]],
+            "cls": ["<s>", specials["<s>"]],
+            "trim_offsets": True,
+            "add_prefix_space": False,
+        }
+    return byte_level_bpe(
+        tokens,
+        pairs,
+        pre_tokenizer=pre_tokenizer("gpt2"),
+        specials=specials,
+        post_processor=around,
+    )
+
+
+def _vocabulary(data: bytes, where: str) -> dict[str, int]:
+    try:
+        tokens = json.loads(data)
+    except ValueError as error:
+        raise TokenizerError(f"{where}: the vocabulary is not JSON: {error}") from None
+    if not isinstance(tokens, dict) or not all(isinstance(v, int) for v in tokens.values()):
+        raise TokenizerError(f"{where}: a vocabulary is a JSON object that gives each token an id")
+    strange = next((token for token in tokens if unspelled(token) is None), None)
+    if strange is not None:
+        raise TokenizerError(
+            f"{where}: {strange!r} is not spelled in the byte alphabet; only byte-level "
+            "vocabularies come as two files"
+        )
+    return tokens
+
+
+def _pairs(data: bytes, where: str) -> list[tuple[str, str]]:
+    pairs = []
+    for number, line in enumerate(data.decode(errors="replace").split("\n"), 1):
+        line = line.rstrip("\r")
+        if not line or (number == 1 and line.startswith("#version")):
+            continue
+        parts = line.split(" ")
+        if len(parts) != 2 or not all(parts):
+            raise TokenizerError(
+                f"{where}: line {number} of the merges is two tokens, unlike {line[:60]!r}"
+            )
+        pairs.append((parts[0], parts[1]))
+    return pairs

@@ -1,0 +1,62 @@
+"""Tokenizers in tiktoken's rank files: a token in base64 and its rank, line by line."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Any
+
+from barrow.errors import TokenizerError
+from barrow.tokens.byte_alphabet import spelled
+from barrow.tokens.patterns import Encoding, guess, pre_tokenizer
+from barrow.tokens.ranked_merges import ranked_merges
+from barrow.tokens.tokenizer_json import byte_level_bpe
+
+
+def read_rank_file(data: bytes, where: str, *, pattern: str | None = None) -> dict[str, Any]:
+    """The contents of a `tokenizer.json` that encodes as a rank file does.
+
+    `pattern` names where texts are cut, and by default is guessed from the number of ranks.
+    """
+    ranks = _ranks(data, where)
+    lone = next((byte for byte in range(256) if bytes([byte]) not in ranks), None)
+    if lone is not None:
+        raise TokenizerError(
+            f"{where}: a rank file has a token for every byte, and this has none for {lone:#04x}"
+        )
+    encoding = guess(len(ranks))
+    specials = dict(encoding.specials)
+    taken = set(ranks.values())
+    if any(number in taken for number in specials.values()):
+        raise TokenizerError(
+            f"{where}: {', '.join(specials)} would have an id that a token has; its ranks have a "
+            "hole, so that their number is not the next rank"
+        )
+    encoding = Encoding(encoding.pattern if pattern is None else pattern, specials)
+    merges = ranked_merges(ranks, rank=ranks, parts=ranks)
+    return byte_level_bpe(
+        {spelled(token): rank for token, rank in ranks.items()},
+        [(spelled(left), spelled(right)) for left, right in merges],
+        pre_tokenizer=pre_tokenizer(encoding.pattern),
+        specials=encoding.specials,
+        ignore_merges=True,
+    )
+
+
+def _ranks(data: bytes, where: str) -> dict[bytes, int]:
+    ranks: dict[bytes, int] = {}
+    for number, line in enumerate(data.splitlines(), 1):
+        if not line:
+            continue
+        try:
+            token, rank = line.split()
+            ranks_token, value = base64.b64decode(token, validate=True), int(rank)
+        except (ValueError, binascii.Error):
+            raise TokenizerError(
+                f"{where}, line {number}: expected a token in base64, a space and its rank, "
+                f"got {line[:60]!r}"
+            ) from None
+        if not ranks_token or ranks_token in ranks:
+            raise TokenizerError(f"{where}, line {number}: token {ranks_token!r} is empty or twice")
+        ranks[ranks_token] = value
+    return ranks

@@ -1,0 +1,104 @@
+"""What every tokenizer does: text to ids and back, with the exact bytes of each id."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Ids: TypeAlias = npt.NDArray[np.uint32]
+Offsets: TypeAlias = npt.NDArray[np.int64]
+AnyIds: TypeAlias = Sequence[int] | npt.NDArray[np.integer]
+
+
+class Tokenizer(abc.ABC):
+    """Text to ids and back, exactly.
+
+    `vocab_size` is one more than the largest id. `specials` are ids that no text is encoded to, by
+    name. `begin` and `end` are the ids that a document begins and ends with in a token store, `pad`
+    and `mask` those that fill rows and hide tokens; each is None where there is none. `hash` is the
+    sha256 of what decides which ids a text becomes: two tokenizers with the same hash are the same.
+    `encoder` says in words what encodes.
+    """
+
+    vocab_size: int
+    specials: Mapping[str, int]
+    begin: int | None
+    end: int | None
+    pad: int | None
+    mask: int | None
+
+    @property
+    @abc.abstractmethod
+    def hash(self) -> str: ...
+
+    @property
+    @abc.abstractmethod
+    def encoder(self) -> str: ...
+
+    @abc.abstractmethod
+    def encode_texts(
+        self, text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]
+    ) -> tuple[Ids, Offsets]:
+        """Encode many texts that lie in one UTF-8 buffer, as those of a block do.
+
+        Text i is ``text[offsets[i]:offsets[i + 1]]``; its ids are ``ids[starts[i]:starts[i + 1]]``
+        of the ``(ids, starts)`` that come back. Nothing is added, and what looks like a special
+        token is plain text.
+        """
+
+    @abc.abstractmethod
+    def token_bytes(self, token: int) -> bytes:
+        """The bytes that an id stands for; none for special tokens and ids that are not used.
+
+        Raises `TokenizerError` where the kind of tokenizer does not tell.
+        """
+
+    @abc.abstractmethod
+    def decode_bytes(self, ids: AnyIds) -> bytes:
+        """The UTF-8 bytes of a text, from its beginning; special tokens have none.
+
+        A space that the tokenizer puts before every text is taken off again. For ids from the
+        middle of a text, join `token_bytes`.
+        """
+
+    @abc.abstractmethod
+    def save(self, folder: Path) -> None:
+        """Write files to a folder, made if need be, that `load` opens as the same tokenizer."""
+
+    def encode(self, text: str) -> Ids:
+        """The ids of one text, as `encode_texts` has them."""
+        try:
+            data = np.frombuffer(text.encode(), np.uint8)
+        except UnicodeEncodeError as error:
+            raise ValueError(
+                f"a text is encoded as UTF-8, and character {error.start} is half of a surrogate "
+                "pair; read it with errors='replace', or put the halves together"
+            ) from None
+        return self.encode_texts(data, np.array([0, len(data)], np.int64))[0]
+
+    def decode(self, ids: AnyIds) -> str:
+        """`decode_bytes` as text; bytes that are no UTF-8 become U+FFFD."""
+        return self.decode_bytes(ids).decode(errors="replace")
+
+    @cached_property
+    def num_bytes(self) -> npt.NDArray[np.uint32]:
+        """The number of `token_bytes` for every id."""
+        sizes = (len(self.token_bytes(token)) for token in range(self.vocab_size))
+        return np.fromiter(sizes, np.uint32, self.vocab_size)
+
+    def checked(self, ids: AnyIds) -> list[int]:
+        """Ids as a list, all of them below `vocab_size`."""
+        listed: list[int] = np.asarray(ids).reshape(-1).tolist()
+        for token in (min(listed, default=0), max(listed, default=0)):
+            if not 0 <= token < self.vocab_size:
+                raise ValueError(
+                    f"ids are from 0 to {self.vocab_size - 1}, unlike {token}; "
+                    "was the text encoded with another tokenizer?"
+                )
+        return listed
