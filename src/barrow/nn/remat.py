@@ -54,7 +54,7 @@ ATTENTION_ONLY = Policy(only=(ATTENTION,))
 
 def named(x: Any, name: str) -> Any:
     """x, under a name that a `Policy` may speak of."""
-    return checkpoint_name(x, name)  # type: ignore[no-untyped-call]
+    return checkpoint_name(x, name)
 
 
 @dataclass(frozen=True)
