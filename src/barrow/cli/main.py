@@ -22,6 +22,7 @@ from barrow.cli import (
     report,
     stats,
     takedown,
+    tokenize,
     trace,
     verify,
 )
@@ -32,7 +33,7 @@ _SPINE = """Raw text from many domains to a scored foundation model.
 
 raw files → corpus → jsonl.zst → tokens → stream → train → score
 
-Here so far: corpus (readers of structured text) and the archive.
+Here so far: corpus (readers of structured text), the archive and tokens.
 """
 
 _INTERRUPTED = 130
@@ -60,6 +61,7 @@ app.command("stats")(stats.stats)
 app.command("head")(head.head)
 app.command("cat")(cat.cat)
 app.command("verify")(verify.verify)
+app.command("tokenize")(tokenize.tokenize)
 app.command("completion")(completion.completion)
 
 
