@@ -43,3 +43,15 @@ def test_the_others_cross_processes_too() -> None:
     extra = errors.MissingExtra("PyTorch", "torch", "archive.torch()")
     assert str(pickle.loads(pickle.dumps(extra))) == str(extra)
     assert str(pickle.loads(pickle.dumps(errors.WriteFailed("full")))) == "full"
+
+
+def test_a_store_error_names_the_file_and_crosses_processes() -> None:
+    error = errors.StoreError("cut off", reason="wrong-size", file="x.safetensors")
+    assert str(error) == "x.safetensors: cut off"
+    back = pickle.loads(pickle.dumps(error))
+    assert (str(back), back.reason, back.file, back.cause) == (
+        str(error),
+        "wrong-size",
+        "x.safetensors",
+        "cut off",
+    )

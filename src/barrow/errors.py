@@ -8,6 +8,7 @@
     ├── ConfigError         a setting that does not exist or has the wrong type (a ValueError)
     ├── MissingExtra        a library that an extra installs (an ImportError)
     ├── NotFound            a path, glob or URL that names nothing (a FileNotFoundError)
+    ├── StoreError          a token store is not what it should be; says file and reason
     ├── TaskFailed          a task of a build failed; what was done before stays done
     ├── TokenizerError      a file that is no sound tokenizer, or lacks what is asked (a ValueError)
     └── WriteFailed         the disk said no while writing (an OSError)
@@ -93,6 +94,22 @@ class MissingExtra(BarrowError, ImportError):
 
 class NotFound(BarrowError, FileNotFoundError):
     """A path, glob or URL that names nothing."""
+
+
+class StoreError(BarrowError):
+    """A file of a token store, a named reason, and a cause in words.
+
+    `reason` is one of a small fixed set of names (see the tokens page of the documentation).
+    """
+
+    def __init__(self, cause: str, *, reason: str, file: str) -> None:
+        self.cause = cause
+        self.reason = reason
+        self.file = file
+        super().__init__(f"{file}: {cause}")
+
+    def __reduce__(self) -> tuple[Callable[..., StoreError], tuple[str]]:
+        return partial(StoreError, reason=self.reason, file=self.file), (self.cause,)
 
 
 class TaskFailed(BarrowError):

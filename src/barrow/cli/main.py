@@ -22,6 +22,7 @@ from barrow.cli import (
     report,
     stats,
     takedown,
+    tokenize,
     tokenizer,
     trace,
     verify,
@@ -33,7 +34,7 @@ _SPINE = """Raw text from many domains to a scored foundation model.
 
 raw files → corpus → jsonl.zst → tokens → stream → train → score
 
-Here so far: corpus (readers of structured text), the archive and tokenizers.
+Here so far: corpus, the archive, tokens.
 """
 
 _INTERRUPTED = 130
@@ -62,6 +63,7 @@ app.command("head")(head.head)
 app.command("cat")(cat.cat)
 app.command("verify")(verify.verify)
 app.add_typer(tokenizer.app, name="tokenizer")
+app.command("tokenize")(tokenize.tokenize)
 app.command("completion")(completion.completion)
 
 

@@ -51,6 +51,13 @@ def open_archive(
     )
 
 
+def is_store(path: str) -> bool:
+    """Whether a path is the folder of a token store."""
+    from barrow.archive.storage import is_url
+
+    return not is_url(path) and (Path(path) / "store.json").is_file()
+
+
 def report_bad(bad: BadLog) -> None:
     """Say on stderr what was counted."""
     for reason, count in bad.counts.most_common():

@@ -1,4 +1,4 @@
-"""`barrow stats`: what an archive is made of."""
+"""`barrow stats`: what an archive or a token store is made of."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from barrow.cli.options import (
     OnBadChoice,
     Source,
     TextKey,
+    is_store,
     open_archive,
     report_bad,
 )
@@ -31,7 +32,18 @@ def stats(
     text_key: TextKey = "text",
     on_bad: OnBad = OnBadChoice.RAISE,
 ) -> None:
-    """Documents, bytes, means and shares by domain, and the compression ratio."""
+    """Documents, bytes, means and shares by domain, and the compression ratio.
+
+    Of a token store: documents, tokens, bytes of text and bytes per token by domain.
+    """
+    if is_store(path):
+        import barrow.tokens
+        from barrow.cli.tokenize import print_store
+
+        if by != "pile_set_name":
+            raise typer.BadParameter("a token store is grouped by domain only")
+        print_store(barrow.tokens.open_store(path), as_json=as_json)
+        return
     archive = open_archive(path, text_key=text_key, on_bad=on_bad)
     result = measure(archive, by)
     if as_json:

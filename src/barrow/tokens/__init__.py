@@ -1,6 +1,9 @@
-"""Tokenizers: load, train, and the exact bytes of every id."""
+"""Tokenizers: load, train, and the exact bytes of every id. The token store."""
 
 from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from barrow.tokens.byte_tokenizer import ByteTokenizer
 from barrow.tokens.json_tokenizer import JsonTokenizer
@@ -9,12 +12,34 @@ from barrow.tokens.sample import Sample, draw_sample
 from barrow.tokens.tokenizer import Tokenizer
 from barrow.tokens.train import train
 
+if TYPE_CHECKING:
+    from barrow.tokens.store import DocumentEntry, TokenStore, open_store
+    from barrow.tokens.tokenizing import tokenize
+
 __all__ = [
     "ByteTokenizer",
+    "DocumentEntry",
     "JsonTokenizer",
     "Sample",
+    "TokenStore",
     "Tokenizer",
     "draw_sample",
     "load",
+    "open_store",
+    "tokenize",
     "train",
 ]
+
+# Loaded on first use: a tokenizer needs none of the archive's libraries.
+_HOME_OF = {
+    "DocumentEntry": "barrow.tokens.store",
+    "TokenStore": "barrow.tokens.store",
+    "open_store": "barrow.tokens.store",
+    "tokenize": "barrow.tokens.tokenizing",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME_OF:
+        return getattr(importlib.import_module(_HOME_OF[name]), name)
+    raise AttributeError(f"module 'barrow.tokens' has no attribute {name!r}")

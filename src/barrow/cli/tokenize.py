@@ -1,0 +1,135 @@
+"""`barrow tokenize`: an archive to a token store."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from barrow.cli.build import EngineChoice
+from barrow.cli.options import AsJson, TextKey
+from barrow.cli.progress import staged_progress
+from barrow.cli.terminal import printable
+
+if TYPE_CHECKING:
+    from barrow.tokens import TokenStore
+
+
+class SplitChoice(StrEnum):
+    """Which archive of a corpus."""
+
+    TRAIN = "train"
+    VALIDATION = "validation"
+    TEST = "test"
+
+
+def tokenize(
+    corpus: Annotated[
+        str,
+        typer.Argument(help="A corpus, or a shard, folder, glob or URL.", show_default=False),
+    ],
+    tokenizer: Annotated[
+        str,
+        typer.Option(
+            "--tokenizer",
+            "-t",
+            help="A tokenizer's file or folder, or 'bytes'.",
+            show_default=False,
+        ),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out",
+            "-o",
+            help="The folder of the store; one that is there is brought up to date.",
+            show_default=False,
+        ),
+    ],
+    split: Annotated[SplitChoice, typer.Option(help="Of a corpus.")] = SplitChoice.TRAIN,
+    workers: Annotated[int, typer.Option(min=0, help="Processes; 0 works in this one.")] = 2,
+    engine: Annotated[EngineChoice, typer.Option(help="Local processes, or Ray.")] = (
+        EngineChoice.LOCAL
+    ),
+    address: Annotated[
+        str | None, typer.Option(help="Of a Ray cluster; without it, one is started here.")
+    ] = None,
+    text_key: TextKey = "text",
+    as_json: AsJson = False,
+) -> None:
+    """Turn documents into ids, ready to be trained on."""
+    import barrow.tokens
+    from barrow.engine import Engine
+    from barrow.tokens.progress import Progress
+
+    loaded = barrow.tokens.load(tokenizer)
+    with staged_progress() as (on_plan, on_bytes):
+        store = barrow.tokens.tokenize(
+            corpus,
+            tokenizer=loaded,
+            out=out,
+            split=split.value,
+            text_key=text_key,
+            engine=Engine("ray" if engine is EngineChoice.RAY else "local", workers, address),
+            progress=Progress(on_plan, on_bytes),
+        )
+    print_store(store, as_json=as_json)
+
+
+def print_store(store: TokenStore, *, as_json: bool) -> None:
+    """Documents, tokens and bytes by domain: a table, or JSON."""
+    rows = [
+        _row(domain.name, domain.documents, domain.tokens, domain.text_bytes)
+        for domain in sorted(store.told.domains, key=lambda domain: -domain.tokens)
+    ]
+    total = _row("total", *(sum(row[key] for row in rows) for key in _COUNTS))
+    if as_json:
+        import msgspec
+
+        about = {
+            "tokenizer": store.tokenizer_hash,
+            "vocab_size": store.vocab_size,
+            "dtype": store.dtype.name,
+            "shards": sum(len(domain.shards) for domain in store.told.domains),
+        }
+        told = {**{key: total[key] for key in total if key != "domain"}, **about, "domains": rows}
+        typer.echo(msgspec.json.encode(told).decode())
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("domain", overflow="fold")
+    for name in ("documents", "tokens", "share", "bytes", "bytes per token"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in (*rows, total):
+        if row is total:
+            table.add_section()
+        table.add_row(
+            Text(printable(row["domain"])),
+            f"{row['documents']:,}",
+            f"{row['tokens']:,}",
+            f"{row['tokens'] / total['tokens']:.2%}",
+            f"{row['bytes']:,}",
+            f"{row['bytes_per_token']:.3f}",
+        )
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = 120
+    console.print(table)
+
+
+_COUNTS = ("documents", "tokens", "bytes")
+
+
+def _row(domain: str, documents: int, tokens: int, text_bytes: int) -> dict[str, Any]:
+    return {
+        "domain": domain,
+        "documents": documents,
+        "tokens": tokens,
+        "bytes": text_bytes,
+        "bytes_per_token": text_bytes / tokens if tokens else 0.0,
+    }

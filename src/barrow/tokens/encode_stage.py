@@ -1,0 +1,161 @@
+"""A task: part of an archive's file to token files, each of a bounded size."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+import barrow.archive
+from barrow.archive import Block
+from barrow.errors import StoreError
+from barrow.tokens.frame_ids import frame_ids
+from barrow.tokens.identity import identity_of
+from barrow.tokens.load import load
+from barrow.tokens.offsets import offsets_of
+from barrow.tokens.pieces import Piece
+from barrow.tokens.reference_check import ReferenceCheck
+from barrow.tokens.token_file import write_token_file
+from barrow.tokens.tokenizer import Tokenizer
+
+VERSION = 1
+UNKNOWN = "unknown"
+
+# What is remembered of a document besides its ids: offset, two halves of the id, number.
+_DOCUMENT_BYTES = 32
+
+
+class _Meta(msgspec.Struct):
+    pile_set_name: Any = None
+    id: Any = None
+
+
+_METAS = msgspec.json.Decoder(list[_Meta])
+
+
+def encode(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
+    """Tokenize documents `start` to `stop` of the first file with the tokenizer in the second.
+
+    Whenever `buffer_bytes` are full, they are written as a file: its documents by domain, those of
+    a domain in the order of the archive.
+    """
+    path, folder = files
+    tokenizer = _loaded(folder, settings["tokenizer"])
+    archive = barrow.archive.open(path, text_key=settings["text_key"], threads=1)
+    if settings["stop"] is not None:
+        archive = archive[settings["start"] : settings["stop"]]
+    check = ReferenceCheck(tokenizer)
+    buffer = _Buffer(settings["source"], settings["start"], np.dtype(settings["dtype"]))
+    for block in archive.blocks():
+        ids, offsets = _encode_block(block, tokenizer)
+        check.look_at(block, ids, offsets)
+        framed = frame_ids(ids, offsets, begin=tokenizer.begin, end=tokenizer.end)
+        buffer.add(block, *framed)
+        if buffer.num_bytes >= settings["buffer_bytes"]:
+            buffer.write_to(out)
+    buffer.write_to(out)
+
+
+@lru_cache(maxsize=1)
+def _loaded(folder: str, wanted: str) -> Tokenizer:
+    """A worker has one tokenizer, and loading it may take longer than a task."""
+    tokenizer = load(Path(folder))
+    if tokenizer.hash != wanted:
+        raise StoreError(
+            f"expected the tokenizer {wanted}, found {tokenizer.hash}; was it changed meanwhile?",
+            reason="other-tokenizer",
+            file=Path(folder).name,
+        )
+    return tokenizer
+
+
+def _encode_block(
+    block: Block, tokenizer: Tokenizer
+) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
+    first, last = int(block.offsets[0]), int(block.offsets[-1])
+    ids, offsets = tokenizer.encode_texts(block.text[first:last], block.offsets - first)
+    if len(ids) and int(ids.max()) >= tokenizer.vocab_size:
+        at = int(np.argmax(ids >= tokenizer.vocab_size))
+        document = block.numbers[int(np.searchsorted(offsets, at, "right")) - 1]
+        raise StoreError(
+            f"document {document:,}: id {int(ids[at]):,}, but the tokenizer's vocabulary has "
+            f"{tokenizer.vocab_size:,} ids; its files do not belong together",
+            reason="id-over-vocabulary",
+            file=block.shard,
+        )
+    return ids, offsets
+
+
+class _Buffer:
+    """Documents that are not written yet."""
+
+    def __init__(self, source: str, part: int, dtype: np.dtype[Any]) -> None:
+        self._source = source
+        self._part = part
+        self._dtype = dtype
+        self._flush = 0
+        self._clear()
+
+    def _clear(self) -> None:
+        self._ids: list[npt.NDArray[Any]] = []
+        self._lengths: list[npt.NDArray[np.int64]] = []
+        self._sizes: list[npt.NDArray[np.int64]] = []
+        self._numbers: list[int] = []
+        self._identities: list[tuple[int, int]] = []
+        self._domains: list[str] = []
+        self.num_bytes = 0
+
+    def add(
+        self, block: Block, ids: npt.NDArray[np.uint32], offsets: npt.NDArray[np.int64]
+    ) -> None:
+        """Take the documents of a block."""
+        self._ids.append(ids.astype(self._dtype))
+        self._lengths.append(np.diff(offsets))
+        self._sizes.append(np.diff(block.offsets))
+        self._numbers += block.numbers
+        for meta in _METAS.decode(block.meta_array()):
+            self._identities.append(identity_of(meta.id) or (0, 0))
+            name = meta.pile_set_name
+            self._domains.append(name if isinstance(name, str) and name else UNKNOWN)
+        self.num_bytes += len(ids) * self._dtype.itemsize + len(block) * _DOCUMENT_BYTES
+
+    def write_to(self, out: Path) -> None:
+        """Write a file of what is here, if anything is, and begin anew."""
+        if not self._domains:
+            return
+        names = sorted(set(self._domains))
+        place = {name: k for k, name in enumerate(names)}
+        domain = np.array([place[name] for name in self._domains])
+        order = np.argsort(domain, kind="stable")
+        lengths, sizes = np.concatenate(self._lengths), np.concatenate(self._sizes)
+        ids, starts = np.concatenate(self._ids), offsets_of(lengths)
+        self._ids.clear()
+        bounds = zip(starts[order].tolist(), starts[order + 1].tolist(), strict=True)
+        slices = (ids[start:stop] for start, stop in bounds)
+        pieces = [
+            Piece(
+                *(self._source, self._part, self._flush, name),
+                documents=int(np.count_nonzero(domain == k)),
+                tokens=int(lengths[domain == k].sum()),
+                text_bytes=int(sizes[domain == k].sum()),
+            )
+            for k, name in enumerate(names)
+        ]
+        write_token_file(
+            out / f"{self._flush:05d}.safetensors",
+            pieces,
+            offsets=[offsets_of(lengths[order]).view(np.uint64)],
+            identity=[np.array(self._identities, np.uint64)[order]],
+            number=[np.array(self._numbers, np.uint64)[order]],
+            # A domain at a time: the buffer is there twice already.
+            ids=(np.concatenate([*islice(slices, piece.documents)]) for piece in pieces),
+            dtype=self._dtype,
+        )
+        self._flush += 1
+        self._clear()

@@ -1,0 +1,115 @@
+"""The files of an archive, named by their content, in parts that tasks work on."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import barrow.archive
+from barrow.archive import read_catalog
+from barrow.archive.shard import read_table
+from barrow.archive.storage import (
+    CATALOG_NAME,
+    ByteRanges,
+    base_name,
+    exists,
+    is_folder,
+    join,
+    open_binary,
+)
+from barrow.errors import NotFound
+
+SPLITS = ("train", "validation", "test")
+
+_STEP = 1 << 22
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file of the archive: where it lies here, and the SHA-256 of its bytes."""
+
+    path: str
+    sha256: str
+
+    @property
+    def name(self) -> str:
+        """Its name in the archive."""
+        return base_name(self.path)
+
+    @property
+    def key(self) -> str:
+        """What pieces call it."""
+        return self.sha256[:32]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Documents `start` to `stop` of a file (None: to its end), about `size` bytes of lines."""
+
+    source: Source
+    start: int
+    stop: int | None
+    size: int
+
+
+def split_path(corpus: str, split: str) -> str:
+    """Where the archive of a split of a corpus lies."""
+    if split not in SPLITS:
+        raise ValueError(f"split is one of {', '.join(SPLITS)}, not {split!r}")
+    if split == "train":
+        return corpus
+    folder = join(corpus, split)
+    if not exists(join(folder, CATALOG_NAME)):
+        raise NotFound(f"{corpus} has no split {split!r}: there is no archive in {folder}")
+    return folder
+
+
+def find_sources(
+    path: str, *, text_key: str, on_bytes: Callable[[int], None] | None = None
+) -> list[Source]:
+    """The files of an archive, in their order.
+
+    The catalog of an archive of ours says the hashes, and opening it checks that the files are
+    those listed; other files are hashed here, and `on_bytes` is told how far that has got.
+    """
+    archive = barrow.archive.open(path, text_key=text_key)
+    if is_folder(path) and exists(join(path, CATALOG_NAME)):
+        shards = read_catalog(path).shards
+        return [Source(join(path, shard.name), shard.sha256) for shard in shards]
+    return [Source(file, _sha256(file, on_bytes)) for file in archive.paths]
+
+
+def _sha256(path: str, on_bytes: Callable[[int], None] | None) -> str:
+    hashed = hashlib.sha256()
+    with open_binary(path) as file:
+        while data := file.read(_STEP):
+            hashed.update(data)
+            if on_bytes is not None:
+                on_bytes(len(data))
+    return hashed.hexdigest()
+
+
+def cut(source: Source, part_bytes: int) -> list[Part]:
+    """A file in parts of about `part_bytes` of lines, cut at frames; one without frames whole."""
+    file = ByteRanges(source.path)
+    table = read_table(file) if source.path.endswith(".zst") else None
+    if table is None:
+        return [Part(source, 0, None, file.size)]
+    parts: list[Part] = []
+    start = number = size = 0
+    for frame in table.frames:
+        number += frame.num_documents
+        size += frame.content_size
+        if size >= part_bytes:
+            parts.append(Part(source, start, number, size))
+            start, size = number, 0
+    if number > start:
+        parts.append(Part(source, start, number, size))
+    return parts
+
+
+def absolute(path: str) -> str:
+    """A path that still leads there from another working directory; a URL as it is."""
+    return path if "://" in path else str(Path(path).resolve())

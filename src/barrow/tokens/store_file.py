@@ -1,0 +1,174 @@
+"""`store.json`: what a token store consists of.
+
+It is the one switch: files that it does not list are not there.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from barrow.archive.catalog import sync_folder
+from barrow.errors import NotFound, StoreError
+
+STORE = "store.json"
+TOKENIZER = "tokenizer"
+FORMAT = "barrow-tokens"
+VERSION = 1
+
+
+class Sizes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is cut how large; two stores of the same documents are equal only if these are.
+
+    A task tokenizes about `part_bytes` of JSON lines and holds `buffer_bytes` of what comes out; a
+    shard has about `shard_bytes` of ids.
+    """
+
+    part_bytes: int = 1 << 26
+    buffer_bytes: int = 1 << 25
+    shard_bytes: int = 1 << 28
+
+
+class FileEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A file of the store, and what its bytes should be."""
+
+    name: str
+    bytes: int
+    sha256: str
+
+
+class ShardEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A shard: documents of one domain."""
+
+    file: FileEntry
+    documents: int
+    tokens: int
+
+
+class DomainEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A domain: its shards in their order, and the file of where its documents begin."""
+
+    name: str
+    documents: int
+    tokens: int
+    text_bytes: int
+    index: FileEntry
+    shards: tuple[ShardEntry, ...]
+
+
+class SourceEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A file of the archive; `first` is the number of its first document in the whole archive."""
+
+    name: str
+    sha256: str
+    documents: int
+    first: int
+
+
+class Corpus(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the store was made from; `manifest` is the SHA-256 of a corpus's manifest.json."""
+
+    path: str
+    split: str
+    text_key: str
+    manifest: str | None
+    sources: tuple[SourceEntry, ...]
+
+
+class TokenizerEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Whose ids these are: `hash` says what they mean, `files` are the copy beside the store."""
+
+    hash: str
+    vocab_size: int
+    begin: int | None
+    end: int | None
+    files: tuple[FileEntry, ...]
+
+
+class StoreFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The whole of store.json."""
+
+    tokenizer: TokenizerEntry
+    dtype: str
+    sizes: Sizes
+    encoding: int
+    domains: tuple[DomainEntry, ...]
+    corpus: Corpus
+    format: str = FORMAT
+    version: int = VERSION
+
+    def files(self) -> list[FileEntry]:
+        """Every file listed, but for the tokenizer's."""
+        return [
+            file
+            for domain in self.domains
+            for file in (domain.index, *(shard.file for shard in domain.shards))
+        ]
+
+
+class _Stamp(msgspec.Struct):
+    format: Any = None
+    version: Any = None
+
+
+def dtype_for(vocab_size: int) -> np.dtype[Any]:
+    """The narrowest dtype of ids."""
+    return np.dtype("<u2" if vocab_size <= 1 << 16 else "<u4")
+
+
+def read_store_file(folder: Path) -> StoreFile:
+    """The store.json of a folder, checked; not the files it lists."""
+    path = folder / STORE
+    if not path.is_file():
+        hint = "no such folder" if not folder.is_dir() else f"it has no {STORE}"
+        raise NotFound(f"{folder} is no token store: {hint}; barrow tokenize makes one")
+    data = path.read_bytes()
+    try:
+        stamp = msgspec.json.decode(data, type=_Stamp)
+        if (stamp.format, stamp.version) != (FORMAT, VERSION):
+            raise _bad(
+                f"expected format {FORMAT!r} version {VERSION}, found {stamp.format!r} version "
+                f"{stamp.version!r}; a newer barrow may read it"
+            )
+        told = msgspec.json.decode(data, type=StoreFile)
+    except ValueError as error:
+        raise _bad(
+            f"expected the {STORE} of a token store, found something else ({error})"
+        ) from None
+    if told.dtype != str(dtype_for(told.tokenizer.vocab_size).name):
+        raise _bad(f"dtype {told.dtype!r} does not fit {told.tokenizer.vocab_size:,} ids")
+    names = [file.name for file in told.files()]
+    if len(set(names)) < len(names):
+        raise _bad("a file is listed twice")
+    for name in (*names, *(file.name for file in told.tokenizer.files)):
+        if Path(name).name != name or name in ("", "..", STORE):
+            raise _bad(f"file name {name!r} leads out of the folder")
+    for domain in told.domains:
+        for counted in ("documents", "tokens"):
+            if getattr(domain, counted) != sum(getattr(shard, counted) for shard in domain.shards):
+                raise _bad(f"the {counted} of {domain.name!r} are not the sum over its shards")
+    return told
+
+
+def write_store_file(folder: Path, told: StoreFile) -> None:
+    """Make a store what `told` says; whoever opens it sees the old one or the new one."""
+    data = msgspec.json.format(msgspec.json.encode(told), indent=1) + b"\n"
+    temporary = folder / f".{STORE}.writing"
+    try:
+        with temporary.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(folder / STORE)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    sync_folder(folder)
+
+
+def _bad(cause: str) -> StoreError:
+    return StoreError(cause, reason="bad-store-file", file=STORE)

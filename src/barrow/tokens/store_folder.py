@@ -1,0 +1,73 @@
+"""The folder of a token store: who may write to it, and how files get their names there."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+import shutil
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from barrow.archive.storage import is_url
+from barrow.tokens.store_file import STORE
+
+WORK = ".work"
+
+
+def refuse_other_folders(out: Path, corpus: str) -> None:
+    """Raise unless a folder is new, empty or a store, and outside of what is to be read."""
+    if out.exists() and not out.is_dir():
+        raise FileExistsError(f"{out} is a file; name a folder for the token store")
+    if not is_url(corpus) and Path(corpus).is_dir():
+        read, written = Path(corpus).resolve(), out.resolve()
+        if read == written or read in written.parents:
+            raise ValueError(
+                f"{out} lies in {corpus}, which is to be read; name a folder elsewhere"
+            )
+    ours = (out / WORK).is_dir() or (out / STORE).is_file()
+    if out.is_dir() and any(out.iterdir()) and not ours:
+        raise FileExistsError(f"{out} holds something that is no token store; name an empty folder")
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold the folder alone while it is written; the lock goes when the process does."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise FileExistsError(
+                f"{folder}: another process is writing to it; wait until it has finished"
+            ) from None
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def slug(name: str) -> str:
+    """A domain's name as part of a file's name; not every name gives another."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40] or "domain"
+
+
+def link_or_copy(source: Path, target: Path) -> None:
+    """Give a finished file a second name, all at once."""
+    temporary = target.with_name(f".{target.name}.writing")
+    temporary.unlink(missing_ok=True)
+    try:
+        os.link(source, temporary)
+    except OSError:
+        shutil.copyfile(source, temporary)
+        with temporary.open("rb") as file:
+            os.fsync(file.fileno())
+    temporary.replace(target)
+    temporary.unlink(missing_ok=True)  # renaming does nothing where both are one file already
+
+
+def remove_unlisted(folder: Path, listed: Collection[str]) -> None:
+    """Remove arrays that the store no longer has, and what killed runs left behind."""
+    for path in [*folder.glob("*.safetensors"), *folder.glob(".*.writing")]:
+        if path.name not in listed:
+            path.unlink()
