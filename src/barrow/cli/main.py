@@ -17,6 +17,7 @@ from barrow.cli import (
     demo,
     diff,
     head,
+    models,
     pack,
     rejects,
     report,
@@ -60,6 +61,7 @@ app.command("stats")(stats.stats)
 app.command("head")(head.head)
 app.command("cat")(cat.cat)
 app.command("verify")(verify.verify)
+app.add_typer(models.app, name="models")
 app.command("completion")(completion.completion)
 
 
