@@ -17,6 +17,7 @@ def test_errors_are_also_what_python_would_raise() -> None:
     assert issubclass(errors.ConfigError, ValueError)
     assert issubclass(errors.NotFound, FileNotFoundError)
     assert issubclass(errors.WriteFailed, OSError)
+    assert issubclass(errors.FetchFailed, OSError)
     with pytest.raises(ImportError, match=r"pip install 'barrow\[torch\]'"):
         raise errors.MissingExtra("PyTorch", "torch", "archive.torch()")
 
@@ -37,6 +38,14 @@ def test_an_archive_error_crosses_processes() -> None:
         1,
         9,
     )
+
+
+def test_a_weights_error_names_file_and_tensor() -> None:
+    error = errors.WeightsError("too short", path="m.safetensors", tensor="a.weight")
+    assert str(error) == "m.safetensors, tensor 'a.weight': too short"
+    assert str(errors.WeightsError("too short", path="m")) == "m: too short"
+    back = pickle.loads(pickle.dumps(error))
+    assert (str(back), back.path, back.tensor) == (str(error), "m.safetensors", "a.weight")
 
 
 def test_the_others_cross_processes_too() -> None:

@@ -123,5 +123,10 @@ def test_tokenizers_load_no_library_before_they_are_used() -> None:
     )
 
 
+def test_weights_load_neither_a_framework_nor_what_only_corpora_need() -> None:
+    heavy = {"jax", "torch", "ml_dtypes", "safetensors", "zstandard", "msgspec", "typer", "rich"}
+    assert not heavy & modules_after("import barrow.weights")
+
+
 def test_the_type_marker_is_shipped() -> None:
     assert (SOURCE / "py.typed").exists()

@@ -6,11 +6,13 @@
     │   └── DamagedShard    bytes are missing, changed or swapped
     ├── BudgetExceeded      deduplication would remove more of a domain than it may
     ├── ConfigError         a setting that does not exist or has the wrong type (a ValueError)
+    ├── FetchFailed         a download did not come, or is not what it should be (an OSError)
     ├── MissingExtra        a library that an extra installs (an ImportError)
     ├── NotFound            a path, glob or URL that names nothing (a FileNotFoundError)
     ├── StoreError          a token store is not what it should be; says file and reason
     ├── TaskFailed          a task of a build failed; what was done before stays done
     ├── TokenizerError      a file that is no sound tokenizer, or lacks what is asked (a ValueError)
+    ├── WeightsError        a file of weights is not what it should be; says file and tensor
     └── WriteFailed         the disk said no while writing (an OSError)
 
 Wrong arguments to a function are plain `ValueError` and `TypeError`.
@@ -20,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from os import PathLike
 
 
 class BarrowError(Exception):
@@ -81,6 +84,10 @@ class ConfigError(BarrowError, ValueError):
     """A setting that does not exist or has the wrong type."""
 
 
+class FetchFailed(BarrowError, OSError):
+    """A download did not come, or what came is not what was asked for."""
+
+
 class MissingExtra(BarrowError, ImportError):
     """A library is not installed; the message names the extra that brings it."""
 
@@ -118,6 +125,20 @@ class TaskFailed(BarrowError):
 
 class TokenizerError(BarrowError, ValueError):
     """A file that is no sound tokenizer, or one of a kind that lacks what is asked of it."""
+
+
+class WeightsError(BarrowError):
+    """A file of weights is not what it should be: the file, the tensor, expected and found."""
+
+    def __init__(self, cause: str, *, path: str | PathLike[str], tensor: str | None = None) -> None:
+        self.cause = cause
+        self.path = str(path)
+        self.tensor = tensor
+        place = self.path if tensor is None else f"{self.path}, tensor {tensor!r}"
+        super().__init__(f"{place}: {cause}")
+
+    def __reduce__(self) -> tuple[Callable[..., WeightsError], tuple[str]]:
+        return partial(type(self), path=self.path, tensor=self.tensor), (self.cause,)
 
 
 class WriteFailed(BarrowError, OSError):

@@ -17,6 +17,7 @@ from barrow.cli import (
     demo,
     diff,
     head,
+    models,
     pack,
     rejects,
     report,
@@ -64,6 +65,7 @@ app.command("cat")(cat.cat)
 app.command("verify")(verify.verify)
 app.add_typer(tokenizer.app, name="tokenizer")
 app.command("tokenize")(tokenize.tokenize)
+app.add_typer(models.app, name="models")
 app.command("completion")(completion.completion)
 
 

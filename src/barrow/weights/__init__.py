@@ -1,0 +1,47 @@
+"""Arrays on disk: safetensors, and the formats of others, read without trust and without copies."""
+
+from __future__ import annotations
+
+from barrow.weights.atomic_file import WrittenFile
+from barrow.weights.fetch import Fetched, cached, fetch, where
+from barrow.weights.fetch_settings import FetchSettings, settings_from
+from barrow.weights.flax_msgpack import read_flax, write_flax
+from barrow.weights.foreign_model import ForeignModel, save_huggingface
+from barrow.weights.gguf import Gguf, open_gguf
+from barrow.weights.gguf_model import open_gguf_model
+from barrow.weights.llama2c import open_llama2c
+from barrow.weights.matching import Matching, Mismatch, match
+from barrow.weights.place import place
+from barrow.weights.safetensors_read import open_safetensors
+from barrow.weights.safetensors_write import Written, write_safetensors
+from barrow.weights.tensors import LazyTensor, Tensors
+from barrow.weights.torch_checkpoint import TorchCheckpoint, open_torch
+
+__all__ = [
+    "FetchSettings",
+    "Fetched",
+    "ForeignModel",
+    "Gguf",
+    "LazyTensor",
+    "Matching",
+    "Mismatch",
+    "Tensors",
+    "TorchCheckpoint",
+    "Written",
+    "WrittenFile",
+    "cached",
+    "fetch",
+    "match",
+    "open_gguf",
+    "open_gguf_model",
+    "open_llama2c",
+    "open_safetensors",
+    "open_torch",
+    "place",
+    "read_flax",
+    "save_huggingface",
+    "settings_from",
+    "where",
+    "write_flax",
+    "write_safetensors",
+]

@@ -1,0 +1,160 @@
+"""Open llama2.c's float32 checkpoints: seven numbers, then every tensor in a fixed order.
+
+The header is int32 ``dim, hidden_dim, n_layers, n_heads, n_kv_heads, vocab_size, seq_len``; a
+negative vocabulary says that the classifier is not the embedding, and follows at the end. Tensors
+of a kind lie together over all layers, [layers, …]. Two tables of rotary angles, from older days,
+are skipped.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from barrow.errors import WeightsError
+from barrow.weights.foreign_model import ForeignModel, llama_config, tokenizer_config
+from barrow.weights.llama2c_tokenizer import read_llama2c_tokenizer
+from barrow.weights.mapped_file import MappedFile
+from barrow.weights.rotary_rows import halves_from_pairs
+from barrow.weights.tensors import LazyTensor, Tensors
+
+_HEADER = struct.Struct("<7i")
+_VERSIONED_MAGIC = 0x616B3432  # "ak42", the later formats of the same program
+_FLOAT = np.dtype("<f4")
+# run.c has both as constants.
+_NORM_EPSILON = 1e-5
+_ROPE_THETA = 10000.0
+_SPECIAL = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
+
+
+@dataclass(frozen=True)
+class Llama2cHeader:
+    """Sizes of a model, as the file gives them; `vocab_size` without its sign."""
+
+    dim: int
+    hidden_dim: int
+    num_layers: int
+    num_heads: int
+    num_kv_heads: int
+    vocab_size: int
+    seq_len: int
+    shared_classifier: bool
+
+    @property
+    def head_dim(self) -> int:
+        """Features of a head."""
+        return self.dim // self.num_heads
+
+
+def open_llama2c(
+    path: str | os.PathLike[str], *, tokenizer: str | os.PathLike[str] | None = None
+) -> ForeignModel:
+    """The model, its tensors mapped from the file, and the tokenizer of a ``tok*.bin`` beside it.
+
+    Rows of queries and keys are reordered for Hugging Face's rotary embedding when they are read.
+    """
+    file = MappedFile(path)
+    header = _read_header(file)
+    entries = _entries(file, header)
+    config = llama_config(
+        hidden_size=header.dim,
+        intermediate_size=header.hidden_dim,
+        num_hidden_layers=header.num_layers,
+        num_attention_heads=header.num_heads,
+        num_key_value_heads=header.num_kv_heads,
+        vocab_size=header.vocab_size,
+        max_position_embeddings=header.seq_len,
+        rms_norm_eps=_NORM_EPSILON,
+        rope_theta=_ROPE_THETA,
+        tie_word_embeddings=header.shared_classifier,
+        bos_token_id=1,
+        eos_token_id=2,
+    )
+    if tokenizer is None:
+        return ForeignModel(config, Tensors(entries))
+    return ForeignModel(
+        config,
+        Tensors(entries),
+        read_llama2c_tokenizer(tokenizer, vocab_size=header.vocab_size),
+        tokenizer_config(special=_SPECIAL, begins=True, max_length=header.seq_len),
+    )
+
+
+def _read_header(file: MappedFile) -> Llama2cHeader:
+    data = file.read(0, _HEADER.size)
+    if int.from_bytes(data[:4], "little") == _VERSIONED_MAGIC:
+        raise WeightsError(
+            "a later llama2.c format (magic ak42); export it as version 0, or as Hugging Face",
+            path=file.path,
+        )
+    if len(data) < _HEADER.size:
+        raise WeightsError(f"expected a header of 28 bytes, found {len(data)}", path=file.path)
+    dim, hidden, layers, heads, kv_heads, vocab, seq_len = _HEADER.unpack(data)
+    sizes = (dim, hidden, layers, heads, kv_heads, abs(vocab), seq_len)
+    if min(sizes) < 1:
+        raise WeightsError(f"sizes must be positive, found {sizes}: not llama2.c", path=file.path)
+    if dim % heads or heads % kv_heads or dim // heads % 2:
+        raise WeightsError(
+            f"dim {dim} in {heads} heads, {kv_heads} of them for keys, does not divide evenly",
+            path=file.path,
+        )
+    return Llama2cHeader(dim, hidden, layers, heads, kv_heads, abs(vocab), seq_len, vocab > 0)
+
+
+def _entries(file: MappedFile, header: Llama2cHeader) -> dict[str, LazyTensor]:
+    dim, hidden, layers = header.dim, header.hidden_dim, header.num_layers
+    kv_dim = header.num_kv_heads * header.head_dim
+    angles = header.seq_len * header.head_dim // 2
+    queries = partial(halves_from_pairs, num_heads=header.num_heads)
+    keys = partial(halves_from_pairs, num_heads=header.num_kv_heads)
+    entries: dict[str, LazyTensor] = {}
+    at = _HEADER.size
+
+    def one(shape: tuple[int, ...]) -> LazyTensor:
+        nonlocal at
+        start, at = at, at + int(np.prod(shape, dtype=object)) * _FLOAT.itemsize
+        return file.lazy(_FLOAT, shape, start)
+
+    def each(name: str, shape: tuple[int, ...]) -> None:
+        for layer in range(layers):
+            entry = one(shape)
+            if name == "self_attn.q_proj":
+                entry = entry.then(queries)
+            elif name == "self_attn.k_proj":
+                entry = entry.then(keys)
+            entries[f"model.layers.{layer}.{name}.weight"] = entry
+
+    # A lie about the number of layers must not make a table of its length.
+    least = layers * 2 * dim * _FLOAT.itemsize
+    if least > file.size:
+        raise _wrong_size(file.path, f"at least {least:,}", file.size)
+    entries["model.embed_tokens.weight"] = one((header.vocab_size, dim))
+    each("input_layernorm", (dim,))
+    each("self_attn.q_proj", (dim, dim))
+    each("self_attn.k_proj", (kv_dim, dim))
+    each("self_attn.v_proj", (kv_dim, dim))
+    each("self_attn.o_proj", (dim, dim))
+    each("post_attention_layernorm", (dim,))
+    each("mlp.gate_proj", (hidden, dim))
+    each("mlp.down_proj", (dim, hidden))
+    each("mlp.up_proj", (hidden, dim))
+    entries["model.norm.weight"] = one((dim,))
+    at += 2 * angles * _FLOAT.itemsize
+    if not header.shared_classifier:
+        entries["lm_head.weight"] = one((header.vocab_size, dim))
+    if at != file.size:
+        raise _wrong_size(file.path, f"{at:,}", file.size)
+    return entries
+
+
+def _wrong_size(path: Path, expected: str, found: int) -> WeightsError:
+    return WeightsError(
+        f"a model of the sizes in its header takes {expected} bytes, the file has {found:,}: "
+        "cut short, or not llama2.c's float32 format",
+        path=path,
+    )

@@ -1,0 +1,59 @@
+"""A file as memory: read-only arrays whose pages come from the disk when they are touched."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from barrow.errors import NotFound, WeightsError
+from barrow.weights.tensors import Array, LazyTensor
+
+
+class MappedFile:
+    """A file whose size is known and whose bytes are mapped at first use.
+
+    What `array` gives is a view: it keeps the mapping alive, copies nothing, and cannot be written.
+    The file must not be changed in place while a view lives; replacing it by another file of the
+    same name does no harm.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        if not self.path.exists():
+            raise NotFound(f"{self.path} does not exist")
+        if not self.path.is_file():
+            raise WeightsError("expected a file, found a folder", path=self.path)
+        self.size = self.path.stat().st_size
+        self._map: mmap.mmap | None = None
+
+    def read(self, start: int, num_bytes: int) -> bytes:
+        """Bytes from `start`; fewer only at the end of the file."""
+        with self.path.open("rb") as file:
+            file.seek(start)
+            return file.read(num_bytes)
+
+    def memory(self) -> mmap.mmap | bytes:
+        """The whole file, mapped."""
+        if self.size == 0:
+            return b""
+        if self._map is None:
+            with self.path.open("rb") as file:
+                if os.fstat(file.fileno()).st_size != self.size:
+                    raise WeightsError("the file changed after it was opened", path=self.path)
+                self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        return self._map
+
+    def array(self, dtype: np.dtype[Any], shape: tuple[int, ...], start: int) -> Array:
+        """Elements from byte `start`, as a view."""
+        count = int(np.prod(shape, dtype=np.int64))
+        if count == 0:
+            return np.empty(shape, dtype)
+        return np.frombuffer(self.memory(), dtype, count, start).reshape(shape)
+
+    def lazy(self, dtype: np.dtype[Any], shape: tuple[int, ...], start: int) -> LazyTensor:
+        """The same, read when it is asked for."""
+        return LazyTensor(shape, dtype, lambda: self.array(dtype, shape, start))

@@ -1,0 +1,144 @@
+"""The header of a safetensors file, believed only after every claim in it was checked.
+
+A file is 8 bytes of length, little-endian; so many bytes of JSON, an object of name → ``{dtype,
+shape, data_offsets}`` and perhaps ``__metadata__``; then the elements. The spans lie end to end:
+they cover the rest of the file exactly, without gap or overlap.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from barrow.errors import WeightsError
+from barrow.weights.dtypes import is_known, width_of
+from barrow.weights.tensors import is_possible
+
+MAX_HEADER = 100_000_000  # the limit of the safetensors library
+METADATA = "__metadata__"
+
+
+@dataclass(frozen=True)
+class Span:
+    """Where a tensor lies: element type, shape, first byte within the file, length."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    start: int
+    num_bytes: int
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a file says it holds."""
+
+    spans: Mapping[str, Span]
+    metadata: Mapping[str, str]
+
+
+def header_length(prefix: bytes, *, path: Path, file_size: int) -> int:
+    """Bytes of JSON, from the first 8 bytes of a file."""
+    if len(prefix) < 8:
+        raise WeightsError(
+            f"expected at least 8 bytes, found {len(prefix)}: cut short, or not safetensors",
+            path=path,
+        )
+    length = int.from_bytes(prefix[:8], "little")
+    if length > MAX_HEADER:
+        raise WeightsError(
+            f"a header of {length:,} bytes; at most {MAX_HEADER:,} are allowed: not safetensors?",
+            path=path,
+        )
+    if 8 + length > file_size:
+        raise WeightsError(
+            f"the header ends at byte {8 + length:,}, the file at {file_size:,}: cut short",
+            path=path,
+        )
+    return length
+
+
+def parse_header(text: bytes, *, path: Path, file_size: int) -> Header:
+    """Parse the JSON of a header and check all of it against the size of the file."""
+    try:
+        if not text.startswith(b"{"):
+            raise ValueError("it does not begin with '{'")
+        table = json.loads(text.decode("utf-8"), object_pairs_hook=_unique)
+    except (ValueError, RecursionError) as error:
+        raise WeightsError(f"the header is not a JSON object: {error}", path=path) from None
+    metadata = table.pop(METADATA, {})
+    if not isinstance(metadata, dict) or not all(isinstance(v, str) for v in metadata.values()):
+        raise WeightsError(f"{METADATA} is not a table of strings", path=path)
+    data_start = 8 + len(text)
+    spans = {
+        name: _span(name, claim, path=path, data_start=data_start, file_size=file_size)
+        for name, claim in table.items()
+    }
+    _check_cover(spans, path=path, data_start=data_start, file_size=file_size)
+    return Header(spans, metadata)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{twice!r} is there twice")
+    return table
+
+
+def _span(name: str, claim: Any, *, path: Path, data_start: int, file_size: int) -> Span:
+    def wrong(cause: str) -> WeightsError:
+        return WeightsError(cause, path=path, tensor=name)
+
+    if not isinstance(claim, dict) or set(claim) != {"dtype", "shape", "data_offsets"}:
+        raise wrong(f"expected dtype, shape and data_offsets, found {_short(claim)}")
+    dtype, shape, offsets = claim["dtype"], claim["shape"], claim["data_offsets"]
+    if not isinstance(dtype, str) or not is_known(dtype):
+        raise wrong(f"unknown dtype {_short(dtype)}")
+    if not _is_counts(shape) or not is_possible(shape):
+        raise wrong(f"shape is not a list of counts: {_short(shape)}")
+    if not _is_counts(offsets) or len(offsets) != 2 or offsets[0] > offsets[1]:
+        raise wrong(f"data_offsets are not [begin, end]: {_short(offsets)}")
+    begin, end = offsets
+    expected = math.prod(shape) * width_of(dtype)
+    if end - begin != expected:
+        raise wrong(f"{dtype} of shape {shape} is {expected:,} bytes, its span {end - begin:,}")
+    if data_start + end > file_size:
+        raise wrong(
+            f"ends at byte {data_start + end:,}, the file at {file_size:,}: cut short, or a lie"
+        )
+    return Span(dtype, tuple(shape), data_start + begin, end - begin)
+
+
+def _check_cover(spans: Mapping[str, Span], *, path: Path, data_start: int, file_size: int) -> None:
+    at, before = data_start, None
+    for name, span in sorted(spans.items(), key=lambda item: (item[1].start, item[1].num_bytes)):
+        if span.start < at:
+            raise WeightsError(f"overlaps {before!r}", path=path, tensor=name)
+        if span.start > at:
+            raise WeightsError(
+                f"begins at byte {span.start:,}, expected {at:,}: {span.start - at:,} bytes of gap",
+                path=path,
+                tensor=name,
+            )
+        at, before = span.start + span.num_bytes, name
+    if at != file_size:
+        raise WeightsError(
+            f"the tensors end at byte {at:,}, the file at {file_size:,}: bytes that nothing names",
+            path=path,
+        )
+
+
+def _is_counts(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(v, int) and not isinstance(v, bool) and 0 <= v < 1 << 63 for v in value
+    )
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."

@@ -1,0 +1,129 @@
+"""Open safetensors, one file or sharded with an index, as lazy memory-mapped arrays."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from barrow.errors import NotFound, WeightsError
+from barrow.weights.dtypes import dtype_of
+from barrow.weights.mapped_file import MappedFile
+from barrow.weights.safetensors_header import Header, header_length, parse_header
+from barrow.weights.tensors import LazyTensor, Tensors
+
+SINGLE = "model.safetensors"
+INDEX_SUFFIX = ".safetensors.index.json"
+_MAX_INDEX = 1 << 28
+
+
+def open_safetensors(path: str | os.PathLike[str]) -> Tensors:
+    """The arrays of a file, an index, or a folder that holds one of these.
+
+    Opening reads and checks the headers; elements stay on the disk until they are touched, and
+    arrays are read-only views of the mapped file. `metadata` is that of the file, or of the index
+    where there are shards.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise NotFound(f"{path} does not exist")
+    if path.is_dir():
+        path = _in_folder(path)
+    if path.name.endswith(INDEX_SUFFIX):
+        return _open_sharded(path)
+    file, header = _open_file(path)
+    return Tensors(_entries(file, header), metadata=header.metadata)
+
+
+def _in_folder(folder: Path) -> Path:
+    names = sorted(entry.name for entry in folder.iterdir() if not entry.name.startswith("."))
+    indices = [name for name in names if name.endswith(INDEX_SUFFIX)]
+    files = [name for name in names if name.endswith(".safetensors")]
+    if SINGLE + ".index.json" in indices:
+        return folder / f"{SINGLE}.index.json"
+    if SINGLE in files and not indices:
+        return folder / SINGLE
+    found = indices or files
+    if len(found) == 1:
+        if indices or "-of-" not in found[0]:
+            return folder / found[0]
+    elif not found:
+        raise NotFound(f"{folder} holds no .safetensors file")
+    if not indices and all("-of-" in name for name in files):
+        raise WeightsError(
+            f"{len(files)} shards but no {SINGLE}.index.json: was writing or copying cut short?",
+            path=folder,
+        )
+    raise WeightsError(f"expected one model, found {', '.join(found)}: name the file", path=folder)
+
+
+def _open_file(path: Path) -> tuple[MappedFile, Header]:
+    file = MappedFile(path)
+    length = header_length(file.read(0, 8), path=path, file_size=file.size)
+    return file, parse_header(file.read(8, length), path=path, file_size=file.size)
+
+
+def _entries(file: MappedFile, header: Header) -> dict[str, LazyTensor]:
+    return {
+        name: file.lazy(dtype_of(span.dtype), span.shape, span.start)
+        for name, span in header.spans.items()
+    }
+
+
+def _open_sharded(index: Path) -> Tensors:
+    shard_of, metadata = read_index(index)
+    entries: dict[str, LazyTensor] = {}
+    home: dict[str, str] = {}
+    for shard in sorted(set(shard_of.values())):
+        path = index.parent / shard
+        if not path.exists():
+            raise WeightsError(f"missing shard {shard}, which {index.name} names", path=path)
+        file, header = _open_file(path)
+        for name in header.spans:
+            if name in home:
+                raise WeightsError(f"is in {home[name]} too", path=path, tensor=name)
+            if name not in shard_of:
+                raise WeightsError(f"is not in {index.name}", path=path, tensor=name)
+            home[name] = shard
+        entries |= _entries(file, header)
+    for name, shard in shard_of.items():
+        if home.get(name) != shard:
+            where = f"; it is in {home[name]}" if name in home else ""
+            raise WeightsError(
+                f"is not in {shard}, where the index has it{where}", path=index, tensor=name
+            )
+    return Tensors({name: entries[name] for name in shard_of}, metadata=metadata)
+
+
+def read_index(path: Path) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """The shard of each tensor, and the index's metadata as strings."""
+    size = path.stat().st_size
+    if size > _MAX_INDEX:
+        raise WeightsError(f"an index of {size:,} bytes; at most {_MAX_INDEX:,}", path=path)
+    try:
+        table: Any = json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise WeightsError(f"the index is not JSON: {error}", path=path) from None
+    shard_of = table.get("weight_map") if isinstance(table, dict) else None
+    if not isinstance(shard_of, dict) or not shard_of:
+        raise WeightsError("the index has no table weight_map of tensor → shard", path=path)
+    for name, shard in shard_of.items():
+        if not isinstance(shard, str) or not is_plain_name(shard):
+            raise WeightsError(
+                f"expected the name of a file beside the index, found {shard!r}",
+                path=path,
+                tensor=name,
+            )
+    metadata = table.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    return shard_of, {
+        key: value if isinstance(value, str) else json.dumps(value)
+        for key, value in metadata.items()
+    }
+
+
+def is_plain_name(name: str) -> bool:
+    """Whether a name is one visible file of the folder it is used in, and nothing else."""
+    return bool(name) and not name.startswith(".") and not set(name) & set("/\\\0:")

@@ -1,0 +1,144 @@
+"""Write safetensors: one file, or shards with an index as Hugging Face lays them out.
+
+The container is written here rather than by the library, for three reasons: a tensor at a time in
+constant memory, an atomic rename, and bytes that depend on nothing but the contents (the library
+puts metadata of several keys in an order that changes from run to run).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from barrow.weights.atomic_file import WrittenFile, atomic_file, write_bytes
+from barrow.weights.dtypes import dtype_of, name_of, rank_of
+from barrow.weights.safetensors_header import MAX_HEADER, METADATA
+from barrow.weights.safetensors_read import INDEX_SUFFIX, SINGLE
+from barrow.weights.tensors import LazyTensor, Tensors, lazy
+
+DEFAULT_SHARD_BYTES = 5_000_000_000
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a write left on the disk: files of tensors, and their index where there are several."""
+
+    files: tuple[WrittenFile, ...]
+    index: WrittenFile | None = None
+
+
+def write_safetensors(
+    path: str | os.PathLike[str],
+    tensors: Mapping[str, Any],
+    *,
+    metadata: Mapping[str, str] | None = None,
+    max_shard_bytes: int = DEFAULT_SHARD_BYTES,
+) -> Written:
+    """Write arrays to a ``.safetensors`` file, which is replaced, or into a folder.
+
+    In a folder they are ``model.safetensors``, or from `max_shard_bytes` on shards
+    ``model-00001-of-0000N.safetensors`` filled in the order given, and the index last; a folder
+    that holds a model already is refused. Each tensor is fetched when its turn comes and let go of
+    after. The same contents give the same bytes.
+    """
+    path = Path(path)
+    entries = lazy(tensors)
+    _check(entries, metadata or {})
+    if path.suffix == ".safetensors":
+        return Written((_write_file(path, entries, list(entries), metadata or {}),))
+    if max_shard_bytes < 1:
+        raise ValueError(f"max_shard_bytes is at least 1, not {max_shard_bytes}")
+    _check_folder(path)
+    shards = _split(entries, max_shard_bytes)
+    if len(shards) == 1:
+        return Written((_write_file(path / SINGLE, entries, shards[0], metadata or {}),))
+    files: list[WrittenFile] = []
+    shard_of: dict[str, str] = {}
+    for number, names in enumerate(shards, start=1):
+        name = f"model-{number:05}-of-{len(shards):05}.safetensors"
+        files.append(_write_file(path / name, entries, names, metadata or {}))
+        shard_of |= dict.fromkeys(names, name)
+    index = {
+        "metadata": {**(metadata or {}), "total_size": entries.num_bytes},
+        "weight_map": dict(sorted(shard_of.items())),
+    }
+    text = json.dumps(index, indent=2, ensure_ascii=False) + "\n"
+    return Written(tuple(files), write_bytes(path / f"{SINGLE}.index.json", text.encode()))
+
+
+def _check(entries: Tensors, metadata: Mapping[str, str]) -> None:
+    for name in entries:
+        if not isinstance(name, str) or name == METADATA:
+            raise ValueError(f"{name!r} cannot be the name of a tensor")
+        name_of(entries.entry(name).dtype)
+    for key, value in metadata.items():
+        if not isinstance(key, str) or not isinstance(value, str):
+            raise ValueError(f"metadata is strings by strings, not {key!r}: {value!r}")
+
+
+def _check_folder(folder: Path) -> None:
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise ValueError(f"{folder} is neither a folder nor named .safetensors")
+    for entry in sorted(folder.iterdir()):
+        if entry.name == SINGLE or entry.name.endswith(INDEX_SUFFIX):
+            raise ValueError(f"{folder} holds a model already ({entry.name}); write elsewhere")
+
+
+def _split(entries: Tensors, max_shard_bytes: int) -> list[list[str]]:
+    shards: list[list[str]] = [[]]
+    size = 0
+    for name in entries:
+        num_bytes = entries.entry(name).num_bytes
+        if shards[-1] and size + num_bytes > max_shard_bytes:
+            shards.append([])
+            size = 0
+        shards[-1].append(name)
+        size += num_bytes
+    return shards
+
+
+def _write_file(
+    path: Path, entries: Tensors, names: list[str], metadata: Mapping[str, str]
+) -> WrittenFile:
+    # Wide types first, so that every tensor begins at a multiple of its element's size.
+    order = sorted(names, key=lambda name: (-rank_of(name_of(entries.entry(name).dtype)), name))
+    table: dict[str, Any] = {METADATA: dict(sorted(metadata.items()))} if metadata else {}
+    at = 0
+    for name in order:
+        entry = entries.entry(name)
+        end = at + entry.num_bytes
+        table[name] = {
+            "dtype": name_of(entry.dtype),
+            "shape": list(entry.shape),
+            "data_offsets": [at, end],
+        }
+        at = end
+    header = json.dumps(table, ensure_ascii=False, separators=(",", ":")).encode()
+    header += b" " * (-len(header) % 8)
+    if len(header) > MAX_HEADER:
+        raise ValueError(f"a header of {len(header):,} bytes; at most {MAX_HEADER:,}: more shards")
+    with atomic_file(path) as writer:
+        writer.write(len(header).to_bytes(8, "little"))
+        writer.write(header)
+        for name in order:
+            writer.write(_bytes_of(name, entries.entry(name)))
+    return writer.as_written(path)
+
+
+def _bytes_of(name: str, entry: LazyTensor) -> memoryview:
+    array = np.asarray(entry.read())
+    if array.shape != entry.shape or array.dtype != entry.dtype:
+        raise ValueError(
+            f"tensor {name!r} was announced as {entry.dtype} {entry.shape} "
+            f"and came as {array.dtype} {array.shape}"
+        )
+    array = np.ascontiguousarray(array, dtype_of(name_of(entry.dtype)))
+    return array.reshape(-1).view(np.uint8).data
