@@ -9,9 +9,10 @@ if TYPE_CHECKING:
     import barrow.archive as archive
     import barrow.config as config
     import barrow.errors as errors
+    import barrow.nn as nn
     from barrow.archive import Document
 
-__all__ = ["Document", "archive", "config", "errors"]
+__all__ = ["Document", "archive", "config", "errors", "nn"]
 
 # Loaded on first use, so that `import barrow` is fast and each part needs only its own libraries.
 _HOME_OF = {"Document": "barrow.archive"}

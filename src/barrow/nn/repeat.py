@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,8 +23,9 @@ class Repeat(Module):
 
     Parameters of all layers are one array with a leading dimension `layers`, under the same names
     whether the loop is scanned (compiled once) or unrolled (the compiler sees across layers): so
-    that is a choice of each run, and no checkpoint knows of it. `each` is a pytree with an entry
-    per layer (caches), or None; what the layers give out is stacked likewise.
+    that is a choice of each run, and no checkpoint knows of it. `each` has an entry per layer (its
+    cache), or is None; what the layers give out has one per layer too. Unrolled, those stay arrays
+    of their own: a scan would copy them all.
     """
 
     body: Module
@@ -35,8 +37,13 @@ class Repeat(Module):
         if self.num < 1:
             raise ValueError(f"Repeat: at least one layer, not {self.num}")
 
-    def forward(self, scope: Scope, carry: Any, each: Any = None, *shared: Any) -> tuple[Any, Any]:
+    def forward(
+        self, scope: Scope, carry: Any, each: Sequence[Any] | None = None, *shared: Any
+    ) -> tuple[Any, tuple[Any, ...]]:
         """The last carry, and what each layer gave out."""
+        each = (None,) * self.num if each is None else tuple(each)
+        if len(each) != self.num:
+            raise ValueError(f"{scope.name}: {len(each)} entries for {self.num} layers")
         if scope.trace.is_describing:
             return self._describe(scope, carry, each, *shared)
         held = variables(scope)
@@ -48,39 +55,52 @@ class Repeat(Module):
                 function, policy=self.remat.saveable(), prevent_cse=self.unroll
             )
         keys = {name: jax.random.split(key, self.num) for name, key in held.keys.items()}
-        layers = (replace(held, keys=keys), each)
+        layers = replace(held, keys=keys)
 
         def layer(state: Any, given: tuple[Variables, Any]) -> tuple[Any, Any]:
             (after, out), written = function(given[0], state, given[1], *shared)
             return after, (out, written)
 
         if self.unroll:
-            outs = []
-            for i in range(self.num):
-                carry, out = layer(carry, jax.tree.map(lambda x, i=i: x[i], layers))
-                outs.append(out)
-            given_out, written = jax.tree.map(lambda *xs: jnp.stack(xs), *outs)
+            steps = []
+            for i, own in enumerate(each):
+                carry, step = layer(carry, (jax.tree.map(lambda x, i=i: x[i], layers), own))
+                steps.append(step)
+            outs = tuple(out for out, _ in steps)
+            written = _stacked([written for _, written in steps])
         else:
-            carry, (given_out, written) = lax.scan(layer, carry, layers)
+            carry, (stacked, written) = lax.scan(layer, carry, (layers, _stacked(each)))
+            outs = tuple(jax.tree.map(lambda x, i=i: x[i], stacked) for i in range(self.num))
         write_back(scope, written)
-        return carry, given_out
+        return carry, outs
 
-    def _describe(self, scope: Scope, carry: Any, each: Any, *shared: Any) -> tuple[Any, Any]:
-        first = jax.tree.map(lambda x: x[0], each)
-        after, out = describe_inner(scope, self.body, carry, first, *shared, num_stacked=self.num)
-        before, now = (jax.tree.map(jnp.shape, x) for x in (carry, after))
+    def _describe(
+        self, scope: Scope, carry: Any, each: Sequence[Any], *shared: Any
+    ) -> tuple[Any, tuple[Any, ...]]:
+        after, out = describe_inner(scope, self.body, carry, each[0], *shared, num_stacked=self.num)
+        before, now = (jax.tree.map(_looks, x) for x in (carry, after))
         if before != now:
             raise ValueError(
                 f"{scope.name}: a repeated module must give what it takes, "
                 f"but it took {before} and gave {now}"
             )
-        return after, jax.tree.map(lambda x: jnp.broadcast_to(x, (self.num, *x.shape)), out)
+        return after, (out,) * self.num
 
     def _refuse_other_lengths(self, scope: Scope, held: Variables) -> None:
-        for path, leaf in paths(held.params).items():
-            for part in jax.tree.leaves(leaf):
-                if part.ndim == 0 or part.shape[0] != self.num:
-                    raise ValueError(
-                        f"{scope.name}/{path}: the model has {self.num} layers, the parameters "
-                        f"hold an array of shape {tuple(part.shape)}"
-                    )
+        for kind, tree in (("parameters", held.params), *held.collections.items()):
+            for path, leaf in paths(tree).items():
+                for part in jax.tree.leaves(leaf):
+                    # Unrolled, an index past the end would quietly give the last layer again.
+                    if jnp.ndim(part) == 0 or part.shape[0] != self.num:
+                        raise ValueError(
+                            f"{scope.name}/{path}: the model has {self.num} layers, the {kind} "
+                            f"hold an array of shape {jnp.shape(part)}"
+                        )
+
+
+def _stacked(entries: Sequence[Any]) -> Any:
+    return jax.tree.map(lambda *xs: jnp.stack(xs), *entries)
+
+
+def _looks(x: Any) -> str:
+    return f"{jnp.result_type(x).name}{list(jnp.shape(x))}"
