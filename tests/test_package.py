@@ -73,7 +73,7 @@ def test_a_forbidden_import_would_be_seen(tmp_path: Path) -> None:
 
 
 def test_public_names() -> None:
-    assert barrow.__all__ == ["Document", "archive", "config", "errors", "tokens"]
+    assert barrow.__all__ == ["Document", "archive", "config", "errors", "nn", "tokens", "weights"]
     assert dir(barrow) == sorted(barrow.__all__)
     assert barrow.archive.__all__ == [
         "Archive",
@@ -91,8 +91,9 @@ def test_public_names() -> None:
         "read_catalog",
         "verify",
     ]
-    for name in barrow.archive.__all__:
-        assert getattr(barrow.archive, name) is not None
+    for part in (barrow.archive, barrow.nn):
+        for name in part.__all__:
+            assert getattr(part, name) is not None
     with pytest.raises(AttributeError, match="nothing_of_the_sort"):
         _ = barrow.nothing_of_the_sort
 
@@ -126,6 +127,13 @@ def test_tokenizers_load_no_library_before_they_are_used() -> None:
 def test_weights_load_neither_a_framework_nor_what_only_corpora_need() -> None:
     heavy = {"jax", "torch", "ml_dtypes", "safetensors", "zstandard", "msgspec", "typer", "rich"}
     assert not heavy & modules_after("import barrow.weights")
+
+
+def test_modules_load_jax_and_nothing_of_the_archive() -> None:
+    """They run where only JAX, optax and safetensors are installed."""
+    loaded = modules_after("import barrow.nn")
+    assert "jax" in loaded
+    assert not {"zstandard", "msgspec", "typer", "rich", "optax", "torch", "flax"} & loaded
 
 
 def test_the_type_marker_is_shipped() -> None:

@@ -36,6 +36,11 @@ def dot(
     of bfloat16 and float16 are summed in float32 by the hardware.
     """
     shape = weight.shape
+    if not jnp.issubdtype(x.dtype, jnp.floating):
+        raise ValueError(
+            f"x is {x.dtype}, to which a weight would be rounded: make it floating or, where it is "
+            "ids, use nn.Embed"
+        )
     if len(shape) < num or x.ndim < num:
         raise ValueError(f"cannot contract {num} dimensions of {x.shape} and {shape}")
     inner = shape[len(shape) - num :] if transposed else shape[:num]

@@ -1,9 +1,14 @@
-"""What parameters begin as: ``init(key, shape, dtype) -> array``, as in `jax.nn.initializers`."""
+"""What parameters begin as: ``init(key, shape, dtype) -> array``, as in `jax.nn.initializers`.
+
+Initialisers made with the same numbers are equal, so that modules are: a compiled function that
+takes a module as a static argument is compiled once.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -26,29 +31,44 @@ def ones(key: jax.Array, shape: tuple[int, ...], dtype: Any) -> jax.Array:
 
 def normal(std: float = 0.02) -> Initialiser:
     """Gaussian of mean 0 and a given standard deviation."""
-
-    def init(key: jax.Array, shape: tuple[int, ...], dtype: Any) -> jax.Array:
-        return (std * jax.random.normal(key, shape, jnp.float32)).astype(dtype)
-
-    return init
+    return _Normal(std)
 
 
 def uniform(bound: float) -> Initialiser:
     """Uniform between ± a bound."""
-
-    def init(key: jax.Array, shape: tuple[int, ...], dtype: Any) -> jax.Array:
-        return jax.random.uniform(key, shape, jnp.float32, -bound, bound).astype(dtype)
-
-    return init
+    return _Uniform(bound)
 
 
 def fan_in(scale: float = 1.0, *, num_in: int = 1) -> Initialiser:
     """Gaussian of variance scale / n, n the product of the first `num_in` dimensions.
 
-    With it, outputs of ``nn.dot(x, w)`` have the variance of their inputs times `scale`.
+    With it, ``nn.dot(x, w, num=num_in)`` has the variance of x times `scale`.
     """
+    return _FanIn(scale, num_in)
 
-    def init(key: jax.Array, shape: tuple[int, ...], dtype: Any) -> jax.Array:
-        return normal(math.sqrt(scale / max(1, math.prod(shape[:num_in]))))(key, shape, dtype)
 
-    return init
+@dataclass(frozen=True)
+class _Normal:
+    std: float
+
+    def __call__(self, key: jax.Array, shape: tuple[int, ...], dtype: Any) -> jax.Array:
+        return (self.std * jax.random.normal(key, shape, jnp.float32)).astype(dtype)
+
+
+@dataclass(frozen=True)
+class _Uniform:
+    bound: float
+
+    def __call__(self, key: jax.Array, shape: tuple[int, ...], dtype: Any) -> jax.Array:
+        bound = self.bound
+        return jax.random.uniform(key, shape, jnp.float32, -bound, bound).astype(dtype)
+
+
+@dataclass(frozen=True)
+class _FanIn:
+    scale: float
+    num_in: int
+
+    def __call__(self, key: jax.Array, shape: tuple[int, ...], dtype: Any) -> jax.Array:
+        std = math.sqrt(self.scale / max(1, math.prod(shape[: self.num_in])))
+        return _Normal(std)(key, shape, dtype)

@@ -1,7 +1,7 @@
 """A part of a model as a pure function of its own parameters, for `scan` and `checkpoint`.
 
 A scope remembers what was written to it, which must not cross the border of a transformation: so
-what is transformed is traced with a scope of its own, and what it wrote is passed out by hand.
+what is transformed is traced with a trace of its own, and what it wrote is passed out by hand.
 """
 
 from __future__ import annotations
@@ -14,8 +14,11 @@ import jax
 import jax.numpy as jnp
 
 from barrow.nn.module import Module
-from barrow.nn.scope import Scope, Trace, key_at
+from barrow.nn.scope import Scope
+from barrow.nn.trace import Trace
 from barrow.nn.tree import Tree
+
+Written = dict[str, dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -31,58 +34,69 @@ jax.tree_util.register_dataclass(Variables, ["params", "collections", "keys"], [
 
 
 def variables(scope: Scope) -> Variables:
-    """What the model holds for a scope and all below it."""
+    """What the model holds for a scope and all below it; what was written before is read."""
     trace = scope.trace
     assert trace.params is not None
-    found = {name: _at(tree, scope.path) for name, tree in trace.collections.items()}
-    keys = {name: key_at(key, scope.name) for name, key in trace.keys.items()}
-    return Variables(_at(trace.params, scope.path), found, keys)
+    path = scope.path[trace.depth :]
+    found = {name: _at(tree, path) for name, tree in trace.new_collections().items()}
+    return Variables(_at(trace.params, path), found, dict(trace.keys))
 
 
-def pure(scope: Scope, module: Module) -> Callable[..., tuple[Any, dict[str, dict[str, Any]]]]:
-    """``function(variables, *args)``: the module's output, and what it wrote to collections."""
+def pure(scope: Scope, module: Module) -> Callable[..., tuple[Any, Written]]:
+    """``function(variables, *args)``: the module's output, and what it wrote to collections.
+
+    Keys and the check for names used twice depend on what the model did before, so each call starts
+    from a copy of that: unrolled layers, and a function traced several times, all see the same.
+    """
     outer = scope.trace
+    used, num_keys = frozenset(outer.used), dict(outer.num_keys)
 
-    def function(given: Variables, *args: Any) -> tuple[Any, dict[str, dict[str, Any]]]:
+    def function(given: Variables, *args: Any, **kwargs: Any) -> tuple[Any, Written]:
         trace = Trace(
             given.params,
             given.collections,
             given.keys,
             outer.mutable,
             outer.constrain,
-            where=f"{outer.where}{scope.name}/",
+            depth=len(scope.path),
+            used=set(used),
+            num_keys=dict(num_keys),
         )
-        return module(Scope(trace), *args), trace.written
+        output = module.forward(scope.with_trace(trace), *args, **kwargs)
+        outer.used |= trace.used
+        outer.num_keys |= trace.num_keys
+        return output, trace.written
 
     return function
 
 
 def write_back(scope: Scope, written: Mapping[str, Mapping[str, Any]]) -> None:
-    """Give what a part wrote to the scope it is a part of."""
+    """Give what a part wrote to the model it is a part of."""
     for collection, leaves in written.items():
-        for path, value in leaves.items():
-            scope.write(collection, path, value)
+        scope.trace.written.setdefault(collection, {}).update(leaves)
 
 
-def describe_inner(scope: Scope, module: Module, *args: Any, num_stacked: int | None = None) -> Any:
+def describe_inner(
+    scope: Scope, module: Module, *args: Any, num_stacked: int | None = None, **kwargs: Any
+) -> Any:
     """Describe a part; with `num_stacked`, as that many layers in one array. Gives its output."""
-    trace = Trace(None, {}, {}, (), None, where=f"{scope.trace.where}{scope.name}/")
-    output = module(Scope(trace), *args)
-    prefix = "/".join(scope.path)
-    for path, spec in trace.specs.items():
-        if num_stacked is not None:
-            spec = replace(
-                spec,
-                shape=(num_stacked, *spec.shape),
-                axes=("layers", *spec.axes),
-                num_stacked=spec.num_stacked + 1,
-            )
-        scope.trace.specs["/".join(filter(None, (prefix, path)))] = spec
+    outer = scope.trace
+    outer.note("/".join(scope.path), type(module).__name__)
+    if num_stacked is None:
+        return module.forward(scope, *args, **kwargs)
+    trace = Trace(None, {}, {}, (), None, modules=outer.modules, outputs=outer.outputs)
+    trace.used = outer.used
+    output = module.forward(scope.with_trace(trace), *args, **kwargs)
+    for place, spec in trace.specs.items():
+        outer.specs[place] = replace(
+            spec,
+            shape=(num_stacked, *spec.shape),
+            axes=("layers", *spec.axes),
+            num_stacked=spec.num_stacked + 1,
+        )
     for collection, leaves in trace.initial.items():
-        known = scope.trace.initial.setdefault(collection, {})
-        for path, initial in leaves.items():
-            here = "/".join(filter(None, (prefix, path)))
-            known[here] = initial if num_stacked is None else _repeated(initial, num_stacked)
+        known = outer.initial.setdefault(collection, {})
+        known |= {place: _repeated(initial, num_stacked) for place, initial in leaves.items()}
     return output
 
 

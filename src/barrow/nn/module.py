@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 
-from barrow.nn.scope import Constrain, ParamSpec, Scope, Trace, key_at
+from barrow.nn.abstract import abstractly
+from barrow.nn.initialisers import ones, zeros
+from barrow.nn.scope import Scope, key_at
+from barrow.nn.trace import Constrain, ParamSpec, Trace
 from barrow.nn.tree import Tree, from_paths
 
 
@@ -29,13 +33,15 @@ class Module(ABC):
     def __call__(self, scope: Any, *args: Any, **kwargs: Any) -> Any:
         """Compute as a part of another module."""
         if not isinstance(scope, Scope):
-            name = type(self).__name__
-            raise TypeError(
-                f"{name} was called with {type(scope).__name__}, not a scope: inside a module say "
-                f"{name}(...)(scope / 'name', x), outside it model.apply(params, x)"
-            )
-        with jax.named_scope(scope.path[-1] if scope.path else type(self).__name__):
-            return self.forward(scope, *args, **kwargs)
+            raise TypeError(_not_a_scope(type(self).__name__, type(scope).__name__))
+        kind, trace = type(self).__name__, scope.trace
+        if trace.is_describing:
+            trace.note("/".join(scope.path), kind)
+        with jax.named_scope(scope.path[-1] if scope.path else kind):
+            output = self.forward(scope, *args, **kwargs)
+        if trace.is_describing:
+            trace.outputs["/".join(scope.path)] = jax.tree.map(jnp.shape, output)
+        return output
 
     def init(self, key: jax.Array, *args: Any, **kwargs: Any) -> Tree:
         """Parameters for inputs like these (arrays, or only their shapes): no forward pass is run.
@@ -81,24 +87,14 @@ class Module(ABC):
 
 def describe(module: Module, *args: Any, **kwargs: Any) -> dict[str, ParamSpec]:
     """Every parameter of a module by its path, for inputs like these; allocates nothing."""
+    return described(module, *args, **kwargs).specs
+
+
+def described(module: Module, *args: Any, **kwargs: Any) -> Trace:
+    """What is found by tracing a module that has no parameters yet."""
     trace = Trace(None, {}, {}, (), None)
     abstractly(lambda *a, **k: module(Scope(trace), *a, **k), *args, **kwargs)
-    return trace.specs
-
-
-def abstractly(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Shapes of what a function returns. Only arrays are made abstract; other arguments stay."""
-    leaves, structure = jax.tree.flatten((args, kwargs))
-    is_array = [hasattr(leaf, "shape") and hasattr(leaf, "dtype") for leaf in leaves]
-    arrays = [leaf for leaf, yes in zip(leaves, is_array, strict=True) if yes]
-
-    def call(given: list[Any]) -> Any:
-        rest = iter(given)
-        full = [next(rest) if yes else leaf for leaf, yes in zip(leaves, is_array, strict=True)]
-        a, k = jax.tree.unflatten(structure, full)
-        return function(*a, **k)
-
-    return jax.eval_shape(call, arrays)
+    return trace
 
 
 def axes(module: Module, *args: Any, **kwargs: Any) -> Tree:
@@ -109,8 +105,7 @@ def axes(module: Module, *args: Any, **kwargs: Any) -> Tree:
 
 def init_collections(module: Module, *args: Any, **kwargs: Any) -> Tree:
     """Collections as a module begins with them: running means of 0, variances of 1."""
-    trace = Trace(None, {}, {}, (), None)
-    abstractly(lambda *a, **k: module(Scope(trace), *a, **k), *args, **kwargs)
+    trace = described(module, *args, **kwargs)
     return Tree(
         {
             name: from_paths({path: initial() for path, initial in leaves.items()})
@@ -124,7 +119,17 @@ def num_params(params: Mapping[str, Any]) -> int:
     return sum(int(leaf.size) for leaf in jax.tree.leaves(params))
 
 
+def _not_a_scope(kind: str, given: str) -> str:
+    return (
+        f"{kind} was called with {given}, not a scope: inside a module say "
+        f"{kind}(...)(scope / 'name', x), outside it model.apply(params, x)"
+    )
+
+
 def _made(key: jax.Array, path: str, spec: ParamSpec) -> jax.Array:
+    if spec.init in (zeros, ones):
+        # Most parameters of a model, though few of its numbers: no key need be made for them.
+        return spec.init(key, spec.shape, spec.dtype)
     key = key_at(key, path)
     if not spec.num_stacked:
         return spec.init(key, spec.shape, spec.dtype)

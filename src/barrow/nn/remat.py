@@ -19,26 +19,21 @@ ATTENTION = "attention"
 
 @dataclass(frozen=True)
 class Policy:
-    """What is kept for the backward pass.
+    """What is kept for the backward pass; everything else is computed again.
 
-    Everything is computed again but `keep` (names given with `nn.named`) and, with `keep_dots`, the
-    results of matrix products; with `only`, all is kept but the names in it.
+    `keep` are names given with `nn.named`. `keep_dots` keeps the results of matrix products with
+    weights: what is computed again is then attention within itself (products of activations, the
+    softmax) and what is cheap.
     """
 
     keep: tuple[str, ...] = ()
     keep_dots: bool = False
-    only: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        if self.only and (self.keep or self.keep_dots):
-            raise ValueError("`only` says what is computed again, `keep` what is not: give one")
 
     def saveable(self) -> Callable[..., Any]:
         """As `jax.checkpoint` takes it."""
+        # There is no "all but these names": JAX would keep the same values from before the naming.
         policies = jax.checkpoint_policies
         chosen: Callable[..., Any] = policies.nothing_saveable
-        if self.only:
-            chosen = policies.save_anything_except_these_names(*self.only)
         if self.keep_dots:
             chosen = policies.dots_with_no_batch_dims_saveable
         if self.keep:
@@ -49,7 +44,7 @@ class Policy:
 
 
 EVERYTHING = Policy()
-ATTENTION_ONLY = Policy(only=(ATTENTION,))
+ATTENTION_ONLY = Policy(keep_dots=True)
 
 
 def named(x: Any, name: str) -> Any:
@@ -59,16 +54,21 @@ def named(x: Any, name: str) -> Any:
 
 @dataclass(frozen=True)
 class Remat(Module):
-    """A module whose inner results are computed again in the backward pass."""
+    """A module whose inner results are computed again in the backward pass.
+
+    Parameters, keys and collections are those of the body without it: it may come and go. Inside a
+    scan it saves memory everywhere; outside one, XLA for CPUs finds that the two computations are
+    the same and keeps the first after all.
+    """
 
     body: Module
     policy: Policy = EVERYTHING
 
-    def forward(self, scope: Scope, *args: Any) -> Any:
+    def forward(self, scope: Scope, *args: Any, **kwargs: Any) -> Any:
         """As the body does."""
         if scope.trace.is_describing:
-            return describe_inner(scope, self.body, *args)
+            return describe_inner(scope, self.body, *args, **kwargs)
         function = jax.checkpoint(pure(scope, self.body), policy=self.policy.saveable())
-        output, written = function(variables(scope), *args)
+        output, written = function(variables(scope), *args, **kwargs)
         write_back(scope, written)
         return output

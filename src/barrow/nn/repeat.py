@@ -78,7 +78,7 @@ class Repeat(Module):
         self, scope: Scope, carry: Any, each: Sequence[Any], *shared: Any
     ) -> tuple[Any, tuple[Any, ...]]:
         after, out = describe_inner(scope, self.body, carry, each[0], *shared, num_stacked=self.num)
-        before, now = (jax.tree.map(jnp.shape, x) for x in (carry, after))
+        before, now = (jax.tree.map(_looks, x) for x in (carry, after))
         if before != now:
             raise ValueError(
                 f"{scope.name}: a repeated module must give what it takes, "
@@ -87,14 +87,20 @@ class Repeat(Module):
         return after, (out,) * self.num
 
     def _refuse_other_lengths(self, scope: Scope, held: Variables) -> None:
-        for path, leaf in paths(held.params).items():
-            for part in jax.tree.leaves(leaf):
-                if part.ndim == 0 or part.shape[0] != self.num:
-                    raise ValueError(
-                        f"{scope.name}/{path}: the model has {self.num} layers, the parameters "
-                        f"hold an array of shape {tuple(part.shape)}"
-                    )
+        for kind, tree in (("parameters", held.params), *held.collections.items()):
+            for path, leaf in paths(tree).items():
+                for part in jax.tree.leaves(leaf):
+                    # Unrolled, an index past the end would quietly give the last layer again.
+                    if jnp.ndim(part) == 0 or part.shape[0] != self.num:
+                        raise ValueError(
+                            f"{scope.name}/{path}: the model has {self.num} layers, the {kind} "
+                            f"hold an array of shape {jnp.shape(part)}"
+                        )
 
 
 def _stacked(entries: Sequence[Any]) -> Any:
     return jax.tree.map(lambda *xs: jnp.stack(xs), *entries)
+
+
+def _looks(x: Any) -> str:
+    return f"{jnp.result_type(x).name}{list(jnp.shape(x))}"

@@ -4,58 +4,13 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
 from barrow.nn.initialisers import Initialiser
-from barrow.nn.tree import Tree, from_paths
-
-Axes = tuple[str | None, ...]
-Constrain = Callable[[jax.Array, Axes], jax.Array]
-
-
-@dataclass(frozen=True)
-class ParamSpec:
-    """A parameter before it exists: `num_stacked` leading dimensions are layers."""
-
-    shape: tuple[int, ...]
-    dtype: Any
-    axes: Axes
-    init: Initialiser
-    num_stacked: int = 0
-
-
-@dataclass
-class Trace:
-    """What one call of a model reads and writes. Describing a model has no `params` yet.
-
-    `where` is the path of the model's root, where it is a part of another that is traced by itself.
-    """
-
-    params: Mapping[str, Any] | None
-    collections: Mapping[str, Mapping[str, Any]]
-    keys: Mapping[str, jax.Array]
-    mutable: tuple[str, ...]
-    constrain: Constrain | None
-    where: str = ""
-    specs: dict[str, ParamSpec] = field(default_factory=dict)
-    initial: dict[str, dict[str, Callable[[], Any]]] = field(default_factory=dict)
-    written: dict[str, dict[str, Any]] = field(default_factory=dict)
-    used: set[str] = field(default_factory=set)
-    num_keys: dict[str, int] = field(default_factory=dict)
-
-    @property
-    def is_describing(self) -> bool:
-        """Whether parameters are being found out, not used."""
-        return self.params is None
-
-    def new_collections(self) -> Tree:
-        """The collections given, with what was written in place of what was there."""
-        kept = {name: Tree(dict(tree)) for name, tree in self.collections.items()}
-        return Tree(kept | {name: from_paths(leaves) for name, leaves in self.written.items()})
+from barrow.nn.trace import Axes, ParamSpec, Trace
 
 
 class Scope:
@@ -69,19 +24,28 @@ class Scope:
         self._again = again
 
     def __truediv__(self, name: str) -> Scope:
-        return Scope(self.trace, (*self.path, name), again=self._again)
+        return Scope(self.trace, self._inside(name), again=self._again)
 
     def again(self, name: str) -> Scope:
         """A folder whose parameters are used a second time on purpose (tied weights)."""
-        return Scope(self.trace, (*self.path, name), again=True)
+        return Scope(self.trace, self._inside(name), again=True)
+
+    def with_trace(self, trace: Trace) -> Scope:
+        """The same place in another trace."""
+        return Scope(trace, self.path, again=self._again)
 
     @property
     def name(self) -> str:
         """The path, for people and profiles."""
         return "/".join(self.path) or "model"
 
+    def _inside(self, name: str) -> tuple[str, ...]:
+        if not name or "/" in name:
+            raise ValueError(f"{self.name}: {name!r} is no name; say scope / 'a' / 'b'")
+        return (*self.path, name)
+
     def _place(self, name: str) -> str:
-        return self.trace.where + "/".join((*self.path, name))
+        return "/".join((*self.path, name))
 
     # Parameters ----------------------------------------------------------------------------------
 
@@ -94,23 +58,22 @@ class Scope:
         dtype: Any = jnp.float32,
     ) -> Any:
         """A parameter: described by what is given, or the one that the tree holds here."""
-        path, place = "/".join((*self.path, name)), self._place(name)
+        place = self._place(name)
         if len(axes) != len(shape):
             raise ValueError(f"{place}: {len(axes)} axis names {axes} for the shape {shape}")
-        if not self._again and path in self.trace.used:
+        if not self._again and place in self.trace.used:
             raise ValueError(
                 f"{place} is there already; give one of the two another name, or say "
                 "scope.again(name) in place of scope / name where weights are shared"
             )
-        self.trace.used.add(path)
+        self.trace.used.add(place)
         if self.trace.is_describing:
-            known = self.trace.specs.get(path)
             spec = ParamSpec(tuple(shape), jnp.dtype(dtype), tuple(axes), init)
-            if known is not None and known.shape != spec.shape:
+            known = self.trace.specs.setdefault(place, spec)
+            if known.shape != spec.shape:
                 raise ValueError(f"{place}: shared by shapes {known.shape} and {spec.shape}")
-            self.trace.specs.setdefault(path, spec)
             return jnp.zeros(shape, dtype)
-        held = self._held(path, place)
+        held = self._held(name)
         if tuple(held.shape) != tuple(shape):
             raise ValueError(
                 f"{place}: the model expects shape {tuple(shape)}, the parameters hold "
@@ -123,32 +86,33 @@ class Scope:
             )
         return held
 
-    def _held(self, path: str, place: str) -> Any:
-        at: Any = self.trace.params
-        for name in path.split("/"):
-            if not isinstance(at, Mapping) or name not in at:
+    def _held(self, name: str) -> Any:
+        place, at = self._place(name), self.trace.params
+        for part in (*self.path, name)[self.trace.depth :]:
+            if not isinstance(at, Mapping) or part not in at:
                 there = ", ".join(at) if isinstance(at, Mapping) else "a leaf"
                 raise ValueError(f"{place}: no such parameter; there is {there or 'nothing'}")
-            at = at[name]
-        if isinstance(at, Mapping):
-            raise ValueError(f"{place}: expected an array, the parameters hold a folder")
+            at = at[part]
+        if not (hasattr(at, "shape") and hasattr(at, "dtype")):
+            what = "a folder" if isinstance(at, Mapping) else type(at).__name__
+            raise ValueError(f"{place}: expected an array, the parameters hold {what}")
         return at
 
     # Collections ---------------------------------------------------------------------------------
 
     def read(self, collection: str, name: str, initial: Callable[[], Any]) -> Any:
-        """A value of a collection (running statistics, a cache); `initial` where there is none."""
-        path = "/".join((*self.path, name))
+        """A value of a collection (running statistics); `initial` where there is none.
+
+        `initial` is also what `nn.init_collections` calls: it must be free of traced arrays.
+        """
         if self.trace.is_describing:
-            self.trace.initial.setdefault(collection, {})[path] = initial
-        if path in self.trace.written.get(collection, {}):
-            return self.trace.written[collection][path]
-        at: Any = self.trace.collections.get(collection, {})
-        for part in path.split("/"):
-            if not isinstance(at, Mapping) or part not in at:
-                return initial()
-            at = at[part]
-        return at
+            self.trace.initial.setdefault(collection, {})[self._place(name)] = initial
+        found, value = self.trace.find(collection, (*self.path, name))
+        return value if found else initial()
+
+    def holds(self, collection: str, name: str) -> bool:
+        """Whether a collection has a value here."""
+        return self.trace.find(collection, (*self.path, name))[0]
 
     def is_mutable(self, collection: str) -> bool:
         """Whether the caller asked for this collection back."""
@@ -157,8 +121,7 @@ class Scope:
     def write(self, collection: str, name: str, value: Any) -> None:
         """Give a value of a collection back to the caller, if it was asked for."""
         if self.is_mutable(collection):
-            leaves = self.trace.written.setdefault(collection, {})
-            leaves["/".join((*self.path, name))] = value
+            self.trace.written.setdefault(collection, {})[self._place(name)] = value
 
     def capture(self, name: str, value: Any) -> None:
         """Show a value to callers who ask for the collection `intermediates`."""
@@ -170,7 +133,7 @@ class Scope:
         """A key of its own for this place, of a named stream; None where none was given."""
         if stream not in self.trace.keys:
             return None
-        place = "/".join((*self.path, stream))
+        place = self._place(stream)
         number = self.trace.num_keys.get(place, 0)
         self.trace.num_keys[place] = number + 1
         return key_at(self.trace.keys[stream], f"{place}:{number}")

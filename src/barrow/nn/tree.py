@@ -21,6 +21,9 @@ class Tree(Mapping[str, Any]):
 
     def __init__(self, items: Mapping[str, Any] | None = None) -> None:
         items = items or {}
+        for name in items:
+            if not isinstance(name, str) or not name or "/" in name:
+                raise ValueError(f"a name in a Tree is text without '/', not {name!r}")
         names = tuple(sorted(items))
         _set(self, names, tuple(_frozen(items[name]) for name in names))
 
@@ -81,7 +84,7 @@ def _set(tree: Tree, names: tuple[str, ...], values: tuple[Any, ...]) -> None:
 
 
 def _frozen(value: Any) -> Any:
-    return Tree(value) if isinstance(value, dict) else value
+    return Tree(value) if isinstance(value, Mapping) and not isinstance(value, Tree) else value
 
 
 def _short(value: Any) -> str:

@@ -1,0 +1,42 @@
+"""The linear layer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import jax
+
+from barrow.nn.dot import dot
+from barrow.nn.initialisers import Initialiser, fan_in, zeros
+from barrow.nn.module import Module
+from barrow.nn.scope import Scope
+from barrow.nn.trace import Axes
+
+
+@dataclass(frozen=True)
+class Dense(Module):
+    """y = x·W + b over the last `num_in` dimensions of x.
+
+    With several `features` the output has that many dimensions in place of those: heads stay a
+    dimension of their own, [embed] → [heads, head_dim] and, with num_in=2, back again. `axes` names
+    the kernel's dimensions, inputs first; the bias has the names of the outputs. `weight_init`
+    None is `fan_in` over the dimensions contracted.
+    """
+
+    features: int | tuple[int, ...]
+    bias: bool = True
+    num_in: int = 1
+    axes: Axes = ("embed", "mlp")
+    weight_init: Initialiser | None = None
+
+    def forward(self, scope: Scope, x: jax.Array) -> jax.Array:
+        """[..., *in] → [..., *features]."""
+        out = (self.features,) if isinstance(self.features, int) else tuple(self.features)
+        if x.ndim < self.num_in:
+            raise ValueError(f"{scope.name}: x has shape {x.shape}, {self.num_in} are contracted")
+        inputs = x.shape[x.ndim - self.num_in :]
+        init = fan_in(num_in=self.num_in) if self.weight_init is None else self.weight_init
+        y = dot(x, scope.param("kernel", (*inputs, *out), init, self.axes), num=self.num_in)
+        if self.bias:
+            y = y + scope.param("bias", out, zeros, self.axes[self.num_in :]).astype(y.dtype)
+        return y

@@ -1,0 +1,72 @@
+"""A table of vectors, one for each id; and, tied, the scores of ids for vectors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from barrow.nn.dot import dot
+from barrow.nn.initialisers import Initialiser, normal
+from barrow.nn.module import Module
+from barrow.nn.scope import Scope
+from barrow.nn.trace import Axes
+
+
+@runtime_checkable
+class Rows(Protocol):
+    """What a stand-in for a table of embeddings has besides `nn.Weight`'s `contract`."""
+
+    def rows(self, ids: jax.Array) -> jax.Array:
+        """The vectors of ids; NaN for an id past the end."""
+
+
+@dataclass(frozen=True)
+class Embed(Module):
+    """Row `id` of a table [num, features].
+
+    An id that is not in the table is an error where ids are known. Under `jit` nobody can raise:
+    such an id, a negative one too, gives NaN, and the loss says so at once; plain JAX would wrap or
+    clamp it and train on another row.
+    """
+
+    num: int
+    features: int
+    axes: Axes = ("vocab", "embed")
+    weight_init: Initialiser = normal(0.02)
+
+    def forward(self, scope: Scope, ids: jax.Array) -> jax.Array:
+        """[...] → [..., features], in the table's type."""
+        if not jnp.issubdtype(ids.dtype, jnp.integer):
+            raise ValueError(f"{scope.name}: ids are whole numbers, not {ids.dtype}")
+        if not isinstance(ids, jax.core.Tracer):
+            self._refuse_unknown(scope, ids)
+        table = self._table(scope)
+        # Only past the end counts as outside to `take`: below zero it would count from the end.
+        ids = jnp.where(ids < 0, self.num, ids)
+        if not isinstance(table, jax.Array) and isinstance(table, Rows):
+            return table.rows(ids)
+        return jnp.take(jnp.asarray(table), ids, axis=0, mode="fill")
+
+    def attend(self, scope: Scope, x: jax.Array) -> jax.Array:
+        """x·Tᵀ: [..., features] → [..., num]. Call it with ``scope.again(name)`` of the table."""
+        with jax.named_scope(scope.path[-1] if scope.path else type(self).__name__):
+            if x.shape[-1] != self.features:
+                raise ValueError(
+                    f"{scope.name}: the table's rows have {self.features} numbers, x is {x.shape}"
+                )
+            return dot(x, self._table(scope), transposed=True)
+
+    def _table(self, scope: Scope) -> Any:
+        return scope.param("table", (self.num, self.features), self.weight_init, self.axes)
+
+    def _refuse_unknown(self, scope: Scope, ids: jax.Array) -> None:
+        known = np.asarray(ids)
+        if known.size and (known.min() < 0 or known.max() >= self.num):
+            wrong = known[(known < 0) | (known >= self.num)][0]
+            raise ValueError(
+                f"{scope.name}: id {wrong} is not in a table of {self.num} (0 to {self.num - 1})"
+            )

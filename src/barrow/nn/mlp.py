@@ -1,0 +1,48 @@
+"""The feed-forward net of a transformer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import jax
+
+from barrow.nn.activations import activation
+from barrow.nn.dense import Dense
+from barrow.nn.initialisers import Initialiser, fan_in
+from barrow.nn.module import Module
+from barrow.nn.scope import Scope
+
+
+@dataclass(frozen=True)
+class MLP(Module):
+    """act(x·up)·down; gated, (act(x·gate) ∘ x·up)·down, of the width of x.
+
+    `activation` is a name as Hugging Face configurations have it. Gated with "silu" it is SwiGLU
+    (Llama), with "gelu" GeGLU.
+    """
+
+    hidden: int
+    activation: str = "gelu"
+    gated: bool = False
+    bias: bool = True
+    weight_init: Initialiser = fan_in()
+    out_init: Initialiser = fan_in()
+
+    def __post_init__(self) -> None:
+        activation(self.activation)
+
+    def forward(self, scope: Scope, x: jax.Array) -> jax.Array:
+        """The shape and type of x."""
+
+        def grow(name: str) -> jax.Array:
+            dense = Dense(
+                self.hidden, bias=self.bias, axes=("embed", "mlp"), weight_init=self.weight_init
+            )
+            y: jax.Array = dense(scope / name, x)
+            return scope.constrain(y, "batch", "length", "mlp") if x.ndim == 3 else y
+
+        act = activation(self.activation)
+        y = act(grow("gate")) * grow("up") if self.gated else act(grow("up"))
+        back = Dense(x.shape[-1], bias=self.bias, axes=("mlp", "embed"), weight_init=self.out_init)
+        z: jax.Array = back(scope / "down", y)
+        return z

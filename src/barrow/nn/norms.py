@@ -1,0 +1,98 @@
+"""Normalisation of each example by itself. Statistics in float32, whatever the type of x."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from barrow.nn.initialisers import ones, zeros
+from barrow.nn.module import Module
+from barrow.nn.scope import Scope
+from barrow.nn.trace import Axes
+
+
+@dataclass(frozen=True)
+class LayerNorm(Module):
+    """(x − mean) / √(variance + eps) · scale + bias over the last dimensions, as many as `axes`.
+
+    The variance is the mean square distance from the mean.
+    """
+
+    eps: float = 1e-5
+    scale: bool = True
+    bias: bool = True
+    axes: Axes = ("embed",)
+
+    def forward(self, scope: Scope, x: jax.Array) -> jax.Array:
+        """The shape and type of x."""
+        num = len(self.axes)
+        if x.ndim < num:
+            raise ValueError(f"{scope.name}: x has shape {x.shape}, the norm is over {num}")
+        y = _standard(x.astype(jnp.float32), tuple(range(-num, 0)), self.eps)
+        y = affine(scope, y, x.shape[x.ndim - num :], self.axes, scale=self.scale, bias=self.bias)
+        return y.astype(x.dtype)
+
+
+@dataclass(frozen=True)
+class RMSNorm(Module):
+    """x / √(mean of x² + eps) · scale over the last dimension."""
+
+    eps: float = 1e-6
+    scale: bool = True
+    axes: Axes = ("embed",)
+
+    def forward(self, scope: Scope, x: jax.Array) -> jax.Array:
+        """The shape and type of x."""
+        y = x.astype(jnp.float32)
+        y = y * lax.rsqrt(jnp.mean(y * y, axis=-1, keepdims=True) + self.eps)
+        y = affine(scope, y, x.shape[-1:], self.axes, scale=self.scale, bias=False)
+        return y.astype(x.dtype)
+
+
+@dataclass(frozen=True)
+class GroupNorm(Module):
+    """LayerNorm over all places and the channels of a group; scale and bias for each channel.
+
+    x is [batch, *space, channels]; group g has the channels g·n to (g+1)·n.
+    """
+
+    num_groups: int
+    eps: float = 1e-5
+    scale: bool = True
+    bias: bool = True
+    axes: Axes = ("embed",)
+
+    def forward(self, scope: Scope, x: jax.Array) -> jax.Array:
+        """The shape and type of x."""
+        channels = x.shape[-1]
+        if x.ndim < 2 or channels % self.num_groups:
+            raise ValueError(
+                f"{scope.name}: x is [batch, ..., channels] with channels in {self.num_groups} "
+                f"groups, not {x.shape}"
+            )
+        y = x.astype(jnp.float32).reshape(
+            *x.shape[:-1], self.num_groups, channels // self.num_groups
+        )
+        y = _standard(y, (*range(1, x.ndim - 1), x.ndim), self.eps).reshape(x.shape)
+        y = affine(scope, y, (channels,), self.axes, scale=self.scale, bias=self.bias)
+        return y.astype(x.dtype)
+
+
+def affine(
+    scope: Scope, y: jax.Array, shape: tuple[int, ...], axes: Axes, *, scale: bool, bias: bool
+) -> jax.Array:
+    """Scale and shift y in float32, by as many of the two as are wanted."""
+    if scale:
+        y = y * scope.param("scale", shape, ones, axes).astype(jnp.float32)
+    if bias:
+        y = y + scope.param("bias", shape, zeros, axes).astype(jnp.float32)
+    return y
+
+
+def _standard(x: jax.Array, dims: tuple[int, ...], eps: float) -> jax.Array:
+    # Mean first: the mean of squares less the square of the mean cancels where the mean is large.
+    x = x - jnp.mean(x, axis=dims, keepdims=True)
+    return x * lax.rsqrt(jnp.mean(x * x, axis=dims, keepdims=True) + eps)

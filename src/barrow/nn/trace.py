@@ -1,0 +1,86 @@
+"""What one call of a model reads and writes, while it is traced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+
+from barrow.nn.initialisers import Initialiser
+from barrow.nn.tree import Tree, from_paths, paths
+
+Axes = tuple[str | None, ...]
+Constrain = Callable[[jax.Array, Axes], jax.Array]
+
+
+@dataclass(frozen=True)
+class ParamSpec:
+    """A parameter before it exists: `num_stacked` leading dimensions are layers."""
+
+    shape: tuple[int, ...]
+    dtype: Any
+    axes: Axes
+    init: Initialiser
+    num_stacked: int = 0
+
+
+@dataclass
+class Trace:
+    """What one call of a model reads and writes. Describing a model has no `params` yet.
+
+    Places are whole paths, from the root of the model, also where a part of it is traced by itself:
+    there `params` and `collections` hold the part alone, and `depth` is the number of leading names
+    they do not have.
+    """
+
+    params: Mapping[str, Any] | None
+    collections: Mapping[str, Mapping[str, Any]]
+    keys: Mapping[str, jax.Array]
+    mutable: tuple[str, ...]
+    constrain: Constrain | None
+    depth: int = 0
+    specs: dict[str, ParamSpec] = field(default_factory=dict)
+    initial: dict[str, dict[str, Callable[[], Any]]] = field(default_factory=dict)
+    written: dict[str, dict[str, Any]] = field(default_factory=dict)
+    used: set[str] = field(default_factory=set)
+    num_keys: dict[str, int] = field(default_factory=dict)
+    modules: dict[str, list[str]] = field(default_factory=dict)
+    outputs: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_describing(self) -> bool:
+        """Whether parameters are being found out, not used."""
+        return self.params is None
+
+    def find(self, collection: str, path: tuple[str, ...]) -> tuple[bool, Any]:
+        """Whether a collection holds a value at a path, and the value: the last one written."""
+        written = self.written.get(collection, {})
+        if "/".join(path) in written:
+            return True, written["/".join(path)]
+        at: Any = self.collections.get(collection, {})
+        for part in path[self.depth :]:
+            if not isinstance(at, Mapping) or part not in at:
+                return False, None
+            at = at[part]
+        return True, at
+
+    def new_collections(self) -> Tree:
+        """The collections given and asked for, with what was written in its place."""
+        names = (*self.collections, *self.mutable)
+        return Tree({name: self._now(name) for name in names})
+
+    def _now(self, collection: str) -> Tree:
+        given = self.collections.get(collection, {})
+        if collection not in self.written:
+            return Tree(given)
+        new = {tuple(place.split("/")): x for place, x in self.written[collection].items()}
+        below = {"/".join(path[self.depth :]): x for path, x in new.items()}
+        return from_paths(paths(given) | paths(from_paths(below)))
+
+    def note(self, place: str, kind: str) -> None:
+        """Remember, for the summary, what kind of module stands at a place."""
+        kinds = self.modules.setdefault(place, [])
+        if kind not in kinds:
+            kinds.append(kind)

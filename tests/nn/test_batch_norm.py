@@ -1,0 +1,114 @@
+"""BatchNorm and its running statistics (SPEC FLAX-9, FLAX-11)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import torch
+
+from barrow import nn
+
+THEIRS = {2: torch.nn.BatchNorm1d, 3: torch.nn.BatchNorm1d, 4: torch.nn.BatchNorm2d}
+
+
+@pytest.mark.parametrize("shape", [(5, 3), (4, 6, 3), (2, 4, 5, 3)])
+def test_as_torch_over_several_steps_then_in_evaluation(close, normal, shape) -> None:
+    theirs = THEIRS[len(shape)](3, momentum=0.2)
+    with torch.no_grad():
+        theirs.weight += torch.tensor([0.5, -0.2, 0.1])
+        theirs.bias += torch.tensor([0.1, 0.2, -0.3])
+    params = nn.Tree(
+        {
+            "scale": jnp.asarray(theirs.weight.detach().numpy()),
+            "bias": jnp.asarray(theirs.bias.detach().numpy()),
+        }
+    )
+    model = nn.BatchNorm(momentum=0.2)
+    state = nn.init_collections(model, jnp.asarray(normal(*shape)))
+    for step in range(4):
+        x, toward = 2 * normal(*shape, seed=step) + 1, normal(*shape, seed=10 + step)
+        theirs.zero_grad()
+        theirs_x = torch.tensor(x, requires_grad=True)
+        theirs_y = theirs(theirs_x.movedim(-1, 1)).movedim(1, -1)
+        theirs_y.backward(torch.tensor(toward))
+
+        def forward(params, x, state=state):
+            return model.apply_and_collect(params, x, collections=state, mutable=("batch_stats",))
+
+        y, pull, state = jax.vjp(forward, params, jnp.asarray(x), has_aux=True)
+        of_params, of_x = pull(jnp.asarray(toward))
+        close(y, theirs_y.detach().numpy())
+        close(of_x, theirs_x.grad.numpy())
+        close(of_params["scale"], theirs.weight.grad.numpy())
+        close(of_params["bias"], theirs.bias.grad.numpy())
+        close(state["batch_stats"]["mean"], theirs.running_mean.numpy())
+        close(state["batch_stats"]["var"], theirs.running_var.numpy())
+    theirs.eval()
+    x = normal(*shape, seed=99)
+    wanted = theirs(torch.tensor(x).movedim(-1, 1)).movedim(1, -1).detach().numpy()
+    close(model.apply(params, jnp.asarray(x), collections=state), wanted)
+
+
+@dataclass(frozen=True)
+class Layer(nn.Module):
+    def forward(self, scope, x, each=None):
+        return jnp.tanh(nn.BatchNorm()(scope / "norm", x)) + x, None
+
+
+@pytest.mark.parametrize("remat", [None, nn.Policy()])
+def test_each_repeated_layer_has_statistics_of_its_own(close, normal, remat) -> None:
+    x = jnp.asarray(3 * normal(8, 3) + 1)
+    scanned = nn.Repeat(Layer(), 3, remat=remat)
+    params, state = scanned.init(jax.random.key(0), x), nn.init_collections(scanned, x)
+    assert state["batch_stats"]["norm"]["mean"].shape == (3, 3)
+    found = []
+    for model in (scanned, nn.Repeat(Layer(), 3, unroll=True)):
+        (y, _), after = model.apply_and_collect(
+            params, x, collections=state, mutable=("batch_stats",)
+        )
+        found.append((y, *nn.paths(after).values()))
+    for ours, other in zip(*found, strict=True):
+        close(ours, other)
+    mean, h = found[0][1], x
+    for k in range(3):
+        close(mean[k], 0.1 * jnp.mean(h, 0))
+        (h, _), _ = Layer().apply_and_collect(
+            jax.tree.map(lambda p, k=k: p[k], params), h, mutable=("batch_stats",)
+        )
+
+
+def test_the_collections_given_are_not_changed(normal) -> None:
+    x = jnp.asarray(normal(5, 3))
+    state = nn.init_collections(nn.BatchNorm(), x)
+    nn.BatchNorm().apply_and_collect(
+        nn.BatchNorm().init(jax.random.key(0), x), x, collections=state, mutable=("batch_stats",)
+    )
+    assert not jnp.any(state["batch_stats"]["mean"])
+
+
+def test_float32_inside(normal) -> None:
+    x = jnp.asarray(normal(2000, 2) + 1, jnp.bfloat16)
+    params = nn.BatchNorm().init(jax.random.key(0), x)
+    y, state = nn.BatchNorm().apply_and_collect(params, x, mutable=("batch_stats",))
+    assert y.dtype == jnp.bfloat16
+    assert state["batch_stats"]["mean"].dtype == jnp.float32
+    wanted = 0.1 * np.mean(np.asarray(x, np.float64), 0)
+    np.testing.assert_allclose(state["batch_stats"]["mean"], wanted, rtol=1e-5)
+
+
+def test_bad_input() -> None:
+    x = jnp.ones((4, 3))
+    params = nn.BatchNorm().init(jax.random.key(0), x)
+    with pytest.raises(ValueError, match="no running statistics; give collections="):
+        nn.BatchNorm().apply(params, x)
+    with pytest.raises(
+        ValueError, match=r"one value for each channel \(\(1, 3\)\) has no variance"
+    ):
+        nn.BatchNorm().apply_and_collect(params, x[:1], mutable=("batch_stats",))
+    other = nn.init_collections(nn.BatchNorm(), jnp.ones((4, 5)))
+    with pytest.raises(ValueError, match=r"x has 3 channels, the running mean is of shape \(5,\)"):
+        nn.BatchNorm().apply(params, x, collections=other)

@@ -1,0 +1,183 @@
+"""Recurrent cells, and cells over time (SPEC FLAX-9, FLAX-11)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import torch
+
+from barrow import nn
+
+KINDS = {
+    "lstm": (nn.LSTMCell, torch.nn.LSTM, torch.nn.LSTMCell, 4),
+    "gru": (nn.GRUCell, torch.nn.GRU, torch.nn.GRUCell, 3),
+}
+
+
+def names(num_gates, hidden, bias=True, suffix="_l0", prefix="cell/"):
+    def kernel(w):
+        return w.reshape(num_gates, hidden, -1).transpose(2, 0, 1)
+
+    def vector(b):
+        return b.reshape(num_gates, hidden)
+
+    found = {}
+    for ours, theirs in (("input", "ih"), ("hidden", "hh")):
+        found[f"{prefix}{ours}/kernel"] = (f"weight_{theirs}{suffix}", kernel)
+        if bias:
+            found[f"{prefix}{ours}/bias"] = (f"bias_{theirs}{suffix}", vector)
+    return found
+
+
+@dataclass(frozen=True)
+class Outputs(nn.Module):
+    """Only the outputs, at the same paths."""
+
+    body: nn.Recurrent
+
+    def forward(self, scope, x):
+        return self.body(scope, x)[0]
+
+
+@dataclass(frozen=True)
+class OneStep(nn.Module):
+    cell: nn.Cell
+
+    def forward(self, scope, x):
+        carry = jax.tree.map(lambda c: c + 0.3, self.cell.start(x.shape[:-1], x.dtype))
+        (_, out) = self.cell(scope, carry, x)
+        return out
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("bias", [True, False])
+def test_a_step_as_torch(same_as_torch, normal, kind, bias) -> None:
+    ours, _, theirs, num = KINDS[kind]
+
+    class Step(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.cell = theirs(3, 5, bias=bias)
+
+        def forward(self, x):
+            start = torch.full((len(x), 5), 0.3)
+            out = self.cell(x, (start, start) if kind == "lstm" else start)
+            return out[0] if kind == "lstm" else out
+
+    table = names(num, 5, bias, "", "")
+    table = {path: (f"cell.{name}", change) for path, (name, change) in table.items()}
+    same_as_torch(OneStep(ours(5, bias=bias)), Step(), normal(4, 3), table)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("batch", "steps"), [(1, 1), (2, 7), (4, 12)])
+def test_over_time_as_torch(same_as_torch, normal, kind, batch, steps) -> None:
+    ours, theirs, _, num = KINDS[kind]
+    model = Outputs(nn.Recurrent(ours(5)))
+    module = theirs(3, 5, batch_first=True)
+    same_as_torch(model, module, normal(batch, steps, 3), names(num, 5), back=lambda y: y[0])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("reverse", [False, True])
+def test_lengths_as_packed_sequences(close, normal, kind, reverse) -> None:
+    ours, theirs, _, num = KINDS[kind]
+    module = theirs(3, 5, batch_first=True, bidirectional=reverse)
+    suffix = "_l0_reverse" if reverse else "_l0"
+    held = {name: p.detach().numpy() for name, p in module.named_parameters()}
+    params = nn.from_paths(
+        {
+            path: jnp.asarray(change(held[name]))
+            for path, (name, change) in names(num, 5, suffix=suffix).items()
+        }
+    )
+    x, lengths = normal(4, 6, 3), np.array([6, 1, 3, 4])
+    packed = torch.nn.utils.rnn.pack_padded_sequence(
+        torch.tensor(x), torch.tensor(lengths), batch_first=True, enforce_sorted=False
+    )
+    outputs, last = module(packed)
+    wanted, _ = torch.nn.utils.rnn.pad_packed_sequence(outputs, batch_first=True)
+    model = nn.Recurrent(ours(5), reverse=reverse)
+    y, carry = model.apply(params, jnp.asarray(x), lengths=jnp.asarray(lengths))
+    close(y, wanted.detach().numpy()[..., -5:])
+    last = last if kind == "lstm" else (last,)
+    for one, other in zip(jax.tree.leaves(carry), last, strict=True):
+        close(one, other[-1].detach().numpy())
+    mask = jnp.arange(6) < jnp.asarray(lengths)[:, None]
+    masked, _ = model.apply(params, jnp.asarray(x), mask=mask)
+    np.testing.assert_array_equal(masked, y)
+
+
+def test_going_on_from_a_carry(close, normal) -> None:
+    x = jnp.asarray(normal(2, 8, 3))
+    model = nn.Recurrent(nn.LSTMCell(4))
+    params = model.init(jax.random.key(0), x)
+    whole, last = model.apply(params, x)
+    first, carry = model.apply(params, x[:, :5])
+    second, end = model.apply(params, x[:, 5:], carry=carry)
+    close(jnp.concatenate([first, second], 1), whole)
+    close(end[1], last[1])
+
+
+def test_a_hole_in_the_mask_leaves_the_carry(close, normal) -> None:
+    x = jnp.asarray(normal(1, 4, 3))
+    model = nn.Recurrent(nn.GRUCell(4))
+    params = model.init(jax.random.key(0), x)
+    mask = jnp.array([[True, False, True, True]])
+    y, carry = model.apply(params, x, mask=mask)
+    short, wanted = model.apply(params, x[:, jnp.array([0, 2, 3])])
+    close(y[:, jnp.array([0, 2, 3])], short)
+    assert not jnp.any(y[:, 1])
+    close(carry, wanted)
+
+
+@dataclass(frozen=True)
+class Noisy(nn.Cell):
+    collection: str = "intermediates"
+
+    def start(self, rows, dtype):
+        return jnp.zeros((*rows, self.features), dtype)
+
+    def forward(self, scope, carry, x):
+        x = nn.Dropout(0.5)(scope / "drop", x)
+        scope.write(self.collection, "x", x)
+        return carry + x, x
+
+
+def test_keys_and_intermediates_over_time() -> None:
+    x = jnp.ones((1, 5, 64))
+    model = nn.Recurrent(Noisy(64))
+    (y, _), found = model.apply_and_collect(
+        {}, x, mutable=("intermediates",), keys={"dropout": jax.random.key(0)}
+    )
+    seen = found["intermediates"]["cell"]["x"]
+    np.testing.assert_array_equal(seen, jnp.moveaxis(y, 1, 0))
+    assert jnp.any(seen[0] != seen[1])
+    with pytest.raises(ValueError, match=r"cell: a cell over time cannot write \['stats'\]"):
+        nn.Recurrent(Noisy(64, collection="stats")).apply_and_collect({}, x, mutable=("stats",))
+
+
+def test_the_type_is_that_of_x(normal) -> None:
+    x = jnp.asarray(normal(2, 3, 4), jnp.bfloat16)
+    for cell in (nn.LSTMCell(5), nn.GRUCell(5)):
+        model = nn.Recurrent(cell)
+        y, carry = model.apply(model.init(jax.random.key(0), x), x)
+        assert {y.dtype, *(c.dtype for c in jax.tree.leaves(carry))} == {jnp.dtype(jnp.bfloat16)}
+
+
+def test_bad_input(normal) -> None:
+    x = jnp.asarray(normal(2, 3, 4))
+    model = nn.Recurrent(nn.GRUCell(5))
+    params = model.init(jax.random.key(0), x)
+    with pytest.raises(ValueError, match=r"x is \[batch, time, features\], not \(3, 4\)"):
+        model.apply(params, x[0])
+    with pytest.raises(ValueError, match="`lengths` or `mask`, not both"):
+        model.apply(params, x, lengths=jnp.ones(2), mask=jnp.ones((2, 3)))
+    with pytest.raises(ValueError, match=r"lengths of shape \(2,\), not \(3,\)"):
+        model.apply(params, x, lengths=jnp.ones(3, int))
+    with pytest.raises(ValueError, match=r"a mask of shape \(2, 3\), not \(2, 4\)"):
+        model.apply(params, x, mask=jnp.ones((2, 4), bool))

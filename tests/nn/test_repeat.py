@@ -1,0 +1,128 @@
+"""Layers scanned or unrolled (SPEC FLAX-11, FLAX-12)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from barrow import nn
+
+
+@dataclass(frozen=True)
+class Layer(nn.Module):
+    def forward(self, scope, x, own=None, shared=None):
+        y = jnp.tanh(nn.Dense(6)(scope / "dense", nn.RMSNorm()(scope / "norm", x)))
+        if own is not None:
+            y = y + own
+        if shared is not None:
+            y = y * shared["factor"]
+        scope.capture("y", y)
+        return x + y, {"mean": jnp.mean(y)}
+
+
+X = jnp.asarray(np.random.default_rng(0).normal(size=(5, 6)), jnp.float32)
+OWN = tuple(0.1 * jnp.arange(6.0) * k for k in range(24))
+SHARED = {"factor": jnp.float32(0.5), "nothing": None}
+
+
+def test_24_layers_scanned_equal_the_loop() -> None:
+    """FLAX-12: forward, what layers give out, intermediates and gradients."""
+    params = nn.Repeat(Layer(), 24).init(jax.random.key(0), X)
+
+    def by_hand(params):
+        x, outs, seen = X, [], []
+        for k, own in enumerate(OWN):
+            one = jax.tree.map(lambda p, k=k: p[k], params)
+            (x, out), found = Layer().apply_and_collect(
+                one, x, own, SHARED, mutable=("intermediates",)
+            )
+            outs.append(out["mean"])
+            seen.append(found["intermediates"]["y"])
+        return jnp.sum(x**2), (x, jnp.stack(outs), jnp.stack(seen))
+
+    def ours(params, unroll):
+        model = nn.Repeat(Layer(), 24, unroll=unroll)
+        (x, outs), found = model.apply_and_collect(
+            params, X, OWN, SHARED, mutable=("intermediates",)
+        )
+        seen = found["intermediates"]["y"]
+        return jnp.sum(x**2), (x, jnp.stack([out["mean"] for out in outs]), seen)
+
+    wanted = jax.grad(by_hand, has_aux=True)(params)
+    for unroll in (False, True):
+        found = jax.jit(jax.grad(lambda p, u=unroll: ours(p, u), has_aux=True))(params)
+        for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+
+
+def test_names_are_the_same_scanned_or_unrolled() -> None:
+    models = [nn.Repeat(Layer(), 3, unroll=unroll) for unroll in (False, True)]
+    one, other = (model.init(jax.random.key(0), X) for model in models)
+    assert nn.paths(one).keys() == nn.paths(other).keys()
+    for path, leaf in nn.paths(one).items():
+        np.testing.assert_array_equal(leaf, nn.paths(other)[path])
+    assert nn.axes(models[0], X) == nn.axes(models[1], X)
+    assert one["dense"]["kernel"].shape == (3, 6, 6)
+
+
+def test_scanned_is_compiled_once() -> None:
+    params = nn.Repeat(Layer(), 24).init(jax.random.key(0), X)
+
+    def num_lines(unroll):
+        model = nn.Repeat(Layer(), 24, unroll=unroll)
+        return jax.jit(model.apply).lower(params, X).as_text().count("\n")
+
+    assert num_lines(False) * 3 < num_lines(True)
+
+
+def test_inside_vmap_and_another_path() -> None:
+    @dataclass(frozen=True)
+    class Model(nn.Module):
+        def forward(self, scope, x):
+            x, _ = nn.Repeat(Layer(), 2)(scope / "first", x)
+            return nn.Repeat(Layer(), 3)(scope / "second", x)[0]
+
+    params = Model().init(jax.random.key(0), X)
+    assert params["first"]["norm"]["scale"].shape == (2, 6)
+    assert params["second"]["norm"]["scale"].shape == (3, 6)
+    rows = jax.vmap(Model().apply, (None, 0))(params, X)
+    np.testing.assert_allclose(rows, Model().apply(params, X), rtol=1e-5, atol=1e-6)
+
+
+@dataclass(frozen=True)
+class Grows(nn.Module):
+    def forward(self, scope, x, own=None):
+        return jnp.concatenate([x, x]), None
+
+
+@dataclass(frozen=True)
+class Retypes(nn.Module):
+    def forward(self, scope, x, own=None):
+        return x.astype(jnp.bfloat16), None
+
+
+@pytest.mark.parametrize("unroll", [False, True])
+def test_bad_input(unroll) -> None:
+    with pytest.raises(ValueError, match="at least one layer, not 0"):
+        nn.Repeat(Layer(), 0, unroll=unroll)
+    model = nn.Repeat(Layer(), 3, unroll=unroll)
+    params = model.init(jax.random.key(0), X)
+    with pytest.raises(ValueError, match="model: 2 entries for 3 layers"):
+        model.apply(params, X, OWN[:2])
+    more = nn.Repeat(Layer(), 4, unroll=unroll)
+    with pytest.raises(
+        ValueError, match=r"model/dense/bias: the model has 4 layers, .* shape \(3, 6\)"
+    ):
+        more.apply(params, X)
+    with pytest.raises(ValueError, match=r"took float32\[5, 6\] and gave float32\[10, 6\]"):
+        nn.Repeat(Grows(), 2, unroll=unroll).init(jax.random.key(0), X)
+    with pytest.raises(ValueError, match=r"took float32\[5, 6\] and gave bfloat16\[5, 6\]"):
+        nn.Repeat(Retypes(), 2, unroll=unroll).init(jax.random.key(0), X)
+    with pytest.raises(
+        ValueError, match=r"model/y: the model has 3 layers, the intermediates hold"
+    ):
+        model.apply(params, X, collections={"intermediates": {"y": jnp.ones((2, 5))}})
