@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,16 +58,18 @@ class Module(ABC):
         collections: Mapping[str, Mapping[str, Any]] | None = None,
         keys: Mapping[str, jax.Array] | None = None,
         constrain: Constrain | None = None,
+        method: Callable[..., Any] | None = None,
         **kwargs: Any,
     ) -> Any:
         """The output for these parameters: a pure function.
 
         `collections` are read (running statistics), never changed. `keys` are named streams of
         randomness: without ``keys={"dropout": key}`` nothing is dropped. `constrain` lays
-        activations over devices.
+        activations over devices. `method`, one of this module's that takes a scope, stands in for
+        `forward`.
         """
         trace = Trace(params, collections or {}, keys or {}, (), constrain)
-        return self(Scope(trace), *args, **kwargs)
+        return (self if method is None else method)(Scope(trace), *args, **kwargs)
 
     def apply_and_collect(
         self,
@@ -77,11 +79,12 @@ class Module(ABC):
         collections: Mapping[str, Mapping[str, Any]] | None = None,
         keys: Mapping[str, jax.Array] | None = None,
         constrain: Constrain | None = None,
+        method: Callable[..., Any] | None = None,
         **kwargs: Any,
     ) -> tuple[Any, Tree]:
         """The output, and the collections with those named in `mutable` as they are afterwards."""
         trace = Trace(params, collections or {}, keys or {}, tuple(mutable), constrain)
-        output = self(Scope(trace), *args, **kwargs)
+        output = (self if method is None else method)(Scope(trace), *args, **kwargs)
         return output, trace.new_collections()
 
 

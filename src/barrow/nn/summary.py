@@ -95,7 +95,7 @@ def _of_param(path: str, spec: ParamSpec) -> tuple[str, ...]:
 
 
 def _array_like(spec: ParamSpec) -> jax.ShapeDtypeStruct:
-    return jax.ShapeDtypeStruct(spec.shape, spec.dtype)  # type: ignore[no-untyped-call]
+    return jax.ShapeDtypeStruct(spec.shape, spec.dtype)
 
 
 def _numbers(specs: Sequence[ParamSpec]) -> int:

@@ -1,0 +1,36 @@
+"""The mesh: devices in a grid whose axes have names."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from jax.sharding import Mesh
+
+# Outermost first: the last axes lie on neighbouring devices, where talking is cheapest.
+AXES = ("data", "fsdp")
+
+
+def make_mesh(*, data: int = -1, fsdp: int = 1, devices: Sequence[Any] | None = None) -> Mesh:
+    """A mesh of `data` × `fsdp` devices; one of the two may be −1, for what is left.
+
+    Rows of a batch are divided over both. Along `fsdp` state is divided too, as the rules say.
+    """
+    found = list(jax.devices() if devices is None else devices)
+    sizes = [data, fsdp]
+    known = math.prod(size for size in sizes if size != -1)
+    if sizes.count(-1) > 1 or any(size < 1 and size != -1 for size in sizes):
+        raise ValueError(f"data={data}, fsdp={fsdp}: sizes are positive, and at most one is -1")
+    if -1 in sizes and len(found) % known == 0:
+        sizes[sizes.index(-1)] = len(found) // known
+    if math.prod(sizes) != len(found):
+        raise ValueError(f"a mesh of data={data} × fsdp={fsdp} does not fit {len(found)} devices")
+    return Mesh(np.array(found).reshape(sizes), AXES)
+
+
+def num_row_shards(mesh: Mesh) -> int:
+    """Parts that the rows of a batch are divided into."""
+    return math.prod(mesh.shape[axis] for axis in AXES)

@@ -1,0 +1,92 @@
+"""Matrix products in 8-bit floats, scaled per tensor at the moment of use.
+
+Forward in e4m3 (more precision), gradients in e5m2 (more range), sums in float32: what Hopper's
+tensor cores do natively; elsewhere the numbers are rounded alike and multiplied as usual.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from barrow.nn.tree import from_paths, paths
+
+E4M3, E5M2 = jnp.float8_e4m3fn, jnp.float8_e5m2
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Fp8Kernel:
+    """A weight whose products are taken in fp8; the array itself stays as it is."""
+
+    array: jax.Array
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the array."""
+        return self.array.shape
+
+    @property
+    def dtype(self) -> Any:
+        """Of the array."""
+        return self.array.dtype
+
+    def contract(self, x: jax.Array, num: int, *, transposed: bool) -> jax.Array:
+        """As `nn.dot` defines it."""
+        split = len(self.shape) - num if transposed else num
+        rows, columns = math.prod(self.shape[:split]), math.prod(self.shape[split:])
+        matrix = self.array.reshape(rows, columns)
+        matrix = matrix.T if transposed else matrix
+        outer = self.shape[:split] if transposed else self.shape[split:]
+        left = x.reshape(-1, math.prod(x.shape[x.ndim - num :]))
+        return _product(left, matrix).reshape(*x.shape[: x.ndim - num], *outer)
+
+
+def with_fp8_kernels(params: Any) -> Any:
+    """Parameters with the kernels of repeated layers as fp8; embeddings, norms and heads stay."""
+    return from_paths(
+        {
+            path: Fp8Kernel(leaf) if "layers/" in path and path.endswith("kernel") else leaf
+            for path, leaf in paths(params).items()
+        }
+    )
+
+
+@jax.custom_vjp
+def _product(x: jax.Array, w: jax.Array) -> jax.Array:
+    return _forward(x, w)[0]
+
+
+def _forward(x: jax.Array, w: jax.Array) -> tuple[jax.Array, tuple[Any, ...]]:
+    small_x, scale_x = _rounded(x, E4M3)
+    small_w, scale_w = _rounded(w, E4M3)
+    y = _multiplied(small_x, small_w, scale_x * scale_w, x.dtype)
+    return y, (small_x, scale_x, small_w, scale_w)
+
+
+def _backward(kept: tuple[Any, ...], above: jax.Array) -> tuple[jax.Array, jax.Array]:
+    small_x, scale_x, small_w, scale_w = kept
+    small, scale = _rounded(above, E5M2)
+    by_x = _multiplied(small, small_w.T, scale * scale_w, above.dtype)
+    by_w = _multiplied(small_x.T, small, scale_x * scale, above.dtype)
+    return by_x, by_w
+
+
+_product.defvjp(_forward, _backward)
+
+
+def _rounded(x: jax.Array, kind: Any) -> tuple[jax.Array, jax.Array]:
+    """X over a scale in a small type, the scale such that the largest number just fits."""
+    largest = jnp.max(jnp.abs(x)).astype(jnp.float32)
+    scale = jnp.where(largest > 0, largest / float(jnp.finfo(kind).max), 1.0)
+    return (x.astype(jnp.float32) / scale).astype(kind), scale
+
+
+def _multiplied(x: jax.Array, w: jax.Array, scale: jax.Array, dtype: Any) -> jax.Array:
+    y = lax.dot_general(x, w, (((1,), (0,)), ((), ())), preferred_element_type=jnp.float32)
+    return (y * scale).astype(dtype)

@@ -1,0 +1,60 @@
+"""Loss scaling for float16: gradients too small for it are made larger before they are taken."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+
+@dataclass(frozen=True)
+class ScaleSettings:
+    """Start, growth after so many finite steps, and how many overflows in a row halve it.
+
+    Hysteresis 1 is the usual rule, 2 DeepSpeed's.
+    """
+
+    start: float = 65536.0
+    growth_every: int = 2000
+    hysteresis: int = 1
+    floor: float = float(jnp.finfo(jnp.float32).tiny)
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class LossScale:
+    """The scale now, finite steps since it last changed, and overflows left before it halves."""
+
+    scale: jax.Array
+    num_finite: jax.Array
+    left: jax.Array
+
+    @classmethod
+    def start(cls, settings: ScaleSettings) -> LossScale:
+        """As training begins."""
+        return cls(jnp.float32(settings.start), jnp.int32(0), jnp.int32(settings.hysteresis))
+
+    def after(self, is_finite: jax.Array, settings: ScaleSettings) -> LossScale:
+        """After a step whose gradients were finite or not."""
+        num = self.num_finite + 1
+        grown = num >= settings.growth_every
+        fine = LossScale(
+            jnp.where(grown, self.scale * 2, self.scale),
+            jnp.where(grown, 0, num),
+            jnp.full_like(self.left, settings.hysteresis),
+        )
+        halved = self.left <= 1
+        overflowed = LossScale(
+            jnp.where(halved, jnp.maximum(self.scale / 2, settings.floor), self.scale),
+            jnp.zeros_like(self.num_finite),
+            jnp.where(halved, settings.hysteresis, self.left - 1),
+        )
+        after: LossScale = pick(is_finite, fine, overflowed)
+        return after
+
+
+def pick(condition: jax.Array, yes: Any, no: Any) -> Any:
+    """One of two trees of equal shape."""
+    return jax.tree.map(lambda a, b: jnp.where(condition, a, b), yes, no)

@@ -1,0 +1,59 @@
+"""What a loss gives: a total and a weight, never a mean.
+
+Totals and weights add up over micro-batches and devices, so the mean over a global batch is exact
+however it was divided; means of parts are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from barrow.nn.tree import Tree
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Mean:
+    """A mean that is not taken yet: sums of it are exact."""
+
+    total: jax.Array
+    weight: jax.Array
+
+    def __add__(self, other: Mean) -> Mean:
+        return Mean(self.total + other.total, self.weight + other.weight)
+
+    @property
+    def value(self) -> jax.Array:
+        """The mean; 0 where there is nothing to take it of."""
+        return self.total / jnp.where(self.weight == 0, 1, self.weight)
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Loss:
+    """The sum of a loss over the rows of a batch, what it is divided by (tokens), and the rest.
+
+    `metrics` are further means to show; `collections` are the model's, as they are afterwards.
+    """
+
+    total: jax.Array
+    weight: jax.Array
+    metrics: Mapping[str, Mean] = field(default_factory=dict)
+    collections: Any = field(default_factory=Tree)
+
+
+# loss(params, collections, batch, key) for the training step.
+LossFunction = Callable[[Any, Any, Any, jax.Array], Loss]
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A loss, and whether it is a sum over rows; one that is not (contrastive) is never split."""
+
+    loss: LossFunction
+    is_sum_over_rows: bool = True

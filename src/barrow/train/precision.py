@@ -1,0 +1,51 @@
+"""In which numbers a step computes. Masters, optimizer state and losses are float32 in all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import jax
+import jax.numpy as jnp
+
+from barrow.train.fp8 import with_fp8_kernels
+from barrow.train.loss_scale import ScaleSettings
+
+Name = Literal["fp32", "bf16", "fp16", "fp8"]
+
+
+@dataclass(frozen=True)
+class Precision:
+    """fp32; bf16 compute; fp16 with a dynamic scale; fp8 matrix products in a bf16 computation."""
+
+    name: Name = "fp32"
+    scale: ScaleSettings = field(default_factory=ScaleSettings)
+
+    def __post_init__(self) -> None:
+        if self.name not in ("fp32", "bf16", "fp16", "fp8"):
+            raise ValueError(f"precision is fp32, bf16, fp16 or fp8, not {self.name!r}")
+
+    @property
+    def dtype(self) -> Any:
+        """The type parameters and activations have inside a step."""
+        return {"fp32": jnp.float32, "fp16": jnp.float16}.get(self.name, jnp.bfloat16)
+
+    @property
+    def is_scaled(self) -> bool:
+        """Whether losses are scaled."""
+        return self.name == "fp16"
+
+    def cast(self, params: Any) -> Any:
+        """Parameters in the type of the computation; gradients are taken with respect to these."""
+        return jax.tree.map(
+            lambda x: x.astype(self.dtype) if jnp.issubdtype(x.dtype, jnp.floating) else x, params
+        )
+
+    def prepared(self, params: Any) -> Any:
+        """Cast parameters as the model is given them."""
+        return with_fp8_kernels(params) if self.name == "fp8" else params
+
+
+def default_precision() -> Precision:
+    """bf16 on accelerators, fp32 elsewhere."""
+    return Precision("fp32" if jax.default_backend() == "cpu" else "bf16")
