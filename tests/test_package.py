@@ -73,7 +73,16 @@ def test_a_forbidden_import_would_be_seen(tmp_path: Path) -> None:
 
 
 def test_public_names() -> None:
-    assert barrow.__all__ == ["Document", "archive", "config", "errors", "nn", "tokens", "weights"]
+    assert barrow.__all__ == [
+        "Document",
+        "archive",
+        "config",
+        "errors",
+        "nn",
+        "stream",
+        "tokens",
+        "weights",
+    ]
     assert dir(barrow) == sorted(barrow.__all__)
     assert barrow.archive.__all__ == [
         "Archive",
@@ -129,11 +138,17 @@ def test_weights_load_neither_a_framework_nor_what_only_corpora_need() -> None:
     assert not heavy & modules_after("import barrow.weights")
 
 
-def test_modules_load_jax_and_nothing_of_the_archive() -> None:
+@pytest.mark.parametrize("part", ["nn", "models", "parallel", "weights", "train", "stream"])
+def test_what_computes_needs_nothing_of_the_archive(part: str) -> None:
     """They run where only JAX, optax and safetensors are installed."""
-    loaded = modules_after("import barrow.nn")
-    assert "jax" in loaded
-    assert not {"zstandard", "msgspec", "typer", "rich", "optax", "torch", "flax"} & loaded
+    absent = ["zstandard", "msgspec", "typer", "rich", "torch", "flax", "tokenizers"]
+    loaded = modules_after(f"sys.modules.update(dict.fromkeys({absent}))\nimport barrow.{part}")
+    assert "barrow" in loaded
+
+
+def test_a_stream_needs_numpy_alone() -> None:
+    heavy = {"jax", "torch", "tensorflow", "zstandard", "msgspec", "numba", "rich", "typer"}
+    assert not heavy & modules_after("import barrow.stream")
 
 
 def test_the_type_marker_is_shipped() -> None:

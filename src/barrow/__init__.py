@@ -10,11 +10,12 @@ if TYPE_CHECKING:
     import barrow.config as config
     import barrow.errors as errors
     import barrow.nn as nn
+    import barrow.stream as stream
     import barrow.tokens as tokens
     import barrow.weights as weights
     from barrow.archive import Document
 
-__all__ = ["Document", "archive", "config", "errors", "nn", "tokens", "weights"]
+__all__ = ["Document", "archive", "config", "errors", "nn", "stream", "tokens", "weights"]
 
 # Loaded on first use, so that `import barrow` is fast and each part needs only its own libraries.
 _HOME_OF = {"Document": "barrow.archive"}

@@ -11,7 +11,16 @@ from pathlib import Path
 import pytest
 
 VERBS = ["demo", "build", "report", "rejects", "trace", "diff", "pack", "stats", "head", "cat"]
-VERBS += ["verify", "tokenize", "completion", "classifier", "tokenizer", "models"]
+VERBS += [
+    "verify",
+    "tokenize",
+    "stream",
+    "explain",
+    "completion",
+    "classifier",
+    "tokenizer",
+    "models",
+]
 
 
 def program(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:

@@ -16,12 +16,14 @@ from barrow.cli import (
     completion,
     demo,
     diff,
+    explain,
     head,
     models,
     pack,
     rejects,
     report,
     stats,
+    stream,
     takedown,
     tokenize,
     tokenizer,
@@ -35,7 +37,7 @@ _SPINE = """Raw text from many domains to a scored foundation model.
 
 raw files → corpus → jsonl.zst → tokens → stream → train → score
 
-Here so far: corpus, the archive, tokens.
+Here so far: corpus, the archive, tokens, stream.
 """
 
 _INTERRUPTED = 130
@@ -65,6 +67,8 @@ app.command("cat")(cat.cat)
 app.command("verify")(verify.verify)
 app.add_typer(tokenizer.app, name="tokenizer")
 app.command("tokenize")(tokenize.tokenize)
+app.command("stream")(stream.stream)
+app.command("explain")(explain.explain)
 app.add_typer(models.app, name="models")
 app.command("completion")(completion.completion)
 

@@ -39,6 +39,9 @@ class Rows:
     def __len__(self) -> int:
         return len(self.domain)
 
+    def __getitem__(self, part: slice) -> Rows:
+        return Rows(self.domain[part], self.epoch[part], self.start[part], self.length[part])
+
 
 @dataclass(frozen=True, order=True)
 class Sighting:
@@ -134,8 +137,28 @@ class Order:
                 f"step {step} has {leg.phase.batch} rows: expected 0 ≤ first ≤ last ≤ "
                 f"{leg.phase.batch}, got [{first}, {last})"
             )
-        sample = self.first_sample(step)
-        domain, row = self._samples_of(sample + first, sample + last)
+        return self._rows(leg, self.first_sample(step) + first, self.first_sample(step) + last)
+
+    def phase_steps(self, step: int) -> tuple[int, int | None]:
+        """The steps of the phase that a step is in: from one, up to another or without end."""
+        self._leg(step)
+        place = bisect_right(self._starts, step)
+        stop = self._starts[place] if place < len(self._starts) else None
+        ends = [end for end in (stop, self.num_steps) if end is not None]
+        return self._starts[place - 1], min(ends, default=None)
+
+    def rows_of_steps(self, first: int, last: int) -> Rows:
+        """All rows of the steps [first, last), which are steps of one phase, one after another."""
+        start, stop = self.phase_steps(first)
+        if not start <= first < last or (stop is not None and last > stop):
+            raise ValueError(
+                f"expected steps of one phase, from {start} to {stop}, got [{first}, {last})"
+            )
+        sample = self.first_sample(first)
+        return self._rows(self._leg(first), sample, sample + (last - first) * self.batch(first))
+
+    def _rows(self, leg: Leg, first: int, last: int) -> Rows:
+        domain, row = self._samples_of(first, last)
         zeros = np.zeros(len(domain), np.int64)
         real = domain >= 0
         if real.all():

@@ -1,0 +1,113 @@
+"""`barrow explain`: which documents a step saw, and which steps saw a document."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from barrow.cli.options import AsJson
+from barrow.cli.terminal import printable
+
+if TYPE_CHECKING:
+    from barrow.stream.explain import Seen
+    from barrow.tokens import TokenStore
+
+_TOLD = ("licence", "url", "source", "member")
+
+
+def explain(
+    run: Annotated[
+        Path,
+        typer.Argument(
+            help="A saved stream, or a folder (a checkpoint) with a stream.json.",
+            show_default=False,
+        ),
+    ],
+    step: Annotated[int | None, typer.Option(help="List the documents of this step.")] = None,
+    row: Annotated[int | None, typer.Option(help="With --step: of this row only.")] = None,
+    doc: Annotated[
+        str | None,
+        typer.Option(help="List the steps that saw this document: its id, or number in the store."),
+    ] = None,
+    until: Annotated[
+        int | None,
+        typer.Option(help="With --doc: steps before this one.", show_default="all, or one epoch"),
+    ] = None,
+    store: Annotated[
+        Path | None, typer.Option(help="Where the token store lies now, if it was moved.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Tell which documents a step of a run saw, or which steps saw a document."""
+    from barrow.stream import Stream
+    from barrow.stream.explain import seen_at, steps_of
+    from barrow.stream.origins import origins
+
+    if (step is None) == (doc is None):
+        raise typer.BadParameter("give --step N, or --doc ID")
+    if row is not None and step is None:
+        raise typer.BadParameter("--row goes with --step")
+    if until is not None and doc is None:
+        raise typer.BadParameter("--until goes with --doc")
+    stream = Stream.load(run, store=store)
+    tokens = cast("TokenStore", stream.store)
+    if step is not None:
+        seen = seen_at(stream, step, row=row)
+    else:
+        numbers = _documents(tokens, str(doc))
+        seen = sorted(s for n in numbers for s in steps_of(stream, n, until=until))
+    metas = origins(tokens, seen)
+    if as_json:
+        import msgspec
+
+        rows = [{**dataclasses.asdict(one), "meta": metas.get(one.document)} for one in seen]
+        typer.echo(msgspec.json.encode(rows).decode())
+        return
+    _print(seen, metas)
+    if len(metas) < len({one.document for one in seen}):
+        typer.echo(
+            f"not all documents are in {tokens.told.corpus.path} any more: licence and source are "
+            "told of those that are",
+            err=True,
+        )
+
+
+def _documents(store: TokenStore, name: str) -> list[int]:
+    """The documents, by number, that a name stands for."""
+    if name.isdigit():
+        return [store.document(int(name)).number]
+    store.find(name)  # which says what is wrong
+    return [int(number) for number in store.find_all(name)]
+
+
+def _print(seen: list[Seen], metas: dict[int, dict[str, Any]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("step", "row", "columns"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for name in ("domain", "document"):
+        table.add_column(name, overflow="fold")
+    table.add_column("tokens", justify="right", no_wrap=True)
+    table.add_column("licence, origin", overflow="fold")
+    for one in seen:
+        meta = metas.get(one.document, {})
+        told = [str(meta[key]) for key in _TOLD if meta.get(key) is not None]
+        table.add_row(
+            f"{one.step:,}",
+            f"{one.row:,}",
+            f"{one.column:,}–{one.column + one.stop - one.first:,}",
+            Text(printable(one.domain)),
+            Text(printable(one.identity or f"{one.shard} {one.archive_number}")),
+            f"{one.first:,}–{one.stop:,} of {one.num_tokens:,}",
+            Text(printable(", ".join(told))),
+        )
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = 160
+    console.print(table)

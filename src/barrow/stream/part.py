@@ -1,0 +1,51 @@
+"""Which part of which batch is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Rows and columns of the global batch of a step, whose rows are `width` places wide."""
+
+    step: int
+    rows: range
+    columns: range
+    width: int
+
+    @property
+    def num_columns(self) -> int:
+        return len(self.columns)
+
+
+def part_of(
+    whole: int, wanted: slice | None, *, what: str, rank: int | None = None, of: int | None = None
+) -> range:
+    """The places of `whole` that a slice, or rank `rank` of `of`, stands for.
+
+    Unlike a slice of a list, one that reaches outside is an error.
+    """
+    if (rank is None) != (of is None):
+        raise ValueError("rank and of go together: batch(step, rank=0, of=8)")
+    if rank is not None and of is not None:
+        if wanted is not None:
+            raise ValueError(f"give rank and of, or {what}, not both")
+        if of < 1 or not 0 <= rank < of:
+            raise ValueError(f"rank is from 0 to of - 1, not {rank} of {of}")
+        if whole % of:
+            raise ValueError(
+                f"{of} ranks cannot share a batch of {whole} {what} evenly; "
+                f"make the batch a multiple of {of}, or ask for {what}=slice(…)"
+            )
+        return range(whole * rank // of, whole * (rank + 1) // of)
+    if wanted is None:
+        return range(whole)
+    start = 0 if wanted.start is None else wanted.start
+    stop = whole if wanted.stop is None else wanted.stop
+    if wanted.step not in (None, 1) or not 0 <= start <= stop <= whole:
+        raise ValueError(
+            f"{what} {wanted.start}:{wanted.stop}:{wanted.step} is no part of {whole}: expected "
+            f"a slice from a to b, 0 ≤ a ≤ b ≤ {whole}, in steps of 1"
+        )
+    return range(start, stop)

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import barrow
+from barrow import Document
+from barrow.engine import Engine
+from barrow.stream import Stream
+from barrow.stream.explain import seen_at
+from barrow.stream.origins import origins
+from barrow.tokens import load, tokenize
+
+
+def test_metas_of_the_archive(token_store: Any, corpus: Path) -> None:
+    stream = Stream(token_store, seq_len=24, batch=4, seed=2)
+    seen = seen_at(stream, 3)
+    metas = origins(token_store, seen)
+    archive = barrow.archive.open(corpus)
+    assert set(metas) == {one.document for one in seen}
+    for one in seen:
+        meta = metas[one.document]
+        assert meta["id"] == one.identity
+        assert meta == archive[one.archive_number].meta
+        assert meta["licence"] in ("CC0-1.0", "MIT")
+
+
+def test_an_archive_that_is_gone_or_was_rewritten(corpus: Path, tmp_path: Path) -> None:
+    moved = tmp_path / "archive"
+    shutil.copytree(corpus, moved)
+    store = tokenize(
+        moved, tokenizer=load("bytes"), out=tmp_path / "store", engine=Engine("local", 0)
+    )
+    seen = seen_at(Stream(store, seq_len=24, batch=4, seed=2), 3)
+    assert origins(store, seen)
+    documents = list(barrow.archive.open(moved))
+    shutil.rmtree(moved)
+    assert origins(store, seen) == {}
+    with barrow.archive.Writer(moved) as writer:
+        writer.add(Document("before all others", {"id": "f" * 16 + "-" + "f" * 8}))
+        writer.extend(documents)
+    assert origins(store, seen) == {}
+    (moved / "archive.json").write_text("{")
+    assert origins(store, seen) == {}
