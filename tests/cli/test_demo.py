@@ -13,6 +13,14 @@ def test_the_demo_builds_verifies_and_prints(barrow: Callable, tmp_path: Path) -
     for word in ("Python Sources", "Python Topics", "Package Papers", "Arithmetic", "verified"):
         assert word in text
     assert package.archive.verify(out, deep=True).ok
+    store = package.tokens.open_store(tmp_path / "pocket-tokens")
+    assert store.vocab_size == 4096
+    assert store.num_documents == len(package.archive.open(out))
+    tokenizer = package.tokens.load(tmp_path / "pocket-tokenizer")
+    first = store.document(0)
+    ids = store.read(store.domain_place(first.domain), first.start, first.stop)
+    text = package.archive.open(out)[first.archive_number].text
+    assert tokenizer.decode(ids[1:]) == text
     before = {path.name: path.stat().st_mtime_ns for path in out.glob("*.zst")}
     assert barrow("demo", out).code == 0
     assert {path.name: path.stat().st_mtime_ns for path in out.glob("*.zst")} == before
