@@ -73,7 +73,16 @@ def test_a_forbidden_import_would_be_seen(tmp_path: Path) -> None:
 
 
 def test_public_names() -> None:
-    assert barrow.__all__ == ["Document", "archive", "config", "errors", "nn", "tokens", "weights"]
+    assert barrow.__all__ == [
+        "Document",
+        "archive",
+        "config",
+        "errors",
+        "models",
+        "nn",
+        "tokens",
+        "weights",
+    ]
     assert dir(barrow) == sorted(barrow.__all__)
     assert barrow.archive.__all__ == [
         "Archive",
@@ -133,8 +142,16 @@ def test_modules_load_jax_and_nothing_of_the_archive() -> None:
     """They run where only JAX, optax and safetensors are installed."""
     loaded = modules_after("import barrow.nn")
     assert "jax" in loaded
-    assert not {"zstandard", "msgspec", "typer", "rich", "optax", "torch", "flax"} & loaded
+    assert not {"msgspec", "typer", "rich", "optax", "torch", "flax"} & loaded
 
 
 def test_the_type_marker_is_shipped() -> None:
     assert (SOURCE / "py.typed").exists()
+
+
+def test_models_run_without_what_corpora_and_the_command_line_need() -> None:
+    """They run where only JAX, optax and safetensors are installed. JAX itself tries zstandard."""
+    absent = ["zstandard", "msgspec", "typer", "rich", "optax", "torch", "transformers"]
+    absent += ["tokenizers", "fsspec", "xxhash"]
+    hidden = f"sys.modules.update(dict.fromkeys({absent}))"
+    assert "jax" in modules_after(f"{hidden}\nimport barrow.nn, barrow.models, barrow.models.text")

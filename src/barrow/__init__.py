@@ -9,12 +9,13 @@ if TYPE_CHECKING:
     import barrow.archive as archive
     import barrow.config as config
     import barrow.errors as errors
+    import barrow.models as models
     import barrow.nn as nn
     import barrow.tokens as tokens
     import barrow.weights as weights
     from barrow.archive import Document
 
-__all__ = ["Document", "archive", "config", "errors", "nn", "tokens", "weights"]
+__all__ = ["Document", "archive", "config", "errors", "models", "nn", "tokens", "weights"]
 
 # Loaded on first use, so that `import barrow` is fast and each part needs only its own libraries.
 _HOME_OF = {"Document": "barrow.archive"}

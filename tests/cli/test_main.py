@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 VERBS = ["demo", "build", "report", "rejects", "trace", "diff", "pack", "stats", "head", "cat"]
-VERBS += ["verify", "tokenize", "completion", "classifier", "tokenizer", "models"]
+VERBS += ["verify", "tokenize", "generate", "completion", "classifier", "tokenizer", "models"]
 
 
 def program(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:

@@ -16,6 +16,7 @@ from barrow.cli import (
     completion,
     demo,
     diff,
+    generate,
     head,
     models,
     pack,
@@ -66,6 +67,7 @@ app.command("verify")(verify.verify)
 app.add_typer(tokenizer.app, name="tokenizer")
 app.command("tokenize")(tokenize.tokenize)
 app.add_typer(models.app, name="models")
+app.command("generate")(generate.generate)
 app.command("completion")(completion.completion)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from barrow.nn.inner import Variables, describe_inner, pure, variables, write_ba
 from barrow.nn.module import Module
 from barrow.nn.remat import Policy
 from barrow.nn.scope import Scope
-from barrow.nn.tree import paths
+from barrow.nn.tree import Tree, paths
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,9 @@ class Repeat(Module):
     whether the loop is scanned (compiled once) or unrolled (the compiler sees across layers): so
     that is a choice of each run, and no checkpoint knows of it. `each` has an entry per layer (its
     cache), or is None; what the layers give out has one per layer too. Unrolled, those stay arrays
-    of their own: a scan would copy them all.
+    of their own: a scan would copy them all. Unrolled, parameters may also be a tuple with a tree
+    for each layer (see `take_apart`): a slice of one array is copied at each use, which makes
+    decoding several times slower.
     """
 
     body: Module
@@ -47,7 +49,12 @@ class Repeat(Module):
         if scope.trace.is_describing:
             return self._describe(scope, carry, each, *shared)
         held = variables(scope)
-        self._refuse_other_lengths(scope, held)
+        apart = held.params if isinstance(held.params, tuple) else None
+        if apart is None:
+            self._refuse_other_lengths(scope, held)
+        else:
+            self._refuse_apart(scope, apart)
+            held = replace(held, params=Tree())
         function = pure(scope, self.body)
         if self.remat is not None:
             # Inside a scan nothing can be merged with what is outside; saying so is quicker.
@@ -64,7 +71,9 @@ class Repeat(Module):
         if self.unroll:
             steps = []
             for i, own in enumerate(each):
-                carry, step = layer(carry, (jax.tree.map(lambda x, i=i: x[i], layers), own))
+                given = jax.tree.map(lambda x, i=i: x[i], layers)
+                given = given if apart is None else replace(given, params=apart[i])
+                carry, step = layer(carry, (given, own))
                 steps.append(step)
             outs = tuple(out for out, _ in steps)
             written = _stacked([written for _, written in steps])
@@ -86,6 +95,14 @@ class Repeat(Module):
             )
         return after, (out,) * self.num
 
+    def _refuse_apart(self, scope: Scope, apart: tuple[Any, ...]) -> None:
+        if not self.unroll:
+            raise ValueError(f"{scope.name}: parameters taken apart need layers that are unrolled")
+        if len(apart) != self.num:
+            raise ValueError(
+                f"{scope.name}: the model has {self.num} layers, the parameters {len(apart)}"
+            )
+
     def _refuse_other_lengths(self, scope: Scope, held: Variables) -> None:
         for kind, tree in (("parameters", held.params), *held.collections.items()):
             for path, leaf in paths(tree).items():
@@ -96,6 +113,14 @@ class Repeat(Module):
                             f"{scope.name}/{path}: the model has {self.num} layers, the {kind} "
                             f"hold an array of shape {jnp.shape(part)}"
                         )
+
+
+def take_apart(params: Mapping[str, Any], name: str) -> Tree:
+    """Parameters with the repeated layers under `name` as a tuple of trees, one for each."""
+    stacked = params[name]
+    num = jax.tree.leaves(stacked)[0].shape[0]
+    layers = tuple(jax.tree.map(lambda x, i=i: x[i], stacked) for i in range(num))
+    return Tree({**params, name: layers})
 
 
 def _stacked(entries: Sequence[Any]) -> Any:

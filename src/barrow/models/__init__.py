@@ -1,0 +1,24 @@
+"""Models: their mathematics, and their names in other people's files."""
+
+from __future__ import annotations
+
+from barrow.models.decoder import Decoder, DecoderConfig
+from barrow.models.generate import Completion, generate, stream
+from barrow.models.keys_report import KeysReport
+from barrow.models.load import Loaded, load
+from barrow.models.sampling import GREEDY, Sampling
+from barrow.models.save import save
+
+__all__ = [
+    "GREEDY",
+    "Completion",
+    "Decoder",
+    "DecoderConfig",
+    "KeysReport",
+    "Loaded",
+    "Sampling",
+    "generate",
+    "load",
+    "save",
+    "stream",
+]

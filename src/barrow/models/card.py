@@ -1,0 +1,43 @@
+"""What is in a model's files, told without reading the weights."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from barrow.models.decoder import DecoderConfig
+from barrow.models.hf_config import config_of
+from barrow.models.keys_report import KeysReport
+from barrow.models.load import compare
+from barrow.models.names import lines_of
+from barrow.models.sources import open_source
+
+
+@dataclass(frozen=True)
+class ModelCard:
+    """The family, the architecture, numbers in all its parameters, and the keys of the files.
+
+    `num_bytes` is what the files' tensors take once read.
+    """
+
+    family: str
+    config: DecoderConfig
+    num_params: int
+    num_bytes: int
+    has_tokenizer: bool
+    report: KeysReport
+
+
+def card(path: str | os.PathLike[str]) -> ModelCard:
+    """The card of a model that `load` opens, or would but for its keys."""
+    source = open_source(path)
+    config = config_of(source.config)
+    family = str(source.config["model_type"])
+    lines = lines_of(family, config)
+    report, _ = compare(source, config, lines)
+    num_params = sum(
+        line.num_elements * (config.layers if line.is_layered else 1) for line in lines
+    )
+    return ModelCard(
+        family, config, num_params, source.tensors.num_bytes, source.tokenizer is not None, report
+    )

@@ -1,0 +1,233 @@
+"""A causal transformer: GPT-2, GPT-NeoX (Pythia) and Llama are settings of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import jax
+import jax.numpy as jnp
+
+from barrow.nn.attention import Backend
+from barrow.nn.block import Block
+from barrow.nn.cache import Cache, KeyValues
+from barrow.nn.dense import Dense
+from barrow.nn.dropout import Dropout
+from barrow.nn.embed import Embed
+from barrow.nn.initialisers import normal
+from barrow.nn.mlp import MLP
+from barrow.nn.module import Module
+from barrow.nn.multi_head import MultiHead
+from barrow.nn.norms import LayerNorm, RMSNorm
+from barrow.nn.remat import Policy
+from barrow.nn.repeat import Repeat
+from barrow.nn.rotary import Rotary
+from barrow.nn.scope import Scope
+
+
+@dataclass(frozen=True)
+class DecoderConfig:
+    """The architecture, as numbers and choices. Defaults are GPT-2's of 124 million parameters.
+
+    `rotary` None means learned positions. `norms` is where norms stand (see `nn.Block`). `gated` is
+    SwiGLU and its like. `tied` uses the table of embeddings for the logits too.
+    """
+
+    vocab_size: int = 50257
+    width: int = 768
+    layers: int = 12
+    heads: int = 12
+    kv_heads: int | None = None
+    head_dim: int | None = None
+    hidden: int = 3072
+    context: int = 1024
+    norm: Literal["layer", "rms"] = "layer"
+    norm_eps: float = 1e-5
+    norms: Literal["pre", "parallel"] = "pre"
+    activation: str = "gelu_new"
+    gated: bool = False
+    rotary: Rotary | None = None
+    attention_bias: bool = True
+    out_bias: bool = True
+    mlp_bias: bool = True
+    tied: bool = True
+    dropout: float = 0.0
+    init_std: float = 0.02
+
+    def __post_init__(self) -> None:
+        for name in ("vocab_size", "width", "layers", "heads", "hidden", "context"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is at least 1, not {getattr(self, name)}")
+        if self.head_dim is None and self.width % self.heads:
+            raise ValueError(f"{self.heads} heads do not divide a width of {self.width}")
+        if self.heads % self.num_kv_heads:
+            raise ValueError(f"{self.num_kv_heads} key heads do not divide {self.heads} heads")
+
+    @property
+    def num_kv_heads(self) -> int:
+        """Heads of keys and values."""
+        return self.heads if self.kv_heads is None else self.kv_heads
+
+    @property
+    def size_of_head(self) -> int:
+        """Numbers in a head."""
+        return self.width // self.heads if self.head_dim is None else self.head_dim
+
+
+@dataclass(frozen=True)
+class Decoder(Module):
+    """Tokens to the logits of the next token.
+
+    How it is run (layers unrolled or scanned, what is computed again, which attention) is no part
+    of the architecture: parameters fit every choice. `dtype` is the type of activations; weights
+    are turned into it where they are used.
+    """
+
+    config: DecoderConfig
+    unroll: bool = False
+    remat: Policy | None = None
+    backend: Backend = "auto"
+    dtype: str = "float32"
+
+    def forward(
+        self,
+        scope: Scope,
+        tokens: jax.Array,
+        *,
+        positions: jax.Array | None = None,
+        segments: jax.Array | None = None,
+        lengths: jax.Array | None = None,
+        caches: Sequence[KeyValues] | None = None,
+        at: jax.Array | None = None,
+    ) -> tuple[jax.Array, tuple[Any, ...]]:
+        """Logits [batch, length, vocab] of tokens [batch, length], and the caches of the layers.
+
+        `positions` are 0, 1, 2… (behind a cache: from what it holds on) unless given; `segments`
+        part documents in a row; `lengths` [batch] says how many tokens of each row are real. With
+        `at` [batch] only the logits of one place in each row are computed, [batch, 1, vocab].
+        """
+        x, caches = self.hidden(
+            scope,
+            tokens,
+            positions=positions,
+            segments=segments,
+            lengths=lengths,
+            caches=caches,
+        )
+        if at is not None:
+            x = jnp.take_along_axis(x, at[:, None, None], axis=1)
+        return self.logits(scope, x), caches
+
+    def hidden(
+        self,
+        scope: Scope,
+        tokens: jax.Array,
+        *,
+        positions: jax.Array | None = None,
+        segments: jax.Array | None = None,
+        lengths: jax.Array | None = None,
+        caches: Sequence[KeyValues] | None = None,
+    ) -> tuple[jax.Array, tuple[Any, ...]]:
+        """The last hidden states [batch, length, width], normed: what the logits are made of."""
+        config = self.config
+        batch, length = tokens.shape
+        _refuse_too_long(length, config.context, positions, caches)
+        if positions is None:
+            positions = jnp.broadcast_to(jnp.arange(length), (batch, length))
+            positions = positions if caches is None else positions + caches[0].lengths[:, None]
+        dtype = jnp.dtype(self.dtype)
+        x = self._table()(scope / "embed", tokens).astype(dtype)
+        if config.rotary is None:
+            places = Embed(
+                config.context,
+                config.width,
+                axes=("positions", "embed"),
+                weight_init=normal(config.init_std),
+            )
+            x = x + places(scope / "positions", positions).astype(dtype)
+        x = Dropout(config.dropout)(scope / "dropout", x)
+        x = scope.constrain(x, "batch", "length", "embed")
+        layers = Repeat(self._block(), config.layers, unroll=self.unroll, remat=self.remat)
+        context = {"positions": positions, "segments": segments, "lengths": lengths}
+        x, after = layers(scope / "layers", x, caches, context)
+        return self._norm()(scope / "norm", x), after
+
+    def logits(self, scope: Scope, hidden: jax.Array) -> jax.Array:
+        """Logits [..., vocab] of hidden states."""
+        config = self.config
+        if config.tied:
+            y = self._table().attend(scope.again("embed"), hidden)
+        else:
+            head = Dense(
+                config.vocab_size,
+                bias=False,
+                axes=("embed", "vocab"),
+                weight_init=normal(config.init_std),
+            )
+            y = head(scope / "head", hidden)
+        return scope.constrain(y, "batch", "length", "vocab")
+
+    def _table(self) -> Embed:
+        return Embed(
+            self.config.vocab_size,
+            self.config.width,
+            axes=("vocab", "embed"),
+            weight_init=normal(self.config.init_std),
+        )
+
+    def _norm(self) -> Module:
+        eps = self.config.norm_eps
+        return RMSNorm(eps=eps) if self.config.norm == "rms" else LayerNorm(eps=eps)
+
+    def _block(self) -> Block:
+        config = self.config
+        init = normal(config.init_std)
+        # GPT-2's rule: what is added to the residual 2·layers times starts smaller by its root.
+        out_init = normal(config.init_std / (2 * config.layers) ** 0.5)
+        attention = MultiHead(
+            config.heads,
+            kv_heads=config.kv_heads,
+            head_dim=config.head_dim,
+            causal=True,
+            rotary=config.rotary,
+            bias=config.attention_bias,
+            out_bias=config.out_bias,
+            backend=self.backend,
+            weight_init=init,
+            out_init=out_init,
+        )
+        mlp = MLP(
+            config.hidden,
+            activation=config.activation,
+            gated=config.gated,
+            bias=config.mlp_bias,
+            weight_init=init,
+            out_init=out_init,
+        )
+        return Block(attention, mlp, self._norm(), config.norms, config.dropout)
+
+
+def head_weight(config: DecoderConfig, params: Mapping[str, Any]) -> tuple[Any, bool]:
+    """The weight that makes logits of hidden states; and whether it is [vocab, width]."""
+    return (params["embed"]["table"], True) if config.tied else (params["head"]["kernel"], False)
+
+
+def empty_caches(config: DecoderConfig, batch: int, capacity: int, dtype: Any) -> tuple[Cache, ...]:
+    """A cache for each layer, with room for `capacity` positions in each of `batch` rows."""
+    if capacity > config.context:
+        raise ValueError(
+            f"the model has {config.context} positions; a cache of {capacity} is past its maximum"
+        )
+    heads, dim = config.num_kv_heads, config.size_of_head
+    return tuple(Cache.empty(batch, capacity, heads, dim, dtype) for _ in range(config.layers))
+
+
+def _refuse_too_long(
+    length: int, context: int, positions: jax.Array | None, caches: Sequence[KeyValues] | None
+) -> None:
+    if length > context and positions is None and caches is None:
+        raise ValueError(
+            f"{length} tokens in a row, but the model has {context} positions: cut the text into "
+            "windows"
+        )

@@ -1,0 +1,68 @@
+"""A config.json as typed settings: each look-up says what it expects and what it found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Values of a config.json. A key that is absent or null has its family's default."""
+
+    values: Mapping[str, Any]
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The value as it stands."""
+        value = self.values.get(key)
+        return default if value is None else value
+
+    def count(self, key: str, default: int) -> int:
+        """A whole number of at least 1."""
+        value = self.get(key, default)
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise ValueError(f"config.json: {key} is a whole number from 1 on, not {value!r}")
+        return value
+
+    def count_or_none(self, key: str, default: int | None = None) -> int | None:
+        """A whole number of at least 1, or null; `default` only where the key is absent."""
+        if key not in self.values:
+            return default
+        return None if self.values[key] is None else self.count(key, 1)
+
+    def number(self, key: str, default: float) -> float:
+        """A positive number."""
+        value = self.get(key, default)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+            raise ValueError(f"config.json: {key} is a positive number, not {value!r}")
+        return float(value)
+
+    def flag(self, key: str, default: bool) -> bool:
+        """True or false."""
+        value = self.get(key, default)
+        if not isinstance(value, bool):
+            raise ValueError(f"config.json: {key} is true or false, not {value!r}")
+        return value
+
+    def text(self, key: str, default: str) -> str:
+        """A string."""
+        value = self.get(key, default)
+        if not isinstance(value, str):
+            raise ValueError(f"config.json: {key} is a string, not {value!r}")
+        return value
+
+    def table(self, key: str) -> Settings | None:
+        """An object within, or None where there is none."""
+        value = self.get(key)
+        if value is None:
+            return None
+        if not isinstance(value, Mapping):
+            raise ValueError(f"config.json: {key} is an object, not {value!r}")
+        return Settings(value)
+
+    def require(self, key: str, wanted: bool, *, default: bool) -> None:
+        """Refuse any other value than the one that the decoder computes."""
+        value = self.flag(key, default)
+        if value is not wanted:
+            raise ValueError(f"config.json: {key} {value} cannot be expressed; only {wanted} opens")

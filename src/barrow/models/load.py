@@ -1,0 +1,153 @@
+"""Open other people's decoders: files to a model and its parameters."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from barrow.errors import WeightsError
+from barrow.models.decoder import Decoder, DecoderConfig
+from barrow.models.hf_config import config_of
+from barrow.models.keys_report import KeysReport
+from barrow.models.names import BUFFERS, HEADS, PREFIXES, Line, lines_of
+from barrow.models.sources import Source, open_source
+from barrow.nn.tree import Tree, from_paths, paths
+from barrow.weights.matching import match
+from barrow.weights.tensors import Tensors
+
+DTYPES = ("float32", "bfloat16", "float16")
+_LAYERS = "layers/"
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A model, its parameters, what became of every key, and what the files say beside.
+
+    `tokenizer` is a path for `barrow.tokens.load`, the contents of a tokenizer.json (with its
+    `tokenizer_config`), or None; `models.text.open_tokenizer` opens each.
+    `begin` and `stops` are the ids that begin and end a text.
+    """
+
+    model: Decoder
+    params: Tree
+    report: KeysReport
+    tokenizer: Path | Mapping[str, Any] | None = None
+    begin: int | None = None
+    stops: tuple[int, ...] = ()
+    tokenizer_config: Mapping[str, Any] | None = None
+
+
+def load(
+    path: str | os.PathLike[str],
+    *,
+    dtype: str | None = None,
+    strict: bool = True,
+    apart: bool = False,
+    seed: int = 0,
+) -> Loaded:
+    """Open a Hugging Face folder, a GGUF file or a llama2.c checkpoint.
+
+    Files are mapped and read a layer at a time. `dtype` None keeps the type of the file, and the
+    model computes in it. Keys that do not match are an error; unless `strict`, they are only
+    reported, and parameters without a tensor begin as `Decoder.init` makes them of `seed`. `apart`
+    keeps layers apart, as generation wants them, in place of one array for all.
+    """
+    if dtype is not None and dtype not in DTYPES:
+        raise ValueError(f"dtype is one of {', '.join(DTYPES)}, not {dtype!r}")
+    source = open_source(path)
+    config = config_of(source.config)
+    lines = lines_of(source.config["model_type"], config)
+    report, keys = compare(source, config, lines)
+    if strict and not report.is_exact:
+        raise WeightsError(f"the weights are not those of config.json: {report}", path=path)
+    leaves: dict[str, Any] = {}
+    for line in lines:
+        wanted = _keys(line, config)
+        if all(key in keys for key in wanted):
+            leaves |= _read(line, [keys[key] for key in wanted], source.tensors, dtype, apart=apart)
+    model = Decoder(config, unroll=apart, dtype=dtype or _type_of(leaves))
+    if any(path not in leaves for line in lines for path in line.paths):
+        made = paths(model.init(jax.random.key(seed), jnp.zeros((1, 1), jnp.int32)))
+        leaves = {
+            p: tuple(x) if apart and p.startswith(_LAYERS) else x for p, x in made.items()
+        } | (leaves)
+    params = _layers_apart(leaves, config.layers) if apart else from_paths(leaves)
+    return Loaded(
+        model,
+        params,
+        report,
+        source.tokenizer,
+        source.begin,
+        source.stops,
+        source.tokenizer_config,
+    )
+
+
+def compare(
+    source: Source, config: DecoderConfig, lines: tuple[Line, ...]
+) -> tuple[KeysReport, dict[str, str]]:
+    """Keys of the file against those of the model; and the file's key for each that fits."""
+    family = source.config["model_type"]
+    expected = {key: line.shape for line in lines for key in _keys(line, config)}
+    ignored = [name for name in source.tensors if _is_ignored(name, family, config)]
+
+    def whole(name: str) -> str | None:
+        """The name with the prefix of the whole model, which files of the bare model leave out."""
+        if name in ignored:
+            return None
+        return name if name in expected else PREFIXES[family] + name
+
+    found = match(source.tensors, expected, rename=whole)
+    report = KeysReport(
+        tuple(found.source.values()),
+        found.missing,
+        found.unexpected,
+        tuple(ignored),
+        found.mismatched,
+    )
+    return report, dict(found.source)
+
+
+def _is_ignored(name: str, family: str, config: DecoderConfig) -> bool:
+    tied = config.tied and name == HEADS[family]
+    return tied or re.fullmatch(BUFFERS[family], name) is not None
+
+
+def _keys(line: Line, config: DecoderConfig) -> list[str]:
+    return [line.key.format(i) for i in range(config.layers)] if line.is_layered else [line.key]
+
+
+def _read(
+    line: Line, keys: list[str], tensors: Tensors, dtype: str | None, *, apart: bool
+) -> dict[str, Any]:
+    """Our parameters of a line, by path: one array of all layers, or a tuple of them."""
+    kind = tensors.entry(keys[0]).dtype if dtype is None else jnp.dtype(dtype)
+    read = {path: np.empty((len(keys), *line.our_shape), kind) for path in line.paths}
+    for layer, key in enumerate(keys):
+        for path, part in zip(line.paths, line.ours(tensors[key]), strict=True):
+            read[path][layer] = part
+    if not line.is_layered:
+        return {path: jnp.asarray(array[0]) for path, array in read.items()}
+    if apart:
+        return {path: tuple(map(jnp.asarray, array)) for path, array in read.items()}
+    return {path: jnp.asarray(array) for path, array in read.items()}
+
+
+def _type_of(leaves: Mapping[str, Any]) -> str:
+    name = leaves["embed/table"].dtype.name if "embed/table" in leaves else "float32"
+    return name if name in DTYPES else "float32"
+
+
+def _layers_apart(leaves: Mapping[str, Any], num: int) -> Tree:
+    outer = from_paths({p: x for p, x in leaves.items() if not p.startswith(_LAYERS)})
+    inner = {p.removeprefix(_LAYERS): x for p, x in leaves.items() if p.startswith(_LAYERS)}
+    layers = tuple(from_paths({p: x[i] for p, x in inner.items()}) for i in range(num))
+    return outer | {"layers": layers}

@@ -1,0 +1,134 @@
+"""Write a decoder as a Hugging Face folder that `transformers` opens."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from barrow.models.decoder import Decoder, DecoderConfig
+from barrow.models.hf_export import family_of, hf_config
+from barrow.models.keys_report import KeysReport
+from barrow.models.names import Array, Line, lines_of
+from barrow.models.sources import CONFIG, GENERATION_CONFIG
+from barrow.nn.tree import paths
+from barrow.weights.foreign_model import write_json
+from barrow.weights.matching import Mismatch
+from barrow.weights.safetensors_write import DEFAULT_SHARD_BYTES, write_safetensors
+from barrow.weights.tensors import LazyTensor, Tensors
+
+_TOKENIZER_FILES = (
+    *("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"),
+    *("vocab.json", "merges.txt", "tokenizer.model", "chat_template.jinja"),
+)
+
+
+def save(
+    folder: str | os.PathLike[str],
+    model: Decoder,
+    params: Mapping[str, Any],
+    *,
+    tokenizer: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+    begin: int | None = None,
+    stops: tuple[int, ...] = (),
+    dtype: str | None = None,
+    max_shard_bytes: int = DEFAULT_SHARD_BYTES,
+) -> KeysReport:
+    """Write config.json, model.safetensors (in shards from 5 GB on) and what belongs to them.
+
+    The family is the one that computes the same function (`hf_export.family_of`). `tokenizer` is a
+    folder or file, which is copied, or the contents of a tokenizer.json; `begin` and `stops` are
+    the ids that begin and end a text. `dtype` None keeps the type of the parameters. A tensor at a
+    time is fetched and written; config.json comes last, so a folder that has one is whole.
+    """
+    folder = Path(folder)
+    described = hf_config(model.config)
+    lines = lines_of(family_of(model.config), model.config)
+    leaves = paths(params)
+    report = _compare(model.config, lines, leaves)
+    if not report.is_exact:
+        raise ValueError(f"the parameters are not those of the model: {report}")
+    tensors = _tensors(model.config, lines, leaves, dtype)
+    write_safetensors(folder, tensors, metadata={"format": "pt"}, max_shard_bytes=max_shard_bytes)
+    _save_tokenizer(folder, tokenizer)
+    ids = {
+        "bos_token_id": begin,
+        "eos_token_id": list(stops) if len(stops) > 1 else next(iter(stops), None),
+    }
+    write_json(folder / GENERATION_CONFIG, {"_from_model_config": True, **ids})
+    first = next(iter(tensors))
+    stored = tensors.entry(first).dtype.name
+    write_json(folder / CONFIG, {**described, **ids, "dtype": stored, "torch_dtype": stored})
+    return report
+
+
+def _compare(
+    config: DecoderConfig, lines: tuple[Line, ...], leaves: Mapping[str, Any]
+) -> KeysReport:
+    if "layers" in leaves:
+        raise ValueError("the layers are taken apart; save the parameters with layers stacked")
+    wanted = {
+        path: (config.layers, *line.our_shape) if line.is_layered else line.our_shape
+        for line in lines
+        for path in line.paths
+    }
+    mismatched = [
+        Mismatch(path, shape, tuple(leaves[path].shape))
+        for path, shape in wanted.items()
+        if path in leaves and tuple(leaves[path].shape) != shape
+    ]
+    wrong = {mismatch.name for mismatch in mismatched}
+    return KeysReport(
+        tuple(path for path in wanted if path in leaves and path not in wrong),
+        tuple(path for path in wanted if path not in leaves),
+        tuple(path for path in leaves if path not in wanted),
+        (),
+        tuple(mismatched),
+    )
+
+
+def _tensors(
+    config: DecoderConfig, lines: tuple[Line, ...], leaves: Mapping[str, Any], dtype: str | None
+) -> Tensors:
+    entries: dict[str, LazyTensor] = {}
+    for line in lines:
+        kind = np.dtype(jnp.dtype(dtype or leaves[line.paths[0]].dtype))
+        for layer in range(config.layers) if line.is_layered else (None,):
+            key = line.key if layer is None else line.key.format(layer)
+            read = partial(_theirs, line, leaves, layer, kind)
+            entries[key] = LazyTensor(line.shape, kind, read)
+    return Tensors(entries)
+
+
+def _theirs(
+    line: Line, leaves: Mapping[str, Any], layer: int | None, dtype: np.dtype[Any]
+) -> Array:
+    held = [leaves[path] if layer is None else leaves[path][layer] for path in line.paths]
+    return line.theirs([np.asarray(x) for x in held]).astype(dtype)
+
+
+def _save_tokenizer(
+    folder: Path, tokenizer: str | os.PathLike[str] | Mapping[str, Any] | None
+) -> None:
+    if tokenizer is None:
+        return
+    if isinstance(tokenizer, Mapping):
+        write_json(folder / "tokenizer.json", tokenizer)
+        return
+    path = Path(tokenizer)
+    if path.is_dir():
+        for name in _TOKENIZER_FILES:
+            if (path / name).exists():
+                shutil.copyfile(path / name, folder / name)
+    elif path.name == "tokenizer.json" and path.exists():
+        shutil.copyfile(path, folder / path.name)
+    else:
+        import barrow.tokens
+
+        barrow.tokens.load(str(tokenizer)).save(folder)

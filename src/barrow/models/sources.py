@@ -1,0 +1,116 @@
+"""Files that hold a decoder: a Hugging Face folder, a GGUF file, a llama2.c checkpoint."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from barrow.errors import NotFound, WeightsError
+from barrow.weights.gguf_model import open_gguf_model
+from barrow.weights.llama2c import open_llama2c
+from barrow.weights.safetensors_read import open_safetensors
+from barrow.weights.tensors import Tensors
+
+CONFIG = "config.json"
+GENERATION_CONFIG = "generation_config.json"
+_TOKENIZERS = ("tokenizer.json", "vocab.json", "tokenizer.bin")
+
+
+@dataclass(frozen=True)
+class Source:
+    """What is in the files, in Hugging Face's terms, with no tensor read yet.
+
+    `tokenizer` is a path that `barrow.tokens.load` opens, the contents of a tokenizer.json, or None
+    where there is none; `tokenizer_config` belongs to such contents.
+    """
+
+    path: Path
+    config: Mapping[str, Any]
+    tensors: Tensors
+    tokenizer: Path | Mapping[str, Any] | None
+    tokenizer_config: Mapping[str, Any] | None = None
+
+    @property
+    def begin(self) -> int | None:
+        """The id that a text begins with, where the files say so."""
+        value = self.config.get("bos_token_id")
+        return value if isinstance(value, int) else None
+
+    @property
+    def stops(self) -> tuple[int, ...]:
+        """The ids that end a text."""
+        value = self.config.get("eos_token_id")
+        values = value if isinstance(value, list) else [value]
+        return tuple(v for v in values if isinstance(v, int))
+
+
+def open_source(path: str | os.PathLike[str]) -> Source:
+    """Open a folder or file; which of the three it is, its contents and its name say."""
+    path = Path(path)
+    if not path.exists():
+        raise NotFound(f"{path} does not exist; `barrow models get NAME` fetches known weights")
+    if path.is_dir():
+        return _open_folder(path)
+    if path.suffix == ".gguf":
+        model = open_gguf_model(path)
+        return Source(path, model.config, model.tensors, model.tokenizer, model.tokenizer_config)
+    if path.suffix == ".bin":
+        model = open_llama2c(path)
+        return Source(path, model.config, model.tensors, _beside(path))
+    if path.suffix == ".safetensors":
+        return _open_folder(path.parent, weights=path)
+    raise WeightsError(
+        "expected a folder with config.json and .safetensors, a .gguf file or a llama2.c .bin file",
+        path=path,
+    )
+
+
+def _open_folder(folder: Path, *, weights: Path | None = None) -> Source:
+    if not (folder / CONFIG).exists():
+        others = [p for p in sorted(folder.iterdir()) if _is_whole_model(p)]
+        if weights is None and len(others) == 1:
+            return open_source(others[0])
+        raise NotFound(
+            f"{folder} has no config.json, which says what the weights are the weights of"
+        )
+    config = read_json(folder / CONFIG)
+    if (folder / GENERATION_CONFIG).exists():
+        ids = read_json(folder / GENERATION_CONFIG)
+        config |= {k: ids[k] for k in ("bos_token_id", "eos_token_id") if ids.get(k) is not None}
+    pickled = sorted(folder.glob("pytorch_model*.bin"))
+    if weights is None and pickled and not list(folder.glob("*.safetensors*")):
+        raise WeightsError(
+            f"holds {pickled[0].name}, which is a pickle, and no .safetensors; open it in "
+            "transformers and save_pretrained it",
+            path=folder,
+        )
+    has_tokenizer = any((folder / name).exists() for name in _TOKENIZERS)
+    tensors = open_safetensors(folder if weights is None else weights)
+    return Source(folder, config, tensors, folder if has_tokenizer else None)
+
+
+def _is_whole_model(path: Path) -> bool:
+    return path.suffix == ".gguf" or (path.suffix == ".bin" and not path.name.startswith("tok"))
+
+
+def _beside(path: Path) -> Path | None:
+    """llama2.c's tokenizer: in the same folder, tokenizer.bin or the only tok*.bin."""
+    found = sorted(path.parent.glob("tok*.bin"))
+    named = [p for p in found if p.name == "tokenizer.bin"]
+    chosen = named or found
+    return chosen[0] if len(chosen) == 1 else None
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A JSON object from a file."""
+    try:
+        table = json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise WeightsError(f"is not JSON: {error}", path=path) from None
+    if not isinstance(table, dict):
+        raise WeightsError(f"expected a JSON object, found {type(table).__name__}", path=path)
+    return table

@@ -1,0 +1,66 @@
+"""Text in and text out: the tokenizer of a model, prompts as tokens, tokens as growing text."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from barrow.errors import NotFound
+
+if TYPE_CHECKING:
+    from barrow.tokens import Tokenizer
+
+
+def open_tokenizer(
+    where: str | Path | Mapping[str, Any] | None, *, settings: Mapping[str, Any] | None = None
+) -> Tokenizer:
+    """The tokenizer at a path, or of the contents of a tokenizer.json, as `Loaded` has it.
+
+    `settings` are those of a tokenizer_config.json, for contents; a path has its own beside it.
+    """
+    # Here, because tokenizers need libraries that a machine which only trains may lack.
+    import barrow.tokens
+    from barrow.tokens.tokenizer_json import check
+
+    if where is None:
+        raise NotFound(
+            "the model has no tokenizer beside it (tokenizer.json, vocab.json and merges.txt, or "
+            "tok*.bin); name one"
+        )
+    if isinstance(where, Mapping):
+        return barrow.tokens.JsonTokenizer(check(where, "the model's tokenizer"), settings=settings)
+    return barrow.tokens.load(where)
+
+
+def prompt_tokens(tokenizer: Tokenizer, prompt: str, *, begin: bool = True) -> list[int]:
+    """A prompt as the beginning of a document: the tokenizer's begin token, then the text.
+
+    Documents are stored and models trained that way. Without `begin` the text stands alone.
+    """
+    ids = [int(token) for token in tokenizer.encode(prompt)]
+    if begin and tokenizer.begin is not None:
+        return [tokenizer.begin, *ids]
+    if not ids:
+        raise ValueError(
+            "the prompt is empty"
+            + ("" if begin else ", and without the begin token")
+            + " there is nothing to go on from"
+            + (": the tokenizer has no begin token" if tokenizer.begin is None else "")
+        )
+    return ids
+
+
+def text_pieces(tokenizer: Tokenizer, pieces: Iterable[Sequence[int]]) -> Iterator[str]:
+    """The text of tokens as they come; a character in several tokens waits for the last of them.
+
+    Bytes that are no UTF-8 become U+FFFD.
+    """
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    for piece in pieces:
+        text = decoder.decode(b"".join(tokenizer.token_bytes(int(token)) for token in piece))
+        if text:
+            yield text
+    if rest := decoder.decode(b"", final=True):
+        yield rest

@@ -1,0 +1,64 @@
+"""A transformer block: attention and a feed-forward net, each beside its residual."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import jax
+
+from barrow.nn.dropout import Dropout
+from barrow.nn.module import Module
+from barrow.nn.multi_head import MultiHead
+from barrow.nn.norms import LayerNorm
+from barrow.nn.scope import Scope
+
+Norms = Literal["pre", "post", "parallel"]
+
+
+@dataclass(frozen=True)
+class Block(Module):
+    """Where the norms stand:
+
+    pre       x + A(n₁x), then x + M(n₂x)      GPT-2, Llama
+    post      n₁(x + A(x)), then n₂(x + M(x))  BERT, RoBERTa
+    parallel  x + A(n₁x) + M(n₂x)              GPT-NeoX, Pythia
+    """
+
+    attention: MultiHead
+    mlp: Module
+    norm: Module = LayerNorm()
+    norms: Norms = "pre"
+    dropout: float = 0.0
+
+    def forward(
+        self, scope: Scope, x: jax.Array, cache: Any = None, context: Any = None
+    ) -> tuple[jax.Array, Any]:
+        """The new x and cache; `context` are keyword arguments of attention, the same for all."""
+        drop = Dropout(self.dropout)
+
+        def attend(x: jax.Array) -> tuple[jax.Array, Any]:
+            y, after = self.attention(scope / "attention", x, cache=cache, **(context or {}))
+            return drop(scope / "attention_dropout", y), after
+
+        def feed(x: jax.Array) -> jax.Array:
+            return drop(scope / "mlp_dropout", self.mlp(scope / "mlp", x))  # type: ignore[no-any-return]
+
+        def first(x: jax.Array) -> jax.Array:
+            return self.norm(scope / "attention_norm", x)  # type: ignore[no-any-return]
+
+        def second(x: jax.Array) -> jax.Array:
+            return self.norm(scope / "mlp_norm", x)  # type: ignore[no-any-return]
+
+        if self.norms == "parallel":
+            y, cache = attend(first(x))
+            x = x + y + feed(second(x))
+        elif self.norms == "pre":
+            y, cache = attend(first(x))
+            x = x + y
+            x = x + feed(second(x))
+        else:
+            y, cache = attend(x)
+            x = first(x + y)
+            x = second(x + feed(x))
+        return scope.constrain(x, "batch", "length", "embed"), cache

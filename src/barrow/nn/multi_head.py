@@ -1,0 +1,105 @@
+"""Multi-head attention with its projections."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+
+from barrow.nn.attention import Backend, Visible, attention, attention_weights
+from barrow.nn.cache import KeyValues
+from barrow.nn.dense import Dense
+from barrow.nn.initialisers import Initialiser, fan_in
+from barrow.nn.module import Module
+from barrow.nn.remat import ATTENTION, named
+from barrow.nn.rotary import Rotary
+from barrow.nn.scope import Scope
+
+
+@dataclass(frozen=True)
+class MultiHead(Module):
+    """Queries, keys and values of x, attention, and the way back: softmax(QKᵀ·scale)V·O.
+
+    `kv_heads` fewer than `heads` is grouped-query attention, 1 is multi-query. `head_dim` None
+    divides x's width among the heads.
+    """
+
+    heads: int
+    kv_heads: int | None = None
+    head_dim: int | None = None
+    causal: bool = False
+    rotary: Rotary | None = None
+    bias: bool = True
+    out_bias: bool = True
+    scale: float | None = None
+    backend: Backend = "auto"
+    weight_init: Initialiser = fan_in()
+    out_init: Initialiser = fan_in(num_in=2)
+
+    def forward(
+        self,
+        scope: Scope,
+        x: jax.Array,
+        *,
+        positions: jax.Array | None = None,
+        segments: jax.Array | None = None,
+        lengths: jax.Array | None = None,
+        cache: KeyValues | None = None,
+    ) -> tuple[jax.Array, KeyValues | None]:
+        """Attention among the places of x [batch, length, embed], and the cache with them in it.
+
+        `positions` [batch, length] turn rotary heads (0, 1, 2… unless given); `segments` [batch,
+        length] part documents in a row. `lengths` [batch] says how many places of each row are
+        real; with a cache, the places follow what it holds.
+        """
+        batch, length, embed = x.shape
+        kv_heads = self.heads if self.kv_heads is None else self.kv_heads
+        if self.heads % kv_heads:
+            raise ValueError(f"{scope.name}: {kv_heads} key heads do not divide {self.heads} heads")
+        if self.head_dim is None and embed % self.heads:
+            raise ValueError(f"{scope.name}: {self.heads} heads do not divide a width of {embed}")
+        dim = embed // self.heads if self.head_dim is None else self.head_dim
+
+        def project(name: str, heads: int, axis: str) -> jax.Array:
+            dense = Dense(
+                (heads, dim),
+                bias=self.bias,
+                axes=("embed", axis, "head_dim"),
+                weight_init=self.weight_init,
+            )
+            y: jax.Array = dense(scope / name, x)
+            return scope.constrain(y, "batch", "length", axis, "head_dim")
+
+        q = project("q", self.heads, "heads")
+        k = project("k", kv_heads, "kv_heads")
+        v = project("v", kv_heads, "kv_heads")
+        starts = None if cache is None else cache.lengths
+        if self.rotary is not None:
+            if positions is None:
+                positions = jnp.broadcast_to(jnp.arange(length), (batch, length))
+                positions = positions if starts is None else positions + starts[:, None]
+            q, k = self.rotary(q, positions), self.rotary(k, positions)
+        if cache is not None:
+            num = jnp.full((batch,), length, jnp.int32) if lengths is None else lengths
+            cache = cache.append(k, v, num)
+            k, v = cache.view()
+            lengths = cache.lengths
+        visible = Visible(
+            causal=self.causal,
+            starts=starts,
+            lengths=lengths,
+            segments=None if segments is None else (segments, segments),
+        )
+        if scope.is_mutable("intermediates"):
+            scope.capture("weights", attention_weights(q, k, visible, scale=self.scale))
+        y = attention(q, k, v, visible, scale=self.scale, backend=self.backend)
+        y = named(scope.constrain(y, "batch", "length", "heads", "head_dim"), ATTENTION)
+        back = Dense(
+            embed,
+            bias=self.out_bias,
+            num_in=2,
+            axes=("heads", "head_dim", "embed"),
+            weight_init=self.out_init,
+        )
+        return back(scope / "out", y), cache

@@ -1,0 +1,69 @@
+"""Rotary positions: pairs of a head's numbers are turned by an angle that grows with position."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Llama 3's way to longer contexts: slow waves are slowed by `factor`, quick ones stay.
+
+    A wave is slow if it turns fewer than `low` times within the `original` context, quick if more
+    than `high` times; between the two it is a mixture. ``low == high == 0`` slows all alike
+    ("linear" scaling).
+    """
+
+    factor: float
+    low: float = 0.0
+    high: float = 0.0
+    original: int = 0
+
+
+@dataclass(frozen=True)
+class Rotary:
+    """Angle position · base^(−2i/dim) for pair i; pairs are (i, i + dim/2) of the first `dim`.
+
+    `dim` None means the whole head; Pythia turns only a quarter of it.
+    """
+
+    base: float = 10_000.0
+    dim: int | None = None
+    stretch: Stretch | None = None
+
+    def frequencies(self, head_dim: int) -> np.ndarray:
+        """Radians per position of every pair, float64."""
+        dim = head_dim if self.dim is None else self.dim
+        if dim % 2 or not 0 < dim <= head_dim:
+            raise ValueError(
+                f"rotary positions need an even part of a head of {head_dim}, not {dim}"
+            )
+        plain = self.base ** (-np.arange(0, dim, 2, dtype=np.float64) / dim)
+        if self.stretch is None:
+            return plain
+        slowed = plain / self.stretch.factor
+        if self.stretch.high == self.stretch.low:
+            return slowed
+        turns = self.stretch.original * plain / (2 * math.pi)
+        share = (turns - self.stretch.low) / (self.stretch.high - self.stretch.low)
+        share = np.clip(share, 0.0, 1.0)
+        return np.asarray(share * plain + (1 - share) * slowed)
+
+    def __call__(self, x: jax.Array, positions: jax.Array) -> jax.Array:
+        """Turn each place of x [batch, length, heads, head_dim] for its position [batch, length].
+
+        Angles are float32 whatever x is: positions past 256 are not exact in bfloat16.
+        """
+        frequencies = jnp.asarray(self.frequencies(x.shape[-1]), jnp.float32)
+        half = frequencies.shape[0]
+        angles = positions.astype(jnp.float32)[..., None, None] * frequencies
+        cos, sin = jnp.cos(angles), jnp.sin(angles)
+        first, second, rest = jnp.split(x, [half, 2 * half], axis=-1)
+        first32, second32 = first.astype(jnp.float32), second.astype(jnp.float32)
+        turned = [first32 * cos - second32 * sin, second32 * cos + first32 * sin]
+        return jnp.concatenate([*(part.astype(x.dtype) for part in turned), rest], axis=-1)
