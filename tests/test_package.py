@@ -78,9 +78,12 @@ def test_public_names() -> None:
         "archive",
         "config",
         "errors",
+        "models",
         "nn",
+        "parallel",
         "stream",
         "tokens",
+        "train",
         "weights",
     ]
     assert dir(barrow) == sorted(barrow.__all__)
@@ -153,3 +156,11 @@ def test_a_stream_needs_numpy_alone() -> None:
 
 def test_the_type_marker_is_shipped() -> None:
     assert (SOURCE / "py.typed").exists()
+
+
+def test_models_run_without_what_corpora_and_the_command_line_need() -> None:
+    """They run where only JAX, optax and safetensors are installed. JAX itself tries zstandard."""
+    absent = ["zstandard", "msgspec", "typer", "rich", "optax", "torch", "transformers"]
+    absent += ["tokenizers", "fsspec", "xxhash"]
+    hidden = f"sys.modules.update(dict.fromkeys({absent}))"
+    assert "jax" in modules_after(f"{hidden}\nimport barrow.nn, barrow.models, barrow.models.text")

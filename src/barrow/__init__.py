@@ -9,13 +9,28 @@ if TYPE_CHECKING:
     import barrow.archive as archive
     import barrow.config as config
     import barrow.errors as errors
+    import barrow.models as models
     import barrow.nn as nn
+    import barrow.parallel as parallel
     import barrow.stream as stream
     import barrow.tokens as tokens
+    import barrow.train as train
     import barrow.weights as weights
     from barrow.archive import Document
 
-__all__ = ["Document", "archive", "config", "errors", "nn", "stream", "tokens", "weights"]
+__all__ = [
+    "Document",
+    "archive",
+    "config",
+    "errors",
+    "models",
+    "nn",
+    "parallel",
+    "stream",
+    "tokens",
+    "train",
+    "weights",
+]
 
 # Loaded on first use, so that `import barrow` is fast and each part needs only its own libraries.
 _HOME_OF = {"Document": "barrow.archive"}

@@ -10,17 +10,9 @@ from pathlib import Path
 
 import pytest
 
-VERBS = ["demo", "build", "report", "rejects", "trace", "diff", "pack", "stats", "head", "cat"]
-VERBS += [
-    "verify",
-    "tokenize",
-    "stream",
-    "explain",
-    "completion",
-    "classifier",
-    "tokenizer",
-    "models",
-]
+VERBS = ["demo", "build", "classifier", "report", "rejects", "trace", "diff", "takedown"]
+VERBS += ["pack", "stats", "head", "cat", "verify", "tokenizer", "tokenize", "stream", "explain"]
+VERBS += ["models", "generate", "completion"]
 
 
 def program(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:

@@ -126,3 +126,28 @@ def test_bad_input(unroll) -> None:
         ValueError, match=r"model/y: the model has 3 layers, the intermediates hold"
     ):
         model.apply(params, X, collections={"intermediates": {"y": jnp.ones((2, 5))}})
+
+
+@dataclass(frozen=True)
+class Stack(nn.Module):
+    unroll: bool = True
+
+    def forward(self, scope, x):
+        return nn.Repeat(Layer(), 3, unroll=self.unroll)(scope / "layers", x)[0]
+
+
+def test_layers_taken_apart_give_the_same() -> None:
+    params = Stack().init(jax.random.key(0), X)
+    apart = nn.take_apart(params, "layers")
+    assert [sorted(layer) for layer in apart["layers"]] == [["dense", "norm"]] * 3
+    np.testing.assert_allclose(Stack().apply(apart, X), Stack().apply(params, X), rtol=1e-6)
+    gradient = jax.grad(lambda p: Stack().apply(p, X).sum())(apart)
+    assert jax.tree.structure(gradient) == jax.tree.structure(apart)
+
+
+def test_layers_taken_apart_cannot_be_scanned_nor_be_too_few() -> None:
+    apart = nn.take_apart(Stack().init(jax.random.key(0), X), "layers")
+    with pytest.raises(ValueError, match="layers: parameters taken apart need layers that are unr"):
+        Stack(unroll=False).apply(apart, X)
+    with pytest.raises(ValueError, match="layers: the model has 3 layers, the parameters 2"):
+        Stack().apply(apart | {"layers": apart["layers"][:2]}, X)

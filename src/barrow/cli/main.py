@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+import typer.core
 
 from barrow.cli import (
     build,
@@ -17,6 +18,7 @@ from barrow.cli import (
     demo,
     diff,
     explain,
+    generate,
     head,
     models,
     pack,
@@ -42,8 +44,26 @@ Here so far: corpus, the archive, tokens, stream.
 
 _INTERRUPTED = 130
 
+_VERBS = (
+    *("demo", "build", "classifier", "report", "rejects", "trace", "diff", "takedown"),
+    *("pack", "stats", "head", "cat", "verify"),
+    *("tokenizer", "tokenize", "stream", "explain"),
+    *("models", "generate", "train", "checkpoint"),
+    "completion",
+)
+
+
+class _InOrder(typer.core.TyperGroup):
+    """Lists verbs in the order of the spine; typer would put groups of verbs behind all others."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        del ctx
+        return [name for name in _VERBS if name in self.commands]
+
+
 app = typer.Typer(
     name="barrow",
+    cls=_InOrder,
     help=_SPINE,
     no_args_is_help=True,
     add_completion=False,
@@ -70,6 +90,7 @@ app.command("tokenize")(tokenize.tokenize)
 app.command("stream")(stream.stream)
 app.command("explain")(explain.explain)
 app.add_typer(models.app, name="models")
+app.command("generate")(generate.generate)
 app.command("completion")(completion.completion)
 
 

@@ -1,8 +1,9 @@
-"""`barrow models`: published weights, fetched once into a checksummed cache."""
+"""`barrow models`: what opens, what a file holds, and weights fetched into a checksummed cache."""
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -28,12 +29,13 @@ What = Annotated[
 
 @app.callback()
 def models() -> None:
-    """Published weights: what has a name, what is in the cache, and fetching it."""
+    """Models: what opens, what a file holds; published weights, and fetching them."""
 
 
 @app.command("list")
 def list_models(as_json: AsJson = False) -> None:
-    """Names that `get` knows, and what is in the cache."""
+    """Families that open, names that `get` knows, and what is in the cache."""
+    from barrow.models.hf_config import FAMILIES
     from barrow.weights.fetch import cached
     from barrow.weights.known import KNOWN
 
@@ -42,14 +44,44 @@ def list_models(as_json: AsJson = False) -> None:
         import json
 
         names = [{"name": k.name, "source": k.source, "what": k.what} for k in KNOWN]
-        typer.echo(json.dumps({"known": names, "cached": [_as_dict(f) for f in found]}, indent=1))
+        listed = {"families": FAMILIES, "known": names, "cached": [_as_dict(f) for f in found]}
+        typer.echo(json.dumps(listed, indent=1, ensure_ascii=False))
         return
+    typer.echo("Decoders that open (Hugging Face folder, GGUF, llama2.c):")
+    for family, what in FAMILIES.items():
+        typer.echo(f"{family:<10}  {what}")
+    typer.echo("\nNames that `barrow models get` knows:")
     width = max(len(entry.name) for entry in KNOWN)
     for entry in KNOWN:
         typer.echo(f"{entry.name:<{width}}  {entry.what}")
     typer.echo(f"\nIn the cache, {_settings().cache}:" + ("" if found else " nothing"))
     for fetched in found:
         typer.echo(f"{fetched.num_bytes:>15,}  {printable(fetched.what)}  {fetched.path}")
+
+
+@app.command("show")
+def show(
+    path: Annotated[
+        str, typer.Argument(metavar="MODEL", help="A folder, a file, or what `get` fetched.")
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Architecture, number of parameters, and what became of every key; reads no weights."""
+    from barrow.config import to_dict
+    from barrow.models.card import card
+
+    found = card(locate_model(path))
+    if as_json:
+        import json
+
+        typer.echo(json.dumps(to_dict(found), indent=1, ensure_ascii=False))
+        return
+    typer.echo(f"{found.family}: {found.num_params:,} parameters, {found.num_bytes:,} bytes")
+    typer.echo(f"tokenizer: {'yes' if found.has_tokenizer else 'none'}")
+    for name, value in to_dict(found.config).items():
+        if value is not None:
+            typer.echo(f"  {name} = {value}")
+    typer.echo(f"keys: {printable(str(found.report))}")
 
 
 @app.command("get")
@@ -73,6 +105,15 @@ def where(what: What, as_json: AsJson = False) -> None:
     from barrow.weights.fetch import where as locate
 
     _say(locate(what, settings=_settings()), as_json)
+
+
+def locate_model(what: str) -> Path:
+    """A path as it is; anything else is looked for in the cache."""
+    if Path(what).exists() or what.startswith((".", "/", "~")):
+        return Path(what).expanduser()
+    from barrow.weights.fetch import where as look
+
+    return look(what, settings=_settings()).path
 
 
 def _settings() -> FetchSettings:

@@ -80,8 +80,8 @@ class Decoder(Module):
     """Tokens to the logits of the next token.
 
     How it is run (layers unrolled or scanned, what is computed again, which attention) is no part
-    of the architecture: parameters fit every choice. `dtype` is the type of activations; weights are
-    turned into it where they are used.
+    of the architecture: parameters fit every choice. `dtype` is the type of activations; weights
+    are turned into it where they are used.
     """
 
     config: DecoderConfig
@@ -150,8 +150,8 @@ class Decoder(Module):
         x = scope.constrain(x, "batch", "length", "embed")
         layers = Repeat(self._block(), config.layers, unroll=self.unroll, remat=self.remat)
         context = {"positions": positions, "segments": segments, "lengths": lengths}
-        x, caches = layers(scope / "layers", x, caches, context)
-        return self._norm()(scope / "norm", x), caches
+        x, after = layers(scope / "layers", x, caches, context)
+        return self._norm()(scope / "norm", x), after
 
     def logits(self, scope: Scope, hidden: jax.Array) -> jax.Array:
         """Logits [..., vocab] of hidden states."""
@@ -209,7 +209,7 @@ class Decoder(Module):
 
 
 def head_weight(config: DecoderConfig, params: Mapping[str, Any]) -> tuple[Any, bool]:
-    """The weight that makes logits of hidden states, and whether it is transposed ([vocab, width])."""
+    """The weight that makes logits of hidden states; and whether it is [vocab, width]."""
     return (params["embed"]["table"], True) if config.tied else (params["head"]["kernel"], False)
 
 

@@ -96,7 +96,7 @@ def stream(
         capacity=capacity,
     )
     yield tuple(np.asarray(state.last)[:, None])
-    room = bucket(min(chunk, max_tokens), model.config.context, least=1)
+    room = bucket(min(chunk, max_tokens), model.config.context)
     left = max_tokens - 1
     while left > 0 and not bool(np.all(state.done)):
         limit = min(left, chunk)
@@ -116,19 +116,16 @@ def for_decoding(params: Mapping[str, Any]) -> Tree:
 _take_apart = jax.jit(partial(take_apart, name="layers"))
 
 
-def bucket(num: int, most: int, *, least: int = 16) -> int:
+def bucket(num: int, most: int) -> int:
     """The least of 16, 24, 32, 48, 64, 96… that is not below `num`, and at most `most`.
 
     Programs are compiled for these lengths, so that another length seldom needs another program.
     """
-    size = least
+    size = 16
     while size < num:
-        size = size * 3 // 2 if size & (size - 1) == 0 and size > 1 else _next_power(size)
+        is_power = size & (size - 1) == 0
+        size = size * 3 // 2 if is_power else 1 << size.bit_length()
     return min(size, most)
-
-
-def _next_power(size: int) -> int:
-    return 1 << size.bit_length()
 
 
 def _padded(prompts: Sequence[Sequence[int]], context: int) -> tuple[jax.Array, jax.Array]:

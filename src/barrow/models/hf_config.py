@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from barrow.models.decoder import DecoderConfig
-from barrow.models.hf_rope import rotary_of
+from barrow.models.hf_rope import NEOX_SHARE, rotary_of
 from barrow.models.hf_settings import Settings
 
 FAMILIES: Mapping[str, str] = {
@@ -34,7 +34,7 @@ def config_of(hf: Mapping[str, Any]) -> DecoderConfig:
         raise ValueError(
             "the weights are quantized (quantization_config); use the model before quantization"
         )
-    return _READERS[family](Settings(hf))
+    return _READERS[str(family)](Settings(hf))
 
 
 def _gpt2(hf: Settings) -> DecoderConfig:
@@ -69,7 +69,7 @@ def _gpt_neox(hf: Settings) -> DecoderConfig:
         norm_eps=hf.number("layer_norm_eps", 1e-5),
         norms="parallel" if hf.flag("use_parallel_residual", True) else "pre",
         activation=hf.text("hidden_act", "gelu"),
-        rotary=rotary_of(hf, head_dim=width // heads, share=0.25),
+        rotary=rotary_of(hf, head_dim=width // heads, share=NEOX_SHARE),
         attention_bias=bias,
         out_bias=bias,
         tied=hf.flag("tie_word_embeddings", False),
@@ -79,13 +79,12 @@ def _gpt_neox(hf: Settings) -> DecoderConfig:
 
 def _llama(hf: Settings) -> DecoderConfig:
     bias = hf.flag("attention_bias", False)
-    return _llama_like(
-        hf, qkv_bias=bias, out_bias=bias, mlp_bias=hf.flag("mlp_bias", False), context=2048
-    )
+    mlp_bias = hf.flag("mlp_bias", False)
+    return _llama_like(hf, _LLAMA_SIZES, qkv_bias=bias, out_bias=bias, mlp_bias=mlp_bias)
 
 
 def _mistral(hf: Settings) -> DecoderConfig:
-    context = hf.count("max_position_embeddings", 131072)
+    context = hf.count("max_position_embeddings", _MISTRAL_SIZES["max_position_embeddings"])
     # Written by older versions without the key, it means 4,096.
     window = hf.count_or_none("sliding_window", 4096)
     if window is not None and window < context:
@@ -94,28 +93,49 @@ def _mistral(hf: Settings) -> DecoderConfig:
             "cannot express; it is exact for texts within the window: set both to "
             f"{window} (max_position_embeddings, and sliding_window null)"
         )
-    return _llama_like(hf, qkv_bias=False, out_bias=False, mlp_bias=False, context=131072)
+    return _llama_like(hf, _MISTRAL_SIZES, qkv_bias=False, out_bias=False, mlp_bias=False)
 
 
 def _qwen2(hf: Settings) -> DecoderConfig:
     hf.require("use_sliding_window", False, default=False)
-    return _llama_like(hf, qkv_bias=True, out_bias=False, mlp_bias=False, context=32768)
+    return _llama_like(hf, _QWEN2_SIZES, qkv_bias=True, out_bias=False, mlp_bias=False)
+
+
+# What files leave out where it is the default of its configuration class.
+_LLAMA_SIZES = {
+    "vocab_size": 32000,
+    "intermediate_size": 11008,
+    "max_position_embeddings": 2048,
+}
+_MISTRAL_SIZES = {
+    "vocab_size": 32000,
+    "intermediate_size": 14336,
+    "max_position_embeddings": 131072,
+    "num_key_value_heads": 8,
+}
+_QWEN2_SIZES = {
+    "vocab_size": 151936,
+    "intermediate_size": 22016,
+    "max_position_embeddings": 32768,
+    "num_key_value_heads": 32,
+}
 
 
 def _llama_like(
-    hf: Settings, *, qkv_bias: bool, out_bias: bool, mlp_bias: bool, context: int
+    hf: Settings, sizes: Mapping[str, int], *, qkv_bias: bool, out_bias: bool, mlp_bias: bool
 ) -> DecoderConfig:
     width, heads = hf.count("hidden_size", 4096), hf.count("num_attention_heads", 32)
     head_dim = hf.count_or_none("head_dim")
+    kv_heads = hf.count_or_none("num_key_value_heads", sizes.get("num_key_value_heads"))
     return DecoderConfig(
-        vocab_size=hf.count("vocab_size", 32000),
+        vocab_size=hf.count("vocab_size", sizes["vocab_size"]),
         width=width,
         layers=hf.count("num_hidden_layers", 32),
         heads=heads,
-        kv_heads=hf.count_or_none("num_key_value_heads") or heads,
+        kv_heads=kv_heads or heads,
         head_dim=None if head_dim == width // heads and width % heads == 0 else head_dim,
-        hidden=hf.count("intermediate_size", 11008),
-        context=hf.count("max_position_embeddings", context),
+        hidden=hf.count("intermediate_size", sizes["intermediate_size"]),
+        context=hf.count("max_position_embeddings", sizes["max_position_embeddings"]),
         norm="rms",
         norm_eps=hf.number("rms_norm_eps", 1e-6),
         activation=hf.text("hidden_act", "silu"),

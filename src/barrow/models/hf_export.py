@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from barrow.models.decoder import DecoderConfig
-from barrow.models.hf_rope import hf_rope
+from barrow.models.hf_rope import NEOX_SHARE, hf_rope
 
 
 def family_of(config: DecoderConfig) -> str:
@@ -128,7 +128,11 @@ def hf_config(config: DecoderConfig) -> dict[str, Any]:
         "intermediate_size": config.hidden,
         "max_position_embeddings": config.context,
         "hidden_act": config.activation,
-        **hf_rope(config.rotary, head_dim=config.size_of_head),
+        **hf_rope(
+            config.rotary,
+            head_dim=config.size_of_head,
+            share=NEOX_SHARE if family == "gpt_neox" else 1.0,
+        ),
     }
     if family == "gpt_neox":
         return {

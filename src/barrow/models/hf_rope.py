@@ -7,6 +7,8 @@ from typing import Any
 from barrow.models.hf_settings import Settings
 from barrow.nn.rotary import Rotary, Stretch
 
+NEOX_SHARE = 0.25
+
 
 def rotary_of(hf: Settings, *, head_dim: int, share: float) -> Rotary:
     """Rotary positions; `share` is the part of a head that a family turns unless it says so.
@@ -42,9 +44,9 @@ def _stretch_of(scaling: Settings) -> Stretch | None:
     raise ValueError(f"config.json: rope_type {kind!r} is not one of default, linear, llama3")
 
 
-def hf_rope(rotary: Rotary, *, head_dim: int) -> dict[str, Any]:
+def hf_rope(rotary: Rotary, *, head_dim: int, share: float) -> dict[str, Any]:
     """The same for `transformers`: the new object, and the old keys for older versions."""
-    share = 1.0 if rotary.dim is None else rotary.dim / head_dim
+    turned = 1.0 if rotary.dim is None else rotary.dim / head_dim
     stretch = rotary.stretch
     scaling: dict[str, Any] = {}
     if stretch is not None and stretch.low == stretch.high:
@@ -57,9 +59,9 @@ def hf_rope(rotary: Rotary, *, head_dim: int) -> dict[str, Any]:
             "high_freq_factor": stretch.high,
             "original_max_position_embeddings": stretch.original,
         }
-    partial = {} if share == 1.0 else {"partial_rotary_factor": share}
+    partial = {} if turned == share == 1.0 else {"partial_rotary_factor": turned}
     parameters = {"rope_theta": rotary.base, "rope_type": "default", **partial, **scaling}
-    old = {"rotary_pct": share, "rotary_emb_base": rotary.base} if partial else {}
+    old = {"rotary_pct": turned, "rotary_emb_base": rotary.base} if partial else {}
     return {
         "rope_parameters": parameters,
         "rope_theta": rotary.base,

@@ -5,17 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-
-@dataclass(frozen=True)
-class Mismatch:
-    """A tensor whose shape is not the one that the architecture asks for."""
-
-    key: str
-    expected: tuple[int, ...]
-    found: tuple[int, ...]
-
-    def __str__(self) -> str:
-        return f"{self.key}: expected {list(self.expected)}, found {list(self.found)}"
+from barrow.weights.matching import Mismatch
 
 
 @dataclass(frozen=True)
@@ -39,13 +29,18 @@ class KeysReport:
 
     def __str__(self) -> str:
         lines = [f"{len(self.matched):,} keys matched"]
-        for name in ("missing", "unexpected", "ignored", "mismatched"):
-            entries: Sequence[object] = getattr(self, name)
-            if entries:
-                lines.append(f"{len(entries):,} {name}: {_some(entries)}")
+        kinds = ("missing", "unexpected", "ignored", "mismatched")
+        named = {kind: getattr(self, kind) for kind in kinds}
+        lines += [f"{len(keys):,} {kind}: {_some(keys)}" for kind, keys in named.items() if keys]
         return "; ".join(lines)
 
 
-def _some(entries: Sequence[object], num: int = 6) -> str:
-    shown = ", ".join(str(entry) for entry in entries[:num])
+def _some(entries: Sequence[str | Mismatch], num: int = 6) -> str:
+    shown = ", ".join(_word(entry) for entry in entries[:num])
     return shown if len(entries) <= num else f"{shown}, … and {len(entries) - num:,} more"
+
+
+def _word(entry: str | Mismatch) -> str:
+    if isinstance(entry, str):
+        return entry
+    return f"{entry.name}: expected {list(entry.expected)}, found {list(entry.found)}"

@@ -16,10 +16,11 @@ import numpy as np
 from barrow.errors import WeightsError
 from barrow.models.decoder import Decoder, DecoderConfig
 from barrow.models.hf_config import config_of
-from barrow.models.keys_report import KeysReport, Mismatch
+from barrow.models.keys_report import KeysReport
 from barrow.models.names import BUFFERS, HEADS, PREFIXES, Line, lines_of
 from barrow.models.sources import Source, open_source
 from barrow.nn.tree import Tree, from_paths, paths
+from barrow.weights.matching import match
 from barrow.weights.tensors import Tensors
 
 DTYPES = ("float32", "bfloat16", "float16")
@@ -30,7 +31,8 @@ _LAYERS = "layers/"
 class Loaded:
     """A model, its parameters, what became of every key, and what the files say beside.
 
-    `tokenizer` is a path for `barrow.tokens.load`, the contents of a tokenizer.json, or None.
+    `tokenizer` is a path for `barrow.tokens.load`, the contents of a tokenizer.json (with its
+    `tokenizer_config`), or None; `models.text.open_tokenizer` opens each.
     `begin` and `stops` are the ids that begin and end a text.
     """
 
@@ -40,6 +42,7 @@ class Loaded:
     tokenizer: Path | Mapping[str, Any] | None = None
     begin: int | None = None
     stops: tuple[int, ...] = ()
+    tokenizer_config: Mapping[str, Any] | None = None
 
 
 def load(
@@ -77,37 +80,40 @@ def load(
             p: tuple(x) if apart and p.startswith(_LAYERS) else x for p, x in made.items()
         } | (leaves)
     params = _layers_apart(leaves, config.layers) if apart else from_paths(leaves)
-    return Loaded(model, params, report, source.tokenizer, source.begin, source.stops)
+    return Loaded(
+        model,
+        params,
+        report,
+        source.tokenizer,
+        source.begin,
+        source.stops,
+        source.tokenizer_config,
+    )
 
 
 def compare(
     source: Source, config: DecoderConfig, lines: tuple[Line, ...]
 ) -> tuple[KeysReport, dict[str, str]]:
     """Keys of the file against those of the model; and the file's key for each that fits."""
-    family, tensors = source.config["model_type"], source.tensors
-    found: dict[str, str] = {}
-    taken: set[str] = set()
-    missing, mismatched = [], []
-    for line in lines:
-        for key in _keys(line, config):
-            bare = key.removeprefix(PREFIXES[family])
-            there = next((name for name in (key, bare) if name in tensors), None)
-            if there is None:
-                missing.append(key)
-                continue
-            taken.add(there)
-            shape = tensors.entry(there).shape
-            if shape == line.shape:
-                found[key] = there
-            else:
-                mismatched.append(Mismatch(there, line.shape, shape))
-    rest = [name for name in tensors if name not in taken]
-    ignored = [name for name in rest if _is_ignored(name, family, config)]
-    unexpected = [name for name in rest if name not in set(ignored)]
+    family = source.config["model_type"]
+    expected = {key: line.shape for line in lines for key in _keys(line, config)}
+    ignored = [name for name in source.tensors if _is_ignored(name, family, config)]
+
+    def whole(name: str) -> str | None:
+        """The name with the prefix of the whole model, which files of the bare model leave out."""
+        if name in ignored:
+            return None
+        return name if name in expected else PREFIXES[family] + name
+
+    found = match(source.tensors, expected, rename=whole)
     report = KeysReport(
-        tuple(found.values()), tuple(missing), tuple(unexpected), tuple(ignored), tuple(mismatched)
+        tuple(found.source.values()),
+        found.missing,
+        found.unexpected,
+        tuple(ignored),
+        found.mismatched,
     )
-    return report, found
+    return report, dict(found.source)
 
 
 def _is_ignored(name: str, family: str, config: DecoderConfig) -> bool:

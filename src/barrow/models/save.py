@@ -14,11 +14,12 @@ import numpy as np
 
 from barrow.models.decoder import Decoder, DecoderConfig
 from barrow.models.hf_export import family_of, hf_config
-from barrow.models.keys_report import KeysReport, Mismatch
+from barrow.models.keys_report import KeysReport
 from barrow.models.names import Array, Line, lines_of
 from barrow.models.sources import CONFIG, GENERATION_CONFIG
 from barrow.nn.tree import paths
 from barrow.weights.foreign_model import write_json
+from barrow.weights.matching import Mismatch
 from barrow.weights.safetensors_write import DEFAULT_SHARD_BYTES, write_safetensors
 from barrow.weights.tensors import LazyTensor, Tensors
 
@@ -42,9 +43,9 @@ def save(
     """Write config.json, model.safetensors (in shards from 5 GB on) and what belongs to them.
 
     The family is the one that computes the same function (`hf_export.family_of`). `tokenizer` is a
-    folder or file, which is copied, or the contents of a tokenizer.json; `begin` and `stops` are the
-    ids that begin and end a text. `dtype` None keeps the type of the parameters. A tensor at a time
-    is fetched and written; config.json comes last, so a folder that has one is whole.
+    folder or file, which is copied, or the contents of a tokenizer.json; `begin` and `stops` are
+    the ids that begin and end a text. `dtype` None keeps the type of the parameters. A tensor at a
+    time is fetched and written; config.json comes last, so a folder that has one is whole.
     """
     folder = Path(folder)
     described = hf_config(model.config)
@@ -82,7 +83,7 @@ def _compare(
         for path, shape in wanted.items()
         if path in leaves and tuple(leaves[path].shape) != shape
     ]
-    wrong = {mismatch.key for mismatch in mismatched}
+    wrong = {mismatch.name for mismatch in mismatched}
     return KeysReport(
         tuple(path for path in wanted if path in leaves and path not in wrong),
         tuple(path for path in wanted if path not in leaves),

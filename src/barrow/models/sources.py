@@ -25,13 +25,14 @@ class Source:
     """What is in the files, in Hugging Face's terms, with no tensor read yet.
 
     `tokenizer` is a path that `barrow.tokens.load` opens, the contents of a tokenizer.json, or None
-    where there is none.
+    where there is none; `tokenizer_config` belongs to such contents.
     """
 
     path: Path
     config: Mapping[str, Any]
     tensors: Tensors
     tokenizer: Path | Mapping[str, Any] | None
+    tokenizer_config: Mapping[str, Any] | None = None
 
     @property
     def begin(self) -> int | None:
@@ -56,7 +57,7 @@ def open_source(path: str | os.PathLike[str]) -> Source:
         return _open_folder(path)
     if path.suffix == ".gguf":
         model = open_gguf_model(path)
-        return Source(path, model.config, model.tensors, model.tokenizer)
+        return Source(path, model.config, model.tensors, model.tokenizer, model.tokenizer_config)
     if path.suffix == ".bin":
         model = open_llama2c(path)
         return Source(path, model.config, model.tensors, _beside(path))

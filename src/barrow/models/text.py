@@ -13,8 +13,13 @@ if TYPE_CHECKING:
     from barrow.tokens import Tokenizer
 
 
-def open_tokenizer(where: str | Path | Mapping[str, Any] | None) -> Tokenizer:
-    """The tokenizer at a path, or of the contents of a tokenizer.json, as `Loaded` has it."""
+def open_tokenizer(
+    where: str | Path | Mapping[str, Any] | None, *, settings: Mapping[str, Any] | None = None
+) -> Tokenizer:
+    """The tokenizer at a path, or of the contents of a tokenizer.json, as `Loaded` has it.
+
+    `settings` are those of a tokenizer_config.json, for contents; a path has its own beside it.
+    """
     # Here, because tokenizers need libraries that a machine which only trains may lack.
     import barrow.tokens
     from barrow.tokens.tokenizer_json import check
@@ -25,7 +30,7 @@ def open_tokenizer(where: str | Path | Mapping[str, Any] | None) -> Tokenizer:
             "tok*.bin); name one"
         )
     if isinstance(where, Mapping):
-        return barrow.tokens.JsonTokenizer(check(where, "the model's tokenizer"))
+        return barrow.tokens.JsonTokenizer(check(where, "the model's tokenizer"), settings=settings)
     return barrow.tokens.load(where)
 
 

@@ -25,9 +25,9 @@ class Repeat(Module):
     whether the loop is scanned (compiled once) or unrolled (the compiler sees across layers): so
     that is a choice of each run, and no checkpoint knows of it. `each` has an entry per layer (its
     cache), or is None; what the layers give out has one per layer too. Unrolled, those stay arrays
-    of their own: a scan would copy them all. Unrolled, parameters may also be a tuple with a tree for
-    each layer (see `take_apart`): slices of one array are copied at each use, which would double the
-    time of decoding.
+    of their own: a scan would copy them all. Unrolled, parameters may also be a tuple with a tree
+    for each layer (see `take_apart`): a slice of one array is copied at each use, which makes
+    decoding several times slower.
     """
 
     body: Module

@@ -55,7 +55,7 @@ class Rotary:
         return np.asarray(share * plain + (1 - share) * slowed)
 
     def __call__(self, x: jax.Array, positions: jax.Array) -> jax.Array:
-        """x [batch, length, heads, head_dim], each place turned for its position [batch, length].
+        """Turn each place of x [batch, length, heads, head_dim] for its position [batch, length].
 
         Angles are float32 whatever x is: positions past 256 are not exact in bfloat16.
         """

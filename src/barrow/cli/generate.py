@@ -1,0 +1,110 @@
+"""`barrow generate`: what a model writes behind a prompt."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from barrow.cli.models import locate_model
+from barrow.cli.options import AsJson
+from barrow.cli.terminal import printable
+
+if TYPE_CHECKING:
+    from barrow.models import Loaded
+
+_DEFAULT_TOKENS = 128
+
+
+def generate(
+    model: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL",
+            help="A Hugging Face folder, a .gguf or llama2.c file, or what `models get` fetched.",
+            show_default=False,
+        ),
+    ],
+    prompt: Annotated[str, typer.Option(help="The beginning of the text.")] = "",
+    max_tokens: Annotated[
+        int | None, typer.Option(help="New tokens at most.", show_default=str(_DEFAULT_TOKENS))
+    ] = None,
+    temperature: Annotated[float, typer.Option(help="0 always takes the likeliest token.")] = 0.0,
+    top_k: Annotated[int | None, typer.Option(help="Draw from so many likeliest.")] = None,
+    top_p: Annotated[float | None, typer.Option(help="Draw from this share of likelihood.")] = None,
+    seed: Annotated[int, typer.Option(help="The same seed draws the same text.")] = 0,
+    begin: Annotated[
+        bool, typer.Option(help="Put the tokenizer's begin token before the prompt.")
+    ] = True,
+    tokenizer: Annotated[
+        str | None, typer.Option(help="A tokenizer, where the model has none beside it.")
+    ] = None,
+    dtype: Annotated[
+        str | None,
+        typer.Option(
+            help="float32, bfloat16 or float16.",
+            show_default="float32 on a CPU, else that of the file",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write text behind a prompt, as it comes."""
+    from barrow.models import Sampling, stream
+    from barrow.models.compile_cache import keep_compiled
+    from barrow.models.text import open_tokenizer, prompt_tokens, text_pieces
+    from barrow.weights.fetch_settings import cache_folder
+
+    sampling = Sampling(temperature, top_k, top_p)
+    keep_compiled(cache_folder(os.environ) / "compiled")
+    loaded = _load(model, dtype)
+    reader = (
+        open_tokenizer(loaded.tokenizer, settings=loaded.tokenizer_config)
+        if tokenizer is None
+        else open_tokenizer(tokenizer)
+    )
+    ids = prompt_tokens(reader, prompt, begin=begin)
+    room = loaded.model.config.context - len(ids)
+    num = min(_DEFAULT_TOKENS, max(room, 1)) if max_tokens is None else max_tokens
+    pieces = (
+        piece[0].tolist()
+        for piece in stream(
+            loaded.model,
+            loaded.params,
+            [ids],
+            max_tokens=num,
+            sampling=sampling,
+            seed=seed,
+            stops=loaded.stops,
+        )
+    )
+    if as_json:
+        import json
+
+        tokens = [token for piece in pieces for token in piece]
+        stopped = bool(tokens) and tokens[-1] in loaded.stops
+        written = tokens[:-1] if stopped else tokens
+        result: dict[str, Any] = {
+            "prompt": prompt,
+            "text": "".join(text_pieces(reader, [written])),
+            "reason": "stop" if stopped else "length",
+            "prompt_tokens": ids,
+            "tokens": written,
+        }
+        typer.echo(json.dumps(result, ensure_ascii=False))
+        return
+    typer.echo(printable(prompt), nl=False)
+    for text in text_pieces(reader, pieces):
+        typer.echo(printable(text), nl=False)
+    typer.echo()
+
+
+def _load(model: str, dtype: str | None) -> Loaded:
+    import jax
+
+    import barrow.models
+
+    # A CPU computes bfloat16 and float16 through float32, several times slower.
+    if dtype is None and jax.default_backend() == "cpu":
+        dtype = "float32"
+    return barrow.models.load(locate_model(model), dtype=dtype, apart=True)

@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from barrow import nn
+from barrow.models import Decoder, DecoderConfig, generate, load, save
+from barrow.tokens import ByteTokenizer
+
+
+def drawn(model: nn.Module, *args: Any) -> Any:
+    """Random parameters; drawn by NumPy, which need not compile anything."""
+    shapes = jax.eval_shape(model.init, jax.random.key(0), *args)
+    rng = np.random.default_rng(0)
+    return jax.tree.map(lambda s: jnp.asarray(0.4 * rng.standard_normal(s.shape), s.dtype), shapes)
+
+
+@pytest.fixture
+def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A decoder of bytes with random weights and its tokenizer, in a Hugging Face folder."""
+    monkeypatch.setenv("BARROW_CACHE", str(tmp_path / "cache"))
+    config = DecoderConfig(
+        vocab_size=259, width=16, layers=2, heads=2, hidden=16, context=48, init_std=0.5
+    )
+    made = Decoder(config)
+    params = drawn(made, jnp.zeros((1, 1), jnp.int32))
+    save(tmp_path / "model", made, params, tokenizer="bytes", begin=256, stops=(256,))
+    names = ("compilation_cache_dir", "persistent_cache_min_compile_time_secs")
+    names = tuple(f"jax_{name}" for name in (*names, "persistent_cache_min_entry_size_bytes"))
+    before = {name: getattr(jax.config, name) for name in names}
+    yield tmp_path / "model"
+    for name, value in before.items():
+        jax.config.update(name, value)
+
+
+def test_text_behind_a_prompt(barrow: Callable, model: Path) -> None:
+    code, out, err = barrow("generate", model, "--prompt", "ab", "--max-tokens", 12)
+    assert (code, err) == (0, "")
+    assert out.startswith("ab")
+    assert barrow("generate", model, "--prompt", "ab", "--max-tokens", 12).out == out
+    assert list((model.parent / "cache" / "compiled").iterdir())
+
+
+def test_json_has_the_tokens(barrow: Callable, model: Path) -> None:
+    code, out, _ = barrow("generate", model, "--prompt", "ab", "--max-tokens", 12, "--json")
+    assert code == 0
+    result = json.loads(out)
+    assert result["prompt_tokens"] == [256, 97, 98]
+    loaded = load(model, apart=True)
+    (expected,) = generate(loaded.model, loaded.params, [[256, 97, 98]], max_tokens=12, stops=[256])
+    assert result["tokens"] == expected.tokens.tolist()
+    assert result["reason"] == expected.reason
+    assert result["text"] == ByteTokenizer().decode(expected.tokens)
+
+
+def test_the_seed_decides(barrow: Callable, model: Path) -> None:
+    def draw(seed: int) -> str:
+        options = ("--temperature", 1.2, "--top-k", 50, "--top-p", 0.95, "--seed", seed)
+        return str(barrow("generate", model, "--prompt", "a", *options, "--json").out)
+
+    assert draw(1) == draw(1)
+    assert draw(1) != draw(2)
+
+
+def test_an_empty_prompt_is_the_begin_token(barrow: Callable, model: Path) -> None:
+    result = json.loads(barrow("generate", model, "--max-tokens", 2, "--json").out)
+    assert result["prompt_tokens"] == [256]
+    code, _, err = barrow("generate", model, "--no-begin")
+    assert code == 1
+    assert "the prompt is empty" in err
+
+
+def test_without_a_number_it_fills_the_context(barrow: Callable, model: Path) -> None:
+    result = json.loads(barrow("generate", model, "--prompt", "x" * 40, "--json").out)
+    assert result["reason"] == "stop" or len(result["tokens"]) == 48 - 41
+
+
+def test_bad_input(barrow: Callable, model: Path, tmp_path: Path) -> None:
+    code, _, err = barrow("generate", model, "--prompt", "ab", "--max-tokens", 46)
+    assert code == 1
+    assert "past the model's 48 positions; ask for at most 45" in err
+    code, _, err = barrow("generate", model, "--top-k", 3)
+    assert code == 1
+    assert "give a temperature above 0" in err
+    code, _, err = barrow("generate", tmp_path / "nowhere", "--prompt", "a")
+    assert code == 1
+    assert "does not exist" in err
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        (model / name).unlink(missing_ok=True)
+    code, _, err = barrow("generate", model, "--prompt", "a")
+    assert code == 1
+    assert "the model has no tokenizer beside it" in err
+    code, out, _ = barrow(
+        "generate", model, "--prompt", "a", "--tokenizer", "bytes", "--max-tokens", 2
+    )
+    assert code == 0
+    assert out.startswith("a")
+
+
+def test_show_reads_no_weights(barrow: Callable, model: Path) -> None:
+    code, out, _ = barrow("models", "show", model)
+    assert code == 0
+    assert "gpt2: " in out
+    assert "context = 48" in out
+    assert "keys matched" in out
+    found = json.loads(barrow("models", "show", model, "--json").out)
+    assert found["config"]["width"] == 16
+    assert found["report"]["missing"] == []
+
+
+def test_list_names_the_families(barrow: Callable, model: Path) -> None:
+    out = barrow("models", "list").out
+    for family in ("gpt2", "gpt_neox", "llama", "mistral", "qwen2"):
+        assert family in out
+    assert "llama" in json.loads(barrow("models", "list", "--json").out)["families"]
+
+
+def test_an_unknown_architecture(barrow: Callable, model: Path) -> None:
+    (model / "config.json").write_text('{"model_type": "t5"}')
+    code, _, err = barrow("models", "show", model)
+    assert code == 1
+    assert "model_type 't5' is not one that opens; these do: gpt2" in err

@@ -1,0 +1,99 @@
+"""Small decoders of `transformers` with random weights, saved as their library saves them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import transformers
+
+transformers.logging.set_verbosity_error()
+transformers.logging.disable_progress_bar()
+
+SMALL = {
+    "vocab_size": 97,
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 48,
+    "max_position_embeddings": 96,
+}
+LLAMA3 = {
+    "rope_type": "llama3",
+    "rope_theta": 500_000.0,
+    "factor": 8.0,
+    "low_freq_factor": 1.0,
+    "high_freq_factor": 4.0,
+    "original_max_position_embeddings": 48,
+}
+GPT2 = {"vocab_size": 97, "n_positions": 96, "n_embd": 32, "n_layer": 3, "n_head": 4}
+CONFIGS: dict[str, tuple[str, dict[str, Any]]] = {
+    "gpt2": ("GPT2Config", GPT2),
+    "gpt2 untied": (
+        "GPT2Config",
+        {**GPT2, "n_inner": 40, "activation_function": "relu", "tie_word_embeddings": False},
+    ),
+    "gpt_neox": ("GPTNeoXConfig", SMALL),
+    "gpt_neox sequential": (
+        "GPTNeoXConfig",
+        {**SMALL, "use_parallel_residual": False, "rotary_pct": 0.5, "tie_word_embeddings": True},
+    ),
+    "gpt_neox without bias": ("GPTNeoXConfig", {**SMALL, "attention_bias": False}),
+    "llama": ("LlamaConfig", {**SMALL, "num_key_value_heads": 2}),
+    "llama tied, biased, llama3": (
+        "LlamaConfig",
+        {
+            **SMALL,
+            "num_key_value_heads": 1,
+            "head_dim": 16,
+            "tie_word_embeddings": True,
+            "attention_bias": True,
+            "mlp_bias": True,
+            "rope_parameters": LLAMA3,
+        },
+    ),
+    "mistral": ("MistralConfig", {**SMALL, "num_key_value_heads": 2, "sliding_window": None}),
+    "qwen2": ("Qwen2Config", {**SMALL, "num_key_value_heads": 2}),
+}
+
+
+@pytest.fixture(scope="session")
+def theirs() -> Callable[[str], Any]:
+    """A model of `transformers` by its name in CONFIGS, every parameter random."""
+    made: dict[str, Any] = {}
+
+    def get(name: str) -> Any:
+        if name not in made:
+            kind, settings = CONFIGS[name]
+            config = getattr(transformers, kind)(
+                **settings, initializer_range=0.3, bos_token_id=None, eos_token_id=None
+            )
+            torch.manual_seed(len(name))
+            made[name] = transformers.AutoModelForCausalLM.from_config(config).eval()
+            for parameter in made[name].parameters():
+                if parameter.ndim == 1:
+                    torch.nn.init.normal_(parameter, std=0.3)
+        return made[name]
+
+    return get
+
+
+@pytest.fixture
+def folder_of(tmp_path: Path, theirs: Callable[[str], Any]) -> Callable[..., Path]:
+    """A model saved by `transformers`."""
+
+    def save(name: str, **options: Any) -> Path:
+        path = tmp_path / name.replace(" ", "_")
+        theirs(name).save_pretrained(path, **options)
+        return path
+
+    return save
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Tests that ask for `every` run for every configuration."""
+    if "every" in metafunc.fixturenames:
+        metafunc.parametrize("every", list(CONFIGS))

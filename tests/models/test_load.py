@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import torch
+from safetensors.numpy import load_file, save_file
+
+from barrow import nn
+from barrow.errors import NotFound, WeightsError
+from barrow.models import generate, load
+
+TOKENS = np.random.default_rng(0).integers(0, 97, (2, 40))
+
+
+def logits_of(model: Any) -> np.ndarray[Any, Any]:
+    with torch.no_grad():
+        found: np.ndarray[Any, Any] = model(torch.tensor(TOKENS)).logits.numpy()
+    return found
+
+
+def test_logits_as_in_transformers(
+    every: str, theirs: Callable[[str], Any], folder_of: Callable[..., Path]
+) -> None:
+    """Random weights, fp32: logits within 1e-4; every key accounted for."""
+    loaded = load(folder_of(every))
+    assert loaded.report.is_exact
+    assert not loaded.report.ignored
+    ours, _ = loaded.model.apply(loaded.params, jnp.asarray(TOKENS))
+    np.testing.assert_allclose(ours, logits_of(theirs(every)), atol=1e-4)
+
+
+@pytest.mark.parametrize("family", ["gpt2", "gpt_neox", "llama", "llama tied, biased, llama3"])
+def test_greedy_generation_as_in_transformers(
+    family: str, theirs: Callable[[str], Any], folder_of: Callable[..., Path]
+) -> None:
+    """64 tokens behind prompts of different lengths, unless two logits are within 1e-4."""
+    loaded = load(folder_of(family), apart=True)
+    prompts = [TOKENS[0, :7], TOKENS[1, :19]]
+    completions = generate(
+        loaded.model, loaded.params, [p.tolist() for p in prompts], max_tokens=64
+    )
+    for prompt, completion in zip(prompts, completions, strict=True):
+        ids = torch.tensor(prompt)[None]
+        out = theirs(family).generate(
+            ids,
+            attention_mask=torch.ones_like(ids),
+            max_new_tokens=64,
+            do_sample=False,
+            pad_token_id=0,
+            output_logits=True,
+            return_dict_in_generate=True,
+        )
+        expected = out.sequences[0, len(prompt) :].numpy()
+        assert len(expected) == len(completion.tokens) == 64
+        for step, logits in enumerate(out.logits):
+            first, second = logits[0].topk(2).values.tolist()
+            if first - second < 1e-4:
+                break  # a tie to the eye of float32; what follows may differ
+            assert completion.tokens[step] == expected[step]
+
+
+def test_shards_are_one_model(theirs: Callable[[str], Any], folder_of: Callable[..., Path]) -> None:
+    folder = folder_of("llama", max_shard_size="20KB")
+    assert len(list(folder.glob("*.safetensors"))) > 2
+    loaded = load(folder)
+    ours, _ = loaded.model.apply(loaded.params, jnp.asarray(TOKENS))
+    np.testing.assert_allclose(ours, logits_of(theirs("llama")), atol=1e-4)
+    missing = sorted(folder.glob("*.safetensors"))[1]
+    missing.unlink()
+    with pytest.raises(WeightsError, match=f"missing shard {missing.name}"):
+        load(folder)
+
+
+def test_layers_apart_are_the_same_numbers(folder_of: Callable[..., Path]) -> None:
+    folder = folder_of("gpt2")
+    whole, apart = load(folder), load(folder, apart=True)
+    assert isinstance(apart.params["layers"], tuple)
+    again = nn.take_apart(whole.params, "layers")
+    assert jax.tree.structure(again) == jax.tree.structure(apart.params)
+    assert all(map(np.array_equal, jax.tree.leaves(again), jax.tree.leaves(apart.params)))
+
+
+def test_types(theirs: Callable[[str], Any], folder_of: Callable[..., Path]) -> None:
+    folder = folder_of("llama")
+    low = load(folder, dtype="bfloat16")
+    assert {leaf.dtype for leaf in jax.tree.leaves(low.params)} == {jnp.dtype(jnp.bfloat16)}
+    assert low.model.dtype == "bfloat16"
+    logits, _ = low.model.apply(low.params, jnp.asarray(TOKENS))
+    assert logits.dtype == jnp.bfloat16
+    expected = logits_of(theirs("llama"))
+    assert np.abs(np.asarray(logits, np.float32) - expected).max() < 0.1 * np.abs(expected).max()
+    tensors = load_file(folder / "model.safetensors")
+    halves = {name: tensor.astype(np.float16) for name, tensor in tensors.items()}
+    save_file(halves, folder / "model.safetensors")
+    assert load(folder).model.dtype == "float16"
+    assert load(folder, dtype="float32").params["norm"]["scale"].dtype == jnp.float32
+    with pytest.raises(ValueError, match="dtype is one of float32, bfloat16, float16, not 'int8'"):
+        load(folder, dtype="int8")
+
+
+def change(folder: Path, edit: Callable[[dict[str, Any]], None]) -> None:
+    tensors = load_file(folder / "model.safetensors")
+    edit(tensors)
+    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+
+
+def test_known_buffers_are_ignored_by_name(folder_of: Callable[..., Path]) -> None:
+    def edit(tensors: dict[str, Any]) -> None:
+        tensors["transformer.h.0.attn.bias"] = np.ones((1, 1, 8, 8), np.float32)
+        tensors["transformer.h.1.attn.masked_bias"] = np.ones((), np.float32)
+        tensors["lm_head.weight"] = tensors["transformer.wte.weight"].copy()
+
+    folder = folder_of("gpt2")
+    change(folder, edit)
+    report = load(folder).report
+    assert sorted(report.ignored) == [
+        "lm_head.weight",
+        "transformer.h.0.attn.bias",
+        "transformer.h.1.attn.masked_bias",
+    ]
+    assert report.is_exact
+
+
+def test_names_without_the_prefix_open(folder_of: Callable[..., Path]) -> None:
+    def edit(tensors: dict[str, Any]) -> None:
+        for name in list(tensors):
+            tensors[name.removeprefix("transformer.")] = tensors.pop(name)
+
+    folder = folder_of("gpt2")
+    change(folder, edit)
+    assert load(folder).report.is_exact
+
+
+def test_keys_that_do_not_match_are_told(folder_of: Callable[..., Path]) -> None:
+    """FLAX-8: missing, unexpected and mismatched keys, each by name, with both shapes."""
+
+    def edit(tensors: dict[str, Any]) -> None:
+        del tensors["model.norm.weight"]
+        tensors["model.layers.7.stranger"] = np.zeros(3, np.float32)
+        tensors["model.layers.1.mlp.up_proj.weight"] = np.zeros((5, 32), np.float32)
+
+    folder = folder_of("llama")
+    change(folder, edit)
+    with pytest.raises(WeightsError) as caught:
+        load(folder)
+    for words in (
+        "1 missing: model.norm.weight",
+        "1 unexpected: model.layers.7.stranger",
+        "model.layers.1.mlp.up_proj.weight: expected [48, 32], found [5, 32]",
+    ):
+        assert words in str(caught.value)
+    loaded = load(folder, strict=False, seed=3)
+    made = loaded.model.init(jax.random.key(3), jnp.zeros((1, 1), jnp.int32))
+    assert np.array_equal(loaded.params["norm"]["scale"], made["norm"]["scale"])
+    up = loaded.params["layers"]["mlp"]["up"]["kernel"]
+    assert np.array_equal(up, made["layers"]["mlp"]["up"]["kernel"])
+    apart = load(folder, strict=False, seed=3, apart=True).params
+    assert np.array_equal(apart["layers"][1]["mlp"]["up"]["kernel"], up[1])
+
+
+def test_a_config_that_contradicts_the_weights(folder_of: Callable[..., Path]) -> None:
+    folder = folder_of("llama")
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "intermediate_size": 64}))
+    with pytest.raises(
+        WeightsError, match=r"mlp.gate_proj.weight: expected \[64, 32\], found \[48, 32\]"
+    ):
+        load(folder)
+    (folder / "config.json").write_text(json.dumps({**config, "num_hidden_layers": 1}))
+    with pytest.raises(WeightsError, match=r"9 unexpected: model.layers.1.input_layernorm.weight"):
+        load(folder)
+
+
+def test_damaged_files(folder_of: Callable[..., Path]) -> None:
+    folder = folder_of("gpt2")
+    file = folder / "model.safetensors"
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-100])
+    with pytest.raises(WeightsError, match="model.safetensors"):
+        load(folder)
+    file.write_bytes(struct.pack("<Q", 1 << 40) + whole[8:])
+    with pytest.raises(WeightsError, match="model.safetensors"):
+        load(folder)
+    length = struct.unpack("<Q", whole[:8])[0]
+    header = whole[8 : 8 + length].replace(b'"shape":[97,32]', b'"shape":[98,32]')
+    assert header != whole[8 : 8 + length]
+    file.write_bytes(whole[:8] + header + whole[8 + length :])
+    with pytest.raises(WeightsError, match="transformer.wte.weight"):
+        load(folder)
+    file.unlink()
+    with pytest.raises(NotFound, match="holds no .safetensors file"):
+        load(folder)
+
+
+def test_a_folder_without_config(folder_of: Callable[..., Path]) -> None:
+    folder = folder_of("gpt2")
+    (folder / "config.json").unlink()
+    with pytest.raises(NotFound, match="has no config.json"):
+        load(folder)

@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from barrow.nn.attention import ALL, CAUSAL, Visible, attention, attention_weights
+
+Array = np.ndarray[Any, Any]
+
+
+def seen(visible: Visible, batch: int, queries: int, keys: int) -> Array:
+    """Which keys each query sees, one by one, in plain Python."""
+    mask = np.zeros((batch, queries, keys), bool)
+    for b in range(batch):
+        start = 0 if visible.starts is None else int(visible.starts[b])
+        length = keys if visible.lengths is None else int(visible.lengths[b])
+        for q in range(queries):
+            for k in range(keys):
+                ok = k < length and (not visible.causal or k <= start + q)
+                if visible.segments is not None:
+                    ok = ok and visible.segments[0][b, q] == visible.segments[1][b, k]
+                mask[b, q, k] = ok
+    return mask
+
+
+def reference(q: Array, k: Array, v: Array, mask: Array, scale: float) -> Array:
+    """Attention in float64, a head at a time; zeros for a query that sees nothing."""
+    group = q.shape[2] // k.shape[2]
+    out = np.zeros(q.shape)
+    for b, i, h in np.ndindex(q.shape[0], q.shape[1], q.shape[2]):
+        places = np.flatnonzero(mask[b, i])
+        if not len(places):
+            continue
+        scores = scale * k[b, places, h // group].astype(np.float64) @ q[b, i, h]
+        shares = np.exp(scores - scores.max())
+        out[b, i, h] = shares / shares.sum() @ v[b, places, h // group]
+    return out
+
+
+def arrays(
+    queries: int = 6, keys: int = 6, heads: int = 4, kv_heads: int = 4, batch: int = 3, dim: int = 8
+) -> tuple[Array, Array, Array]:
+    rng = np.random.default_rng(queries + 10 * keys + 100 * kv_heads)
+    shapes = ((queries, heads), (keys, kv_heads), (keys, kv_heads))
+    made = [rng.standard_normal((batch, n, h, dim)).astype(np.float32) for n, h in shapes]
+    return made[0], made[1], made[2]
+
+
+SEGMENTS = jnp.asarray([[0, 0, 1, 1, 1, 2], [0] * 6, [3, 3, 3, 3, 4, 4]])
+RESTRICTIONS = {
+    "all": ALL,
+    "causal": CAUSAL,
+    "lengths": Visible(lengths=jnp.asarray([2, 6, 1])),
+    "causal, lengths": Visible(causal=True, lengths=jnp.asarray([2, 6, 1])),
+    "starts": Visible(causal=True, starts=jnp.asarray([0, 2, 4]), lengths=jnp.asarray([6, 6, 5])),
+    "segments": Visible(segments=(SEGMENTS, SEGMENTS)),
+    "causal segments": Visible(causal=True, segments=(SEGMENTS, SEGMENTS)),
+    "some see nothing": Visible(causal=True, lengths=jnp.asarray([0, 6, 3])),
+}
+
+
+@pytest.mark.parametrize("kv_heads", [4, 2, 1], ids=["multi-head", "grouped", "multi-query"])
+@pytest.mark.parametrize("name", RESTRICTIONS)
+def test_against_float64(name: str, kv_heads: int) -> None:
+    """FLAX-7: ≤ 1e-5 against float64; multi-head, grouped-query, multi-query; every mask."""
+    q, k, v = arrays(kv_heads=kv_heads)
+    visible = RESTRICTIONS[name]
+    expected = reference(q, k, v, seen(visible, 3, 6, 6), 8**-0.5)
+    np.testing.assert_allclose(attention(q, k, v, visible, backend="xla"), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["all", "causal segments", "some see nothing"])
+def test_gradients_against_float64(name: str) -> None:
+    """FLAX-7: the derivative along random directions is the difference quotient in float64."""
+    q, k, v = arrays(kv_heads=2)
+    visible = RESTRICTIONS[name]
+    mask = seen(visible, 3, 6, 6)
+    rng = np.random.default_rng(7)
+    weight = rng.standard_normal(q.shape)
+
+    def loss(q: jax.Array, k: jax.Array, v: jax.Array) -> jax.Array:
+        return jnp.sum(attention(q, k, v, visible) * weight)
+
+    gradients = jax.grad(loss, argnums=(0, 1, 2))(q, k, v)
+    for place, gradient in enumerate(gradients):
+        assert np.all(np.isfinite(gradient))
+        for _ in range(3):
+            way = rng.standard_normal(gradient.shape)
+            step = 1e-6
+
+            def at(t: float, place: int = place, way: Array = way) -> float:
+                moved = [x.astype(np.float64) for x in (q, k, v)]
+                moved[place] = moved[place] + t * way
+                return float(np.sum(reference(*moved, mask, 8**-0.5) * weight))
+
+            slope = (at(step) - at(-step)) / (2 * step)
+            assert np.sum(np.asarray(gradient, np.float64) * way) == pytest.approx(
+                slope, rel=1e-4, abs=2e-5
+            )
+
+
+def test_large_logits_stay_finite() -> None:
+    """FLAX-7: logits of ±1e4 are finite, forward and backward."""
+    q, k, v = arrays()
+    q, k = 1e4 * np.sign(q) * 8**0.5, np.sign(k)
+    for visible in (ALL, RESTRICTIONS["some see nothing"]):
+        out, back = jax.value_and_grad(lambda *a: attention(*a, visible).sum(), argnums=(0, 1, 2))(  # noqa: B023
+            q, k, v
+        )
+        assert np.isfinite(out)
+        assert all(np.all(np.isfinite(g)) for g in back)
+    expected = reference(q, k, v, seen(CAUSAL, 3, 6, 6), 8**-0.5)
+    np.testing.assert_allclose(attention(q, k, v, CAUSAL), expected, atol=1e-5)
+
+
+def test_a_query_that_sees_nothing_gets_zeros() -> None:
+    q, k, v = arrays()
+    visible = RESTRICTIONS["some see nothing"]
+    assert np.all(np.asarray(attention(q, k, v, visible))[0] == 0)
+    weights = attention_weights(q, k, visible)
+    assert np.all(np.asarray(weights)[0] == 0)
+    np.testing.assert_allclose(np.asarray(weights)[1].sum(-1), 1, rtol=1e-6)
+
+
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_as_pytorch_does(is_causal: bool) -> None:
+    """FLAX-7: torch.nn.functional.scaled_dot_product_attention, grouped heads."""
+    q, k, v = arrays(heads=6, kv_heads=2)
+    theirs = torch.nn.functional.scaled_dot_product_attention(
+        *(torch.tensor(x).transpose(1, 2) for x in (q, k, v)),
+        is_causal=is_causal,
+        enable_gqa=True,
+    )
+    ours = attention(q, k, v, CAUSAL if is_causal else ALL)
+    np.testing.assert_allclose(ours, theirs.transpose(1, 2), atol=1e-5)
+
+
+def test_bfloat16_has_a_float32_softmax() -> None:
+    q, k, v = arrays(keys=64, queries=6)
+    exact = attention(q, k, v)
+    low = attention(*(jnp.asarray(x, jnp.bfloat16) for x in (q, k, v)))
+    assert low.dtype == jnp.bfloat16
+    assert attention_weights(jnp.asarray(q, jnp.bfloat16), jnp.asarray(k, jnp.bfloat16)).dtype == (
+        jnp.float32
+    )
+    np.testing.assert_allclose(low.astype(jnp.float32), exact, atol=0.03)
+
+
+def test_the_scale_is_one_over_the_root_unless_given() -> None:
+    q, k, v = arrays()
+    np.testing.assert_allclose(attention(q, k, v), attention(q, k, v, scale=8**-0.5), atol=1e-7)
+    expected = reference(q, k, v, seen(ALL, 3, 6, 6), 0.5)
+    np.testing.assert_allclose(attention(q, k, v, scale=0.5), expected, atol=1e-5)
+
+
+@settings(max_examples=25)
+@given(
+    st.integers(1, 3),
+    st.integers(1, 4),
+    st.integers(1, 6),
+    st.booleans(),
+    st.booleans(),
+    st.booleans(),
+    st.integers(0, 1000),
+)
+def test_masks_as_in_plain_python(
+    batch: int, queries: int, keys: int, causal: bool, starts: bool, lengths: bool, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    visible = Visible(
+        causal,
+        jnp.asarray(rng.integers(0, keys, batch)) if starts else None,
+        jnp.asarray(rng.integers(0, keys + 1, batch)) if lengths else None,
+    )
+    mask = visible.mask(queries, keys)
+    expected = seen(visible, batch, queries, keys)
+    if mask is None:
+        assert expected.all()
+    else:
+        full = np.broadcast_to(np.asarray(mask), (batch, 1, queries, keys))[:, 0]
+        assert np.array_equal(full, expected)
+
+
+def test_other_shapes_are_refused() -> None:
+    q, k, v = arrays()
+    with pytest.raises(ValueError, match=r"attention takes q \[batch, queries, heads, head_dim\]"):
+        attention(q[0], k, v)
+    with pytest.raises(ValueError, match="not .*and .*8"):
+        attention(q, k, v[:, :2])
+    with pytest.raises(ValueError, match="must agree in batch and head_dim"):
+        attention(q, k[:, :, :3], v[:, :, :3])
+    with pytest.raises(ValueError, match="must agree in batch and head_dim"):
+        attention(q[..., :4], k, v)
