@@ -12,6 +12,7 @@ import typer
 from barrow.cli import (
     build,
     cat,
+    checkpoint,
     classifier,
     completion,
     demo,
@@ -65,6 +66,7 @@ app.command("cat")(cat.cat)
 app.command("verify")(verify.verify)
 app.add_typer(tokenizer.app, name="tokenizer")
 app.command("tokenize")(tokenize.tokenize)
+app.add_typer(checkpoint.app, name="checkpoint")
 app.add_typer(models.app, name="models")
 app.command("completion")(completion.completion)
 
