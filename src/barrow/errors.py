@@ -5,6 +5,7 @@
     │   ├── BadRecord       one record is wrong; its neighbours are fine
     │   └── DamagedShard    bytes are missing, changed or swapped
     ├── BudgetExceeded      deduplication would remove more of a domain than it may
+    ├── CheckpointError     a checkpoint is damaged, or of another model; says folder
     ├── ConfigError         a setting that does not exist or has the wrong type (a ValueError)
     ├── FetchFailed         a download did not come, or is not what it should be (an OSError)
     ├── MissingExtra        a library that an extra installs (an ImportError)
@@ -78,6 +79,22 @@ class DamagedShard(ArchiveError):
 
 class BudgetExceeded(BarrowError):
     """Deduplication would remove more of a domain than it may; the message shows samples."""
+
+
+class CheckpointError(BarrowError):
+    """A folder of a checkpoint, a named reason, and a cause in words.
+
+    `reason` is one of a small fixed set of names (see the page on checkpoints).
+    """
+
+    def __init__(self, cause: str, *, reason: str, folder: str | PathLike[str]) -> None:
+        self.cause = cause
+        self.reason = reason
+        self.folder = str(folder)
+        super().__init__(f"{self.folder}: {cause}")
+
+    def __reduce__(self) -> tuple[Callable[..., CheckpointError], tuple[str]]:
+        return partial(CheckpointError, reason=self.reason, folder=self.folder), (self.cause,)
 
 
 class ConfigError(BarrowError, ValueError):

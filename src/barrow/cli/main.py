@@ -13,6 +13,7 @@ import typer.core
 from barrow.cli import (
     build,
     cat,
+    checkpoint,
     classifier,
     completion,
     demo,
@@ -89,6 +90,7 @@ app.add_typer(tokenizer.app, name="tokenizer")
 app.command("tokenize")(tokenize.tokenize)
 app.command("stream")(stream.stream)
 app.command("explain")(explain.explain)
+app.add_typer(checkpoint.app, name="checkpoint")
 app.add_typer(models.app, name="models")
 app.command("generate")(generate.generate)
 app.command("completion")(completion.completion)

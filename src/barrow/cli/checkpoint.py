@@ -1,0 +1,218 @@
+"""`barrow checkpoint`: look at checkpoints, compare them, turn them into other formats."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from barrow.cli.options import AsJson
+from barrow.cli.terminal import printable
+
+if TYPE_CHECKING:
+    from barrow.train.checkpoint_index import Index
+    from barrow.weights import Tensors
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+
+Where = Annotated[
+    Path,
+    typer.Argument(
+        metavar="RUN|CHECKPOINT",
+        help="A run, a folder of checkpoints (the newest is meant), or one checkpoint.",
+        show_default=False,
+    ),
+]
+
+
+class SourceFormat(StrEnum):
+    """Formats that parameters are read from."""
+
+    CHECKPOINT = "checkpoint"
+    SAFETENSORS = "safetensors"
+    MSGPACK = "msgpack"
+    TORCH = "torch"
+
+
+class TargetFormat(StrEnum):
+    """Formats that parameters are written in."""
+
+    CHECKPOINT = "checkpoint"
+    SAFETENSORS = "safetensors"
+    MSGPACK = "msgpack"
+    HF = "hf"
+
+
+@app.callback()
+def checkpoint() -> None:
+    """Checkpoints: what is in them, how two differ, and other formats."""
+
+
+@app.command("show")
+def show(path: Where, as_json: AsJson = False) -> None:
+    """Steps of a run, and what its newest checkpoint holds."""
+    from barrow.train.checkpoint_folder import find_checkpoint, open_index
+
+    steps = _steps(path)
+    found = find_checkpoint(path)
+    index = open_index(found)
+    if as_json:
+        import json
+
+        told = {"folder": str(found), "steps": steps, **_as_dict(index)}
+        typer.echo(json.dumps(told, indent=1))
+        return
+    for entry in steps:
+        problem = f"  {printable(entry['problem'])}" if entry["problem"] else ""
+        size = f"{entry['bytes']:>15,}" if entry["bytes"] is not None else f"{'?':>15}"
+        typer.echo(f"step {entry['step']:>9}  {size} bytes{problem}")
+    if steps:
+        typer.echo()
+    step = "of no step" if index.step is None else f"of step {index.step}"
+    typer.echo(f"{found}, {step}: {len(index.leaves):,} arrays, {index.num_bytes:,} bytes")
+    for key, value in index.about.items():
+        typer.echo(f"{printable(key)}: {printable(_short(value))}")
+    _print_leaves(index)
+
+
+@app.command("diff")
+def diff(
+    first: Where,
+    second: Where,
+    as_json: AsJson = False,
+) -> None:
+    """Arrays that differ: the largest |a − b|, and ‖a − b‖ / ‖a‖. Exits 1 if any do."""
+    from dataclasses import asdict
+
+    from barrow.train.checkpoint_diff import differences
+
+    a, b = _open_all(first), _open_all(second)
+    found = list(differences(a, b))
+    if as_json:
+        import json
+
+        typer.echo(json.dumps([asdict(entry) for entry in found], indent=1))
+    else:
+        for entry in found:
+            name = printable(entry.path)
+            if entry.first is None or entry.second is None:
+                only = "second" if entry.first is None else "first"
+                typer.echo(f"{name}: only in the {only}, {entry.first or entry.second}")
+            elif entry.max_abs is None:
+                typer.echo(f"{name}: {entry.first} and {entry.second}")
+            else:
+                typer.echo(f"{name}: max {entry.max_abs:.3g}, relative {entry.relative:.3g}")
+        typer.echo(f"{len(found):,} of {len(set(a) | set(b)):,} arrays differ")
+    raise typer.Exit(1 if found else 0)
+
+
+@app.command("convert")
+def convert(
+    source: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RUN|CHECKPOINT|FILE",
+            help="A run or checkpoint, or a .safetensors, .msgpack or .pt file.",
+            show_default=False,
+        ),
+    ],
+    out: Annotated[Path, typer.Argument(help="Where to; not there yet.", show_default=False)],
+    to: Annotated[TargetFormat, typer.Option(help="What to write.")] = TargetFormat.CHECKPOINT,
+    source_format: Annotated[
+        SourceFormat | None,
+        typer.Option("--from", help="What the source is, where its name does not say."),
+    ] = None,
+) -> None:
+    """Write the parameters, and nothing else, in another format."""
+    from barrow.train.checkpoint_convert import convert as convert_params
+
+    num = convert_params(
+        source,
+        out,
+        to=to.value,
+        source_format=None if source_format is None else source_format.value,
+    )
+    typer.echo(f"{num:,} parameters written to {out}")
+
+
+def _steps(path: Path) -> list[dict[str, Any]]:
+    from barrow.errors import CheckpointError
+    from barrow.train.checkpoint_folder import listed, locate, open_index
+
+    told: list[dict[str, Any]] = []
+    for folder in (path / "checkpoints", path):
+        for step in listed(folder):
+            entry: dict[str, Any] = {"step": step, "bytes": None, "problem": None}
+            try:
+                entry["bytes"] = open_index(locate(folder, step)).num_bytes
+            except CheckpointError as error:
+                entry["problem"] = error.cause
+            except OSError as error:  # it went while we looked
+                entry["problem"] = str(error)
+            told.append(entry)
+    return told
+
+
+def _open_all(path: Path) -> Tensors:
+    """All arrays of a checkpoint, or of a file of parameters."""
+    from barrow.train.checkpoint_folder import find_checkpoint
+    from barrow.train.checkpoint_read import open_checkpoint
+    from barrow.train.checkpoint_sources import format_of, open_params
+
+    if format_of(path) != "checkpoint":
+        return open_params(path)
+    opened = open_checkpoint(find_checkpoint(path))
+    opened.verify()
+    return opened.tensors()
+
+
+def _as_dict(index: Index) -> dict[str, Any]:
+    return {
+        "step": index.step,
+        "bytes": index.num_bytes,
+        "about": dict(index.about),
+        "files": {name: file.sha256 for name, file in index.files.items()},
+        "leaves": {
+            path: {
+                "dtype": leaf.kind.key_dtype or leaf.kind.dtype,
+                "shape": list(leaf.kind.shape),
+                "pieces": len(leaf.pieces),
+            }
+            for path, leaf in index.leaves.items()
+        },
+    }
+
+
+def _short(value: Any) -> str:
+    import json
+
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 400 else f"{text[:400]}…"
+
+
+def _print_leaves(index: Index) -> None:
+    import math
+
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("array", overflow="fold")
+    for name in ("type", "shape", "elements", "pieces"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for path, leaf in index.leaves.items():
+        kind = leaf.kind
+        table.add_row(
+            Text(printable(path)),
+            Text(kind.key_dtype or kind.dtype),
+            Text(str(list(kind.shape))),
+            f"{math.prod(kind.shape):,}",
+            str(len(leaf.pieces)),
+        )
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = 120
+    console.print(table)

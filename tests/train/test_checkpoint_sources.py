@@ -1,0 +1,91 @@
+"""FLAX-8: parameters out of every format; pickle only through the restricted loader."""
+
+from __future__ import annotations
+
+import collections
+import os
+import pickle
+from pathlib import Path
+
+import flax.serialization
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import safetensors.numpy
+import torch
+
+from barrow.errors import NotFound, WeightsError
+from barrow.train.checkpoint_params import save_params
+from barrow.train.checkpoint_sources import format_of, open_params
+
+
+def arrays() -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(0)
+    return {"a/w": rng.normal(size=(3, 4)).astype(np.float32), "b": np.arange(5, dtype=np.int32)}
+
+
+def test_all_formats_give_the_same(tmp_path: Path) -> None:
+    nested = {"a": {"w": arrays()["a/w"]}, "b": arrays()["b"]}
+    save_params(tmp_path / "checkpoint", nested)
+    safetensors.numpy.save_file(arrays(), tmp_path / "x.safetensors")
+    folder = tmp_path / "hf"
+    folder.mkdir()
+    safetensors.numpy.save_file(arrays(), folder / "model.safetensors")
+    torch.save(
+        collections.OrderedDict((n, torch.from_numpy(a)) for n, a in arrays().items()),
+        tmp_path / "x.pt",
+    )
+    for name, tree in (("x", nested), ("collections", {"params": nested, "stats": {"m": 1.0}})):
+        data = flax.serialization.msgpack_serialize(tree)
+        (tmp_path / f"{name}.msgpack").write_bytes(data)
+    expected = {
+        "checkpoint": "checkpoint",
+        "x.safetensors": "safetensors",
+        "hf": "safetensors",
+        "x.pt": "torch",
+        "x.msgpack": "msgpack",
+        "collections.msgpack": "msgpack",
+    }
+    for name, kind in expected.items():
+        assert format_of(tmp_path / name) == kind
+        found = open_params(tmp_path / name)
+        assert set(found) == {"a/w", "b"}
+        for path, array in arrays().items():
+            assert np.array_equal(found[path], array)
+            assert found[path].dtype == array.dtype
+    (tmp_path / "x.pt").rename(tmp_path / "anything")
+    assert len(open_params(tmp_path / "anything", format="torch")) == 2
+
+
+class Evil:
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return os.system, ("touch pwned",)
+
+
+def test_pickle_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    torch.save({"w": torch.ones(2), "x": Evil()}, tmp_path / "evil.pt")
+    with pytest.raises(WeightsError, match="system"):
+        open_params(tmp_path / "evil.pt")
+    (tmp_path / "bare.pt").write_bytes(pickle.dumps({"w": np.ones(2)}))
+    with pytest.raises(WeightsError, match="a bare pickle"):
+        open_params(tmp_path / "bare.pt")
+    assert not (tmp_path / "pwned").exists()
+
+
+def test_unknown_files(tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match="does not exist"):
+        open_params(tmp_path / "nothing")
+    (tmp_path / "x.npz").write_bytes(b"")
+    with pytest.raises(
+        ValueError, match="expected a checkpoint, a run, or a file named .saf.*torch"
+    ):
+        open_params(tmp_path / "x.npz")
+    (tmp_path / "x.msgpack").write_bytes(b"\xc1")
+    with pytest.raises(WeightsError, match="not a Flax checkpoint"):
+        open_params(tmp_path / "x.msgpack")
+
+
+def test_what_is_no_parameter_is_left_out(tmp_path: Path) -> None:
+    save_params(tmp_path / "c", {"w": jnp.ones((), jnp.bfloat16)})
+    assert open_params(tmp_path / "c").entry("w").shape == ()
