@@ -148,3 +148,21 @@ def test_saved_settings_are_plain_json() -> None:
     saved = json.loads(config.to_json(RECIPE))
     assert saved["domains"]["arxiv"] == {"epochs": 2.0, "paths": ["a", "b"]}
     assert saved["out"] == "out"
+
+
+def test_a_choice_that_is_none() -> None:
+    with pytest.raises(ConfigError, match=r"packing: expected one of \['cut', 'fit'\], got 'fitt'"):
+        config.override(Chosen(), ["packing=fitt"])
+    assert config.override(Chosen(), ["packing=fit"]) == Chosen("fit")
+
+
+def test_a_part_of_what_is_not_set() -> None:
+    message = r'weights is not set; give it as a whole, as weights=\{"a": 2\}'
+    with pytest.raises(ConfigError, match=message):
+        config.override(Chosen(), ["weights.a=2"])
+
+
+@dataclass(frozen=True)
+class Chosen:
+    packing: Literal["cut", "fit"] = "cut"
+    weights: dict[str, float] | None = None

@@ -94,6 +94,9 @@ def _replace(settings: Any, path: Sequence[str], value: str, whole: str) -> Any:
         new = _replace(settings[name], rest, value, whole) if rest else _read(kind, value, whole)
         return {**settings, name: new}
     inside = whole[: -len(".".join(path)) - 1]
+    if settings is None:
+        given = f'{inside}={{"{name}": {value}}}'
+        raise ConfigError(f"{whole}: {inside} is not set; give it as a whole, as {given}")
     raise ConfigError(f"{whole}: {inside} is a {type(settings).__name__} and has no {name!r}")
 
 
@@ -134,8 +137,10 @@ def _build(kind: Any, data: Any, where: str) -> Any:
         return data
     if kind in (None, type(None)) and data is None:
         return None
-    if origin is typing.Literal and data in arguments:
-        return data
+    if origin is typing.Literal:
+        if data in arguments:
+            return data
+        raise ConfigError(f"{where}: expected one of {list(arguments)}, got {data!r}")
     if dataclasses.is_dataclass(kind) and isinstance(data, Mapping):
         return _build_dataclass(kind, data, where)
     if (origin or kind) in (tuple, list) and isinstance(data, list | tuple):

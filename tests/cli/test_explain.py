@@ -72,6 +72,15 @@ def test_names_are_shown_as_they_are(barrow: Callable, run: Path) -> None:
     assert "\x1b[2J" not in out
 
 
+def test_a_document_without_an_id_is_shown_by_its_number(barrow: Callable, run: Path) -> None:
+    """The number that --doc takes, not the place in the archive."""
+    store = Stream.load(run).store
+    number = store.domain_range(store.domains.index("[red]")).start
+    _, out, _ = barrow("explain", run, "--doc", number)
+    assert f" {number} (" in out
+    assert number != store.document(number).archive_number  # type: ignore[attr-defined]
+
+
 def test_a_checkpoint_and_a_store_that_was_moved(barrow: Callable, run: Path) -> None:
     checkpoint = run.parent / "checkpoint"
     checkpoint.mkdir()

@@ -58,6 +58,9 @@ def test_a_schedule(barrow: Callable, store: Path, tmp_path: Path) -> None:
     code, _, err = barrow("stream", store, "seed=1", "--schedule", file, "-o", run)
     assert (code, err) == (0, "")
     assert Stream.load(run).settings.schedule == schedule
+    code, _, err = barrow("stream", store, "--schedule", file, "-o", run)
+    assert (code, err) == (0, "")
+    assert Stream.load(run).settings.seed == 0
 
 
 def test_bad_input(barrow: Callable, store: Path, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from random import Random
 from typing import Any
@@ -119,3 +120,21 @@ def test_a_document_that_goes_on_beyond_the_columns(stores: Callable) -> None:
     assert collate(spans, Part(0, range(1), range(5), 13)).mask.all()
     last = collate(spans, Part(0, range(1), range(5, 13), 13))
     assert np.flatnonzero(~last.mask[0]).tolist() == [4, 7]
+
+
+def test_what_was_read_is_let_go(stores: Callable) -> None:
+    """A view keeps its file mapped, and a batch may be read from more files than may be open."""
+    store = stores([[100]])
+    alive: list[weakref.ref[Any]] = []
+
+    class Watched(type(store)):  # type: ignore[misc]
+        def read(self, domain: int, start: int, stop: int) -> np.ndarray:
+            assert all(one() is None for one in alive)
+            ids: np.ndarray = super().read(domain, start, stop)
+            alive.append(weakref.ref(ids))
+            return ids
+
+    watched = Watched(store.documents, store.domains)
+    spans = CutRows(watched).samples(rows_of([(0, 0, 20), (0, 40, 20), (0, 80, 20)]))
+    TokenCollate(watched)(spans, Part(0, range(3), range(20), 20))
+    assert len(alive) == 3

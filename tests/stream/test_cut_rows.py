@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from random import Random
 from typing import Any
@@ -54,3 +55,21 @@ def test_spans_of_stretches(stores: Callable, slow: Any, rng: Random) -> None:
 
 def test_the_schedule_says_how_wide(stores: Callable) -> None:
     assert CutRows(stores([[3]])).width(17, lambda: rows_of([])) == 17
+
+
+def test_where_documents_begin_is_not_kept(stores: Callable) -> None:
+    """The store says how many files are mapped at a time, and there may be more domains."""
+    store = stores([[9, 9], [9, 9]])
+    handed: list[weakref.ref[Any]] = []
+
+    class Watched(type(store)):  # type: ignore[misc]
+        def domain_starts(self, domain: int) -> np.ndarray:
+            starts: np.ndarray = super().domain_starts(domain)
+            handed.append(weakref.ref(starts))
+            return starts
+
+    zeros = np.zeros(2, np.int64)
+    source = CutRows(Watched(store.documents, store.domains))
+    assert len(source.samples(Rows(np.array([0, 1]), zeros, zeros, zeros + 4))) == 2
+    assert handed
+    assert all(one() is None for one in handed)

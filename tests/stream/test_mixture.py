@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -180,3 +181,21 @@ def test_the_largest_part_is_exact() -> None:
     domain, _ = mixture.samples(first, first + MOST)
     counts = np.array(mixture.counts(first + MOST)) - np.array(mixture.counts(first))
     assert np.bincount(domain).tolist() == counts.tolist()
+
+
+def test_only_domains_with_samples_are_visited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With many domains, a batch costs what its rows do."""
+    interleaving = Interleaving(quantised([1.0] * 5000), 7)
+    visited = []
+    numbers = np.arange
+
+    def counting(*arguments: Any, **options: Any) -> Any:
+        visited.append(arguments)
+        return numbers(*arguments, **options)
+
+    monkeypatch.setattr("barrow.stream.mixture.np.arange", counting)
+    domain, before = interleaving.samples(10**9, 10**9 + 4)
+    assert len(visited) < 4 * 20
+    for row in range(4):
+        number = interleaving.number(int(domain[row]), int(before[row]))
+        assert number == 10**9 + row

@@ -435,3 +435,27 @@ def test_sizes_that_cannot_be() -> None:
         Order(0, schedule, {"a": 0, "b": 5})
     with pytest.raises(ConfigError, match="names 'a'; there are b"):
         Order(0, schedule, {"b": 5})
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_steps_for_tokens(data: st.DataObject) -> None:
+    """Against looking at the progress of every step."""
+    sizes = {name: data.draw(st.sampled_from([0, 1, 5, 40])) for name in "ab"} | {"c": 30}
+    full = [name for name, size in sizes.items() if size]
+    phases: list[Phase] = []
+    for _ in range(data.draw(st.integers(1, 3))):
+        start = phases[-1].start + data.draw(st.integers(1, 6)) if phases else 0
+        weights = {name: data.draw(st.sampled_from([0.0, 0.3, 2.0])) for name in full} | {"c": 1.0}
+        mixture = Mixture(weights=weights, max_epochs=data.draw(st.sampled_from([None, 0.5, 2.0])))
+        length, batch = data.draw(st.sampled_from([1, 3, 8])), data.draw(st.integers(1, 4))
+        phases.append(Phase(start, length, batch, mixture))
+    try:
+        order = Order(data.draw(st.integers(0, 9)), Schedule(tuple(phases)), sizes)
+    except ConfigError:
+        return  # all was read before a phase
+    tokens = data.draw(st.integers(1, 70))
+    last = 400 if order.num_steps is None else order.num_steps
+    for name in sizes:
+        read = (step for step in range(last + 1) if order.progress(step)[name].tokens >= tokens)
+        assert order.steps_for(name, tokens) == next(read, None)

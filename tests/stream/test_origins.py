@@ -7,10 +7,12 @@ from typing import Any
 import barrow
 from barrow import Document
 from barrow.engine import Engine
-from barrow.stream import Stream
+from barrow.stream import Mixture, Stream
 from barrow.stream.explain import seen_at
 from barrow.stream.origins import origins
 from barrow.tokens import load, tokenize
+
+EPOCH = Mixture(epochs={"A": 1.0, "unknown": 1.0})
 
 
 def test_metas_of_the_archive(token_store: Any, corpus: Path) -> None:
@@ -43,3 +45,28 @@ def test_an_archive_that_is_gone_or_was_rewritten(corpus: Path, tmp_path: Path) 
     assert origins(store, seen) == {}
     (moved / "archive.json").write_text("{")
     assert origins(store, seen) == {}
+
+
+def test_a_takedown_moves_documents(tmp_path: Path) -> None:
+    """SPEC PILE-3: what is left is still told, and nobody gets the licence of another."""
+    documents = []
+    for n in range(60):
+        meta = {"pile_set_name": "A", "licence": f"licence {n}", "id": f"{n + 1:016x}-{n:08x}"}
+        documents.append(Document("stone " * 5, meta if n % 10 else {"licence": "no id"}))
+
+    def write() -> None:
+        shutil.rmtree(tmp_path / "archive", ignore_errors=True)
+        with barrow.archive.Writer(tmp_path / "archive") as writer:
+            writer.extend(documents)
+
+    write()
+    store = tokenize(
+        tmp_path / "archive", tokenizer=load("bytes"), out=tmp_path / "s", engine=Engine("local", 0)
+    )
+    seen = seen_at(Stream(store, seq_len=31, batch=60, seed=0, mixture=EPOCH), 0)
+    assert len(origins(store, seen)) == 60
+    del documents[3], documents[29:32]
+    write()
+    metas = origins(store, seen)
+    told = {one.identity: metas[one.document] for one in seen if one.document in metas}
+    assert told == {d.meta["id"]: d.meta for d in documents if "id" in d.meta}

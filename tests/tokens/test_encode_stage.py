@@ -32,6 +32,7 @@ def run(tmp_path: Path) -> Callable[..., list[Path]]:
             "stop": None,
             "text_key": "text",
             "tokenizer": load("bytes").hash,
+            "frame": [256, None],
             "dtype": "uint16",
             "buffer_bytes": 4_000,
             **changes,
@@ -184,7 +185,7 @@ def test_ids_over_the_vocabulary(
 def test_a_tokenizer_that_was_changed_meanwhile(
     run: Callable[..., list[Path]], write: Callable[..., Path]
 ) -> None:
-    with pytest.raises(StoreError, match=f"expected the tokenizer {'d' * 64}, found"):
+    with pytest.raises(StoreError, match=f"expected the tokenizer {'d' * 64}, which"):
         run(write([Document("abc", {})]), tokenizer="d" * 64)
 
 

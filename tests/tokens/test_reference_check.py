@@ -11,7 +11,8 @@ from tests.tokens.stores import some_documents, write_archive
 import barrow
 from barrow.archive import Block
 from barrow.errors import StoreError
-from barrow.tokens import load, reference_check
+from barrow.tokens import JsonTokenizer, load, reference_check
+from barrow.tokens.encoders import Fast, make_encoder
 from barrow.tokens.reference_check import ReferenceCheck, chosen
 
 
@@ -80,3 +81,24 @@ def test_of_much_text_only_a_little_is_done_again(
         check.look_at(block, *tokenizer.encode_texts(block.text, block.offsets))
     assert len(asked) > 3
     assert sum(asked) <= 300 + total // 512
+
+
+def test_the_reference_is_another_library(
+    trained: JsonTokenizer, block: Block, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SPEC PILE-3: a fast library must not be compared with itself."""
+    reference = make_encoder(trained._file, fast=False).reference
+
+    class Wrong:
+        def encode_batch_flat(self, texts: list[str]) -> tuple[bytes]:
+            ids = reference.encode(texts)[0].copy()
+            ids[-1:] += 1
+            return (ids.tobytes(),)
+
+    monkeypatch.setattr(Fast, "compare", lambda self, texts: None)  # its sample missed the place
+    tokenizer = JsonTokenizer(trained._file)
+    tokenizer.__dict__["_encoder"] = Fast(Wrong(), reference, "wrong", None)
+    ids, offsets = tokenizer.encode_texts(block.text, block.offsets)
+    with pytest.raises(StoreError, match="The encoder is wrong for this text"):
+        ReferenceCheck(tokenizer).look_at(block, ids, offsets)
+    assert tokenizer.encode_by_reference("stone").tolist() == trained.encode("stone").tolist()

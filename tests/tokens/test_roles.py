@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from barrow.errors import TokenizerError
+from barrow.tokens import JsonTokenizer, load
 from barrow.tokens.roles import Roles, roles
 from barrow.tokens.tokenizer_json import check, special_tokens
 
@@ -65,3 +68,29 @@ LLAMA3 = {"type": "Sequence", "processors": [{"type": "ByteLevel"}, template("<|
 )
 def test_roles(names: list[str], settings: Any, processor: Any, expected: Roles) -> None:
     assert found(names, settings, processor) == expected
+
+
+@pytest.mark.parametrize(
+    ("processor", "words"),
+    [
+        ({"type": "TemplateProcessing"}, "does not say what it puts around a text"),
+        ({"type": "RobertaProcessing", "cls": "<s>", "sep": []}, "expected cls and sep"),
+        ({"type": "BertProcessing", "cls": ["a", 9000], "sep": ["b", 0]}, "id 9000 before every"),
+        ({"type": "BertProcessing", "cls": ["a", 0], "sep": ["b", 9000]}, "id 9000 after every"),
+    ],
+)
+def test_a_post_processor_that_does_not_belong(
+    trained: JsonTokenizer, processor: dict[str, Any], words: str
+) -> None:
+    """Ids over the vocabulary would otherwise get into the store."""
+    data = {**trained._file.data, "post_processor": processor}
+    with pytest.raises(TokenizerError, match=words):
+        JsonTokenizer(check(data, "here"))
+
+
+def test_what_is_put_around_need_not_be_special(trained: JsonTokenizer, tmp_path: Path) -> None:
+    around = {"type": "BertProcessing", "cls": ["a", 97], "sep": ["b", 98]}
+    tokenizer = JsonTokenizer(check({**trained._file.data, "post_processor": around}, "here"))
+    tokenizer.save(tmp_path)
+    again = load(tmp_path)
+    assert (again.begin, again.end) == (tokenizer.begin, tokenizer.end) == (97, 98)

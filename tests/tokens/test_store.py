@@ -200,3 +200,17 @@ def test_files_of_another_store(store: TokenStore) -> None:
     index.write_bytes(other.read_bytes())
     with pytest.raises(StoreError, match=r"expected \d+ offsets up to [\d,]+, found"):
         open_store(store.folder).domain_starts(0)
+
+
+def test_no_more_files_are_open_than_a_process_may_have(
+    store: TokenStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A store may have far more files than that."""
+    monkeypatch.setattr("barrow.tokens.store._open_files", lambda: 8)
+    few = open_store(store.folder)
+    for domain in range(len(few.domains)):
+        num = few.domain_tokens(domain)
+        assert few.read(domain, 0, num).tolist() == store.read(domain, 0, num).tolist()
+        assert few.domain_starts(domain).tolist() == store.domain_starts(domain).tolist()
+    mapped = few._ids.cache_info().currsize + few._starts.cache_info().currsize
+    assert mapped <= 4 < sum(len(domain.shards) for domain in few.told.domains)

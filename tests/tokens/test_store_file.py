@@ -80,3 +80,11 @@ def test_what_is_no_store_file(store: TokenStore, text: str) -> None:
     (store.folder / "store.json").write_bytes(text.encode("latin-1"))
     with pytest.raises(StoreError, match="expected the store.json of a token store, found"):
         read_store_file(store.folder)
+
+
+def test_a_domain_listed_twice(store: TokenStore) -> None:
+    path = store.folder / "store.json"
+    first, second = store.domains[:2]
+    path.write_text(path.read_text().replace(json.dumps(second), json.dumps(first)))
+    with pytest.raises(StoreError, match="not each listed once"):
+        read_store_file(store.folder)

@@ -78,6 +78,21 @@ def test_the_same_bytes_in_smaller_steps(
     assert files_of(make(archive, "steps").folder) == files_of(store.folder)
 
 
+def test_a_plain_script_may_call_it(archive: Path, tmp_path: Path) -> None:
+    """Without an engine nothing is spawned, so no script needs to guard its main part."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import barrow.tokens\n"
+        f"store = barrow.tokens.tokenize({str(archive)!r}, out={str(tmp_path / 'new')!r},\n"
+        "    tokenizer=barrow.tokens.load('bytes'))\n"
+        "print(store.num_documents)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, check=False
+    )
+    assert done.stdout.strip() == "300", done.stderr
+
+
 def test_nothing_is_left_but_the_store(store: TokenStore) -> None:
     names = {path.name for path in store.folder.iterdir()}
     assert names == {"store.json", "tokenizer", *(file.name for file in store.told.files())}
@@ -286,11 +301,73 @@ def test_another_tokenizer(
         make(archive, tokenizer=Other())
 
 
+def test_another_begin_or_end(
+    store: TokenStore, make: Callable[..., TokenStore], archive: Path
+) -> None:
+    """The hash says nothing of them, and documents of one store begin alike."""
+
+    class Ends(type(load("bytes"))):  # type: ignore[misc]
+        end = 257
+
+    class Begins(type(load("bytes"))):  # type: ignore[misc]
+        begin = None
+
+    with pytest.raises(ValueError, match="was made with end id None, not 257; name another"):
+        make(archive, tokenizer=Ends())
+    with pytest.raises(ValueError, match="was made with begin id 256, not None; name another"):
+        make(archive, tokenizer=Begins())
+    assert verify_store(store.folder).ok
+
+
+def test_a_killed_run_with_another_begin_is_not_gone_on_with(
+    make: Callable[..., TokenStore], archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trained = barrow.tokens.train(["stone " * 99], vocab_size=300, specials=("<a>", "<b>"))
+    trained.save(tmp_path / "a")
+    shutil.copytree(tmp_path / "a", tmp_path / "b")
+    config = tmp_path / "b" / "tokenizer_config.json"
+    config.write_text(config.read_text().replace('"<a>"', '"<b>"'))
+    first, second = load(tmp_path / "a"), load(tmp_path / "b")
+    assert first.hash == second.hash
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("barrow.tokens.tokenizing.write_store_file", stop)
+    with pytest.raises(KeyboardInterrupt):
+        make(archive, tokenizer=first)
+    monkeypatch.undo()
+    made = make(archive, tokenizer=second)
+    assert made.begin == second.begin != first.begin
+    assert verify_store(made.folder).ok
+
+
+def test_the_store_is_looked_at_under_the_lock(
+    make: Callable[..., TokenStore], archive: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever waited for another's run to end must see what it made."""
+    from barrow.tokens import tokenizing
+
+    def late(folder: Path) -> Any:
+        if not (folder / "store.json").exists():
+            monkeypatch.setattr(tokenizing, "locked", locked)
+            make(archive)
+        return locked(folder)
+
+    monkeypatch.setattr(tokenizing, "locked", late)
+    tally = Tally()
+    make(archive, progress=tally.progress)
+    assert tally.planned["Tokenizing"] == 0
+
+
 def test_other_settings(store: TokenStore, make: Callable[..., TokenStore], archive: Path) -> None:
     with pytest.raises(ValueError, match="was made with text_key 'text', not 'body'"):
         make(archive, text_key="body")
     with pytest.raises(ValueError, match="was made with sizes Sizes"):
         make(archive, sizes=Sizes())
+    shutil.copytree(archive, archive / "validation")
+    with pytest.raises(ValueError, match="was made with split 'train', not 'validation'"):
+        make(archive, split="validation")
     assert make(archive, sizes=None).told.sizes == SMALL
 
 

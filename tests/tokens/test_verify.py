@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from barrow.errors import NotFound
-from barrow.tokens import TokenStore, load, token_file
+from barrow.tokens import JsonTokenizer, TokenStore, token_file
 from barrow.tokens.array_file import read_header, read_rows
 from barrow.tokens.join_stage import check_sha256
+from barrow.tokens.tokenizer_json import check
 from barrow.tokens.verify import verify_store
 
 
@@ -122,11 +123,16 @@ def test_what_is_wrong_though_checksums_fit(
     assert words in str(problem)
 
 
-def test_the_end_of_documents(make: Callable[..., TokenStore], archive: Path) -> None:
+def test_the_end_of_documents(
+    make: Callable[..., TokenStore], archive: Path, trained: JsonTokenizer
+) -> None:
     """A tokenizer with an end id: the last id of every document is looked at."""
-    tokenizer = load("bytes")
-    tokenizer.end = 258
-    path = make(archive, "ended", tokenizer=tokenizer).folder / "store.json"
+    around = {"type": "BertProcessing", "cls": ["a", 97], "sep": ["b", 258]}
+    tokenizer = JsonTokenizer(check({**trained._file.data, "post_processor": around}, "here"))
+    made = make(archive, "ended", tokenizer=tokenizer)
+    assert (made.begin, made.end) == (97, 258)
+    assert verify_store(made.folder).ok
+    path = made.folder / "store.json"
     told = json.loads(path.read_text())
     told["tokenizer"]["end"] = 257
     path.write_text(json.dumps(told))

@@ -103,7 +103,8 @@ def _print(seen: list[Seen], metas: dict[int, dict[str, Any]]) -> None:
             f"{one.row:,}",
             f"{one.column:,}–{one.column + one.stop - one.first:,}",
             Text(printable(one.domain)),
-            Text(printable(one.identity or f"{one.shard} {one.archive_number}")),
+            # A name that --doc takes; the place in the archive is another number.
+            Text(printable(one.identity or f"{one.document} ({one.shard} {one.archive_number})")),
             f"{one.first:,}–{one.stop:,} of {one.num_tokens:,}",
             Text(printable(", ".join(told))),
         )

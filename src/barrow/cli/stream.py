@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 def stream(
     store: Annotated[Path, typer.Argument(help="A token store.", show_default=False)],
     assignments: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
             metavar="seq_len=N batch=N seed=N [KEY=VALUE]…",
             help="Length of a row, rows of a batch, seed; and others, such as packing=fit, "
             'weights={"A":2,"B":1}, epochs={"A":1.5,"B":1}, max_epochs=4 or mlm={}.',
             show_default=False,
         ),
-    ],
+    ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Where to save it.", show_default=False)
     ] = None,
@@ -46,7 +46,7 @@ def stream(
     from barrow.stream import Schedule
     from barrow.stream.choices import Choices, make_stream
 
-    choices = config.override(Choices(), assignments)
+    choices = config.override(Choices(), assignments or ())
     if schedule is not None:
         phases = config.from_json(Schedule, schedule.read_text())
         choices = dataclasses.replace(choices, schedule=phases)

@@ -137,7 +137,8 @@ def run(
                 raise TaskFailed(f"{task.label}: {error}")
             if attempts[task.key] == _ATTEMPTS:
                 raise TaskFailed(
-                    f"{task.label}: {_ATTEMPTS} workers died of it ({error}); is memory short?"
+                    f"{task.label}: {_ATTEMPTS} workers died of it ({error}); is memory short, or "
+                    'is this a script without if __name__ == "__main__"?'
                 )
             waiting.append(task)
         done = True

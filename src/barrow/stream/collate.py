@@ -85,7 +85,8 @@ class TokenCollate:
     def _stretch(self, domain: int, start: int, stop: int) -> npt.NDArray[Any]:
         """Ids of a domain, and the one that follows them."""
         if stop < self._totals[domain]:
-            return self.store.read(domain, start, stop + 1)
+            # A copy, since a view would keep its file mapped until all of the batch is read.
+            return np.array(self.store.read(domain, start, stop + 1))
         # What would follow the last document is one that begins.
         ids = self.store.read(domain, start, stop)
         begin = self.pad if self.store.begin is None else self.store.begin

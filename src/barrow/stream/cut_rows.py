@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -27,14 +26,6 @@ class CutRows:
 
     store: Store
 
-    @cached_property
-    def _domains(self) -> list[tuple[Integers, int]]:
-        """Of each domain: where its documents begin, and the number of its first."""
-        store = self.store
-        return [
-            (store.domain_starts(d), store.domain_range(d).start) for d in range(len(store.domains))
-        ]
-
     def width(self, seq_len: int, rows: Callable[[], Rows]) -> int:
         """Places of a row."""
         del rows
@@ -49,7 +40,8 @@ class CutRows:
         groups = list(equal_runs(domain))
         first, stop = np.empty_like(left), np.empty_like(left)
         for number, part in groups:
-            starts, _ = self._domains[number]
+            # Held by the store alone, which maps only so many files at a time.
+            starts = self.store.domain_starts(number)
             first[part] = starts.searchsorted(left[part], side="right")
             stop[part] = starts.searchsorted(right[part], side="left")
         first -= 1
@@ -57,11 +49,11 @@ class CutRows:
         edges = [*row.searchsorted([part.start for _, part in groups]).tolist(), len(row)]
         begin, end = np.empty_like(document), np.empty_like(document)
         for (number, _), (a, b) in zip(groups, pairwise(edges), strict=True):
-            starts, base = self._domains[number]
+            starts = self.store.domain_starts(number)
             within = document[a:b]
             begin[a:b] = starts[within]
             end[a:b] = starts[within + 1]
-            within += base
+            within += self.store.domain_range(number).start
         left = left[row]
         begin = np.maximum(begin, left)
         length = np.minimum(end, right[row]) - begin

@@ -118,6 +118,8 @@ class Interleaving:
         todo = [(self._root, first, np.arange(last - first))]
         while todo:
             place, start, which = todo.pop()
+            if not len(which):
+                continue
             if place < 0:
                 domain[which] = -1 - place
                 before[which] = np.arange(start, start + len(which))

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from barrow.errors import ConfigError
 from barrow.stream.cut import Cut
-from barrow.stream.plan import Leg, compile_plan
+from barrow.stream.plan import Leg, Stretch, compile_plan
 from barrow.stream.reading import Piece, Reading
 from barrow.stream.schedule import Schedule
 from barrow.stream.shuffle import Shuffle
@@ -183,6 +183,25 @@ class Order:
             out[name] = Progress(rows, tokens, tokens / size if size else 0.0)
         return out
 
+    def steps_for(self, name: str, tokens: int) -> int | None:
+        """The least number of steps in which so many tokens of a domain are read; None if they
+        never are.
+        """
+        domain = self.domains.index(name)
+        if not self.sizes[name]:
+            return None
+        readings = self._readings(domain)
+        for reading, following in zip(readings, [*readings[1:], None], strict=True):
+            rows = reading.rows_for(tokens)
+            if following is None or rows <= following.first_row:
+                break
+        if not rows:
+            return 0
+        stretch = self._stretch_of(domain, rows - 1)
+        if stretch.interleaving is None or not stretch.interleaving.weights[domain]:
+            return None
+        return self._place(domain, rows - 1)[0] + 1
+
     def seen(self, domain: int, start: int, stop: int, *, until_step: int) -> list[Sighting]:
         """Rows of the steps before `until_step` that hold tokens [start, stop) of a domain's own
         sequence of tokens, in the order of steps, and the part of it that each holds.
@@ -230,11 +249,15 @@ class Order:
 
     def _place(self, domain: int, row: int) -> tuple[int, int]:
         """The step, and the row of its batch, that a row of a domain is."""
-        taken = [stretch.taken[domain] for stretch in self.plan.stretches]
-        sample = self.plan.stretches[bisect_right(taken, row) - 1].sample(domain, row)
+        sample = self._stretch_of(domain, row).sample(domain, row)
         leg = self.plan.legs[bisect_right(self._firsts, sample) - 1]
         steps, place = divmod(sample - leg.first, leg.phase.batch)
         return leg.phase.start + steps, place
+
+    def _stretch_of(self, domain: int, row: int) -> Stretch:
+        """The stretch that a row of a domain is in; where it is never read, the last."""
+        taken = [stretch.taken[domain] for stretch in self.plan.stretches]
+        return self.plan.stretches[bisect_right(taken, row) - 1]
 
     def _rows_before(self, leg: Leg, step: int) -> tuple[int, ...]:
         sample = leg.first + (step - leg.phase.start) * leg.phase.batch

@@ -11,14 +11,18 @@ from barrow.stream.explain import Seen
 from barrow.tokens.sources import split_path
 
 if TYPE_CHECKING:
+    from barrow.archive import Archive
     from barrow.tokens import TokenStore
+
+# A document is looked for at so many places before the one where it was.
+_LOOK_BACK = 64
 
 
 def origins(store: TokenStore, seen: Iterable[Seen]) -> dict[int, dict[str, Any]]:
     """The metas of documents by their number in the store, of those that the archive still has.
 
-    An archive that was rewritten has other documents at the same numbers; where a document has an
-    id, it must be the same.
+    A takedown moves the documents after it forward. So where some are missing, each is looked for
+    by its id, at its old place and a little before it; one without an id cannot be told then.
     """
     told = store.told.corpus
     try:
@@ -27,14 +31,27 @@ def origins(store: TokenStore, seen: Iterable[Seen]) -> dict[int, dict[str, Any]
         length = len(archive)
     except (NotFound, ArchiveError, OSError):
         return {}
+    missing = max(0, sum(source.documents for source in told.sources) - length)
+    documents = {one.document: one for one in seen}
     metas: dict[int, dict[str, Any]] = {}
-    for one in sorted(set(seen), key=lambda one: one.archive_number):
-        if one.document in metas or one.archive_number >= length:
-            continue
-        try:
-            meta = archive[one.archive_number].meta
-        except ArchiveError:
-            continue
-        if not one.identity or meta.get("id") == one.identity:
-            metas[one.document] = meta
+    moved = 0  # by so many places; more and more along the archive
+    for one in sorted(documents.values(), key=lambda one: one.archive_number):
+        for places in range(moved, min(missing, moved + _LOOK_BACK) + 1):
+            meta = _meta_at(archive, one.archive_number - places, length)
+            if meta is not None and _is_of(one, meta, all_there=not missing):
+                metas[one.document], moved = meta, places
+                break
     return metas
+
+
+def _meta_at(archive: Archive, number: int, length: int) -> dict[str, Any] | None:
+    if not 0 <= number < length:
+        return None
+    try:
+        return archive[number].meta
+    except ArchiveError:
+        return None
+
+
+def _is_of(one: Seen, meta: dict[str, Any], *, all_there: bool) -> bool:
+    return meta.get("id") == one.identity if one.identity else all_there

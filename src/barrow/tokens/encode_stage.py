@@ -46,7 +46,7 @@ def encode(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
     a domain in the order of the archive.
     """
     path, folder = files
-    tokenizer = _loaded(folder, settings["tokenizer"])
+    tokenizer = _loaded(folder, settings["tokenizer"], *settings["frame"])
     archive = barrow.archive.open(path, text_key=settings["text_key"], threads=1)
     if settings["stop"] is not None:
         archive = archive[settings["start"] : settings["stop"]]
@@ -63,12 +63,14 @@ def encode(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
 
 
 @lru_cache(maxsize=1)
-def _loaded(folder: str, wanted: str) -> Tokenizer:
+def _loaded(folder: str, wanted: str, begin: int | None, end: int | None) -> Tokenizer:
     """A worker has one tokenizer, and loading it may take longer than a task."""
     tokenizer = load(Path(folder))
-    if tokenizer.hash != wanted:
+    found = tokenizer.hash, tokenizer.begin, tokenizer.end
+    if found != (wanted, begin, end):
         raise StoreError(
-            f"expected the tokenizer {wanted}, found {tokenizer.hash}; was it changed meanwhile?",
+            f"expected the tokenizer {wanted}, which begins documents with {begin} and ends them "
+            f"with {end}; found {found[0]}, {found[1]} and {found[2]}: was it changed meanwhile?",
             reason="other-tokenizer",
             file=Path(folder).name,
         )
@@ -106,9 +108,10 @@ class _Buffer:
         self._ids: list[npt.NDArray[Any]] = []
         self._lengths: list[npt.NDArray[np.int64]] = []
         self._sizes: list[npt.NDArray[np.int64]] = []
-        self._numbers: list[int] = []
-        self._identities: list[tuple[int, int]] = []
-        self._domains: list[str] = []
+        self._numbers: list[npt.NDArray[np.uint64]] = []
+        self._identities: list[npt.NDArray[np.uint64]] = []
+        self._domains: list[npt.NDArray[np.int64]] = []
+        self._places: dict[str, int] = {}
         self.num_bytes = 0
 
     def add(
@@ -118,44 +121,50 @@ class _Buffer:
         self._ids.append(ids.astype(self._dtype))
         self._lengths.append(np.diff(offsets))
         self._sizes.append(np.diff(block.offsets))
-        self._numbers += block.numbers
-        for meta in _METAS.decode(block.meta_array()):
-            self._identities.append(identity_of(meta.id) or (0, 0))
-            name = meta.pile_set_name
-            self._domains.append(name if isinstance(name, str) and name else UNKNOWN)
+        # Arrays, not objects of Python's: a block of one-word documents has very many.
+        self._numbers.append(np.array(block.numbers, np.uint64))
+        metas = _METAS.decode(block.meta_array())
+        identities = [identity_of(meta.id) or (0, 0) for meta in metas]
+        self._identities.append(np.array(identities, np.uint64).reshape(-1, 2))
+        places = [self._places.setdefault(_domain(meta), len(self._places)) for meta in metas]
+        self._domains.append(np.array(places, np.int64))
         self.num_bytes += len(ids) * self._dtype.itemsize + len(block) * _DOCUMENT_BYTES
 
     def write_to(self, out: Path) -> None:
         """Write a file of what is here, if anything is, and begin anew."""
-        if not self._domains:
+        if not self._places:
             return
-        names = sorted(set(self._domains))
-        place = {name: k for k, name in enumerate(names)}
-        domain = np.array([place[name] for name in self._domains])
+        names = sorted(self._places)
+        rank = np.argsort([self._places[name] for name in names])
+        domain = rank[np.concatenate(self._domains)]
         order = np.argsort(domain, kind="stable")
         lengths, sizes = np.concatenate(self._lengths), np.concatenate(self._sizes)
         ids, starts = np.concatenate(self._ids), offsets_of(lengths)
         self._ids.clear()
         bounds = zip(starts[order].tolist(), starts[order + 1].tolist(), strict=True)
         slices = (ids[start:stop] for start, stop in bounds)
+        # Where each domain begins in the order, and the last ends: there may be many domains.
+        edges = np.searchsorted(domain[order], np.arange(len(names) + 1))
+        tokens, text_bytes = offsets_of(lengths[order])[edges], offsets_of(sizes[order])[edges]
+        counts = zip(*(np.diff(a).tolist() for a in (edges, tokens, text_bytes)), strict=True)
         pieces = [
-            Piece(
-                *(self._source, self._part, self._flush, name),
-                documents=int(np.count_nonzero(domain == k)),
-                tokens=int(lengths[domain == k].sum()),
-                text_bytes=int(sizes[domain == k].sum()),
-            )
-            for k, name in enumerate(names)
+            Piece(self._source, self._part, self._flush, name, *count)
+            for name, count in zip(names, counts, strict=True)
         ]
         write_token_file(
             out / f"{self._flush:05d}.safetensors",
             pieces,
             offsets=[offsets_of(lengths[order]).view(np.uint64)],
-            identity=[np.array(self._identities, np.uint64)[order]],
-            number=[np.array(self._numbers, np.uint64)[order]],
+            identity=[np.concatenate(self._identities)[order]],
+            number=[np.concatenate(self._numbers)[order]],
             # A domain at a time: the buffer is there twice already.
             ids=(np.concatenate([*islice(slices, piece.documents)]) for piece in pieces),
             dtype=self._dtype,
         )
         self._flush += 1
         self._clear()
+
+
+def _domain(meta: _Meta) -> str:
+    name = meta.pile_set_name
+    return name if isinstance(name, str) and name else UNKNOWN

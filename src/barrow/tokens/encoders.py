@@ -32,6 +32,9 @@ class Encoder(Protocol):
     @property
     def name(self) -> str: ...
 
+    @property
+    def reference(self) -> Reference: ...
+
     def encode(self, texts: Sequence[str]) -> tuple[Ids, Offsets]: ...
 
 
@@ -41,6 +44,10 @@ class Reference:
 
     library: Any
     name: str
+
+    @property
+    def reference(self) -> Reference:
+        return self
 
     def encode(self, texts: Sequence[str]) -> tuple[Ids, Offsets]:
         encodings = self.library.encode_batch_fast(texts, add_special_tokens=False)

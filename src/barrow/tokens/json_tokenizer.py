@@ -78,6 +78,9 @@ class JsonTokenizer(Tokenizer):
                 raise ValueError(f"text {number} is not UTF-8: {error}") from None
         return self._encoder.encode(texts)
 
+    def encode_by_reference(self, text: str) -> Ids:
+        return self._encoder.reference.encode([text])[0]
+
     def token_bytes(self, token: int) -> bytes:
         (token,) = self.checked([token])
         return self._bytes.table[token]
@@ -104,7 +107,7 @@ class JsonTokenizer(Tokenizer):
         settings = {
             "tokenizer_class": "PreTrainedTokenizerFast",
             **self._settings,
-            **{key: names[number] for key, number in said.items() if number is not None},
+            **{key: names[number] for key, number in said.items() if number in names},
         }
         text = json.dumps(settings, indent=1, ensure_ascii=False)
         (folder / SETTINGS_NAME).write_text(text + "\n", encoding="utf-8")

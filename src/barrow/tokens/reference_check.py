@@ -38,7 +38,7 @@ class ReferenceCheck:
             return
         text = block.text_of(i)
         self._budget -= int(block.offsets[i + 1] - block.offsets[i]) * _SHARE
-        wanted = self._tokenizer.encode(text)
+        wanted = self._tokenizer.encode_by_reference(text)
         found = ids[offsets[i] : offsets[i + 1]]
         if np.array_equal(wanted, found):
             return

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from barrow.errors import TokenizerError
 from barrow.tokens.tokenizer_json import TokenizerJson, components
 
 _BEGIN = ("<|begin_of_text|>", "<|endoftext|>", "<|startoftext|>", "<bos>", "<s>", "[CLS]")
@@ -32,6 +33,13 @@ def roles(file: TokenizerJson, settings: Mapping[str, Any]) -> Roles:
     """
     ids = {token.content: token.id for token in file.added if token.special}
     begin, end = _around(file.data.get("post_processor"), ids)
+    known = {*file.vocab, *(token.id for token in file.added)}
+    for edge, number in (("before", begin), ("after", end)):
+        if number is not None and number not in known:
+            raise TokenizerError(
+                f"the post-processor puts id {number} {edge} every text, and the vocabulary has "
+                "no such id; do the file's parts belong together?"
+            )
     if begin is None and end is None:
         begin = _named("bos_token", _BEGIN, ids, settings)
     return Roles(
@@ -45,11 +53,17 @@ def roles(file: TokenizerJson, settings: Mapping[str, Any]) -> Roles:
 def _around(
     processor: Mapping[str, Any] | None, ids: Mapping[str, int]
 ) -> tuple[int | None, int | None]:
-    for link in components(processor):
-        if link["type"] in ("RobertaProcessing", "BertProcessing"):
-            return link["cls"][1], link["sep"][1]
-        if link["type"] == "TemplateProcessing":
-            return _of_template(link["single"], ids)
+    try:
+        for link in components(processor):
+            if link["type"] in ("RobertaProcessing", "BertProcessing"):
+                return link["cls"][1], link["sep"][1]
+            if link["type"] == "TemplateProcessing":
+                return _of_template(link["single"], ids)
+    except (LookupError, TypeError, AttributeError) as error:
+        raise TokenizerError(
+            "the post-processor does not say what it puts around a text: expected cls and sep, or "
+            f"a template, got {str(processor)[:80]} ({error!r})"
+        ) from None
     return None, None
 
 

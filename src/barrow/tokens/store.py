@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import operator
 import os
+import resource
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -28,8 +29,9 @@ from barrow.tokens.store_file import (
 )
 from barrow.tokens.token_file import TokenFile
 
-# Each mapping holds a file descriptor.
-_MOST_MAPPED = 512
+# Each mapping holds a file descriptor, of which a process may have only so many.
+_MOST_MAPPED = 1 << 14
+_PART_MAPPED = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +104,10 @@ class TokenStore:
         self.num_documents = sum(domain.documents for domain in told.domains)
         self._domains = tuple(_Domain.of(domain) for domain in told.domains)
         self._firsts = list(accumulate((d.entry.documents for d in self._domains), initial=0))
-        self._shard = lru_cache(maxsize=_MOST_MAPPED)(self._open_shard)
-        self._ids = lru_cache(maxsize=_MOST_MAPPED)(self._map_ids)
-        self._starts = lru_cache(maxsize=_MOST_MAPPED)(self._map_starts)
+        most = min(_MOST_MAPPED, _open_files() // _PART_MAPPED)
+        self._shard = lru_cache(maxsize=most)(self._open_shard)
+        self._ids = lru_cache(maxsize=most)(self._map_ids)
+        self._starts = lru_cache(maxsize=most)(self._map_starts)
 
     def __reduce__(self) -> tuple[Callable[[Path], TokenStore], tuple[Path]]:
         return open_store, (self.folder,)
@@ -302,6 +305,12 @@ class TokenStore:
                 file=entry.index.name,
             )
         return starts
+
+
+def _open_files() -> int:
+    """How many files a process may have open."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return 1 << 20 if limit == resource.RLIM_INFINITY else limit
 
 
 @dataclass(frozen=True, slots=True)

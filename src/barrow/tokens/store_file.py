@@ -147,6 +147,9 @@ def read_store_file(folder: Path) -> StoreFile:
     for name in (*names, *(file.name for file in told.tokenizer.files)):
         if Path(name).name != name or name in ("", "..", STORE):
             raise _bad(f"file name {name!r} leads out of the folder")
+    domains = [domain.name for domain in told.domains]
+    if domains != sorted(set(domains)):
+        raise _bad("its domains are not each listed once, in the order of their names")
     for domain in told.domains:
         for counted in ("documents", "tokens"):
             if getattr(domain, counted) != sum(getattr(shard, counted) for shard in domain.shards):

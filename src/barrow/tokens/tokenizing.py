@@ -66,24 +66,26 @@ def tokenize(
     `corpus` is a corpus, of which `split` is taken, or anything else that `barrow.archive.open`
     takes. A store that is there already is brought up to date: files of the archive whose content
     it has are not tokenized again, those that are gone drop out. The bytes depend on the archive's
-    files, the tokenizer and `sizes` alone. A run that was killed goes on where it was.
+    files, the tokenizer and `sizes` alone. A run that was killed goes on where it was. Without an
+    `engine` the work is done in this process.
     """
     source, folder = os.fspath(corpus), Path(out)
     refuse_other_folders(folder, source)
     path = split_path(source, split)
-    known = open_store(folder) if (folder / STORE).is_file() else None
-    if known is not None:
-        _refuse_other_settings(known, tokenizer, text_key, sizes)
-        sizes = known.told.sizes
     folder.mkdir(parents=True, exist_ok=True)
     with locked(folder):
+        # Not before: the process that had the lock may just have finished another store.
+        known = open_store(folder) if (folder / STORE).is_file() else None
+        if known is not None:
+            _refuse_other_settings(known, tokenizer, split, text_key, sizes)
+            sizes = known.told.sizes
         making = _Making(folder, known, tokenizer, sizes or Sizes(), progress or Progress())
-        making.make(source, path, split, text_key, engine or Engine())
+        making.make(source, path, split, text_key, engine or Engine(num_workers=0))
     return open_store(folder)
 
 
 def _refuse_other_settings(
-    known: TokenStore, tokenizer: Tokenizer, text_key: str, sizes: Sizes | None
+    known: TokenStore, tokenizer: Tokenizer, split: str, text_key: str, sizes: Sizes | None
 ) -> None:
     if known.tokenizer_hash != tokenizer.hash:
         raise ValueError(
@@ -91,6 +93,9 @@ def _refuse_other_settings(
             f"{tokenizer.hash}; name another folder, or the same tokenizer"
         )
     for what, old, new in (
+        ("begin id", known.begin, tokenizer.begin),  # the hash does not cover these two
+        ("end id", known.end, tokenizer.end),
+        ("split", known.told.corpus.split, split),
         ("text_key", known.told.corpus.text_key, text_key),
         ("sizes", known.told.sizes, sizes or known.told.sizes),
     ):
@@ -209,6 +214,7 @@ class _Making:
                 "stop": part.stop,
                 "text_key": text_key,
                 "tokenizer": self._tokenizer.hash,
+                "frame": [self._tokenizer.begin, self._tokenizer.end],
                 "dtype": self._dtype.name,
                 "buffer_bytes": self._sizes.buffer_bytes,
             },
@@ -270,6 +276,7 @@ class _Making:
             settings={
                 "dtype": self._dtype.name,
                 "tokenizer": self._tokenizer.hash,
+                "frame": [self._tokenizer.begin, self._tokenizer.end],
                 "pieces": [[place[at.file], at.row] for _, at in shard],
                 "sha256": old,
             },
