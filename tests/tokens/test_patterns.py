@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 import tiktoken
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer as Reference
 
@@ -32,6 +32,8 @@ def cuts(pattern: str, text: str) -> list[bytes]:
 
 @pytest.mark.parametrize("pattern", list(_TIKTOKEN))
 @given(text=_TEXT)
+@example(text="\r\u3000")
+@example(text="x\n  ")
 def test_cuts_are_tiktokens(pattern: str, text: str) -> None:
     pieces = cuts(pattern, text)
     assert b"".join(pieces) == text.encode()
@@ -50,6 +52,7 @@ def test_cuts_are_tiktokens(pattern: str, text: str) -> None:
     [
         ("gpt2", "It|'s| 12345| naïveXMLFile|.|\n|\n|x"),
         ("cl100k", "It|'s| |123|45| naïveXMLFile|.\n\n|x"),
+        ("llama3", "It|'s| |123|45| naïveXMLFile|.\n\n|x"),
         ("qwen", "It|'s| |1|2|3|4|5| naïveXMLFile|.\n\n|x"),
         ("o200k", "It's| |123|45| naïve|XMLFile|.\n\n|x"),
     ],
@@ -85,5 +88,5 @@ def test_guesses(num_ranks: int, pattern: str, end: int) -> None:
 
 
 def test_llama_begins_a_text() -> None:
-    assert guess(128_000).pattern == "cl100k"
+    assert guess(128_000).pattern == "llama3"
     assert guess(128_000).specials["<|begin_of_text|>"] == 128_000

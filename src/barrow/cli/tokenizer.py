@@ -48,7 +48,7 @@ def train(
     ] = None,
     sample_bytes: Annotated[int, typer.Option(min=1, help="Text to learn from.")] = 500_000_000,
     pattern: Annotated[
-        str, typer.Option(help="Where texts are cut first: gpt2, cl100k, qwen or o200k.")
+        str, typer.Option(help="Where texts are cut first: gpt2, cl100k, llama3, qwen, o200k.")
     ] = "gpt2",
     by: Annotated[str, typer.Option(help="Key of meta that names the domain.")] = "pile_set_name",
     seed: Annotated[int, typer.Option(help="Decides which documents are sampled.")] = 0,
@@ -105,7 +105,9 @@ def show(
     text: Annotated[str, typer.Option(help="A text to cut.")] = _TEXT,
     pattern: Annotated[
         str | None,
-        typer.Option(help="Of a .tiktoken file: gpt2, cl100k, qwen or o200k.", show_default=False),
+        typer.Option(
+            help="Of a .tiktoken file: gpt2, cl100k, llama3, qwen, o200k.", show_default=False
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -25,7 +25,7 @@ _KNOWN = (
 def load(path: str | Path, *, pattern: str | None = None, fast: bool = True) -> Tokenizer:
     """Open a tokenizer: a file, or a folder that holds one; ``"bytes"`` is the built-in one.
 
-    `pattern` says where a `.tiktoken` file's texts are cut (`gpt2`, `cl100k`, `qwen`, `o200k`), by
+    `pattern` says where a `.tiktoken` file's texts are cut (`gpt2`, `cl100k`, …), by
     default guessed from its size. Without `fast`, the library `tokenizers` encodes, even if a
     faster one is installed.
     """

@@ -18,14 +18,17 @@ _REST = r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 _UPPER, _LOWER = r"\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}", r"\p{Ll}\p{Lm}\p{Lo}\p{M}"
 
 
-def _numbers_of(digits: str) -> str:
-    return rf"{_ENDINGS}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}{digits}|{_REST}"
+def _numbers_of(digits: str, first: str = "") -> str:
+    return rf"{first}{_ENDINGS}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}{digits}|{_REST}"
 
 
 # The expression of each; None is GPT-2's own, which the byte-level component has built in.
+# tiktoken's own cl100k keeps white space at the end of a text in one piece; Llama 3's, else the
+# same, does not.
 PATTERNS: Mapping[str, str | None] = {
     "gpt2": None,
-    "cl100k": _numbers_of("{1,3}"),
+    "cl100k": _numbers_of("{1,3}", r"\s++\z|"),
+    "llama3": _numbers_of("{1,3}"),
     "qwen": _numbers_of(""),
     "o200k": "|".join(
         (
@@ -61,7 +64,7 @@ _PUBLISHED: Mapping[int, Encoding] = {
             "<|endofprompt|>": 100276,
         },
     ),
-    128000: Encoding("cl100k", {"<|begin_of_text|>": 128000, "<|end_of_text|>": 128001}),
+    128000: Encoding("llama3", {"<|begin_of_text|>": 128000, "<|end_of_text|>": 128001}),
     151643: Encoding(
         "qwen", {"<|endoftext|>": 151643, "<|im_start|>": 151644, "<|im_end|>": 151645}
     ),
