@@ -1,0 +1,88 @@
+"""Parameters from one format to another."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from barrow.config import from_dict
+from barrow.errors import CheckpointError
+from barrow.nn.tree import from_paths
+from barrow.train.checkpoint_folder import find_checkpoint
+from barrow.train.checkpoint_index import read_index
+from barrow.train.checkpoint_params import save_params
+from barrow.train.checkpoint_sources import Format, format_of, open_params
+from barrow.weights.flax_msgpack import write_flax
+from barrow.weights.safetensors_write import write_safetensors
+from barrow.weights.tensors import Tensors
+
+Target = Literal["checkpoint", "safetensors", "msgpack", "hf"]
+
+
+def convert(
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    *,
+    to: Target,
+    source_format: Format | None = None,
+    about: Mapping[str, Any] | None = None,
+) -> int:
+    """Write the parameters of a source (see `open_params`) elsewhere; how many there were.
+
+    checkpoint   a folder of ours with parameters only
+    safetensors  a file, or a folder of shards, names as our paths
+    msgpack      a file that `flax.serialization.msgpack_restore` reads: nested dicts
+    hf           a folder that `transformers` opens; for decoders
+
+    What the source says about itself (`about`) goes along into a checkpoint. For ``hf``
+    ``about["model"]`` is the `DecoderConfig`, and ``about["tokenizer"]``, where there is one, a
+    path or a name that `barrow.tokens.load` takes.
+    """
+    target = Path(target)
+    if target.exists():
+        raise ValueError(f"{target} is there already; write elsewhere")
+    kind = source_format or format_of(source)
+    tensors = open_params(source, format=kind)
+    if not len(tensors):
+        raise ValueError(f"{source} holds no parameters")
+    told = about
+    if told is None:
+        told = read_index(find_checkpoint(Path(source))).about if kind == "checkpoint" else {}
+    if to == "checkpoint":
+        # A dot parts the names of PyTorch; a slash ours, and both stay as they are.
+        save_params(target, from_paths({name: tensors[name] for name in tensors}), told)
+    elif to == "safetensors":
+        write_safetensors(target, tensors)
+    elif to == "msgpack":
+        write_flax(target, _nested(tensors))
+    else:
+        _save_hf(Path(source), target, tensors, told)
+    return len(tensors)
+
+
+def _nested(tensors: Tensors) -> dict[str, Any]:
+    nested: dict[str, Any] = {}
+    for name in tensors:
+        *folders, last = name.split("/")
+        at = nested
+        for folder in folders:
+            at = at.setdefault(folder, {})
+        at[last] = tensors[name]
+    return nested
+
+
+def _save_hf(source: Path, target: Path, tensors: Tensors, about: Mapping[str, Any]) -> None:
+    from barrow.models import Decoder, DecoderConfig, save
+
+    if not isinstance(about.get("model"), Mapping):
+        raise CheckpointError(
+            "does not say which model it is of (about has no table 'model'), so it cannot be "
+            "written for transformers; write safetensors",
+            reason="none",
+            folder=source,
+        )
+    model = Decoder(from_dict(DecoderConfig, about["model"]))
+    params = from_paths({name: tensors[name] for name in tensors})
+    save(target, model, params, tokenizer=about.get("tokenizer"))
