@@ -64,3 +64,9 @@ def test_a_store_error_names_the_file_and_crosses_processes() -> None:
         "x.safetensors",
         "cut off",
     )
+
+
+def test_divergence_names_the_step_and_crosses_processes() -> None:
+    error = errors.Diverged("step 5: the loss is nan", step=5)
+    back = pickle.loads(pickle.dumps(error))
+    assert (str(back), back.step) == ("step 5: the loss is nan", 5)

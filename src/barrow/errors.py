@@ -7,6 +7,7 @@
     ├── BudgetExceeded      deduplication would remove more of a domain than it may
     ├── CheckpointError     a checkpoint is damaged, or of another model; says folder
     ├── ConfigError         a setting that does not exist or has the wrong type (a ValueError)
+    ├── Diverged            training ran into NaN or a loss that leapt; says step and documents
     ├── FetchFailed         a download did not come, or is not what it should be (an OSError)
     ├── MissingExtra        a library that an extra installs (an ImportError)
     ├── NotFound            a path, glob or URL that names nothing (a FileNotFoundError)
@@ -99,6 +100,20 @@ class CheckpointError(BarrowError):
 
 class ConfigError(BarrowError, ValueError):
     """A setting that does not exist or has the wrong type."""
+
+
+class Diverged(BarrowError):
+    """A loss or gradient is not finite, or a loss leapt; the last checkpoint before it is good.
+
+    `step` is the one whose batch did it; the message lists its documents.
+    """
+
+    def __init__(self, message: str, *, step: int) -> None:
+        self.step = step
+        super().__init__(message)
+
+    def __reduce__(self) -> tuple[Callable[..., Diverged], tuple[str]]:
+        return partial(Diverged, step=self.step), (str(self),)
 
 
 class FetchFailed(BarrowError, OSError):

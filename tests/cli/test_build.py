@@ -108,3 +108,10 @@ def test_rejects_of_what_is_no_build(barrow: Callable, tmp_path: Path) -> None:
     code, _, err = barrow("rejects", tmp_path)
     assert code == 1
     assert "made by barrow build" in err
+
+
+def test_training_runs_are_no_corpora(barrow: Callable, tmp_path: Path) -> None:
+    code, _, err = barrow("build", "gpt2", f"root={tmp_path}", f"out={tmp_path / 'out'}")
+    assert code == 2
+    assert "there is no recipe 'gpt2'" in err
+    assert "llama" not in err

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from barrow import config
 from barrow.errors import ConfigError, NotFound, StoreError
 from barrow.stream import Mixture, StreamSettings, constant
-from barrow.stream.saved import check_store, read_saved, save_stream
+from barrow.stream.saved import check_store, read_saved, save_stream, saved_stream
 
 SETTINGS = StreamSettings(1, constant(seq_len=4, batch=2, mixture=Mixture(weights={"A": 1.0})))
 
@@ -65,3 +66,22 @@ def test_a_failed_write_leaves_what_was_there(stores: Callable, tmp_path: Path) 
     with pytest.raises(FileNotFoundError):
         save_stream(tmp_path / "nowhere" / "run.json", stores([[5]]), SETTINGS)
     assert os.listdir(tmp_path) == []
+
+
+def test_a_checkpoint_of_a_training_run_tells_of_its_stream(
+    stores: Callable, tmp_path: Path
+) -> None:
+    """Its index.json has it under "about"; a stream.json beside it would come first."""
+    store = stores([[5, 6]])
+    about = {"stream": config.to_dict(saved_stream(store, SETTINGS))}
+    (tmp_path / "index.json").write_text(json.dumps({"about": about}))
+    assert read_saved(tmp_path).settings == SETTINGS
+    assert read_saved(tmp_path).identity == store.identity
+    save_stream(tmp_path / "stream.json", store, replace(SETTINGS, seed=2))
+    assert read_saved(tmp_path).settings.seed == 2
+
+
+def test_a_checkpoint_without_a_stream(tmp_path: Path) -> None:
+    (tmp_path / "index.json").write_text('{"about": {}}')
+    with pytest.raises(NotFound, match="tells of no stream"):
+        read_saved(tmp_path)

@@ -136,7 +136,8 @@ def load_recipe(name: str) -> Recipe:
         return config.from_json(Recipe, Path(name).read_text())
     if name.endswith(".py"):
         return _from_python(Path(name))
-    known = [module.name for module in pkgutil.iter_modules(barrow.recipes.__path__)]
+    modules = [module.name for module in pkgutil.iter_modules(barrow.recipes.__path__)]
+    known = [module for module in modules if module not in barrow.recipes.TRAINING]
     if name not in known:
         close = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known)}"

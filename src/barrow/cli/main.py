@@ -31,16 +31,17 @@ from barrow.cli import (
     tokenize,
     tokenizer,
     trace,
+    train,
     verify,
 )
 from barrow.cli.terminal import printable
-from barrow.errors import BarrowError, BudgetExceeded
+from barrow.errors import BarrowError, BudgetExceeded, Diverged
 
 _SPINE = """Raw text from many domains to a scored foundation model.
 
 raw files → corpus → jsonl.zst → tokens → stream → train → score
 
-Here so far: corpus, the archive, tokens, stream.
+Here so far: corpus, the archive, tokens, stream, train.
 """
 
 _INTERRUPTED = 130
@@ -93,6 +94,7 @@ app.command("explain")(explain.explain)
 app.add_typer(checkpoint.app, name="checkpoint")
 app.add_typer(models.app, name="models")
 app.command("generate")(generate.generate)
+app.command("train")(train.train)
 app.command("completion")(completion.completion)
 
 
@@ -157,7 +159,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
 def _in_words(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}"
-    if isinstance(error, BudgetExceeded):  # its samples are lines of their own
+    if isinstance(error, BudgetExceeded | Diverged):  # their samples are lines of their own
         return printable(str(error))
     return " ".join(str(error).split()) or type(error).__name__
 

@@ -9,7 +9,6 @@ from barrow.stream.masking import Mlm
 from barrow.stream.schedule import Mixture, Schedule
 from barrow.stream.settings import Packing
 from barrow.stream.stream import Stream, natural_mixture
-from barrow.tokens import open_store
 
 
 @dataclass(frozen=True)
@@ -39,6 +38,8 @@ class Choices:
 
 def make_stream(store: str | os.PathLike[str], choices: Choices) -> Stream:
     """The stream of a store that choices mean."""
+    from barrow.tokens import open_store  # which needs more than NumPy
+
     opened = open_store(store)
     mixture = None
     if choices.has_mixture:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from barrow.errors import MissingExtra
 from barrow.stream.batch import PLACED, Batch
@@ -11,10 +11,20 @@ from barrow.stream.batch import PLACED, Batch
 if TYPE_CHECKING:
     from jax.sharding import Sharding
 
-    from barrow.stream.stream import Stream
+
+class Batched(Protocol):
+    """What placing needs of a stream."""
+
+    def shape(self, step: int) -> tuple[int, int]:
+        """Rows and columns of a step."""
+        ...
+
+    def batch(self, step: int, *, rows: slice | None, columns: slice | None) -> Batch:
+        """A part of the batch of a step."""
+        ...
 
 
-def place_batch(stream: Stream, step: int, sharding: Sharding) -> dict[str, Any]:
+def place_batch(stream: Batched, step: int, sharding: Sharding) -> dict[str, Any]:
     """The batch of a step as global arrays [rows, columns] by name, laid out by a sharding.
 
     Any sharding of rows and columns will do. Parts that several devices of this process hold are

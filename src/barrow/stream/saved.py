@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from barrow.stream.settings import StreamSettings
 from barrow.stream.store import Store
 
 NAME = "stream.json"
+CHECKPOINT = "index.json"
 
 
 @dataclass(frozen=True)
@@ -27,10 +29,15 @@ class SavedStream:
     version: Literal[1] = 1
 
 
+def saved_stream(store: Store, settings: StreamSettings) -> SavedStream:
+    """What is saved of a stream."""
+    return SavedStream(str(store.folder.resolve()), store.identity, store.tokenizer_hash, settings)
+
+
 def save_stream(path: str | os.PathLike[str], store: Store, settings: StreamSettings) -> None:
     """Write a stream; whoever reads the path sees the old file or the new one."""
     path = Path(path)
-    saved = SavedStream(str(store.folder.resolve()), store.identity, store.tokenizer_hash, settings)
+    saved = saved_stream(store, settings)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}")
     try:
         with temporary.open("w", encoding="utf-8") as file:
@@ -43,13 +50,23 @@ def save_stream(path: str | os.PathLike[str], store: Store, settings: StreamSett
 
 
 def read_saved(path: str | os.PathLike[str]) -> SavedStream:
-    """Read a saved stream: a file, or a folder (a checkpoint, say) with a stream.json."""
+    """Read a saved stream: a file, a folder (a run, say) with a stream.json, or a checkpoint."""
     path = Path(path)
+    if (path / CHECKPOINT).is_file() and not (path / NAME).is_file():
+        return _of_checkpoint(path)
     file = path / NAME if path.is_dir() else path
     if not file.is_file():
         hint = f"the folder has no {NAME}" if path.is_dir() else "no such file"
         raise NotFound(f"{path} is no saved stream: {hint}; barrow stream makes one")
     return config.from_json(SavedStream, file.read_text(encoding="utf-8"))
+
+
+def _of_checkpoint(folder: Path) -> SavedStream:
+    """The stream that a checkpoint of a training run tells of."""
+    told = json.loads((folder / CHECKPOINT).read_text(encoding="utf-8")).get("about", {})
+    if "stream" not in told:
+        raise NotFound(f"{folder} is a checkpoint that tells of no stream: give the saved stream")
+    return config.from_dict(SavedStream, told["stream"])
 
 
 def check_store(saved: SavedStream, store: Store, *, name: str) -> None:

@@ -1,0 +1,139 @@
+"""`barrow train`: a recipe and a token store to a model."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from barrow.train import Run
+
+_INTERRUPTED = 130
+
+
+class TrackChoice(StrEnum):
+    """Who else is told the metrics."""
+
+    TENSORBOARD = "tensorboard"
+    WANDB = "wandb"
+    MLFLOW = "mlflow"
+
+
+def train(
+    recipe: Annotated[
+        str,
+        typer.Argument(
+            help="gpt2.tiny, gpt2.small, gpt2.medium or llama.1b; a saved run.json; a .py file "
+            "with a function run(); or the folder of a run, to go on with it.",
+            show_default=False,
+        ),
+    ],
+    assignments: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="store=STORE out=DIR [held_out=STORE] [KEY=VALUE]…",
+            help="Token stores to train on and to evaluate with, where the run goes, and changes "
+            "to the recipe, such as steps=200 or optimizer.schedule.peak=1e-3.",
+            show_default=False,
+        ),
+    ] = None,
+    track: Annotated[
+        list[TrackChoice] | None,
+        typer.Option(help="Send the metrics there too; may be given several times."),
+    ] = None,
+) -> None:
+    """Train a model, or go on with a run that was stopped."""
+    from barrow import config
+    from barrow.train import Interrupted, fit, for_store
+    from barrow.train.trackers import make_tracker, terminal
+
+    out, changes = _split(recipe, assignments or [])
+    run = config.override(load_run(recipe), changes)
+    if not run.store:
+        raise typer.BadParameter("say which tokens to train on: store=STORE")
+    if not _is_saved(recipe) and not any(c.startswith("model.vocab_size=") for c in changes):
+        run = for_store(run, run.store, held_out=run.held_out)
+    trackers = [terminal(sys.stderr), *(make_tracker(name, out) for name in track or ())]
+    try:
+        fit(run, out, trackers=trackers)
+    except Interrupted as stopped:
+        typer.echo(str(stopped), err=True)
+        raise typer.Exit(_INTERRUPTED) from None
+    _print_end(run, out)
+
+
+def _split(recipe: str, assignments: list[str]) -> tuple[Path, list[str]]:
+    """Where the run goes, and changes to the recipe; the folder of a run is its own place."""
+    places = [a.removeprefix("out=") for a in assignments if a.startswith("out=")]
+    if not any(places) and not Path(recipe).is_dir():
+        raise typer.BadParameter("say where the run goes: out=DIR")
+    changes = [a for a in assignments if not a.startswith("out=")]
+    return Path(places[-1] if places else recipe), changes
+
+
+def _is_saved(recipe: str) -> bool:
+    return recipe.endswith(".json") or Path(recipe).is_dir()
+
+
+def load_run(name: str) -> Run:
+    """A run by its recipe's name, from a saved JSON file, a Python file, or the folder of a run."""
+    import difflib
+    import importlib
+
+    from barrow import config
+    from barrow.recipes import TRAINING
+    from barrow.train import Run
+    from barrow.train.run_folder import RunFolder
+
+    if name.endswith(".json"):
+        return config.from_json(Run, Path(name).read_text(encoding="utf-8"))
+    if name.endswith(".py"):
+        return _from_python(Path(name))
+    if Path(name).is_dir():
+        return RunFolder(Path(name)).read()
+    known: dict[str, Any] = {}
+    for part in TRAINING:
+        runs = importlib.import_module(f"barrow.recipes.{part}").RUNS
+        known |= {f"{part}.{size}": make for size, make in runs.items()}
+    if name not in known:
+        close = difflib.get_close_matches(name, known, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known)}"
+        raise typer.BadParameter(f"there is no recipe {name!r}; {hint}")
+    made = known[name]()
+    assert isinstance(made, Run)
+    return made
+
+
+def _from_python(path: Path) -> Run:
+    import runpy
+
+    from barrow.train import Run
+
+    function: Any = runpy.run_path(str(path)).get("run")
+    made = function() if callable(function) else None
+    if not isinstance(made, Run):
+        raise typer.BadParameter(f"{path} has no function run() that returns a Run")
+    return made
+
+
+def _print_end(run: Run, out: Path) -> None:
+    """The last losses beside what knowing nothing but frequencies would give."""
+    import math
+
+    from barrow.stream.choices import make_stream
+    from barrow.train.run_folder import RunFolder
+    from barrow.train.trackers import read_log
+    from barrow.train.unigram import unigram_entropy
+
+    logged = read_log(RunFolder(out).log)
+    named = (("held_out_loss", "held-out loss"), ("loss", "loss of the last step"))
+    key, words = named[0] if any(named[0][0] in line for line in logged) else named[1]
+    loss = [line[key] for line in logged if key in line][-1]
+    entropy = unigram_entropy(make_stream(run.store, run.data).store)
+    typer.echo(f"{words}: {loss:.4f} nats per token ({loss / math.log(2):.4f} bits)")
+    typer.echo(f"unigram entropy of the store: {entropy:.4f} nats per token")
+    typer.echo(f"Next: barrow checkpoint show {out}   ·   barrow explain {out} --step 0")

@@ -1,0 +1,51 @@
+"""Llama: rotary positions, RMSNorm, SwiGLU, no biases, grouped key heads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from barrow.models.decoder import DecoderConfig
+from barrow.nn.rotary import Rotary
+from barrow.stream.choices import Choices
+from barrow.train.optimizers import OptimizerSettings
+from barrow.train.precision import Precision
+from barrow.train.run import CheckpointSettings, EvaluationSettings, MeshSettings, Run
+from barrow.train.schedules import Schedule
+from barrow.train.step import StepSettings
+
+
+def one_b() -> Run:
+    """1.1 billion parameters in the shape of TinyLlama, on 26 billion tokens (some 24 for each).
+
+    A step has a million tokens. State is divided over the devices (`mesh.fsdp=-1`, ZeRO 3).
+    """
+    return Run(
+        model=DecoderConfig(
+            vocab_size=32_000,
+            width=2048,
+            layers=22,
+            heads=32,
+            kv_heads=4,
+            hidden=5632,
+            context=2048,
+            norm="rms",
+            activation="silu",
+            gated=True,
+            rotary=Rotary(),
+            attention_bias=False,
+            out_bias=False,
+            mlp_bias=False,
+            tied=False,
+        ),
+        data=Choices(seq_len=2048, batch=512),
+        steps=25_000,
+        optimizer=OptimizerSettings(schedule=Schedule(peak=4e-4, warmup=2000)),
+        step=StepSettings(precision=Precision("bf16"), accumulate=8),
+        mesh=MeshSettings(data=1, fsdp=-1, zero=3),
+        evaluation=EvaluationSettings(every=500, batches=20),
+        checkpoint=CheckpointSettings(every=1000, keep_every=5000),
+        remat="attention",
+    )
+
+
+RUNS: Mapping[str, Callable[[], Run]] = {"1b": one_b}

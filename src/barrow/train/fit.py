@@ -1,0 +1,151 @@
+"""The loop: an ordinary function, to be used or copied."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from barrow import config
+from barrow.errors import ConfigError, Diverged
+from barrow.stream import Stream
+from barrow.stream.choices import make_stream
+from barrow.stream.explain import seen_at
+from barrow.train.checkpoint import Checkpoints
+from barrow.train.evaluate import held_out_stream
+from barrow.train.feed import describe, feed
+from barrow.train.interrupt import Interrupted, stop_on_signals
+from barrow.train.logbook import Logbook, Trouble
+from barrow.train.objective import Mean
+from barrow.train.program import make_program
+from barrow.train.run import Run
+from barrow.train.run_folder import RunFolder, about
+from barrow.train.state import TrainState
+from barrow.train.trackers import JsonLines, Tracker
+from barrow.train.watch import Watch
+
+# Documents of a bad batch that a message lists.
+_SHOWN = 8
+
+
+def fit(
+    run: Run,
+    out: str | os.PathLike[str],
+    *,
+    trackers: Sequence[Tracker] = (),
+    clock: Callable[[], float] = time.perf_counter,
+) -> TrainState:
+    """Train, and give the last state. Settings, log and checkpoints go to the folder `out`.
+
+    A run that lies there goes on from its newest checkpoint, as if it had never stopped. Ctrl-C
+    finishes the step, saves, and raises `Interrupted`. A loss or gradient that is not finite, or a
+    loss that leaps, raises `Diverged`; the checkpoint before it stays.
+    """
+    folder = RunFolder(Path(out))
+    stream = _stream(run)
+    held_out = held_out_stream(run, stream)
+    program = make_program(run)
+    checkpoints = Checkpoints(
+        folder.checkpoints,
+        keep_last=run.checkpoint.keep_last,
+        keep_every=run.checkpoint.keep_every,
+    )
+    start = checkpoints.latest()
+    if start is None:
+        start, watch, state = 0, Watch(), program.start()
+    else:
+        folder.check(run, stream)
+        watch = config.from_dict(Watch, checkpoints.about(start)["watch"])
+        state = checkpoints.restore(start, program.shapes, placement=program.placement)
+    rows, vocab_size = program.placement.rows(), run.model.vocab_size
+
+    def evaluate() -> Mean:
+        assert held_out is not None
+        stop = run.evaluation.batches
+        with feed(held_out, rows, vocab_size=vocab_size, stop=stop) as batches:
+            return program.evaluate(state, (batch for _, batch in batches))
+
+    with _told(folder, run, stream, start, trackers) as told, stop_on_signals() as stop:
+        log = Logbook(run, program, told, watch=watch, clock=clock)
+        batches = feed(stream, rows, vocab_size=vocab_size, start=start, stop=run.steps)
+        with checkpoints, _named(stream, folder, checkpoints), batches:
+            for step, batch in batches:
+                state, metrics = program.advance(state, batch)
+                log.add(step, batch["tokens"].shape, metrics)
+                done = step + 1
+                is_last = done == run.steps
+                is_stopped = stop.asked  # read once: it may come between two readings
+                if held_out is not None and (is_last or _is_due(done, run.evaluation.every)):
+                    log.evaluated(evaluate)
+                if is_last or is_stopped or _is_due(done, run.checkpoint.every):
+                    log.settle()
+                    checkpoints.save(state, about(run, stream, watch=log.watch))
+                if is_stopped and not is_last:
+                    checkpoints.wait()
+                    raise Interrupted(
+                        f"stopped after step {step}, with {run.steps - done} to go; saved. To go "
+                        f"on: barrow train {folder.path}"
+                    )
+    return state
+
+
+def _is_due(done: int, every: int | None) -> bool:
+    return every is not None and done % every == 0
+
+
+def _stream(run: Run) -> Stream:
+    if not run.store:
+        raise ConfigError("a run needs a token store to train on: store=FOLDER")
+    stream = make_stream(run.store, run.data)
+    if stream.num_steps is not None and stream.num_steps < run.steps:
+        raise ConfigError(
+            f"the stream ends after {stream.num_steps} steps, and the run has {run.steps}: fewer "
+            "steps, or more epochs"
+        )
+    return stream
+
+
+@contextmanager
+def _told(
+    folder: RunFolder, run: Run, stream: Stream, start: int, trackers: Sequence[Tracker]
+) -> Iterator[Sequence[Tracker]]:
+    """The trackers, begun, and closed in the end; the first process of a run alone has any."""
+    if jax.process_index() != 0:
+        yield ()
+        return
+    folder.write(run, stream)
+    told: list[Tracker] = [JsonLines(folder.log), *trackers]
+    begun: list[Tracker] = []
+    try:
+        for tracker in told:
+            tracker.begin(config.to_dict(run), start)
+            begun.append(tracker)
+        yield told
+    finally:
+        for tracker in begun:
+            tracker.close()
+
+
+@contextmanager
+def _named(stream: Stream, folder: RunFolder, checkpoints: Checkpoints) -> Iterator[Any]:
+    """Turns trouble with a step into an error that names its documents and what is saved."""
+    try:
+        yield
+    except Trouble as trouble:
+        checkpoints.wait()
+        seen = seen_at(stream, trouble.step)
+        lines = [f"  row {one.row}: {describe(one)}" for one in seen[:_SHOWN]]
+        if len(seen) > _SHOWN:
+            lines.append(f"  and {len(seen) - _SHOWN} more")
+        latest = checkpoints.latest()
+        kept = f"that of step {latest} is good" if latest is not None else "there is none yet"
+        raise Diverged(
+            f"step {trouble.step}: {trouble.reason}. Checkpoints: {kept}. Documents of the batch "
+            f"(all: barrow explain {folder.path} --step {trouble.step}):\n" + "\n".join(lines),
+            step=trouble.step,
+        ) from None

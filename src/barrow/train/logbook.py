@@ -1,0 +1,126 @@
+"""What the steps of a run gave: judged, put into numbers, told to the trackers.
+
+The metrics of a step are looked at while the device works on the next one, so that it never waits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+
+from barrow.train.mfu import flops_per_token, peak_flops
+from barrow.train.objective import Mean
+from barrow.train.pace import Pace
+from barrow.train.program import Program
+from barrow.train.run import Run
+from barrow.train.step import StepMetrics
+from barrow.train.trackers.tracker import Tracker
+from barrow.train.watch import Watch
+
+
+class Trouble(Exception):
+    """A step after which a run must not go on, and why."""
+
+    def __init__(self, step: int, reason: str) -> None:
+        self.step, self.reason = step, reason
+        super().__init__(f"step {step}: {reason}")
+
+
+class Logbook:
+    """Takes the metrics of steps in their order.
+
+    `watch` is what was seen so far, to be saved with a checkpoint.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        program: Program,
+        trackers: Sequence[Tracker],
+        *,
+        watch: Watch,
+        clock: Callable[[], float],
+    ) -> None:
+        self.watch = watch
+        self._run = run
+        self._trackers = trackers
+        self._pace = Pace(clock)
+        self._names = [
+            jax.tree_util.keystr(path, simple=True, separator="/")
+            for path, _ in jax.tree_util.tree_leaves_with_path(program.shapes.params)
+        ]
+        self._num_params = program.num_params
+        self._peak = peak_flops(list(program.placement.mesh.devices.flat))
+        self._pending: tuple[int, tuple[int, int], StepMetrics] | None = None
+        self._held_out: Mean | None = None
+
+    def add(self, step: int, shape: tuple[int, int], metrics: StepMetrics) -> None:
+        """The metrics of a step whose batch has this shape; those of the one before are told."""
+        self.settle()
+        self._pending = step, shape, metrics
+
+    def settle(self) -> None:
+        """Wait for the last step, judge and tell it; `Trouble` if the run must stop."""
+        if self._pending is None:
+            return
+        (step, (rows, columns), metrics), self._pending = self._pending, None
+        held_out, self._held_out = self._held_out, None
+        loss = float(metrics.loss.value)
+        place = int(metrics.bad_tensor)
+        bad = self._names[place] if place >= 0 else None
+        is_bad = bad is not None or not math.isfinite(loss)
+        self._pace.add(rows * columns)
+        # A step that overflowed was skipped, and the schedule has not moved on.
+        rate = self._run.optimizer.schedule.rate(step - self.watch.overflows, self._run.steps)  # type: ignore[arg-type]
+        self.watch, reason = self.watch.after(
+            loss,
+            bad_tensor=bad,
+            is_scaled=metrics.scale is not None,
+            factor=self._run.diverged,
+        )
+        values: dict[str, Any] = self._values(loss, float(rate), metrics)
+        if held_out is not None:
+            values["held_out_loss"] = float(held_out.value)
+            values["held_out_tokens"] = int(held_out.weight)
+        if is_bad and metrics.scale is not None:
+            values["overflow"] = bad or "the loss itself"
+        is_due = (step + 1) % self._run.log_every == 0 or step in (0, self._run.steps - 1)
+        if is_due or is_bad or held_out is not None or reason is not None:
+            values |= self._speed(columns)
+            for tracker in self._trackers:
+                tracker.log(step, values)
+        if reason is not None:
+            raise Trouble(step, reason)
+
+    def evaluated(self, take: Callable[[], Mean]) -> None:
+        """Take a held-out loss, which belongs to the step added last; its time is not counted."""
+        self._pace.pause()
+        self._held_out = take()
+        self._pace.resume()
+
+    def _values(self, loss: float, rate: float, metrics: StepMetrics) -> dict[str, float | int]:
+        found: dict[str, float] = {
+            "loss": loss,
+            "bits_per_token": loss / math.log(2),
+            "tokens": int(metrics.loss.weight),
+            "learning_rate": rate,
+            "grad_norm": float(metrics.grad_norm),
+        }
+        found |= {name: float(mean.value) for name, mean in metrics.metrics.items()}
+        if metrics.scale is not None:
+            found |= {"loss_scale": float(metrics.scale), "overflows": self.watch.overflows}
+        return {name: value for name, value in found.items() if math.isfinite(value)}
+
+    def _speed(self, columns: int) -> dict[str, float]:
+        read = self._pace.read()
+        if read is None:
+            return {}
+        seconds, tokens_per_second = read
+        speed = {"step_seconds": seconds, "tokens_per_second": tokens_per_second}
+        if self._peak is not None:
+            work = flops_per_token(self._run.model, self._num_params, columns)
+            speed["mfu"] = tokens_per_second * work / self._peak
+        return speed

@@ -1,0 +1,77 @@
+"""log.jsonl: one line for each step that was logged, whatever happens in between."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from barrow.errors import WriteFailed
+from barrow.train.trackers.tracker import Values
+
+
+class JsonLines:
+    """A file of JSON objects, one a line, in the order of their "step", no step twice.
+
+    A line is appended by one write, so that a reader, or a kill, never sees half of one; a half
+    that a power cut left is cut off when the run goes on, and so are lines of steps that are done
+    again.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self._file: int | None = None
+
+    def begin(self, run: Mapping[str, Any], start: int) -> None:
+        """Keep the lines of steps before `start`."""
+        del run
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+        self._file = os.open(self.path, flags, 0o644)
+        os.ftruncate(self._file, _size_before(self.path, start))
+
+    def log(self, step: int, values: Values) -> None:
+        """Append a line."""
+        if self._file is None:
+            raise ValueError(f"{self.path}: call begin before log")
+        text = json.dumps({"step": step, **values}, ensure_ascii=False, allow_nan=False)
+        line = text.encode() + b"\n"
+        if os.write(self._file, line) != len(line):
+            raise WriteFailed(f"{self.path}: only a part of a line could be written; is it full?")
+
+    def close(self) -> None:
+        """Make it last."""
+        if self._file is not None:
+            os.fsync(self._file)
+            os.close(self._file)
+            self._file = None
+
+
+def read_log(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
+    """All lines of a log; a last one that is not whole is left out."""
+    data = Path(path).read_bytes()
+    return [json.loads(line) for line in data[: data.rfind(b"\n") + 1].splitlines()]
+
+
+def _size_before(path: Path, start: int) -> int:
+    size = 0
+    with path.open("rb") as file:
+        for line in file:
+            step = _step(line)
+            if step is None or step >= start:
+                break
+            size += len(line)
+    return size
+
+
+def _step(line: bytes) -> int | None:
+    """The step of a whole line; None for what is none."""
+    if not line.endswith(b"\n"):
+        return None
+    try:
+        step = json.loads(line)["step"]
+    except (ValueError, KeyError, TypeError):
+        return None
+    return step if isinstance(step, int) else None

@@ -1,0 +1,23 @@
+"""Trackers of other projects, by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from barrow.train.trackers.mlflow import MLflow
+from barrow.train.trackers.tensorboard import TensorBoard
+from barrow.train.trackers.tracker import Tracker
+from barrow.train.trackers.wandb import Wandb
+
+NAMES = ("tensorboard", "wandb", "mlflow")
+
+
+def make_tracker(name: str, folder: Path) -> Tracker:
+    """The tracker of a name, for the run in a folder."""
+    if name == "tensorboard":
+        return TensorBoard(folder / "tensorboard")
+    if name == "wandb":
+        return Wandb(folder)
+    if name == "mlflow":
+        return MLflow(folder)
+    raise ValueError(f"no tracker {name!r}: {', '.join(NAMES)}")

@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from barrow import Document
+from barrow.train.trackers import read_log
+
+SMALL = ["model.width=16", "model.heads=2", "model.hidden=32", "model.layers=1", "steps=6"]
+SMALL += ["data.seq_len=16", "data.batch=8", "evaluation.batches=2", "checkpoint.every=4"]
+
+
+@pytest.fixture
+def stores(barrow: Callable, write: Callable, tmp_path: Path) -> tuple[Path, Path]:
+    made = []
+    for name in ("tokens", "held"):
+        texts = [Document(f"stone upon stone {n} " * 9, {"pile_set_name": "A"}) for n in range(30)]
+        shard = write(texts, f"{name}-archive")
+        made.append(tmp_path / name)
+        code, _, err = barrow("tokenize", shard, "-t", "bytes", "-o", made[-1], "--workers", 0)
+        assert code == 0, err
+    return made[0], made[1]
+
+
+def test_a_recipe_from_end_to_end(
+    barrow: Callable, stores: tuple[Path, Path], tmp_path: Path
+) -> None:
+    store, held = stores
+    out = tmp_path / "run"
+    recipe = ["gpt2.tiny", f"store={store}", f"held_out={held}", f"out={out}", *SMALL]
+    code, told, err = barrow("train", *recipe)
+    assert code == 0, err
+    losses = re.search(r"held-out loss: ([\d.]+) nats per token \(([\d.]+) bits\)", told)
+    assert losses is not None
+    last = read_log(out / "log.jsonl")[-1]
+    assert float(losses[1]) == pytest.approx(last["held_out_loss"], abs=1e-4)
+    assert re.search(r"unigram entropy of the store: 2\.\d+ nats per token", told)
+    assert "step 5/6  loss " in err
+    # The vocabulary is the store's.
+    saved = json.loads((out / "run.json").read_text())
+    assert saved["model"]["vocab_size"] == 259
+    assert saved["store"] == str(store)
+    # Lineage, by the run and by its checkpoint.
+    code, seen, err = barrow("explain", out, "--step", 2, "--json")
+    assert (code, err) == (0, "")
+    assert {one["row"] for one in json.loads(seen)} == set(range(8))
+    code, same, _ = barrow("explain", out / "checkpoints" / "step-000000006", "--step", 2, "--json")
+    assert (code, same) == (0, seen)
+    # The run's folder, or its settings, are recipes too; what is over is not done again.
+    before = (out / "log.jsonl").read_bytes()
+    for again in ([out], [out / "run.json", f"out={out}"]):
+        code, told_again, _ = barrow("train", *again)
+        assert (code, told_again) == (0, told)
+    assert (out / "log.jsonl").read_bytes() == before
+    # Other settings in the same folder are refused, and named.
+    code, _, err = barrow("train", *recipe, "optimizer.decay=0.5")
+    assert code == 1
+    assert "optimizer.decay: 0.1 → 0.5" in err
+
+
+def test_a_python_file(barrow: Callable, stores: tuple[Path, Path], tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "from dataclasses import replace\n"
+        "from barrow.recipes import gpt2\n"
+        "def run():\n"
+        "    return replace(gpt2.tiny(), seed=7)\n"
+    )
+    out = tmp_path / "run"
+    code, told, err = barrow("train", file, f"store={stores[0]}", f"out={out}", *SMALL, "steps=1")
+    assert code == 0, err
+    assert "loss of the last step: " in told
+    assert json.loads((out / "run.json").read_text())["seed"] == 7
+    file.write_text("run = 3\n")
+    code, _, err = barrow("train", file, f"store={stores[0]}", f"out={out}")
+    assert code == 2
+    assert "has no function run() that returns a Run" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["gpt2.tinny", "store=x", "out=y"], 2, "no recipe 'gpt2.tinny'; did you mean 'gpt2.tiny'"),
+        (["bert", "store=x", "out=y"], 2, "there are gpt2.tiny, gpt2.small, gpt2.medium, llama.1b"),
+        (["gpt2.tiny", "out=y"], 2, "store=STORE"),
+        (["gpt2.tiny", "store=x"], 2, "out=DIR"),
+        (["gpt2.tiny", "store=x", "out=y", "stps=3"], 1, "did you mean 'steps'?"),
+        (["gpt2.tiny", "store=x", "out=y", "optimizer.schedule.peek=3"], 1, "'peak'"),
+        (["gpt2.tiny", "store=x", "out=y", "optimizer.schedule.peak=NaN"], 1, "learning rate"),
+        (["gpt2.tiny", "store=nowhere", "out=y"], 1, "nowhere"),
+        (["gpt2.tiny", "store=x", "out=y", "--track", "comet"], 2, "comet"),
+    ],
+)
+def test_wrong_usage(
+    barrow: Callable,
+    arguments: list[str],
+    code: int,
+    words: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found, _, err = barrow("train", *arguments)
+    assert (found, err.count("\n")) == (code, 1)
+    assert words in err
+    assert not (tmp_path / "y").exists()
+
+
+def test_a_folder_that_is_no_run(barrow: Callable, tmp_path: Path) -> None:
+    code, _, err = barrow("train", tmp_path)
+    assert code == 1
+    assert "has no run.json" in err
+
+
+def test_a_vocabulary_that_is_given_stays(
+    barrow: Callable, stores: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """Ids over it are refused with step, row and document, before the step."""
+    arguments = [f"store={stores[0]}", f"out={tmp_path / 'run'}", "model.vocab_size=100", *SMALL]
+    code, _, err = barrow("train", "gpt2.tiny", *arguments)
+    assert code == 1
+    assert re.search(r"step 0, row \d+, column \d+ \(A, .*\) has id \d+, .* 100 ids", err)
+
+
+def test_a_saved_run_keeps_its_vocabulary(
+    barrow: Callable, stores: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """It may be larger than the store's; going on does not ask the store again."""
+    out = tmp_path / "run"
+    more = [f"store={stores[0]}", f"out={out}", *SMALL, "steps=1", "model.vocab_size=300"]
+    assert barrow("train", "gpt2.tiny", *more).code == 0
+    assert json.loads((out / "run.json").read_text())["model"]["vocab_size"] == 300
+    code, _, err = barrow("train", out)
+    assert code == 0, err
+
+
+def test_ctrl_c_saves_and_says_how_to_go_on(
+    barrow: Callable, stores: tuple[Path, Path], tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    arguments = [f"store={stores[0]}", f"out={out}", *SMALL, "steps=1000000", "log_every=1"]
+    program = subprocess.Popen(
+        [sys.executable, "-m", "barrow", "train", "gpt2.tiny", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "XLA_FLAGS": ""},
+    )
+    log = out / "log.jsonl"
+    while program.poll() is None and (not log.exists() or len(read_log(log)) < 10):
+        time.sleep(0.02)
+    program.send_signal(signal.SIGINT)
+    _, err = program.communicate(timeout=300)
+    assert program.returncode == 130, err
+    stopped = re.search(r"stopped after step (\d+), .* To go on: barrow train (.*)\n", err)
+    assert stopped is not None
+    assert Path(stopped[2]) == out
+    done = int(stopped[1]) + 1
+    assert (out / "checkpoints" / f"step-{done:09}" / "index.json").is_file()
+    assert read_log(log)[-1]["step"] == done - 1
+    assert "Traceback" not in err
+
+
+def test_divergence_is_told_by_lines(
+    barrow: Callable, stores: tuple[Path, Path], tmp_path: Path
+) -> None:
+    arguments = [f"store={stores[0]}", f"out={tmp_path / 'run'}", *SMALL, "steps=60"]
+    wild = ["optimizer.name=adamw", "optimizer.schedule.peak=1e4", "optimizer.schedule.warmup=40"]
+    code, _, err = barrow("train", "gpt2.tiny", *arguments, *wild, "optimizer.decay=0")
+    assert code == 1
+    message = err[err.index("barrow: ") :].splitlines()
+    assert re.match(r"barrow: step \d+: ", message[0])
+    assert "  row 0: A, " in message[1]
