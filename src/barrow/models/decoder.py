@@ -131,10 +131,11 @@ class Decoder(Module):
     ) -> tuple[jax.Array, tuple[Any, ...]]:
         """The last hidden states [batch, length, width], normed: what the logits are made of."""
         config = self.config
-        batch, length = tokens.shape
+        length = tokens.shape[1]
         _refuse_too_long(length, config.context, positions, caches)
         if positions is None:
-            positions = jnp.broadcast_to(jnp.arange(length), (batch, length))
+            # One row for all: no batch of sines and cosines, and no scatter in the gradient.
+            positions = jnp.arange(length)[None]
             positions = positions if caches is None else positions + caches[0].lengths[:, None]
         dtype = jnp.dtype(self.dtype)
         x = self._table()(scope / "embed", tokens).astype(dtype)

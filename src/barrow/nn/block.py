@@ -36,10 +36,14 @@ class Block(Module):
     ) -> tuple[jax.Array, Any]:
         """The new x and cache; `context` are keyword arguments of attention, the same for all."""
         drop = Dropout(self.dropout)
+        shape = x.shape
+        # Rows, but for attention: the compiler then lays nothing out by length first.
+        x = x.reshape(-1, shape[-1])
 
         def attend(x: jax.Array) -> tuple[jax.Array, Any]:
-            y, after = self.attention(scope / "attention", x, cache=cache, **(context or {}))
-            return drop(scope / "attention_dropout", y), after
+            whole = x.reshape(shape)
+            y, after = self.attention(scope / "attention", whole, cache=cache, **(context or {}))
+            return drop(scope / "attention_dropout", y.reshape(x.shape)), after
 
         def feed(x: jax.Array) -> jax.Array:
             return drop(scope / "mlp_dropout", self.mlp(scope / "mlp", x))  # type: ignore[no-any-return]
@@ -61,4 +65,4 @@ class Block(Module):
             y, cache = attend(x)
             x = first(x + y)
             x = second(x + feed(x))
-        return scope.constrain(x, "batch", "length", "embed"), cache
+        return scope.constrain(x.reshape(shape), "batch", "length", "embed"), cache

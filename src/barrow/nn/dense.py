@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import jax
@@ -34,9 +35,12 @@ class Dense(Module):
         out = (self.features,) if isinstance(self.features, int) else tuple(self.features)
         if x.ndim < self.num_in:
             raise ValueError(f"{scope.name}: x has shape {x.shape}, {self.num_in} are contracted")
-        inputs = x.shape[x.ndim - self.num_in :]
+        outer, inputs = x.shape[: x.ndim - self.num_in], x.shape[x.ndim - self.num_in :]
         init = fan_in(num_in=self.num_in) if self.weight_init is None else self.weight_init
-        y = dot(x, scope.param("kernel", (*inputs, *out), init, self.axes), num=self.num_in)
+        kernel = scope.param("kernel", (*inputs, *out), init, self.axes)
+        y = dot(x.reshape(math.prod(outer), *inputs), kernel, num=self.num_in)
         if self.bias:
+            # Over rows: the gradient is then a sum over one dimension. Over two, XLA first writes
+            # out a transposed float32 copy of the whole.
             y = y + scope.param("bias", out, zeros, self.axes[self.num_in :]).astype(y.dtype)
-        return y
+        return y.reshape(*outer, *out)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, Protocol, runtime_checkable
 
 import jax
@@ -51,12 +50,9 @@ def dot(
         )
     if not isinstance(weight, jax.Array) and isinstance(weight, Weight):
         return weight.contract(x, num, transposed=transposed)
-    outer = shape[: len(shape) - num] if transposed else shape[num:]
-    # Two dimensions each: XLA then always sees one plain matrix product.
-    rows = x.shape[: x.ndim - num]
-    left = x.reshape(*rows, math.prod(inner))
-    matrix = jnp.asarray(weight, x.dtype).reshape(
-        (math.prod(outer), math.prod(inner)) if transposed else (math.prod(inner), math.prod(outer))
-    )
-    contracted = (((left.ndim - 1,), (1 if transposed else 0,)), ((), ()))
-    return lax.dot_general(left, matrix, contracted).reshape(*rows, *outer)
+    # The weight as it is: a reshaped one would be kept for the backward pass beside the first, and
+    # in a scan over layers that is a copy of them all.
+    first = len(shape) - num if transposed else 0
+    of_x = tuple(range(x.ndim - num, x.ndim))
+    contracted = ((of_x, tuple(range(first, first + num))), ((), ()))
+    return lax.dot_general(x, jnp.asarray(weight, x.dtype), contracted)

@@ -49,7 +49,10 @@ class Embed(Module):
         ids = jnp.where(ids < 0, self.num, ids)
         if not isinstance(table, jax.Array) and isinstance(table, Rows):
             return table.rows(ids)
-        return jnp.take(jnp.asarray(table), ids, axis=0, mode="fill")
+        table = jnp.asarray(table)
+        # By way of float32: the gradient of a row that many places share is summed in it. In
+        # bfloat16 a sum stands still at 256 times what is added.
+        return jnp.take(table.astype(jnp.float32), ids, axis=0, mode="fill").astype(table.dtype)
 
     def attend(self, scope: Scope, x: jax.Array) -> jax.Array:
         """x·Tᵀ: [..., features] → [..., num]. Call it with ``scope.again(name)`` of the table."""

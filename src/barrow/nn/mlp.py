@@ -18,13 +18,15 @@ class MLP(Module):
     """act(x·up)·down; gated, (act(x·gate) ∘ x·up)·down, of the width of x.
 
     `activation` is a name as Hugging Face configurations have it. Gated with "silu" it is SwiGLU
-    (Llama), with "gelu" GeGLU.
+    (Llama), with "gelu" GeGLU. With `recompute` the backward pass computes the activation again
+    from what went into it.
     """
 
     hidden: int
     activation: str = "gelu"
     gated: bool = False
     bias: bool = True
+    recompute: bool = True
     weight_init: Initialiser = fan_in()
     out_init: Initialiser = fan_in()
 
@@ -42,6 +44,8 @@ class MLP(Module):
             return scope.constrain(y, "batch", "length", "mlp") if x.ndim == 3 else y
 
         act = activation(self.activation)
+        # Kept are its inputs, and nothing between: reading more back takes longer on a GPU.
+        act = jax.checkpoint(act) if self.recompute else act
         y = act(grow("gate")) * grow("up") if self.gated else act(grow("up"))
         back = Dense(x.shape[-1], bias=self.bias, axes=("mlp", "embed"), weight_init=self.out_init)
         z: jax.Array = back(scope / "down", y)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import jax
@@ -10,6 +11,7 @@ from jax import lax
 
 from barrow.nn.initialisers import ones, zeros
 from barrow.nn.module import Module
+from barrow.nn.remat import STATISTICS, named
 from barrow.nn.scope import Scope
 from barrow.nn.trace import Axes
 
@@ -31,9 +33,10 @@ class LayerNorm(Module):
         num = len(self.axes)
         if x.ndim < num:
             raise ValueError(f"{scope.name}: x has shape {x.shape}, the norm is over {num}")
-        y = _standard(x.astype(jnp.float32), tuple(range(-num, 0)), self.eps)
-        y = affine(scope, y, x.shape[x.ndim - num :], self.axes, scale=self.scale, bias=self.bias)
-        return y.astype(x.dtype)
+        shape = x.shape[x.ndim - num :]
+        y = _standard(_rows(x, num).astype(jnp.float32), tuple(range(-num, 0)), self.eps)
+        y = affine(scope, y, shape, self.axes, scale=self.scale, bias=self.bias)
+        return y.astype(x.dtype).reshape(x.shape)
 
 
 @dataclass(frozen=True)
@@ -46,10 +49,11 @@ class RMSNorm(Module):
 
     def forward(self, scope: Scope, x: jax.Array) -> jax.Array:
         """The shape and type of x."""
-        y = x.astype(jnp.float32)
-        y = y * lax.rsqrt(jnp.mean(y * y, axis=-1, keepdims=True) + self.eps)
+        y = _rows(x, 1).astype(jnp.float32)
+        spread = lax.rsqrt(jnp.mean(y * y, axis=-1, keepdims=True) + self.eps)
+        y = y * named(spread, STATISTICS)
         y = affine(scope, y, x.shape[-1:], self.axes, scale=self.scale, bias=False)
-        return y.astype(x.dtype)
+        return y.astype(x.dtype).reshape(x.shape)
 
 
 @dataclass(frozen=True)
@@ -92,7 +96,19 @@ def affine(
     return y
 
 
+def _rows(x: jax.Array, num: int) -> jax.Array:
+    """As rows: all dimensions but the last `num` in one.
+
+    Gradients of scale and bias are then sums over one dimension. Over two, XLA first writes out a
+    transposed float32 copy of the whole.
+    """
+    outer = x.shape[: x.ndim - num]
+    return x.reshape(math.prod(outer), *x.shape[x.ndim - num :])
+
+
 def _standard(x: jax.Array, dims: tuple[int, ...], eps: float) -> jax.Array:
     # Mean first: the mean of squares less the square of the mean cancels where the mean is large.
-    x = x - jnp.mean(x, axis=dims, keepdims=True)
-    return x * lax.rsqrt(jnp.mean(x * x, axis=dims, keepdims=True) + eps)
+    x = x - named(jnp.mean(x, axis=dims, keepdims=True), STATISTICS)
+    spread = lax.rsqrt(jnp.mean(x * x, axis=dims, keepdims=True) + eps)
+    standard: jax.Array = x * named(spread, STATISTICS)
+    return standard

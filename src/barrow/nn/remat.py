@@ -15,6 +15,7 @@ from barrow.nn.scope import Scope
 
 # Modules give these names to what they compute; see `named`.
 ATTENTION = "attention"
+STATISTICS = "statistics"  # of norms: a few numbers for each row
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,7 @@ class Policy:
 
 EVERYTHING = Policy()
 ATTENTION_ONLY = Policy(keep_dots=True)
+STATISTICS_ONLY = Policy(keep=(STATISTICS,))
 
 
 def named(x: Any, name: str) -> Any:

@@ -70,8 +70,9 @@ class Repeat(Module):
 
         if self.unroll:
             steps = []
+            apiece = _unstacked(layers, self.num)
             for i, own in enumerate(each):
-                given = jax.tree.map(lambda x, i=i: x[i], layers)
+                given = apiece[i]
                 given = given if apart is None else replace(given, params=apart[i])
                 carry, step = layer(carry, (given, own))
                 steps.append(step)
@@ -125,6 +126,27 @@ def take_apart(params: Mapping[str, Any], name: str) -> Tree:
 
 def _stacked(entries: Sequence[Any]) -> Any:
     return jax.tree.map(lambda *xs: jnp.stack(xs), *entries)
+
+
+def _unstacked(tree: Any, num: int) -> list[Any]:
+    """A tree for each entry of the leading dimension.
+
+    In one split, whose gradient is one concatenation; that of `num` slices is a sum of as many
+    arrays of the whole size.
+    """
+    leaves, structure = jax.tree.flatten(tree)
+    parts = [[x[i] for i in range(num)] if _is_key(x) else _split(x, num) for x in leaves]
+    return [jax.tree.unflatten(structure, each) for each in zip(*parts, strict=True)] or [
+        tree
+    ] * num
+
+
+def _split(x: jax.Array, num: int) -> list[jax.Array]:
+    return [lax.squeeze(part, (0,)) for part in lax.split(x, (1,) * num)]
+
+
+def _is_key(x: jax.Array) -> bool:
+    return bool(jnp.issubdtype(x.dtype, jax.dtypes.prng_key))
 
 
 def _looks(x: Any) -> str:

@@ -47,9 +47,8 @@ class Rules:
 
 
 # Dimensions that are large in transformers, the best to divide first.
-_DIVIDED = Rules(
-    tuple((name, "fsdp") for name in ("embed", "mlp", "vocab", "heads", "kv_heads", "positions"))
-)
+_LARGE = ("embed", "mlp", "vocab", "heads", "kv_heads", "head_dim", "positions")
+_DIVIDED = Rules(tuple((name, "fsdp") for name in _LARGE))
 _WHOLE = Rules()
 _ROWS = Rules((("batch", ("data", "fsdp")),))
 

@@ -2,17 +2,59 @@
 
 from __future__ import annotations
 
+from barrow.train.causal import causal_objective
+from barrow.train.checkpoint import Checkpoints
+from barrow.train.checkpoint_params import load_into, load_params, save_params
 from barrow.train.fit import fit
 from barrow.train.for_store import for_store
 from barrow.train.interrupt import Interrupted
+from barrow.train.loss_scale import LossScale, ScaleSettings
+from barrow.train.objective import Loss, Mean, Objective
+from barrow.train.optimizers import OptimizerSettings, decayed, make_optimizer
+from barrow.train.placement import Placement
+from barrow.train.precision import Precision, default_precision
 from barrow.train.run import CheckpointSettings, EvaluationSettings, MeshSettings, Run
+from barrow.train.schedules import Schedule
+from barrow.train.state import TrainState
+from barrow.train.step import (
+    Step,
+    StepMetrics,
+    StepSettings,
+    bad_tensor_name,
+    init_state,
+    make_step,
+)
 
 __all__ = [
     "CheckpointSettings",
+    "Checkpoints",
     "EvaluationSettings",
     "Interrupted",
+    "Loss",
+    "LossScale",
+    "Mean",
     "MeshSettings",
+    "Objective",
+    "OptimizerSettings",
+    "Placement",
+    "Precision",
     "Run",
+    "ScaleSettings",
+    "Schedule",
+    "Step",
+    "StepMetrics",
+    "StepSettings",
+    "TrainState",
+    "bad_tensor_name",
+    "causal_objective",
+    "decayed",
+    "default_precision",
     "fit",
     "for_store",
+    "init_state",
+    "load_into",
+    "load_params",
+    "make_optimizer",
+    "make_step",
+    "save_params",
 ]

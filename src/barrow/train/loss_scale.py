@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,18 @@ class ScaleSettings:
     growth_every: int = 2000
     hysteresis: int = 1
     floor: float = float(jnp.finfo(jnp.float32).tiny)
+
+    def __post_init__(self) -> None:
+        if not 0 < self.floor <= self.start < math.inf:
+            raise ValueError(
+                f"a scale starts at a number of at least its floor, above 0: not {self.start} with "
+                f"a floor of {self.floor}"
+            )
+        if self.growth_every < 1 or self.hysteresis < 1:
+            raise ValueError(
+                "growth_every and hysteresis are steps, at least 1, not "
+                f"{self.growth_every} and {self.hysteresis}"
+            )
 
 
 @jax.tree_util.register_dataclass

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import jax
+import jax.numpy as jnp
 import optax
 
 from barrow.nn.tree import from_paths, paths
@@ -17,7 +19,8 @@ from barrow.train.schedules import Schedule
 class OptimizerSettings:
     """Which optimizer, its schedule, and its numbers. Weights of two and more dimensions decay.
 
-    Muon takes matrices inside the layers; everything else goes to AdamW.
+    Muon takes matrices inside the layers; everything else goes to AdamW with Nesterov's momentum,
+    as optax has it.
     """
 
     name: Literal["adamw", "lion", "adafactor", "muon"] = "adamw"
@@ -30,6 +33,13 @@ class OptimizerSettings:
     def __post_init__(self) -> None:
         if self.name not in ("adamw", "lion", "adafactor", "muon"):
             raise ValueError(f"no optimizer {self.name!r}: adamw, lion, adafactor or muon")
+        for name in ("beta1", "beta2"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(f"{name} is from 0 to below 1, not {getattr(self, name)}")
+        if not self.eps > 0 or not 0 <= self.decay < math.inf:
+            raise ValueError(
+                f"eps is above 0 and decay at least 0, not eps={self.eps}, decay={self.decay}"
+            )
 
 
 def make_optimizer(settings: OptimizerSettings, num_steps: int) -> optax.GradientTransformation:
@@ -56,21 +66,45 @@ def make_optimizer(settings: OptimizerSettings, num_steps: int) -> optax.Gradien
         return optax.adafactor(
             rate, weight_decay_rate=settings.decay or None, weight_decay_mask=decayed
         )
-    return optax.contrib.muon(
+    muon = optax.contrib.muon(
         rate,
         beta=settings.beta2,
+        eps=settings.eps,
         weight_decay=settings.decay,
         weight_decay_mask=decayed,
         adam_b1=settings.beta1,
         adam_b2=settings.beta2,
-        adam_weight_decay=settings.decay,
         muon_weight_dimension_numbers=_matrices,
     )
+    # Its AdamW knows no mask, and biases and norms would decay.
+    return optax.chain(muon, _with_decay(rate, settings.decay))
 
 
 def decayed(params: Any) -> Any:
     """Which parameters decay: kernels and tables; no bias, no norm."""
-    return _by_path(params, lambda path: path.rpartition("/")[2] in ("kernel", "table"))
+    return _by_path(params, _decays)
+
+
+def _with_decay(rate: Callable[[jax.Array], jax.Array], decay: float) -> Any:
+    """Adds −rate·decay·p for what decays and is no matrix of Muon's."""
+
+    def rest(params: Any) -> Any:
+        numbers = paths(_matrices(params))
+        return _by_path(params, lambda path: _decays(path) and numbers[path] is None)
+
+    alone = optax.chain(
+        optax.add_decayed_weights(decay, mask=rest), optax.scale_by_learning_rate(rate)
+    )
+
+    def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
+        lost, state = alone.update(jax.tree.map(jnp.zeros_like, updates), state, params)
+        return jax.tree.map(jnp.add, updates, lost), state
+
+    return optax.GradientTransformation(alone.init, update)
+
+
+def _decays(path: str) -> bool:
+    return path.rpartition("/")[2] in ("kernel", "table")
 
 
 def _matrices(params: Any) -> Any:
@@ -89,4 +123,6 @@ def _matrices(params: Any) -> Any:
 
 
 def _by_path(params: Any, choose: Callable[[str], bool]) -> Any:
-    return from_paths({path: choose(path) for path in paths(params)})
+    return jax.tree_util.tree_map_with_path(
+        lambda path, _: choose(jax.tree_util.keystr(path, simple=True, separator="/")), params
+    )

@@ -31,8 +31,12 @@ class Schedule:
             raise ValueError(f"a learning rate is a number of at least 0, not {self.peak}")
         if self.kind not in ("cosine", "linear", "wsd", "constant"):
             raise ValueError(f"no schedule {self.kind!r}: cosine, linear, wsd or constant")
-        if self.warmup < 0 or not 0 <= self.end <= 1 or not 0 < self.decay <= 1:
-            raise ValueError("warmup is at least 0; end and decay are shares between 0 and 1")
+        if self.warmup < 0:
+            raise ValueError(f"warmup is a number of steps, at least 0, not {self.warmup}")
+        if not 0 <= self.end <= 1:
+            raise ValueError(f"end is a share of the peak between 0 and 1, not {self.end}")
+        if not 0 < self.decay <= 1:
+            raise ValueError(f"decay is a share of the steps above 0, at most 1, not {self.decay}")
 
     def rate(self, step: jax.Array, num_steps: int) -> jax.Array:
         """The rate of a step of a run of so many."""

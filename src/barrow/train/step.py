@@ -15,13 +15,16 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from barrow.nn.tree import Tree
+from barrow.nn.tree import Tree, paths
 from barrow.parallel import num_row_shards
+from barrow.train.gradients import gradients, params_in_use, take_gradient
 from barrow.train.loss_scale import LossScale, pick
-from barrow.train.objective import Loss, Mean, Objective
+from barrow.train.objective import Mean, Objective
 from barrow.train.placement import Placement
 from barrow.train.precision import Precision
 from barrow.train.state import TrainState
+
+_ALL_FINITE, _LOSS_ALONE = -1, -2
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,8 @@ class StepMetrics:
     """What a step tells.
 
     `bad_tensor` is the place, among the leaves of the parameters, of the first gradient that is not
-    finite, −1 where all are; such a step changes no parameter.
+    finite, −1 where all are and −2 where only the loss is not (`bad_tensor_name` says it in words);
+    a step that is not −1 changes no parameter.
     """
 
     loss: Mean
@@ -110,14 +114,20 @@ def make_step(
     precision = settings.precision
 
     def step(state: TrainState, batch: Any) -> tuple[TrainState, StepMetrics]:
-        used = precision.cast(state.params)
+        used = params_in_use(state.params, settings.precision, placement)
         if placement is not None:
-            used = placement.laid(used, placement.zero.params)
+            batch = jax.lax.with_sharding_constraint(batch, placement.rows())
         scale = None if state.scale is None else state.scale.scale
         key = jax.random.fold_in(state.key, state.step)
-        loss, grads = _gradients(objective, precision, settings, used, state, batch, key, scale)
-        if placement is not None:
-            grads = placement.laid(grads, placement.zero.gradients)
+        loss, grads = gradients(
+            take_gradient(objective, precision, placement, scale),
+            used,
+            state.collections,
+            batch,
+            key,
+            num=settings.accumulate,
+            placement=placement,
+        )
         weight = jnp.where(loss.weight == 0, 1.0, loss.weight)
         grads = jax.tree.map(lambda g: g.astype(jnp.float32) / weight, grads)
         if placement is not None:
@@ -144,108 +154,75 @@ def make_step(
             loss=Mean(loss.total, loss.weight),
             metrics=dict(loss.metrics),
             grad_norm=norm,
-            bad_tensor=jnp.where(is_finite, -1, jnp.argmin(jnp.isfinite(squares))),
+            bad_tensor=_bad_tensor(is_finite, squares),
             scale=scale,
         )
         return replace(after, step=state.step + 1), metrics
 
-    compiled: dict[Any, Any] = {}
+    return _Compiled(step, settings, placement)
 
-    def call(state: TrainState, batch: Any) -> tuple[TrainState, StepMetrics]:
-        kind = jax.tree.structure(batch), tuple(x.shape for x in jax.tree.leaves(batch))
-        if kind not in compiled:
-            refuse_bad_batch(batch, settings, placement)
+
+class _Compiled:
+    """A step, compiled once for each kind of batch; `lower` gives the program without running."""
+
+    def __init__(self, step: Step, settings: StepSettings, placement: Placement | None) -> None:
+        self._step, self._settings, self._placement = step, settings, placement
+        self._jitted: dict[Any, Any] = {}
+
+    def __call__(self, state: TrainState, batch: Any) -> tuple[TrainState, StepMetrics]:
+        return self._of_kind(state, batch)(state, batch)  # type: ignore[no-any-return]
+
+    def lower(self, state: TrainState, batch: Any) -> Any:
+        """As `jax.jit(…).lower`: arrays, or only their shapes."""
+        return self._of_kind(state, batch).lower(state, batch)
+
+    def _of_kind(self, state: TrainState, batch: Any) -> Any:
+        leaves, structure = jax.tree.flatten(batch)
+        kind = structure, tuple(jnp.shape(x) for x in leaves)
+        if kind not in self._jitted:
+            refuse_bad_batch(batch, self._settings, self._placement)
             out = None
-            if placement is not None:
-                out = (placement.of_state(jax.eval_shape(lambda s: s, state)), None)
-            compiled[kind] = jax.jit(step, donate_argnums=0, out_shardings=out)
-        return compiled[kind](state, batch)  # type: ignore[no-any-return]
+            if self._placement is not None:
+                out = (self._placement.of_state(jax.eval_shape(lambda s: s, state)), None)
+            self._jitted[kind] = jax.jit(self._step, donate_argnums=0, out_shardings=out)
+        return self._jitted[kind]
 
-    return call
+
+def bad_tensor_name(params: Any, index: int) -> str | None:
+    """The path of the parameter that `StepMetrics.bad_tensor` speaks of; None where all is well."""
+    if index == _ALL_FINITE:
+        return None
+    return "the loss itself" if index == _LOSS_ALONE else list(paths(params))[index]
 
 
 def refuse_bad_batch(batch: Any, settings: StepSettings, placement: Placement | None) -> None:
     """Raise unless a batch's rows can be divided as the settings and the mesh want."""
-    rows = {x.shape[0] if x.ndim else 0 for x in jax.tree.leaves(batch)}
+    shapes = {
+        jax.tree_util.keystr(path): jnp.shape(x)
+        for path, x in jax.tree_util.tree_leaves_with_path(batch)
+    }
+    rows = {shape[0] if shape else 0 for shape in shapes.values()}
     if len(rows) != 1:
-        raise ValueError(f"arrays of a batch differ in their number of rows: {sorted(rows)}")
+        raise ValueError(
+            "arrays of a batch have the same number of rows, their first dimension, not "
+            + (", ".join(f"{name} {shape}" for name, shape in shapes.items()) or "none at all")
+        )
     (num,) = rows
     parts = settings.accumulate * (1 if placement is None else num_row_shards(placement.mesh))
     if not num or num % parts:
         raise ValueError(
             f"a batch of {num} rows cannot be divided into {settings.accumulate} micro-batches"
             + ("" if placement is None else f" over {num_row_shards(placement.mesh)} devices")
+            + f": give a multiple of {parts} rows, filled up with rows of mask 0 at the end"
         )
 
 
-def _gradients(
-    objective: Objective,
-    precision: Precision,
-    settings: StepSettings,
-    used: Any,
-    state: TrainState,
-    batch: Any,
-    key: jax.Array,
-    scale: jax.Array | None,
-) -> tuple[Loss, Any]:
-    """The loss summed over micro-batches, and the gradient of its total."""
-
-    def scaled(used: Any, collections: Any, rows: Any, key: jax.Array) -> tuple[jax.Array, Loss]:
-        loss = objective.loss(precision.prepared(used), collections, rows, key)
-        _refuse_shaped(loss)
-        total = loss.total.astype(jnp.float32)
-        # Float16 holds gradients of a scaled mean; those of a sum over all tokens would overflow.
-        return total if scale is None else total * _raised(scale, loss), loss
-
-    def take(used: Any, collections: Any, rows: Any, key: jax.Array) -> tuple[Any, Loss]:
-        grads, loss = jax.grad(scaled, has_aux=True)(used, collections, rows, key)
-        if scale is not None:
-            factor = _raised(scale, loss)
-            grads = jax.tree.map(lambda g: g.astype(jnp.float32) / factor, grads)
-        return grads, loss
-
-    if settings.accumulate == 1:
-        grads, loss = take(used, state.collections, batch, key)
-        return loss, grads
-    # Row r goes to micro-batch r mod n: so each is spread over all devices.
-    num = settings.accumulate
-    pieces = jax.tree.map(
-        lambda x: jnp.moveaxis(x.reshape(x.shape[0] // num, num, *x.shape[1:]), 1, 0), batch
-    )
-
-    def one(held: tuple[Any, Loss], part: tuple[Any, jax.Array]) -> tuple[tuple[Any, Loss], None]:
-        sums, before = held
-        grads, loss = take(used, before.collections, part[0], part[1])
-        sums = jax.tree.map(lambda a, b: a + b.astype(jnp.float32), sums, grads)
-        both = Loss(
-            before.total + loss.total,
-            before.weight + loss.weight,
-            jax.tree.map(jnp.add, before.metrics, loss.metrics),
-            loss.collections,
-        )
-        return (sums, both), None
-
-    keys = jax.random.split(key, num)
-    first = jax.tree.map(lambda x: x[0], pieces)
-    _, shapes = jax.eval_shape(take, used, state.collections, first, keys[0])
-    start = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
-    start = replace(start, collections=state.collections)
-    zeros = jax.tree.map(lambda x: jnp.zeros(x.shape, jnp.float32), used)
-    (grads, loss), _ = jax.lax.scan(one, (zeros, start), (pieces, keys))
-    return loss, grads
-
-
-def _refuse_shaped(loss: Loss) -> None:
-    for name, value in (("total", loss.total), ("weight", loss.weight)):
-        if jnp.shape(value) != ():
-            raise ValueError(
-                f"the {name} of a loss is one number, not of shape {jnp.shape(value)}: sum it"
-            )
-
-
-def _raised(scale: jax.Array, loss: Loss) -> jax.Array:
-    weight = jax.lax.stop_gradient(loss.weight)
-    return scale / jnp.where(weight == 0, 1.0, weight)
+def _bad_tensor(is_finite: jax.Array, squares: jax.Array) -> jax.Array:
+    """Of the sums of squares of all gradients; one past float32's largest number counts as bad."""
+    bad = ~jnp.isfinite(squares)
+    first = jnp.where(bad.any(), jnp.argmax(bad), jnp.argmax(squares))
+    lost = jnp.where(jnp.isfinite(squares.sum()), _LOSS_ALONE, first)
+    return jnp.where(is_finite, _ALL_FINITE, lost).astype(jnp.int32)
 
 
 def _start_scale(precision: Precision) -> LossScale | None:

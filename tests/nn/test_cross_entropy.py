@@ -1,0 +1,159 @@
+"""Cross-entropy in slices, beside PyTorch in float64."""
+
+from __future__ import annotations
+
+import re
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import torch
+
+from barrow.nn.cross_entropy import cross_entropy
+
+BATCH, LENGTH, WIDTH, VOCAB = 3, 8, 16, 37
+
+
+def problem(*, transposed: bool, scale: float = 1.0):
+    rng = np.random.default_rng(0)
+    hidden = rng.normal(size=(BATCH, LENGTH, WIDTH)).astype(np.float32)
+    weight = scale * rng.normal(size=(VOCAB, WIDTH)).astype(np.float32)
+    targets = rng.integers(0, VOCAB, (BATCH, LENGTH)).astype(np.int32)
+    mask = (np.arange(LENGTH) < np.array([[8], [3], [1]])).astype(np.float32)
+    return hidden, weight if transposed else weight.T.copy(), targets, mask
+
+
+def by_torch(hidden, weight, targets, mask, *, transposed):
+    """Sum and gradients, in float64."""
+    h = torch.tensor(hidden, dtype=torch.float64, requires_grad=True)
+    w = torch.tensor(weight, dtype=torch.float64, requires_grad=True)
+    logits = h @ (w.T if transposed else w)
+    nats = torch.nn.functional.cross_entropy(
+        logits.reshape(-1, VOCAB), torch.tensor(targets).long().reshape(-1), reduction="none"
+    )
+    total = (nats * torch.tensor(mask).reshape(-1)).sum()
+    total.backward()
+    return total.item(), h.grad.numpy(), w.grad.numpy()
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("num_slices", [None, 1, 2, 8])
+@pytest.mark.parametrize("columns", [1, 128])
+def test_value_and_gradients_as_torch_in_float64(transposed, num_slices, columns) -> None:
+    arrays = problem(transposed=transposed)
+    hidden, weight, targets, mask = arrays
+
+    def ours(hidden, weight):
+        return 3 * cross_entropy(
+            hidden,
+            weight,
+            targets,
+            mask,
+            transposed=transposed,
+            num_slices=num_slices,
+            columns=columns,
+        )
+
+    total, (of_hidden, of_weight) = jax.jit(jax.value_and_grad(ours, (0, 1)))(hidden, weight)
+    wanted = by_torch(*arrays, transposed=transposed)
+    assert total.dtype == jnp.float32
+    assert float(total) == pytest.approx(3 * wanted[0], rel=1e-6)
+    np.testing.assert_allclose(of_hidden, 3 * wanted[1], atol=1e-5)
+    np.testing.assert_allclose(of_weight, 3 * wanted[2], atol=1e-5)
+    assert float(jax.jit(ours)(hidden, weight)) == pytest.approx(3 * wanted[0], rel=1e-6)
+
+
+def test_large_logits_are_finite() -> None:
+    hidden, weight, targets, mask = problem(transposed=True, scale=1e4)
+    value, grads = jax.value_and_grad(
+        lambda h: cross_entropy(h, weight, targets, mask, transposed=True)
+    )(hidden)
+    wanted = by_torch(hidden, weight, targets, mask, transposed=True)
+    assert float(value) == pytest.approx(wanted[0], rel=1e-5)
+    assert bool(jnp.isfinite(grads).all())
+
+
+@pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float16])
+def test_half_precision_is_close_and_the_sum_is_float32(dtype) -> None:
+    hidden, weight, targets, mask = problem(transposed=True)
+    value, (of_hidden, of_weight) = jax.value_and_grad(
+        lambda h, w: cross_entropy(h, w, targets, mask, transposed=True), (0, 1)
+    )(hidden.astype(dtype), weight.astype(dtype))
+    wanted = by_torch(hidden, weight, targets, mask, transposed=True)
+    assert (value.dtype, of_hidden.dtype, of_weight.dtype) == (jnp.float32, dtype, dtype)
+    assert float(value) == pytest.approx(wanted[0], rel=0.01)
+    np.testing.assert_allclose(of_weight.astype(np.float32), wanted[2], atol=0.1)
+
+
+def test_a_sum_past_float16_whose_mean_is_not() -> None:
+    hidden = jnp.full((1, 64, 1), 1200.0, jnp.float16)
+    weight = jnp.zeros((2, 1), jnp.float16)
+    targets, mask = jnp.zeros((1, 64), jnp.int32), jnp.ones((1, 64))
+
+    def mean(weight):
+        return cross_entropy(hidden, weight, targets, mask, transposed=True) / 64
+
+    found = jax.grad(mean)(weight)
+    np.testing.assert_allclose(found.astype(np.float32), [[-600], [600]], rtol=1e-3)
+
+
+def test_the_program_has_no_float32_logits_of_the_whole_batch() -> None:
+    batch, length, vocab, num = 4, 64, 640, 8
+    hidden = jax.ShapeDtypeStruct((batch, length, 32), jnp.bfloat16)
+    weight = jax.ShapeDtypeStruct((vocab, 32), jnp.bfloat16)
+    places = jax.ShapeDtypeStruct((batch, length), jnp.int32)
+
+    def largest(num_slices: int) -> int:
+        def loss(h, w, t, m):
+            return cross_entropy(h, w, t, m, transposed=True, num_slices=num_slices)
+
+        text = jax.jit(jax.grad(loss, (0, 1))).lower(hidden, weight, places, places)
+        shapes = re.findall(r"f32\[([\d,]+)\]", text.compile().as_text())
+        return max(int(np.prod([int(n) for n in shape.split(",")])) for shape in shapes)
+
+    assert largest(1) == batch * length * vocab
+    assert largest(num) <= max(batch * length * vocab // num, vocab * 32)
+
+
+def test_slices_are_chosen_by_size(monkeypatch) -> None:
+    import barrow.nn.cross_entropy as module
+
+    monkeypatch.setattr(module, "_HELD", BATCH * LENGTH * VOCAB // 3)
+    hidden, weight, targets, mask = problem(transposed=True)
+    text = str(
+        jax.make_jaxpr(lambda h: cross_entropy(h, weight, targets, mask, transposed=True))(hidden)
+    )
+    assert f"f32[{BATCH * LENGTH // 4},128]" in text
+
+
+def test_an_id_that_is_not_in_the_vocabulary_makes_it_nan_unless_masked() -> None:
+    hidden, weight, targets, mask = problem(transposed=True)
+    for wrong in (VOCAB, VOCAB + 60, -1, -100):
+        known = targets.copy()
+        known[1, 7] = wrong
+        assert mask[1, 7] == 0
+        total = cross_entropy(hidden, weight, known, mask, transposed=True)
+        wanted = by_torch(hidden, weight, targets, mask, transposed=True)[0]
+        assert float(total) == pytest.approx(wanted, rel=1e-6)
+        known[0, 0] = wrong
+        assert np.isnan(cross_entropy(hidden, weight, known, mask, transposed=True))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"targets": np.zeros((3, 7), np.int32)}, r"targets and mask of shape \(3, 8\)"),
+        ({"mask": np.zeros((3, 8, 1))}, r"targets and mask of shape \(3, 8\)"),
+        ({"targets": np.zeros((3, 8), np.float32)}, "targets are ids, whole numbers, not float32"),
+        ({"hidden": np.zeros((8, 16), np.float32)}, "takes hidden"),
+        ({"weight": np.zeros((16, 37), np.float32)}, r"weight \[vocab, width\] with a width of 16"),
+        ({"num_slices": 3}, "a length of 8 cannot be cut into 3 slices"),
+        ({"num_slices": 0}, "a length of 8 cannot be cut into 0 slices"),
+    ],
+)
+def test_bad_inputs(change, said) -> None:
+    names = ("hidden", "weight", "targets", "mask")
+    given = dict(zip(names, problem(transposed=True), strict=True)) | change
+    with pytest.raises(ValueError, match=said):
+        cross_entropy(**given, transposed=True)

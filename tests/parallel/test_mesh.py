@@ -1,0 +1,45 @@
+"""Meshes (SPEC FLAX-5)."""
+
+from __future__ import annotations
+
+import jax
+import pytest
+
+from barrow.parallel import AXES, make_mesh, num_row_shards
+
+
+@pytest.mark.parametrize(
+    ("sizes", "found"),
+    [
+        ({}, (8, 1)),
+        ({"fsdp": 4}, (2, 4)),
+        ({"data": 2, "fsdp": -1}, (2, 4)),
+        ({"data": 1, "fsdp": 8}, (1, 8)),
+    ],
+)
+def test_what_is_left_is_filled_in(sizes, found) -> None:
+    mesh = make_mesh(**sizes)
+    assert mesh.axis_names == AXES == ("data", "fsdp")
+    assert tuple(mesh.shape.values()) == found
+    assert num_row_shards(mesh) == 8
+
+
+def test_neighbours_lie_along_the_last_axis() -> None:
+    mesh = make_mesh(data=2, fsdp=4)
+    assert [d.id for d in mesh.devices[0]] == [d.id for d in jax.devices()[:4]]
+
+
+def test_some_of_the_devices() -> None:
+    assert num_row_shards(make_mesh(devices=jax.devices()[:3])) == 3
+
+
+@pytest.mark.parametrize("sizes", [{"data": 3}, {"fsdp": 3}, {"data": 2, "fsdp": 2}])
+def test_sizes_that_do_not_fit(sizes) -> None:
+    with pytest.raises(ValueError, match="does not fit 8 devices"):
+        make_mesh(**sizes)
+
+
+@pytest.mark.parametrize("sizes", [{"data": -1, "fsdp": -1}, {"data": 0}, {"fsdp": -2}])
+def test_sizes_that_are_none(sizes) -> None:
+    with pytest.raises(ValueError, match="sizes are positive, and at most one is -1"):
+        make_mesh(**sizes)

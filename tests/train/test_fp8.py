@@ -1,0 +1,50 @@
+"""Products in fp8 (SPEC ACCELERATE-9), beside the same by ml_dtypes in NumPy."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import ml_dtypes
+import numpy as np
+import pytest
+
+from barrow import nn
+from barrow.train.fp8 import Fp8Kernel
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(3, 5, 8)).astype(np.float32)
+
+
+def rounded(x, kind):
+    scale = np.abs(x).max() / float(ml_dtypes.finfo(kind).max)
+    return (x / scale).astype(kind).astype(np.float32) * scale
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_value_and_gradients(transposed) -> None:
+    w = RNG.normal(size=(6, 8) if transposed else (8, 6)).astype(np.float32)
+    y, pull = jax.vjp(lambda x, w: nn.dot(x, Fp8Kernel(w), transposed=transposed), X, w)
+    toward = RNG.normal(size=y.shape).astype(np.float32)
+    of_x, of_w = pull(jnp.asarray(toward))
+    small_x, small_w = rounded(X, ml_dtypes.float8_e4m3fn), rounded(w, ml_dtypes.float8_e4m3fn)
+    small = rounded(toward, ml_dtypes.float8_e5m2)
+    matrix = small_w.T if transposed else small_w
+    np.testing.assert_allclose(y, small_x @ matrix, atol=1e-4)
+    np.testing.assert_allclose(of_x, small @ matrix.T, atol=1e-4)
+    wanted = np.einsum("abi,abo->io", small_x, small)
+    np.testing.assert_allclose(of_w, wanted.T if transposed else wanted, atol=1e-4)
+
+
+def test_several_dimensions_as_dense_has_them() -> None:
+    w = RNG.normal(size=(8, 2, 3)).astype(np.float32)
+    flat = nn.dot(X, Fp8Kernel(w.reshape(8, 6)))
+    np.testing.assert_array_equal(nn.dot(X, Fp8Kernel(w)), flat.reshape(3, 5, 2, 3))
+    back = RNG.normal(size=(2, 3, 8)).astype(np.float32)
+    y = RNG.normal(size=(4, 2, 3)).astype(np.float32)
+    wanted = nn.dot(y.reshape(4, 6), Fp8Kernel(back.reshape(6, 8)))
+    np.testing.assert_array_equal(nn.dot(y, Fp8Kernel(back), num=2), wanted)
+
+
+def test_zeros_stay_zeros() -> None:
+    zeros = jnp.zeros((2, 8))
+    assert float(jnp.abs(nn.dot(zeros, Fp8Kernel(jnp.zeros((8, 3))))).max()) == 0
