@@ -54,7 +54,8 @@ def demo(
     seconds = time.perf_counter() - started
     typer.echo(f"tokenizer learnt and corpus tokenized in {seconds:.1f} s → {store.folder}")
     typer.echo(f"Next: barrow head {out}   ·   barrow trace {out} 0   ·   barrow rejects {out}")
-    typer.echo(f"      barrow stream {store.folder} seq_len=256 batch=16 seed=0")
+    run = out.with_name(f"{out.name}-run")
+    typer.echo(f"      barrow train gpt2.tiny store={store.folder} out={run}")
 
 
 def _tokenized(corpus: Path) -> TokenStore:

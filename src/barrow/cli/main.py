@@ -41,7 +41,7 @@ _SPINE = """Raw text from many domains to a scored foundation model.
 
 raw files → corpus → jsonl.zst → tokens → stream → train → score
 
-Here so far: corpus, the archive, tokens, stream, train.
+Here so far: all but score.
 """
 
 _INTERRUPTED = 130
