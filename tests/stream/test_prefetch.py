@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -137,7 +138,17 @@ except KeyboardInterrupt:
 """
 
 
-def start(inside: str) -> subprocess.Popen[str]:
+@pytest.fixture
+def start() -> Iterator[Callable[[str], subprocess.Popen[str]]]:
+    """Start the program; whatever happens, it does not outlive the test."""
+    started: list[subprocess.Popen[str]] = []
+    yield lambda inside: started.append(_start(inside)) or started[-1]
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def _start(inside: str) -> subprocess.Popen[str]:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     process = subprocess.Popen(
         [sys.executable, "-c", PROGRAM.format(inside=inside)],
@@ -156,23 +167,23 @@ def shared_memory() -> set[str]:
 
 
 @pytest.mark.parametrize("inside", ["pass", "time.sleep(60)"])
-def test_interrupted(inside: str) -> None:
+def test_interrupted(inside: str, start: Callable[[str], subprocess.Popen[str]]) -> None:
     """Ctrl-C ends it at once, with no thread left."""
     process = start(inside)
     time.sleep(0.2)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=300)
     assert (process.returncode, err) == (3, "")
     assert out == "['MainThread']\n"
 
 
-def test_killed() -> None:
+def test_killed(start: Callable[[str], subprocess.Popen[str]]) -> None:
     """After kill −9 nothing is left: no process, no shared memory, no file."""
     before = shared_memory()
     process = start("pass")
     time.sleep(0.1)
     process.kill()
-    process.communicate(timeout=30)
+    process.communicate(timeout=300)
     assert process.returncode == -signal.SIGKILL
     children = subprocess.run(
         ["ps", "--ppid", str(process.pid), "-o", "pid="],
@@ -184,7 +195,9 @@ def test_killed() -> None:
     assert not {name for name in shared_memory() - before if "barrow" in name}
 
 
-def test_a_program_may_end_in_the_middle() -> None:
+def test_a_program_may_end_in_the_middle(
+    start: Callable[[str], subprocess.Popen[str]],
+) -> None:
     process = start("sys.exit(0)")
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=300)
     assert (process.returncode, out, err) == (0, "", "")
