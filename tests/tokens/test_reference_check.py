@@ -97,7 +97,7 @@ def test_the_reference_is_another_library(
 
     monkeypatch.setattr(Fast, "compare", lambda self, texts: None)  # its sample missed the place
     tokenizer = JsonTokenizer(trained._file)
-    tokenizer.__dict__["_encoder"] = Fast(Wrong(), reference, "wrong", None)
+    tokenizer.__dict__["_encoder"] = Fast(Wrong(), reference, "wrong", lambda _: False)
     ids, offsets = tokenizer.encode_texts(block.text, block.offsets)
     with pytest.raises(StoreError, match="The encoder is wrong for this text"):
         ReferenceCheck(tokenizer).look_at(block, ids, offsets)
