@@ -145,6 +145,8 @@ def mosaic_loaders(arrays: dict[str, np.ndarray], folder: Path) -> Iterator[tupl
     from streaming import MDSWriter, StreamingDataset
     from torch.utils.data import DataLoader
 
+    # Its format has no booleans.
+    arrays = {n: a.view(np.uint8) if a.dtype == bool else a for n, a in arrays.items()}
     out = str(folder / f"mosaic-{len(arrays)}")
     kinds = {name: f"ndarray:{array.dtype}:{LENGTH}" for name, array in arrays.items()}
     with MDSWriter(out=out, columns=kinds) as writer:
