@@ -128,3 +128,18 @@ def test_interruption(tmp_path: Path) -> None:
 def test_progress_is_silent_when_not_a_terminal(shard: Path) -> None:
     run = program("verify", shard)
     assert run.stderr == ""
+
+
+@pytest.mark.parametrize("words", [("train", "gpt2.tiny", "store=x", "out=y"), ("models", "list")])
+def test_a_library_that_an_extra_brings(words: tuple[str, ...], tmp_path: Path) -> None:
+    """Without JAX, what needs it says how to get it."""
+    code = "import sys; sys.modules['jax'] = None; from barrow.cli import main; main(sys.argv[1:])"
+    run = subprocess.run(
+        [sys.executable, "-c", code, *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert run.returncode == 1
+    assert run.stderr == "barrow: this needs jax: pip install 'barrow[train]'\n"

@@ -55,6 +55,7 @@ def demo(
     typer.echo(f"tokenizer learnt and corpus tokenized in {seconds:.1f} s → {store.folder}")
     typer.echo(f"Next: barrow head {out}   ·   barrow trace {out} 0   ·   barrow rejects {out}")
     run = out.with_name(f"{out.name}-run")
+    typer.echo("      pip install 'barrow[train]', then")
     typer.echo(f"      barrow train gpt2.tiny store={store.folder} out={run}")
 
 

@@ -46,6 +46,9 @@ Here so far: all but score.
 
 _INTERRUPTED = 130
 
+# Libraries that whole parts are written in, and what brings them.
+_EXTRA_OF = {"jax": "train", "ml_dtypes": "train", "optax": "train"}
+
 _VERBS = (
     *("demo", "build", "classifier", "report", "rejects", "trace", "diff", "takedown"),
     *("pack", "stats", "head", "cat", "verify"),
@@ -150,6 +153,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
             return _fail(f"{error.format_message()} (see {command} --help)", 2)
         if os.environ.get("BARROW_DEBUG"):
             raise
+        if isinstance(error, ModuleNotFoundError) and error.name in _EXTRA_OF:
+            extra = _EXTRA_OF[error.name]
+            return _fail(f"this needs {error.name}: pip install 'barrow[{extra}]'", 1)
         return _fail(f"unexpected {type(error).__name__}: {error}; run with --debug for more", 1)
     if result == _INTERRUPTED:
         return _fail("interrupted", _INTERRUPTED)
