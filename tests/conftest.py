@@ -25,7 +25,8 @@ import barrow
 from barrow import Document
 
 _quiet = {"deadline": None, "suppress_health_check": [HealthCheck.function_scoped_fixture]}
-settings.register_profile("default", max_examples=60, **_quiet)
+# The same examples every time: what is found by chance belongs to `make soak`.
+settings.register_profile("default", max_examples=60, derandomize=True, **_quiet)
 settings.register_profile("soak", max_examples=3000, **_quiet)
 settings.load_profile("default")
 
