@@ -124,3 +124,18 @@ def test_a_stand_in_of_another_shape_is_refused() -> None:
     params = nn.Tree({"kernel": rounded(jnp.ones((3, 4))), "bias": jnp.zeros(4)})
     with pytest.raises(ValueError, match=r"kernel: the model expects shape \(5, 4\).*\(3, 4\)"):
         nn.Dense(4).apply(params, jnp.ones((2, 5)))
+
+
+def test_a_narrowing_weight_and_its_gradients_are_those_of_numpy():
+    """Many rows and more columns in than out: the weight is turned round, the numbers are not."""
+    rng = np.random.default_rng(3)
+    x, w, g = (rng.normal(size=shape) for shape in ((96, 24), (24, 8), (96, 8)))
+
+    def total(x, w):
+        return jnp.sum(nn.dot(x, w) * g.astype(np.float32))
+
+    args = jnp.asarray(x, jnp.float32), jnp.asarray(w, jnp.float32)
+    np.testing.assert_allclose(nn.dot(*args), x @ w, atol=1e-5)
+    of_x, of_w = jax.grad(total, (0, 1))(*args)
+    np.testing.assert_allclose(of_x, g @ w.T, atol=1e-5)
+    np.testing.assert_allclose(of_w, x.T @ g, atol=1e-4)

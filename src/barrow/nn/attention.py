@@ -13,6 +13,7 @@ from typing import Literal
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 
 Backend = Literal["auto", "xla", "cudnn"]
 
@@ -36,6 +37,11 @@ class Visible:
     def is_plain(self) -> bool:
         """Whether nothing but causality restricts."""
         return self.starts is None and self.lengths is None and self.segments is None
+
+    @property
+    def is_never_empty(self) -> bool:
+        """Whether every query sees a key, itself at least."""
+        return self.causal and self.lengths is None
 
     def mask(self, num_queries: int, num_keys: int) -> jax.Array | None:
         """Booleans [batch or 1, 1, queries, keys]; None where everything is seen."""
@@ -81,35 +87,50 @@ def attention(
     chosen = _fused_or_plain(q) if backend == "auto" else backend
     if chosen == "cudnn":
         return _cudnn(q, k, v, visible, scale)
-    return _mixed(attention_weights(q, k, visible, scale=scale), v)
+    return _plain(q, k, v, visible, scale)
 
 
 def attention_weights(
     q: jax.Array, k: jax.Array, visible: Visible = ALL, *, scale: float | None = None
 ) -> jax.Array:
     """The shares with which each query reads the keys: [batch, heads, queries, keys], float32."""
+    scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
+    powers, total = _powers(q, k, visible, scale)
+    return powers / total
+
+
+def _plain(q: jax.Array, k: jax.Array, v: jax.Array, visible: Visible, scale: float) -> jax.Array:
+    """Mixed first and divided afterwards: there are fewer results than pairs to divide."""
+    powers, total = _powers(q, k, visible, scale)
+    batch, num_heads, num_queries, num_keys = powers.shape
+    kv_heads, dim = v.shape[2:]
+    grouped = powers.reshape(batch, kv_heads, num_heads // kv_heads, num_queries, num_keys)
+    out = jnp.einsum(
+        "bkgqs,bskd->bqkgd", grouped.astype(v.dtype), v, preferred_element_type=jnp.float32
+    )
+    out = out.reshape(batch, num_queries, num_heads, dim) / jnp.swapaxes(total, 1, 2)
+    return out.astype(v.dtype)
+
+
+def _powers(
+    q: jax.Array, k: jax.Array, visible: Visible, scale: float
+) -> tuple[jax.Array, jax.Array]:
+    """exp(score − the query's highest) [batch, heads, queries, keys], and its sum over the keys."""
     batch, num_queries, num_heads, dim = q.shape
     num_keys, kv_heads = k.shape[1:3]
-    scale = 1 / math.sqrt(dim) if scale is None else scale
     grouped = q.reshape(batch, num_queries, kv_heads, num_heads // kv_heads, dim)
     scores = scale * jnp.einsum("bqkgd,bskd->bkgqs", grouped, k, preferred_element_type=jnp.float32)
     scores = scores.reshape(batch, num_heads, num_queries, num_keys)
     mask = visible.mask(num_queries, num_keys)
-    if mask is None:
-        return jax.nn.softmax(scores, axis=-1)
-    # Finite, so that a query that sees nothing has no NaN in its gradient.
-    weights = jax.nn.softmax(jnp.where(mask, scores, jnp.finfo(jnp.float32).min), axis=-1)
-    return jnp.where(mask, weights, 0.0)
-
-
-def _mixed(weights: jax.Array, v: jax.Array) -> jax.Array:
-    batch, num_heads, num_queries, num_keys = weights.shape
-    kv_heads, dim = v.shape[2:]
-    grouped = weights.reshape(batch, kv_heads, num_heads // kv_heads, num_queries, num_keys)
-    out = jnp.einsum(
-        "bkgqs,bskd->bqkgd", grouped.astype(v.dtype), v, preferred_element_type=jnp.float32
-    )
-    return out.reshape(batch, num_queries, num_heads, dim).astype(v.dtype)
+    if mask is not None:
+        # Finite, so that a query that sees nothing has no NaN in its gradient.
+        scores = jnp.where(mask, scores, jnp.finfo(jnp.float32).min)
+    powers = jnp.exp(scores - lax.stop_gradient(scores.max(axis=-1, keepdims=True)))
+    if mask is None or visible.is_never_empty:
+        return powers, powers.sum(axis=-1, keepdims=True)
+    powers = jnp.where(mask, powers, 0.0)
+    total = powers.sum(axis=-1, keepdims=True)
+    return powers, jnp.where(total == 0, 1.0, total)
 
 
 def _cudnn(q: jax.Array, k: jax.Array, v: jax.Array, visible: Visible, scale: float) -> jax.Array:

@@ -148,6 +148,8 @@ def _forward(
     (total, grad_matrix), grad_hidden = _over_slices(one, start, (hidden, targets, mask), num)
     # A sum over all tokens may be past float16's largest number; the mean that is wanted is not.
     kept = jnp.float32 if matrix.dtype == jnp.float16 else matrix.dtype
+    # Behind the barrier, or XLA would turn the products round to do without the transposition.
+    grad_matrix = lax.optimization_barrier(grad_matrix)
     return total, (grad_hidden, grad_matrix.T.astype(kept))
 
 
