@@ -90,7 +90,11 @@ def test_a_python_file(barrow: Callable, stores: tuple[Path, Path], tmp_path: Pa
     ("arguments", "code", "words"),
     [
         (["gpt2.tinny", "store=x", "out=y"], 2, "no recipe 'gpt2.tinny'; did you mean 'gpt2.tiny'"),
-        (["bert", "store=x", "out=y"], 2, "there are gpt2.tiny, gpt2.small, gpt2.medium, llama.1b"),
+        (
+            ["bert", "store=x", "out=y"],
+            2,
+            "there are gpt2.tiny, gpt2.small, gpt2.medium, llama.tiny, llama.1b",
+        ),
         (["gpt2.tiny", "out=y"], 2, "store=STORE"),
         (["gpt2.tiny", "store=x"], 2, "out=DIR"),
         (["gpt2.tiny", "store=x", "out=y", "stps=3"], 1, "did you mean 'steps'?"),
