@@ -27,8 +27,8 @@ def train(
     recipe: Annotated[
         str,
         typer.Argument(
-            help="gpt2.tiny, gpt2.small, gpt2.medium, llama.tiny or llama.1b; a saved run.json; a .py file "
-            "with a function run(); or the folder of a run, to go on with it.",
+            help="gpt2.tiny, gpt2.small, gpt2.medium, llama.tiny or llama.1b; a saved run.json; "
+            "a .py file with a function run(); or the folder of a run, to go on with it.",
             show_default=False,
         ),
     ],
