@@ -97,3 +97,28 @@ def made() -> Any:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="session")
+def roberta() -> Any:
+    """Small RoBERTas of `transformers`: the module `tests/models/roberta_models.py`."""
+    path = Path(__file__).parent / "models" / "roberta_models.py"
+    spec = importlib.util.spec_from_file_location("roberta_models", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="session")
+def roberta_folder(roberta: Any, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """A folder of one of these, by kind; made once, and not to be changed."""
+    made: dict[str, Path] = {}
+
+    def get(kind: str) -> Path:
+        if kind not in made:
+            made[kind] = roberta.save(tmp_path_factory.mktemp("roberta") / kind, kind)
+        return made[kind]
+
+    return get

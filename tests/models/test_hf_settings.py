@@ -37,3 +37,11 @@ def test_wrong_types_say_what_was_expected() -> None:
         SETTINGS.table("n")
     with pytest.raises(ValueError, match="on True cannot be expressed; only False opens"):
         SETTINGS.require("on", False, default=False)
+
+
+def test_shares() -> None:
+    assert Settings({"a": 0}).share("a", 0.5) == 0.0
+    assert Settings({}).share("a", 0.5) == 0.5
+    for wrong in (1, -0.1, "x", True):
+        with pytest.raises(ValueError, match="a is from 0 to below 1, not"):
+            Settings({"a": wrong}).share("a", 0.5)

@@ -20,3 +20,8 @@ def test_what_is_ignored_does_not_count() -> None:
     assert not KeysReport(missing=("a",)).is_exact
     assert not KeysReport(unexpected=("a",)).is_exact
     assert not KeysReport(mismatched=(Mismatch("a", (1,), (2,)),)).is_exact
+
+
+def test_reasons_and_notes_are_said() -> None:
+    report = KeysReport(("a",), ignored=("b", "c"), reasons={"b": "a again"}, notes=("no d",))
+    assert str(report) == "1 keys matched; 2 ignored: b (a again), c; no d"

@@ -198,3 +198,48 @@ def test_other_shapes_are_refused() -> None:
         attention(q, k[:, :, :3], v[:, :, :3])
     with pytest.raises(ValueError, match="must agree in batch and head_dim"):
         attention(q[..., :4], k, v)
+
+
+@pytest.mark.parametrize("kv_heads", [4, 1])
+@pytest.mark.parametrize("name", list(RESTRICTIONS))
+def test_row_by_row_it_is_the_same(name: str, kv_heads: int) -> None:
+    """Values and gradients, also of a query that sees nothing."""
+    visible = RESTRICTIONS[name]
+    q, k, v = arrays(kv_heads=kv_heads)
+
+    def total(q: Any, k: Any, v: Any, backend: Any) -> Any:
+        return jnp.sum(jnp.sin(attention(q, k, v, visible, backend=backend)))
+
+    for backend in ("xla", "rows"):
+        out = jax.jit(lambda *a, b=backend: attention(*a, visible, backend=b))(q, k, v)
+        expected = reference(q, k, v, seen(visible, 3, 6, 6), 8**-0.5)
+        np.testing.assert_allclose(out, expected, atol=1e-5)
+    both = [
+        jax.jit(jax.grad(total, argnums=(0, 1, 2)), static_argnums=3)(q, k, v, b)
+        for b in ("xla", "rows")
+    ]
+    for ours, theirs in zip(*both, strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-5)
+
+
+def test_the_fused_kernel_is_told_lengths_and_given_no_mask(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Without a GPU, JAX's own plain implementation stands in for the kernel."""
+    given: dict[str, Any] = {}
+    plain = jax.nn.dot_product_attention
+
+    def watched(*args: Any, **options: Any) -> Any:
+        given.update(options)
+        return plain(*args, **{**options, "implementation": "xla"})
+
+    monkeypatch.setattr(jax.nn, "dot_product_attention", watched)
+    q, k, v = arrays()
+    visible = Visible(lengths=jnp.asarray([2, 6, 0]))
+    out = attention(q, k, v, visible, backend="cudnn")
+    assert given["implementation"] == "cudnn"
+    assert "mask" not in given
+    assert given["key_value_seq_lengths"].tolist() == [2, 6, 1]
+    expected = reference(q, k, v, seen(visible, 3, 6, 6), 8**-0.5)
+    np.testing.assert_allclose(out, expected, atol=1e-5)
+    assert Visible(causal=True, lengths=jnp.asarray([1])).is_padding is False

@@ -98,3 +98,10 @@ def test_context_reaches_attention() -> None:
     params, x = made(module)
     short = module.apply(params, x, None, {"lengths": jnp.asarray([3, 3])})[0]
     np.testing.assert_allclose(short[:, :3], module.apply(params, x[:, :3])[0], atol=1e-5)
+
+
+def test_hidden_states_are_shown_to_who_asks() -> None:
+    module = block("post")
+    params, x = made(module)
+    (y, _), found = module.apply_and_collect(params, x, mutable=("intermediates",))
+    assert np.array_equal(found["intermediates"]["hidden"], y)

@@ -157,3 +157,29 @@ def test_bad_inputs(change, said) -> None:
     given = dict(zip(names, problem(transposed=True), strict=True)) | change
     with pytest.raises(ValueError, match=said):
         cross_entropy(**given, transposed=True)
+
+
+@pytest.mark.parametrize("num_slices", [1, 2])
+def test_a_bias_is_added_to_the_logits(num_slices) -> None:
+    hidden, weight, targets, mask = problem(transposed=True)
+    bias = np.random.default_rng(1).normal(size=VOCAB).astype(np.float32)
+
+    def ours(hidden, weight, bias):
+        return cross_entropy(
+            hidden, weight, targets, mask, bias=bias, transposed=True, num_slices=num_slices
+        )
+
+    value, grads = jax.jit(jax.value_and_grad(ours, argnums=(0, 1, 2)))(hidden, weight, bias)
+    h, w, b = (
+        torch.tensor(x, dtype=torch.float64, requires_grad=True) for x in (hidden, weight, bias)
+    )
+    nats = torch.nn.functional.cross_entropy(
+        (h @ w.T + b).reshape(-1, VOCAB), torch.tensor(targets).long().reshape(-1), reduction="none"
+    )
+    total = (nats * torch.tensor(mask).reshape(-1)).sum()
+    total.backward()
+    np.testing.assert_allclose(value, total.item(), rtol=1e-5)
+    for got, leaf in zip(grads, (h, w, b), strict=True):
+        np.testing.assert_allclose(got, leaf.grad.numpy(), atol=1e-4)
+    with pytest.raises(ValueError, match=r"a bias for 37 ids has the shape \(37,\), not \(36,\)"):
+        ours(hidden, weight, bias[1:])

@@ -66,3 +66,10 @@ def test_ids_of_others_are_refused(ids: list[int]) -> None:
 def test_half_a_surrogate_pair_is_refused() -> None:
     with pytest.raises(ValueError, match="character 1 is half of a surrogate"):
         ByteTokenizer().encode("a\ud800")
+
+
+def test_special_tokens_by_name() -> None:
+    bytes_ = ByteTokenizer()
+    ids = bytes_.encode_marked("é<|mask|>b<|mask")
+    assert ids.tolist() == [256, *"é".encode(), 258, *b"b<|mask"]
+    assert bytes_.decode_marked(ids) == "<|endoftext|>é<|mask|>b<|mask"

@@ -94,3 +94,13 @@ def test_settings_of_others_are_kept(trained: JsonTokenizer, tmp_path: Path) -> 
     settings = json.loads((tmp_path / "tokenizer_config.json").read_text())
     assert settings["chat_template"] == "x"
     assert settings["bos_token"] == "<|endoftext|>"
+
+
+def test_special_tokens_by_name(trained: JsonTokenizer) -> None:
+    name, number = next(iter(trained.specials.items()))
+    ids = trained.encode_marked(f"a {name}b").tolist()
+    before = [] if trained.begin is None else [trained.begin]
+    after = [] if trained.end is None else [trained.end]
+    inside = [*trained.encode("a "), number, *trained.encode("b")]
+    assert ids == [*before, *inside, *after]
+    assert trained.decode_marked(inside) == f"a {name}b"

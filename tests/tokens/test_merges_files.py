@@ -96,3 +96,12 @@ def test_bad_files(vocab: object, merges: str, words: str) -> None:
 def test_no_json() -> None:
     with pytest.raises(TokenizerError, match="x: the vocabulary is not JSON"):
         read_merges_files(b"{", b"", "x")
+
+
+def test_robertas_mask_takes_the_space_before_it(trained: JsonTokenizer, tmp_path: Path) -> None:
+    """As in transformers, where "the <mask>" stands for "the word"."""
+    tokenizer = barrow.tokens.load(write(tmp_path / "roberta", trained, roberta=True))
+    assert tokenizer.mask is not None
+    with_space, without = (tokenizer.encode_marked(f"a{gap}<mask>") for gap in (" ", ""))
+    assert with_space.tolist() == without.tolist()
+    assert tokenizer.mask in with_space

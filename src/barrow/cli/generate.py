@@ -50,7 +50,7 @@ def generate(
     as_json: AsJson = False,
 ) -> None:
     """Write text behind a prompt, as it comes."""
-    from barrow.models import Sampling, stream
+    from barrow.models import Decoder, Sampling, stream
     from barrow.models.compile_cache import keep_compiled
     from barrow.models.text import open_tokenizer, prompt_tokens, text_pieces
     from barrow.weights.fetch_settings import cache_folder
@@ -58,18 +58,23 @@ def generate(
     sampling = Sampling(temperature, top_k, top_p)
     keep_compiled(cache_folder(os.environ) / "compiled")
     loaded = _load(model, dtype)
+    writer = loaded.model
+    if not isinstance(writer, Decoder):
+        raise ValueError(
+            f"{model} holds an encoder, which writes no text: see `barrow fill` and `barrow embed`"
+        )
     reader = (
         open_tokenizer(loaded.tokenizer, settings=loaded.tokenizer_config)
         if tokenizer is None
         else open_tokenizer(tokenizer)
     )
     ids = prompt_tokens(reader, prompt, begin=begin)
-    room = loaded.model.config.context - len(ids)
+    room = writer.config.context - len(ids)
     num = min(_DEFAULT_TOKENS, max(room, 1)) if max_tokens is None else max_tokens
     pieces = (
         piece[0].tolist()
         for piece in stream(
-            loaded.model,
+            writer,
             loaded.params,
             [ids],
             max_tokens=num,

@@ -11,6 +11,7 @@ import typer
 import typer.core
 
 from barrow.cli import (
+    attention,
     build,
     cat,
     checkpoint,
@@ -18,7 +19,9 @@ from barrow.cli import (
     completion,
     demo,
     diff,
+    embed,
     explain,
+    fill,
     generate,
     head,
     models,
@@ -53,7 +56,7 @@ _VERBS = (
     *("demo", "build", "classifier", "report", "rejects", "trace", "diff", "takedown"),
     *("pack", "stats", "head", "cat", "verify"),
     *("tokenizer", "tokenize", "stream", "explain"),
-    *("models", "generate", "train", "checkpoint"),
+    *("models", "generate", "fill", "embed", "attention", "train", "checkpoint"),
     "completion",
 )
 
@@ -97,6 +100,9 @@ app.command("explain")(explain.explain)
 app.add_typer(checkpoint.app, name="checkpoint")
 app.add_typer(models.app, name="models")
 app.command("generate")(generate.generate)
+app.command("fill")(fill.fill)
+app.command("embed")(embed.embed)
+app.command("attention")(attention.attention)
 app.command("train")(train.train)
 app.command("completion")(completion.completion)
 

@@ -35,7 +35,7 @@ def models() -> None:
 @app.command("list")
 def list_models(as_json: AsJson = False) -> None:
     """Families that open, names that `get` knows, and what is in the cache."""
-    from barrow.models.hf_config import FAMILIES
+    from barrow.models.hf_config import ENCODERS, FAMILIES
     from barrow.weights.fetch import cached
     from barrow.weights.known import KNOWN
 
@@ -44,11 +44,18 @@ def list_models(as_json: AsJson = False) -> None:
         import json
 
         names = [{"name": k.name, "source": k.source, "what": k.what} for k in KNOWN]
-        listed = {"families": FAMILIES, "known": names, "cached": [_as_dict(f) for f in found]}
+        listed = {
+            "families": {**FAMILIES, **ENCODERS},
+            "known": names,
+            "cached": [_as_dict(f) for f in found],
+        }
         typer.echo(json.dumps(listed, indent=1, ensure_ascii=False))
         return
     typer.echo("Decoders that open (Hugging Face folder, GGUF, llama2.c):")
     for family, what in FAMILIES.items():
+        typer.echo(f"{family:<10}  {what}")
+    typer.echo("\nEncoders that open (Hugging Face folder):")
+    for family, what in ENCODERS.items():
         typer.echo(f"{family:<10}  {what}")
     typer.echo("\nNames that `barrow models get` knows:")
     width = max(len(entry.name) for entry in KNOWN)

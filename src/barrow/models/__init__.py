@@ -6,6 +6,7 @@ from barrow.models.decoder import Decoder, DecoderConfig
 from barrow.models.generate import Completion, generate, stream
 from barrow.models.keys_report import KeysReport
 from barrow.models.load import Loaded, load
+from barrow.models.roberta import Roberta, RobertaConfig
 from barrow.models.sampling import GREEDY, Sampling
 from barrow.models.save import save
 
@@ -16,6 +17,8 @@ __all__ = [
     "DecoderConfig",
     "KeysReport",
     "Loaded",
+    "Roberta",
+    "RobertaConfig",
     "Sampling",
     "generate",
     "load",

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+from barrow.models.architecture import architecture_of
 from barrow.models.decoder import DecoderConfig
-from barrow.models.hf_config import config_of
 from barrow.models.keys_report import KeysReport
 from barrow.models.load import compare
-from barrow.models.names import lines_of
+from barrow.models.roberta import RobertaConfig
 from barrow.models.sources import open_source
 
 
@@ -21,7 +21,7 @@ class ModelCard:
     """
 
     family: str
-    config: DecoderConfig
+    config: DecoderConfig | RobertaConfig
     num_params: int
     num_bytes: int
     has_tokenizer: bool
@@ -31,13 +31,16 @@ class ModelCard:
 def card(path: str | os.PathLike[str]) -> ModelCard:
     """The card of a model that `load` opens, or would but for its keys."""
     source = open_source(path)
-    config = config_of(source.config)
-    family = str(source.config["model_type"])
-    lines = lines_of(family, config)
-    report, _ = compare(source, config, lines)
+    built = architecture_of(source.config, source.tensors)
+    report, _ = compare(source, built)
     num_params = sum(
-        line.num_elements * (config.layers if line.is_layered else 1) for line in lines
+        line.num_elements * (built.config.layers if line.is_layered else 1) for line in built.lines
     )
     return ModelCard(
-        family, config, num_params, source.tensors.num_bytes, source.tokenizer is not None, report
+        built.family,
+        built.config,
+        num_params,
+        source.tensors.num_bytes,
+        source.tokenizer is not None,
+        report,
     )

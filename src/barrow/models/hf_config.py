@@ -20,6 +20,9 @@ FAMILIES: Mapping[str, str] = {
     "mistral": "Mistral without a sliding window within its context",
     "qwen2": "Qwen 2 and 2.5 without a sliding window",
 }
+ENCODERS: Mapping[str, str] = {
+    "roberta": "RoBERTa, DistilRoBERTa: masked tokens, hidden states, labels of texts and tokens",
+}
 
 
 def config_of(hf: Mapping[str, Any]) -> DecoderConfig:
@@ -28,7 +31,7 @@ def config_of(hf: Mapping[str, Any]) -> DecoderConfig:
     if family not in _READERS:
         architectures = hf.get("architectures")
         also = f" (architectures {architectures})" if architectures else ""
-        opens = ", ".join(f"{name} ({what})" for name, what in FAMILIES.items())
+        opens = ", ".join(f"{name} ({what})" for name, what in {**FAMILIES, **ENCODERS}.items())
         raise ValueError(f"model_type {family!r}{also} is not one that opens; these do: {opens}")
     if "quantization_config" in hf:
         raise ValueError(

@@ -38,6 +38,13 @@ class Settings:
             raise ValueError(f"config.json: {key} is a positive number, not {value!r}")
         return float(value)
 
+    def share(self, key: str, default: float) -> float:
+        """A number from 0 to below 1."""
+        value = self.get(key, default)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1:
+            raise ValueError(f"config.json: {key} is from 0 to below 1, not {value!r}")
+        return float(value)
+
     def flag(self, key: str, default: bool) -> bool:
         """True or false."""
         value = self.get(key, default)
@@ -62,7 +69,7 @@ class Settings:
         return Settings(value)
 
     def require(self, key: str, wanted: bool, *, default: bool) -> None:
-        """Refuse any other value than the one that the decoder computes."""
+        """Refuse any other value than the one that is computed here."""
         value = self.flag(key, default)
         if value is not wanted:
             raise ValueError(f"config.json: {key} {value} cannot be expressed; only {wanted} opens")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from barrow.weights.matching import Mismatch
 
@@ -13,7 +13,8 @@ class KeysReport:
     """Keys that file and model share, and those that they do not, by reason.
 
     missing: the model has it, the file has not. unexpected: the file has it, the model has not.
-    ignored: known and harmless, such as masks that are computed here. mismatched: other shapes.
+    ignored: known and harmless, such as masks that are computed here; `reasons` says of each why.
+    mismatched: other shapes. `notes` are sentences on what a model may have and this one has not.
     """
 
     matched: tuple[str, ...] = ()
@@ -21,6 +22,8 @@ class KeysReport:
     unexpected: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
     mismatched: tuple[Mismatch, ...] = ()
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     @property
     def is_exact(self) -> bool:
@@ -31,8 +34,12 @@ class KeysReport:
         lines = [f"{len(self.matched):,} keys matched"]
         kinds = ("missing", "unexpected", "ignored", "mismatched")
         named = {kind: getattr(self, kind) for kind in kinds}
+        named["ignored"] = tuple(self._explained(key) for key in self.ignored)
         lines += [f"{len(keys):,} {kind}: {_some(keys)}" for kind, keys in named.items() if keys]
-        return "; ".join(lines)
+        return "; ".join([*lines, *self.notes])
+
+    def _explained(self, key: str) -> str:
+        return f"{key} ({self.reasons[key]})" if key in self.reasons else key
 
 
 def _some(entries: Sequence[str | Mismatch], num: int = 6) -> str:

@@ -1,9 +1,8 @@
-"""Open other people's decoders: files to a model and its parameters."""
+"""Open other people's models: files to a model and its parameters."""
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +13,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from barrow.errors import WeightsError
-from barrow.models.decoder import Decoder, DecoderConfig
-from barrow.models.hf_config import config_of
+from barrow.models.architecture import Architecture, Model, architecture_of
 from barrow.models.keys_report import KeysReport
-from barrow.models.names import BUFFERS, HEADS, PREFIXES, Line, lines_of
+from barrow.models.names import Line
 from barrow.models.sources import Source, open_source
 from barrow.nn.tree import Tree, from_paths, paths
 from barrow.weights.matching import match
@@ -33,16 +31,18 @@ class Loaded:
 
     `tokenizer` is a path for `barrow.tokens.load`, the contents of a tokenizer.json (with its
     `tokenizer_config`), or None; `models.text.open_tokenizer` opens each.
-    `begin` and `stops` are the ids that begin and end a text.
+    `begin` and `stops` are the ids that begin and end a text; `labels` name what a head tells
+    apart.
     """
 
-    model: Decoder
+    model: Model
     params: Tree
     report: KeysReport
     tokenizer: Path | Mapping[str, Any] | None = None
     begin: int | None = None
     stops: tuple[int, ...] = ()
     tokenizer_config: Mapping[str, Any] | None = None
+    labels: tuple[str, ...] = ()
 
 
 def load(
@@ -52,34 +52,37 @@ def load(
     strict: bool = True,
     apart: bool = False,
     seed: int = 0,
+    num_layers: int | None = None,
 ) -> Loaded:
     """Open a Hugging Face folder, a GGUF file or a llama2.c checkpoint.
 
+    Which model it is, config.json says: a `Decoder`, a `Roberta`, or one with a head of labels.
     Files are mapped and read a layer at a time. `dtype` None keeps the type of the file, and the
     model computes in it. Keys that do not match are an error; unless `strict`, they are only
-    reported, and parameters without a tensor begin as `Decoder.init` makes them of `seed`. `apart`
-    keeps layers apart, as generation wants them, in place of one array for all.
+    reported, and parameters without a tensor begin as the model's `init` makes them of `seed`.
+    `apart` keeps layers apart, as generation wants them, in place of one array for all. Of an
+    encoder, `num_layers` reads the first so many alone, and nothing of the rest.
     """
     if dtype is not None and dtype not in DTYPES:
         raise ValueError(f"dtype is one of {', '.join(DTYPES)}, not {dtype!r}")
     source = open_source(path)
-    config = config_of(source.config)
-    lines = lines_of(source.config["model_type"], config)
-    report, keys = compare(source, config, lines)
+    built = architecture_of(source.config, source.tensors, num_layers=num_layers)
+    lines, num = built.lines, built.config.layers
+    report, keys = compare(source, built)
     if strict and not report.is_exact:
         raise WeightsError(f"the weights are not those of config.json: {report}", path=path)
     leaves: dict[str, Any] = {}
     for line in lines:
-        wanted = _keys(line, config)
+        wanted = _keys(line, num)
         if all(key in keys for key in wanted):
             leaves |= _read(line, [keys[key] for key in wanted], source.tensors, dtype, apart=apart)
-    model = Decoder(config, unroll=apart, dtype=dtype or _type_of(leaves))
+    model = built.make(apart, dtype or _type_of(leaves))
     if any(path not in leaves for line in lines for path in line.paths):
         made = paths(model.init(jax.random.key(seed), jnp.zeros((1, 1), jnp.int32)))
         leaves = {
             p: tuple(x) if apart and p.startswith(_LAYERS) else x for p, x in made.items()
         } | (leaves)
-    params = _layers_apart(leaves, config.layers) if apart else from_paths(leaves)
+    params = _layers_apart(leaves, num) if apart else from_paths(leaves)
     return Loaded(
         model,
         params,
@@ -88,41 +91,37 @@ def load(
         source.begin,
         source.stops,
         source.tokenizer_config,
+        built.labels,
     )
 
 
-def compare(
-    source: Source, config: DecoderConfig, lines: tuple[Line, ...]
-) -> tuple[KeysReport, dict[str, str]]:
+def compare(source: Source, built: Architecture) -> tuple[KeysReport, dict[str, str]]:
     """Keys of the file against those of the model; and the file's key for each that fits."""
-    family = source.config["model_type"]
-    expected = {key: line.shape for line in lines for key in _keys(line, config)}
-    ignored = [name for name in source.tensors if _is_ignored(name, family, config)]
+    num = built.config.layers
+    expected = {key: line.shape for line in built.lines for key in _keys(line, num)}
+    reasons = {name: why for name in source.tensors if (why := built.why(name)) is not None}
 
     def whole(name: str) -> str | None:
         """The name with the prefix of the whole model, which files of the bare model leave out."""
-        if name in ignored:
+        if name in reasons:
             return None
-        return name if name in expected else PREFIXES[family] + name
+        return name if name in expected else built.prefix + name
 
     found = match(source.tensors, expected, rename=whole)
     report = KeysReport(
         tuple(found.source.values()),
         found.missing,
         found.unexpected,
-        tuple(ignored),
+        tuple(reasons),
         found.mismatched,
+        reasons,
+        built.notes,
     )
     return report, dict(found.source)
 
 
-def _is_ignored(name: str, family: str, config: DecoderConfig) -> bool:
-    tied = config.tied and name == HEADS[family]
-    return tied or re.fullmatch(BUFFERS[family], name) is not None
-
-
-def _keys(line: Line, config: DecoderConfig) -> list[str]:
-    return [line.key.format(i) for i in range(config.layers)] if line.is_layered else [line.key]
+def _keys(line: Line, num: int) -> list[str]:
+    return [line.key.format(i) for i in range(num)] if line.is_layered else [line.key]
 
 
 def _read(

@@ -73,11 +73,12 @@ def lines_of(family: str, config: DecoderConfig) -> tuple[Line, ...]:
     return tuple(_TABLES[family](config))
 
 
-def _same(key: str, path: str, *shape: int) -> Line:
+def same(key: str, path: str, *shape: int) -> Line:
+    """A tensor that is as ours."""
     return Line(key, (path,), shape, (1,) * len(shape), tuple(range(len(shape))))
 
 
-def _linear(key: str, path: str, num_in: int, num_out: int) -> Line:
+def linear(key: str, path: str, num_in: int, num_out: int) -> Line:
     """[out, in] of torch.nn.Linear; ours is [in, out]."""
     return Line(key, (path,), (num_out, num_in), (1, 1), (1, 0))
 
@@ -86,9 +87,10 @@ def _biased(lines: list[Line], *, bias: bool) -> list[Line]:
     return lines if bias else lines[:1]
 
 
-def _norm(key: str, path: str, width: int, *, bias: bool) -> list[Line]:
-    scale = _same(f"{key}.weight", f"{path}/scale", width)
-    return _biased([scale, _same(f"{key}.bias", f"{path}/bias", width)], bias=bias)
+def norm(key: str, path: str, width: int, *, bias: bool) -> list[Line]:
+    """Scale and bias of a norm."""
+    scale = same(f"{key}.weight", f"{path}/scale", width)
+    return _biased([scale, same(f"{key}.bias", f"{path}/bias", width)], bias=bias)
 
 
 def _qkv(name: str) -> tuple[str, ...]:
@@ -100,9 +102,9 @@ def _gpt2(config: DecoderConfig) -> list[Line]:
     width, heads, dim, hidden = config.width, config.heads, config.size_of_head, config.hidden
     mlp, back = "layers/mlp", "layers/attention/out"
     return [
-        _same("transformer.wte.weight", "embed/table", config.vocab_size, width),
-        _same("transformer.wpe.weight", "positions/table", config.context, width),
-        *_norm("transformer.h.{}.ln_1", "layers/attention_norm", width, bias=True),
+        same("transformer.wte.weight", "embed/table", config.vocab_size, width),
+        same("transformer.wpe.weight", "positions/table", config.context, width),
+        *norm("transformer.h.{}.ln_1", "layers/attention_norm", width, bias=True),
         Line(
             "transformer.h.{}.attn.c_attn.weight",
             _qkv("kernel"),
@@ -118,13 +120,13 @@ def _gpt2(config: DecoderConfig) -> list[Line]:
             (2, 1),
             (0, 1, 2),
         ),
-        _same("transformer.h.{}.attn.c_proj.bias", f"{back}/bias", width),
-        *_norm("transformer.h.{}.ln_2", "layers/mlp_norm", width, bias=True),
-        _same("transformer.h.{}.mlp.c_fc.weight", f"{mlp}/up/kernel", width, hidden),
-        _same("transformer.h.{}.mlp.c_fc.bias", f"{mlp}/up/bias", hidden),
-        _same("transformer.h.{}.mlp.c_proj.weight", f"{mlp}/down/kernel", hidden, width),
-        _same("transformer.h.{}.mlp.c_proj.bias", f"{mlp}/down/bias", width),
-        *_norm("transformer.ln_f", "norm", width, bias=True),
+        same("transformer.h.{}.attn.c_proj.bias", f"{back}/bias", width),
+        *norm("transformer.h.{}.ln_2", "layers/mlp_norm", width, bias=True),
+        same("transformer.h.{}.mlp.c_fc.weight", f"{mlp}/up/kernel", width, hidden),
+        same("transformer.h.{}.mlp.c_fc.bias", f"{mlp}/up/bias", hidden),
+        same("transformer.h.{}.mlp.c_proj.weight", f"{mlp}/down/kernel", hidden, width),
+        same("transformer.h.{}.mlp.c_proj.bias", f"{mlp}/down/bias", width),
+        *norm("transformer.ln_f", "norm", width, bias=True),
         *_head("lm_head.weight", config),
     ]
 
@@ -135,9 +137,9 @@ def _gpt_neox(config: DecoderConfig) -> list[Line]:
     layer, mlp = "gpt_neox.layers.{}", "layers/mlp"
     fused = f"{layer}.attention.query_key_value"
     return [
-        _same("gpt_neox.embed_in.weight", "embed/table", config.vocab_size, width),
-        *_norm(f"{layer}.input_layernorm", "layers/attention_norm", width, bias=True),
-        *_norm(f"{layer}.post_attention_layernorm", "layers/mlp_norm", width, bias=True),
+        same("gpt_neox.embed_in.weight", "embed/table", config.vocab_size, width),
+        *norm(f"{layer}.input_layernorm", "layers/attention_norm", width, bias=True),
+        *norm(f"{layer}.post_attention_layernorm", "layers/mlp_norm", width, bias=True),
         *_biased(
             [
                 Line(
@@ -152,11 +154,11 @@ def _gpt_neox(config: DecoderConfig) -> list[Line]:
             bias=config.attention_bias,
         ),
         *_attention_out(f"{layer}.attention.dense", config),
-        _linear(f"{layer}.mlp.dense_h_to_4h.weight", f"{mlp}/up/kernel", width, hidden),
-        _same(f"{layer}.mlp.dense_h_to_4h.bias", f"{mlp}/up/bias", hidden),
-        _linear(f"{layer}.mlp.dense_4h_to_h.weight", f"{mlp}/down/kernel", hidden, width),
-        _same(f"{layer}.mlp.dense_4h_to_h.bias", f"{mlp}/down/bias", width),
-        *_norm("gpt_neox.final_layer_norm", "norm", width, bias=True),
+        linear(f"{layer}.mlp.dense_h_to_4h.weight", f"{mlp}/up/kernel", width, hidden),
+        same(f"{layer}.mlp.dense_h_to_4h.bias", f"{mlp}/up/bias", hidden),
+        linear(f"{layer}.mlp.dense_4h_to_h.weight", f"{mlp}/down/kernel", hidden, width),
+        same(f"{layer}.mlp.dense_4h_to_h.bias", f"{mlp}/down/bias", width),
+        *norm("gpt_neox.final_layer_norm", "norm", width, bias=True),
         *_head("embed_out.weight", config),
     ]
 
@@ -166,8 +168,8 @@ def _llama(config: DecoderConfig) -> list[Line]:
     width, hidden = config.width, config.hidden
     layer = "model.layers.{}"
     lines = [
-        _same("model.embed_tokens.weight", "embed/table", config.vocab_size, width),
-        *_norm(f"{layer}.input_layernorm", "layers/attention_norm", width, bias=False),
+        same("model.embed_tokens.weight", "embed/table", config.vocab_size, width),
+        *norm(f"{layer}.input_layernorm", "layers/attention_norm", width, bias=False),
     ]
     for part, heads in (
         ("q", config.heads),
@@ -184,7 +186,7 @@ def _llama(config: DecoderConfig) -> list[Line]:
             bias=config.attention_bias,
         )
     lines += _attention_out(f"{layer}.self_attn.o_proj", config)
-    lines += _norm(f"{layer}.post_attention_layernorm", "layers/mlp_norm", width, bias=False)
+    lines += norm(f"{layer}.post_attention_layernorm", "layers/mlp_norm", width, bias=False)
     for part, num_in, num_out in (
         ("gate", width, hidden),
         ("up", width, hidden),
@@ -193,14 +195,14 @@ def _llama(config: DecoderConfig) -> list[Line]:
         key, path = f"{layer}.mlp.{part}_proj", f"layers/mlp/{part}"
         lines += _biased(
             [
-                _linear(f"{key}.weight", f"{path}/kernel", num_in, num_out),
-                _same(f"{key}.bias", f"{path}/bias", num_out),
+                linear(f"{key}.weight", f"{path}/kernel", num_in, num_out),
+                same(f"{key}.bias", f"{path}/bias", num_out),
             ],
             bias=config.mlp_bias,
         )
     return [
         *lines,
-        *_norm("model.norm", "norm", width, bias=False),
+        *norm("model.norm", "norm", width, bias=False),
         *_head("lm_head.weight", config),
     ]
 
@@ -210,14 +212,14 @@ def _attention_out(key: str, config: DecoderConfig) -> list[Line]:
     return _biased(
         [
             Line(f"{key}.weight", (f"{path}/kernel",), split, (1, 2), (1, 2, 0)),
-            _same(f"{key}.bias", f"{path}/bias", config.width),
+            same(f"{key}.bias", f"{path}/bias", config.width),
         ],
         bias=config.out_bias,
     )
 
 
 def _head(key: str, config: DecoderConfig) -> list[Line]:
-    return [] if config.tied else [_linear(key, "head/kernel", config.width, config.vocab_size)]
+    return [] if config.tied else [linear(key, "head/kernel", config.width, config.vocab_size)]
 
 
 _TABLES: Mapping[str, Callable[[DecoderConfig], list[Line]]] = {

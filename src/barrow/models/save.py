@@ -1,4 +1,4 @@
-"""Write a decoder as a Hugging Face folder that `transformers` opens."""
+"""Write a model as a Hugging Face folder that `transformers` opens."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from barrow.models.decoder import Decoder, DecoderConfig
-from barrow.models.hf_export import family_of, hf_config
+from barrow.models.architecture import Model, written_as
+from barrow.models.decoder import Decoder
 from barrow.models.keys_report import KeysReport
-from barrow.models.names import Array, Line, lines_of
+from barrow.models.names import Array, Line
 from barrow.models.sources import CONFIG, GENERATION_CONFIG
 from barrow.nn.tree import paths
 from barrow.weights.foreign_model import write_json
@@ -31,12 +31,13 @@ _TOKENIZER_FILES = (
 
 def save(
     folder: str | os.PathLike[str],
-    model: Decoder,
+    model: Model,
     params: Mapping[str, Any],
     *,
     tokenizer: str | os.PathLike[str] | Mapping[str, Any] | None = None,
     begin: int | None = None,
     stops: tuple[int, ...] = (),
+    labels: tuple[str, ...] = (),
     dtype: str | None = None,
     max_shard_bytes: int = DEFAULT_SHARD_BYTES,
 ) -> KeysReport:
@@ -44,37 +45,37 @@ def save(
 
     The family is the one that computes the same function (`hf_export.family_of`). `tokenizer` is a
     folder or file, which is copied, or the contents of a tokenizer.json; `begin` and `stops` are
-    the ids that begin and end a text. `dtype` None keeps the type of the parameters. A tensor at a
-    time is fetched and written; config.json comes last, so a folder that has one is whole.
+    the ids that begin and end a text, `labels` the names of what a head tells apart. `dtype` None
+    keeps the type of the parameters. A tensor at a time is fetched and written; config.json comes
+    last, so a folder that has one is whole.
     """
     folder = Path(folder)
-    described = hf_config(model.config)
-    lines = lines_of(family_of(model.config), model.config)
+    described, lines = written_as(model, labels)
+    num = model.config.layers
     leaves = paths(params)
-    report = _compare(model.config, lines, leaves)
+    report = _compare(num, lines, leaves)
     if not report.is_exact:
         raise ValueError(f"the parameters are not those of the model: {report}")
-    tensors = _tensors(model.config, lines, leaves, dtype)
+    tensors = _tensors(num, lines, leaves, dtype)
     write_safetensors(folder, tensors, metadata={"format": "pt"}, max_shard_bytes=max_shard_bytes)
     _save_tokenizer(folder, tokenizer)
     ids = {
         "bos_token_id": begin,
         "eos_token_id": list(stops) if len(stops) > 1 else next(iter(stops), None),
     }
-    write_json(folder / GENERATION_CONFIG, {"_from_model_config": True, **ids})
+    if isinstance(model, Decoder):
+        write_json(folder / GENERATION_CONFIG, {"_from_model_config": True, **ids})
     first = next(iter(tensors))
     stored = tensors.entry(first).dtype.name
     write_json(folder / CONFIG, {**described, **ids, "dtype": stored, "torch_dtype": stored})
     return report
 
 
-def _compare(
-    config: DecoderConfig, lines: tuple[Line, ...], leaves: Mapping[str, Any]
-) -> KeysReport:
+def _compare(num: int, lines: tuple[Line, ...], leaves: Mapping[str, Any]) -> KeysReport:
     if "layers" in leaves:
         raise ValueError("the layers are taken apart; save the parameters with layers stacked")
     wanted = {
-        path: (config.layers, *line.our_shape) if line.is_layered else line.our_shape
+        path: (num, *line.our_shape) if line.is_layered else line.our_shape
         for line in lines
         for path in line.paths
     }
@@ -94,12 +95,12 @@ def _compare(
 
 
 def _tensors(
-    config: DecoderConfig, lines: tuple[Line, ...], leaves: Mapping[str, Any], dtype: str | None
+    num: int, lines: tuple[Line, ...], leaves: Mapping[str, Any], dtype: str | None
 ) -> Tensors:
     entries: dict[str, LazyTensor] = {}
     for line in lines:
         kind = np.dtype(jnp.dtype(dtype or leaves[line.paths[0]].dtype))
-        for layer in range(config.layers) if line.is_layered else (None,):
+        for layer in range(num) if line.is_layered else (None,):
             key = line.key if layer is None else line.key.format(layer)
             read = partial(_theirs, line, leaves, layer, kind)
             entries[key] = LazyTensor(line.shape, kind, read)

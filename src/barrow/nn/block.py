@@ -65,4 +65,6 @@ class Block(Module):
             y, cache = attend(x)
             x = first(x + y)
             x = second(x + feed(x))
-        return scope.constrain(x.reshape(shape), "batch", "length", "embed"), cache
+        x = scope.constrain(x.reshape(shape), "batch", "length", "embed")
+        scope.capture("hidden", x)
+        return x, cache

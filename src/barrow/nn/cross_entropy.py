@@ -26,6 +26,7 @@ def cross_entropy(
     targets: jax.Array,
     mask: jax.Array,
     *,
+    bias: jax.Array | None = None,
     transposed: bool = False,
     num_slices: int | None = None,
     columns: int = _COLUMNS,
@@ -33,9 +34,9 @@ def cross_entropy(
     """Nats to say the targets, −Σ mask · log p, float32.
 
     hidden [batch, length, width]; weight [width, vocab], or [vocab, width] with `transposed` (tied
-    embeddings); targets [batch, length] are ids, and one that is not in the vocabulary where the
-    mask is not 0 makes the sum NaN; mask weighs places and is a constant to derivatives.
-    Log-probabilities are taken in float32 of logits in hidden's type.
+    embeddings); `bias` [vocab] is added to the logits; targets [batch, length] are ids, and one
+    that is not in the vocabulary where the mask is not 0 makes the sum NaN; mask weighs places and
+    is a constant to derivatives. Log-probabilities are taken in float32 of logits in hidden's type.
 
     The length is cut into `num_slices` (chosen by size unless given). The vocabulary is filled up
     to a multiple of `columns` with ids of probability 0, which change nothing but speed.
@@ -53,7 +54,11 @@ def cross_entropy(
     matrix = weight.astype(hidden.dtype)
     matrix = matrix if transposed else matrix.T
     matrix = jnp.pad(matrix, ((0, -vocab % columns), (0, 0)))
-    return _sliced(hidden, matrix, jnp.where(known, targets, 0), mask, vocab, num_slices)
+    if bias is not None:
+        if bias.shape != (vocab,):
+            raise ValueError(f"a bias for {vocab} ids has the shape ({vocab},), not {bias.shape}")
+        bias = jnp.pad(bias.astype(jnp.float32), (0, -vocab % columns))
+    return _sliced(hidden, matrix, bias, jnp.where(known, targets, 0), mask, vocab, num_slices)
 
 
 def _refuse_other_shapes(
@@ -88,10 +93,11 @@ def _num_slices(length: int, wanted: int) -> int:
     return next(n for n in range(min(wanted, length), length + 1) if length % n == 0)
 
 
-@partial(jax.custom_vjp, nondiff_argnums=(4, 5))
+@partial(jax.custom_vjp, nondiff_argnums=(5, 6))
 def _sliced(
     hidden: jax.Array,
     matrix: jax.Array,
+    bias: jax.Array | None,
     targets: jax.Array,
     mask: jax.Array,
     vocab: int,
@@ -99,7 +105,7 @@ def _sliced(
 ) -> jax.Array:
     def one(total: jax.Array, part: tuple[jax.Array, ...]) -> tuple[jax.Array, None]:
         h, t, m = part
-        nats, _, _ = _nats(h, t, m, matrix, vocab)
+        nats, _, _ = _nats(h, t, m, matrix, bias, vocab)
         return total + nats, None
 
     total: jax.Array
@@ -108,10 +114,17 @@ def _sliced(
 
 
 def _nats(
-    hidden: jax.Array, targets: jax.Array, mask: jax.Array, matrix: jax.Array, vocab: int
+    hidden: jax.Array,
+    targets: jax.Array,
+    mask: jax.Array,
+    matrix: jax.Array,
+    bias: jax.Array | None,
+    vocab: int,
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Of one slice of rows: the sum, and of each row the logits and their logsumexp."""
     logits = lax.dot_general(hidden, matrix, (((1,), (1,)), ((), ()))).astype(jnp.float32)
+    if bias is not None:
+        logits = logits + bias
     if vocab != matrix.shape[0]:
         logits = jnp.where(jnp.arange(matrix.shape[0]) < vocab, logits, -jnp.inf)
     norm = jax.nn.logsumexp(logits, axis=-1)
@@ -122,6 +135,7 @@ def _nats(
 def _forward(
     hidden: jax.Array,
     matrix: jax.Array,
+    bias: jax.Array | None,
     targets: jax.Array,
     mask: jax.Array,
     vocab: int,
@@ -130,37 +144,46 @@ def _forward(
     padded, width = matrix.shape
 
     def one(
-        held: tuple[jax.Array, jax.Array], part: tuple[jax.Array, ...]
-    ) -> tuple[tuple[jax.Array, jax.Array], jax.Array]:
-        total, grad_matrix = held
+        held: tuple[jax.Array, jax.Array, jax.Array | None], part: tuple[jax.Array, ...]
+    ) -> tuple[tuple[jax.Array, jax.Array, jax.Array | None], jax.Array]:
+        total, grad_matrix, grad_bias = held
         h, t, m = part
-        nats, logits, norm = _nats(h, t, m, matrix, vocab)
+        nats, logits, norm = _nats(h, t, m, matrix, bias, vocab)
         excess = jnp.exp(logits - norm[:, None]) - (jnp.arange(padded) == t[:, None])
-        excess = (m[:, None] * excess).astype(h.dtype)
+        excess = m[:, None] * excess
+        if grad_bias is not None:
+            grad_bias = grad_bias + excess.sum(axis=0)
+        excess = excess.astype(h.dtype)
         grad_hidden = lax.dot_general(excess, matrix, (((1,), (0,)), ((), ())))
         # The narrow one first: with the wide one transposed, CPUs take twice as long.
         grad_matrix += lax.dot_general(
             h, excess, (((0,), (0,)), ((), ())), preferred_element_type=jnp.float32
         )
-        return (total + nats, grad_matrix), grad_hidden
+        return (total + nats, grad_matrix, grad_bias), grad_hidden
 
-    start = (jnp.zeros((), jnp.float32), jnp.zeros((width, padded), jnp.float32))
-    (total, grad_matrix), grad_hidden = _over_slices(one, start, (hidden, targets, mask), num)
+    start = (
+        jnp.zeros((), jnp.float32),
+        jnp.zeros((width, padded), jnp.float32),
+        None if bias is None else jnp.zeros((padded,), jnp.float32),
+    )
+    sums, grad_hidden = _over_slices(one, start, (hidden, targets, mask), num)
+    total, grad_matrix, grad_bias = sums
     # A sum over all tokens may be past float16's largest number; the mean that is wanted is not.
     kept = jnp.float32 if matrix.dtype == jnp.float16 else matrix.dtype
     # Behind the barrier, or XLA would turn the products round to do without the transposition.
     grad_matrix = lax.optimization_barrier(grad_matrix)
-    return total, (grad_hidden, grad_matrix.T.astype(kept))
+    return total, (grad_hidden, grad_matrix.T.astype(kept), grad_bias)
 
 
 def _backward(
-    vocab: int, num: int, kept: tuple[jax.Array, jax.Array], above: jax.Array
+    vocab: int, num: int, kept: tuple[jax.Array, jax.Array, jax.Array | None], above: jax.Array
 ) -> tuple[Any, ...]:
     del vocab, num
-    grad_hidden, grad_matrix = kept
+    grad_hidden, grad_matrix, grad_bias = kept
     dtype = grad_hidden.dtype
     scaled = (above * x.astype(jnp.float32) for x in (grad_hidden, grad_matrix))
-    return *(x.astype(dtype) for x in scaled), None, None
+    of_bias = None if grad_bias is None else above * grad_bias
+    return *(x.astype(dtype) for x in scaled), of_bias, None, None
 
 
 _sliced.defvjp(_forward, _backward)

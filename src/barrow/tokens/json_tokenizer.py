@@ -81,6 +81,11 @@ class JsonTokenizer(Tokenizer):
     def encode_by_reference(self, text: str) -> Ids:
         return self._encoder.reference.encode([text])[0]
 
+    def encode_marked(self, text: str) -> Ids:
+        found = self._library.encode(text, add_special_tokens=False).ids
+        before = [] if self.begin is None else [self.begin]
+        return np.array([*before, *found, *([] if self.end is None else [self.end])], np.uint32)
+
     def token_bytes(self, token: int) -> bytes:
         (token,) = self.checked([token])
         return self._bytes.table[token]

@@ -34,13 +34,18 @@ def read_merges_files(vocab: bytes, merges: bytes, where: str) -> dict[str, Any]
             "trim_offsets": True,
             "add_prefix_space": False,
         }
-    return byte_level_bpe(
+    made = byte_level_bpe(
         tokens,
         pairs,
         pre_tokenizer=pre_tokenizer("gpt2"),
         specials=specials,
         post_processor=around,
     )
+    # "the <mask>" stands for "the word": the space before a word belongs to it.
+    hiding = [token for token in made["added_tokens"] if token["content"] == "<mask>"]
+    for token in hiding:
+        token["lstrip"] = True
+    return made
 
 
 def _vocabulary(data: bytes, where: str) -> dict[str, int]:

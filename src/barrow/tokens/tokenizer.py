@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -81,6 +82,27 @@ class Tokenizer(abc.ABC):
                 "pair; read it with errors='replace', or put the halves together"
             ) from None
         return self.encode_texts(data, np.array([0, len(data)], np.int64))[0]
+
+    def encode_marked(self, text: str) -> Ids:
+        """The ids of a text as a model reads it: special tokens that stand in it by name are found,
+        and what begins and ends a text stands around it.
+        """
+        names = sorted(self.specials, key=len, reverse=True)
+        pattern = "|".join(map(re.escape, names))
+        parts: list[Ids] = [] if self.begin is None else [np.array([self.begin], np.uint32)]
+        for part in re.split(f"({pattern})", text) if names else [text]:
+            known = self.specials.get(part)
+            parts.append(self.encode(part) if known is None else np.array([known], np.uint32))
+        if self.end is not None:
+            parts.append(np.array([self.end], np.uint32))
+        return np.concatenate([np.empty(0, np.uint32), *parts])
+
+    def decode_marked(self, ids: AnyIds) -> str:
+        """The text of ids, special tokens by their names."""
+        names = {number: name.encode() for name, number in self.specials.items()}
+        listed = self.checked(ids)
+        data = b"".join(names[i] if i in names else self.token_bytes(i) for i in listed)
+        return data.decode(errors="replace")
 
     def encode_by_reference(self, text: str) -> Ids:
         """`encode`, by the library whose ids are right by definition, however slow it is."""

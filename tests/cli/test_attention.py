@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+import torch
+from safetensors.numpy import load_file
+
+TEXT = "Paris is the <mask> of France."
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("BARROW_CACHE", str(tmp_path / "cache"))
+    names = ("compilation_cache_dir", "persistent_cache_min_compile_time_secs")
+    names = tuple(f"jax_{name}" for name in (*names, "persistent_cache_min_entry_size_bytes"))
+    before = {name: getattr(jax.config, name) for name in names}
+    yield
+    for name, value in before.items():
+        jax.config.update(name, value)
+
+
+def test_a_page_and_the_arrays(
+    barrow: Callable, roberta: Any, roberta_folder: Callable[[str], Path], tmp_path: Path
+) -> None:
+    """ROBERTA-6: the maps that transformers has."""
+    page, arrays = tmp_path / "p.html", tmp_path / "a.safetensors"
+    code, said, err = barrow(
+        *("attention", TEXT, "--model", roberta_folder("mlm"), "--out", page, "--arrays", arrays)
+    )
+    assert (code, err) == (0, "")
+    assert "2 layers × 4 heads" in said
+    assert "Paris is the &lt;mask&gt; of France." in page.read_text()
+    found = load_file(arrays)
+    ids = roberta.make_tokenizer()(TEXT, return_tensors="pt")
+    assert found["tokens"].tolist() == ids["input_ids"][0].tolist()
+    with torch.no_grad():
+        theirs = roberta.make("mlm")(ids["input_ids"], output_attentions=True).attentions
+    for layer, expected in enumerate(theirs):
+        np.testing.assert_allclose(found["attention"][layer], expected[0].numpy(), atol=1e-4)
+
+
+def test_bad_input(barrow: Callable, roberta_folder: Callable[[str], Path], tmp_path: Path) -> None:
+    model = roberta_folder("mlm")
+    code, _, err = barrow("attention", TEXT, "--model", model)
+    assert code == 2
+    assert "say where the maps go" in err
+    code, _, err = barrow("attention", TEXT, "--model", model, "--arrays", tmp_path / "a.npy")
+    assert code == 2
+    assert ".safetensors file" in err
+    out = tmp_path / "p.html"
+    code, _, err = barrow("attention", "Paris is " * 99, "--model", model, "--out", out)
+    assert code == 1
+    assert "--truncate" in err
+    code, _, err = barrow(
+        "attention", "Paris is " * 99, "--model", model, "--out", out, "--truncate"
+    )
+    assert code == 0
+    assert "tokens past the model's positions were cut." in err
+    assert "tokens past the model&#x27;s positions were cut." in out.read_text()

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+import transformers
+
+TEXT = "Paris is the <mask> of France."
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("BARROW_CACHE", str(tmp_path / "cache"))
+    names = ("compilation_cache_dir", "persistent_cache_min_compile_time_secs")
+    names = tuple(f"jax_{name}" for name in (*names, "persistent_cache_min_entry_size_bytes"))
+    before = {name: getattr(jax.config, name) for name in names}
+    yield
+    for name, value in before.items():
+        jax.config.update(name, value)
+
+
+def test_as_the_pipeline(
+    barrow: Callable, roberta: Any, roberta_folder: Callable[[str], Path]
+) -> None:
+    """ROBERTA-1: --json is what transformers' pipeline gives."""
+    folder = roberta_folder("mlm")
+    pipeline = transformers.pipeline(
+        "fill-mask", model=roberta.make("mlm"), tokenizer=roberta.make_tokenizer(), device="cpu"
+    )
+    code, out, err = barrow("fill", TEXT, "--model", folder, "--top", 3, "--json")
+    assert (code, err) == (0, "")
+    ours, theirs = json.loads(out), pipeline(TEXT, top_k=3)
+    for one, other in zip(ours, theirs, strict=True):
+        assert set(one) == set(other)
+        assert {k: one[k] for k in one if k != "score"} == {
+            k: other[k] for k in other if k != "score"
+        }
+        np.testing.assert_allclose(one["score"], other["score"], rtol=1e-3)
+    code, out, _ = barrow("fill", TEXT, "--model", folder, "--top", 3)
+    assert [line.split(maxsplit=1)[1] for line in out.splitlines()] == [
+        " ".join(one["sequence"].splitlines()) for one in ours
+    ]
+    code, out, _ = barrow("fill", "<mask> is <mask>", "--model", folder, "--top", 1)
+    assert [line for line in out.splitlines() if line.startswith("mask")] == ["mask 1", "mask 2"]
+
+
+def test_bad_input(barrow: Callable, roberta_folder: Callable[[str], Path], tmp_path: Path) -> None:
+    code, _, err = barrow("fill", "no mask", "--model", roberta_folder("mlm"))
+    assert code == 1
+    assert "the text has no <mask>" in err
+    code, _, err = barrow("fill", TEXT, "--model", roberta_folder("bare"))
+    assert code == 1
+    assert "no LM head" in err
+    code, _, err = barrow("fill", TEXT, "--model", tmp_path / "nowhere")
+    assert code == 1
+    assert "does not exist" in err
+    code, _, err = barrow("generate", roberta_folder("mlm"), "--prompt", "a")
+    assert code == 1
+    assert "holds an encoder, which writes no text: see `barrow fill`" in err

@@ -1,0 +1,101 @@
+"""Small RoBERTas of `transformers` with random weights and a tokenizer trained on a few lines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+
+transformers.logging.set_verbosity_error()
+transformers.logging.disable_progress_bar()
+
+LINES = [
+    "Paris is the capital of France.",
+    "A barrow is a mound raised stone by stone, and the cart that carries the stones.",
+    "The quick brown fox jumps over the lazy dog; naïve cafés, 日本語, 🙂.",
+    "Berlin is the capital of Germany, and Rome is the capital of Italy.",
+]
+VOCAB = 330
+SMALL = {
+    "vocab_size": VOCAB,
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 48,
+    "max_position_embeddings": 66,
+    "type_vocab_size": 1,
+    "layer_norm_eps": 1e-5,
+    "initializer_range": 0.3,
+    "bos_token_id": 0,
+    "pad_token_id": 1,
+    "eos_token_id": 2,
+}
+CLASSES = {
+    "mlm": "RobertaForMaskedLM",
+    "bare": "RobertaModel",
+    "classify": "RobertaForSequenceClassification",
+    "tag": "RobertaForTokenClassification",
+    "regress": "RobertaForSequenceClassification",
+    "untied": "RobertaForMaskedLM",
+    "types": "RobertaForMaskedLM",
+}
+SETTINGS: dict[str, dict[str, Any]] = {
+    "classify": {"id2label": {0: "good", 1: "bad", 2: "neither"}, "classifier_dropout": 0.2},
+    "tag": {"num_labels": 5},
+    "regress": {"num_labels": 1},
+    "untied": {"tie_word_embeddings": False, "hidden_act": "relu"},
+    "types": {"type_vocab_size": 2},
+}
+
+
+def make(kind: str) -> Any:
+    """A model of a kind, every parameter random."""
+    settings = {**SMALL, **SETTINGS.get(kind, {})}
+    config = transformers.RobertaConfig(**settings, attn_implementation="eager")
+    torch.manual_seed(len(kind))
+    model = getattr(transformers, CLASSES[kind])(config).eval()
+    for parameter in model.parameters():
+        torch.nn.init.normal_(parameter, std=0.3)
+    return model
+
+
+def make_tokenizer() -> Any:
+    """RoBERTa's kind of tokenizer: byte-level BPE, `<s> … </s>`, a mask that takes its space."""
+    from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, processors
+    from tokenizers.trainers import BpeTrainer
+
+    made = Tokenizer(models.BPE())
+    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    made.decoder = decoders.ByteLevel()
+    names = ["<s>", "<pad>", "</s>", "<unk>"]
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = BpeTrainer(
+        vocab_size=VOCAB - 1,
+        special_tokens=names,
+        initial_alphabet=alphabet,
+        show_progress=False,
+    )
+    made.train_from_iterator(LINES, trainer)
+    made.add_special_tokens([AddedToken("<mask>", lstrip=True, special=True)])
+    made.post_processor = processors.RobertaProcessing(
+        ("</s>", 2), ("<s>", 0), add_prefix_space=False
+    )
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=made,
+        bos_token="<s>",
+        eos_token="</s>",
+        pad_token="<pad>",
+        cls_token="<s>",
+        sep_token="</s>",
+        unk_token="<unk>",
+        mask_token=AddedToken("<mask>", lstrip=True, special=True),
+    )
+
+
+def save(folder: Path, kind: str) -> Path:
+    """A folder as `transformers` writes it, with the tokenizer."""
+    make(kind).save_pretrained(folder)
+    make_tokenizer().save_pretrained(folder)
+    return folder
