@@ -25,6 +25,7 @@ from barrow.cli import (
     pack,
     rejects,
     report,
+    score,
     stats,
     stream,
     takedown,
@@ -40,8 +41,6 @@ from barrow.errors import BarrowError, BudgetExceeded, Diverged
 _SPINE = """Raw text from many domains to a scored foundation model.
 
 raw files → corpus → jsonl.zst → tokens → stream → train → score
-
-Here so far: all but score.
 """
 
 _INTERRUPTED = 130
@@ -53,7 +52,7 @@ _VERBS = (
     *("demo", "build", "classifier", "report", "rejects", "trace", "diff", "takedown"),
     *("pack", "stats", "head", "cat", "verify"),
     *("tokenizer", "tokenize", "stream", "explain"),
-    *("models", "generate", "train", "checkpoint"),
+    *("models", "generate", "train", "checkpoint", "score"),
     "completion",
 )
 
@@ -98,6 +97,7 @@ app.add_typer(checkpoint.app, name="checkpoint")
 app.add_typer(models.app, name="models")
 app.command("generate")(generate.generate)
 app.command("train")(train.train)
+app.command("score", cls=score.Score)(score.score)
 app.command("completion")(completion.completion)
 
 
