@@ -81,6 +81,7 @@ def test_public_names() -> None:
         "models",
         "nn",
         "parallel",
+        "score",
         "stream",
         "tokens",
         "train",
@@ -147,6 +148,15 @@ def test_what_computes_needs_nothing_of_the_archive(part: str) -> None:
     absent = ["zstandard", "msgspec", "typer", "rich", "torch", "flax", "tokenizers"]
     loaded = modules_after(f"sys.modules.update(dict.fromkeys({absent}))\nimport barrow.{part}")
     assert "barrow" in loaded
+
+
+def test_token_models_run_where_archives_are_not_installed() -> None:
+    """Scoring on an accelerator's machine: rows of ids in, log-probabilities out."""
+    absent = ["zstandard", "msgspec", "typer", "rich", "torch", "flax", "tokenizers", "numba"]
+    hidden = f"sys.modules.update(dict.fromkeys({absent}))"
+    assert "jax" in modules_after(
+        f"{hidden}\nimport barrow.score.decoder_model, barrow.score.windows"
+    )
 
 
 def test_a_stream_needs_numpy_alone() -> None:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import barrow.models as models
     import barrow.nn as nn
     import barrow.parallel as parallel
+    import barrow.score as score
     import barrow.stream as stream
     import barrow.tokens as tokens
     import barrow.train as train
@@ -26,6 +27,7 @@ __all__ = [
     "models",
     "nn",
     "parallel",
+    "score",
     "stream",
     "tokens",
     "train",

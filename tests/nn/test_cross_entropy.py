@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from barrow.nn.cross_entropy import cross_entropy
+from barrow.nn.cross_entropy import cross_entropy, token_nats
 
 BATCH, LENGTH, WIDTH, VOCAB = 3, 8, 16, 37
 
@@ -183,3 +183,37 @@ def test_a_bias_is_added_to_the_logits(num_slices) -> None:
         np.testing.assert_allclose(got, leaf.grad.numpy(), atol=1e-4)
     with pytest.raises(ValueError, match=r"a bias for 37 ids has the shape \(37,\), not \(36,\)"):
         ours(hidden, weight, bias[1:])
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("num_slices", [None, 1, 4])
+def test_nats_of_each_target(transposed: bool, num_slices: int | None) -> None:
+    hidden, weight, targets, _ = problem(transposed=transposed)
+    logits = hidden.astype(np.float64) @ (weight.T if transposed else weight)
+    chosen = np.take_along_axis(logits, targets[..., None].astype(np.int64), -1)[..., 0]
+    expected = np.log(np.exp(logits).sum(-1)) - chosen
+    found = token_nats(hidden, weight, targets, transposed=transposed, num_slices=num_slices)
+    assert found.dtype == jnp.float32
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_nats_of_targets_outside_the_vocabulary_are_nan() -> None:
+    hidden, weight, targets, _ = problem(transposed=True)
+    targets[0, 0], targets[1, 1] = VOCAB, -1
+    found = np.isnan(token_nats(hidden, weight, targets, transposed=True))
+    assert found.sum() == 2
+    assert found[0, 0]
+    assert found[1, 1]
+    with pytest.raises(ValueError, match="a length of 8 cannot be cut into 3 slices"):
+        token_nats(hidden, weight, targets, transposed=True, num_slices=3)
+
+
+def test_nats_of_bfloat16_have_float32_logits() -> None:
+    """Logits rounded to bfloat16 would be wrong by up to 2^-8 of their size."""
+    hidden, weight, targets, _ = problem(transposed=True, scale=4.0)
+    low = [jnp.asarray(x, jnp.bfloat16) for x in (hidden, weight)]
+    exact = [np.asarray(x, np.float64) for x in low]
+    logits = exact[0] @ exact[1].T
+    chosen = np.take_along_axis(logits, targets[..., None].astype(np.int64), -1)[..., 0]
+    expected = np.log(np.exp(logits).sum(-1)) - chosen
+    np.testing.assert_allclose(token_nats(*low, targets, transposed=True), expected, atol=1e-4)

@@ -104,3 +104,21 @@ def test_special_tokens_by_name(trained: JsonTokenizer) -> None:
     inside = [*trained.encode("a "), number, *trained.encode("b")]
     assert ids == [*before, *inside, *after]
     assert trained.decode_marked(inside) == f"a {name}b"
+
+
+def test_spans_are_places_in_the_bytes(trained: JsonTokenizer) -> None:
+    """A token that is part of a character has the place of the whole character."""
+    text = "né 日🙂 x"
+    spans = trained.spans(text)
+    assert spans is not None
+    data = text.encode()
+    ids = trained.encode(text).tolist()
+    assert len(spans) == len(ids)
+    for token, (start, stop) in zip(ids, spans.tolist(), strict=True):
+        assert trained.token_bytes(token) in data[start:stop]
+        data[start:stop].decode()
+    assert spans[0, 0] == 0
+    assert spans[-1, 1] == len(data)
+    none = trained.spans("")
+    assert none is not None
+    assert none.shape == (0, 2)

@@ -28,6 +28,7 @@ from barrow.cli import (
     pack,
     rejects,
     report,
+    score,
     stats,
     stream,
     takedown,
@@ -43,8 +44,6 @@ from barrow.errors import BarrowError, BudgetExceeded, Diverged
 _SPINE = """Raw text from many domains to a scored foundation model.
 
 raw files → corpus → jsonl.zst → tokens → stream → train → score
-
-Here so far: all but score.
 """
 
 _INTERRUPTED = 130
@@ -57,6 +56,7 @@ _VERBS = (
     *("pack", "stats", "head", "cat", "verify"),
     *("tokenizer", "tokenize", "stream", "explain"),
     *("models", "generate", "fill", "embed", "attention", "train", "checkpoint"),
+    "score",
     "completion",
 )
 
@@ -104,6 +104,7 @@ app.command("fill")(fill.fill)
 app.command("embed")(embed.embed)
 app.command("attention")(attention.attention)
 app.command("train")(train.train)
+app.command("score", cls=score.Score)(score.score)
 app.command("completion")(completion.completion)
 
 

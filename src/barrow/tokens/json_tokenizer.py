@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from barrow.errors import TokenizerError
 from barrow.tokens.encoders import Encoder, make_encoder, read_by_reference
+from barrow.tokens.offsets import offsets_of
 from barrow.tokens.roles import roles
 from barrow.tokens.token_bytes import TokenBytes, token_bytes
 from barrow.tokens.tokenizer import AnyIds, Ids, Offsets, Tokenizer
@@ -94,6 +95,13 @@ class JsonTokenizer(Tokenizer):
         table = self._bytes.table
         data = b"".join([table[token] for token in self.checked(ids)])
         return data.removeprefix(b" ") if self._bytes.space_first else data
+
+    def spans(self, text: str) -> npt.NDArray[np.int64] | None:
+        found = self._library.encode(text, add_special_tokens=False).offsets
+        points = np.frombuffer(text.encode("utf-32-le"), np.uint32)
+        sizes = 1 + np.searchsorted([0x80, 0x800, 0x10000], points, side="right")
+        places = offsets_of(sizes.astype(np.int64))
+        return np.asarray(places[np.array(found, np.int64).reshape(-1, 2)])
 
     def decode(self, ids: AnyIds) -> str:
         """As in `Tokenizer`; where bytes cannot be known, what the library makes of the ids."""

@@ -108,6 +108,14 @@ class Tokenizer(abc.ABC):
         """`encode`, by the library whose ids are right by definition, however slow it is."""
         return self.encode(text)
 
+    def spans(self, text: str) -> npt.NDArray[np.int64] | None:
+        """Where in the UTF-8 of a text each of its tokens lies, [tokens, 2]; None if unknown.
+
+        For tokenizers that change the text, where `token_bytes` cannot say it.
+        """
+        del text
+        return None
+
     def decode(self, ids: AnyIds) -> str:
         """`decode_bytes` as text; bytes that are no UTF-8 become U+FFFD."""
         return self.decode_bytes(ids).decode(errors="replace")

@@ -1,0 +1,235 @@
+"""`barrow score`: bits per byte of a model on a corpus."""
+
+from __future__ import annotations
+
+import os
+import re
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from barrow.cli.models import locate_model
+from barrow.cli.options import AsJson, TextKey
+from barrow.cli.progress import progress_bar
+from barrow.cli.score_table import print_result
+
+if TYPE_CHECKING:
+    from barrow.score import DomainModel, Model, Opening, ScoredCorpus, Share
+
+
+class ProtocolChoice(StrEnum):
+    """How documents become windows."""
+
+    BARROW = "barrow"
+    PILE = "pile"
+    SLIDING = "sliding"
+
+
+class PrefixChoice(StrEnum):
+    """Which special token stands before the text."""
+
+    BEGIN = "begin"
+    END = "end"
+    NONE = "none"
+
+
+def score(
+    model: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL",
+            help="A run or checkpoint, a Hugging Face folder, a .gguf or llama2.c file, what "
+            "`models get` fetched; uniform, unigram, ngram:5, zstd:19, xz, brotli, ppmd, whole:xz; "
+            "the address of a server; or module:function.",
+            show_default=False,
+        ),
+    ],
+    corpus: Annotated[
+        str,
+        typer.Argument(
+            metavar="CORPUS",
+            help="A built corpus, a folder of shards, or a file of records.",
+            show_default=False,
+        ),
+    ],
+    split: Annotated[
+        str | None,
+        typer.Option(help="Which split of the corpus.", show_default="test, where there are any"),
+    ] = None,
+    protocol: Annotated[
+        ProtocolChoice, typer.Option(help="How documents become windows.")
+    ] = ProtocolChoice.BARROW,
+    context: Annotated[
+        int | None, typer.Option(help="Tokens seen at once, in place of the protocol's.")
+    ] = None,
+    stride: Annotated[
+        int | None, typer.Option(help="Tokens charged by each later window, likewise.")
+    ] = None,
+    prefix: Annotated[
+        PrefixChoice | None, typer.Option(help="Token before the text, likewise.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Where the result goes.", show_default="scores/MODEL-CORPUS-….json"),
+    ] = None,
+    weights: Annotated[
+        str | None,
+        typer.Option(help="A recipe whose weights make a mean over domains; also a JSON of them."),
+    ] = None,
+    train: Annotated[
+        str | None,
+        typer.Option(
+            help="What the model was trained on: baselines train on it, and its overlap with what "
+            "is scored is counted.",
+            show_default="for baselines, the corpus's train split",
+        ),
+    ] = None,
+    limit: Annotated[int | None, typer.Option(help="Only so many documents.")] = None,
+    dtype: Annotated[
+        str | None,
+        typer.Option(
+            help="float32, bfloat16 or float16.",
+            show_default="float32 on a CPU, else that of the file",
+        ),
+    ] = None,
+    batch_tokens: Annotated[int | None, typer.Option(help="Tokens computed at once.")] = None,
+    tokenizer: Annotated[
+        str | None, typer.Option(help="A tokenizer, where the model has none beside it.")
+    ] = None,
+    server_model: Annotated[
+        str | None, typer.Option(help="A server's name for its model, if it has several.")
+    ] = None,
+    key_variable: Annotated[
+        str | None, typer.Option(help="Environment variable that holds a server's key.")
+    ] = None,
+    process: Annotated[
+        str | None,
+        typer.Option(metavar="I/N", help="Of N processes that share the work, this is number I."),
+    ] = None,
+    text_key: TextKey = "text",
+    as_json: AsJson = False,
+) -> None:
+    """Bits per byte of a model on a corpus, by domain and overall, with intervals.
+
+    A run that was stopped goes on where it was when it is given the same arguments.
+    """
+    from barrow.score import Opening, open_corpus, score
+    from barrow.score.protocol import named_protocol
+
+    rules = named_protocol(protocol.value).changed(
+        context=context, stride=stride, prefix=None if prefix is None else prefix.value
+    )
+    scored = open_corpus(corpus, split=split, limit=limit, text_key=text_key)
+    own_train = corpus if _has_train_split(corpus, scored.split) else None
+    where = out or default_out(model, scored, rules.name)
+    opening = Opening(
+        protocol=rules,
+        dtype=dtype,
+        batch_tokens=batch_tokens,
+        tokenizer=tokenizer,
+        train=train or own_train,
+        cache=where.parent / "baselines",
+        server_model=server_model,
+        key_variable=key_variable,
+    )
+    opened = _open(model, opening)
+    told = _recipe_weights(weights)
+    receipt = None if train is None else _receipt(scored, train)
+    with progress_bar(f"Scoring {opened.info.name}", None) as advance:
+        result = score(
+            opened,
+            scored,
+            out=where,
+            weights=told,
+            contamination=receipt,
+            settings={"limit": limit, "batch_tokens": batch_tokens, "processes": process},
+            share=_share(process),
+            on_progress=advance,
+        )
+    if result is None:
+        return
+    if as_json:
+        import json
+
+        typer.echo(json.dumps(result.as_dict(), indent=1, ensure_ascii=False))
+    else:
+        print_result(result, where)
+
+
+def default_out(model: str, corpus: ScoredCorpus, protocol: str) -> Path:
+    """A file of its own for each model, corpus and protocol."""
+    name = model if "://" in model else Path(model).name or Path(model).resolve().name
+    parts = [name, corpus.name, corpus.split, protocol]
+    parts.append(None if corpus.limit is None else f"first{corpus.limit}")
+    plain = (re.sub(r"[^\w.]+", "_", part).strip("_") for part in parts if part)
+    return Path("scores") / ("-".join(plain) + ".json")
+
+
+def _open(name: str, opening: Opening) -> Model | DomainModel:
+    from barrow.score import open_model
+    from barrow.score.baselines import is_baseline
+    from barrow.score.compressors import is_compressor
+
+    if is_baseline(name) or is_compressor(name) or "://" in name:
+        return open_model(name, opening)
+    if not Path(name).expanduser().exists() and ":" in name:
+        return open_model(name, opening)
+    path = locate_model(name)
+    from barrow.models.compile_cache import keep_compiled
+    from barrow.weights.fetch_settings import cache_folder
+
+    keep_compiled(cache_folder(os.environ) / "compiled")
+    from barrow.cli.score_checkpoint import is_checkpoint, open_checkpoint_model
+
+    if is_checkpoint(path):
+        return open_checkpoint_model(path, opening)
+    return open_model(os.fspath(path), opening)
+
+
+def _has_train_split(corpus: str, split: str | None) -> bool:
+    """Whether a corpus has documents to train on that are not those scored."""
+    return split not in (None, "train") and (Path(corpus) / "manifest.json").is_file()
+
+
+def _recipe_weights(name: str | None) -> dict[str, float] | None:
+    if name is None:
+        return None
+    import json
+
+    from barrow.cli.build import load_recipe
+
+    if name.endswith(".json"):
+        data = json.loads(Path(name).read_text(encoding="utf-8"))
+        if isinstance(data, dict) and all(
+            isinstance(value, int | float) for value in data.values()
+        ):
+            return {key: float(value) for key, value in data.items()}
+    found = {
+        domain.name: domain.weight
+        for domain in load_recipe(name).domains.values()
+        if domain.weight is not None
+    }
+    if not found:
+        raise typer.BadParameter(f"the recipe {name!r} gives its domains no weights")
+    return found
+
+
+def _receipt(corpus: ScoredCorpus, train: str) -> dict[str, Any]:
+    import barrow.archive
+    from barrow.score.contamination import contamination
+
+    documents = ((text.domain, text.text.decode()) for text in corpus)
+    return contamination(documents, barrow.archive.open(train).blocks, name=train)
+
+
+def _share(process: str | None) -> Share | None:
+    from barrow.score import Share
+
+    if process is None:
+        return None
+    found = re.fullmatch(r"(\d+)/(\d+)", process)
+    if found is None:
+        raise typer.BadParameter(f"--process is as 0/4, not {process!r}")
+    return Share(int(found[1]), int(found[2]))

@@ -1,0 +1,93 @@
+"""A result as people read it: the table, the card, and what has to be said beside."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from barrow.cli.terminal import printable
+
+if TYPE_CHECKING:
+    from barrow.score.result import Result, Row
+
+_COLUMNS = ("BPB", "95 %", "documents", "bytes", "tokens", "tok/byte", "ppl/tok", "ppl/byte", "s")
+
+
+def print_result(result: Result, path: Path | None) -> None:
+    """The table per domain and overall; the card in one line; cautions; where it was written."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("domain", overflow="fold")
+    for name in _COLUMNS:
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in result.domains:
+        table.add_row(Text(printable(row.name)), *_cells(row))
+    table.add_section()
+    table.add_row("overall", *_cells(result.overall))
+    if result.weighted is not None:
+        table.add_row("weighted", f"{result.weighted.bpb:.4f}", *[""] * (len(_COLUMNS) - 1))
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = 130
+    typer.echo(f"{printable(result.model.name)}: bits per byte, {_kind(result)}")
+    console.print(table)
+    typer.echo(printable(str(result.card)))
+    for line in cautions(result):
+        typer.echo(printable(line))
+    if path is not None:
+        typer.echo(f"written to {path}")
+
+
+def cautions(result: Result) -> list[str]:
+    """What a reader of the figures must know."""
+    lines = []
+    if result.card.likelihood == "pseudo":
+        lines.append(
+            "pseudo-likelihood: each token was guessed from both sides, so this is not comparable "
+            "with bits per byte of causal models"
+        )
+    laid = result.settings.get("projection", {})
+    changed = sum(num for how, num in laid.items() if how != "bytes")
+    if changed:
+        lines.append(
+            f"{changed:,} documents are not what their tokens spell: the tokenizer changes text, "
+            "and what it drops is not charged"
+        )
+    if result.contamination is not None:
+        found = result.contamination
+        lines.append(
+            f"contamination: {found['documents']:,} documents share {found['ngram']} words in a "
+            f"row with {found['train']} ({found['share']:.2%} of all such runs)"
+        )
+    return lines
+
+
+def _kind(result: Result) -> str:
+    model = result.model
+    size = "" if model.num_params is None else f", {model.num_params:,} parameters"
+    dtype = "" if model.dtype is None else f", {model.dtype}"
+    return f"{result.card.likelihood} ({model.kind}{size}{dtype})"
+
+
+def _cells(row: Row) -> list[str]:
+    interval = "" if row.low is None else f"{row.low:.4f}–{row.high:.4f}"
+    return [
+        _number(row.bpb, ".4f"),
+        interval,
+        f"{row.documents:,}",
+        f"{row.bytes:,}",
+        f"{row.tokens:,}" if row.tokens else "–",
+        _number(row.tokens_per_byte, ".4f") if row.tokens else "–",
+        _number(row.token_perplexity, ",.2f"),
+        _number(row.byte_perplexity, ",.3f"),
+        f"{row.seconds:,.1f}",
+    ]
+
+
+def _number(value: float | None, form: str) -> str:
+    return "–" if value is None else format(value, form)

@@ -1,0 +1,84 @@
+"""Our own decoders as a `TokenModel`: jitted, in batches of similar length, over all devices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import jax
+import numpy as np
+import numpy.typing as npt
+
+from barrow.models import Decoder
+from barrow.models.next_token_nats import layers_apart, next_token_nats
+from barrow.parallel import make_mesh, num_row_shards, rows_sharding, whole
+from barrow.score.batches import Batch, batches
+from barrow.tokens import Tokenizer
+
+# Logits held at a time, in numbers. A CPU wants them near its caches; a GPU wants large products.
+_HELD_ON_CPU = 1 << 23
+_HELD = 1 << 28
+
+
+class DecoderTokenModel:
+    """A decoder and its parameters under `TokenModel`.
+
+    Rows are sorted by length, padded behind (a causal model sees nothing behind a token) and
+    computed `batch_tokens` at a time, divided over `devices` (by default this process's own).
+    """
+
+    def __init__(
+        self,
+        model: Decoder,
+        params: Mapping[str, Any],
+        tokenizer: Tokenizer,
+        *,
+        batch_tokens: int | None = None,
+        devices: Sequence[Any] | None = None,
+    ) -> None:
+        if tokenizer.vocab_size > model.config.vocab_size:
+            raise ValueError(
+                f"the tokenizer has ids up to {tokenizer.vocab_size - 1} and the model a "
+                f"vocabulary of {model.config.vocab_size}: they do not belong together"
+            )
+        self.tokenizer = tokenizer
+        self.max_length: int | None = model.config.context
+        devices = jax.local_devices() if devices is None else devices
+        on_cpu = devices[0].platform == "cpu"
+        self.batch_tokens = batch_tokens or default_batch_tokens(on_cpu=on_cpu)
+        model, params = layers_apart(model, params)
+        self._mesh = make_mesh(devices=devices)
+        self._params = jax.device_put(params, whole(self._mesh))
+        held = _HELD_ON_CPU if on_cpu else _HELD
+        self._nats = jax.jit(partial(next_token_nats, model, held=held))
+
+    def log_probs(self, rows: Sequence[npt.NDArray[np.int32]]) -> list[npt.NDArray[np.float32]]:
+        """As in `TokenModel`."""
+        assert self.max_length is not None
+        made = batches(
+            [len(row) - 1 for row in rows],
+            max_length=self.max_length,
+            batch_tokens=self.batch_tokens,
+            multiple=num_row_shards(self._mesh),
+        )
+        # All are on their way before the first is waited for: the device is never idle.
+        computed = [(batch, self._compute(batch, rows)) for batch in made]
+        found: list[npt.NDArray[np.float32]] = [np.zeros(0, np.float32)] * len(rows)
+        for batch, nats in computed:
+            array = np.asarray(nats)
+            for k, number in enumerate(batch.rows):
+                found[number] = -array[k, : len(rows[number]) - 1]
+        return found
+
+    def _compute(self, batch: Batch, rows: Sequence[npt.NDArray[np.int32]]) -> jax.Array:
+        ids = np.zeros((batch.num_rows, batch.length + 1), np.int32)
+        for k, number in enumerate(batch.rows):
+            ids[k, : len(rows[number])] = rows[number]
+        nats: jax.Array = self._nats(self._params, jax.device_put(ids, rows_sharding(self._mesh)))
+        return nats
+
+
+def default_batch_tokens(*, on_cpu: bool) -> int:
+    """Tokens computed at once, padding included."""
+    return 4096 if on_cpu else 65536

@@ -1,0 +1,228 @@
+"""A model by its name: a path, a baseline, a compressor, a server, or a function of yours."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import os
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from barrow.errors import NotFound
+from barrow.score.model import DomainModel, Model, ModelInfo, TokenModel
+from barrow.score.protocol import PROTOCOLS, Protocol
+from barrow.score.weights_identity import identity_of
+from barrow.score.windowed_model import WindowedModel
+
+if TYPE_CHECKING:
+    from barrow.models import Decoder
+    from barrow.tokens import Tokenizer
+
+_FUNCTION = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_]\w*)")
+_FORMS = (
+    "a run, a checkpoint, a Hugging Face folder, a .gguf or llama2.c file; uniform, unigram, "
+    "ngram:5; zstd:19, xz, brotli, ppmd; the http(s):// address of a server; or module:function"
+)
+# Text taken at a time, in batches: enough to sort rows by length.
+_BATCHES = 16
+_BYTES_PER_TOKEN = 4
+
+
+@dataclass(frozen=True)
+class Opening:
+    """How a model is opened.
+
+    `train` is a corpus for baselines to be trained on, `cache` a folder for what they count.
+    `tokenizer` names one (a path, or "bytes") where the model has none beside it. `dtype` None is
+    float32 on a CPU, else the type of the file. `server_model` is a server's name for its model,
+    `key_variable` the environment variable that holds its key.
+    """
+
+    protocol: Protocol = PROTOCOLS["barrow"]
+    dtype: str | None = None
+    batch_tokens: int | None = None
+    tokenizer: str | None = None
+    train: str | None = None
+    cache: Path | None = None
+    server_model: str | None = None
+    key_variable: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.batch_tokens is not None and self.batch_tokens < 1:
+            raise ValueError(f"batch_tokens is at least 1, not {self.batch_tokens}")
+
+
+def open_model(name: str, opening: Opening | None = None) -> Model | DomainModel:
+    """A model that can be scored, by its name. A file called as a baseline is written ./uniform.
+
+    Runs and checkpoints of `barrow train` are opened by the command line, with `decoder_model`.
+    """
+    from barrow.score.baselines import is_baseline, open_baseline
+    from barrow.score.compressors import is_compressor, open_compressor
+
+    opening = Opening() if opening is None else opening
+    if is_baseline(name):
+        return open_baseline(name, train=opening.train, cache=opening.cache)
+    if is_compressor(name):
+        return open_compressor(name)
+    if name.startswith(("http://", "https://")):
+        return _server(name, opening)
+    path = Path(name)
+    if path.is_dir() and (path / "config.json").is_file():
+        return _folder(path, opening)
+    if path.exists():
+        return _loaded(path, opening)
+    function = _FUNCTION.fullmatch(name)
+    if function is not None:
+        return _custom(function[1], function[2], opening)
+    raise NotFound(f"{name} is no model; a model is {_FORMS}")
+
+
+def decoder_model(
+    model: Decoder, params: Any, tokenizer: Tokenizer, info: ModelInfo, opening: Opening
+) -> Model:
+    """A decoder of ours and its parameters as what can be scored."""
+    from barrow.score.decoder_model import DecoderTokenModel
+
+    opened = DecoderTokenModel(model, params, tokenizer, batch_tokens=opening.batch_tokens)
+    return WindowedModel(
+        opened,
+        opening.protocol,
+        info,
+        group_bytes=_BATCHES * _BYTES_PER_TOKEN * opened.batch_tokens,
+    )
+
+
+def _folder(path: Path, opening: Opening) -> Model:
+    """A Hugging Face folder: ours if we know the family, else opened by transformers."""
+    from barrow.models.hf_config import FAMILIES
+    from barrow.models.sources import CONFIG, read_json
+
+    config = read_json(path / CONFIG)
+    if config.get("model_type") in FAMILIES:
+        return _loaded(path, opening)
+    return _transformers(path, config, opening)
+
+
+def _loaded(path: Path, opening: Opening) -> Model:
+    import jax
+
+    from barrow.models import load
+    from barrow.models.text import open_tokenizer
+
+    on_cpu = jax.default_backend() == "cpu"
+    dtype = "float32" if opening.dtype is None and on_cpu else opening.dtype
+    loaded = load(path, dtype=dtype, apart=True)
+    tokenizer = (
+        open_tokenizer(loaded.tokenizer, settings=loaded.tokenizer_config)
+        if opening.tokenizer is None
+        else open_tokenizer(opening.tokenizer)
+    )
+    identity, size = identity_of(path)
+    info = ModelInfo(
+        name=path.resolve().name,
+        kind="barrow",
+        identity=identity,
+        num_params=sum(leaf.size for leaf in jax.tree.leaves(loaded.params)),
+        size_bytes=size,
+        dtype=loaded.model.dtype,
+        about={"path": os.fspath(path)},
+    )
+    return decoder_model(loaded.model, loaded.params, tokenizer, info, opening)
+
+
+def _transformers(path: Path, config: dict[str, Any], opening: Opening) -> Model:
+    from barrow.score.masked_model import MaskedModel, transformers_guess, usable_length
+    from barrow.score.torch_device import load_pretrained, tokenizer_of
+    from barrow.score.transformers_model import TransformersTokenModel
+    from barrow.tokens import load
+
+    tokenizer = tokenizer_of(path) if opening.tokenizer is None else load(opening.tokenizer)
+    masked = is_masked(config)
+    kind = "AutoModelForMaskedLM" if masked else "AutoModelForCausalLM"
+    model, device = load_pretrained(kind, path, opening.dtype)
+    identity, size = identity_of(path)
+    info = ModelInfo(
+        name=path.resolve().name,
+        kind="transformers",
+        identity=identity,
+        num_params=sum(parameter.numel() for parameter in model.parameters()),
+        size_bytes=size,
+        dtype=str(model.dtype).removeprefix("torch."),
+        about={"path": os.fspath(path), "class": type(model).__name__},
+    )
+    if masked:
+        guess = transformers_guess(model, tokenizer, device=device)
+        return MaskedModel(
+            guess,
+            tokenizer,
+            info,
+            opening.protocol,
+            max_length=usable_length(model.config),
+            batch_tokens=opening.batch_tokens or 4096,
+        )
+    opened = TransformersTokenModel(
+        model, tokenizer, device=device, batch_tokens=opening.batch_tokens
+    )
+    return WindowedModel(opened, opening.protocol, info, group_bytes=1 << 18)
+
+
+def is_masked(config: dict[str, Any]) -> bool:
+    """Whether a config.json is that of a masked language model."""
+    named = [str(name) for name in config.get("architectures") or ()]
+    if any(name.endswith(("ForCausalLM", "LMHeadModel")) for name in named):
+        return False
+    if any(name.endswith(("ForMaskedLM", "ForPreTraining")) for name in named):
+        return True
+    families = ("bert", "electra", "mpnet", "longformer")
+    is_decoder = bool(config.get("is_decoder"))
+    return not is_decoder and any(name in str(config.get("model_type")) for name in families)
+
+
+def _server(name: str, opening: Opening) -> Model:
+    from barrow.score.completions import ServerSettings, key_from
+    from barrow.score.server_model import ServerModel, ServerTokens, open_server
+    from barrow.tokens import load
+
+    key = key_from(os.environ, opening.key_variable)
+    server = open_server(ServerSettings(name, model=opening.server_model, key=key))
+    if opening.tokenizer is None:
+        return ServerModel(server)
+    tokens = ServerTokens(server, load(opening.tokenizer))
+    return WindowedModel(tokens, opening.protocol, server.info, group_bytes=1 << 16)
+
+
+def _custom(module: str, function: str, opening: Opening) -> Model:
+    # As `python -m` does, so that a file beside the user is found.
+    here = os.fspath(Path.cwd())
+    sys.path.insert(0, here)
+    try:
+        made = getattr(importlib.import_module(module), function, None)
+    except ModuleNotFoundError as error:
+        if error.name is None or not module.startswith(error.name):
+            raise
+        raise NotFound(f"there is no module {module!r}; a model is {_FORMS}") from None
+    finally:
+        sys.path.remove(here)
+    if not callable(made):
+        raise NotFound(f"the module {module!r} has no function {function!r}")
+    model = made()
+    if isinstance(model, Model):
+        return model
+    if not isinstance(model, TokenModel):
+        raise ValueError(
+            f"{module}:{function} gave a {type(model).__name__}; expected an object with "
+            "`tokenizer`, `max_length` and `log_probs` (see barrow.score.TokenModel)"
+        )
+    # Weights cannot be seen from here: whoever wants to part two versions names them apart.
+    named = getattr(model, "identity", f"{module}:{function}")
+    info = ModelInfo(
+        name=str(getattr(model, "name", f"{module}:{function}")),
+        kind="custom",
+        identity=hashlib.sha256(str(named).encode()).hexdigest(),
+        about={"function": f"{module}:{function}"},
+    )
+    return WindowedModel(model, opening.protocol, info)

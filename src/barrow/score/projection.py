@@ -1,0 +1,76 @@
+"""Nats of tokens laid on the bytes of the raw text.
+
+Two models with different tokenizers can be compared on the same span of text only by its bytes.
+The nats of a token are spread evenly over its bytes; a token without bytes of its own adds to its
+neighbour. Where a tokenizer changes the text (it lowers case, drops spaces, has a token for what it
+does not know), its tokens' bytes are not the text's: then the places that the library reports are
+taken, and at last the whole document. Such a model says less than the raw text, so its bits per
+byte leave out what the tokenizer dropped; results count those documents.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from barrow.errors import TokenizerError
+from barrow.tokens import Tokenizer
+
+How = Literal["bytes", "offsets", "document"]
+
+
+def project(
+    text: bytes,
+    ids: npt.NDArray[np.integer],
+    nats: npt.NDArray[np.float64],
+    tokenizer: Tokenizer,
+) -> tuple[npt.NDArray[np.float64], How]:
+    """Nats of every byte of a text, which sum to those of its tokens; and how they were laid."""
+    if not text:
+        return np.zeros(0), "bytes"
+    sizes = _sizes_by_bytes(text, ids, tokenizer)
+    if sizes is not None:
+        return spread(nats, sizes), "bytes"
+    spans = tokenizer.spans(text.decode())
+    if spans is not None and len(spans) == len(ids) and len(ids):
+        return spread(nats, _sizes_by_spans(spans, len(text))), "offsets"
+    return np.full(len(text), nats.sum() / len(text)), "document"
+
+
+def spread(nats: npt.NDArray[np.float64], sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """The nats of each token divided by its size, so many times.
+
+    Those of a token of size 0 go to the next one that has a size, at the end to the last.
+    """
+    held = np.flatnonzero(sizes)
+    owner = np.minimum(np.searchsorted(held, np.arange(len(sizes))), len(held) - 1)
+    shares = np.bincount(owner, nats, len(held)) / sizes[held]
+    return np.repeat(shares, sizes[held])
+
+
+def _sizes_by_bytes(
+    text: bytes, ids: npt.NDArray[np.integer], tokenizer: Tokenizer
+) -> npt.NDArray[np.int64] | None:
+    """How many bytes of the text each token is, if together they are the text."""
+    try:
+        sizes: npt.NDArray[np.int64] = tokenizer.num_bytes[ids].astype(np.int64)
+        same = tokenizer.decode_bytes(ids) == text
+    except TokenizerError:
+        return None
+    extra = int(sizes.sum()) - len(text)
+    if not same or extra not in (0, 1):
+        return None
+    if extra:
+        # The space that is put before every text is no byte of it.
+        sizes[np.flatnonzero(sizes)[0]] -= 1
+    return sizes
+
+
+def _sizes_by_spans(spans: npt.NDArray[np.int64], num_bytes: int) -> npt.NDArray[np.int64]:
+    """Bytes from the end of one token's place to the end of the next: gaps go to what follows."""
+    ends = np.maximum.accumulate(spans[:, 1])
+    ends[-1] = num_bytes
+    sizes: npt.NDArray[np.int64] = np.diff(ends, prepend=0)
+    return sizes

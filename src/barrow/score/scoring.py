@@ -1,0 +1,255 @@
+"""Score a model on a corpus: documents in order, totals in float64, a killed run continued."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from barrow.archive import Archive, Document
+from barrow.errors import ScoreError
+from barrow.score.card import VERSION
+from barrow.score.joined import joined
+from barrow.score.kinds import KINDS, totals
+from barrow.score.model import DomainModel, Model, TextScore
+from barrow.score.part_file import PartFile, Scored, read_part
+from barrow.score.result import Result, write_result
+from barrow.score.score_domains import score_domains
+from barrow.score.scored_corpus import ScoredCorpus, Text
+from barrow.score.summary import weighted_mean
+
+_GROUP_DOCUMENTS = 4096
+
+
+@dataclass(frozen=True)
+class Share:
+    """Of several processes that score together: this one's number, how many there are.
+
+    Process 0 joins what all have left beside the result, and waits `patience` seconds for it.
+    """
+
+    rank: int = 0
+    of: int = 1
+    patience: float = 3600.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.rank < self.of:
+            raise ValueError(f"processes are numbered from 0 to {self.of - 1}, unlike {self.rank}")
+
+
+def score(
+    model: Model | DomainModel,
+    corpus: ScoredCorpus | Archive | Iterable[Document],
+    *,
+    out: str | os.PathLike[str] | None = None,
+    weights: Mapping[str, float] | None = None,
+    contamination: Mapping[str, Any] | None = None,
+    settings: Mapping[str, Any] | None = None,
+    share: Share | None = None,
+    on_progress: Callable[[int], None] | None = None,
+) -> Result | None:
+    """The figures of a model on every document of a corpus, by domain and overall.
+
+    With `out` they are written to OUT.json and OUT.documents.safetensors, and what is done so far
+    to OUT.part, which a run that was killed goes on from. `weights` are for the mean over domains.
+    `contamination` (the receipt) and `settings` are kept with the result. `on_progress` is told
+    the bytes of text that are done. With a `share`, documents are dealt out to processes by
+    their numbers, `out` lies where all reach it, and process 0 alone returns a result.
+    """
+    if not isinstance(corpus, ScoredCorpus):
+        corpus = ScoredCorpus("documents", None, corpus)
+    share = Share() if share is None else share
+    if share.of > 1 and out is None:
+        raise ValueError("several processes meet in files: say where with out=")
+    began = time.perf_counter()
+    if isinstance(model, DomainModel):
+        if share.rank:
+            return None
+        result = score_domains(model, corpus, settings=settings, on_progress=on_progress)
+        if out is not None:
+            write_result(out, result)
+        return result
+    parts = _parts(out, share)
+    part = None if parts is None else PartFile(parts[share.rank], _about(model, corpus, share))
+    done: list[Scored] = []
+    try:
+        before = [] if part is None else part.groups
+        for number, group in enumerate(_groups(corpus, model.group_bytes, share)):
+            if number < len(before):
+                _refuse_changed(before[number], group)
+                scored = before[number]
+            else:
+                scored = _score_group(model, group)
+                if part is not None:
+                    part.add(scored)
+            done += scored
+            if on_progress is not None:
+                on_progress(sum(text.bytes for text in scored))
+    except BaseException:
+        if part is not None:
+            part.close()
+        raise
+    if part is not None:
+        part.end()
+    if share.rank:
+        return None
+    if parts is not None:
+        done += _others(parts, model, corpus, share)
+    result = joined(model, corpus, sorted(done, key=lambda scored: scored.number))
+    result = _completed(result, weights, contamination, settings, time.perf_counter() - began)
+    if out is not None and parts is not None:
+        write_result(out, result)
+        for path in parts:
+            path.unlink()
+    return result
+
+
+def _completed(
+    result: Result,
+    weights: Mapping[str, float] | None,
+    contamination: Mapping[str, Any] | None,
+    settings: Mapping[str, Any] | None,
+    seconds: float,
+) -> Result:
+    return replace(
+        result,
+        weighted=None if weights is None else weighted_mean(result.domains, weights),
+        contamination=contamination,
+        settings={**(settings or {}), **result.settings},
+        seconds=seconds,
+    )
+
+
+def _parts(out: str | os.PathLike[str] | None, share: Share) -> list[Path] | None:
+    """Where each process leaves what it has done."""
+    if out is None:
+        return None
+    stem = os.fspath(out).removesuffix(".json")
+    if share.of == 1:
+        return [Path(f"{stem}.part")]
+    return [Path(f"{stem}.part-{rank:05}-of-{share.of:05}") for rank in range(share.of)]
+
+
+def _about(model: Model, corpus: ScoredCorpus, share: Share, rank: int | None = None) -> Any:
+    """What must be the same for a run to go on: the card and the model, and how work is cut."""
+    return {
+        "model": model.info.identity,
+        "tokenizer": model.info.tokenizer,
+        "dtype": model.info.dtype,
+        "likelihood": model.likelihood,
+        "window": None if model.window is None else list(model.window.facts),
+        "corpus": corpus.name,
+        "split": corpus.split,
+        "limit": corpus.limit,
+        "group": model.group_bytes,
+        "process": [share.rank if rank is None else rank, share.of],
+        "kinds": list(KINDS),
+        "version": VERSION,
+    }
+
+
+def _groups(corpus: ScoredCorpus, group_bytes: int, share: Share) -> Iterator[list[Text]]:
+    """Documents of this process, about so many bytes of them at a time."""
+    held: list[Text] = []
+    size = 0
+    for text in corpus:
+        if text.number % share.of != share.rank:
+            continue
+        held.append(text)
+        size += len(text.text)
+        if size >= group_bytes or len(held) == _GROUP_DOCUMENTS:
+            yield held
+            held, size = [], 0
+    if held:
+        yield held
+
+
+def _score_group(model: Model, group: list[Text]) -> list[Scored]:
+    began = time.perf_counter()
+    found = model.score([text.text for text in group])
+    if len(found) != len(group):
+        raise ScoreError(
+            f"{model.info.name} was given {len(group)} documents and answered {len(found)}"
+        )
+    for text, one in zip(group, found, strict=True):
+        _refuse_bad(text, one, model)
+    kinds = [totals(t.text, s.byte_nats) for t, s in zip(group, found, strict=True)]
+    seconds = time.perf_counter() - began
+    size = sum(len(text.text) for text in group)
+    return [
+        Scored(
+            number=text.number,
+            domain=text.domain,
+            sha256=hashlib.sha256(text.text).hexdigest(),
+            bytes=len(text.text),
+            tokens=one.tokens,
+            nats=one.nats,
+            projection=one.projection,
+            seconds=seconds * len(text.text) / size if size else 0.0,
+            kind_bytes=tuple(kind_bytes.tolist()),
+            kind_nats=tuple(kind_nats.tolist()),
+        )
+        for text, one, (kind_bytes, kind_nats) in zip(group, found, kinds, strict=True)
+    ]
+
+
+def _refuse_bad(text: Text, one: TextScore, model: Model) -> None:
+    if not math.isfinite(one.nats):
+        raise ScoreError(
+            f"{text}: {model.info.name} gives {one.nats} nats; a probability is NaN or 0. Are its "
+            "weights sound, and is its type wide enough (--dtype float32)?"
+        )
+    if not text.text and (one.nats or one.tokens):
+        raise ScoreError(f"{text} is empty, and was charged {one.nats} nats")
+    if text.text and not one.tokens and model.likelihood != "compressed":
+        raise ScoreError(
+            f"{text}: no token of its {len(text.text):,} bytes was charged; the tokenizer drops "
+            "the whole text"
+        )
+    if one.byte_nats is not None and len(one.byte_nats) != len(text.text):
+        raise ScoreError(
+            f"{text} has {len(text.text):,} bytes, and {model.info.name} gives nats for "
+            f"{len(one.byte_nats):,}"
+        )
+
+
+def _refuse_changed(before: list[Scored], group: list[Text]) -> None:
+    for scored, text in zip(before, group, strict=False):
+        known = (scored.number, scored.domain, scored.sha256)
+        if known != (text.number, text.domain, hashlib.sha256(text.text).hexdigest()):
+            raise ScoreError(
+                f"{text} is not what the run that is continued has scored: the corpus changed. "
+                "Remove the .part file to begin anew"
+            )
+    if len(before) != len(group):
+        raise ScoreError(
+            "the run that is continued has scored other documents: the corpus changed. Remove the "
+            ".part file to begin anew"
+        )
+
+
+def _others(
+    parts: Sequence[Path], model: Model, corpus: ScoredCorpus, share: Share
+) -> list[Scored]:
+    """What the other processes have left, once they are through."""
+    found: list[Scored] = []
+    deadline = time.monotonic() + share.patience
+    for rank, path in enumerate(parts):
+        if rank == share.rank:
+            continue
+        about = _about(model, corpus, share, rank)
+        while (theirs := read_part(path, about)) is None:
+            if time.monotonic() > deadline:
+                raise ScoreError(
+                    f"process {rank} of {share.of} has not ended {path} after "
+                    f"{share.patience:g} seconds; start it again, then this one: what is done "
+                    "stays done"
+                )
+            time.sleep(min(1.0, share.patience / 20))
+        found += theirs
+    return found

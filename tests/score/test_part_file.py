@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from barrow.errors import ScoreError
+from barrow.score.part_file import PartFile, Scored, read_part
+
+ABOUT = {"model": "m", "window": [4, 2, "begin", "every"]}
+
+
+def scored(number: int) -> Scored:
+    nats = 0.1 + number / 3
+    return Scored(number, "Ü", "ab" * 32, 5, 3, nats, "bytes", 0.25, (2, 3), (nats, math.nan))
+
+
+def test_groups_come_back_exactly(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "x.part"
+    part = PartFile(path, ABOUT)
+    part.add([scored(0), scored(1)])
+    part.add([scored(2)])
+    part.close()
+    again = PartFile(path, ABOUT)
+    assert repr(again.groups) == repr([[scored(0), scored(1)], [scored(2)]])
+    again.add([scored(3)])
+    again.end()
+    assert read_part(path, ABOUT) is not None
+    assert [s.number for s in read_part(path, ABOUT) or []] == [0, 1, 2, 3]
+
+
+def test_a_group_that_was_cut_short_is_dropped(tmp_path: Path) -> None:
+    path = tmp_path / "x.part"
+    part = PartFile(path, ABOUT)
+    part.add([scored(0)])
+    part.add([scored(1)])
+    part.close()
+    whole = path.read_bytes()
+    for cut in (1, 20):
+        path.write_bytes(whole[:-cut])
+        again = PartFile(path, ABOUT)
+        assert len(again.groups) == 1
+        again.add([scored(1)])
+        again.close()
+        assert path.read_bytes() == whole
+    path.write_bytes(whole + b"[[" + b"9" * 999)
+    again = PartFile(path, ABOUT)
+    again.end()
+    assert path.read_bytes() == whole + b'{"end": true}\n'
+    path.write_bytes(b'{"mod')
+    again = PartFile(path, ABOUT)
+    assert again.groups == []
+    again.close()
+
+
+def test_a_part_that_has_not_ended_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "x.part"
+    assert read_part(path, ABOUT) is None
+    part = PartFile(path, ABOUT)
+    part.add([scored(0)])
+    assert read_part(path, ABOUT) is None
+    part.end()
+    assert read_part(path, ABOUT) is not None
+
+
+def test_another_run_is_not_gone_on_with(tmp_path: Path) -> None:
+    path = tmp_path / "x.part"
+    PartFile(path, ABOUT).close()
+    with pytest.raises(ScoreError, match="left by another run: model differ"):
+        PartFile(path, {**ABOUT, "model": "other"})
+    path.write_bytes(path.read_bytes() + b"[[1, 2]]\n")
+    with pytest.raises(ScoreError, match="remove it to begin anew"):
+        PartFile(path, ABOUT)
