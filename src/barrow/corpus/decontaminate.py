@@ -96,7 +96,7 @@ def ngram_index(items: Iterable[Item], *, ngram: int = NGRAM) -> NgramIndex:
     names: list[tuple[str, int]] = []
     num_too_short = 0
     for item in items:
-        found = [_ngrams(text, ngram, scratch) for text in readings(item.text)]
+        found = [ngram_hashes(text, ngram, scratch) for text in readings(item.text)]
         together = np.unique(np.concatenate(found))
         if not len(together):
             num_too_short += 1
@@ -128,6 +128,16 @@ def find_matches(words: Words, index: NgramIndex) -> list[Match]:
             name, number = index.items[owner]
             matches.append(Match(document, name, number, num_ngrams))
     return matches
+
+
+def mark_found(words: Words, index: NgramIndex, found: npt.NDArray[np.bool_]) -> None:
+    """Set those of `found`, one for each slot of the index, whose n-grams some texts have."""
+    _mark(words.hashes, words.offsets, index.ngram, index.slots, index.filter_bits, found)
+
+
+def slots_of(ngrams: Hashes, index: NgramIndex) -> npt.NDArray[np.int64]:
+    """The slot of each n-gram of `ngram_hashes`; −1 for those that the index does not have."""
+    return _find_each(ngrams, index.slots)
 
 
 def save_index(index: NgramIndex, path: Path) -> None:
@@ -186,7 +196,8 @@ def readings(text: str) -> tuple[str, ...]:
     return (text,) if bare == text else (text, bare)
 
 
-def _ngrams(text: str, ngram: int, scratch: Scratch) -> Hashes:
+def ngram_hashes(text: str, ngram: int, scratch: Scratch) -> Hashes:
+    """The values of the n-grams of a text, one for each word but the last n − 1."""
     data = np.frombuffer(text.encode("utf-8", "replace"), np.uint8)
     words = word_hashes(data, np.array([0, len(data)], np.int64), scratch).hashes
     if len(words) < ngram:
@@ -263,6 +274,44 @@ def _count_hits(
                 if bits[bit >> np.uint64(3)] >> np.uint8(bit & np.uint64(7)) & np.uint8(1):
                     counts[document] += _find(key, slots) >= 0
     return counts
+
+
+@compiled
+def _mark(
+    words: Hashes,
+    offsets: Offsets,
+    ngram: int,
+    slots: Hashes,
+    bits: npt.NDArray[np.uint8],
+    found: npt.NDArray[np.bool_],
+) -> None:
+    """As `_count_hits`, but which, not how many."""
+    bit_mask = np.uint64(8 * len(bits) - 1)
+    highest = np.uint64(1)
+    for _ in range(ngram):
+        highest *= _PRIME
+    for document in range(len(offsets) - 1):
+        first, last = np.uint64(offsets[document]), np.uint64(offsets[document + 1])
+        value = np.uint64(0)
+        for at in range(first, last):
+            value = value * _PRIME + words[at]
+            if at >= first + np.uint64(ngram):
+                value -= words[at - np.uint64(ngram)] * highest
+            if at + np.uint64(1) >= first + np.uint64(ngram):
+                key = max(value, np.uint64(1))
+                bit = (key * _PRIME >> np.uint64(20)) & bit_mask
+                if bits[bit >> np.uint64(3)] >> np.uint8(bit & np.uint64(7)) & np.uint8(1):
+                    place = _find(key, slots)
+                    if place >= 0:
+                        found[place] = True
+
+
+@compiled
+def _find_each(keys: Hashes, slots: Hashes) -> npt.NDArray[np.int64]:
+    places = np.empty(len(keys), np.int64)
+    for k in range(len(keys)):
+        places[k] = _find(max(keys[k], np.uint64(1)), slots)
+    return places
 
 
 @compiled

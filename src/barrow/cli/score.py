@@ -1,0 +1,11 @@
+"""`barrow score`, and `barrow score diff`."""
+
+from __future__ import annotations
+
+from barrow.cli.default_command import with_verbs
+from barrow.cli.score_diff import diff
+from barrow.cli.score_run import score
+
+__all__ = ["Score", "score"]
+
+Score = with_verbs({"diff": diff})
