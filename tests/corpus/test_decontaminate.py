@@ -20,9 +20,12 @@ from barrow.corpus.decontaminate import (
     Match,
     find_matches,
     load_index,
+    mark_found,
+    ngram_hashes,
     ngram_index,
     read_items,
     save_index,
+    slots_of,
 )
 from barrow.corpus.scratch import Scratch
 from barrow.corpus.word_hashes import Words, word_hashes
@@ -139,3 +142,34 @@ def test_an_index_is_saved_and_read_back(tmp_path: Path) -> None:
     again = load_index(tmp_path / "i.safetensors")
     assert find_matches(words(LEAK), again) == find_matches(words(LEAK), index) != []
     assert (again.ngram, again.num_too_short, again.items) == (5, 1, [("quiz", 3)])
+
+
+def test_which_ngrams_some_texts_have() -> None:
+    """Every slot that is marked is that of an n-gram of the index and of a text."""
+    index = ngram_index([Item("quiz", 0, LEAK), Item("quiz", 1, padding(9))], ngram=5)
+    found = np.zeros(len(index.slots), np.bool_)
+    mark_found(words(padding(1), f"{LEAK} {padding(2)}"), index, found)
+    scratch = Scratch()
+    own = slots_of(ngram_hashes(LEAK, 5, scratch), index)
+    assert (own >= 0).all()
+    assert found[own].all()
+    elsewhere = " ".join(f"{word}x" for word in LEAK.split())
+    assert (slots_of(ngram_hashes(elsewhere, 5, scratch), index) == -1).all()
+    before = found.copy()
+    mark_found(words(elsewhere, "few words"), index, found)
+    assert np.array_equal(found, before)
+
+
+def test_marks_are_the_hits_that_are_counted() -> None:
+    rng = random.Random(3)
+    texts = [" ".join(rng.choices("abcd", k=30)) for _ in range(20)]
+    index = ngram_index([Item("quiz", 0, texts[0])], ngram=4)
+    for text in texts[1:]:
+        found = np.zeros(len(index.slots), np.bool_)
+        mark_found(words(text), index, found)
+        hashes = ngram_hashes(text, 4, Scratch())
+        assert found.sum() == len(np.unique(hashes[slots_of(hashes, index) >= 0]))
+
+
+def test_short_texts_have_no_ngrams() -> None:
+    assert len(ngram_hashes("one two", 3, Scratch())) == 0
