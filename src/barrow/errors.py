@@ -11,6 +11,7 @@
     ├── FetchFailed         a download did not come, or is not what it should be (an OSError)
     ├── MissingExtra        a library that an extra installs (an ImportError)
     ├── NotFound            a path, glob or URL that names nothing (a FileNotFoundError)
+    ├── ScoreError          a document that could not be scored, or a file that is no result
     ├── StoreError          a token store is not what it should be; says file and reason
     ├── TaskFailed          a task of a build failed; what was done before stays done
     ├── TokenizerError      a file that is no sound tokenizer, or lacks what is asked (a ValueError)
@@ -133,6 +134,10 @@ class MissingExtra(BarrowError, ImportError):
 
 class NotFound(BarrowError, FileNotFoundError):
     """A path, glob or URL that names nothing."""
+
+
+class ScoreError(BarrowError):
+    """A document that could not be scored, or results that are not what they should be."""
 
 
 class StoreError(BarrowError):

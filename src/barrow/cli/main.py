@@ -11,6 +11,7 @@ import typer
 import typer.core
 
 from barrow.cli import (
+    board,
     build,
     cat,
     checkpoint,
@@ -54,6 +55,7 @@ _VERBS = (
     *("pack", "stats", "head", "cat", "verify"),
     *("tokenizer", "tokenize", "stream", "explain"),
     *("models", "generate", "train", "checkpoint"),
+    "board",
     "completion",
 )
 
@@ -98,6 +100,7 @@ app.add_typer(checkpoint.app, name="checkpoint")
 app.add_typer(models.app, name="models")
 app.command("generate")(generate.generate)
 app.command("train")(train.train)
+app.command("board")(board.board)
 app.command("completion")(completion.completion)
 
 

@@ -1,0 +1,1 @@
+"""Bits per byte: models, windows, score cards, results."""

@@ -1,0 +1,142 @@
+"""The score card: what a number was measured on and how; numbers compare where cards allow it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from barrow import config
+
+Likelihood = Literal["causal", "pseudo", "compressed"]
+Scope = Literal["document", "domain"]
+
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What was scored: two results may be compared only on the same ground.
+
+    `digest` is the sha256 over (domain, sha256 of the text) of every document, sorted: the order
+    of documents does not matter, everything else does. `corpus` and `split` are names.
+    """
+
+    corpus: str
+    split: str | None
+    documents: int
+    bytes: int
+    digest: str
+    unit: str = "UTF-8 bytes of the raw text"
+
+
+@dataclass(frozen=True)
+class Window:
+    """Windows as they really were, in tokens; see `Protocol`, whose name is `protocol`."""
+
+    context: int
+    stride: int
+    prefix: Literal["begin", "end", "none"]
+    prefix_in: Literal["every", "first"] = "every"
+    protocol: str = "custom"
+
+    @property
+    def facts(self) -> tuple[int, int, str, str]:
+        """All but the name. Without a prefix, nothing is said about where it stands."""
+        where = "none" if self.prefix == "none" else self.prefix_in
+        return self.context, self.stride, self.prefix, where
+
+    def __str__(self) -> str:
+        stride = "disjoint" if self.stride == self.context else f"stride {self.stride:,}"
+        where = "" if self.prefix == "none" else f" in {self.prefix_in} window"
+        return f"context {self.context:,}, {stride}, prefix {self.prefix}{where}"
+
+
+@dataclass(frozen=True)
+class Card:
+    """Ground and method of a result.
+
+    `likelihood` is "causal" (each token given those before it), "pseudo" (each given all others) or
+    "compressed" (the size of what a compressor writes). `window` is None for what needs none and
+    sees the whole document so far. `scope` is what one sees at once: a document, or, for a
+    compressor of whole domains, all the documents of one.
+    """
+
+    ground: Ground
+    likelihood: Likelihood
+    window: Window | None
+    scope: Scope = "document"
+    version: int = VERSION
+
+    @property
+    def hash(self) -> str:
+        """12 hexadecimal digits of everything but names."""
+        ground = self.ground
+        facts = [
+            [ground.documents, ground.bytes, ground.digest, ground.unit],
+            self.likelihood,
+            None if self.window is None else list(self.window.facts),
+            self.scope,
+            self.version,
+        ]
+        return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:12]
+
+    def __str__(self) -> str:
+        name = self.ground.corpus + (f" {self.ground.split}" if self.ground.split else "")
+        window = (
+            "no windows"
+            if self.window is None
+            else f"protocol {self.window.protocol}: {self.window}"
+        )
+        seen = "" if self.scope == "document" else ", domains compressed whole"
+        return (
+            f"card {self.hash}: {name}, {self.ground.documents:,} documents, "
+            f"{self.ground.bytes:,} bytes, {self.likelihood}{seen}, {window}"
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """What JSON holds of it, with its hash."""
+        return {"hash": self.hash, **config.to_dict(self)}
+
+
+def card_from_dict(data: Any) -> Card:
+    """The card that `as_dict` wrote; its hash must be right."""
+    if not isinstance(data, dict):
+        raise ValueError(f"a score card is a JSON object, not {type(data).__name__}")
+    card = config.from_dict(Card, {key: value for key, value in data.items() if key != "hash"})
+    if data.get("hash", card.hash) != card.hash:
+        raise ValueError(
+            f"the score card says its hash is {data['hash']}, and its contents make {card.hash}: "
+            "it was changed"
+        )
+    return card
+
+
+def ground_digest(documents: Iterable[tuple[str, bytes]]) -> str:
+    """Of the domain and the text's sha256 of every document, in any order."""
+    rows = sorted(hashlib.sha256(domain.encode()).digest() + sha256 for domain, sha256 in documents)
+    return hashlib.sha256(b"".join(rows)).hexdigest()
+
+
+def comparable(a: Card, b: Card) -> str | None:
+    """None where two results may be compared, else the reason why not.
+
+    On another ground never, nor across versions of the card. Pseudo-likelihoods only with each
+    other: each token is guessed from both sides. Whole domains not with documents alone. Two with
+    windows only where these are the same; what has none (it sees the document so far) with all.
+    """
+    facts = [(g.documents, g.bytes, g.digest, g.unit) for g in (a.ground, b.ground)]
+    if facts[0] != facts[1]:
+        names = [f"{g.corpus} ({g.documents:,} documents)" for g in (a.ground, b.ground)]
+        return f"other documents were scored: {names[0]} and {names[1]}"
+    if a.version != b.version:
+        return f"cards of version {a.version} and {b.version}"
+    if (a.likelihood == "pseudo") != (b.likelihood == "pseudo"):
+        return "a pseudo-likelihood, where each token is guessed from both sides, and a likelihood"
+    if a.scope != b.scope:
+        return "one compressed whole domains, the other saw each document alone"
+    if a.window is not None and b.window is not None and a.window.facts != b.window.facts:
+        return f"other windows: {a.window}; and {b.window}"
+    return None
