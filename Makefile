@@ -7,6 +7,14 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check install -qq -c constr
 export HF_HUB_OFFLINE := 1
 export TF_CPP_MIN_LOG_LEVEL := 3
 
+# The leaderboard is tested in a real browser; without one, and without the right to install it, those
+# tests say so and are skipped.
+BROWSER := command -v chromium > /dev/null || command -v chromium-browser > /dev/null || \
+	command -v google-chrome > /dev/null || \
+	{ [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && apt-get update -qq && \
+	apt-get install -y -qq --no-install-recommends chromium > /dev/null; } || \
+	echo 'no Chromium here: tests in a browser are skipped'
+
 .PHONY: help demo test soak check format bench clean
 help:
 	@echo "make demo    build and look at a small multi-domain archive"
@@ -22,6 +30,7 @@ $(VENV)/.demo: pyproject.toml setup.py constraints.txt $(wildcard src/barrow/*/_
 
 $(VENV)/.test: $(VENV)/.demo
 	$(PIP) -e '.[test]'
+	@$(BROWSER)
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.test

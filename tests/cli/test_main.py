@@ -12,8 +12,8 @@ import pytest
 
 VERBS = ["demo", "build", "classifier", "report", "rejects", "trace", "diff", "takedown"]
 VERBS += ["pack", "stats", "head", "cat", "verify", "tokenizer", "tokenize", "stream", "explain"]
-VERBS += ["models", "generate", "fill", "embed", "attention", "train", "checkpoint", "score"]
-VERBS += ["completion"]
+VERBS += ["models", "generate", "fill", "embed", "attention", "train", "checkpoint"]
+VERBS += ["score", "board", "completion"]
 
 
 def program(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:

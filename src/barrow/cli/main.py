@@ -12,6 +12,7 @@ import typer.core
 
 from barrow.cli import (
     attention,
+    board,
     build,
     cat,
     checkpoint,
@@ -56,7 +57,7 @@ _VERBS = (
     *("pack", "stats", "head", "cat", "verify"),
     *("tokenizer", "tokenize", "stream", "explain"),
     *("models", "generate", "fill", "embed", "attention", "train", "checkpoint"),
-    "score",
+    *("score", "board"),
     "completion",
 )
 
@@ -105,6 +106,7 @@ app.command("embed")(embed.embed)
 app.command("attention")(attention.attention)
 app.command("train")(train.train)
 app.command("score", cls=score.Score)(score.score)
+app.command("board")(board.board)
 app.command("completion")(completion.completion)
 
 

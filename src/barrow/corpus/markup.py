@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from barrow.corpus.readable_numbers import readable_count, readable_share, readable_size
 from barrow.corpus.shown_text import escaped, one_line
 
-_VOID = frozenset(["br", "meta"])
+_VOID = frozenset(["br", "input", "link", "meta"])
 
 
 class Markup(str):

@@ -1,0 +1,179 @@
+"""What the page shows, as JSON: results, the rankings they stand in, what was left out."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from barrow import config
+from barrow.corpus.readable_numbers import readable_count, readable_size
+from barrow.corpus.shown_text import one_line, shown
+from barrow.score.board.gather import Found, Gathered, domain_name
+from barrow.score.board.groups import Group, groups
+from barrow.score.board.places import places
+from barrow.score.card import Card
+from barrow.score.result import Result, Row
+
+OVERALL = ""  # the name under which places on all of the text stand
+
+_FIGURES = (
+    *("bpb", "low", "high", "documents", "bytes", "tokens", "tokens_per_byte"),
+    *("token_perplexity", "byte_perplexity", "seconds"),
+)
+
+
+def board_data(gathered: Gathered) -> dict[str, Any]:
+    """All that the page needs, safe to show; `version` names the contents."""
+    found = gathered.found
+    data = {
+        "summary": summary(gathered),
+        "results": [_result(one) for one in found],
+        "groups": [_group(group, found) for group in groups([one.result.card for one in found])],
+        "left_out": [
+            {"file": one_line(one.file), "reason": one_line(one.reason)}
+            for one in gathered.left_out
+        ],
+    }
+    version = hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]
+    return {"version": version, **data}
+
+
+def summary(gathered: Gathered) -> str:
+    """What is there, in a sentence."""
+    found = gathered.found
+    if not found:
+        return "No result yet."
+    grounds = {one.result.card.ground.digest for one in found}
+    models = {one.result.model.identity for one in found}
+    return (
+        f"{_number(len(found), 'result')} of {_number(len(models), 'model')} on "
+        f"{_number(len(grounds), 'text')}."
+    )
+
+
+def _number(number: int, noun: str) -> str:
+    return f"{readable_count(number)} {noun}{'' if number == 1 else 's'}"
+
+
+def _result(one: Found) -> dict[str, Any]:
+    result, model = one.result, one.result.model
+    return {
+        "id": one.identity,
+        "file": one_line(one.file),
+        "name": one_line(model.name) or "(no name)",
+        "kind": one_line(model.kind, most=24) or "(no kind)",
+        "params": model.num_params,
+        "size": model.size_bytes,
+        "train_tokens": model.train_tokens,
+        "dtype": None if model.dtype is None else one_line(model.dtype),
+        "identity": one_line(model.identity),
+        "card": result.card.hash,
+        "windows": windows_in_words(result.card),
+        "overall": _row(result.overall),
+        "domains": {domain_name(row): _row(row) for row in result.domains},
+        "weighted": None if result.weighted is None else result.weighted.bpb,
+        "overlap": _overlap(result),
+        "seconds": result.seconds if math.isfinite(result.seconds) else None,
+        "detail": showable(
+            {
+                "card": config.to_dict(result.card),
+                "about": {"tokenizer": model.tokenizer, **model.about},
+                "contamination": result.contamination,
+                "versions": result.versions,
+                "settings": result.settings,
+            }
+        ),
+    }
+
+
+def _row(row: Row) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in _FIGURES}
+
+
+def _overlap(result: Result) -> float | None:
+    share = (result.contamination or {}).get("share")
+    return share if isinstance(share, int | float) and math.isfinite(share) else None
+
+
+def _group(group: Group, found: Sequence[Found]) -> dict[str, Any]:
+    members = [found[k] for k in group.members]
+    domains: dict[str, None] = {}
+    for one in members:
+        domains.update(dict.fromkeys(map(domain_name, one.result.domains)))
+    ranked = {OVERALL: _places({one.identity: one.result.overall for one in members})}
+    for domain in domains:
+        rows = {
+            one.identity: row
+            for one in members
+            for row in one.result.domains
+            if domain_name(row) == domain
+        }
+        ranked[domain] = _places(rows)
+    return {
+        "id": group.card.hash,
+        "label": _label(group.card),
+        "about": _about(group.card),
+        "results": [one.identity for one in members],
+        "domains": list(domains),
+        "places": ranked,
+    }
+
+
+def _places(rows: Mapping[str, Row]) -> dict[str, tuple[int, int]]:
+    there = {identity: row for identity, row in rows.items() if row.bpb is not None}
+    intervals = [
+        None if row.low is None or row.high is None else (row.low, row.high)
+        for row in there.values()
+    ]
+    return dict(zip(there, places(intervals), strict=True))
+
+
+def windows_in_words(card: Card) -> str:
+    """How much a model saw at once."""
+    if card.window is not None:
+        return str(card.window)
+    return "none: it saw each " + ("document whole" if card.scope == "document" else "domain whole")
+
+
+def _label(card: Card) -> str:
+    ground = card.ground
+    where = ", ".join(one_line(name) for name in (ground.corpus, ground.split) if name)
+    if card.window is None:
+        how = "no windows" if card.scope == "document" else "domains compressed whole"
+    else:
+        how = f"context {card.window.context:,}, stride {card.window.stride:,}"
+    pseudo = ", pseudo-likelihood" if card.likelihood == "pseudo" else ""
+    return f"{where} · {how}{pseudo} · {card.hash}"
+
+
+def _about(card: Card) -> list[tuple[str, str]]:
+    ground = card.ground
+    likelihood = {
+        "pseudo": "pseudo: each token is guessed from both sides; not comparable with causal ones",
+        "causal": "causal; compressors by what they write",
+        "compressed": "the size of what a compressor writes",
+    }
+    return [
+        ("Text", ", ".join(one_line(name) for name in (ground.corpus, ground.split) if name)),
+        ("Documents", readable_count(ground.documents)),
+        ("Size", readable_size(ground.bytes)),
+        ("Windows", windows_in_words(card)),
+        ("Likelihood", likelihood[card.likelihood]),
+        ("Card", card.hash),
+    ]
+
+
+def showable(value: Any) -> Any:
+    """JSON whose texts hold no characters that act on who shows them, and whose numbers are."""
+    if isinstance(value, str):
+        return shown(value)
+    if isinstance(value, Mapping):
+        return {shown(str(key)): showable(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [showable(inner) for inner in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value

@@ -1,0 +1,125 @@
+"""Results of `barrow score` from files and folders; what is none is named, never half-shown."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from barrow.corpus.shown_text import one_line
+from barrow.errors import NotFound, ScoreError
+from barrow.score.result import Result, Row, read_result
+
+
+@dataclass(frozen=True)
+class Found:
+    """A result, the name of its file, and 12 hexadecimal digits of what the file holds."""
+
+    file: str
+    identity: str
+    result: Result
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A file that is not shown, and why; `named` where it was asked for by name."""
+
+    file: str
+    reason: str
+    named: bool = False
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """What files hold. A file that is the same as another to the byte is there once."""
+
+    found: tuple[Found, ...]
+    left_out: tuple[LeftOut, ...]
+
+
+def result_files(paths: Sequence[Path]) -> list[tuple[Path, bool]]:
+    """The files meant, in order, each once, and whether it was named; a folder means its *.json."""
+    files: dict[Path, bool] = {}
+    for path in paths:
+        if path.is_dir():
+            for file in sorted(path.glob("*.json")):
+                if file.is_file() and not file.name.startswith("."):
+                    files.setdefault(file, False)
+        elif path.exists():
+            files[path] = True
+        else:
+            raise NotFound(f"{path} does not exist; name results of `barrow score`, or folders")
+    return list(files.items())
+
+
+def read_file(path: Path) -> Found | str:
+    """A file's result, or the reason why it has none."""
+    try:
+        identity = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+        result = read_result(path)
+        _check(result)
+    except (ScoreError, OSError, RecursionError) as error:
+        return _reason(error, path)
+    return Found(path.name, identity, result)
+
+
+def gather(paths: Sequence[Path], *, read: Callable[[Path], Found | str] = read_file) -> Gathered:
+    """Read the results of files and folders."""
+    found: dict[str, Found] = {}
+    left_out = []
+    for path, named in result_files(paths):
+        outcome = read(path)
+        if isinstance(outcome, str):
+            left_out.append(LeftOut(path.name, outcome, named))
+        else:
+            found.setdefault(outcome.identity, outcome)
+    return Gathered(tuple(found.values()), tuple(left_out))
+
+
+def domain_name(row: Row) -> str:
+    """A domain's name as it is shown."""
+    return one_line(row.name) or "(no name)"
+
+
+def _reason(error: Exception, path: Path) -> str:
+    if isinstance(error, RecursionError):
+        return "is nested too deeply"
+    words = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return one_line(words.removeprefix(str(path)).lstrip(": "))
+
+
+def _check(result: Result) -> None:
+    """What a reader of files lets pass, and a page cannot show."""
+    rows = [*result.domains, result.overall]
+    for row in rows:
+        if not all(map(_sound, _figures(row))):
+            raise ScoreError(f"{row.name} has a figure that is negative or not finite")
+        if row.low is not None and row.high is not None and row.low > row.high:
+            raise ScoreError(f"{row.name} has an interval whose ends are swapped")
+    names = {domain_name(row) for row in result.domains}
+    if len(names) < len(result.domains):
+        raise ScoreError("two domains have the same name, as far as it can be shown")
+    if result.weighted is not None and not _sound(result.weighted.bpb):
+        raise ScoreError("its weighted mean is negative or not finite")
+    parts: dict[str, Any] = {
+        "contamination": result.contamination,
+        "versions": result.versions,
+        "settings": result.settings,
+    }
+    for name, part in parts.items():
+        if not isinstance(part, Mapping | None):
+            raise ScoreError(f"expected a JSON object as {name}, got {type(part).__name__}")
+
+
+def _figures(row: Row) -> list[float | None]:
+    return [
+        *(row.bpb, row.low, row.high, row.tokens_per_byte, row.token_perplexity),
+        *(row.byte_perplexity, row.seconds, row.documents, row.bytes, row.tokens),
+    ]
+
+
+def _sound(value: float | None) -> bool:
+    return value is None or (math.isfinite(value) and value >= 0)
