@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 VERBS = ["demo", "build", "classifier", "report", "rejects", "trace", "diff", "takedown"]
-VERBS += ["pack", "stats", "head", "cat", "verify", "tokenizer", "tokenize", "stream", "explain"]
-VERBS += ["models", "generate", "train", "checkpoint", "completion"]
+VERBS += ["pack", "stats", "head", "cat", "verify", "tokenizer", "tokenize", "stream", "pairs"]
+VERBS += ["explain", "models", "generate", "train", "checkpoint", "completion"]
 
 
 def program(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
