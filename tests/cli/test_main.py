@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 VERBS = ["demo", "build", "classifier", "report", "rejects", "trace", "diff", "takedown"]
-VERBS += ["pack", "stats", "head", "cat", "verify", "tokenizer", "tokenize", "stream", "explain"]
-VERBS += ["models", "generate", "fill", "embed", "attention", "train", "checkpoint"]
-VERBS += ["score", "board", "completion"]
+VERBS += ["pack", "stats", "head", "cat", "verify", "tokenizer", "tokenize", "stream", "pairs"]
+VERBS += ["explain", "models", "generate", "fill", "embed", "attention"]
+VERBS += ["zeroshot", "similar", "probe", "train", "checkpoint", "score", "board", "completion"]
 
 
 def program(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:

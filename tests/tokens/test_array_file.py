@@ -144,7 +144,7 @@ def entry(dtype: Any = "U16", shape: Any = (4,), offsets: Any = (0, 8)) -> dict[
         ({"ids": entry(shape=(4.0,))}, "4.0 is no size"),
         ({"ids": entry(shape=(True, 4))}, "True is no size"),
         ({"ids": entry(shape=(2**40, 2**40))}, "should take bytes 0 to 2,417"),
-        ({"ids": entry(dtype="F4")}, "dtype 'F4' is not one of U16, U32, U64"),
+        ({"ids": entry(dtype="F4")}, "dtype 'F4' is not one of U8, U16, U32, U64"),
         ({"ids": entry(offsets=(0, 4, 8))}, "expected a safetensors header"),
         ({"ids": {"dtype": "U16"}}, "expected a safetensors header"),
         ({"ids": 3}, "expected a safetensors header"),

@@ -27,6 +27,7 @@ from barrow.cli import (
     head,
     models,
     pack,
+    pairs,
     rejects,
     report,
     score,
@@ -55,8 +56,9 @@ _EXTRA_OF = {"jax": "train", "ml_dtypes": "train", "optax": "train"}
 _VERBS = (
     *("demo", "build", "classifier", "report", "rejects", "trace", "diff", "takedown"),
     *("pack", "stats", "head", "cat", "verify"),
-    *("tokenizer", "tokenize", "stream", "explain"),
-    *("models", "generate", "fill", "embed", "attention", "train", "checkpoint"),
+    *("tokenizer", "tokenize", "stream", "pairs", "explain"),
+    *("models", "generate", "fill", "embed", "attention", "zeroshot", "similar", "probe"),
+    *("train", "checkpoint"),
     *("score", "board"),
     "completion",
 )
@@ -97,6 +99,7 @@ app.command("verify")(verify.verify)
 app.add_typer(tokenizer.app, name="tokenizer")
 app.command("tokenize")(tokenize.tokenize)
 app.command("stream")(stream.stream)
+app.add_typer(pairs.app, name="pairs")
 app.command("explain")(explain.explain)
 app.add_typer(checkpoint.app, name="checkpoint")
 app.add_typer(models.app, name="models")

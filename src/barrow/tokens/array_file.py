@@ -22,6 +22,7 @@ import numpy.typing as npt
 from barrow.errors import StoreError
 
 _DTYPES: dict[str, np.dtype[Any]] = {
+    "U8": np.dtype("<u1"),
     "U16": np.dtype("<u2"),
     "U32": np.dtype("<u4"),
     "U64": np.dtype("<u8"),

@@ -1,0 +1,86 @@
+"""Numbers of pairs to a batch: read, decode, cut and resize the images, choose and encode texts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from barrow.images import LIMITS, Limits, centre_square, decode, random_box, square
+from barrow.images.load import on_threads
+from barrow.stream.pairs.batch import PairBatch
+from barrow.stream.pairs.draws import draws
+from barrow.stream.pairs.index import PairIndex
+from barrow.stream.pairs.settings import PairSettings
+from barrow.stream.pairs.texts import TextEncoder
+from barrow.stream.part import Part
+
+Numbers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class PairCollate:
+    """Pairs of an index to a `PairBatch`. Crop, caption and template of a row are draws of (seed,
+    step, row).
+    """
+
+    index: PairIndex
+    settings: PairSettings
+    texts: TextEncoder
+    limits: Limits = LIMITS
+    threads: int | None = None
+
+    def __call__(self, pairs: Numbers, part: Part) -> PairBatch:
+        """The part of a batch that some rows make up."""
+        captions, said = self.captions(pairs, part)
+        return PairBatch(
+            images=self._images(pairs, part),
+            texts=self.texts(said),
+            mask=pairs >= 0,
+            pairs=pairs,
+            captions=captions,
+        )
+
+    def captions(self, pairs: Numbers, part: Part) -> tuple[Numbers, list[str]]:
+        """Which caption of each row's pair is taken, and the text made of it."""
+        which = self._draws("pair caption", part)
+        template = self._draws("pair template", part)
+        templates = self.settings.templates
+        numbers = np.full(len(pairs), -1, np.int64)
+        said = [""] * len(pairs)
+        for row in np.flatnonzero(pairs >= 0).tolist():
+            known = self.index.captions(int(pairs[row]))
+            is_first = self.settings.caption == "first"
+            numbers[row] = 0 if is_first else int(which[row] * len(known))
+            said[row] = known[numbers[row]]
+            if templates:
+                chosen = templates[int(template[row] * len(templates))]
+                said[row] = chosen.replace("{}", said[row])
+        return numbers, said
+
+    def _images(self, pairs: Numbers, part: Part) -> npt.NDArray[np.uint8]:
+        settings, size = self.settings, self.settings.resolution
+        out = np.zeros((len(pairs), size, size, 3), np.uint8)
+        real = np.flatnonzero(pairs >= 0).tolist()
+        drawn = [self._draws(f"pair {what}", part) for what in ("area", "left", "top")]
+
+        def one(number: int) -> None:
+            row = real[number]
+            pair = int(pairs[row])
+            name = self.index.name(pair)
+            image = decode(self.index.read(pair), name=name, limits=self.limits)
+            told: Any = {"resolution": size, "background": settings.background, "name": name}
+            if settings.crop == "centre":
+                out[row] = centre_square(image, **told)
+                return
+            area, left, top = (float(draw[row]) for draw in drawn)
+            box = random_box(*image.size, draws=(area, left, top), min_area=settings.min_area)
+            out[row] = square(image, box, **told)
+
+        on_threads(one, len(real), threads=self.threads)
+        return out
+
+    def _draws(self, purpose: str, part: Part) -> npt.NDArray[np.float64]:
+        return draws(purpose, seed=self.settings.seed, step=part.step, rows=part.rows)

@@ -1,0 +1,71 @@
+"""What looking through a source of pairs finds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any
+
+EXTENSIONS = frozenset(
+    (".jpg", ".jpeg", ".png", ".webp", ".avif", ".gif", ".bmp", ".tif", ".tiff", ".ppm", ".pgm")
+)
+
+# Keys that captions and images usually have in records, the first that is there is taken.
+CAPTION_KEYS = ("caption", "captions", "text", "texts", "title")
+IMAGE_KEYS = ("image", "path", "file", "file_name", "filename", "image_path", "jpg", "png")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A pair: the name of its image, its captions, and where the image's bytes lie.
+
+    They are `length` bytes from `offset` on of `file`, a path relative to the source's root; or
+    else `data`, which is copied into the index because its file cannot be read at a place.
+    """
+
+    name: str
+    captions: tuple[str, ...]
+    file: str = ""
+    offset: int = 0
+    length: int = 0
+    data: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Something that is no pair: its name, a named reason, and a cause in words."""
+
+    name: str
+    reason: str
+    cause: str
+
+
+def is_image(name: str) -> bool:
+    """Whether a file is an image, by its name."""
+    return PurePosixPath(name).suffix.lower() in EXTENSIONS
+
+
+def captions_of(values: Iterable[Any]) -> tuple[str, ...]:
+    """Captions without white space around and between words that is more than a blank; no empty
+    ones.
+    """
+    clean = (" ".join(value.split()) for value in values if isinstance(value, str))
+    return tuple(caption for caption in clean if caption)
+
+
+def captions_in(record: Mapping[str, Any], key: str | None) -> tuple[str, ...]:
+    """The captions of a record, under a key or under the first usual one: a text, or a list."""
+    keys = CAPTION_KEYS if key is None else (key,)
+    value = next((record[name] for name in keys if record.get(name) is not None), None)
+    return captions_of(value if isinstance(value, list | tuple) else [value])
+
+
+def record_of(data: bytes) -> Mapping[str, Any] | None:
+    """A JSON object; None where the bytes are none."""
+    try:
+        record = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    return record if isinstance(record, dict) else None

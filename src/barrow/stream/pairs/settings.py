@@ -1,0 +1,59 @@
+"""Settings of a stream of pairs: with index and encoder, all that its batches depend on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from barrow.errors import ConfigError
+from barrow.stream.schedule import Schedule
+
+CropKind = Literal["random", "centre"]
+CaptionKind = Literal["random", "first"]
+
+
+@dataclass(frozen=True)
+class PairSettings:
+    """What a stream of pairs is made of, beside its index.
+
+    - `schedule`: batch and mixture from each step on; its seq_len means nothing here.
+    - `resolution`: pixels of a side.
+    - `crop`: a "random" square of each image, anew in every epoch, or the "centre".
+    - `min_area`: of a random square, as a share of the largest.
+    - `background`: what shows behind transparent pixels; None for the colour hidden in them.
+    - `caption`: which one of an image's captions, "random" or the "first".
+    - `templates`: a caption is put into one of them, drawn anew each time, in place of ``{}``.
+    """
+
+    seed: int
+    schedule: Schedule
+    resolution: int = 224
+    crop: CropKind = "random"
+    min_area: float = 1.0
+    background: tuple[int, int, int] | None = None
+    caption: CaptionKind = "random"
+    templates: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.resolution < 1:
+            raise ConfigError(f"resolution: expected 1 or more pixels, got {self.resolution}")
+        if not 0 < self.min_area <= 1:
+            raise ConfigError(f"min_area is a share above 0 and up to 1, not {self.min_area}")
+        if self.crop not in ("random", "centre"):
+            raise ConfigError(f"crop is random or centre, not {self.crop!r}")
+        if self.crop == "centre" and self.min_area != 1:
+            raise ConfigError("min_area is for crop 'random'; leave it out")
+        if self.caption not in ("random", "first"):
+            raise ConfigError(f"caption is random or first, not {self.caption!r}")
+        for template in self.templates:
+            if template.count("{}") != 1:
+                raise ConfigError(
+                    f"a template has one {{}} where the caption goes, as in 'a photo of a {{}}.'; "
+                    f"got {template!r}"
+                )
+        if self.background is not None and (
+            len(self.background) != 3 or not all(0 <= value <= 255 for value in self.background)
+        ):
+            raise ConfigError(
+                f"background: expected red, green and blue from 0 to 255, got {self.background}"
+            )
