@@ -14,7 +14,7 @@ import barrow
 SOURCE = Path(barrow.__file__).parent
 PARTS = {
     *("archive", "engine", "corpus", "tokens", "stream", "weights"),
-    *("nn", "models", "parallel", "train", "score"),
+    *("images", "nn", "models", "parallel", "train", "score"),
 }
 
 # DESIGN: errors and config may be imported by all; these are the rest.
@@ -23,13 +23,14 @@ MAY_IMPORT: dict[str, set[str]] = {
     "config": set(),
     "archive": set(),
     "engine": set(),
+    "images": set(),
     "parallel": set(),
     "weights": set(),
     "corpus": {"archive", "engine"},
     "tokens": {"archive", "engine"},
     "nn": set(),
-    "stream": {"tokens", "archive", "parallel"},
-    "models": {"nn", "weights", "tokens"},
+    "stream": {"tokens", "archive", "parallel", "images"},
+    "models": {"nn", "weights", "tokens", "images"},
     "train": {"stream", "nn", "models", "parallel", "weights"},
     "score": {"archive", "corpus", "tokens", "stream", "models", "parallel", "weights"},
     "compress": PARTS,

@@ -4,6 +4,7 @@
     ├── ArchiveError        what is on disk is not what it should be; says shard, frame, document
     │   ├── BadRecord       one record is wrong; its neighbours are fine
     │   └── DamagedShard    bytes are missing, changed or swapped
+    ├── BadImage            an image that cannot be used; says its name and a reason (a ValueError)
     ├── BudgetExceeded      deduplication would remove more of a domain than it may
     ├── CheckpointError     a checkpoint is damaged, or of another model; says folder
     ├── ConfigError         a setting that does not exist or has the wrong type (a ValueError)
@@ -11,7 +12,7 @@
     ├── FetchFailed         a download did not come, or is not what it should be (an OSError)
     ├── MissingExtra        a library that an extra installs (an ImportError)
     ├── NotFound            a path, glob or URL that names nothing (a FileNotFoundError)
-    ├── StoreError          a token store is not what it should be; says file and reason
+    ├── StoreError          a token store, or index of pairs, is not sound; says file and reason
     ├── TaskFailed          a task of a build failed; what was done before stays done
     ├── TokenizerError      a file that is no sound tokenizer, or lacks what is asked (a ValueError)
     ├── WeightsError        a file of weights is not what it should be; says file and tensor
@@ -78,6 +79,23 @@ class DamagedShard(ArchiveError):
     """Bytes of a shard are missing, changed or swapped."""
 
 
+class BadImage(BarrowError, ValueError):
+    """An image that cannot be used: its name, a named reason, and a cause in words.
+
+    `reason` is ``missing``, ``changed``, ``empty``, ``not-an-image``, ``bomb``, ``truncated``,
+    ``corrupt`` or ``unsupported``.
+    """
+
+    def __init__(self, cause: str, *, reason: str, name: str) -> None:
+        self.cause = cause
+        self.reason = reason
+        self.name = name
+        super().__init__(f"{name}: {cause}")
+
+    def __reduce__(self) -> tuple[Callable[..., BadImage], tuple[str]]:
+        return partial(BadImage, reason=self.reason, name=self.name), (self.cause,)
+
+
 class BudgetExceeded(BarrowError):
     """Deduplication would remove more of a domain than it may; the message shows samples."""
 
@@ -136,7 +154,7 @@ class NotFound(BarrowError, FileNotFoundError):
 
 
 class StoreError(BarrowError):
-    """A file of a token store, a named reason, and a cause in words.
+    """A file of a token store or an index of pairs, a named reason, and a cause in words.
 
     `reason` is one of a small fixed set of names (see the tokens page of the documentation).
     """

@@ -12,7 +12,8 @@ import pytest
 
 VERBS = ["demo", "build", "classifier", "report", "rejects", "trace", "diff", "takedown"]
 VERBS += ["pack", "stats", "head", "cat", "verify", "tokenizer", "tokenize", "stream", "explain"]
-VERBS += ["models", "generate", "train", "checkpoint", "completion"]
+VERBS += ["models", "generate", "train", "checkpoint", "zeroshot", "similar", "probe"]
+VERBS += ["completion"]
 
 
 def program(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:

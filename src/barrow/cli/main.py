@@ -23,8 +23,10 @@ from barrow.cli import (
     head,
     models,
     pack,
+    probe,
     rejects,
     report,
+    similar,
     stats,
     stream,
     takedown,
@@ -33,6 +35,7 @@ from barrow.cli import (
     trace,
     train,
     verify,
+    zeroshot,
 )
 from barrow.cli.terminal import printable
 from barrow.errors import BarrowError, BudgetExceeded, Diverged
@@ -54,6 +57,7 @@ _VERBS = (
     *("pack", "stats", "head", "cat", "verify"),
     *("tokenizer", "tokenize", "stream", "explain"),
     *("models", "generate", "train", "checkpoint"),
+    *("zeroshot", "similar", "probe"),
     "completion",
 )
 
@@ -98,6 +102,9 @@ app.add_typer(checkpoint.app, name="checkpoint")
 app.add_typer(models.app, name="models")
 app.command("generate")(generate.generate)
 app.command("train")(train.train)
+app.command("zeroshot")(zeroshot.zeroshot)
+app.command("similar")(similar.similar)
+app.command("probe")(probe.probe)
 app.command("completion")(completion.completion)
 
 

@@ -1,0 +1,26 @@
+"""Bytes of images to square arrays, as image models take them."""
+
+from __future__ import annotations
+
+from barrow.images.boxes import Box, centre_box, random_box
+from barrow.images.decode import FORMATS, LIMITS, Limits, decode
+from barrow.images.load import ImageLike, load_images
+from barrow.images.normalise import MEAN, STD, normalise
+from barrow.images.square import centre_square, square
+
+__all__ = [
+    "FORMATS",
+    "LIMITS",
+    "MEAN",
+    "STD",
+    "Box",
+    "ImageLike",
+    "Limits",
+    "centre_box",
+    "centre_square",
+    "decode",
+    "load_images",
+    "normalise",
+    "random_box",
+    "square",
+]

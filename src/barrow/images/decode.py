@@ -1,0 +1,132 @@
+"""Bytes to an image, from files nobody vouches for.
+
+Pillow decodes. Its formats are narrowed to those that are only pixels (it would start Ghostscript
+for others), the size that a header claims is checked before anything is decoded, and whatever a
+decoder stumbles over becomes one error with the image's name.
+"""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from barrow.errors import BadImage, MissingExtra
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+FORMATS = ("JPEG", "PNG", "WEBP", "AVIF", "GIF", "BMP", "TIFF", "PPM")
+
+_MAGIC = (b"\xff\xd8\xff", b"\x89PNG\r\n", b"GIF8", b"RIFF", b"II*\0", b"MM\0*")
+
+_ORIENTATION = 0x0112
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The most pixels an image may claim, and the most bytes its file may have.
+
+    The default is the number from which on Pillow warns of a bomb; it refuses twice as many itself.
+    """
+
+    pixels: int = 89_478_485
+    bytes: int = 1 << 28
+
+
+LIMITS = Limits()
+
+
+def decode(data: bytes, *, name: str, limits: Limits = LIMITS) -> Image:
+    """The first frame of an image, in its own mode, turned as its EXIF orientation says.
+
+    Raises `BadImage` with the image's name and a reason.
+    """
+    pil = pillow(f"decoding {name}")
+    if not data:
+        raise BadImage("the file is empty", reason="empty", name=name)
+    if len(data) > limits.bytes:
+        raise BadImage(
+            f"{len(data):,} bytes, and at most {limits.bytes:,} are read: make the image smaller, "
+            "or raise the limit",
+            reason="bomb",
+            name=name,
+        )
+    image = _opened(pil, data, name)
+    width, height = image.size
+    if width * height > limits.pixels:
+        raise _bomb(f"{width:,} × {height:,} pixels", limits, name)
+    try:
+        image.load()
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001 (decoders raise whatever they stumble over)
+        raise _unreadable(error, name) from None
+    return _turned(pil, image)
+
+
+def pillow(purpose: str) -> Any:
+    """`PIL.Image`."""
+    try:
+        import PIL.Image
+    except ImportError:
+        raise MissingExtra("Pillow", "images", purpose) from None
+    return PIL.Image
+
+
+def _opened(pil: Any, data: bytes, name: str) -> Image:
+    import PIL
+
+    pil.init()  # once; then it does nothing
+    known = [kind for kind in FORMATS if kind in pil.OPEN]  # AVIF is not in every Pillow
+    try:
+        image: Image = pil.open(io.BytesIO(data), formats=known)
+    except PIL.UnidentifiedImageError:
+        if data.startswith(_MAGIC):
+            raise _unreadable(ValueError("its header cannot be read"), name) from None
+        raise BadImage(
+            f"expected an image ({', '.join(FORMATS)}), found bytes that begin {data[:8]!r}",
+            reason="not-an-image",
+            name=name,
+        ) from None
+    except pil.DecompressionBombError:
+        raise _bomb("more pixels than Pillow opens", LIMITS, name) from None
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001
+        raise _unreadable(error, name) from None
+    return image
+
+
+def _bomb(what: str, limits: Limits, name: str) -> BadImage:
+    return BadImage(
+        f"{what}, and at most {limits.pixels:,} pixels are decoded: make the image smaller",
+        reason="bomb",
+        name=name,
+    )
+
+
+def _unreadable(error: Exception, name: str) -> BadImage:
+    said = str(error).splitlines()[0] if str(error) else type(error).__name__
+    is_cut = isinstance(error, EOFError) or "truncat" in said.lower()
+    reason, word = ("truncated", "cut off") if is_cut else ("corrupt", "damaged")
+    return BadImage(
+        f"the image is {word} ({said}): fetch it again, or leave it out", reason=reason, name=name
+    )
+
+
+def _turned(pil: Any, image: Image) -> Image:
+    try:
+        orientation = image.getexif().get(_ORIENTATION, 1)
+    except Exception:  # noqa: BLE001 (bad EXIF beside good pixels: there is no orientation)
+        orientation = 1
+    turns = {
+        2: pil.Transpose.FLIP_LEFT_RIGHT,
+        3: pil.Transpose.ROTATE_180,
+        4: pil.Transpose.FLIP_TOP_BOTTOM,
+        5: pil.Transpose.TRANSPOSE,
+        6: pil.Transpose.ROTATE_270,
+        7: pil.Transpose.TRANSVERSE,
+        8: pil.Transpose.ROTATE_90,
+    }
+    return image.transpose(turns[orientation]) if orientation in turns else image

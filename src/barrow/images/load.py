@@ -1,0 +1,96 @@
+"""Many images at once, decoded on threads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias, Union
+
+import numpy as np
+import numpy.typing as npt
+
+from barrow.errors import BadImage
+from barrow.images.decode import LIMITS, Limits, decode, pillow
+from barrow.images.square import Colour, centre_square
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+ImageLike: TypeAlias = Union[str, os.PathLike[str], bytes, "Image", npt.NDArray[np.uint8]]
+
+
+def load_images(
+    images: Sequence[ImageLike],
+    *,
+    resolution: int,
+    background: Colour | None = None,
+    limits: Limits = LIMITS,
+    threads: int | None = None,
+) -> npt.NDArray[np.uint8]:
+    """The middle squares of images as uint8 [n, resolution, resolution, 3].
+
+    An image is a path, the bytes of a file, a Pillow image, or an array of pixels [height, width,
+    3]. Raises `BadImage` with the name of the first that cannot be used. Pillow lets go of the
+    interpreter lock, so `threads`, by default one for each core, decode in parallel.
+    """
+    if isinstance(images, str | bytes | os.PathLike):
+        raise TypeError("expected several images, got one: put it into a list")
+    if resolution < 1:
+        raise ValueError(f"resolution: expected 1 or more pixels, got {resolution}")
+    out = np.empty((len(images), resolution, resolution, 3), np.uint8)
+
+    def one(number: int) -> None:
+        image, name = _opened(images[number], number, limits)
+        out[number] = centre_square(image, resolution=resolution, background=background, name=name)
+
+    on_threads(one, len(images), threads=threads)
+    return out
+
+
+def on_threads(function: object, count: int, *, threads: int | None) -> None:
+    """Call a function with 0 to count − 1; the error of the least number that has one is raised."""
+    assert callable(function)
+    threads = num_cores() if threads is None else threads
+    if threads < 1:
+        raise ValueError(f"threads: expected 1 or more, got {threads}")
+    if threads == 1 or count < 2:
+        for number in range(count):
+            function(number)
+        return
+    with ThreadPoolExecutor(min(threads, count)) as pool:
+        futures = [pool.submit(function, number) for number in range(count)]
+        try:
+            for future in futures:
+                future.result()
+        finally:
+            for future in futures:
+                future.cancel()
+
+
+def num_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _opened(image: ImageLike, number: int, limits: Limits) -> tuple[Image, str]:
+    if isinstance(image, bytes):
+        name = f"image {number}"
+        return decode(image, name=name, limits=limits), name
+    if isinstance(image, str | os.PathLike):
+        name = os.fspath(image)
+        try:
+            data = Path(name).read_bytes()
+        except OSError as error:
+            raise BadImage(str(error.strerror), reason="missing", name=name) from None
+        return decode(data, name=name, limits=limits), name
+    if isinstance(image, np.ndarray):
+        if image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3 or not image.size:
+            raise ValueError(
+                f"image {number}: expected uint8 pixels [height, width, 3], got {image.dtype} "
+                f"{list(image.shape)}"
+            )
+        converted: Image = pillow("resizing images").fromarray(image)
+        return converted, f"image {number}"
+    return image, getattr(image, "filename", "") or f"image {number}"

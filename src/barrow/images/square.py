@@ -1,0 +1,107 @@
+"""A part of an image to a square of RGB pixels, by bicubic interpolation.
+
+As OpenAI's recipe has it, an image is resized in its own mode and then becomes RGB. Palettes and
+bits become RGB, RGBA or grey before; 16-bit grey is divided by 257. What is transparent shows the
+colour that lies hidden there, or a background if one is given.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from barrow.errors import BadImage
+from barrow.images.boxes import Box, centre_box
+from barrow.images.decode import pillow
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+Colour = tuple[int, int, int]
+
+# Modes in which Pillow's bicubic resize computes; it takes the nearest pixel in palettes and bits.
+_SMOOTH = ("RGB", "RGBA", "L", "LA", "CMYK")
+# Of longer images than so many times their short side, only the middle is resized.
+_LONG = 16
+
+
+def centre_square(
+    image: Image, *, resolution: int, background: Colour | None = None, name: str = "image"
+) -> npt.NDArray[np.uint8]:
+    """The short side resized to `resolution`, and the middle, as uint8 [resolution, resolution, 3].
+
+    The whole is resized and then cut, as the recipe does, though cutting first would be less work:
+    Pillow chooses the order of its two passes by the sizes, and clips between them, so that its
+    result for a part differs from the part of its result.
+    """
+    pil = pillow("resizing images")
+    width, height = image.size
+    short = min(width, height)
+    if max(width, height) > _LONG * short:
+        box = centre_box(width, height, resolution)
+        return square(image, box, resolution=resolution, background=background, name=name)
+    image = _smooth(pil, image, background, name)
+    resized = image.resize(
+        (resolution * width // short, resolution * height // short), pil.Resampling.BICUBIC
+    )
+    left, top = (round((size - resolution) / 2) for size in resized.size)
+    cut = resized.crop((left, top, left + resolution, top + resolution))
+    return np.asarray(cut.convert("RGB"))
+
+
+def square(
+    image: Image,
+    box: Box,
+    *,
+    resolution: int,
+    background: Colour | None = None,
+    name: str = "image",
+) -> npt.NDArray[np.uint8]:
+    """A box, resized, as uint8 [resolution, resolution, 3]."""
+    pil = pillow("resizing images")
+    image = _smooth(pil, image, background, name)
+    resized = image.resize((resolution, resolution), pil.Resampling.BICUBIC, box=box)
+    return np.asarray(resized.convert("RGB"))
+
+
+def _has_alpha(image: Image) -> bool:
+    return image.mode in ("RGBA", "LA", "PA", "La", "RGBa")
+
+
+def _smooth(pil: Any, image: Image, background: Colour | None, name: str) -> Image:
+    """The image in a mode in which bicubic interpolation means something."""
+    if background is not None and (_has_alpha(image) or "transparency" in image.info):
+        ground: Image = pil.new("RGBA", image.size, (*background, 255))
+        ground.alpha_composite(image.convert("RGBA"))
+        return ground.convert("RGB")
+    if image.mode in _SMOOTH:
+        return image
+    if image.mode == "1":
+        return image.convert("L")
+    if image.mode == "P":
+        return image.convert("RGBA" if "transparency" in image.info else "RGB")
+    if image.mode in ("PA", "La", "RGBa"):
+        return image.convert("RGBA")
+    if image.mode == "I" or image.mode.startswith("I;16"):
+        return _grey(pil, image, name)
+    # What is left: YCbCr, LAB and HSV, which have a known range, and floats, which have none.
+    return _refuse(image, name) if image.mode == "F" else image.convert("RGB")
+
+
+def _grey(pil: Any, image: Image, name: str) -> Image:
+    values = np.asarray(image).astype(np.int64)
+    if values.min() < 0 or values.max() > 0xFFFF:
+        return _refuse(image, name)
+    # Pillow would clip to 255, which makes nearly every such picture white.
+    grey: Image = pil.fromarray(((values + 128) // 257).astype(np.uint8))
+    return grey
+
+
+def _refuse(image: Image, name: str) -> Image:
+    raise BadImage(
+        f"pixels of mode {image.mode!r} have no known range: save the image as RGB or grey",
+        reason="unsupported",
+        name=name,
+    )
