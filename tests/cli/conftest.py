@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -24,3 +25,33 @@ def barrow(capfd: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
         return Outcome(code, captured.out, captured.err)
 
     return call
+
+
+@pytest.fixture(scope="session")
+def clip_made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small CLIP model with a tokenizer, and two images."""
+    from PIL import Image
+    from tests.models.clip_peers import random_params
+
+    from barrow.models.clip_config import ClipConfig, TextConfig, VisionConfig
+    from barrow.models.clip_model import CLIP
+    from barrow.models.clip_save import save_huggingface
+    from barrow.tokens.clip_train import train_clip
+
+    config = ClipConfig(8, VisionConfig(16, 8, 16, 1, 2), TextConfig(530, 12, 16, 1, 2))
+    model = CLIP(config)
+    folder = tmp_path_factory.mktemp("clip")
+    tokenizer = train_clip(["a photo of a red green blue thing"] * 3, vocab_size=530)
+    params = random_params(model, *model.example())
+    save_huggingface(folder / "model", config, params, tokenizer=tokenizer)
+    (folder / "images").mkdir()
+    for name in ("red", "green"):
+        Image.new("RGB", (30, 20), name).save(folder / "images" / f"{name}.png")
+    return folder
+
+
+@pytest.fixture
+def clip_folder(clip_made: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The same, with compiled programs kept there too."""
+    monkeypatch.setenv("BARROW_CACHE", str(clip_made / "cache"))
+    return clip_made

@@ -107,3 +107,21 @@ def test_tokens_whose_bytes_are_not_known_are_shown(barrow: Callable, tmp_path: 
     code, told, err = barrow("tokenizer", "show", file, "--text", "mound hill")
     assert (code, err) == (0, "")
     assert told.splitlines()[-1] == "mound|[UNK]"
+
+
+def test_training_of_clips_kind(shard: Path, barrow: Callable, tmp_path: Path) -> None:
+    """CLIP-3: lower case, ends of words, start and end; what is written opens again."""
+    from barrow.tokens.clip_tokenizer import ClipTokenizer
+
+    out = tmp_path / "bpe"
+    words = ("tokenizer", "train", shard, "--clip", "--vocab", 540, "--out", out)
+    code, printed, _ = barrow(*words, "--json")
+    assert code == 0
+    told = json.loads(printed)
+    loaded = ClipTokenizer.load(out)
+    assert (told["vocab_size"], told["hash"]) == (loaded.vocab_size, loaded.hash)
+    assert told["end"] == loaded.end == loaded.vocab_size - 1
+    assert loaded.encode("BARROW") == loaded.encode("barrow")
+    code, _, err = barrow(*words, "--special", "<x>")
+    assert code == 2
+    assert "--clip has its own pattern and special tokens" in err

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 import transformers
+from tests.models.clip_peers import reference
 
 transformers.logging.set_verbosity_error()
 transformers.logging.disable_progress_bar()
@@ -97,3 +98,41 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Tests that ask for `every` run for every configuration."""
     if "every" in metafunc.fixturenames:
         metafunc.parametrize("every", list(CONFIGS))
+
+
+@pytest.fixture(scope="session")
+def open_clip_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Small CLIP models of open_clip, a ResNet and a Vision Transformer, in every kind of file."""
+    folder = tmp_path_factory.mktemp("open_clip")
+    reference("make", folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def hf_clip(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
+    """A small CLIP model of `transformers`, as it saves it; and the model."""
+    torch.manual_seed(0)
+    shared = {"hidden_size": 32, "intermediate_size": 128, "num_attention_heads": 4}
+    config = transformers.CLIPConfig(
+        text_config={
+            **shared,
+            "vocab_size": 60,
+            "num_hidden_layers": 2,
+            "max_position_embeddings": 12,
+            "bos_token_id": 58,
+            "eos_token_id": 59,
+            "pad_token_id": 59,
+        },
+        vision_config={**shared, "num_hidden_layers": 3, "image_size": 32, "patch_size": 8},
+        projection_dim=16,
+    )
+    model = transformers.CLIPModel(config).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.ndim == 1:
+                parameter.add_(0.2 * torch.randn_like(parameter))
+            elif parameter.ndim > 1:
+                parameter.mul_(3)
+    folder = tmp_path_factory.mktemp("hf_clip")
+    model.save_pretrained(folder)
+    return folder, model

@@ -112,3 +112,9 @@ def test_bad_input() -> None:
     other = nn.init_collections(nn.BatchNorm(), jnp.ones((4, 5)))
     with pytest.raises(ValueError, match=r"x has 3 channels, the running mean is of shape \(5,\)"):
         nn.BatchNorm().apply(params, x, collections=other)
+
+
+def test_a_scale_that_begins_as_nothing() -> None:
+    specs = nn.describe(nn.BatchNorm(scale_init=nn.zeros), jnp.ones((2, 3)))
+    assert specs["scale"].init is nn.zeros
+    assert nn.describe(nn.BatchNorm(), jnp.ones((2, 3)))["scale"].init is nn.ones

@@ -42,3 +42,9 @@ def test_equal_numbers_make_equal_modules() -> None:
     one, other = (nn.Dense(3, weight_init=nn.normal(0.1)) for _ in range(2))
     assert one == other
     assert hash(one) == hash(other)
+
+
+def test_a_constant() -> None:
+    made = nn.constant(2.5)(jax.random.key(0), (2, 3), jnp.float32)
+    assert made.tolist() == [[2.5] * 3] * 2
+    assert nn.constant(2.5) == nn.constant(2.5) != nn.constant(2)

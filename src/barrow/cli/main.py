@@ -28,9 +28,11 @@ from barrow.cli import (
     models,
     pack,
     pairs,
+    probe,
     rejects,
     report,
     score,
+    similar,
     stats,
     stream,
     takedown,
@@ -39,6 +41,7 @@ from barrow.cli import (
     trace,
     train,
     verify,
+    zeroshot,
 )
 from barrow.cli.terminal import printable
 from barrow.errors import BarrowError, BudgetExceeded, Diverged
@@ -110,6 +113,9 @@ app.command("attention")(attention.attention)
 app.command("train")(train.train)
 app.command("score", cls=score.Score)(score.score)
 app.command("board")(board.board)
+app.command("zeroshot")(zeroshot.zeroshot)
+app.command("similar")(similar.similar)
+app.command("probe")(probe.probe)
 app.command("completion")(completion.completion)
 
 

@@ -13,6 +13,7 @@ from barrow.cli.terminal import printable
 
 if TYPE_CHECKING:
     from barrow.tokens import Sample, Tokenizer
+    from barrow.tokens.clip_tokenizer import ClipTokenizer
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
@@ -50,6 +51,12 @@ def train(
     pattern: Annotated[
         str, typer.Option(help="Where texts are cut first: gpt2, cl100k, llama3, qwen, o200k.")
     ] = "gpt2",
+    clip: Annotated[
+        bool,
+        typer.Option(
+            "--clip", help="Of CLIP's kind: lower case, for captions; see barrow zeroshot."
+        ),
+    ] = False,
     by: Annotated[str, typer.Option(help="Key of meta that names the domain.")] = "pile_set_name",
     seed: Annotated[int, typer.Option(help="Decides which documents are sampled.")] = 0,
     as_json: AsJson = False,
@@ -61,7 +68,11 @@ def train(
 
     from barrow.tokens import draw_sample
     from barrow.tokens import train as learn
+    from barrow.tokens.clip_tokenizer import ClipTokenizer
+    from barrow.tokens.clip_train import train_clip
 
+    if clip and (special is not None or pattern != "gpt2"):
+        raise typer.BadParameter("--clip has its own pattern and special tokens")
     archive = open_archive(corpus, text_key=text_key, on_bad=on_bad)
     with progress_bar("Counting", None) as advance:
         sample = draw_sample(
@@ -75,16 +86,18 @@ def train(
     report_bad(archive.bad)
     again = open_archive(corpus, text_key=text_key, on_bad=on_bad)
     with progress_bar("Learning", None) as advance:
-        trained = learn(
-            sample.texts(again, on_progress=advance),
-            vocab_size=vocab,
-            specials=special if special is not None else ("<|endoftext|>",),
-            pattern=pattern,
-        )
+        texts = sample.texts(again, on_progress=advance)
+        trained: Tokenizer | ClipTokenizer
+        if clip:
+            trained = train_clip(texts, vocab_size=vocab)
+        else:
+            specials = special if special is not None else ("<|endoftext|>",)
+            trained = learn(texts, vocab_size=vocab, specials=specials, pattern=pattern)
     trained.save(out)
     if as_json:
         taken = {"sample": {"seed": seed, "bytes": dict(sample.taken)}}
-        typer.echo(msgspec.json.encode({**_facts(trained), **taken}).decode())
+        facts = _clip_facts(trained) if isinstance(trained, ClipTokenizer) else _facts(trained)
+        typer.echo(msgspec.json.encode({**facts, **taken}).decode())
         return
     _print_sample(sample)
     if trained.vocab_size < vocab:
@@ -155,6 +168,15 @@ def _facts(tokenizer: Tokenizer) -> dict[str, Any]:
         "mask": tokenizer.mask,
         "hash": tokenizer.hash,
         "encoder": tokenizer.encoder,
+    }
+
+
+def _clip_facts(tokenizer: ClipTokenizer) -> dict[str, Any]:
+    return {
+        "vocab_size": tokenizer.vocab_size,
+        "start": tokenizer.start,
+        "end": tokenizer.end,
+        "hash": tokenizer.hash,
     }
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+from typing import Any
+
 from barrow.models.decoder import Decoder, DecoderConfig
 from barrow.models.generate import Completion, generate, stream
 from barrow.models.keys_report import KeysReport
@@ -20,8 +23,16 @@ __all__ = [
     "Roberta",
     "RobertaConfig",
     "Sampling",
+    "clip",
     "generate",
     "load",
     "save",
     "stream",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # Loaded on first use: a decoder needs none of it.
+    if name == "clip":
+        return importlib.import_module("barrow.models.clip")
+    raise AttributeError(f"module 'barrow.models' has no attribute {name!r}")

@@ -13,7 +13,7 @@ from barrow.nn.dot import Weight, dot
 from barrow.nn.dropout import Dropout
 from barrow.nn.embed import Embed
 from barrow.nn.flops import Flops, flops
-from barrow.nn.initialisers import Initialiser, fan_in, normal, ones, uniform, zeros
+from barrow.nn.initialisers import Initialiser, constant, fan_in, normal, ones, uniform, zeros
 from barrow.nn.mlp import MLP
 from barrow.nn.module import Module, axes, describe, init_collections, num_params
 from barrow.nn.multi_head import MultiHead
@@ -60,6 +60,7 @@ __all__ = [
     "attention",
     "attention_weights",
     "axes",
+    "constant",
     "describe",
     "dot",
     "fan_in",

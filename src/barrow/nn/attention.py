@@ -215,7 +215,7 @@ def _cudnn_padded(
 def _fused_or_plain(q: jax.Array) -> Backend:
     """The fused kernel for long queries; a few of them (decoding) are quicker without."""
     fits = q.dtype in (jnp.bfloat16, jnp.float16) and q.shape[-1] % 8 == 0 and q.shape[-1] <= 128
-    long = q.shape[1] >= 64
+    long = q.shape[1] >= 32  # the 50 places of CLIP's ViT-B/32 among them
     return "cudnn" if fits and long and jax.default_backend() == "gpu" else "xla"
 
 

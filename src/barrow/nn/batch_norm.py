@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from barrow.nn.initialisers import Initialiser, ones
 from barrow.nn.module import Module
 from barrow.nn.norms import affine
 from barrow.nn.scope import Scope
@@ -23,7 +24,8 @@ class BatchNorm(Module):
     Where the collection `batch_stats` is mutable in this call, mean and variance are those of the
     batch, and the running ones become (1 − momentum)·running + momentum·batch, of which the
     variance is the unbiased one (as in PyTorch). Otherwise the running ones are used. A batch that
-    is sharded under `jit` is one batch: its statistics are global.
+    is sharded under `jit` is one batch: its statistics are global. `scale_init` zeros lets a
+    residual branch begin as nothing.
     """
 
     momentum: float = 0.1
@@ -31,6 +33,7 @@ class BatchNorm(Module):
     scale: bool = True
     bias: bool = True
     axes: Axes = ("embed",)
+    scale_init: Initialiser = ones
 
     def forward(self, scope: Scope, x: jax.Array) -> jax.Array:
         """The shape and type of x."""
@@ -62,7 +65,15 @@ class BatchNorm(Module):
                 "training returned them (nn.init_collections gives those of the start)"
             )
         y = (y - mean) * lax.rsqrt(var + self.eps)
-        y = affine(scope, y, (channels,), self.axes, scale=self.scale, bias=self.bias)
+        y = affine(
+            scope,
+            y,
+            (channels,),
+            self.axes,
+            scale=self.scale,
+            bias=self.bias,
+            scale_init=self.scale_init,
+        )
         return y.astype(x.dtype)
 
     def _update(self, scope: Scope, name: str, running: jax.Array, batch: jax.Array) -> None:

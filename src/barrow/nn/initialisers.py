@@ -29,6 +29,11 @@ def ones(key: jax.Array, shape: tuple[int, ...], dtype: Any) -> jax.Array:
     return jnp.ones(shape, dtype)
 
 
+def constant(value: float) -> Initialiser:
+    """Nothing but one number."""
+    return _Constant(value)
+
+
 def normal(std: float = 0.02) -> Initialiser:
     """Gaussian of mean 0 and a given standard deviation."""
     return _Normal(std)
@@ -45,6 +50,15 @@ def fan_in(scale: float = 1.0, *, num_in: int = 1) -> Initialiser:
     With it, ``nn.dot(x, w, num=num_in)`` has the variance of x times `scale`.
     """
     return _FanIn(scale, num_in)
+
+
+@dataclass(frozen=True)
+class _Constant:
+    value: float
+
+    def __call__(self, key: jax.Array, shape: tuple[int, ...], dtype: Any) -> jax.Array:
+        del key
+        return jnp.full(shape, self.value, dtype)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from barrow.nn.initialisers import ones, zeros
+from barrow.nn.initialisers import Initialiser, ones, zeros
 from barrow.nn.module import Module
 from barrow.nn.remat import STATISTICS, named
 from barrow.nn.scope import Scope
@@ -86,11 +86,18 @@ class GroupNorm(Module):
 
 
 def affine(
-    scope: Scope, y: jax.Array, shape: tuple[int, ...], axes: Axes, *, scale: bool, bias: bool
+    scope: Scope,
+    y: jax.Array,
+    shape: tuple[int, ...],
+    axes: Axes,
+    *,
+    scale: bool,
+    bias: bool,
+    scale_init: Initialiser = ones,
 ) -> jax.Array:
     """Scale and shift y in float32, by as many of the two as are wanted."""
     if scale:
-        y = y * scope.param("scale", shape, ones, axes).astype(jnp.float32)
+        y = y * scope.param("scale", shape, scale_init, axes).astype(jnp.float32)
     if bias:
         y = y + scope.param("bias", shape, zeros, axes).astype(jnp.float32)
     return y

@@ -1,0 +1,90 @@
+"""Arguments that the verbs of images and text share."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from barrow.errors import NotFound
+
+if TYPE_CHECKING:
+    from barrow.models.clip import Clip, Preprocess
+
+SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".ppm")
+
+Model = Annotated[
+    str | None,
+    typer.Option(
+        help="One of the nine: ViT-B/32, RN50, … Without it, what the weights are.",
+        show_default=False,
+    ),
+]
+Weights = Annotated[
+    Path | None,
+    typer.Option(
+        help="An OpenAI .pt file, a Hugging Face folder, an open_clip folder or file. "
+        "Without it, random weights.",
+        show_default=False,
+    ),
+]
+Bpe = Annotated[
+    Path | None,
+    typer.Option(
+        help="The tokenizer's vocabulary (bpe_simple_vocab_16e6.txt.gz, or a folder).",
+        show_default="beside the weights, the cache, ~/.cache/clip, installed packages",
+    ),
+]
+Seed = Annotated[int, typer.Option(help="Of random weights.")]
+Truncate = Annotated[bool, typer.Option("--truncate", help="Cut texts of more than 77 tokens.")]
+Page = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE.html", help="Write a page to look at.", show_default=False),
+]
+
+
+def find_images(given: list[Path]) -> list[Path]:
+    """Files as they are, and all images in folders, by name."""
+    found: list[Path] = []
+    for path in given:
+        if not path.exists():
+            raise NotFound(f"{path} does not exist")
+        if path.is_dir():
+            inside = sorted(p for p in path.rglob("*") if p.suffix.lower() in SUFFIXES)
+            if not inside:
+                raise NotFound(f"{path} holds no image ({', '.join(SUFFIXES)})")
+            found += inside
+        else:
+            found.append(path)
+    return found
+
+
+def open_model(
+    model: str | None, weights: Path | None, bpe: Path | None, seed: int
+) -> tuple[Clip, Preprocess]:
+    """The model that a verb's arguments describe; random weights are said on stderr."""
+    from barrow.models import clip
+    from barrow.models.compile_cache import keep_compiled
+    from barrow.weights.fetch_settings import cache_folder
+
+    keep_compiled(cache_folder(os.environ) / "compiled")
+    opened, preprocess = clip.load(model, weights=weights, bpe=bpe, seed=seed)
+    if weights is None:
+        typer.echo(f"no --weights: {opened.origin}, so what follows means nothing", err=True)
+    return opened, preprocess
+
+
+@contextmanager
+def warnings_in_words() -> Iterator[None]:
+    """Say warnings on stderr as sentences."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        yield
+    for warning in caught:
+        print(f"barrow: {warning.message}", file=sys.stderr)  # noqa: T201

@@ -1,0 +1,121 @@
+"""`barrow zeroshot`: which of some classes an image shows, by their names alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from barrow.cli.clip_options import (
+    Bpe,
+    Model,
+    Page,
+    Seed,
+    Truncate,
+    Weights,
+    find_images,
+    open_model,
+    warnings_in_words,
+)
+from barrow.cli.options import AsJson
+from barrow.cli.terminal import printable
+
+if TYPE_CHECKING:
+    from barrow.models.clip import ZeroShot
+
+
+def zeroshot(
+    images: Annotated[
+        list[Path], typer.Argument(metavar="IMAGES...", help="Files, and folders of them.")
+    ],
+    classes: Annotated[
+        str, typer.Option(help="Names, commas between them; or a file, one a line.")
+    ],
+    templates: Annotated[
+        str,
+        typer.Option(
+            help="plain, seven or eighty sentences to put names into; or a file, one a line, "
+            "with {} for the name; or one sentence."
+        ),
+    ] = "plain",
+    model: Model = None,
+    weights: Weights = None,
+    bpe: Bpe = None,
+    top: Annotated[int, typer.Option(min=1, help="Classes shown for each image.")] = 5,
+    truncate: Truncate = False,
+    seed: Seed = 0,
+    page: Page = None,
+    as_json: AsJson = False,
+) -> None:
+    """Classify images by the names of classes."""
+    files = find_images(images)
+    names = _listed(classes, ",")
+    opened, preprocess = open_model(model, weights, bpe, seed)
+    with warnings_in_words():
+        found = opened.zero_shot(
+            preprocess(files),
+            names,
+            _templates(templates),
+            names=[str(file) for file in files],
+            truncate=truncate,
+        )
+    if page is not None:
+        write_page(
+            page, f"{len(names)} classes, templates {templates}", opened.origin, files, found
+        )
+    if as_json:
+        import json
+
+        told = [
+            {
+                "image": str(file),
+                "classes": [
+                    {"name": name, "probability": share, "similarity": similarity}
+                    for name, share, similarity in found.top(number, top)
+                ],
+            }
+            for number, file in enumerate(files)
+        ]
+        typer.echo(json.dumps(told, indent=1, ensure_ascii=False))
+        return
+    for number, file in enumerate(files):
+        typer.echo(printable(str(file)))
+        for name, share, similarity in found.top(number, top):
+            typer.echo(f"  {share:7.2%}  {similarity:7.2f}  {printable(name)}")
+
+
+def write_page(
+    path: Path, what: str, origin: str, files: list[Path], found: ZeroShot, num: int = 5
+) -> None:
+    """The page of images and their classes or texts."""
+    from barrow.models.clip_page import Shown, page
+    from barrow.weights.atomic_file import write_bytes
+
+    shown = [
+        Shown(str(file), file.read_bytes(), found.top(number, num))
+        for number, file in enumerate(files)
+    ]
+    about = f"{len(files)} images, {what}; weights: {origin}. Bars: probability; last: similarity."
+    write_bytes(path, page("Images and their classes", about, shown).encode())
+
+
+def _templates(given: str) -> tuple[str, ...]:
+    from barrow.models.clip_templates import TEMPLATES
+
+    if given in TEMPLATES:
+        return TEMPLATES[given]
+    if "{}" in given:
+        return (given,)
+    if not Path(given).is_file():
+        raise typer.BadParameter(
+            f"--templates is {', '.join(TEMPLATES)}, a file, or a sentence with {{}}, unlike "
+            f"{given!r}"
+        )
+    return tuple(_listed(given, "\n"))
+
+
+def _listed(given: str, separator: str) -> list[str]:
+    if Path(given).is_file():
+        given, separator = Path(given).read_text(encoding="utf-8"), "\n"
+    return [name.strip() for name in given.split(separator) if name.strip()]
