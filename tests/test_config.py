@@ -166,3 +166,39 @@ def test_a_part_of_what_is_not_set() -> None:
 class Chosen:
     packing: Literal["cut", "fit"] = "cut"
     weights: dict[str, float] | None = None
+
+
+@dataclass(frozen=True)
+class Plain:
+    width: int = 1
+
+
+@dataclass(frozen=True)
+class Tagged:
+    depth: int = 2
+    kind: Literal["tagged"] = "tagged"
+
+
+@dataclass(frozen=True)
+class Either:
+    one: Plain | Tagged | None = None
+
+
+@pytest.mark.parametrize("one", [Plain(3), Tagged(4), None])
+def test_kinds_of_dataclasses_are_told_apart(one: Any) -> None:
+    assert config.from_json(Either, config.to_json(Either(one))) == Either(one)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        # The error is of the one that is meant, not of all that it might be.
+        ({"widht": 1}, "Either.one.widht: no setting 'widht'; did you mean 'width'"),
+        ({"kind": "tagged", "dept": 1}, "did you mean 'depth'"),
+        ({"kind": "other"}, r"one.kind: expected one of \['tagged'\], or no kind for Plain, got"),
+        ({"kind": ["tagged"]}, "expected one of"),
+    ],
+)
+def test_bad_kinds(data: Any, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        config.from_dict(Either, {"one": data})

@@ -31,7 +31,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "nn": set(),
     "stream": {"tokens", "archive", "parallel", "images"},
     "models": {"nn", "weights", "tokens", "images"},
-    "train": {"stream", "nn", "models", "parallel", "weights"},
+    "train": {"stream", "nn", "models", "parallel", "weights", "images"},
     "score": {"archive", "corpus", "tokens", "stream", "models", "parallel", "weights"},
     "compress": PARTS,
     "align": PARTS,

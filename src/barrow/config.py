@@ -3,6 +3,9 @@
 Settings are plain frozen dataclasses whose fields are numbers, strings, booleans, None, paths,
 enums, other dataclasses, and tuples, lists or dicts of these. A saved setting reads back equal; a
 key that does not exist is answered with the nearest one that does.
+
+Where a field may be one of several dataclasses, a field ``kind: Literal["roberta"] = "roberta"``
+tells them apart in JSON; the first may do without, and is meant where there is no kind.
 """
 
 from __future__ import annotations
@@ -125,6 +128,10 @@ def _options(kind: Any) -> tuple[Any, ...]:
 
 def _build(kind: Any, data: Any, where: str) -> Any:
     options = _options(kind)
+    described = [option for option in options if dataclasses.is_dataclass(option)]
+    kinds = {kind: option for option in described for kind in _kinds(option)}
+    if len(described) > 1 and kinds and isinstance(data, Mapping):
+        return _build_dataclass(_told_apart(described[0], kinds, data, where), data, where)
     if len(options) > 1:
         for option in options:
             try:
@@ -162,6 +169,22 @@ def _build(kind: Any, data: Any, where: str) -> Any:
             return kind(data)
         raise ConfigError(f"{where}: expected one of {values}, got {data!r}")
     raise ConfigError(f"{where}: expected {_name(kind)}, got {data!r}")
+
+
+def _kinds(option: Any) -> tuple[Any, ...]:
+    """The values that the field `kind` of a dataclass may have; none without such a field."""
+    return typing.get_args(typing.get_type_hints(option).get("kind"))
+
+
+def _told_apart(first: Any, kinds: Mapping[Any, Any], data: Mapping[str, Any], where: str) -> Any:
+    if "kind" not in data:
+        return first
+    said = data["kind"]
+    if isinstance(said, str) and said in kinds:
+        return kinds[said]
+    raise ConfigError(
+        f"{where}.kind: expected one of {list(kinds)}, or no kind for {_name(first)}, got {said!r}"
+    )
 
 
 def _build_dataclass(kind: Any, data: Mapping[str, Any], where: str) -> Any:

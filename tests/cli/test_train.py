@@ -67,6 +67,52 @@ def test_a_recipe_from_end_to_end(
     assert "optimizer.decay: 0.1 → 0.5" in err
 
 
+def test_masked_models(barrow: Callable, stores: tuple[Path, Path], tmp_path: Path) -> None:
+    store, held = stores
+    out = tmp_path / "run"
+    recipe = ["roberta.tiny", f"store={store}", f"held_out={held}", f"out={out}", *SMALL]
+    code, told, err = barrow("train", *recipe)
+    assert code == 0, err
+    assert re.search(r"held-out loss: [\d.]+ nats per masked token", told)
+    assert "unigram entropy of the store" in told
+    saved = json.loads((out / "run.json").read_text())["model"]
+    assert (saved["kind"], saved["vocab_size"], saved["pad"]) == ("roberta", 259, 257)
+    code, seen, err = barrow("explain", out, "--step", 2, "--json")
+    assert (code, err) == (0, "")
+    assert {one["row"] for one in json.loads(seen)} == set(range(8))
+    code, _, err = barrow("train", out)
+    assert code == 0, err
+
+
+def test_pairs(barrow: Callable, tmp_path: Path) -> None:
+    from PIL import Image
+
+    from barrow.stream.pairs import index_pairs
+
+    for number in range(16):
+        picture = tmp_path / "pictures" / f"kind {number}" / "a.png"
+        picture.parent.mkdir(parents=True)
+        Image.new("RGB", (9, 9), (number * 16, 0, 255 - number * 16)).save(picture)
+    index_pairs(tmp_path / "pictures", tmp_path / "index")
+    out = tmp_path / "run"
+    few = ["model.image.layers=1", "model.text.layers=1", "data.batch=8", "steps=2", "log_every=1"]
+    pairs = f"pairs={tmp_path / 'index'}"
+    code, told, err = barrow("train", "clip.tiny", pairs, f"out={out}", *few)
+    assert code == 0, err
+    assert re.search(r"loss of the last step: [\d.]+ nats per pair", told)
+    assert "a guess among 8 pairs: 2.0794" in told
+    assert "step 1/2  loss " in err
+    code, seen, err = barrow("explain", out, "--step", 1, "--json")
+    assert (code, err) == (0, "")
+    assert [one["row"] for one in json.loads(seen)] == list(range(8))
+    code, lines, _ = barrow("explain", out, "--step", 1, "--row", 3)
+    assert code == 0
+    assert re.match(r"row 3: .*a\.png, 'kind \d+'", lines)
+    code, _, err = barrow("explain", out, "--doc", "x")
+    assert code == 2
+    assert "--step N" in err
+
+
 def test_a_python_file(barrow: Callable, stores: tuple[Path, Path], tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text(
@@ -96,6 +142,9 @@ def test_a_python_file(barrow: Callable, stores: tuple[Path, Path], tmp_path: Pa
             "there are gpt2.tiny, gpt2.small, gpt2.medium, llama.tiny, llama.1b",
         ),
         (["gpt2.tiny", "out=y"], 2, "store=STORE"),
+        (["clip.tiny", "out=y"], 2, "pairs=INDEX"),
+        (["clip.tiny", "store=x", "out=y"], 1, "pairs=INDEX"),
+        (["roberta.tiny", "store=x", "out=y", "data.mlm=null"], 1, "say how, data.mlm={}"),
         (["gpt2.tiny", "store=x"], 2, "out=DIR"),
         (["gpt2.tiny", "store=x", "out=y", "stps=3"], 1, "did you mean 'steps'?"),
         (["gpt2.tiny", "store=x", "out=y", "optimizer.schedule.peek=3"], 1, "'peak'"),

@@ -7,16 +7,11 @@ import jax
 import numpy as np
 import pytest
 
-from barrow import Document, archive
-from barrow.engine import Engine
-from barrow.errors import StoreError
-from barrow.stream import Stream
-from barrow.stream.choices import make_stream
-from barrow.tokens import open_store, tokenize, train
+from barrow.tokens import open_store
 from barrow.train import Run
-from barrow.train.evaluate import held_out_stream
 from barrow.train.feed import feed
 from barrow.train.program import make_program
+from barrow.train.token_data import TokenData
 
 pytestmark = pytest.mark.usefixtures("compiled_once")
 
@@ -28,12 +23,12 @@ def evaluated(run: Run, held_out: Path) -> Run:
 
 def test_the_mean_over_every_token_once(evaluated: Run, held_out: Path) -> None:
     """FLAX-6: rows that only fill the last batch do not count; nothing is dropped."""
-    stream = held_out_stream(evaluated, make_stream(evaluated.store, evaluated.data))
-    assert stream is not None
     program = make_program(evaluated)
-    state = program.start()
-    with feed(stream, program.placement.rows(), vocab_size=259) as batches:
-        found = program.evaluate(state, (batch for _, batch in batches))
+    data = program.task.held_out(program.task.data())
+    assert isinstance(data, TokenData)
+    stream, state = data.stream, program.start()
+    with feed(data, program.placement.rows()) as batches:
+        found = program.evaluate(state, (batch for _, batch in batches))["loss"]
     store = open_store(held_out)
     assert found.weight == store.num_tokens
     assert stream.num_steps is not None
@@ -54,27 +49,6 @@ def test_the_mean_over_every_token_once(evaluated: Run, held_out: Path) -> None:
     assert float(found.value) == pytest.approx(total / store.num_tokens, rel=1e-6)
 
 
-def test_no_store_no_stream(run: Run) -> None:
-    assert held_out_stream(run, make_stream(run.store, run.data)) is None
-
-
-def test_the_batches_are_always_the_same(evaluated: Run, held_out: Path) -> None:
-    stream = make_stream(evaluated.store, evaluated.data)
-    one, other = (held_out_stream(evaluated, stream) for _ in range(2))
-    assert isinstance(one, Stream)
-    assert isinstance(other, Stream)
-    np.testing.assert_array_equal(one.batch(1).tokens, other.batch(1).tokens)
-    assert one.store.folder == held_out
-
-
-def test_another_tokenizer_is_refused(run: Run, tmp_path: Path) -> None:
-    with archive.Writer(tmp_path / "archive") as writer:
-        writer.add(Document("stones and carts", {"pile_set_name": "A"}))
-    other = train(["stones and carts, stones and carts"], vocab_size=260)
-    tokenize(
-        tmp_path / "archive", tokenizer=other, out=tmp_path / "store", engine=Engine("local", 0)
-    )
-    with pytest.raises(StoreError, match="tokenize both alike"):
-        held_out_stream(
-            replace(run, held_out=str(tmp_path / "store")), make_stream(run.store, run.data)
-        )
+def test_no_batches_no_loss(evaluated: Run) -> None:
+    program = make_program(evaluated)
+    assert program.evaluate(program.start(), [])["loss"].weight == 0

@@ -9,11 +9,13 @@ import pytest
 
 from barrow.train import Run
 from barrow.train.logbook import Logbook, Trouble
-from barrow.train.mfu import flops_per_token
 from barrow.train.objective import Mean
 from barrow.train.program import Program, make_program
 from barrow.train.step import StepMetrics
+from barrow.train.task import Work
 from barrow.train.watch import Watch
+
+WORK = Work(128, 128 * 1e6)
 
 
 class Clock:
@@ -45,7 +47,7 @@ def make(run: Run, program: Program, told: Any, clock: Any = None) -> Logbook:
 def test_a_step_is_told_when_the_next_is_under_way(run: Run, program: Program, told: Any) -> None:
     log = make(run, program, told)
     for step in range(4):
-        log.add(step, (8, 16), metrics(2.0 + step))
+        log.add(step, WORK, metrics(2.0 + step))
         assert all(call[0] < step for call in told.calls)
     log.settle()
     log.settle()
@@ -61,14 +63,17 @@ def test_held_out_losses_belong_to_the_step_before(run: Run, program: Program, t
     clock = Clock()
     log = make(run, program, told, clock)
     for step in range(3):
-        log.add(step, (8, 16), metrics(2.0))
+        log.add(step, WORK, metrics(2.0))
         clock.now += 2
-    log.evaluated(lambda: Mean(np.float64(30), np.float64(20)))  # type: ignore[arg-type]
+    seen = {"loss": (30, 20), "accuracy": (15, 20)}
+    means = {k: Mean(np.float64(a), np.float64(b)) for k, (a, b) in seen.items()}  # type: ignore[arg-type]
+    log.evaluated(lambda: means)
     log.settle()
     step, values = told.calls[-1]
     assert step == 2  # which would not have been told without
     assert (values["held_out_loss"], values["held_out_tokens"]) == (1.5, 20)
-    log.add(3, (8, 16), metrics(2.0))
+    assert values["held_out_accuracy"] == 0.75
+    log.add(3, WORK, metrics(2.0))
     log.settle()
     assert "held_out_loss" not in told.calls[-1][1]
 
@@ -77,12 +82,12 @@ def test_time_of_evaluation_does_not_count(run: Run, program: Program, told: Any
     clock = Clock()
     log = make(replace(run, log_every=1), program, told, clock)
 
-    def slow() -> Mean:
+    def slow() -> dict[str, Mean]:
         clock.now += 100
-        return Mean(np.float64(1), np.float64(1))  # type: ignore[arg-type]
+        return {"loss": Mean(np.float64(1), np.float64(1))}  # type: ignore[arg-type]
 
     for step in range(3):
-        log.add(step, (8, 16), metrics(2.0))
+        log.add(step, WORK, metrics(2.0))
         clock.now += 2
         log.evaluated(slow)
     log.settle()
@@ -98,20 +103,19 @@ def test_mfu_where_the_peak_is_known(
     clock = Clock()
     log = make(replace(run, log_every=1), program, told, clock)
     for step in range(2):
-        log.add(step, (8, 16), metrics(2.0))
+        log.add(step, WORK, metrics(2.0))
         clock.now += 2
     log.settle()
-    wanted = 64 * flops_per_token(run.model, program.num_params, 16) / 1e9
-    assert told.calls[1][1]["mfu"] == pytest.approx(wanted)
+    assert told.calls[1][1]["mfu"] == pytest.approx(64 * 1e6 / 1e9)
 
 
 def test_trouble_names_step_and_tensor(run: Run, program: Program, told: Any) -> None:
     log = make(run, program, told)
-    log.add(0, (8, 16), metrics(2.0))
-    log.add(1, (8, 16), metrics(2.0))
-    log.add(2, (8, 16), metrics(float("nan"), bad=1))
+    log.add(0, WORK, metrics(2.0))
+    log.add(1, WORK, metrics(2.0))
+    log.add(2, WORK, metrics(float("nan"), bad=1))
     with pytest.raises(Trouble, match="step 2: the gradient of layers/attention/") as trouble:
-        log.add(3, (8, 16), metrics(2.0))
+        log.add(3, WORK, metrics(2.0))
     assert trouble.value.step == 2
     # It is told though it is not its turn, without what JSON cannot hold.
     step, values = told.calls[-1]
@@ -123,12 +127,12 @@ def test_trouble_names_step_and_tensor(run: Run, program: Program, told: Any) ->
 
 def test_a_loss_that_overflows_alone(run: Run, program: Program, told: Any) -> None:
     log = make(run, program, told)
-    log.add(2, (8, 16), metrics(float("inf"), bad=-2, scale=1024.0))
+    log.add(2, WORK, metrics(float("inf"), bad=-2, scale=1024.0))
     log.settle()
     assert told.calls[-1][1]["overflow"] == "the loss itself"
     assert log.watch.overflows == 1
     log = make(run, program, told)
-    log.add(2, (8, 16), metrics(float("inf"), bad=-2))
+    log.add(2, WORK, metrics(float("inf"), bad=-2))
     with pytest.raises(Trouble, match="step 2: the loss is inf"):
         log.settle()
 
@@ -138,7 +142,7 @@ def test_overflows_are_counted_and_the_schedule_waits(
 ) -> None:
     log = make(run, program, told)
     for step in range(4):
-        log.add(step, (8, 16), metrics(2.0, bad=0 if step == 1 else -1, scale=1024.0))
+        log.add(step, WORK, metrics(2.0, bad=0 if step == 1 else -1, scale=1024.0))
     log.settle()
     assert [call[0] for call in told.calls] == [0, 1, 3]
     assert told.calls[1][1]["overflow"] == "embed/table"

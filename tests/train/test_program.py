@@ -68,5 +68,5 @@ def test_documents_are_parted_or_not(run: Run) -> None:
     losses = []
     for is_parted in (True, False):
         program = make_program(replace(run, is_parted=is_parted))
-        losses.append(float(program.evaluate(program.start(), [rows]).value))
+        losses.append(float(program.evaluate(program.start(), [rows])["loss"].value))
     assert losses[0] != losses[1]

@@ -9,24 +9,24 @@ import pytest
 from barrow import config
 from barrow.errors import ConfigError, NotFound
 from barrow.models import DecoderConfig
-from barrow.stream.choices import make_stream
 from barrow.stream.saved import SavedStream
 from barrow.tokens import load
 from barrow.train import Run
 from barrow.train.run_folder import RunFolder, about
+from barrow.train.token_data import token_data
 
 
 def test_written_and_read(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A store that is named relative to here is found from elsewhere too."""
-    stream = make_stream(run.store, run.data)
+    data = token_data(run, vocab_size=259)
     monkeypatch.chdir(tmp_path)
     relative = replace(run, store=os.path.relpath(run.store), held_out=os.path.relpath(run.store))
     folder = RunFolder(tmp_path / "deep" / "run")
-    folder.write(relative, stream)
+    folder.write(relative, data)
     assert folder.read() == replace(run, held_out=run.store)
-    folder.check(run, stream)
+    folder.check(run, data)
     with pytest.raises(ConfigError, match=r"other settings \(steps: 8 → 9\)"):
-        folder.check(replace(run, steps=9), stream)
+        folder.check(replace(run, steps=9), data)
 
 
 def test_no_folder_of_a_run(tmp_path: Path) -> None:
@@ -35,8 +35,8 @@ def test_no_folder_of_a_run(tmp_path: Path) -> None:
 
 
 def test_what_a_checkpoint_tells(run: Run) -> None:
-    stream = make_stream(run.store, run.data)
-    told = about(run, stream, more=1)
+    data = token_data(run, vocab_size=259)
+    stream, told = data.stream, about(run, data, more=1)
     assert config.from_dict(Run, told["run"]) == run
     saved = config.from_dict(SavedStream, told["stream"])
     assert (saved.identity, saved.settings) == (stream.store.identity, stream.settings)

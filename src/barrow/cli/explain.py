@@ -52,6 +52,11 @@ def explain(
         raise typer.BadParameter("--row goes with --step")
     if until is not None and doc is None:
         raise typer.BadParameter("--until goes with --doc")
+    if is_of_pairs(run):
+        if step is None:
+            raise typer.BadParameter("a run on image–text pairs is explained by --step N")
+        _explain_pairs(run, step, row=row, as_json=as_json)
+        return
     stream = Stream.load(run, store=store)
     tokens = cast("TokenStore", stream.store)
     if step is not None:
@@ -73,6 +78,34 @@ def explain(
             "told of those that are",
             err=True,
         )
+
+
+def is_of_pairs(run: Path) -> bool:
+    """Whether a folder is that of a run on image–text pairs."""
+    import json
+
+    file = run / "stream.json"
+    told = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    return isinstance(told, dict) and told.get("format") == "barrow-pair-stream"
+
+
+def _explain_pairs(run: Path, step: int, *, row: int | None, as_json: bool) -> None:
+    from barrow.stream.pairs import pairs_at
+    from barrow.train.pair_data import PairData
+    from barrow.train.run_folder import RunFolder
+    from barrow.train.task import task_of
+
+    data = task_of(RunFolder(run).read()).data()
+    assert isinstance(data, PairData)
+    data.check(run / "stream.json")
+    seen = pairs_at(data.stream, step, row=row)
+    if as_json:
+        import msgspec
+
+        typer.echo(msgspec.json.encode([dataclasses.asdict(one) for one in seen]).decode())
+        return
+    for one in seen:
+        typer.echo(printable(str(one)))
 
 
 def _documents(store: TokenStore, name: str) -> list[int]:

@@ -30,10 +30,10 @@ def open_checkpoint_model(path: Path, opening: Opening) -> Model:
 
     from barrow.config import from_dict
     from barrow.errors import CheckpointError
-    from barrow.models import Decoder, DecoderConfig
+    from barrow.models import Decoder, DecoderConfig, Roberta, RobertaConfig
     from barrow.models.text import open_tokenizer
     from barrow.score import ModelInfo
-    from barrow.score.opening import decoder_model
+    from barrow.score.opening import own_model
     from barrow.train.checkpoint_folder import find_checkpoint
     from barrow.train.checkpoint_index import read_index
     from barrow.train.checkpoint_params import load_params
@@ -47,7 +47,7 @@ def open_checkpoint_model(path: Path, opening: Opening) -> Model:
             reason="no-model",
             folder=folder,
         )
-    config = from_dict(DecoderConfig, index.about["model"])
+    is_masked = index.about["model"].get("kind") == "roberta"
     tokenizer = open_tokenizer(opening.tokenizer or index.about.get("tokenizer"))
     dtype = opening.dtype or ("float32" if jax.default_backend() == "cpu" else "bfloat16")
     params = jax.tree.map(lambda leaf: leaf.astype(jnp.dtype(dtype)), load_params(folder))
@@ -62,7 +62,12 @@ def open_checkpoint_model(path: Path, opening: Opening) -> Model:
         dtype=dtype,
         about={"path": os.fspath(path), "step": index.step, "run": index.about.get("run")},
     )
-    return decoder_model(Decoder(config, dtype=dtype), params, tokenizer, info, opening)
+    model = (
+        Roberta(from_dict(RobertaConfig, index.about["model"]), dtype=dtype)
+        if is_masked
+        else Decoder(from_dict(DecoderConfig, index.about["model"]), dtype=dtype)
+    )
+    return own_model(model, params, tokenizer, info, opening)
 
 
 def _train_tokens(about: Any, step: int | None) -> int | None:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from barrow.train import Run
 
 _INTERRUPTED = 130
+# Settings that the data decide unless they are given.
+_FITTED = ("model.vocab_size=", "model.text.vocab_size=")
 
 
 class TrackChoice(StrEnum):
@@ -27,17 +29,19 @@ def train(
     recipe: Annotated[
         str,
         typer.Argument(
-            help="gpt2.tiny, gpt2.small, gpt2.medium, llama.tiny or llama.1b; a saved run.json; "
-            "a .py file with a function run(); or the folder of a run, to go on with it.",
+            help="gpt2.tiny, gpt2.small, gpt2.medium, llama.tiny, llama.1b, roberta.tiny, "
+            "roberta.distil, clip.tiny or clip.b32; a saved run.json; a .py file with a function "
+            "run(); or the folder of a run, to go on with it.",
             show_default=False,
         ),
     ],
     assignments: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="store=STORE out=DIR [held_out=STORE] [KEY=VALUE]…",
-            help="Token stores to train on and to evaluate with, where the run goes, and changes "
-            "to the recipe, such as steps=200 or optimizer.schedule.peak=1e-3.",
+            metavar="store=STORE|pairs=INDEX out=DIR [held_out=…] [KEY=VALUE]…",
+            help="A token store (for CLIP an index of image–text pairs) to train on, another to "
+            "evaluate with, where the run goes, and changes to the recipe, such as steps=200 or "
+            "optimizer.schedule.peak=1e-3.",
             show_default=False,
         ),
     ] = None,
@@ -48,15 +52,18 @@ def train(
 ) -> None:
     """Train a model, or go on with a run that was stopped."""
     from barrow import config
-    from barrow.train import Interrupted, fit, for_store
+    from barrow.train import Interrupted, fit
+    from barrow.train.task import task_of
     from barrow.train.trackers import make_tracker, terminal
 
     out, changes = _split(recipe, assignments or [])
     run = config.override(load_run(recipe), changes)
-    if not run.store:
-        raise typer.BadParameter("say which tokens to train on: store=STORE")
-    if not _is_saved(recipe) and not any(c.startswith("model.vocab_size=") for c in changes):
-        run = for_store(run, run.store, held_out=run.held_out)
+    if not (run.store or run.pairs):
+        raise typer.BadParameter(
+            "say what to train on: store=STORE, a token store, or for CLIP pairs=INDEX"
+        )
+    if not _is_saved(recipe) and not any(c.startswith(_FITTED) for c in changes):
+        run = task_of(run).fitted()
     trackers = [terminal(sys.stderr), *(make_tracker(name, out) for name in track or ())]
     try:
         fit(run, out, trackers=trackers)
@@ -124,16 +131,15 @@ def _print_end(run: Run, out: Path) -> None:
     """The last losses beside what knowing nothing but frequencies would give."""
     import math
 
-    from barrow.stream.choices import make_stream
     from barrow.train.run_folder import RunFolder
+    from barrow.train.task import task_of
     from barrow.train.trackers import read_log
-    from barrow.train.unigram import unigram_entropy
 
     logged = read_log(RunFolder(out).log)
     named = (("held_out_loss", "held-out loss"), ("loss", "loss of the last step"))
     key, words = named[0] if any(named[0][0] in line for line in logged) else named[1]
     loss = [line[key] for line in logged if key in line][-1]
-    entropy = unigram_entropy(make_stream(run.store, run.data).store)
-    typer.echo(f"{words}: {loss:.4f} nats per token ({loss / math.log(2):.4f} bits)")
-    typer.echo(f"unigram entropy of the store: {entropy:.4f} nats per token")
+    task = task_of(run)
+    typer.echo(f"{words}: {loss:.4f} {task.measure} ({loss / math.log(2):.4f} bits)")
+    typer.echo(task.data().baseline())
     typer.echo(f"Next: barrow checkpoint show {out}   ·   barrow explain {out} --step 0")

@@ -83,6 +83,7 @@ class ClipConfig:
     text: TextConfig = field(default_factory=TextConfig)
     activation: Literal["quick_gelu", "gelu"] = "quick_gelu"
     norm_eps: float = 1e-5
+    kind: Literal["clip"] = "clip"
 
     def __post_init__(self) -> None:
         _refuse_below_one(self, ("embed",))

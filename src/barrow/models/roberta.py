@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -50,6 +50,7 @@ class RobertaConfig:
     mlm_head: bool = True
     tied: bool = True
     pooler: bool = False
+    kind: Literal["roberta"] = "roberta"
 
     def __post_init__(self) -> None:
         for name in ("vocab_size", "width", "layers", "heads", "hidden", "token_types"):

@@ -3,4 +3,4 @@
 from __future__ import annotations
 
 # Modules whose recipes are training runs; the others build corpora.
-TRAINING = ("gpt2", "llama")
+TRAINING = ("gpt2", "llama", "roberta", "clip")

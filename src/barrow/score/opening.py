@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from barrow.errors import NotFound
+from barrow.errors import NotFound, ScoreError
 from barrow.score.model import DomainModel, Model, ModelInfo, TokenModel
 from barrow.score.protocol import PROTOCOLS, Protocol
 from barrow.score.weights_identity import identity_of
@@ -29,6 +29,7 @@ _FORMS = (
 # Text taken at a time, in batches: enough to sort rows by length.
 _BATCHES = 16
 _BYTES_PER_TOKEN = 4
+_MASKED_TOKENS = 4096
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Opening:
 def open_model(name: str, opening: Opening | None = None) -> Model | DomainModel:
     """A model that can be scored, by its name. A file called as a baseline is written ./uniform.
 
-    Runs and checkpoints of `barrow train` are opened by the command line, with `decoder_model`.
+    Runs and checkpoints of `barrow train` are opened by the command line, with `own_model`.
     """
     from barrow.score.baselines import is_baseline, open_baseline
     from barrow.score.compressors import is_compressor, open_compressor
@@ -96,13 +97,38 @@ def decoder_model(
     )
 
 
+def own_model(
+    model: Any, params: Any, tokenizer: Tokenizer, info: ModelInfo, opening: Opening
+) -> Model:
+    """A model of ours and its parameters: a decoder, or a masked one by pseudo-likelihood."""
+    from barrow.models import Decoder, Roberta
+    from barrow.score.masked_model import MaskedModel
+    from barrow.score.roberta_guess import roberta_guess
+
+    if isinstance(model, Decoder):
+        return decoder_model(model, params, tokenizer, info, opening)
+    if isinstance(model, Roberta) and model.config.mlm_head:
+        return MaskedModel(
+            roberta_guess(model, params, tokenizer),
+            tokenizer,
+            info,
+            opening.protocol,
+            max_length=model.config.context,
+            batch_tokens=opening.batch_tokens or _MASKED_TOKENS,
+        )
+    raise ScoreError(
+        f"{info.name} says nothing of the probability of text: it has no head for tokens"
+    )
+
+
 def _folder(path: Path, opening: Opening) -> Model:
     """A Hugging Face folder: ours if we know the family, else opened by transformers."""
-    from barrow.models.hf_config import FAMILIES
+    from barrow.models.hf_config import ENCODERS, FAMILIES
     from barrow.models.sources import CONFIG, read_json
 
     config = read_json(path / CONFIG)
-    if config.get("model_type") in FAMILIES:
+    named = config.get("model_type")
+    if named in FAMILIES or (named in ENCODERS and is_masked(config)):
         return _loaded(path, opening)
     return _transformers(path, config, opening)
 
@@ -128,10 +154,10 @@ def _loaded(path: Path, opening: Opening) -> Model:
         identity=identity,
         num_params=sum(leaf.size for leaf in jax.tree.leaves(loaded.params)),
         size_bytes=size,
-        dtype=loaded.model.dtype,
+        dtype=getattr(loaded.model, "dtype", None),
         about={"path": os.fspath(path)},
     )
-    return decoder_model(loaded.model, loaded.params, tokenizer, info, opening)
+    return own_model(loaded.model, loaded.params, tokenizer, info, opening)
 
 
 def _transformers(path: Path, config: dict[str, Any], opening: Opening) -> Model:
@@ -162,7 +188,7 @@ def _transformers(path: Path, config: dict[str, Any], opening: Opening) -> Model
             info,
             opening.protocol,
             max_length=usable_length(model.config),
-            batch_tokens=opening.batch_tokens or 4096,
+            batch_tokens=opening.batch_tokens or _MASKED_TOKENS,
         )
     opened = TransformersTokenModel(
         model, tokenizer, device=device, batch_tokens=opening.batch_tokens

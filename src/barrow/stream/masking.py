@@ -80,8 +80,9 @@ def mask_ids(tokenizer: Masking, *, whole_word: bool) -> MaskIds:
     """The ids of a tokenizer, which must have a mask; white space is looked for if needed."""
     if tokenizer.mask is None:
         raise ValueError(
-            "masking needs a tokenizer with a mask token; this one has none: train one with "
-            "<mask> among its specials"
+            "masking needs a tokenizer with a mask token; this one has none: barrow tokenizer "
+            "train … --special '<|endoftext|>' --special '<|pad|>' --special '<|mask|>' makes one "
+            "that has"
         )
     plain = np.ones(tokenizer.vocab_size, np.bool_)
     plain[list(tokenizer.specials.values())] = False

@@ -25,6 +25,7 @@ from barrow.stream.settings import Packing, StreamSettings
 from barrow.stream.source import Collate, Source
 from barrow.stream.spans import Spans
 from barrow.stream.store import Store
+from barrow.stream.store_tokenizer import store_tokenizer
 
 if TYPE_CHECKING:
     from jax.sharding import Sharding
@@ -126,7 +127,7 @@ class Stream:
         order, source = self._rows()
         collate: Collate[Spans, Batch] = TokenCollate(store, settings.pad)
         if settings.mlm is not None:
-            speaker = _tokenizer(store) if tokenizer is None else tokenizer
+            speaker = store_tokenizer(store) if tokenizer is None else tokenizer
             ids = mask_ids(speaker, whole_word=settings.mlm.whole_word)
             collate = MaskedCollate(collate, settings.mlm, ids, settings.seed)
         self._tokenizer = tokenizer
@@ -295,12 +296,6 @@ def _open(store: Store | str | os.PathLike[str]) -> Store:
     from barrow.tokens import open_store
 
     return open_store(store)
-
-
-def _tokenizer(store: Store) -> Tokenizer:
-    from barrow.tokens import load
-
-    return load(store.folder / "tokenizer")
 
 
 def _rebuild(

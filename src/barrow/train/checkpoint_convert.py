@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from barrow.config import from_dict
 from barrow.errors import CheckpointError
+from barrow.models.clip_config import ClipConfig
+from barrow.models.decoder import DecoderConfig
 from barrow.nn.tree import from_paths
+from barrow.train.agreement import ModelConfig
 from barrow.train.checkpoint_folder import find_checkpoint
 from barrow.train.checkpoint_index import read_index
 from barrow.train.checkpoint_params import save_params
@@ -34,11 +38,11 @@ def convert(
     checkpoint   a folder of ours with parameters only
     safetensors  a file, or a folder of shards, names as our paths
     msgpack      a file that `flax.serialization.msgpack_restore` reads: nested dicts
-    hf           a folder that `transformers` opens; for decoders
+    hf           a folder that `transformers` opens
 
     What the source says about itself (`about`) goes along into a checkpoint. For ``hf``
-    ``about["model"]`` is the `DecoderConfig`, and ``about["tokenizer"]``, where there is one, a
-    path or a name that `barrow.tokens.load` takes.
+    ``about["model"]`` is the model's settings, and ``about["tokenizer"]``, where there is one, a
+    path or a name that `barrow.tokens.load` takes (of CLIP: `clip_tokenizers.named_tokenizer`).
     """
     target = Path(target)
     if target.exists():
@@ -74,8 +78,6 @@ def _nested(tensors: Tensors) -> dict[str, Any]:
 
 
 def _save_hf(source: Path, target: Path, tensors: Tensors, about: Mapping[str, Any]) -> None:
-    from barrow.models import Decoder, DecoderConfig, save
-
     if not isinstance(about.get("model"), Mapping):
         raise CheckpointError(
             "does not say which model it is of (about has no table 'model'), so it cannot be "
@@ -83,6 +85,26 @@ def _save_hf(source: Path, target: Path, tensors: Tensors, about: Mapping[str, A
             reason="none",
             folder=source,
         )
-    model = Decoder(from_dict(DecoderConfig, about["model"]))
     params = from_paths({name: tensors[name] for name in tensors})
-    save(target, model, params, tokenizer=about.get("tokenizer"))
+    config = from_dict(_Described, {"model": about["model"]}).model
+    _write_hf(target, config, params, about.get("tokenizer"))
+
+
+@dataclass(frozen=True)
+class _Described:
+    model: ModelConfig
+
+
+def _write_hf(target: Path, config: ModelConfig, params: Any, tokenizer: str | None) -> None:
+    if isinstance(config, ClipConfig):
+        from barrow.models.clip_save import save_huggingface
+        from barrow.models.clip_tokenizers import named_tokenizer
+
+        known = None if tokenizer is None else named_tokenizer(tokenizer)
+        save_huggingface(target, config, params, tokenizer=known)
+        return
+    from barrow.models import Decoder, save
+    from barrow.models.roberta import Roberta
+
+    model = Decoder(config) if isinstance(config, DecoderConfig) else Roberta(config)
+    save(target, model, params, tokenizer=tokenizer)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,12 +13,8 @@ import jax
 
 from barrow import config
 from barrow.errors import ConfigError, Diverged
-from barrow.stream import Stream
-from barrow.stream.choices import make_stream
-from barrow.stream.explain import seen_at
 from barrow.train.checkpoint import Checkpoints
-from barrow.train.evaluate import held_out_stream
-from barrow.train.feed import describe, feed
+from barrow.train.feed import feed
 from barrow.train.interrupt import Interrupted, stop_on_signals
 from barrow.train.logbook import Logbook, Trouble
 from barrow.train.objective import Mean
@@ -26,10 +22,11 @@ from barrow.train.program import make_program
 from barrow.train.run import Run
 from barrow.train.run_folder import RunFolder, about
 from barrow.train.state import TrainState
+from barrow.train.task import Data, task_of
 from barrow.train.trackers import JsonLines, Tracker
 from barrow.train.watch import Watch
 
-# Documents of a bad batch that a message lists.
+# Parts of a bad batch that a message lists.
 _SHOWN = 8
 
 
@@ -47,8 +44,10 @@ def fit(
     loss that leaps, raises `Diverged`; the checkpoint before it stays.
     """
     folder = RunFolder(Path(out))
-    stream = _stream(run)
-    held_out = held_out_stream(run, stream)
+    task = task_of(run)
+    data = task.data()
+    held_out = task.held_out(data)
+    _refuse_too_few(run, data)
     program = make_program(run)
     checkpoints = Checkpoints(
         folder.checkpoints,
@@ -59,24 +58,23 @@ def fit(
     if start is None:
         start, watch, state = 0, Watch(), program.start()
     else:
-        folder.check(run, stream)
+        folder.check(run, data)
         watch = config.from_dict(Watch, checkpoints.about(start)["watch"])
         state = checkpoints.restore(start, program.shapes, placement=program.placement)
-    rows, vocab_size = program.placement.rows(), run.model.vocab_size
+    rows = program.placement.rows()
 
-    def evaluate() -> Mean:
+    def evaluate() -> Mapping[str, Mean]:
         assert held_out is not None
-        stop = run.evaluation.batches
-        with feed(held_out, rows, vocab_size=vocab_size, stop=stop) as batches:
+        with feed(held_out, rows, stop=run.evaluation.batches) as batches:
             return program.evaluate(state, (batch for _, batch in batches))
 
-    with _told(folder, run, stream, start, trackers) as told, stop_on_signals() as stop:
+    with _told(folder, run, data, start, trackers) as told, stop_on_signals() as stop:
         log = Logbook(run, program, told, watch=watch, clock=clock)
-        batches = feed(stream, rows, vocab_size=vocab_size, start=start, stop=run.steps)
-        with checkpoints, _named(stream, folder, checkpoints), batches:
+        batches = feed(data, rows, start=start, stop=run.steps)
+        with checkpoints, _named(data, folder, checkpoints), batches:
             for step, batch in batches:
                 state, metrics = program.advance(state, batch)
-                log.add(step, batch["tokens"].shape, metrics)
+                log.add(step, task.work(batch, program.num_params), metrics)
                 done = step + 1
                 is_last = done == run.steps
                 is_stopped = stop.asked  # read once: it may come between two readings
@@ -84,7 +82,7 @@ def fit(
                     log.evaluated(evaluate)
                 if is_last or is_stopped or _is_due(done, run.checkpoint.every):
                     log.settle()
-                    checkpoints.save(state, about(run, stream, watch=log.watch))
+                    checkpoints.save(state, about(run, data, watch=log.watch))
                 if is_stopped and not is_last:
                     checkpoints.wait()
                     raise Interrupted(
@@ -98,27 +96,23 @@ def _is_due(done: int, every: int | None) -> bool:
     return every is not None and done % every == 0
 
 
-def _stream(run: Run) -> Stream:
-    if not run.store:
-        raise ConfigError("a run needs a token store to train on: store=FOLDER")
-    stream = make_stream(run.store, run.data)
-    if stream.num_steps is not None and stream.num_steps < run.steps:
+def _refuse_too_few(run: Run, data: Data) -> None:
+    if data.num_steps is not None and data.num_steps < run.steps:
         raise ConfigError(
-            f"the stream ends after {stream.num_steps} steps, and the run has {run.steps}: fewer "
+            f"the stream ends after {data.num_steps} steps, and the run has {run.steps}: fewer "
             "steps, or more epochs"
         )
-    return stream
 
 
 @contextmanager
 def _told(
-    folder: RunFolder, run: Run, stream: Stream, start: int, trackers: Sequence[Tracker]
+    folder: RunFolder, run: Run, data: Data, start: int, trackers: Sequence[Tracker]
 ) -> Iterator[Sequence[Tracker]]:
     """The trackers, begun, and closed in the end; the first process of a run alone has any."""
     if jax.process_index() != 0:
         yield ()
         return
-    folder.write(run, stream)
+    folder.write(run, data)
     told: list[Tracker] = [JsonLines(folder.log), *trackers]
     begun: list[Tracker] = []
     try:
@@ -132,20 +126,20 @@ def _told(
 
 
 @contextmanager
-def _named(stream: Stream, folder: RunFolder, checkpoints: Checkpoints) -> Iterator[Any]:
-    """Turns trouble with a step into an error that names its documents and what is saved."""
+def _named(data: Data, folder: RunFolder, checkpoints: Checkpoints) -> Iterator[Any]:
+    """Turns trouble with a step into an error that names what it read and what is saved."""
     try:
         yield
     except Trouble as trouble:
         checkpoints.wait()
-        seen = seen_at(stream, trouble.step)
-        lines = [f"  row {one.row}: {describe(one)}" for one in seen[:_SHOWN]]
+        seen = data.describe(trouble.step)
+        lines = [f"  {one}" for one in seen[:_SHOWN]]
         if len(seen) > _SHOWN:
             lines.append(f"  and {len(seen) - _SHOWN} more")
         latest = checkpoints.latest()
         kept = f"that of step {latest} is good" if latest is not None else "there is none yet"
         raise Diverged(
-            f"step {trouble.step}: {trouble.reason}. Checkpoints: {kept}. Documents of the batch "
+            f"step {trouble.step}: {trouble.reason}. Checkpoints: {kept}. In the batch "
             f"(all: barrow explain {folder.path} --step {trouble.step}):\n" + "\n".join(lines),
             step=trouble.step,
         ) from None

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
-from barrow.stream.choices import make_stream
 from barrow.train.run import Run
+from barrow.train.task import task_of
 
 
 def for_store(
@@ -19,10 +19,5 @@ def for_store(
 
     `held_out` is the store for evaluation, made with the same tokenizer.
     """
-    vocab_size = make_stream(store, run.data).store.vocab_size
-    return replace(
-        run,
-        store=os.fspath(store),
-        held_out=None if held_out is None else os.fspath(held_out),
-        model=replace(run.model, vocab_size=vocab_size),
-    )
+    held_out = None if held_out is None else os.fspath(held_out)
+    return task_of(replace(run, store=os.fspath(store), held_out=held_out)).fitted()

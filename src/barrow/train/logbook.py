@@ -6,17 +6,18 @@ The metrics of a step are looked at while the device works on the next one, so t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
 
-from barrow.train.mfu import flops_per_token, peak_flops
+from barrow.train.mfu import peak_flops
 from barrow.train.objective import Mean
 from barrow.train.pace import Pace
 from barrow.train.program import Program
 from barrow.train.run import Run
 from barrow.train.step import StepMetrics
+from barrow.train.task import Work
 from barrow.train.trackers.tracker import Tracker
 from barrow.train.watch import Watch
 
@@ -52,27 +53,27 @@ class Logbook:
             jax.tree_util.keystr(path, simple=True, separator="/")
             for path, _ in jax.tree_util.tree_leaves_with_path(program.shapes.params)
         ]
-        self._num_params = program.num_params
+        self._unit = program.task.unit
         self._peak = peak_flops(list(program.placement.mesh.devices.flat))
-        self._pending: tuple[int, tuple[int, int], StepMetrics] | None = None
-        self._held_out: Mean | None = None
+        self._pending: tuple[int, Work, StepMetrics] | None = None
+        self._held_out: Mapping[str, Mean] = {}
 
-    def add(self, step: int, shape: tuple[int, int], metrics: StepMetrics) -> None:
-        """The metrics of a step whose batch has this shape; those of the one before are told."""
+    def add(self, step: int, work: Work, metrics: StepMetrics) -> None:
+        """The metrics of a step, and what it was; those of the one before are told."""
         self.settle()
-        self._pending = step, shape, metrics
+        self._pending = step, work, metrics
 
     def settle(self) -> None:
         """Wait for the last step, judge and tell it; `Trouble` if the run must stop."""
         if self._pending is None:
             return
-        (step, (rows, columns), metrics), self._pending = self._pending, None
-        held_out, self._held_out = self._held_out, None
+        (step, work, metrics), self._pending = self._pending, None
+        held_out, self._held_out = self._held_out, {}
         loss = float(metrics.loss.value)
         place = int(metrics.bad_tensor)
         bad = self._names[place] if place >= 0 else None
         is_bad = bad is not None or not math.isfinite(loss)
-        self._pace.add(rows * columns)
+        self._pace.add(work.size)
         # A step that overflowed was skipped, and the schedule has not moved on.
         rate = self._run.optimizer.schedule.rate(step - self.watch.overflows, self._run.steps)  # type: ignore[arg-type]
         self.watch, reason = self.watch.after(
@@ -82,21 +83,21 @@ class Logbook:
             factor=self._run.diverged,
         )
         values: dict[str, Any] = self._values(loss, float(rate), metrics)
-        if held_out is not None:
-            values["held_out_loss"] = float(held_out.value)
-            values["held_out_tokens"] = int(held_out.weight)
+        values |= {f"held_out_{name}": float(mean.value) for name, mean in held_out.items()}
+        if held_out:
+            values[f"held_out_{self._unit}s"] = int(held_out["loss"].weight)
         if is_bad and metrics.scale is not None:
             values["overflow"] = bad or "the loss itself"
         is_due = (step + 1) % self._run.log_every == 0 or step in (0, self._run.steps - 1)
-        if is_due or is_bad or held_out is not None or reason is not None:
-            values |= self._speed(columns)
+        if is_due or is_bad or held_out or reason is not None:
+            values |= self._speed(work)
             for tracker in self._trackers:
                 tracker.log(step, values)
         if reason is not None:
             raise Trouble(step, reason)
 
-    def evaluated(self, take: Callable[[], Mean]) -> None:
-        """Take a held-out loss, which belongs to the step added last; its time is not counted."""
+    def evaluated(self, take: Callable[[], Mapping[str, Mean]]) -> None:
+        """Take held-out means, which belong to the step added last; their time is not counted."""
         self._pace.pause()
         self._held_out = take()
         self._pace.resume()
@@ -104,8 +105,8 @@ class Logbook:
     def _values(self, loss: float, rate: float, metrics: StepMetrics) -> dict[str, float | int]:
         found: dict[str, float] = {
             "loss": loss,
-            "bits_per_token": loss / math.log(2),
-            "tokens": int(metrics.loss.weight),
+            f"bits_per_{self._unit}": loss / math.log(2),
+            f"{self._unit}s": int(metrics.loss.weight),
             "learning_rate": rate,
             "grad_norm": float(metrics.grad_norm),
         }
@@ -114,13 +115,12 @@ class Logbook:
             found |= {"loss_scale": float(metrics.scale), "overflows": self.watch.overflows}
         return {name: value for name, value in found.items() if math.isfinite(value)}
 
-    def _speed(self, columns: int) -> dict[str, float]:
+    def _speed(self, work: Work) -> dict[str, float]:
         read = self._pace.read()
         if read is None:
             return {}
-        seconds, tokens_per_second = read
-        speed = {"step_seconds": seconds, "tokens_per_second": tokens_per_second}
+        seconds, rate = read
+        speed = {"step_seconds": seconds, f"{self._unit}s_per_second": rate}
         if self._peak is not None:
-            work = flops_per_token(self._run.model, self._num_params, columns)
-            speed["mfu"] = tokens_per_second * work / self._peak
+            speed["mfu"] = rate * work.flops / work.size / self._peak
         return speed

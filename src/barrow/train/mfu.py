@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from barrow.models.decoder import DecoderConfig
-
 # Dense bfloat16 (float16 where there is none) FLOP/s by what a device calls itself: makers' figures
 # without sparsity. Longer names come first.
 PEAKS = (
@@ -37,10 +35,9 @@ PEAKS = (
 )
 
 
-def flops_per_token(model: DecoderConfig, num_params: int, length: int) -> float:
+def flops_per_token(num_params: int, *, layers: int, width: int, length: int) -> float:
     """6N + 12·L·d·T: forward and backward of one token."""
-    width = model.heads * model.size_of_head
-    return 6.0 * num_params + 12.0 * model.layers * width * length
+    return 6.0 * num_params + 12.0 * layers * width * length
 
 
 def peak_flops(devices: Sequence[Any]) -> float | None:

@@ -36,10 +36,16 @@ class Precision:
         return self.name == "fp16"
 
     def cast(self, params: Any) -> Any:
-        """Parameters in the type of the computation; gradients are taken with respect to these."""
-        return jax.tree.map(
-            lambda x: x.astype(self.dtype) if jnp.issubdtype(x.dtype, jnp.floating) else x, params
-        )
+        """Parameters in the type of the computation; gradients are taken with respect to these.
+
+        A single number (the scale of CLIP's cosines) stays as it is: there is nothing to save, and
+        rounding it would move every logit.
+        """
+
+        def one(x: Any) -> Any:
+            return x.astype(self.dtype) if x.ndim and jnp.issubdtype(x.dtype, jnp.floating) else x
+
+        return jax.tree.map(one, params)
 
     def prepared(self, params: Any) -> Any:
         """Cast parameters as the model is given them."""

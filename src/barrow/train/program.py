@@ -3,40 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import jax
-import jax.numpy as jnp
 
-from barrow.models.decoder import Decoder
-from barrow.nn.module import axes, num_params
-from barrow.nn.remat import ATTENTION_ONLY, EVERYTHING
+from barrow.nn.module import Module, axes, init_collections, num_params
 from barrow.parallel import ZERO, constrainer, make_mesh, num_row_shards
-from barrow.train.causal import causal_objective
 from barrow.train.evaluate import Evaluate, make_evaluate
-from barrow.train.optimizers import make_optimizer
 from barrow.train.placement import Placement
 from barrow.train.run import Run
 from barrow.train.state import TrainState
 from barrow.train.step import Step, init_state, make_step
-
-_REMAT = {"none": None, "attention": ATTENTION_ONLY, "all": EVERYTHING}
+from barrow.train.task import Task, task_of
 
 
 @dataclass(frozen=True)
 class Program:
-    """The model; where its state lies; how a run begins; a step; the loss of held-out batches.
+    """The kind of training; where its state lies; how a run begins; a step; held-out losses.
 
     `shapes` is the state without its numbers, for restoring a checkpoint.
     """
 
-    model: Decoder
+    task: Task
     placement: Placement
     shapes: TrainState
     start: Callable[[], TrainState]
     advance: Step
     evaluate: Evaluate
+
+    @property
+    def model(self) -> Module:
+        """The model."""
+        return self.task.model
 
     @property
     def num_params(self) -> int:
@@ -54,34 +52,26 @@ def make_program(run: Run) -> Program:
                 f"a batch of {batch} rows cannot be divided over {num_row_shards(mesh)} devices in "
                 f"{run.step.accumulate} micro-batches: make it a multiple of {parts}"
             )
-    zero = ZERO[run.mesh.zero]
-    model = Decoder(
-        run.model,
-        unroll=run.unroll,
-        remat=_REMAT[run.remat],
-        dtype=jnp.dtype(run.step.precision.dtype).name,
-    )
-    tokens = jax.ShapeDtypeStruct((1, 1), jnp.int32)
-    placement = Placement(mesh, zero, axes(model, tokens))
-    optimizer = make_optimizer(run.optimizer, run.steps)
+    task, zero = task_of(run), ZERO[run.mesh.zero]
+    model, example, optimizer = task.model, task.example, task.optimizer()
+    placement = Placement(mesh, zero, axes(model, *example))
     constrain = constrainer(zero.activations, mesh)
-    # Nothing is dropped in evaluation; that changes no parameter.
-    calm = replace(model, config=replace(run.model, dropout=0.0))
 
     def start(placement: Placement | None = placement) -> TrainState:
-        key = jax.random.key(run.seed)
         return init_state(
-            lambda key: model.init(key, tokens), optimizer, run.step, key, placement=placement
+            lambda key: model.init(key, *example),
+            optimizer,
+            run.step,
+            jax.random.key(run.seed),
+            collections=init_collections(model, *example),
+            placement=placement,
         )
 
-    def objective(model: Decoder) -> Any:
-        return causal_objective(model, is_parted=run.is_parted, constrain=constrain)
-
     return Program(
-        model=model,
+        task=task,
         placement=placement,
         shapes=jax.eval_shape(lambda: start(None)),
         start=start,
-        advance=make_step(objective(model), optimizer, run.step, placement=placement),
-        evaluate=make_evaluate(objective(calm), run.step.precision, placement),
+        advance=make_step(task.objective(constrain), optimizer, run.step, placement=placement),
+        evaluate=make_evaluate(task.evaluation(constrain), run.step.precision, placement),
     )

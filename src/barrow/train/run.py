@@ -5,12 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from barrow import config
-from barrow.models.decoder import DecoderConfig
-from barrow.stream.choices import Choices
+from barrow.train.agreement import (
+    DataChoices,
+    ModelConfig,
+    batches_of,
+    refuse_mismatch,
+    seq_len_of,
+)
 from barrow.train.optimizers import OptimizerSettings
+from barrow.train.remat import Remat
 from barrow.train.step import StepSettings
 
 
@@ -60,10 +66,12 @@ class CheckpointSettings:
 
 @dataclass(frozen=True)
 class Run:
-    """The settings of a run.
+    """The settings of a run. The model says which kind of training it is (`task.task_of`).
 
-    - `store`, `held_out`: token stores to train on and to evaluate with.
     - `data`: rows, mixture and order of the batches.
+    - `store`: the token store to train on; or `pairs`: the index of image–text pairs.
+    - `held_out`: the store, or the index, to evaluate with.
+    - `tokenizer`: of the texts of pairs; a store has its own.
     - `step`: precision, micro-batches, clipping, averages.
     - `is_parted`: attention and positions stop at the borders of documents.
     - `unroll`: layers one after another in the program instead of a loop over them; faster to run,
@@ -74,10 +82,12 @@ class Run:
     - `seed`: of the first parameters and of dropout; the data have their own.
     """
 
-    model: DecoderConfig
-    data: Choices
+    model: ModelConfig
+    data: DataChoices
     steps: int
     store: str = ""
+    pairs: str = ""
+    tokenizer: str = ""
     held_out: str | None = None
     optimizer: OptimizerSettings = field(default_factory=OptimizerSettings)
     step: StepSettings = field(default_factory=StepSettings)
@@ -88,42 +98,32 @@ class Run:
     seed: int = 0
     is_parted: bool = True
     unroll: bool = False
-    remat: Literal["none", "attention", "all"] = "none"
+    remat: Remat = "none"
     diverged: float | None = 3.0
 
     def __post_init__(self) -> None:
         _refuse_below_one("run", steps=self.steps, log_every=self.log_every)
         if self.diverged is not None and not (math.isfinite(self.diverged) and self.diverged > 1):
             raise ValueError(f"diverged is a factor above 1, or null, not {self.diverged}")
-        if self.data.mlm is not None:
-            raise ValueError("a decoder guesses the next token: leave out data.mlm")
-        if self.seq_len > self.model.context:
-            raise ValueError(
-                f"rows have {self.seq_len} tokens and the model {self.model.context} positions: "
-                f"data.seq_len={self.model.context}, or model.context={self.seq_len}"
-            )
+        refuse_mismatch(self.model, self.data)
 
     @property
     def seq_len(self) -> int:
         """Tokens of the longest row."""
-        if self.data.schedule is not None:
-            return max(phase.seq_len for phase in self.data.schedule.phases)
-        if self.data.seq_len is None or self.data.batch is None:
-            raise ValueError("say data.seq_len and data.batch, or data.schedule")
-        return self.data.seq_len
+        return seq_len_of(self.data)
 
     @property
     def batches(self) -> tuple[int, ...]:
         """Rows of the global batches, of all phases."""
-        if self.data.schedule is not None:
-            return tuple(phase.batch for phase in self.data.schedule.phases)
-        assert self.data.batch is not None  # seq_len refuses it
-        return (self.data.batch,)
+        return batches_of(self.data)
 
 
-# What may change between a run and its resumption: where things lie (stores are known by their
+# What may change between a run and its resumption: where things lie (data are known by their
 # content), how often something is told or kept, and on how many devices it runs.
-FREE = ("store", "held_out", "mesh", "evaluation", "checkpoint", "log_every", "diverged")
+FREE = (
+    *("store", "pairs", "tokenizer", "held_out"),
+    *("mesh", "evaluation", "checkpoint", "log_every", "diverged"),
+)
 
 
 def differences(before: Run, after: Run) -> list[str]:

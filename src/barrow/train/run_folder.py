@@ -14,9 +14,8 @@ from typing import Any
 
 from barrow import config
 from barrow.errors import ConfigError, NotFound
-from barrow.stream import Stream
-from barrow.stream.saved import check_store, read_saved, saved_stream
 from barrow.train.run import Run, differences
+from barrow.train.task import Data
 from barrow.weights.atomic_file import write_bytes
 
 
@@ -52,15 +51,19 @@ class RunFolder:
             raise NotFound(f"{self.path} is no folder of a run: it has no run.json")
         return config.from_json(Run, self.settings.read_text(encoding="utf-8"))
 
-    def write(self, run: Run, stream: Stream) -> None:
-        """Write settings and stream; stores by whole paths, so that a run goes on from anywhere."""
+    def write(self, run: Run, data: Data) -> None:
+        """Write settings and stream; data by whole paths, so that a run goes on from anywhere."""
         self.path.mkdir(parents=True, exist_ok=True)
-        held_out = None if run.held_out is None else str(Path(run.held_out).resolve())
-        run = replace(run, store=str(Path(run.store).resolve()), held_out=held_out)
+        run = replace(
+            run,
+            store=_whole(run.store),
+            pairs=_whole(run.pairs),
+            held_out=None if run.held_out is None else _whole(run.held_out),
+        )
         write_bytes(self.settings, config.to_json(run).encode())
-        stream.save(self.stream)
+        data.save(self.stream)
 
-    def check(self, run: Run, stream: Stream) -> None:
+    def check(self, run: Run, data: Data) -> None:
         """Raise unless a run would go on with the same numbers as the one that lies here."""
         changed = differences(self.read(), run)
         if changed:
@@ -68,17 +71,18 @@ class RunFolder:
                 f"{self.path} has a run with other settings ({'; '.join(changed)}): give them as "
                 "they were to go on with it, or another folder to begin anew"
             )
-        check_store(read_saved(self.stream), stream.store, name=str(self.stream))
+        data.check(self.stream)
 
 
-def about(run: Run, stream: Stream, **more: Any) -> dict[str, Any]:
+def about(run: Run, data: Data, **more: Any) -> dict[str, Any]:
     """What a checkpoint says about itself: enough to go on, to explain and to load the model."""
     return {
         "run": config.to_dict(run),
         "model": config.to_dict(run.model),
-        "tokenizer": str(stream.store.folder.resolve() / "tokenizer"),
-        "stream": config.to_dict(saved_stream(stream.store, stream.settings)),
-        "begin": stream.store.begin,
-        "end": stream.store.end,
+        **data.about(),
         **more,
     }
+
+
+def _whole(place: str) -> str:
+    return str(Path(place).resolve()) if place else place

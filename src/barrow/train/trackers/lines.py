@@ -39,8 +39,12 @@ def in_words(step: int, steps: int, values: Values) -> str:
     for name, form in (
         ("loss", "loss {:.4f}"),
         ("bits_per_token", "{:.3f} bits/token"),
+        ("image_to_text", "image→text {:.1%}"),
+        ("text_to_image", "text→image {:.1%}"),
         ("held_out_loss", "held-out {:.4f}"),
+        ("held_out_image_to_text", "image→text {:.1%}"),
         ("tokens_per_second", "{:,.0f} tok/s"),
+        ("pairs_per_second", "{:,.0f} pairs/s"),
         ("mfu", "MFU {:.1%}"),
         ("learning_rate", "lr {:.2e}"),
         ("grad_norm", "grad norm {:.3g}"),

@@ -1,0 +1,57 @@
+"""RoBERTa: an encoder that learns by guessing hidden tokens, hidden anew in every epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from barrow.models.roberta import RobertaConfig
+from barrow.stream.choices import Choices
+from barrow.stream.masking import Mlm
+from barrow.train.optimizers import OptimizerSettings
+from barrow.train.precision import Precision
+from barrow.train.run import CheckpointSettings, EvaluationSettings, Run
+from barrow.train.schedules import Schedule
+from barrow.train.step import StepSettings
+
+
+def tiny() -> Run:
+    """Less than a million parameters, and rows of positions before its padding id: for a CPU."""
+    return Run(
+        model=RobertaConfig(
+            vocab_size=2048, width=128, layers=2, heads=4, hidden=512, positions=130, dropout=0.0
+        ),
+        data=Choices(seq_len=128, batch=16, mlm=Mlm()),
+        steps=250,
+        optimizer=OptimizerSettings(
+            name="muon", beta2=0.98, eps=1e-6, schedule=Schedule(peak=2e-2, warmup=20)
+        ),
+        evaluation=EvaluationSettings(every=125, batches=40),
+        checkpoint=CheckpointSettings(every=100),
+        unroll=True,
+    )
+
+
+def distil() -> Run:
+    """82 million parameters, distilroberta-base's shape, from scratch; a million tokens a step.
+
+    Rows run across documents, as RoBERTa's did: attention without a mask is the quickest.
+    """
+    return Run(
+        model=RobertaConfig(layers=6),
+        data=Choices(seq_len=512, batch=2048, mlm=Mlm()),
+        steps=25_000,
+        optimizer=OptimizerSettings(
+            beta2=0.98,
+            eps=1e-6,
+            decay=0.01,
+            schedule=Schedule(peak=6e-4, warmup=1500, kind="linear"),
+        ),
+        step=StepSettings(precision=Precision("bf16"), accumulate=16),
+        evaluation=EvaluationSettings(every=500, batches=8),
+        checkpoint=CheckpointSettings(every=1000, keep_every=5000),
+        is_parted=False,
+        unroll=True,
+    )
+
+
+RUNS: Mapping[str, Callable[[], Run]] = {"tiny": tiny, "distil": distil}

@@ -1,0 +1,122 @@
+"""Masked language models: an encoder learns to say the hidden tokens of a token store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+
+from barrow.models.roberta import Roberta, RobertaConfig
+from barrow.stream.choices import Choices
+from barrow.stream.store_tokenizer import padding_of
+from barrow.train.masked import masked_objective
+from barrow.train.mfu import flops_per_token
+from barrow.train.optimizers import make_optimizer
+from barrow.train.remat import policy_of
+from barrow.train.run import Run
+from barrow.train.task import Data, Work
+from barrow.train.token_data import TokenData, held_out_data, token_data
+
+if TYPE_CHECKING:
+    import optax
+
+    from barrow.nn.trace import Constrain
+    from barrow.stream.masking import Mlm
+    from barrow.train.objective import Objective
+
+
+@dataclass(frozen=True)
+class MaskedTask:
+    """The task of a run whose model is a RoBERTa."""
+
+    run: Run
+    unit = "token"
+    measure = "nats per masked token"
+
+    @property
+    def config(self) -> RobertaConfig:
+        """The architecture."""
+        assert isinstance(self.run.model, RobertaConfig)
+        return self.run.model
+
+    @property
+    def mlm(self) -> Mlm:
+        """How tokens are hidden."""
+        assert isinstance(self.run.data, Choices)
+        assert self.run.data.mlm is not None  # the run refuses it
+        return self.run.data.mlm
+
+    @cached_property
+    def model(self) -> Roberta:
+        """The encoder with its head, run as the settings say."""
+        return Roberta(
+            self.config,
+            unroll=self.run.unroll,
+            remat=policy_of(self.run.remat),
+            dtype=jnp.dtype(self.run.step.precision.dtype).name,
+        )
+
+    @property
+    def example(self) -> tuple[Any, ...]:
+        """Tokens."""
+        return (jax.ShapeDtypeStruct((1, 1), jnp.int32),)
+
+    def optimizer(self) -> optax.GradientTransformation:
+        """The run's."""
+        return make_optimizer(self.run.optimizer, self.run.steps)
+
+    def objective(self, constrain: Constrain | None) -> Objective:
+        """Nats of every hidden token."""
+        return self._objective(self.model, constrain)
+
+    def evaluation(self, constrain: Constrain | None) -> Objective:
+        """The same without dropout, which changes no parameter."""
+        calm = replace(self.model, config=replace(self.config, dropout=0.0))
+        return self._objective(calm, constrain)
+
+    def data(self) -> TokenData:
+        """The stream of the run's store, some of its tokens hidden."""
+        return token_data(self.run, vocab_size=self.config.vocab_size)
+
+    def held_out(self, data: Data) -> TokenData | None:
+        """The held-out store, each of its domains read once, hidden alike at every evaluation."""
+        assert isinstance(data, TokenData)
+        return held_out_data(self.run, data)
+
+    def work(self, batch: Mapping[str, Any], num_params: int) -> Work:
+        """Tokens, hidden or not, by 6N + 12·L·d·T each, the head counted for those hidden alone.
+
+        Its products are 6·(vocabulary + width)·width of each; positions and words are looked up.
+        """
+        rows, length = batch["tokens"].shape
+        config = self.config
+        head = config.width * (config.vocab_size + config.width)
+        looked_up = config.width * (config.positions + config.token_types)
+        looked_up += 0 if config.tied else config.width * config.vocab_size
+        layers = num_params - head - looked_up
+        each = flops_per_token(layers, layers=config.layers, width=config.width, length=length)
+        each += 6.0 * head * self.mlm.probability
+        return Work(rows * length, rows * length * each)
+
+    def fitted(self) -> Run:
+        """With the vocabulary of the store's tokenizer, and its padding."""
+        store, config = self.data().stream.store, self.config
+        assert isinstance(self.run.data, Choices)
+        pad = padding_of(store)
+        return replace(
+            self.run,
+            model=replace(
+                config,
+                vocab_size=store.vocab_size,
+                pad=pad,
+                positions=config.context + pad + 1,
+            ),
+            data=replace(self.run.data, pad=pad),
+        )
+
+    def _objective(self, model: Roberta, constrain: Constrain | None) -> Objective:
+        return masked_objective(model, self.mlm, is_parted=self.run.is_parted, constrain=constrain)

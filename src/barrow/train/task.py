@@ -1,0 +1,135 @@
+"""A kind of training: what a run computes and what it reads. New kinds are added here.
+
+A kind is a frozen dataclass that is made of a `Run` and has what `Task` names; `task_of` picks it
+by the run's model. The loop, the step, the log and the checkpoints know no other difference.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from barrow.models.clip_config import ClipConfig
+from barrow.models.decoder import DecoderConfig
+from barrow.models.roberta import RobertaConfig
+from barrow.train.objective import Objective
+from barrow.train.run import Run
+
+if TYPE_CHECKING:
+    import optax
+    from jax.sharding import Sharding
+
+    from barrow.nn.module import Module
+    from barrow.nn.trace import Constrain
+
+
+class Data(Protocol):
+    """The batches of a run, as training sees them."""
+
+    @property
+    def num_steps(self) -> int | None:
+        """Steps until all has been read; None if never."""
+        ...
+
+    def place(self, step: int, sharding: Sharding) -> dict[str, Any]:
+        """The batch of a step on the devices; what the model cannot take is refused before."""
+        ...
+
+    def describe(self, step: int) -> list[str]:
+        """What the batch of a step is made of, a line for each part."""
+        ...
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write what is needed to make the same batches again."""
+        ...
+
+    def check(self, path: str | os.PathLike[str]) -> None:
+        """Raise unless what was saved there makes the same batches."""
+        ...
+
+    def about(self) -> dict[str, Any]:
+        """What a checkpoint says about it."""
+        ...
+
+    def baseline(self) -> str:
+        """A line that says what a model must beat."""
+        ...
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a step is: how many tokens (or pairs) its batch has, and the operations of its model."""
+
+    size: int
+    flops: float
+
+
+class Task(Protocol):
+    """What a run of one kind computes and reads.
+
+    - `unit`: what is counted in a batch: "token", "pair". Keys of the log are made with it.
+    - `measure`: what the loss is, in words: "nats per token".
+    """
+
+    @property
+    def unit(self) -> str: ...
+
+    @property
+    def measure(self) -> str: ...
+
+    @property
+    def model(self) -> Module:
+        """The model, run as the settings say."""
+        ...
+
+    @property
+    def example(self) -> tuple[Any, ...]:
+        """Shapes of inputs that parameters are made for."""
+        ...
+
+    def optimizer(self) -> optax.GradientTransformation:
+        """What changes the parameters."""
+        ...
+
+    def objective(self, constrain: Constrain | None) -> Objective:
+        """The loss of training."""
+        ...
+
+    def evaluation(self, constrain: Constrain | None) -> Objective:
+        """The loss of held-out batches: nothing is dropped."""
+        ...
+
+    def data(self) -> Data:
+        """What is trained on."""
+        ...
+
+    def held_out(self, data: Data) -> Data | None:
+        """What is evaluated with, made as `data` is; None without any."""
+        ...
+
+    def work(self, batch: Mapping[str, Any], num_params: int) -> Work:
+        """What one step on such a batch is."""
+        ...
+
+    def fitted(self) -> Run:
+        """The run with those settings of its model that its data decide, as the vocabulary is."""
+        ...
+
+
+def task_of(run: Run) -> Task:
+    """The kind of training that a run's model asks for."""
+    match run.model:
+        case DecoderConfig():
+            from barrow.train.causal_task import CausalTask
+
+            return CausalTask(run)
+        case RobertaConfig():
+            from barrow.train.masked_task import MaskedTask
+
+            return MaskedTask(run)
+        case ClipConfig():
+            from barrow.train.contrastive_task import ContrastiveTask
+
+            return ContrastiveTask(run)

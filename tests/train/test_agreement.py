@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from barrow import config
+from barrow.models.clip_config import ClipConfig, ResNetConfig
+from barrow.models.decoder import DecoderConfig
+from barrow.models.roberta import RobertaConfig
+from barrow.stream import Mlm
+from barrow.stream.choices import Choices
+from barrow.stream.pairs import PairChoices
+from barrow.train import Run
+
+TOKENS = Choices(seq_len=64, batch=8)
+MASKED = Choices(seq_len=64, batch=8, mlm=Mlm())
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        Run(DecoderConfig(), TOKENS, 10),
+        Run(RobertaConfig(layers=2), MASKED, 10),
+        Run(ClipConfig(), PairChoices(batch=8), 10),
+        Run(ClipConfig(image=ResNetConfig()), PairChoices(batch=8, epochs={"a": 1.0}), 10),
+    ],
+)
+def test_kinds_are_told_apart_in_json(run: Run) -> None:
+    assert config.from_json(Run, config.to_json(run)) == run
+
+
+def test_a_run_of_before_is_a_decoders() -> None:
+    """It has no kind, and says nothing of pairs."""
+    told = config.to_dict(Run(DecoderConfig(layers=3), TOKENS, 10))
+    assert "kind" not in told["model"]
+    assert "kind" not in told["data"]
+    old = {key: value for key, value in told.items() if key not in ("pairs", "tokenizer")}
+    opened = config.from_dict(Run, old)
+    assert isinstance(opened.model, DecoderConfig)
+    assert (opened.model.layers, opened.pairs) == (3, "")
+
+
+@pytest.mark.parametrize(
+    ("model", "data", "words"),
+    [
+        (DecoderConfig(), MASKED, "leave out data.mlm"),
+        (DecoderConfig(), PairChoices(batch=8), "learns from a token store"),
+        (RobertaConfig(), TOKENS, "data.mlm={}"),
+        (RobertaConfig(mlm_head=False), MASKED, "model.mlm_head=true"),
+        (
+            RobertaConfig(positions=60),
+            MASKED,
+            "64 tokens and the model 58 positions: data.seq_len=58, or model.positions=66",
+        ),
+        (ClipConfig(), TOKENS, "image–text pairs"),
+        (ClipConfig(), PairChoices(), "say data.batch"),
+    ],
+)
+def test_what_does_not_go_together(model: Any, data: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        Run(model, data, 10)
+
+
+def test_settings_inside_are_reached_by_key() -> None:
+    run = config.override(
+        Run(ClipConfig(), PairChoices(batch=8), 10), ["model.image.patch=16", "data.batch=32"]
+    )
+    assert isinstance(run.model, ClipConfig)
+    assert run.batches == (32,)

@@ -1,0 +1,94 @@
+"""A run in two processes of four devices, which one process goes on with."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+from tests.train.test_checkpoint_processes import free_port
+
+from barrow import config
+from barrow.train import CheckpointSettings, EvaluationSettings, MeshSettings, Run, fit
+from barrow.train.checkpoint import Checkpoints
+from barrow.train.trackers import read_log
+
+pytestmark = pytest.mark.usefixtures("compiled_once")
+
+
+def in_two(run: Run, out: Path, settings: Path, compiled: Path) -> None:
+    """Train as two processes that know one another through jax.distributed."""
+    settings.write_text(config.to_json(run))
+    port = str(free_port())
+    environment = os.environ | {
+        "XLA_FLAGS": "--xla_force_host_platform_device_count=4",
+        "JAX_PLATFORMS": "cpu",
+        "JAX_COMPILATION_CACHE_DIR": str(compiled),
+    }
+    command = [sys.executable, "-m", "tests.train.fit_process", port]
+    started = [
+        subprocess.Popen(
+            [*command, str(number), settings, out],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment,
+            cwd=Path(__file__).parents[2],
+        )
+        for number in range(2)
+    ]
+    try:
+        said = [process.communicate(timeout=500) for process in started]
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+    for process, (told, err) in zip(started, said, strict=True):
+        assert process.returncode == 0, told + err
+        assert f"done {run.steps}" in told
+
+
+def test_two_processes_train_as_one_and_one_goes_on(
+    run: Run, held_out: Path, tmp_path: Path, compiled_once: Path
+) -> None:
+    """The same losses, evaluations and parameters; ZeRO 3 divides state between the processes."""
+    run = replace(
+        run,
+        steps=5,
+        held_out=str(held_out),
+        mesh=MeshSettings(data=1, fsdp=8, zero=3),
+        evaluation=EvaluationSettings(3, 2),
+        checkpoint=CheckpointSettings(3),
+        log_every=1,
+    )
+    in_two(run, tmp_path / "two", tmp_path / "settings.json", compiled_once)
+    alone = fit(run, tmp_path / "one")
+    lines, wanted = (read_log(tmp_path / name / "log.jsonl") for name in ("two", "one"))
+    # The first process alone tells: a line for each step.
+    assert [line["step"] for line in lines] == [0, 1, 2, 3, 4]
+    for ours, theirs in zip(lines, wanted, strict=True):
+        assert ours["loss"] == pytest.approx(theirs["loss"], rel=1e-5)
+        assert ours["tokens"] == theirs["tokens"]
+    held_out = [
+        [x["held_out_loss"] for x in log if "held_out_loss" in x] for log in (lines, wanted)
+    ]
+    assert held_out[0] == pytest.approx(held_out[1], rel=1e-5)
+    assert len(held_out[0]) == 2
+    # Both wrote their part.
+    saved = tmp_path / "two" / "checkpoints" / "step-000000003"
+    parts = {"arrays-00000.safetensors", "arrays-00001.safetensors"}
+    assert parts <= {path.name for path in saved.iterdir()}
+    # One process goes on from there, on another mesh, to the same parameters.
+    Checkpoints(tmp_path / "two" / "checkpoints").discard_after(3)
+    onwards: Any = fit(replace(run, mesh=MeshSettings()), tmp_path / "two")
+    assert int(onwards.step) == 5
+    for ours, theirs in zip(
+        jax.tree.leaves(onwards.params), jax.tree.leaves(alone.params), strict=True
+    ):
+        np.testing.assert_allclose(ours, theirs, atol=1e-5)
