@@ -26,12 +26,15 @@ def board(
     if serve == (out is not None):
         raise typer.BadParameter("give one of --out FILE and --serve")
     if out is not None:
-        _write(results, out, open_=open_)
+        write_board(results, out)
+        if open_:
+            _show(out.resolve().as_uri())
     else:
         _serve(results, port, open_=open_)
 
 
-def _write(results: list[Path], out: Path, *, open_: bool) -> None:
+def write_board(results: list[Path], out: Path) -> None:
+    """The page of results, in a file; its name is printed."""
     from barrow.corpus.publish import write_if_changed
     from barrow.errors import NotFound, ScoreError
     from barrow.score.board import board_data, gather, page
@@ -51,8 +54,6 @@ def _write(results: list[Path], out: Path, *, open_: bool) -> None:
         raise NotFound(f"{out.parent} is no folder to write {out.name} to")
     write_if_changed(out, page(board_data(gathered)))
     typer.echo(out)
-    if open_:
-        _show(out.resolve().as_uri())
 
 
 def _serve(results: list[Path], port: int, *, open_: bool) -> None:
