@@ -13,6 +13,7 @@ import typer
 from barrow.cli.models import locate_model
 from barrow.cli.options import AsJson, TextKey
 from barrow.cli.progress import progress_bar
+from barrow.cli.score_self_test import run_self_test
 from barrow.cli.score_table import print_result
 
 if TYPE_CHECKING:
@@ -110,11 +111,21 @@ def score(
     ] = None,
     text_key: TextKey = "text",
     as_json: AsJson = False,
+    self_test: Annotated[
+        bool,
+        typer.Option(
+            "--self-test",
+            callback=run_self_test,
+            is_eager=True,
+            help="Check the scorer itself, and that known mistakes would be found; then stop.",
+        ),
+    ] = False,
 ) -> None:
     """Bits per byte of a model on a corpus, by domain and overall, with intervals.
 
     A run that was stopped goes on where it was when it is given the same arguments.
     """
+    del self_test
     from barrow.score import Opening, open_corpus, score
     from barrow.score.protocol import named_protocol
 
