@@ -55,9 +55,10 @@ def demo(
     write_board([out / "scores"], out / "board.html")
     typer.echo(f"{out / 'corpus' / 'report.html'}")
     typer.echo(
-        f"Next: barrow trace {out / 'corpus'} 0   ·   barrow checkpoint convert {out / 'run'} DIR --to hf"
+        f"Next: barrow trace {out / 'corpus'} 0   ·   barrow rejects {out / 'corpus'}"
         f"\n      barrow score diff {out / 'scores' / 'model.json'} {out / 'scores' / 'xz.json'}"
-        f"\n      barrow explain {out / 'run'} --step 0   ·   barrow rejects {out / 'corpus'}"
+        f"\n      barrow explain {out / 'run'} --step 0"
+        f"\n      barrow checkpoint convert {out / 'run'} MODEL --to hf"
         "\n      and then your own text: barrow build --help"
     )
 
