@@ -17,7 +17,7 @@ help:
 
 $(VENV)/.demo: pyproject.toml setup.py constraints.txt $(wildcard src/barrow/*/_*.c)
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) -e '.[corpus,fast]'
+	$(PIP) -e '.[corpus,fast,pdf]'
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.demo

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 import barrow as package
+from barrow.recipes import pocket
 
 
 def test_the_demo_builds_verifies_and_prints(barrow: Callable, tmp_path: Path) -> None:
@@ -13,6 +17,9 @@ def test_the_demo_builds_verifies_and_prints(barrow: Callable, tmp_path: Path) -
     for word in ("Python Sources", "Python Topics", "Package Papers", "Arithmetic", "verified"):
         assert word in text
     assert package.archive.verify(out, deep=True).ok
+    held_out = Counter(d.meta["pile_set_name"] for d in package.archive.open(out / "test"))
+    assert set(held_out) == {domain.name for domain in pocket.recipe().domains.values()}
+    assert min(held_out.values()) >= 2
     store = package.tokens.open_store(tmp_path / "pocket-tokens")
     assert store.vocab_size == 4096
     assert store.num_documents == len(package.archive.open(out))
@@ -26,7 +33,27 @@ def test_the_demo_builds_verifies_and_prints(barrow: Callable, tmp_path: Path) -
     assert {path.name: path.stat().st_mtime_ns for path in out.glob("*.zst")} == before
 
 
-def test_other_folders_are_left_alone(barrow: Callable, tmp_path: Path) -> None:
+def test_a_domain_whose_library_is_missing_is_named(
+    barrow: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+
+    def prepare(root: Path, *, left_out: object) -> None:
+        asked.append(left_out)
+        raise FileExistsError("enough")
+
+    monkeypatch.setattr(pocket, "missing_extras", lambda: {"printed_papers": "pdf"})
+    monkeypatch.setattr(pocket, "prepare", prepare)
+    code, text, _ = barrow("demo", tmp_path / "pocket")
+    assert code == 1
+    assert "without printed_papers: its reader needs pip install 'barrow[pdf]'" in text
+    assert asked == [{"printed_papers": "pdf"}]
+
+
+def test_other_folders_are_left_alone(
+    barrow: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pocket, "prepare", lambda root, **_: root.mkdir())
     other = tmp_path / "mine"
     other.mkdir()
     (other / "thesis.txt").write_text("years of work")

@@ -32,10 +32,13 @@ def demo(
 
     started = time.perf_counter()
     raw = out.with_name(f"{out.name}-raw")
-    pocket.prepare(raw)
+    left_out = pocket.missing_extras()
+    for folder, extra in left_out.items():
+        typer.echo(f"without {folder}: its reader needs pip install 'barrow[{extra}]'")
+    pocket.prepare(raw, left_out=left_out)
     with staged_progress() as (on_plan, on_bytes):
         report = build(
-            pocket.recipe(),
+            pocket.recipe(left_out=left_out),
             root=raw,
             out=out,
             engine=Engine(num_workers=2),
