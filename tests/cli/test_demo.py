@@ -1,29 +1,55 @@
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 import barrow as package
+from barrow.recipes import pocket
 
 
-def test_the_demo_builds_verifies_and_prints(barrow: Callable, tmp_path: Path) -> None:
-    out = tmp_path / "pocket"
-    code, text, err = barrow("demo", out)
-    assert (code, err) == (0, "")
-    for word in ("Python Sources", "Python Topics", "Package Papers", "Arithmetic", "verified"):
+def test_the_demo_builds_trains_and_scores(barrow: Callable, tmp_path: Path) -> None:
+    """Whole, but for the number of steps and of held-out documents."""
+    out = tmp_path / "demo"
+    code, text, _ = barrow("demo", out, "--steps", 2, "--limit", 80)
+    assert code == 0
+    domains = {domain.name for domain in pocket.recipe().domains.values()}
+    for word in (*domains, "ngram:5", "xz", "zstd:19", "unigram", "uniform", "whole:xz"):
         assert word in text
-    assert package.archive.verify(out, deep=True).ok
-    store = package.tokens.open_store(tmp_path / "pocket-tokens")
+    assert package.archive.verify(out / "corpus", deep=True).ok
+    held_out = Counter(d.meta["pile_set_name"] for d in package.archive.open(out / "corpus/test"))
+    assert set(held_out) == domains
+    assert min(held_out.values()) >= 2
+    store = package.tokens.open_store(out / "tokens")
     assert store.vocab_size == 4096
-    assert store.num_documents == len(package.archive.open(out))
-    tokenizer = package.tokens.load(tmp_path / "pocket-tokenizer")
-    first = store.document(0)
-    ids = store.read(store.domain_place(first.domain), first.start, first.stop)
-    text = package.archive.open(out)[first.archive_number].text
-    assert tokenizer.decode(ids[1:]) == text
-    before = {path.name: path.stat().st_mtime_ns for path in out.glob("*.zst")}
-    assert barrow("demo", out).code == 0
-    assert {path.name: path.stat().st_mtime_ns for path in out.glob("*.zst")} == before
+    assert store.num_documents == len(package.archive.open(out / "corpus"))
+    result = package.score.read_result(out / "scores" / "model.json")
+    assert result.overall.documents == 80
+    assert result.model.train_tokens == 2 * 8 * 256
+    uniform = package.score.read_result(out / "scores" / "uniform.json")
+    assert uniform.overall.bpb == 8.0
+    assert package.score.comparable(result.card, uniform.card) is None
+    assert "unigram" in (out / "board.html").read_text()
+    assert (out / "corpus" / "report.html").is_file()
+
+
+def test_a_domain_whose_library_is_missing_is_named(
+    barrow: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+
+    def prepare(root: Path, *, left_out: object) -> None:
+        asked.append(left_out)
+        raise FileExistsError("enough")
+
+    monkeypatch.setattr(pocket, "missing_extras", lambda: {"printed_papers": "pdf"})
+    monkeypatch.setattr(pocket, "prepare", prepare)
+    code, text, _ = barrow("demo", tmp_path / "demo")
+    assert code == 1
+    assert "without printed_papers: its reader needs pip install 'barrow[pdf]'" in text
+    assert asked == [{"printed_papers": "pdf"}]
 
 
 def test_other_folders_are_left_alone(barrow: Callable, tmp_path: Path) -> None:
@@ -32,5 +58,5 @@ def test_other_folders_are_left_alone(barrow: Callable, tmp_path: Path) -> None:
     (other / "thesis.txt").write_text("years of work")
     code, _, err = barrow("demo", other)
     assert code == 1
-    assert "no build" in err
-    assert (other / "thesis.txt").exists()
+    assert "thesis.txt" in err
+    assert [path.name for path in other.iterdir()] == ["thesis.txt"]
