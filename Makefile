@@ -46,7 +46,7 @@ test: $(VENV)/.test
 	$(BIN)/python -m pytest -m 'not soak' $(ARGS)
 
 soak: $(VENV)/.test
-	$(BIN)/python -m pytest --hypothesis-profile=soak $(ARGS)
+	JAX_DISABLE_MOST_OPTIMIZATIONS=0 $(BIN)/python -m pytest --hypothesis-profile=soak $(ARGS)
 
 check: $(VENV)/.test
 	$(BIN)/ruff format --check .

@@ -14,6 +14,10 @@ os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
+# Tests compile many programs and run each once, on little data: machine code is made plainly, in
+# half the time. What XLA computes is the same; `make soak` runs what it makes for users.
+os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
+
 # A shell that runs the tests in the background has its children ignore Ctrl-C, which some test.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

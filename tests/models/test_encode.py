@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barrow.models import load
+from barrow.models.buckets import bucket
 from barrow.models.encode import batches, embed, up_to_layer
-from barrow.models.generate import bucket
 
 RNG = np.random.default_rng(0)
 ROWS = [RNG.integers(4, 329, n).astype(np.int32) for n in (5, 40, 16, 9, 48, 3, 12)]

@@ -7,13 +7,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from barrow import nn
 from barrow.models import Completion, Decoder, DecoderConfig, Sampling, generate, stream
 from barrow.models.decoding import decode, prefill
-from barrow.models.generate import bucket, for_decoding
+from barrow.models.generate import for_decoding
 from barrow.nn.rotary import Rotary
 
 PROMPTS = [[5, 6, 7], [1] * 9, [20, 3, 9, 30, 4, 4]]
@@ -130,18 +128,6 @@ def test_other_lengths_need_no_other_program() -> None:
 def test_up_to_the_last_position() -> None:
     (completion,) = generate(*model(), [[3] * 60], max_tokens=4)
     assert completion.tokens.tolist() == slowly([3] * 60, 4)
-
-
-@given(st.integers(1, 5000), st.integers(16, 5000))
-def test_buckets(num: int, most: int) -> None:
-    size = bucket(min(num, most), most)
-    assert min(num, most) <= size <= most
-    assert size <= max(16, 1.5 * num)
-    assert bucket(size, most) == size
-
-
-def test_few_buckets() -> None:
-    assert sorted({bucket(n, 4096) for n in range(1, 100)}) == [16, 24, 32, 48, 64, 96, 128]
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,16 @@ def test_a_cheap_source_is_asked_once_for_many() -> None:
     assert source.asked == [64, 64]
 
 
+def test_where_reading_ends() -> None:
+    _, endless = made()
+    assert (endless.stop(3), endless.stop(3, 9)) == (None, 9)
+    schedule = constant(seq_len=3, batch=4, mixture=Mixture(epochs={"x": 1.0}))
+    once = Batches(Order.of_items(5, schedule, {"x": 10}), Numbers(), lambda s, part: s)
+    assert (once.stop(0), once.stop(0, 2), once.stop(0, 9)) == (3, 2, 3)
+    with pytest.raises(ValueError, match="steps count from 0, got start=-1"):
+        once.stop(-1)
+
+
 def test_bad_input() -> None:
     _, batches = made()
     with pytest.raises(ValueError, match="steps count from 0, got -1"):

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from barrow.cli.encoders import DtypeOption, ModelOption, TokenizerOption, Truncate, open_encoder
+from barrow.cli.encoders import ModelOption, Truncate, open_encoder
+from barrow.cli.options import DtypeOption, TokenizerOption
 
 
 def attention(

@@ -17,8 +17,6 @@ from barrow.errors import NotFound
 if TYPE_CHECKING:
     from barrow.models.clip import Clip, Preprocess
 
-SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".ppm")
-
 Model = Annotated[
     str | None,
     typer.Option(
@@ -51,12 +49,14 @@ Page = Annotated[
 
 def find_images(given: list[Path]) -> list[Path]:
     """Files as they are, and all images in folders, by name."""
+    from barrow.images.suffixes import SUFFIXES, is_image
+
     found: list[Path] = []
     for path in given:
         if not path.exists():
             raise NotFound(f"{path} does not exist")
         if path.is_dir():
-            inside = sorted(p for p in path.rglob("*") if p.suffix.lower() in SUFFIXES)
+            inside = sorted(p for p in path.rglob("*") if is_image(p))
             if not inside:
                 raise NotFound(f"{path} holds no image ({', '.join(SUFFIXES)})")
             found += inside

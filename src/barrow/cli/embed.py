@@ -10,8 +10,8 @@ from typing import Annotated, Any, BinaryIO
 
 import typer
 
-from barrow.cli.encoders import DtypeOption, ModelOption, TokenizerOption, Truncate, open_encoder
-from barrow.cli.options import AsJson, TextKey
+from barrow.cli.encoders import ModelOption, Truncate, open_encoder
+from barrow.cli.options import AsJson, DtypeOption, TextKey, TokenizerOption
 from barrow.cli.progress import progress_bar
 
 

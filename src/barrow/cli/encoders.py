@@ -25,15 +25,6 @@ ModelOption = Annotated[
         show_default=False,
     ),
 ]
-TokenizerOption = Annotated[
-    str | None, typer.Option(help="A tokenizer, where the model has none beside it.")
-]
-DtypeOption = Annotated[
-    str | None,
-    typer.Option(
-        help="float32, bfloat16 or float16.", show_default="float32 on a CPU, else that of the file"
-    ),
-]
 Truncate = Annotated[
     bool, typer.Option("--truncate", help="Cut texts past the model's positions, and say so.")
 ]

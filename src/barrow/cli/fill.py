@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from barrow.cli.encoders import DtypeOption, ModelOption, TokenizerOption, Truncate, open_encoder
-from barrow.cli.options import AsJson
+from barrow.cli.encoders import ModelOption, Truncate, open_encoder
+from barrow.cli.options import AsJson, DtypeOption, TokenizerOption
 from barrow.cli.terminal import printable
 
 

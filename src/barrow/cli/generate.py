@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from barrow.cli.models import locate_model
-from barrow.cli.options import AsJson
+from barrow.cli.options import AsJson, DtypeOption, TokenizerOption
 from barrow.cli.terminal import printable
 
 if TYPE_CHECKING:
@@ -37,16 +37,8 @@ def generate(
     begin: Annotated[
         bool, typer.Option(help="Put the tokenizer's begin token before the prompt.")
     ] = True,
-    tokenizer: Annotated[
-        str | None, typer.Option(help="A tokenizer, where the model has none beside it.")
-    ] = None,
-    dtype: Annotated[
-        str | None,
-        typer.Option(
-            help="float32, bfloat16 or float16.",
-            show_default="float32 on a CPU, else that of the file",
-        ),
-    ] = None,
+    tokenizer: TokenizerOption = None,
+    dtype: DtypeOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Write text behind a prompt, as it comes."""

@@ -24,6 +24,15 @@ Source = Annotated[
     typer.Argument(metavar="PATH", help="A shard, a folder, a glob or a URL.", show_default=False),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+TokenizerOption = Annotated[
+    str | None, typer.Option(help="A tokenizer, where the model has none beside it.")
+]
+DtypeOption = Annotated[
+    str | None,
+    typer.Option(
+        help="float32, bfloat16 or float16.", show_default="float32 on a CPU, else that of the file"
+    ),
+]
 TextKey = Annotated[str, typer.Option(help="Key of the text in foreign records.")]
 OnBad = Annotated[
     OnBadChoice, typer.Option(help="Stop at bad input, or count it by reason and go on.")

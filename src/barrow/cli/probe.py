@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from barrow.cli.clip_options import SUFFIXES, Bpe, Model, Seed, Weights, open_model
+from barrow.cli.clip_options import Bpe, Model, Seed, Weights, open_model
 from barrow.cli.options import AsJson
 
 if TYPE_CHECKING:
@@ -84,6 +84,7 @@ def _labelled(data: Path) -> tuple[list[str], list[Path], Labels]:
     import numpy as np
 
     from barrow.errors import NotFound
+    from barrow.images.suffixes import is_image
 
     if not data.is_dir():
         raise NotFound(f"{data} is no folder; expected one with a folder of images for each class")
@@ -91,7 +92,7 @@ def _labelled(data: Path) -> tuple[list[str], list[Path], Labels]:
     files: list[Path] = []
     labels: list[int] = []
     for folder in sorted(path for path in data.iterdir() if path.is_dir()):
-        inside = sorted(p for p in folder.rglob("*") if p.suffix.lower() in SUFFIXES)
+        inside = sorted(p for p in folder.rglob("*") if is_image(p))
         if inside:
             labels += [len(names)] * len(inside)
             names.append(folder.name)

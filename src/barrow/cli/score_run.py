@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from barrow.cli.models import locate_model
-from barrow.cli.options import AsJson, TextKey
+from barrow.cli.options import AsJson, DtypeOption, TextKey, TokenizerOption
 from barrow.cli.progress import progress_bar
 from barrow.cli.score_self_test import run_self_test
 from barrow.cli.score_table import print_result
@@ -88,17 +88,9 @@ def score(
         ),
     ] = None,
     limit: Annotated[int | None, typer.Option(help="Only so many documents.")] = None,
-    dtype: Annotated[
-        str | None,
-        typer.Option(
-            help="float32, bfloat16 or float16.",
-            show_default="float32 on a CPU, else that of the file",
-        ),
-    ] = None,
+    dtype: DtypeOption = None,
     batch_tokens: Annotated[int | None, typer.Option(help="Tokens computed at once.")] = None,
-    tokenizer: Annotated[
-        str | None, typer.Option(help="A tokenizer, where the model has none beside it.")
-    ] = None,
+    tokenizer: TokenizerOption = None,
     server_model: Annotated[
         str | None, typer.Option(help="A server's name for its model, if it has several.")
     ] = None,

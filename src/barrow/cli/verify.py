@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -40,40 +41,8 @@ def verify(
     else:
         with progress_bar("Verifying", disk_bytes(path)) as advance:
             result = barrow.archive.verify(path, deep=deep, text_key=text_key, on_progress=advance)
-    if as_json:
-        import msgspec
-
-        rows = [
-            {
-                "reason": problem.reason,
-                "shard": problem.shard,
-                "frame": problem.frame,
-                "document": problem.document,
-                "cause": problem.cause,
-            }
-            for problem in result.problems
-        ]
-        summary = {
-            "ok": result.ok,
-            "shards": result.num_shards,
-            "frames": result.num_frames,
-            "documents": result.num_documents,
-            "bytes": result.num_bytes,
-            "problems": rows,
-        }
-        typer.echo(msgspec.json.encode(summary).decode())
-    else:
-        for problem in result.problems[:_MOST_LINES]:
-            typer.echo(f"{problem.reason}: {problem}")
-        if len(result.problems) > _MOST_LINES:
-            typer.echo(f"… and {len(result.problems) - _MOST_LINES:,} more (see --json)")
-        typer.echo(
-            f"{'ok' if result.ok else f'{len(result.problems):,} problems'}: "
-            f"{result.num_shards:,} shards, {result.num_frames:,} frames, "
-            f"{result.num_documents:,} documents, {result.num_bytes:,} bytes"
-        )
-    if not result.ok:
-        raise typer.Exit(1)
+    where = ("reason", "shard", "frame", "document", "cause")
+    _tell(result, ("shards", "frames", "documents", "bytes"), where, as_json)
 
 
 def _verify_store(path: str, as_json: bool) -> None:
@@ -82,28 +51,25 @@ def _verify_store(path: str, as_json: bool) -> None:
     size = sum(file.stat().st_size for file in Path(path).glob("*.safetensors"))
     with progress_bar("Verifying", size) as advance:
         result = verify_store(path, on_progress=advance)
+    counted = ("files", "documents", "tokens", "bytes")
+    _tell(result, counted, ("reason", "file", "cause"), as_json)
+
+
+def _tell(result: Any, counted: Sequence[str], where: Sequence[str], as_json: bool) -> None:
+    """Print what was counted and every problem, each by what says where it is; exit 1 if any."""
+    counts = {what: getattr(result, f"num_{what}") for what in counted}
     if as_json:
         import msgspec
 
-        rows = [{"reason": p.reason, "file": p.file, "cause": p.cause} for p in result.problems]
-        summary = {
-            "ok": result.ok,
-            "files": result.num_files,
-            "documents": result.num_documents,
-            "tokens": result.num_tokens,
-            "bytes": result.num_bytes,
-            "problems": rows,
-        }
+        rows = [{key: getattr(problem, key) for key in where} for problem in result.problems]
+        summary = {"ok": result.ok, **counts, "problems": rows}
         typer.echo(msgspec.json.encode(summary).decode())
     else:
         for problem in result.problems[:_MOST_LINES]:
             typer.echo(f"{problem.reason}: {problem}")
         if len(result.problems) > _MOST_LINES:
             typer.echo(f"… and {len(result.problems) - _MOST_LINES:,} more (see --json)")
-        typer.echo(
-            f"{'ok' if result.ok else f'{len(result.problems):,} problems'}: "
-            f"{result.num_files:,} files, {result.num_documents:,} documents, "
-            f"{result.num_tokens:,} tokens, {result.num_bytes:,} bytes"
-        )
+        verdict = "ok" if result.ok else f"{len(result.problems):,} problems"
+        typer.echo(f"{verdict}: " + ", ".join(f"{n:,} {what}" for what, n in counts.items()))
     if not result.ok:
         raise typer.Exit(1)

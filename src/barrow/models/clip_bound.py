@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
 
-from barrow.models.clip_buckets import parts
+from barrow.models.buckets import parts
 from barrow.models.clip_model import CLIP, MAX_SCALE
 from barrow.models.clip_templates import PLAIN
 from barrow.models.clip_zero_shot import Floats, ZeroShot, classified, ensemble, unit
@@ -125,7 +125,7 @@ class Clip:
     def _in_batches(self, encode: Callable[..., jax.Array], rows: npt.NDArray[Any]) -> Floats:
         found = np.empty((len(rows), self.module.config.embed), np.float32)
         waiting: list[tuple[int, int, jax.Array]] = []
-        for start, stop, size in parts(len(rows), largest=self.batch):
+        for start, stop, size in parts(len(rows), most=self.batch):
             part = rows[start:stop]
             if len(part) < size:
                 filled = np.zeros((size, *rows.shape[1:]), rows.dtype)

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
 
-from barrow.models.generate import bucket
+from barrow.models.buckets import bucket, row_bucket
 from barrow.models.roberta import Roberta
 from barrow.models.roberta_heads import RobertaWithHead
 from barrow.models.rows import padded
@@ -68,7 +68,7 @@ def _blocks(
         found = np.empty((len(window), body.config.width), np.float32)
         running = []
         for places in batches([len(row) for row in window], body.config.context, tokens):
-            num = 1 << (len(places) - 1).bit_length()
+            num = row_bucket(len(places))
             array, lengths = padded([window[i] for i in places], config=body.config, num_rows=num)
             whole = bool((lengths == array.shape[1]).all())
             out = _pooled(body, params, array, None if whole else lengths, layer=layer, pool=pool)

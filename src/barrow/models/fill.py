@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from barrow.models.buckets import row_bucket
 from barrow.models.encode import for_inference
 from barrow.models.roberta import Roberta
 from barrow.models.roberta_heads import RobertaWithHead
@@ -55,7 +56,7 @@ def fill(
     masks = _masks(row.tokens, tokenizer, num_cut=row.num_cut)
     tokens, lengths = padded([row.tokens], config=body.config)
     # As many places as a power of two, for which few programs are compiled.
-    at = np.resize(masks, 1 << (len(masks) - 1).bit_length())[None]
+    at = np.resize(masks, row_bucket(len(masks)))[None]
     found = _likeliest(for_inference(body, params), params, tokens, lengths, at, top=top)
     scores, ids = (np.asarray(x)[: len(masks)] for x in found)
     return [

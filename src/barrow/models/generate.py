@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
 
+from barrow.models.buckets import bucket
 from barrow.models.decoder import Decoder
 from barrow.models.decoding import decode, prefill, row_keys
 from barrow.models.sampling import GREEDY, Sampling, chooser
@@ -114,18 +115,6 @@ def for_decoding(params: Mapping[str, Any]) -> Tree:
 
 
 _take_apart = jax.jit(partial(take_apart, name="layers"))
-
-
-def bucket(num: int, most: int) -> int:
-    """The least of 16, 24, 32, 48, 64, 96… that is not below `num`, and at most `most`.
-
-    Programs are compiled for these lengths, so that another length seldom needs another program.
-    """
-    size = 16
-    while size < num:
-        is_power = size & (size - 1) == 0
-        size = size * 3 // 2 if is_power else 1 << size.bit_length()
-    return min(size, most)
 
 
 def _padded(prompts: Sequence[Sequence[int]], context: int) -> tuple[jax.Array, jax.Array]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from barrow.models.generate import bucket
+from barrow.models.buckets import bucket
 from barrow.models.roberta import RobertaConfig, too_long
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from barrow.errors import ScoreError
-from barrow.models.generate import bucket
+from barrow.models.buckets import bucket, row_bucket
 from barrow.models.roberta import Roberta
 from barrow.score.masked_model import Guess
 from barrow.tokens import Tokenizer
@@ -40,7 +40,7 @@ def roberta_guess(model: Roberta, params: Any, tokenizer: Tokenizer) -> Guess:
         targets: npt.NDArray[np.int64],
     ) -> npt.NDArray[np.floating[Any]]:
         num, length = rows.shape
-        filled = 1 << (num - 1).bit_length()
+        filled = row_bucket(num)
         wide = bucket(length, model.config.context)
         ids = np.full((filled, wide), model.config.pad, np.int32)
         ids[:num, :length] = np.where(np.arange(length) < lengths[:, None], rows, model.config.pad)

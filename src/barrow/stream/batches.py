@@ -38,6 +38,13 @@ class Batches(Generic[Samples, Made]):
         """Steps until all has been read; None if that never happens."""
         return self.order.num_steps
 
+    def stop(self, start: int, stop: int | None = None) -> int | None:
+        """The step to end before, from `start` on: the one given, but never after the last."""
+        if start < 0:
+            raise ValueError(f"steps count from 0, got start={start}")
+        ends = [end for end in (stop, self.num_steps) if end is not None]
+        return min(ends, default=None)
+
     def shape(self, step: int) -> tuple[int, int]:
         """Rows and columns of the global batch of a step."""
         seq_len = self.order.seq_len(step)

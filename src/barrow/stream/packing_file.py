@@ -6,9 +6,7 @@ tokens, none of their text.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
@@ -19,6 +17,7 @@ import numpy.typing as npt
 from barrow.errors import WriteFailed
 from barrow.stream.packing import Packing, best_fit, one_by_one
 from barrow.stream.store import Store
+from barrow.stream.whole_file import whole_file
 
 Kind = Literal["fit", "document"]
 
@@ -67,22 +66,16 @@ def open_packing(
 def _write(path: Path, packing: Packing, *, note: dict[str, str]) -> None:
     from barrow.tokens.array_file import Column, write_arrays
 
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}")
     columns = {
         name: Column(dtype, getattr(packing, name).shape, (getattr(packing, name),))
         for name, dtype in _COLUMNS.items()
     }
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_arrays(temporary, columns, note=note)
-        with temporary.open("rb") as file:
-            os.fsync(file.fileno())
-        temporary.replace(path)
+        with whole_file(path) as hidden:
+            write_arrays(hidden, columns, note=note)
     except OSError as error:
         raise WriteFailed(
             f"the packing could not be written to {path.parent} ({error.strerror}); "
             "name another folder for it: cache=…"
         ) from error
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink()

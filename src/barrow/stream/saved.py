@@ -12,6 +12,7 @@ from barrow import config
 from barrow.errors import NotFound, StoreError
 from barrow.stream.settings import StreamSettings
 from barrow.stream.store import Store
+from barrow.stream.whole_file import whole_file
 
 NAME = "stream.json"
 CHECKPOINT = "index.json"
@@ -36,17 +37,8 @@ def saved_stream(store: Store, settings: StreamSettings) -> SavedStream:
 
 def save_stream(path: str | os.PathLike[str], store: Store, settings: StreamSettings) -> None:
     """Write a stream; whoever reads the path sees the old file or the new one."""
-    path = Path(path)
-    saved = saved_stream(store, settings)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}")
-    try:
-        with temporary.open("w", encoding="utf-8") as file:
-            file.write(config.to_json(saved))
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with whole_file(Path(path)) as hidden:
+        hidden.write_text(config.to_json(saved_stream(store, settings)), encoding="utf-8")
 
 
 def read_saved(path: str | os.PathLike[str]) -> SavedStream:

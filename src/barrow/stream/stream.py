@@ -226,7 +226,7 @@ class Stream:
         With `place`, a JAX sharding of [rows, columns], a batch is a dict of global arrays; every
         process computes the parts of its own devices.
         """
-        stop = self._stop(start, stop)
+        stop = self.batches.stop(start, stop)
         if place is None:
 
             def make(step: int) -> Any:
@@ -254,7 +254,7 @@ class Stream:
         """(step, batch) from a step on, each made when it is asked for."""
         from barrow.stream.views.numpy import numpy_view
 
-        return numpy_view(self, start, self._stop(start, stop), rank=rank, of=of)
+        return numpy_view(self, start, self.batches.stop(start, stop), rank=rank, of=of)
 
     def jax(
         self, sharding: Sharding, start: int = 0, stop: int | None = None, *, depth: int = 2
@@ -273,13 +273,6 @@ class Stream:
         from barrow.stream.views.tf import tf_view
 
         return tf_view(self, start, rank=rank, of=of)
-
-    def _stop(self, start: int, stop: int | None) -> int | None:
-        """The step to end before: the one given, but never after the last."""
-        if start < 0:
-            raise ValueError(f"steps count from 0, got start={start}")
-        ends = [end for end in (stop, self.num_steps) if end is not None]
-        return min(ends, default=None)
 
 
 def natural_mixture(store: Store) -> Mixture:

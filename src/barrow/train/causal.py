@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +11,7 @@ import jax.numpy as jnp
 from barrow.models.decoder import Decoder, head_weight
 from barrow.nn.cross_entropy import cross_entropy
 from barrow.nn.trace import Constrain
+from barrow.train.batch_arrays import check_token_arrays
 from barrow.train.objective import Loss, Objective
 
 
@@ -24,12 +24,12 @@ def causal_objective(
     Activations have the type of the parameters, which the step's precision chose: the model's own
     `dtype` has no say.
     """
+    hint = " (is_parted=False needs no segments and positions)" if is_parted else ""
 
     def loss(params: Any, collections: Any, batch: Any, key: jax.Array) -> Loss:
-        _refuse_other_arrays(batch, is_parted)
-        parts = {}
-        if is_parted:
-            parts = {"segments": batch["segments"], "positions": batch["positions"]}
+        borders = ("segments", "positions") if is_parted else ()
+        check_token_arrays(batch, "targets", "mask", *borders, hint=hint)
+        parts = {name: batch[name] for name in borders}
         weight, transposed = head_weight(model.config, params)
         run = replace(model, dtype=jnp.dtype(weight.dtype).name)
         hidden, _ = run.apply(
@@ -45,20 +45,3 @@ def causal_objective(
         return Loss(total, mask.sum(), {}, collections)
 
     return Objective(loss)
-
-
-def _refuse_other_arrays(batch: Mapping[str, Any], is_parted: bool) -> None:
-    wanted = ("tokens", "targets", "mask", *(("segments", "positions") if is_parted else ()))
-    missing = [name for name in wanted if name not in batch]
-    if missing:
-        raise ValueError(
-            f"the batch has no {', '.join(missing)}; it has {', '.join(batch)}"
-            + (" (is_parted=False needs no segments and positions)" if is_parted else "")
-        )
-    shape = jnp.shape(batch["tokens"])
-    for name in wanted:
-        if len(shape) != 2 or jnp.shape(batch[name]) != shape:
-            raise ValueError(
-                f"tokens are [rows, length] and {name} likewise: found tokens of shape {shape} and "
-                f"{name} of shape {jnp.shape(batch[name])}"
-            )

@@ -20,6 +20,7 @@ import optax
 from barrow.images.normalise import normalise
 from barrow.models.clip_model import CLIP, MAX_SCALE, normalised
 from barrow.nn.trace import Constrain
+from barrow.train.batch_arrays import check_arrays
 from barrow.train.objective import Loss, Mean, Objective
 
 SCALE = "logit_scale"
@@ -109,9 +110,7 @@ def _first(logits: jax.Array, own: jax.Array, mask: jax.Array, axis: int) -> jax
 
 def _refuse_other_arrays(batch: Mapping[str, Any]) -> None:
     wanted = ("images", "texts", "mask")
-    missing = [name for name in wanted if name not in batch]
-    if missing:
-        raise ValueError(f"the batch has no {', '.join(missing)}; it has {', '.join(batch)}")
+    check_arrays(batch, *wanted)
     shapes = {name: jnp.shape(batch[name]) for name in wanted}
     if tuple(len(shape) for shape in shapes.values()) != (4, 2, 1):
         raise ValueError(

@@ -9,7 +9,6 @@ ways give the same sum: no hidden token is ever left out.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +19,7 @@ from barrow.models.roberta import Roberta, full_positions, head_weight
 from barrow.nn.cross_entropy import cross_entropy
 from barrow.nn.trace import Constrain
 from barrow.stream.masking import Mlm
+from barrow.train.batch_arrays import check_token_arrays
 from barrow.train.objective import Loss, Objective
 
 # Rows that share their room: the more there are, the less each needs, and devices keep their own.
@@ -46,7 +46,7 @@ def masked_objective(
     config = model.config
 
     def loss(params: Any, collections: Any, batch: Any, key: jax.Array) -> Loss:
-        _refuse_other_arrays(batch)
+        check_token_arrays(batch, "targets", "mask", "segments", "positions")
         table, bias, transposed = head_weight(config, params)
         run = replace(model, dtype=jnp.dtype(table.dtype).name)
         rows, length = batch["tokens"].shape
@@ -109,17 +109,3 @@ def _first(mask: jax.Array, num: int) -> jax.Array:
     counted = jnp.cumsum(mask.astype(jnp.int32), axis=1)
     at = jax.vmap(lambda row: jnp.searchsorted(row, jnp.arange(1, num + 1)))(counted)
     return jnp.where(at < mask.shape[1], at, 0)
-
-
-def _refuse_other_arrays(batch: Mapping[str, Any]) -> None:
-    wanted = ("tokens", "targets", "mask", "segments", "positions")
-    missing = [name for name in wanted if name not in batch]
-    if missing:
-        raise ValueError(f"the batch has no {', '.join(missing)}; it has {', '.join(batch)}")
-    shape = jnp.shape(batch["tokens"])
-    for name in wanted:
-        if len(shape) != 2 or jnp.shape(batch[name]) != shape:
-            raise ValueError(
-                f"tokens are [rows, length] and {name} likewise: found tokens of shape {shape} and "
-                f"{name} of shape {jnp.shape(batch[name])}"
-            )

@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from barrow.stream.pairs import PairIndex, PairStream, index_pairs
+
 
 def pixels(number: int) -> np.ndarray:
     """A picture that tells its number: noise of its own."""
@@ -97,3 +99,21 @@ def make(tmp_path: Path) -> Callable[..., Path]:
         return folder
 
     return make
+
+
+@pytest.fixture
+def index(make: Callable, tmp_path: Path) -> PairIndex:
+    sources = [make("tars", "one", 0, 14), make("folder", "two", 14, 20)]
+    return index_pairs(sources, tmp_path / "index")
+
+
+def stream_of(index: PairIndex, **options: object) -> PairStream:
+    told = {"texts": Words(), "seed": 3, "batch": 6, "resolution": 8, **options}
+    return PairStream(index, **told)  # type: ignore[arg-type]
+
+
+def same(one: object, other: object) -> bool:
+    return all(
+        np.array_equal(getattr(one, name), getattr(other, name))
+        for name in ("images", "texts", "mask", "pairs", "captions")
+    )

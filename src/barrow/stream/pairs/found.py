@@ -5,12 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 from typing import Any
-
-EXTENSIONS = frozenset(
-    (".jpg", ".jpeg", ".png", ".webp", ".avif", ".gif", ".bmp", ".tif", ".tiff", ".ppm", ".pgm")
-)
 
 # Keys that captions and images usually have in records, the first that is there is taken.
 CAPTION_KEYS = ("caption", "captions", "text", "texts", "title")
@@ -40,11 +35,6 @@ class LeftOut:
     name: str
     reason: str
     cause: str
-
-
-def is_image(name: str) -> bool:
-    """Whether a file is an image, by its name."""
-    return PurePosixPath(name).suffix.lower() in EXTENSIONS
 
 
 def captions_of(values: Iterable[Any]) -> tuple[str, ...]:

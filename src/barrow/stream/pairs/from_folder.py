@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-from barrow.stream.pairs.found import Found, LeftOut, captions_of, is_image
+from barrow.images.suffixes import is_image
+from barrow.stream.pairs.found import Found, LeftOut, captions_of
 
 Captions = Literal["auto", "txt", "folder", "name"]
 

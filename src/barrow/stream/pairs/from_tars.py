@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import BinaryIO
 
 from barrow.errors import StoreError
+from barrow.images.suffixes import is_image
 from barrow.stream.pairs.found import (
     Found,
     LeftOut,
     captions_in,
     captions_of,
-    is_image,
     record_of,
 )
 

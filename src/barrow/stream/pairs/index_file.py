@@ -19,6 +19,7 @@ from typing import Any, BinaryIO, Literal
 import numpy as np
 import numpy.typing as npt
 
+from barrow.stream.whole_file import whole_file
 from barrow.tokens.array_file import Column, Written, write_arrays
 
 TOLD = "pairs.json"
@@ -159,15 +160,8 @@ class TableWriter:
             **self._files.columns("files", "file_ends"),
         }
         columns["file"] = _column(self._numbers["file"], _U32)
-        temporary = self._folder / f".{TABLE}.{os.getpid()}.{os.urandom(4).hex()}"
-        try:
-            written = write_arrays(temporary, {name: columns[name] for name in COLUMNS}, note={})
-            with temporary.open("rb") as file:
-                os.fsync(file.fileno())
-            temporary.replace(self._folder / TABLE)
-        finally:
-            temporary.unlink(missing_ok=True)
-        return written
+        with whole_file(self._folder / TABLE) as hidden:
+            return write_arrays(hidden, {name: columns[name] for name in COLUMNS}, note={})
 
 
 def _column(values: array[int], dtype: np.dtype[Any] = _U64) -> Column:

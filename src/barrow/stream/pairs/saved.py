@@ -12,6 +12,7 @@ from barrow.errors import NotFound, StoreError
 from barrow.stream.pairs.index import PairIndex
 from barrow.stream.pairs.settings import PairSettings
 from barrow.stream.pairs.texts import TextEncoder
+from barrow.stream.whole_file import whole_file
 
 NAME = "pairs_stream.json"
 
@@ -37,16 +38,8 @@ def save_pairs(
     path: str | os.PathLike[str], index: PairIndex, texts: TextEncoder, settings: PairSettings
 ) -> None:
     """Write a stream; whoever reads the path sees the old file or the new one."""
-    path = Path(path)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}")
-    try:
-        with temporary.open("w", encoding="utf-8") as file:
-            file.write(config.to_json(saved_pairs(index, texts, settings)))
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with whole_file(Path(path)) as hidden:
+        hidden.write_text(config.to_json(saved_pairs(index, texts, settings)), encoding="utf-8")
 
 
 def read_saved(path: str | os.PathLike[str]) -> SavedPairs:

@@ -22,6 +22,7 @@ from barrow.stream.pairs.source import PairRows
 from barrow.stream.pairs.texts import TextEncoder
 from barrow.stream.prefetch import Prefetch
 from barrow.stream.schedule import Mixture, constant
+from barrow.stream.views.numpy import numpy_view
 
 if TYPE_CHECKING:
     from jax.sharding import Sharding
@@ -195,8 +196,7 @@ class PairStream:
         With `place`, a JAX sharding of rows, a batch is a dict of global arrays; every process
         reads the rows of its own devices.
         """
-        if start < 0:
-            raise ValueError(f"steps count from 0, got start={start}")
+        stop = self.batches.stop(start, stop)
         if place is not None and (rank is not None or of is not None):
             raise ValueError("the sharding says who has which rows; leave out rank and of")
 
@@ -205,17 +205,11 @@ class PairStream:
                 return self.place(step, place)
             return self.batch(step, rank=rank, of=of)
 
-        ends = [end for end in (stop, self.num_steps) if end is not None]
-        stop = min(ends, default=None)
         return Prefetch(make, start=start, stop=stop, depth=depth, threads=threads)
 
     def numpy(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[int, PairBatch]]:
         """(step, batch) from a step on, each made when it is asked for."""
-        step = start
-        ends = [end for end in (stop, self.num_steps) if end is not None]
-        while not ends or step < min(ends):
-            yield step, self.batch(step)
-            step += 1
+        return numpy_view(self, start, self.batches.stop(start, stop))
 
 
 def natural_mixture(

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from barrow.models.clip_config import ClipConfig, TextConfig, VisionConfig
+from barrow.stream.pairs import PairChoices, index_pairs
+from barrow.train import Run
+from barrow.train.pair_data import held_out_pairs, pair_data
+
+MODEL = ClipConfig(8, VisionConfig(8, 8, 16, 1, 2), TextConfig(514, 12, 16, 1, 2))
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Six oblong pictures, each with its number in its pixels, of two captions."""
+    root = tmp_path_factory.mktemp("pair_data")
+    (root / "pictures").mkdir()
+    for number in range(6):
+        pixels = np.random.default_rng(number).integers(0, 256, (12, 20, 3), np.uint8)
+        Image.fromarray(pixels).save(root / "pictures" / f"{number}.png")
+        (root / "pictures" / f"{number}.txt").write_text(f"first {number}\nsecond\n")
+    index_pairs(root / "pictures", root / "index")
+    return root / "index"
+
+
+def run_of(index: Path, **choices: Any) -> Run:
+    data = PairChoices(batch=4, min_area=0.3, templates=("a {}",), **choices)
+    told = {"pairs": str(index), "held_out": str(index), "tokenizer": "bytes"}
+    return Run(model=MODEL, data=data, steps=3, **told)
+
+
+def test_held_out_pairs_are_each_read_once_and_calmly(index: Path) -> None:
+    """Squares from the middle and first captions, whatever training draws; so losses compare."""
+    held = held_out_pairs(run_of(index), MODEL)
+    assert held is not None
+    assert held.num_steps == 2
+    seen = np.concatenate([held.stream.batch(step).pairs for step in range(2)])
+    assert sorted(seen.tolist()) == [-1, -1, *range(6)]
+    assert all("first" in line and "'a " not in line for line in held.describe(0))
+    again = held_out_pairs(run_of(index, epochs={"pictures": 3.0}), MODEL)
+    assert again is not None
+    assert again.num_steps == 2
+    assert np.array_equal(again.stream.batch(0).images, held.stream.batch(0).images)
+    assert held_out_pairs(replace(run_of(index), held_out=None), MODEL) is None
+
+
+def test_training_draws(index: Path) -> None:
+    data = pair_data(run_of(index), MODEL)
+    assert data.num_steps is None
+    assert data.stream.settings.templates == ("a {}",)
+    assert {line.split(", ")[1] for line in data.describe(0)} <= {f"{n}.png" for n in range(6)}
+    assert "among 4 pairs: 1.3863" in data.baseline()

@@ -1,0 +1,11 @@
+from __future__ import annotations
+
+from typing import get_args
+
+from barrow.nn.remat import ATTENTION_ONLY, EVERYTHING
+from barrow.train.remat import Remat, policy_of
+
+
+def test_every_name_has_its_policy() -> None:
+    found = {name: policy_of(name) for name in get_args(Remat)}
+    assert found == {"none": None, "attention": ATTENTION_ONLY, "all": EVERYTHING}
