@@ -23,6 +23,7 @@ import os
 import platform
 import tempfile
 import time
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -51,25 +52,35 @@ def rows_of(lengths: Any, seed: int = 0) -> list[Any]:
     return rows
 
 
-def turns(sides: dict[str, Any], rounds: int = 3) -> tuple[dict[str, float], dict[str, Any]]:
-    """Seconds of each side, quickest round; and what it gave."""
+@dataclass(frozen=True)
+class Took:
+    """Seconds by the clock, and of all threads together on CPUs; each of its quickest round."""
+
+    clock: float
+    cpu: float
+
+
+def turns(sides: dict[str, Any], rounds: int = 3) -> tuple[dict[str, Took], dict[str, Any]]:
+    """What each side took, and what it gave."""
     gave = {name: run() for name, run in sides.items()}
-    best = dict.fromkeys(sides, math.inf)
+    best = dict.fromkeys(sides, Took(math.inf, math.inf))
     for _ in range(rounds):
         for name, run in sides.items():
-            began = time.perf_counter()
+            began, before = time.perf_counter(), time.process_time()
             run()
-            best[name] = min(best[name], time.perf_counter() - began)
+            clock, cpu = time.perf_counter() - began, time.process_time() - before
+            best[name] = Took(min(best[name].clock, clock), min(best[name].cpu, cpu))
     return best, gave
 
 
-def report(best: dict[str, float], ours: str, num: int, tokens: int) -> None:
-    print("\n| side | seconds | documents/s | tokens/s | ratio |\n|---|---:|---:|---:|---:|")
-    for name, seconds in best.items():
-        ratio = seconds / best[ours]
+def report(best: dict[str, Took], ours: str, num: int, tokens: int) -> None:
+    print("\n| side | seconds | documents/s | tokens/s | ratio | CPU seconds | ratio |")
+    print("|---|---:|---:|---:|---:|---:|---:|")
+    for name, took in best.items():
         print(
-            f"| {name} | {seconds:.2f} | {num / seconds:.2f} | {tokens / seconds:,.0f} | "
-            f"{ratio:.2f}× ours |"
+            f"| {name} | {took.clock:.2f} | {num / took.clock:.2f} | {tokens / took.clock:,.0f} | "
+            f"{took.clock / best[ours].clock:.2f}× ours | {took.cpu:.2f} | "
+            f"{took.cpu / best[ours].cpu:.2f}× ours |"
         )
 
 
