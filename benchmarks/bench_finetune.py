@@ -2,8 +2,8 @@
 
 Sentences of the docstrings of Python's standard library, lower-cased, without punctuation: half
 of them have their words shuffled, and the question is which. A bag of words cannot know. The
-encoder is `roberta.tiny`, pretrained on the sentences to learn from, then fine-tuned; the same from random
-weights shows what pretraining was worth. All of it by the commands that people would type.
+encoder is `roberta.tiny`, pretrained on the sentences to learn from, then fine-tuned; the same from
+random weights shows what pretraining was worth. All of it by the commands people would type.
 
     python benchmarks/bench_finetune.py [--steps 1500] [--epochs 4] [--seed 0] [--folder DIR]
 """
