@@ -171,8 +171,13 @@ def test_added_tokens_are_where_the_reference_puts_them(
     tokens = [{"id": i, "content": f"w{i}", "special": special} for i in ids]
     flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
     data = {
-        **{"version": "1.0", "normalizer": None, "pre_tokenizer": None, "post_processor": None},
-        **{"truncation": None, "padding": None, "decoder": None},
+        "version": "1.0",
+        "normalizer": None,
+        "pre_tokenizer": None,
+        "post_processor": None,
+        "truncation": None,
+        "padding": None,
+        "decoder": None,
         "model": {"type": "WordLevel", "unk_token": "w0", "vocab": vocab},
         "added_tokens": [token | flags for token in tokens],
     }

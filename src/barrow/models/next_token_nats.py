@@ -35,9 +35,7 @@ def next_token_nats(
     return nats(hidden, weight, ids[:, 1:], transposed=transposed)
 
 
-def next_token_nats_on_cpu(
-    model: Decoder, params: Mapping[str, Any], ids: jax.Array
-) -> jax.Array:
+def next_token_nats_on_cpu(model: Decoder, params: Mapping[str, Any], ids: jax.Array) -> jax.Array:
     """The same with logits that stay in a CPU's caches."""
     return next_token_nats(model, params, ids, nats=token_nats_by_blocks)
 

@@ -22,7 +22,6 @@ from barrow.score.batches import Batch, batches
 from barrow.tokens import Tokenizer
 
 
-
 class DecoderTokenModel:
     """A decoder and its parameters under `TokenModel`.
 
