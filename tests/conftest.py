@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import os
 import random
 import signal
@@ -93,26 +93,14 @@ def either_path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.fixture(scope="session")
 def made() -> Any:
-    """Corpora for the tests of takedowns: the module `tests/corpus/takedown_corpora.py`."""
-    path = Path(__file__).parent / "corpus" / "takedown_corpora.py"
-    spec = importlib.util.spec_from_file_location("takedown_corpora", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    """Corpora for the tests of takedowns."""
+    return importlib.import_module("tests.corpus.takedown_corpora")
 
 
 @pytest.fixture(scope="session")
 def roberta() -> Any:
-    """Small RoBERTas of `transformers`: the module `tests/models/roberta_models.py`."""
-    path = Path(__file__).parent / "models" / "roberta_models.py"
-    spec = importlib.util.spec_from_file_location("roberta_models", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    """Small RoBERTas of `transformers`."""
+    return importlib.import_module("tests.models.roberta_models")
 
 
 @pytest.fixture(scope="session")

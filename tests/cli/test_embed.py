@@ -3,11 +3,10 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import jax
 import numpy as np
 import pytest
 from safetensors.numpy import load_file
@@ -15,18 +14,9 @@ from safetensors.numpy import load_file
 from barrow import Document
 from barrow.models.embedding_file import read_ids
 
+pytestmark = pytest.mark.usefixtures("cache")
+
 TEXTS = ["Paris is the capital", "", "naïve 🙂", "of France."]
-
-
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setenv("BARROW_CACHE", str(tmp_path / "cache"))
-    names = ("compilation_cache_dir", "persistent_cache_min_compile_time_secs")
-    names = tuple(f"jax_{name}" for name in (*names, "persistent_cache_min_entry_size_bytes"))
-    before = {name: getattr(jax.config, name) for name in names}
-    yield
-    for name, value in before.items():
-        jax.config.update(name, value)
 
 
 def feed(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:

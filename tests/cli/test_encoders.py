@@ -6,16 +6,11 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 
 from barrow.models import Decoder, DecoderConfig, save
 
 
-def test_a_decoder_is_refused(
-    barrow: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("BARROW_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr("barrow.models.compile_cache.keep_compiled", lambda folder: None)
+def test_a_decoder_is_refused(barrow: Callable, tmp_path: Path, cache: Path) -> None:
     model = Decoder(DecoderConfig(259, 16, 1, 2, hidden=16, context=16))
     shapes = jax.eval_shape(model.init, jax.random.key(0), jnp.zeros((1, 1), jnp.int32))
     params = jax.tree.map(lambda s: np.zeros(s.shape, s.dtype), shapes)

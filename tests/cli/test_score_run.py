@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +15,12 @@ from barrow.cli.score_run import default_out
 from barrow.models import Decoder, DecoderConfig, save
 from barrow.score import ScoredCorpus, read_result
 
-SETTINGS = ("compilation_cache_dir", "persistent_cache_min_compile_time_secs")
-NAMES = tuple(f"jax_{n}" for n in (*SETTINGS, "persistent_cache_min_entry_size_bytes"))
-
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """An empty folder to be in, and a cache of one's own."""
-    monkeypatch.setenv("BARROW_CACHE", str(tmp_path / "cache"))
+def place(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder to be in."""
     monkeypatch.chdir(tmp_path)
-    before = {name: getattr(jax.config, name) for name in NAMES}
-    yield tmp_path
-    for name, value in before.items():
-        jax.config.update(name, value)
+    return tmp_path
 
 
 @pytest.fixture

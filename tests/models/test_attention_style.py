@@ -6,14 +6,14 @@ import subprocess
 
 import pytest
 
+from barrow.models import page_frame
 from barrow.models.attention_style import SCRIPT, STYLE
 
 
-def test_light_dark_and_focus() -> None:
-    assert "prefers-color-scheme: dark" in STYLE
+def test_colours_and_focus() -> None:
     assert ":focus-visible" in STYLE
     names = set(re.findall(r"var\((--\w+)\)", STYLE + SCRIPT)) - {"--cell"}
-    assert names <= set(re.findall(r"(--\w+):", STYLE))
+    assert names <= set(re.findall(r"(--\w+):", page_frame.STYLE))
     assert STYLE.count("{") == STYLE.count("}")
 
 

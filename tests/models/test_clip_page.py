@@ -23,6 +23,8 @@ def test_the_page_is_whole_and_safe() -> None:
     assert "T &amp; Q" in text
     assert "width: 75.0%" in text
     assert "24.12" in text
+    assert "default-src 'none'" in text
+    assert set(re.findall(r"var\((--\w+)\)", text)) <= set(re.findall(r"(--\w+):", text))
     assert not re.search(r"(src|href)=\"(?!data:)", text)
     (data,) = re.findall(r"base64,([^\"]+)", text)
     small = Image.open(io.BytesIO(base64.b64decode(data)))

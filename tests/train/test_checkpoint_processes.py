@@ -3,59 +3,21 @@
 from __future__ import annotations
 
 import os
-import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import jax
 import numpy as np
 from tests.train.checkpoint_runs import advance, bits, make_run, placement
+from tests.train.two_processes import in_two
 
 from barrow.train.checkpoint import Checkpoints
 from barrow.weights import open_safetensors
 
 
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
-
-
 def test_two_processes_save_and_one_loads(tmp_path: Path) -> None:
-    port = str(free_port())
-    environment = os.environ | {
-        "XLA_FLAGS": "--xla_force_host_platform_device_count=4",
-        "JAX_PLATFORMS": "cpu",
-    }
-    started = [
-        subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                "tests.train.checkpoint_process",
-                port,
-                str(number),
-                tmp_path / "run",
-            ],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=environment,
-            cwd=Path(__file__).parents[2],
-        )
-        for number in range(2)
-    ]
-    try:
-        said = [process.communicate(timeout=500) for process in started]
-    finally:
-        for process in started:
-            process.kill()
-            process.wait()
-    for process, (out, err) in zip(started, said, strict=True):
-        assert process.returncode == 0, out + err
-        assert "same" in out.split(), out + err
-    first, second = (out for out, _ in said)
+    first, second = in_two("tests.train.checkpoint_process", tmp_path / "run")
+    assert "same" in first.split()
+    assert "same" in second.split()
     assert "timeout" in first
     assert "waited 0.5 s for process 1 (write/1) and heard nothing" in first
     assert "process 1 failed: OSError: [Errno 28] No space left on device" in first

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
-from tests.train.test_checkpoint_processes import free_port
+from tests.train.two_processes import in_two
 
 from barrow import config
 from barrow.train import CheckpointSettings, EvaluationSettings, MeshSettings, Run, fit
@@ -20,38 +17,6 @@ from barrow.train.checkpoint import Checkpoints
 from barrow.train.trackers import read_log
 
 pytestmark = pytest.mark.usefixtures("compiled_once")
-
-
-def in_two(run: Run, out: Path, settings: Path, compiled: Path) -> None:
-    """Train as two processes that know one another through jax.distributed."""
-    settings.write_text(config.to_json(run))
-    port = str(free_port())
-    environment = os.environ | {
-        "XLA_FLAGS": "--xla_force_host_platform_device_count=4",
-        "JAX_PLATFORMS": "cpu",
-        "JAX_COMPILATION_CACHE_DIR": str(compiled),
-    }
-    command = [sys.executable, "-m", "tests.train.fit_process", port]
-    started = [
-        subprocess.Popen(
-            [*command, str(number), settings, out],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=environment,
-            cwd=Path(__file__).parents[2],
-        )
-        for number in range(2)
-    ]
-    try:
-        said = [process.communicate(timeout=500) for process in started]
-    finally:
-        for process in started:
-            process.kill()
-            process.wait()
-    for process, (told, err) in zip(started, said, strict=True):
-        assert process.returncode == 0, told + err
-        assert f"done {run.steps}" in told
 
 
 def test_two_processes_train_as_one_and_one_goes_on(
@@ -67,7 +32,11 @@ def test_two_processes_train_as_one_and_one_goes_on(
         checkpoint=CheckpointSettings(3),
         log_every=1,
     )
-    in_two(run, tmp_path / "two", tmp_path / "settings.json", compiled_once)
+    settings = tmp_path / "settings.json"
+    settings.write_text(config.to_json(run))
+    compiled = {"JAX_COMPILATION_CACHE_DIR": str(compiled_once)}
+    for told in in_two("tests.train.fit_process", settings, tmp_path / "two", **compiled):
+        assert f"done {run.steps}" in told
     alone = fit(run, tmp_path / "one")
     lines, wanted = (read_log(tmp_path / name / "log.jsonl") for name in ("two", "one"))
     # The first process alone tells: a line for each step.

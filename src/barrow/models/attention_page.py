@@ -1,13 +1,11 @@
 """A page of heat maps: every layer and head of an encoder for one text, in one HTML file.
 
-It needs no network; its policy allows the one program in it, by hash, and nothing else, for texts
-come from anywhere. The same maps give the same bytes.
+The same maps give the same bytes.
 """
 
 from __future__ import annotations
 
 import base64
-import hashlib
 import html
 import json
 from collections.abc import Sequence
@@ -17,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from barrow.models.attention_style import SCRIPT, STYLE
+from barrow.models.page_frame import framed
 
 MAX_TOKENS = 256
 
@@ -45,22 +44,10 @@ def attention_page(
     }
     # Inside a script element only "<" could end it.
     data = json.dumps(told, ensure_ascii=False).replace("<", "\\u003c")
-    digest = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
-    policy = (
-        f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; "
-        "base-uri 'none'; form-action 'none'"
-    )
     columns = "".join(f'<th scope="col">{number}</th>' for number in range(1, heads + 1))
     said = f"{layers} layers of {heads} heads, {len(tokens)} tokens"
     said += f", {html.escape(model)}" if model else ""
-    return f"""<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"/>
-<meta http-equiv="Content-Security-Policy" content="{policy}"/>
-<meta name="viewport" content="width=device-width, initial-scale=1"/>
-<meta name="color-scheme" content="light dark"/>
-<title>Attention: {html.escape(_short(text))}</title>
-<style>{STYLE}</style></head>
-<body><header><h1>Attention</h1>
+    body = f"""<header><h1>Attention</h1>
 <blockquote><bdi>{html.escape(text)}</bdi></blockquote>
 <p class="soft">{said}. {html.escape(note)}</p></header>
 <main class="panes">
@@ -87,8 +74,8 @@ Colour goes with the square root of the share, so that small ones are seen.</p>
 <footer>Made by barrow. Shares are rounded to 1/65535; the arrays are exact
 (<code>--arrays</code>).</footer>
 <script type="application/json" id="maps">{data}</script>
-<script>{SCRIPT}</script></body></html>
 """
+    return framed(f"Attention: {_short(text)}", body, style=STYLE, script=SCRIPT)
 
 
 def _short(text: str, most: int = 60) -> str:

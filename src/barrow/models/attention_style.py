@@ -1,25 +1,10 @@
-"""How the page of attention maps looks, and the little program that draws it."""
+"""How the page of attention maps looks in its frame, and the little program that draws it."""
 
 from __future__ import annotations
 
 STYLE = """
-:root { color-scheme: light dark;
-  --ground: #fdfcfa; --raised: #fff; --ink: #1d2126; --soft: #5b636d; --line: #e2e0da;
-  --none: #f4f2ec; --full: #00365a; --mid: #3a9bdc; --mark: #d55e00; }
-@media (prefers-color-scheme: dark) { :root {
-  --ground: #14171b; --raised: #1b1f25; --ink: #e6e4df; --soft: #a3abb5; --line: #2f353d;
-  --none: #1f242b; --full: #f3e9c9; --mid: #3a9bdc; --mark: #ff9a4d; } }
-* { box-sizing: border-box; }
-body { margin: 0 auto; max-width: 84rem; padding: 1.4rem 1.1rem 4rem; background: var(--ground);
-  color: var(--ink); font: 1rem/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans",
-  sans-serif; overflow-wrap: break-word; }
-h1 { font-size: clamp(1.6rem, 5vw, 2.4rem); line-height: 1.1; margin: 0 0 .4rem;
-  letter-spacing: -.02em; }
-h2 { font-size: 1.15rem; margin: 0 0 .5rem; }
-p { margin: .3rem 0 .8rem; max-width: 48rem; }
 blockquote { margin: .6rem 0 1rem; padding-left: .9rem; border-left: 3px solid var(--mid);
   max-width: 60rem; max-height: 9rem; overflow: auto; }
-.soft { color: var(--soft); }
 .panes { display: grid; grid-template-columns: minmax(0, 3fr) minmax(0, 4fr); gap: 1.6rem;
   align-items: start; }
 @media (max-width: 60rem) { .panes { grid-template-columns: minmax(0, 1fr); } }
@@ -57,7 +42,6 @@ button:focus-visible, select:focus-visible { outline: 3px solid var(--mid); outl
 #said bdi { white-space: pre-wrap; font-weight: 600; }
 select { font: inherit; padding: .1rem .4rem; color: inherit; background: var(--raised);
   border: 1px solid var(--line); border-radius: 4px; }
-footer { margin-top: 2.5rem; color: var(--soft); font-size: .88rem; }
 """
 
 # In a function of its own: a window has names already, `top` among them.

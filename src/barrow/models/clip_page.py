@@ -9,24 +9,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from barrow.images.decode import pillow
+from barrow.models.page_frame import framed
 
 _SIDE = 224
 _STYLE = """
-:root { color-scheme: light dark; --bar: #4c7bd9; --line: #8884; }
-body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 76rem; }
-body { padding: 0 1rem; }
-h1 { font-size: 1.3rem; margin: 0 0 .3rem; }
-p { margin: .2rem 0 1.2rem; opacity: .75; overflow-wrap: anywhere; }
 main { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fill, minmax(20rem, 1fr)); }
 figure { border: 1px solid var(--line); border-radius: 8px; margin: 0; padding: .8rem; }
 img { display: block; height: 14rem; margin: 0 auto .6rem; max-width: 100%; object-fit: contain; }
-figcaption { font-size: .85rem; opacity: .75; overflow-wrap: anywhere; }
+figcaption { color: var(--soft); font-size: .85rem; overflow-wrap: anywhere; }
 table { border-collapse: collapse; margin-top: .4rem; width: 100%; }
 td { padding: .12rem .3rem; vertical-align: middle; }
 td.name { overflow-wrap: anywhere; width: 38%; }
 td.number { font-variant-numeric: tabular-nums; text-align: right; white-space: nowrap; }
 td.bar { width: 30%; }
-td.bar div { background: var(--bar); border-radius: 2px; height: .7rem; min-width: 1px; }
+td.bar div { background: var(--mid); border-radius: 2px; height: .7rem; min-width: 1px; }
 """
 
 
@@ -42,13 +38,8 @@ class Shown:
 def page(title: str, about: str, images: Sequence[Shown]) -> str:
     """HTML that needs nothing but itself; bars are as long as probabilities."""
     figures = "\n".join(_figure(image) for image in images)
-    return (
-        f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
-        f'<meta name="viewport" content="width=device-width">\n'
-        f"<title>{html.escape(title)}</title>\n<style>{_STYLE}</style>\n"
-        f"<h1>{html.escape(title)}</h1>\n<p>{html.escape(about)}</p>\n"
-        f"<main>\n{figures}\n</main>\n</html>\n"
-    )
+    said = f'<h1>{html.escape(title)}</h1>\n<p class="soft">{html.escape(about)}</p>\n'
+    return framed(title, f"{said}<main>\n{figures}\n</main>\n", style=_STYLE)
 
 
 def _figure(image: Shown) -> str:
