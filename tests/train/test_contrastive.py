@@ -136,7 +136,8 @@ def test_over_eight_devices_every_image_meets_every_text() -> None:
             lambda a, b, c: np.testing.assert_allclose(a, (b + c) / 2, atol=1e-6),
             *(jax.device_get(state.ema), start, after[-1][1]),
         )
-    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-5), *after)
+    # The loss is a sum over pairs: near 200 its last bit is worth more than 1e-5.
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-5), *after)
 
 
 def test_it_is_never_split() -> None:
