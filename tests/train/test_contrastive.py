@@ -65,7 +65,7 @@ def loss_of(params: Any) -> Any:
 
 def by_torch(params: Any, rows: Any) -> tuple[float, float, float]:
     """Loss of a pair, and both shares of those that find their own first."""
-    images, texts, scale = MODEL.apply(params, normalise(rows["images"]), rows["texts"])
+    images, texts, scale = jax.jit(MODEL.apply)(params, normalise(rows["images"]), rows["texts"])
     i, t = (torch.tensor(np.asarray(x, np.float64)) for x in (images, texts))
     i, t = (x / x.norm(dim=1, keepdim=True) for x in (i, t))
     logits = float(scale) * i @ t.T

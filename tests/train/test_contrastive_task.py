@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import jax
 import numpy as np
 import pytest
 
@@ -104,7 +105,7 @@ def test_it_learns_goes_on_and_transformers_opens_it(run: Run, tmp_path: Path) -
     batch = task.data().stream.batch(0, rows=slice(0, 4))
     model = task.model
     pixels = normalise(batch.images)
-    images, texts, _ = model.apply(state.params, pixels, batch.texts)
+    images, texts, _ = jax.jit(model.apply)(state.params, pixels, batch.texts)
     with torch.no_grad():
         given = torch.tensor(pixels).permute(0, 3, 1, 2)
         seen = theirs.visual_projection(theirs.vision_model(given).pooler_output)

@@ -44,10 +44,10 @@ def same(found, wanted, apart, limit) -> None:
     ("name", "mesh", "stage"),
     [
         ("gpt2", (8, 1), 0),
-        ("gpt2", (2, 4), 1),
+        pytest.param("gpt2", (2, 4), 1, marks=pytest.mark.soak),
         ("gpt2", (1, 8), 3),
         ("llama", (1, 8), 2),
-        ("llama", (2, 4), 3),
+        pytest.param("llama", (2, 4), 3, marks=pytest.mark.soak),
     ],
 )
 def test_eight_devices_equal_one(plain, trial, configs, batch_of, apart, name, mesh, stage) -> None:
@@ -56,7 +56,10 @@ def test_eight_devices_equal_one(plain, trial, configs, batch_of, apart, name, m
     same(made.run(*batches(batch_of)), plain[name], apart, 1e-5)
 
 
-@pytest.mark.parametrize(("mesh", "stage", "num"), [(None, 0, 4), (None, 0, 16), ((2, 4), 2, 2)])
+@pytest.mark.parametrize(
+    ("mesh", "stage", "num"),
+    [pytest.param(None, 0, 4, marks=pytest.mark.soak), (None, 0, 16), ((2, 4), 2, 2)],
+)
 def test_micro_batches_equal_the_full_batch(
     plain, trial, configs, batch_of, apart, mesh, stage, num
 ) -> None:
@@ -112,7 +115,7 @@ HELD = {0: (2, 2), 1: (2, 2), 2: (2, 2 / 8), 3: (2 / 8, 2 / 8)}
 TEMPORARIES = {0: 15, 1: 10, 2: 8, 3: 4.5}
 
 
-@pytest.mark.parametrize("stage", [0, 1, 2, 3])
+@pytest.mark.parametrize("stage", [0, pytest.param(1, marks=pytest.mark.soak), 2, 3])
 def test_bytes_of_zero(trial, tmp_path, stage) -> None:
     """DEEPSPEED-1: at most 1.05 of 16Ψ, 4Ψ+12Ψ/N, 2Ψ+14Ψ/N, 16Ψ/N.
 
@@ -180,7 +183,7 @@ def _size(shape: str) -> int:
     return int(np.prod([int(n) for n in shape.split(",")]))
 
 
-@pytest.mark.parametrize("stage", [1, 2, 3])
+@pytest.mark.parametrize("stage", [1, pytest.param(2, marks=pytest.mark.soak), 3])
 def test_gradients_and_parameters_in_use_lie_as_the_stage_says(trial, batch_of, stage) -> None:
     """Of every leaf: what the step computes with, laid out on real (virtual) devices."""
     made = trial(WIDE, mesh=(1, 8), stage=stage)
