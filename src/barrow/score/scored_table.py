@@ -1,4 +1,4 @@
-"""Figures of scored documents as columns: about 200 bytes a document, however long it is."""
+"""Figures of scored documents as columns: about 250 bytes a document, however long it is."""
 
 from __future__ import annotations
 
