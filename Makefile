@@ -17,7 +17,7 @@ BROWSER := command -v chromium > /dev/null || command -v chromium-browser > /dev
 
 .PHONY: help demo test soak check format bench clean
 help:
-	@echo "make demo    build and look at a small multi-domain archive"
+	@echo "make demo    text every machine has to a scored model, in minutes"
 	@echo "make test    the tests"
 	@echo "make check   formatter, linter, type checker"
 	@echo "make soak    long fuzzing and kill runs"
@@ -25,7 +25,7 @@ help:
 
 $(VENV)/.demo: pyproject.toml setup.py constraints.txt $(wildcard src/barrow/*/_*.c)
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) -e '.[corpus,fast]'
+	$(PIP) -e '.[corpus,fast,pdf,train]'
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.demo
@@ -40,7 +40,7 @@ $(VENV)/.bench: $(VENV)/.test
 	@touch $@
 
 demo: $(VENV)/.demo
-	$(BIN)/barrow demo build/pocket
+	$(BIN)/barrow demo demo
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -m 'not soak' $(ARGS)
@@ -61,4 +61,4 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/bench_archive.py $(ARGS)
 
 clean:
-	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -13,7 +13,8 @@ import pytest
 VERBS = ["demo", "build", "classifier", "report", "rejects", "trace", "diff", "takedown"]
 VERBS += ["pack", "stats", "head", "cat", "verify", "tokenizer", "tokenize", "stream", "pairs"]
 VERBS += ["explain", "models", "generate", "fill", "embed", "attention"]
-VERBS += ["zeroshot", "similar", "probe", "train", "checkpoint", "score", "board", "completion"]
+VERBS += ["zeroshot", "similar", "probe", "train", "finetune", "predict", "checkpoint"]
+VERBS += ["score", "board", "completion"]
 
 
 def program(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -152,3 +155,50 @@ def test_the_default_name_says_what_was_scored() -> None:
     assert default_out("http://127.0.0.1:80/v1", ScoredCorpus("c", "test", []), "barrow") == Path(
         "scores/http_127.0.0.1_80_v1-c-test-barrow.json"
     )
+
+
+def test_two_real_processes(barrow: Callable, corpus: Path) -> None:
+    """Started together, process 0 waits for the other and joins; the numbers are those of one."""
+    command = [
+        sys.executable,
+        "-m",
+        "barrow",
+        "score",
+        "unigram",
+        str(corpus),
+        "--out",
+        "both.json",
+    ]
+    running = [
+        subprocess.Popen(
+            [*command, "--process", f"{rank}/2"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        )
+        for rank in range(2)
+    ]
+    told = [process.communicate(timeout=120) for process in running]
+    assert [process.returncode for process in running] == [0, 0], told
+    assert told[1][0] == ""
+    assert "written to both.json" in told[0][0]
+    assert barrow("score", "unigram", corpus, "--out", "one.json").code == 0
+    both, one = read_result("both.json"), read_result("one.json")
+    assert both.card.hash == one.card.hash
+    assert both.overall.bpb == one.overall.bpb
+    assert [row.nats for row in both.domains] == [row.nats for row in one.domains]
+    assert not list(Path().glob("*.part*"))
+
+
+def test_the_hint_where_the_training_corpus_is_not_known(
+    barrow: Callable, corpus: Path, model: Path
+) -> None:
+    hint = "training corpus: it is not known; --train CORPUS counts"
+    assert hint in barrow("score", model, corpus).out
+    assert hint not in barrow("score", "uniform", corpus).out
+    assert "training corpus" not in barrow("score", model, corpus, "--json", "--out", "x").out
+    code, out, _ = barrow("score", model, corpus, "--train", corpus, "--out", "y")
+    assert code == 0
+    assert hint not in out
+    assert "documents share 13 words in a row with" in out

@@ -8,12 +8,16 @@ import numpy as np
 import pytest
 
 from barrow.models import Decoder, DecoderConfig
-from barrow.models.next_token_nats import layers_apart, next_token_nats
+from barrow.models.next_token_nats import (
+    layers_apart,
+    next_token_nats,
+    next_token_nats_on_cpu,
+)
 
 
 @pytest.mark.parametrize("tied", [True, False])
 def test_nats_of_each_next_token(tied: bool) -> None:
-    """Against a float64 softmax of the logits; however many logits are held; layers apart."""
+    """Against a float64 softmax of the logits; either way of making nats; layers apart."""
     config = DecoderConfig(
         vocab_size=37, width=16, layers=2, heads=2, hidden=16, context=12, tied=tied, init_std=0.4
     )
@@ -25,10 +29,8 @@ def test_nats_of_each_next_token(tied: bool) -> None:
         logits, ids[:, 1:, None].astype(np.int64), -1
     ).squeeze(-1)
     assert np.ptp(expected) > 1
-    for held in (1, 1 << 20):
-        np.testing.assert_allclose(
-            next_token_nats(model, params, jnp.asarray(ids), held=held), expected, atol=1e-5
-        )
+    for nats in (next_token_nats, next_token_nats_on_cpu):
+        np.testing.assert_allclose(nats(model, params, jnp.asarray(ids)), expected, atol=1e-5)
     apart, own = layers_apart(model, params)
     np.testing.assert_allclose(next_token_nats(apart, own, jnp.asarray(ids)), expected, atol=1e-5)
     assert layers_apart(apart, own)[1] is own

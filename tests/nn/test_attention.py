@@ -10,7 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from barrow.nn.attention import ALL, CAUSAL, Visible, attention, attention_weights
+from barrow.nn.attention import ALL, CAUSAL, Visible, attention, attention_weights, evened
 
 Array = np.ndarray[Any, Any]
 
@@ -243,3 +243,26 @@ def test_the_fused_kernel_is_told_lengths_and_given_no_mask(
     expected = reference(q, k, v, seen(visible, 3, 6, 6), 8**-0.5)
     np.testing.assert_allclose(out, expected, atol=1e-5)
     assert Visible(causal=True, lengths=jnp.asarray([1])).is_padding is False
+
+
+@pytest.mark.parametrize("case", ["all", "causal", "lengths", "segments", "cache"])
+def test_even_lengths_are_the_same_question(case) -> None:
+    """What the fused kernel is asked in place of an odd number of queries and keys."""
+    rng = np.random.default_rng(4)
+    num_keys = 9 if case == "cache" else 7
+    q = jnp.asarray(rng.normal(size=(2, 7, 4, 8)), jnp.float32)
+    k, v = (jnp.asarray(rng.normal(size=(2, num_keys, 2, 8)), jnp.float32) for _ in range(2))
+    ids = jnp.asarray([[0, 0, 1, 1, 1, 2, 2], [0, 1, 1, 1, 1, 1, 1]])
+    visible = {
+        "all": Visible(),
+        "causal": Visible(causal=True),
+        "lengths": Visible(lengths=jnp.asarray([7, 3])),
+        "segments": Visible(causal=True, segments=(ids, ids)),
+        "cache": Visible(causal=True, starts=jnp.asarray([2, 0])),
+    }[case]
+    even = evened(q, k, v, visible)
+    assert [x.shape[1] % 2 for x in even[:3]] == [0, 0, 0]
+    assert even[3].is_plain == (case == "causal")
+    wanted = attention(q, k, v, visible, backend="xla")
+    found = attention(*even, backend="xla")[:, :7]
+    np.testing.assert_allclose(found, wanted, atol=1e-6)

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from barrow.score.batches import batches, padded_length
@@ -29,13 +29,39 @@ def test_every_row_is_in_one_batch_that_holds_it(
 
 def test_lengths_are_few() -> None:
     assert {padded_length(n, 1024) for n in range(1, 1025)} == {
-        *(16, 32, 64, 128),
-        *range(128, 1025, 128),
+        *(16, 32, 64),
+        *range(64, 513, 64),
+        *range(512, 1025, 128),
     }
     assert padded_length(1000, 1000) == 1000
     assert padded_length(3, 10) == 10
 
 
-def test_the_last_batch_has_a_power_of_two_of_rows() -> None:
-    made = batches([100] * 37, max_length=128, batch_tokens=128 * 16)
-    assert [batch.num_rows for batch in made] == [16, 16, 8]
+def test_rows_are_powers_of_two_or_as_many_as_fit() -> None:
+    made = batches([100] * 37, max_length=128, batch_tokens=128 * 12)
+    assert [batch.num_rows for batch in made] == [12, 12, 12, 1]
+    assert [len(batch.rows) for batch in made] == [12, 12, 12, 1]
+
+
+def test_short_rows_are_not_padded_to_a_long_one() -> None:
+    made = batches([1000, 40, 40, 40], max_length=1024, batch_tokens=4096)
+    assert [(batch.num_rows, batch.length) for batch in made] == [(1, 1024), (4, 64)]
+    assert [batch.rows for batch in made] == [(0,), (1, 2, 3)]
+
+
+@given(st.lists(st.integers(1, 64), min_size=1, max_size=6))
+@settings(deadline=None)
+def test_no_other_cut_is_cheaper(lengths: list[int]) -> None:
+    """Against all cuts into batches of 1, 2, 3 (as many as fit) rows and so on."""
+    made = batches(lengths, max_length=64, batch_tokens=192)
+
+    def cheapest(rest: list[int]) -> float:
+        if not rest:
+            return 0
+        padded = padded_length(rest[0], 64)
+        full = 192 // padded
+        sizes = {size for size in (1, 2, 4, 8) if size < full} | {full}
+        return min(size * padded + 6 + cheapest(rest[size:]) for size in sizes)
+
+    cost = sum(batch.num_rows * batch.length + 6 for batch in made)
+    assert cost == cheapest(sorted(lengths, reverse=True))

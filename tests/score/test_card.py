@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import random
 from dataclasses import replace
 from typing import Any
 
@@ -103,3 +104,14 @@ def test_one_line() -> None:
     )
     whole = replace(CARD, window=None, likelihood="compressed", scope="domain")
     assert "compressed, domains compressed whole, no windows" in str(whole)
+
+
+def test_ground_digest_is_that_of_the_sorted_rows() -> None:
+    """By its definition, in plain Python."""
+    rng = random.Random(0)
+    documents = [(rng.choice("AB"), rng.randbytes(32)) for _ in range(50)] + [("A", bytes(32))] * 2
+    rows = sorted(hashlib.sha256(domain.encode()).digest() + sha for domain, sha in documents)
+    expected = hashlib.sha256(b"".join(rows)).hexdigest()
+    assert ground_digest(documents) == expected
+    assert ground_digest(documents[::-1]) == expected
+    assert ground_digest([]) == hashlib.sha256().hexdigest()

@@ -13,6 +13,7 @@ from barrow.score.card import ground_digest
 from barrow.score.joined import joined
 from barrow.score.model import Model
 from barrow.score.part_file import Scored
+from barrow.score.scored_table import ScoredTable
 
 CORPUS = ScoredCorpus("pocket", "test", [])
 KINDS = 7
@@ -32,11 +33,17 @@ def scored(number: int, domain: str, text: str, how: str = "bytes") -> Scored:
     return Scored(number, domain, digest, size, size, 2.0 * size, how, 0.5, zeros, zeros)
 
 
+def table(done: list[Scored]) -> ScoredTable:
+    made = ScoredTable()
+    made.add(done)
+    return made
+
+
 def test_the_ground_is_made_of_domains_and_texts() -> None:
     documents = [Document("a", {"pile_set_name": "B"}), Document("é", {"pile_set_name": "A"})]
     done = [scored(i, str(d.domain), d.text) for i, d in enumerate(documents)]
     done[1] = replace(done[1], projection="offsets")
-    result = joined(Named(), CORPUS, done)
+    result = joined(Named(), CORPUS, table(done))
     ground = result.card.ground
     assert (ground.corpus, ground.split, ground.documents, ground.bytes) == ("pocket", "test", 2, 3)
     assert ground.digest == ground_digest(
@@ -53,4 +60,4 @@ def test_the_ground_is_made_of_domains_and_texts() -> None:
 def test_too_many_domains() -> None:
     done = [scored(i, f"domain {i}", "a") for i in range(1 << 15)]
     with pytest.raises(ScoreError, match="32,768 domains are more than a result holds"):
-        joined(Named(), CORPUS, done)
+        joined(Named(), CORPUS, table(done))

@@ -1,16 +1,19 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.score.completion_server import Behaviour, serving
 
-from barrow.errors import NotFound
+from barrow.errors import NotFound, ScoreError
 from barrow.models import Decoder, save
-from barrow.score import DomainModel, Model, Opening, Protocol, open_model
+from barrow.score import DomainModel, Model, Opening, Protocol, WindowedModel, open_model
 from barrow.score.opening import is_masked
+from barrow.score.server_model import ServerModel
 
 WRITTEN = """
 import numpy as np
@@ -132,3 +135,27 @@ def test_which_are_masked(config: dict[str, Any], expected: bool) -> None:
 def test_a_batch_is_at_least_a_token() -> None:
     with pytest.raises(ValueError, match="batch_tokens is at least 1, not 0"):
         Opening(batch_tokens=0)
+
+
+def test_a_server_by_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As text where no tokenizer is named, else as ids under the protocol; the key goes along."""
+    monkeypatch.setenv("SCORE_KEY", "secret")
+    behaviour = Behaviour()
+    with serving(behaviour) as url:
+        as_text = open_model(url, Opening(key_variable="SCORE_KEY"))
+        assert isinstance(as_text, ServerModel)
+        (found,) = as_text.score([b"abcdab"])
+        assert as_text.info.kind == "server"
+        assert as_text.window is None
+        assert "secret" not in repr(as_text.info)
+        protocol = Protocol("x", 8, 4, "begin")
+        as_ids = open_model(url, Opening(tokenizer="bytes", protocol=protocol))
+        assert isinstance(as_ids, WindowedModel)
+        assert as_ids.info.tokenizer is not None
+        assert as_ids.window is not None
+        assert as_ids.window.context == 8
+    assert found.tokens == 3
+    assert behaviour.keys[0] == "Bearer secret"
+    assert behaviour.keys[-1] is None
+    with pytest.raises(ScoreError, match=re.escape(url)):
+        open_model(url)

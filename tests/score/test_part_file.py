@@ -23,11 +23,12 @@ def test_groups_come_back_exactly(tmp_path: Path) -> None:
     part.add([scored(2)])
     part.close()
     again = PartFile(path, ABOUT)
-    assert repr(again.groups) == repr([[scored(0), scored(1)], [scored(2)]])
+    assert repr(list(again.before())) == repr([[scored(0), scored(1)], [scored(2)]])
     again.add([scored(3)])
     again.end()
-    assert read_part(path, ABOUT) is not None
-    assert [s.number for s in read_part(path, ABOUT) or []] == [0, 1, 2, 3]
+    groups = read_part(path, ABOUT)
+    assert groups is not None
+    assert [s.number for group in groups for s in group] == [0, 1, 2, 3]
 
 
 def test_a_group_that_was_cut_short_is_dropped(tmp_path: Path) -> None:
@@ -40,7 +41,7 @@ def test_a_group_that_was_cut_short_is_dropped(tmp_path: Path) -> None:
     for cut in (1, 20):
         path.write_bytes(whole[:-cut])
         again = PartFile(path, ABOUT)
-        assert len(again.groups) == 1
+        assert len(list(again.before())) == 1
         again.add([scored(1)])
         again.close()
         assert path.read_bytes() == whole
@@ -50,7 +51,7 @@ def test_a_group_that_was_cut_short_is_dropped(tmp_path: Path) -> None:
     assert path.read_bytes() == whole + b'{"end": true}\n'
     path.write_bytes(b'{"mod')
     again = PartFile(path, ABOUT)
-    assert again.groups == []
+    assert list(again.before()) == []
     again.close()
 
 
@@ -70,5 +71,28 @@ def test_another_run_is_not_gone_on_with(tmp_path: Path) -> None:
     with pytest.raises(ScoreError, match="left by another run: model differ"):
         PartFile(path, {**ABOUT, "model": "other"})
     path.write_bytes(path.read_bytes() + b"[[1, 2]]\n")
+    part = PartFile(path, ABOUT)
+    with pytest.raises(ScoreError, match="remove it to begin anew"):
+        list(part.before())
+    part.close()
+    path.write_bytes(b"what\n")
     with pytest.raises(ScoreError, match="remove it to begin anew"):
         PartFile(path, ABOUT)
+
+
+def test_a_long_line_that_was_cut_short(tmp_path: Path) -> None:
+    """It is looked for from the end, a piece at a time."""
+    path = tmp_path / "x.part"
+    part = PartFile(path, ABOUT)
+    part.add([scored(0)])
+    part.close()
+    whole = path.read_bytes()
+    path.write_bytes(whole + b"[[" + b"9" * (1 << 18))
+    again = PartFile(path, ABOUT)
+    assert len(list(again.before())) == 1
+    again.close()
+    assert path.read_bytes() == whole
+    path.write_bytes(whole[: whole.index(b"\n") + 1] + b"9" * (1 << 18))
+    again = PartFile(path, ABOUT)
+    assert list(again.before()) == []
+    again.close()

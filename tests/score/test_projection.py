@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tokenizers
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from barrow.score.projection import project, spread
@@ -107,3 +107,23 @@ def test_where_nothing_is_known_the_document_has_the_nats(word_piece: Tokenizer)
 def test_tokens_without_bytes_give_their_nats_to_a_neighbour() -> None:
     found = spread(np.array([1.0, 2.0, 4.0, 8.0]), np.array([0, 2, 1, 0]))
     assert found.tolist() == [1.5, 1.5, 12.0]
+
+
+@given(
+    sizes=st.lists(st.integers(0, 3), min_size=1, max_size=12).filter(any),
+    piece=st.integers(1, 5),
+)
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_pieces_give_what_the_whole_gives(
+    sizes: list[int], piece: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Against a plain loop: tokens without bytes add to the next that has some, or to the last."""
+    monkeypatch.setattr("barrow.score.projection._PIECE", piece)
+    nats = [1.0 + 0.5 * k for k in range(len(sizes))]
+    held = [k for k, size in enumerate(sizes) if size]
+    owned = dict.fromkeys(held, 0.0)
+    for k, own in enumerate(nats):
+        owned[next((place for place in held if place >= k), held[-1])] += own
+    expected = [owned[k] / sizes[k] for k in held for _ in range(sizes[k])]
+    found = spread(np.array(nats), np.array(sizes, np.uint32))
+    np.testing.assert_allclose(found, expected, rtol=1e-12)

@@ -7,11 +7,12 @@ import pytest
 import tiktoken
 from hypothesis import given
 from hypothesis import strategies as st
+from tokenizers import Tokenizer as Reference
 
 import barrow.tokens
 from barrow.errors import ConfigError, TokenizerError
 from barrow.tokens import JsonTokenizer
-from barrow.tokens.patterns import PATTERNS
+from barrow.tokens.patterns import PATTERNS, Encoding
 from barrow.tokens.rank_file import read_rank_file
 from barrow.tokens.tokenizer_json import check
 
@@ -111,3 +112,22 @@ def test_ranks_with_holes_or_given_twice() -> None:
         check(read_rank_file(lines(ranks | {b"ab": 300}), "x"), "x")
     with pytest.raises(TokenizerError, match="id 7 is given twice"):
         check(read_rank_file(lines(ranks | {b"ab": 7}), "x"), "x")
+
+
+def test_special_ids_past_a_hole_stay_for_the_reference_too(
+    ranks: dict[bytes, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As cl100k has them: 100,256 ranks, and <|endoftext|> is 100,257."""
+    told = Encoding("gpt2", {"<|endoftext|>": len(ranks) + 1, "<|fim|>": len(ranks) + 4})
+    monkeypatch.setattr("barrow.tokens.rank_file.guess", lambda num: told)
+    file = check(read_rank_file(lines(ranks), "x"), "x")
+    reference = Reference.from_str(file.text())
+    for name, number in told.specials.items():
+        assert reference.token_to_id(name) == number
+    ours = JsonTokenizer(file)
+    assert ours.vocab_size == len(ranks) + 5
+    theirs = tiktoken.Encoding(
+        "x", pat_str=GPT2, mergeable_ranks=ranks, special_tokens=dict(told.specials)
+    )
+    text = "the <|endoftext|> of <|fim|>"
+    assert ours.encode(text).tolist() == theirs.encode_ordinary(text)

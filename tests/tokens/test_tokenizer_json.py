@@ -6,11 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tokenizers import Tokenizer as Reference
 
 from barrow.errors import TokenizerError
 from barrow.tokens import JsonTokenizer
-from barrow.tokens.tokenizer_json import check, parse
+from barrow.tokens.byte_alphabet import LETTERS
+from barrow.tokens.tokenizer_json import byte_level, byte_level_bpe, check, parse
 
 
 @pytest.fixture
@@ -153,11 +156,63 @@ def test_no_json() -> None:
         parse("what", "some.json")
 
 
+@given(
+    in_vocab=st.permutations(range(6)),
+    size=st.integers(2, 5),
+    ids=st.lists(st.integers(0, 8), max_size=3, unique=True),
+    special=st.booleans(),
+)
+@settings(max_examples=150, deadline=None)
+def test_added_tokens_are_where_the_reference_puts_them(
+    in_vocab: list[int], size: int, ids: list[int], special: bool
+) -> None:
+    """Whatever is accepted has the ids that the library gives; what it keeps is accepted."""
+    vocab = {f"w{number}": number for number in in_vocab[:size]}
+    tokens = [{"id": i, "content": f"w{i}", "special": special} for i in ids]
+    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    data = {
+        "version": "1.0",
+        "normalizer": None,
+        "pre_tokenizer": None,
+        "post_processor": None,
+        "truncation": None,
+        "padding": None,
+        "decoder": None,
+        "model": {"type": "WordLevel", "unk_token": "w0", "vocab": vocab},
+        "added_tokens": [token | flags for token in tokens],
+    }
+    reference = Reference.from_str(json.dumps(data))
+    kept = all(reference.token_to_id(f"w{i}") == i for i in ids)
+    rest = set(vocab.values()) - set(ids)
+    whole = set(range(max(rest, default=-1))) <= {*rest, *ids}
+    if kept and whole:
+        check(data, "x")
+    else:
+        with pytest.raises(TokenizerError, match="library makes it id|has a hole"):
+            check(data, "x")
+
+
+def test_an_added_token_that_the_reference_would_move() -> None:
+    """Added at 256 and 257 with a merge at 258: the library makes them 257 and 258."""
+    vocab = {letter: number for number, letter in enumerate(LETTERS)} | {"ab": 258}
+    data = byte_level_bpe(
+        vocab,
+        [("a", "b")],
+        pre_tokenizer=byte_level(use_regex=True),
+        specials={"<begin>": 256, "<end>": 257},
+    )
+    assert Reference.from_str(json.dumps(data)).token_to_id("<begin>") == 257
+    with pytest.raises(TokenizerError, match="'<begin>' was added as id 256, and .* makes it id"):
+        check(data, "x")
+    with pytest.raises(TokenizerError, match="'c' was added as id 9, and .* makes it id 2: added"):
+        check(added({"id": 9, "content": "c", "special": True}), "x")
+
+
 def test_ids_may_lie_apart_from_the_vocabulary() -> None:
-    file = check(added({"id": 9, "content": "<x>", "special": True}), "x")
-    assert file.vocab_size == 10
+    data = {**vocabulary(a=0, b=1, c=9), "added_tokens": [{"id": 9, "content": "c"}]}
+    assert check(data, "x").vocab_size == 10
 
 
 def test_a_hole_may_hold_what_was_added() -> None:
-    data = {**vocabulary(a=0, b=2), "added_tokens": [{"id": 1, "content": "c"}]}
+    data = {**vocabulary(a=0, b=2, c=1), "added_tokens": [{"id": 1, "content": "c"}]}
     assert check(data, "x").vocab_size == 3

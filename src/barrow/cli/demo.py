@@ -77,11 +77,14 @@ def _build(out: Path) -> None:
     from barrow.engine import Engine
     from barrow.recipes import pocket
 
-    pocket.prepare(out / "raw")
+    left_out = pocket.missing_extras()
+    for folder, extra in left_out.items():
+        typer.echo(f"without {folder}: its reader needs pip install 'barrow[{extra}]'")
+    pocket.prepare(out / "raw", left_out=left_out)
     corpus = out / "corpus"
     with staged_progress() as (on_plan, on_bytes):
         report = build(
-            pocket.recipe(),
+            pocket.recipe(left_out=left_out),
             root=out / "raw",
             out=corpus,
             engine=Engine(num_workers=2),

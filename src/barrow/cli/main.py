@@ -23,11 +23,13 @@ from barrow.cli import (
     embed,
     explain,
     fill,
+    finetune,
     generate,
     head,
     models,
     pack,
     pairs,
+    predict,
     probe,
     rejects,
     report,
@@ -61,7 +63,7 @@ _VERBS = (
     *("pack", "stats", "head", "cat", "verify"),
     *("tokenizer", "tokenize", "stream", "pairs", "explain"),
     *("models", "generate", "fill", "embed", "attention", "zeroshot", "similar", "probe"),
-    *("train", "checkpoint"),
+    *("train", "finetune", "predict", "checkpoint"),
     *("score", "board"),
     "completion",
 )
@@ -111,6 +113,8 @@ app.command("fill")(fill.fill)
 app.command("embed")(embed.embed)
 app.command("attention")(attention.attention)
 app.command("train")(train.train)
+app.command("finetune")(finetune.finetune)
+app.command("predict")(predict.predict)
 app.command("score", cls=score.Score)(score.score)
 app.command("board")(board.board)
 app.command("zeroshot")(zeroshot.zeroshot)

@@ -6,7 +6,7 @@ import os
 import re
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,6 +15,8 @@ from barrow.cli.options import AsJson, DtypeOption, TextKey, TokenizerOption
 from barrow.cli.progress import progress_bar
 from barrow.cli.score_self_test import run_self_test
 from barrow.cli.score_table import print_result
+from barrow.cli.score_training import receipt_or_hint
+from barrow.cli.terminal import printable
 
 if TYPE_CHECKING:
     from barrow.score import DomainModel, Model, Opening, ScoredCorpus, Share
@@ -84,7 +86,7 @@ def score(
         typer.Option(
             help="What the model was trained on: baselines train on it, and its overlap with what "
             "is scored is counted.",
-            show_default="for baselines, the corpus's train split",
+            show_default="for baselines, the corpus's train split; for runs, what they know of",
         ),
     ] = None,
     limit: Annotated[int | None, typer.Option(help="Only so many documents.")] = None,
@@ -118,7 +120,7 @@ def score(
     A run that was stopped goes on where it was when it is given the same arguments.
     """
     del self_test
-    from barrow.score import Opening, open_corpus, score
+    from barrow.score import Opening, Share, open_corpus, score
     from barrow.score.protocol import named_protocol
 
     rules = named_protocol(protocol.value).changed(
@@ -139,8 +141,9 @@ def score(
     )
     opened = _open(model, opening)
     told = _recipe_weights(weights)
-    receipt = None if train is None else _receipt(scored, train)
-    with progress_bar(f"Scoring {opened.info.name}", None) as advance:
+    share = _share(process) or Share()
+    receipt, hint = (None, None) if share.rank else receipt_or_hint(scored, opened.info, train)
+    with progress_bar(f"Scoring {opened.info.name}", _own_bytes(corpus, scored, share)) as advance:
         result = score(
             opened,
             scored,
@@ -148,7 +151,7 @@ def score(
             weights=told,
             contamination=receipt,
             settings={"limit": limit, "batch_tokens": batch_tokens, "processes": process},
-            share=_share(process),
+            share=share,
             on_progress=advance,
         )
     if result is None:
@@ -159,6 +162,8 @@ def score(
         typer.echo(json.dumps(result.as_dict(), indent=1, ensure_ascii=False))
     else:
         print_result(result, where)
+        if hint is not None:
+            typer.echo(printable(hint))
 
 
 def default_out(model: str, corpus: ScoredCorpus, protocol: str) -> Path:
@@ -219,12 +224,12 @@ def _recipe_weights(name: str | None) -> dict[str, float] | None:
     return found
 
 
-def _receipt(corpus: ScoredCorpus, train: str) -> dict[str, Any]:
-    import barrow.archive
-    from barrow.score.contamination import contamination
+def _own_bytes(path: str, corpus: ScoredCorpus, share: Share) -> int | None:
+    """About how much text this process scores; None where nobody knows before."""
+    from barrow.score.text_size import text_size
 
-    documents = ((text.domain, text.text.decode()) for text in corpus)
-    return contamination(documents, barrow.archive.open(train).blocks, name=train)
+    size = None if corpus.limit is not None else text_size(path, corpus.split)
+    return None if size is None else size // share.of
 
 
 def _share(process: str | None) -> Share | None:

@@ -57,6 +57,10 @@ def train(
             "--clip", help="Of CLIP's kind: lower case, for captions; see barrow zeroshot."
         ),
     ] = False,
+    roberta: Annotated[
+        bool,
+        typer.Option("--roberta", help="With RoBERTa's special tokens, for masked models."),
+    ] = False,
     by: Annotated[str, typer.Option(help="Key of meta that names the domain.")] = "pile_set_name",
     seed: Annotated[int, typer.Option(help="Decides which documents are sampled.")] = 0,
     as_json: AsJson = False,
@@ -70,9 +74,13 @@ def train(
     from barrow.tokens import train as learn
     from barrow.tokens.clip_tokenizer import ClipTokenizer
     from barrow.tokens.clip_train import train_clip
+    from barrow.tokens.roberta_train import train_roberta
 
-    if clip and (special is not None or pattern != "gpt2"):
-        raise typer.BadParameter("--clip has its own pattern and special tokens")
+    if clip and roberta:
+        raise typer.BadParameter("one of --clip and --roberta")
+    if (clip or roberta) and (special is not None or pattern != "gpt2"):
+        kind = "--clip" if clip else "--roberta"
+        raise typer.BadParameter(f"{kind} has its own pattern and special tokens")
     archive = open_archive(corpus, text_key=text_key, on_bad=on_bad)
     with progress_bar("Counting", None) as advance:
         sample = draw_sample(
@@ -90,6 +98,8 @@ def train(
         trained: Tokenizer | ClipTokenizer
         if clip:
             trained = train_clip(texts, vocab_size=vocab)
+        elif roberta:
+            trained = train_roberta(texts, vocab_size=vocab)
         else:
             specials = special if special is not None else ("<|endoftext|>",)
             trained = learn(texts, vocab_size=vocab, specials=specials, pattern=pattern)

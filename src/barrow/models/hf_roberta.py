@@ -143,6 +143,8 @@ def hf_roberta(
     }
     if isinstance(head, RegressionHead):
         told["problem_type"] = "regression"
+    elif isinstance(head, ClassificationHead):
+        told["problem_type"] = "single_label_classification"
     return told
 
 

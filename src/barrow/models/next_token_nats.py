@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 import jax
 
@@ -12,21 +12,32 @@ from barrow.models.decoder import Decoder, head_weight
 from barrow.nn.cross_entropy import token_nats
 from barrow.nn.repeat import take_apart
 from barrow.nn.tree import Tree
+from barrow.nn.vocabulary_blocks import token_nats_by_blocks
+
+
+class TokenNats(Protocol):
+    """Nats of targets [rows, length] from hidden states and the weight that makes logits."""
+
+    def __call__(
+        self, hidden: jax.Array, weight: Any, targets: jax.Array, *, transposed: bool
+    ) -> jax.Array: ...
 
 
 def next_token_nats(
-    model: Decoder, params: Mapping[str, Any], ids: jax.Array, *, held: int = 1 << 28
+    model: Decoder, params: Mapping[str, Any], ids: jax.Array, *, nats: TokenNats = token_nats
 ) -> jax.Array:
     """Nats of ids [rows, length + 1] but the first of each row, float32 [rows, length].
 
-    The last id of a row is guessed and not seen. About `held` logits exist at a time.
+    The last id of a row is guessed and not seen. `nats` is how logits become nats.
     """
     hidden, _ = model.apply(params, ids[:, :-1], method=model.hidden)
     weight, transposed = head_weight(model.config, params)
-    rows, length, _ = hidden.shape
-    wanted = rows * length * model.config.vocab_size // held + 1
-    num_slices = next(n for n in range(min(wanted, length), length + 1) if length % n == 0)
-    return token_nats(hidden, weight, ids[:, 1:], transposed=transposed, num_slices=num_slices)
+    return nats(hidden, weight, ids[:, 1:], transposed=transposed)
+
+
+def next_token_nats_on_cpu(model: Decoder, params: Mapping[str, Any], ids: jax.Array) -> jax.Array:
+    """The same with logits that stay in a CPU's caches."""
+    return next_token_nats(model, params, ids, nats=token_nats_by_blocks)
 
 
 def layers_apart(model: Decoder, params: Mapping[str, Any]) -> tuple[Decoder, Mapping[str, Any]]:

@@ -8,7 +8,7 @@ kv_heads, head_dim]; each key head serves heads / kv_heads query heads (1 is mul
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import jax
@@ -173,7 +173,32 @@ def _by_rows(q: jax.Array, k: jax.Array, v: jax.Array, visible: Visible, scale: 
     return out
 
 
+def evened(
+    q: jax.Array, k: jax.Array, v: jax.Array, visible: Visible
+) -> tuple[jax.Array, jax.Array, jax.Array, Visible]:
+    """The same question with even numbers of queries and keys; a key that is added is not seen."""
+
+    def filled(x: jax.Array, value: float = 0) -> jax.Array:
+        widths = [(0, 0), (0, x.shape[1] % 2), *[(0, 0)] * (x.ndim - 2)]
+        return jnp.pad(x, widths, constant_values=value)
+
+    batch, num_keys = k.shape[:2]
+    lengths, segments = visible.lengths, visible.segments
+    # Causality hides a last key from all queries before it.
+    hidden = visible.causal and visible.starts is None and q.shape[1] == num_keys
+    if lengths is None and num_keys % 2 and not hidden:
+        lengths = jnp.full((batch,), num_keys, jnp.int32)
+    if segments is not None:
+        segments = filled(segments[0], -1), filled(segments[1], -1)
+    seen = replace(visible, lengths=lengths, segments=segments)
+    return filled(q), filled(k), filled(v), seen
+
+
 def _cudnn(q: jax.Array, k: jax.Array, v: jax.Array, visible: Visible, scale: float) -> jax.Array:
+    num_queries = q.shape[1]
+    if num_queries % 2 or k.shape[1] % 2:
+        # The kernel's backward pass takes even lengths only.
+        return _cudnn(*evened(q, k, v, visible), scale)[:, :num_queries]
     if visible.is_padding:
         return _cudnn_padded(q, k, v, visible, scale)
     mask = None if visible.is_plain else visible.mask(q.shape[1], k.shape[1])

@@ -41,7 +41,7 @@ def cross_entropy(
     The length is cut into `num_slices` (chosen by size unless given). The vocabulary is filled up
     to a multiple of `columns` with ids of probability 0, which change nothing but speed.
     """
-    vocab = _refuse_other_shapes(hidden, weight, targets, mask, transposed)
+    vocab = refuse_other_shapes(hidden, weight, targets, mask, transposed)
     batch, length, _ = hidden.shape
     if num_slices is None:
         num_slices = _num_slices(length, batch * length * vocab // _HELD + 1)
@@ -67,39 +67,36 @@ def token_nats(
     targets: jax.Array,
     *,
     transposed: bool = False,
-    num_slices: int | None = None,
+    held: int = _HELD,
     columns: int = _COLUMNS,
 ) -> jax.Array:
     """Nats to say each target, −log p, float32 [batch, length]; arguments as in `cross_entropy`.
 
     Logits are summed and kept in float32 whatever hidden's type, for this is a measurement. A
-    target outside the vocabulary is NaN.
+    target outside the vocabulary is NaN. About `held` logits exist at a time.
     """
-    vocab = _refuse_other_shapes(hidden, weight, targets, targets, transposed)
+    vocab = refuse_other_shapes(hidden, weight, targets, targets, transposed)
     batch, length, _ = hidden.shape
-    if num_slices is None:
-        num_slices = _num_slices(length, batch * length * vocab // _HELD + 1)
-    elif num_slices < 1 or length % num_slices:
-        raise ValueError(f"a length of {length} cannot be cut into {num_slices} slices")
+    num_slices = _num_slices(length, batch * length * vocab // held + 1)
     known = (targets >= 0) & (targets < vocab)
     matrix = weight.astype(hidden.dtype)
     matrix = matrix if transposed else matrix.T
     matrix = jnp.pad(matrix, ((0, -vocab % columns), (0, 0)))
 
-    def one(held: None, part: tuple[jax.Array, ...]) -> tuple[None, jax.Array]:
+    def one(start: None, part: tuple[jax.Array, ...]) -> tuple[None, jax.Array]:
         h, t = part
         product = (((1,), (1,)), ((), ()))
         logits = lax.dot_general(h, matrix, product, preferred_element_type=jnp.float32)
         if vocab != matrix.shape[0]:
             logits = jnp.where(jnp.arange(matrix.shape[0]) < vocab, logits, -jnp.inf)
         chosen = jnp.take_along_axis(logits, t[:, None], axis=-1)[:, 0]
-        return held, jax.nn.logsumexp(logits, axis=-1) - chosen
+        return start, jax.nn.logsumexp(logits, axis=-1) - chosen
 
     _, nats = _over_slices(one, None, (hidden, jnp.where(known, targets, 0)), num_slices)
     return jnp.where(known, nats[..., 0], jnp.nan)
 
 
-def _refuse_other_shapes(
+def refuse_other_shapes(
     hidden: jax.Array, weight: jax.Array, targets: jax.Array, mask: jax.Array, transposed: bool
 ) -> int:
     """The size of the vocabulary, if all shapes agree."""

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+# A batch takes about as long as 1/32 of a full one, whatever is in it.
+_BATCH_COST = 32
+
 
 @dataclass(frozen=True)
 class Batch:
@@ -20,32 +23,57 @@ class Batch:
 def batches(
     lengths: Sequence[int], *, max_length: int, batch_tokens: int, multiple: int = 1
 ) -> list[Batch]:
-    """Rows of these lengths, longest first, about `batch_tokens` to a batch, padding included.
+    """Rows of these lengths, longest first, at most `batch_tokens` to a batch, padding included.
 
-    A batch's length is `padded_length` of its longest row. Only the last batch may lack rows; it
-    has as many as the next power of two, so that the shapes stay few. Rows are a `multiple`, for
-    that many devices.
+    A batch's length is `padded_length` of its longest row; its rows are a power of two or as many
+    as fit, so that the shapes stay few, times `multiple`, for that many devices. Where batches end
+    is what makes the least padding, a batch itself being counted as a part of `batch_tokens`.
     """
     order = np.argsort(-np.asarray(lengths, np.int64), kind="stable").tolist()
+    # A row of one id has nothing to guess.
+    padded = [padded_length(lengths[i], max_length) for i in order if lengths[i]]
     made = []
     at = 0
-    while at < len(order):
-        longest = lengths[order[at]]
-        if longest == 0:
-            break  # and so are the others: a row of one id has nothing to guess
-        length = padded_length(longest, max_length)
-        full = max(1, batch_tokens // length // multiple) * multiple
-        rows = tuple(order[at : at + full])
-        num_rows = full
-        if len(rows) < full:
-            needed = -(-len(rows) // multiple)
-            num_rows = min(full, (1 << (needed - 1).bit_length()) * multiple)
-        made.append(Batch(rows, num_rows, length))
-        at += full
+    for num_rows in _cut(padded, batch_tokens, multiple):
+        made.append(Batch(tuple(order[at : min(at + num_rows, len(padded))]), num_rows, padded[at]))
+        at += num_rows
     return made
 
 
+def _cut(padded: Sequence[int], batch_tokens: int, multiple: int) -> list[int]:
+    """Rows of each batch: the cheapest for all the rows from each row on, from the last one."""
+    num = len(padded)
+    costs, chosen = [0.0] * (num + 1), [0] * num
+    for i in reversed(range(num)):
+        full = max(1, batch_tokens // padded[i] // multiple)
+        sizes = [*(1 << k for k in range(full.bit_length()) if 1 << k < full), full]
+        # Of two that cost the same, the one that ends later: what lacks rows comes last.
+        costs[i], least = min(
+            (
+                size * multiple * padded[i]
+                + batch_tokens / _BATCH_COST
+                + costs[min(num, i + size * multiple)],
+                -size,
+            )
+            for size in sizes
+        )
+        chosen[i] = -least * multiple
+    rows = []
+    at = 0
+    while at < num:
+        rows.append(chosen[at])
+        at += chosen[at]
+    return rows
+
+
 def padded_length(length: int, max_length: int) -> int:
-    """The next power of two up to 128, then the next multiple of 128; `max_length` at most."""
-    padded = max(16, 1 << (length - 1).bit_length()) if length <= 128 else -(-length // 128) * 128
+    """The next power of two up to 64, multiple of 64 up to 512, then of 128; `max_length` at most.
+
+    There is a program to compile for each: they stay few.
+    """
+    if length <= 64:
+        padded = max(16, 1 << (length - 1).bit_length())
+    else:
+        step = 64 if length <= 512 else 128
+        padded = -(-length // step) * step
     return min(padded, max_length)

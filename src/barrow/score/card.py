@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
+
 from barrow import config
 
 Likelihood = Literal["causal", "pseudo", "compressed"]
@@ -116,8 +118,31 @@ def card_from_dict(data: Any) -> Card:
 
 def ground_digest(documents: Iterable[tuple[str, bytes]]) -> str:
     """Of the domain and the text's sha256 of every document, in any order."""
-    rows = sorted(hashlib.sha256(domain.encode()).digest() + sha256 for domain, sha256 in documents)
-    return hashlib.sha256(b"".join(rows)).hexdigest()
+    made = GroundDigest()
+    for domain, sha256 in documents:
+        made.add(domain, sha256)
+    return made.hexdigest()
+
+
+class GroundDigest:
+    """`ground_digest` of documents that come one by one: 64 bytes are kept of each."""
+
+    def __init__(self) -> None:
+        self._rows = bytearray()
+        self._domains: dict[str, bytes] = {}
+
+    def add(self, domain: str, sha256: bytes) -> None:
+        """Take a document."""
+        if domain not in self._domains:
+            self._domains[domain] = hashlib.sha256(domain.encode()).digest()
+        self._rows += self._domains[domain] + sha256
+
+    def hexdigest(self) -> str:
+        """The sha256 of the sorted rows of all."""
+        words = np.frombuffer(bytes(self._rows), ">u8").reshape(-1, 8)
+        # The last key counts first.
+        rows = words[np.lexsort(words.T[::-1])]
+        return hashlib.sha256(rows.tobytes()).hexdigest()
 
 
 def comparable(a: Card, b: Card) -> str | None:

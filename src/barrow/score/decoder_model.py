@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,14 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from barrow.models import Decoder
-from barrow.models.next_token_nats import layers_apart, next_token_nats
+from barrow.models.next_token_nats import (
+    layers_apart,
+    next_token_nats,
+    next_token_nats_on_cpu,
+)
 from barrow.parallel import make_mesh, num_row_shards, rows_sharding, whole
 from barrow.score.batches import Batch, batches
 from barrow.tokens import Tokenizer
-
-# Logits held at a time, in numbers. A CPU wants them near its caches; a GPU wants large products.
-_HELD_ON_CPU = 1 << 23
-_HELD = 1 << 28
 
 
 class DecoderTokenModel:
@@ -48,10 +49,13 @@ class DecoderTokenModel:
         on_cpu = devices[0].platform == "cpu"
         self.batch_tokens = batch_tokens or default_batch_tokens(on_cpu=on_cpu)
         model, params = layers_apart(model, params)
+        if on_cpu and len(devices) == 1 and model.backend == "auto":
+            # Row after row the scores of attention stay in the cache. Rows that are divided over
+            # devices would all be brought to each of them.
+            model = replace(model, backend="rows")
         self._mesh = make_mesh(devices=devices)
         self._params = jax.device_put(params, whole(self._mesh))
-        held = _HELD_ON_CPU if on_cpu else _HELD
-        self._nats = jax.jit(partial(next_token_nats, model, held=held))
+        self._nats = jax.jit(partial(next_token_nats_on_cpu if on_cpu else next_token_nats, model))
 
     def log_probs(self, rows: Sequence[npt.NDArray[np.int32]]) -> list[npt.NDArray[np.float32]]:
         """As in `TokenModel`."""

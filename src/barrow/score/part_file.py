@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from typing import Any
 from barrow.errors import ScoreError
 
 _END = {"end": True}
+_READ = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -36,19 +37,22 @@ class Scored:
 
 
 class PartFile:
-    """Groups of scored documents, appended one by one; `groups` are those that were there."""
+    """Groups of scored documents, appended one by one."""
 
     def __init__(self, path: Path, about: Mapping[str, Any]) -> None:
         self.path = path
-        self.groups: list[list[Scored]] = []
-        self.is_ended = False
         path.parent.mkdir(parents=True, exist_ok=True)
-        kept = self._read(about) if path.exists() else 0
-        self._file = path.open("r+b" if kept else "wb")
-        self._file.truncate(kept)
-        self._file.seek(kept)
-        if not kept:
+        self._kept = _kept(path, about) if path.exists() else 0
+        self.is_ended = bool(self._kept) and _has_ended(path)
+        self._file = path.open("r+b" if self._kept else "wb")
+        self._file.truncate(self._kept)
+        self._file.seek(self._kept)
+        if not self._kept:
             self._append(about)
+
+    def before(self) -> Iterator[list[Scored]]:
+        """The groups that were there, one at a time."""
+        return _groups(self.path, self._kept)
 
     def add(self, group: list[Scored]) -> None:
         """Append a group; it is on the disk when this returns."""
@@ -69,37 +73,61 @@ class PartFile:
         self._file.flush()
         os.fsync(self._file.fileno())
 
-    def _read(self, about: Mapping[str, Any]) -> int:
-        """Read what is there; how many bytes of it are whole lines."""
-        data = self.path.read_bytes()
-        whole = data.rfind(b"\n") + 1
-        lines = data[:whole].splitlines()
-        if not lines:
+
+def read_part(path: Path, about: Mapping[str, Any]) -> Iterator[list[Scored]] | None:
+    """The groups of another process's part; None while it is not there or has not ended."""
+    if not path.exists() or not _has_ended(path):
+        return None
+    return _groups(path, _kept(path, about))
+
+
+def _kept(path: Path, about: Mapping[str, Any]) -> int:
+    """How many bytes of a part are whole lines; raise unless the run that left it was the same."""
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        first = file.readline()
+        if not first.endswith(b"\n"):
             return 0
         try:
-            there = json.loads(lines[0])
-            _refuse_other(self.path, there, about)
-            for line in lines[1:]:
-                value = json.loads(line)
-                if value == _END:
-                    self.is_ended = True
-                else:
-                    self.groups.append([_scored(row) for row in value])
-        except (ValueError, TypeError) as error:
-            raise ScoreError(
-                f"{self.path} is not as a run of `barrow score` leaves it ({error}); remove it to "
-                "begin anew"
-            ) from None
-        return whole
+            _refuse_other(path, json.loads(first), about)
+        except ValueError as error:
+            raise _unlike(path, error) from None
+        # A line that was cut short is looked for from the end: parts may be large.
+        end = size
+        while end > len(first):
+            start = max(len(first), end - _READ)
+            file.seek(start)
+            place = file.read(end - start).rfind(b"\n")
+            if place >= 0:
+                return start + place + 1
+            end = start
+        return len(first)
 
 
-def read_part(path: Path, about: Mapping[str, Any]) -> list[Scored] | None:
-    """All documents of another process's part; None while it is not there or has not ended."""
-    if not path.exists() or not path.read_bytes().endswith(json.dumps(_END).encode() + b"\n"):
-        return None
-    part = PartFile(path, about)
-    part.close()
-    return [scored for group in part.groups for scored in group]
+def _has_ended(path: Path) -> bool:
+    last = json.dumps(_END).encode() + b"\n"
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - len(last)))
+        return file.read() == last
+
+
+def _groups(path: Path, kept: int) -> Iterator[list[Scored]]:
+    with path.open("rb") as file:
+        file.readline()
+        while file.tell() < kept:
+            try:
+                value = json.loads(file.readline())
+                group = [] if value == _END else [_scored(row) for row in value]
+            except (ValueError, TypeError) as error:
+                raise _unlike(path, error) from None
+            if value != _END:
+                yield group
+
+
+def _unlike(path: Path, error: Exception) -> ScoreError:
+    return ScoreError(
+        f"{path} is not as a run of `barrow score` leaves it ({error}); remove it to begin anew"
+    )
 
 
 def _scored(row: list[Any]) -> Scored:

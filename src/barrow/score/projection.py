@@ -20,6 +20,9 @@ from barrow.tokens import Tokenizer
 
 How = Literal["bytes", "offsets", "document"]
 
+# Tokens laid out at a time: what is needed beside the result does not grow with a document.
+_PIECE = 1 << 20
+
 
 def project(
     text: bytes,
@@ -39,23 +42,37 @@ def project(
     return np.full(len(text), nats.sum() / len(text)), "document"
 
 
-def spread(nats: npt.NDArray[np.float64], sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+def spread(
+    nats: npt.NDArray[np.float64], sizes: npt.NDArray[np.integer]
+) -> npt.NDArray[np.float64]:
     """The nats of each token divided by its size, so many times.
 
     Those of a token of size 0 go to the next one that has a size, at the end to the last.
     """
-    held = np.flatnonzero(sizes)
-    owner = np.minimum(np.searchsorted(held, np.arange(len(sizes))), len(held) - 1)
-    shares = np.bincount(owner, nats, len(held)) / sizes[held]
-    return np.repeat(shares, sizes[held])
+    out = np.empty(int(sizes.sum()))
+    at, last, passed_on = 0, 1, 0.0
+    for start in range(0, len(sizes), _PIECE):
+        own = sizes[start : start + _PIECE]
+        held = np.flatnonzero(own)
+        owner = np.searchsorted(held, np.arange(len(own)))
+        sums = np.bincount(owner, nats[start : start + _PIECE], len(held) + 1)
+        sums[0] += passed_on
+        passed_on = float(sums[-1])
+        if len(held):
+            kept = own[held].astype(np.int64)
+            stop = at + int(kept.sum())
+            out[at:stop] = np.repeat(sums[:-1] / kept, kept)
+            at, last = stop, int(kept[-1])
+    out[at - last : at] += passed_on / last
+    return out
 
 
 def _sizes_by_bytes(
     text: bytes, ids: npt.NDArray[np.integer], tokenizer: Tokenizer
-) -> npt.NDArray[np.int64] | None:
+) -> npt.NDArray[np.integer] | None:
     """How many bytes of the text each token is, if together they are the text."""
     try:
-        sizes: npt.NDArray[np.int64] = tokenizer.num_bytes[ids].astype(np.int64)
+        sizes: npt.NDArray[np.integer] = tokenizer.num_bytes[ids]
         same = tokenizer.decode_bytes(ids) == text
     except TokenizerError:
         return None

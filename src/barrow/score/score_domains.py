@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from barrow.errors import ScoreError
-from barrow.score.card import Card, Ground, ground_digest
+from barrow.score.card import Card, Ground, GroundDigest
 from barrow.score.model import DomainModel, DomainScorer
 from barrow.score.result import Result
 from barrow.score.scored_corpus import ScoredCorpus
@@ -27,20 +28,22 @@ def score_domains(
     """The figures of each domain and their sum; there are none of documents, and no intervals."""
     began = time.perf_counter()
     scorers: dict[str, DomainScorer] = {}
-    sizes: dict[str, list[int]] = {}
-    hashes: list[tuple[str, bytes]] = []
+    documents: Counter[str] = Counter()
+    sizes: Counter[str] = Counter()
+    digest = GroundDigest()
     spent: dict[str, float] = {}
     for text in corpus:
         at = time.perf_counter()
         if text.domain not in scorers:
-            scorers[text.domain], sizes[text.domain], spent[text.domain] = model.begin(), [], 0.0
+            scorers[text.domain], spent[text.domain] = model.begin(), 0.0
         scorers[text.domain].add(text.text)
-        sizes[text.domain].append(len(text.text))
-        hashes.append((text.domain, hashlib.sha256(text.text).digest()))
+        documents[text.domain] += 1
+        sizes[text.domain] += len(text.text)
+        digest.add(text.domain, hashlib.sha256(text.text).digest())
         spent[text.domain] += time.perf_counter() - at
         if on_progress is not None:
             on_progress(len(text.text))
-    total = sum(map(sum, sizes.values()))
+    total = sizes.total()
     if not total:
         raise ScoreError(f"{corpus.name} has no text: there are no bytes to divide by")
     rows = []
@@ -52,8 +55,8 @@ def score_domains(
         rows.append(
             row_of_totals(
                 name,
-                documents=len(sizes[name]),
-                num_bytes=sum(sizes[name]),
+                documents=documents[name],
+                num_bytes=sizes[name],
                 tokens=0,
                 nats=nats,
                 seconds=spent[name] + time.perf_counter() - at,
@@ -61,13 +64,13 @@ def score_domains(
         )
     overall = row_of_totals(
         "overall",
-        documents=len(hashes),
+        documents=documents.total(),
         num_bytes=total,
         tokens=0,
         nats=math.fsum(row.nats for row in rows),
         seconds=math.fsum(row.seconds for row in rows),
     )
-    ground = Ground(corpus.name, corpus.split, len(hashes), total, ground_digest(hashes))
+    ground = Ground(corpus.name, corpus.split, documents.total(), total, digest.hexdigest())
     return Result(
         model=model.info,
         card=Card(ground, model.likelihood, model.window, model.scope),

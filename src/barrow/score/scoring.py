@@ -21,6 +21,7 @@ from barrow.score.part_file import PartFile, Scored, read_part
 from barrow.score.result import Result, write_result
 from barrow.score.score_domains import score_domains
 from barrow.score.scored_corpus import ScoredCorpus, Text
+from barrow.score.scored_table import ScoredTable
 from barrow.score.summary import weighted_mean
 
 _GROUP_DOCUMENTS = 4096
@@ -76,18 +77,18 @@ def score(
         return result
     parts = _parts(out, share)
     part = None if parts is None else PartFile(parts[share.rank], _about(model, corpus, share))
-    done: list[Scored] = []
+    done = ScoredTable()
     try:
-        before = [] if part is None else part.groups
-        for number, group in enumerate(_groups(corpus, model.group_bytes, share)):
-            if number < len(before):
-                _refuse_changed(before[number], group)
-                scored = before[number]
+        before: Iterator[list[Scored]] = iter(()) if part is None else part.before()
+        for group in _groups(corpus, model.group_bytes, share):
+            scored = next(before, None)
+            if scored is not None:
+                _refuse_changed(scored, group)
             else:
                 scored = _score_group(model, group)
                 if part is not None:
                     part.add(scored)
-            done += scored
+            done.add(scored)
             if on_progress is not None:
                 on_progress(sum(text.bytes for text in scored))
     except BaseException:
@@ -99,8 +100,9 @@ def score(
     if share.rank:
         return None
     if parts is not None:
-        done += _others(parts, model, corpus, share)
-    result = joined(model, corpus, sorted(done, key=lambda scored: scored.number))
+        for others in _others(parts, model, corpus, share):
+            done.add(others)
+    result = joined(model, corpus, done)
     result = _completed(result, weights, contamination, settings, time.perf_counter() - began)
     if out is not None and parts is not None:
         write_result(out, result)
@@ -235,9 +237,8 @@ def _refuse_changed(before: list[Scored], group: list[Text]) -> None:
 
 def _others(
     parts: Sequence[Path], model: Model, corpus: ScoredCorpus, share: Share
-) -> list[Scored]:
+) -> Iterator[list[Scored]]:
     """What the other processes have left, once they are through."""
-    found: list[Scored] = []
     deadline = time.monotonic() + share.patience
     for rank, path in enumerate(parts):
         if rank == share.rank:
@@ -251,5 +252,4 @@ def _others(
                     "stays done"
                 )
             time.sleep(min(1.0, share.patience / 20))
-        found += theirs
-    return found
+        yield from theirs

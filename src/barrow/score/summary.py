@@ -46,7 +46,7 @@ def row_of_totals(
         bpb=bpb,
         low=None,
         high=None,
-        tokens_per_byte=tokens / num_bytes if num_bytes else None,
+        tokens_per_byte=tokens / num_bytes if num_bytes and tokens else None,
         token_perplexity=_exp(nats / tokens) if tokens else None,
         byte_perplexity=_exp(nats / num_bytes) if num_bytes else None,
         seconds=seconds,

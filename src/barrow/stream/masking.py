@@ -81,8 +81,7 @@ def mask_ids(tokenizer: Masking, *, whole_word: bool) -> MaskIds:
     if tokenizer.mask is None:
         raise ValueError(
             "masking needs a tokenizer with a mask token; this one has none: barrow tokenizer "
-            "train … --special '<|endoftext|>' --special '<|pad|>' --special '<|mask|>' makes one "
-            "that has"
+            "train … --roberta makes one that has"
         )
     plain = np.ones(tokenizer.vocab_size, np.bool_)
     plain[list(tokenizer.specials.values())] = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from barrow.errors import TokenizerError
@@ -21,25 +22,28 @@ def read_merges_files(vocab: bytes, merges: bytes, where: str) -> dict[str, Any]
     document is put between these two; otherwise they are GPT-2's.
     """
     tokens = _vocabulary(vocab, where)
-    as_roberta = "<s>" in tokens and "</s>" in tokens
-    names = _OF_ROBERTA if as_roberta else _OF_GPT2
-    specials = {name: tokens[name] for name in names if name in tokens}
     pairs = _pairs(merges, where)
-    around = None
-    if as_roberta:
-        around = {
+    if "<s>" in tokens and "</s>" in tokens:
+        return as_roberta(tokens, pairs)
+    specials = {name: tokens[name] for name in _OF_GPT2 if name in tokens}
+    return byte_level_bpe(tokens, pairs, pre_tokenizer=pre_tokenizer("gpt2"), specials=specials)
+
+
+def as_roberta(tokens: Mapping[str, int], merges: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """The contents of a `tokenizer.json` of RoBERTa's kind, with its special tokens by name."""
+    specials = {name: tokens[name] for name in _OF_ROBERTA if name in tokens}
+    made = byte_level_bpe(
+        tokens,
+        merges,
+        pre_tokenizer=pre_tokenizer("gpt2"),
+        specials=specials,
+        post_processor={
             "type": "RobertaProcessing",
             "sep": ["</s>", specials["</s>"]],
             "cls": ["<s>", specials["<s>"]],
             "trim_offsets": True,
             "add_prefix_space": False,
-        }
-    made = byte_level_bpe(
-        tokens,
-        pairs,
-        pre_tokenizer=pre_tokenizer("gpt2"),
-        specials=specials,
-        post_processor=around,
+        },
     )
     # "the <mask>" stands for "the word": the space before a word belongs to it.
     hiding = [token for token in made["added_tokens"] if token["content"] == "<mask>"]

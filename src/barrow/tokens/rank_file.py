@@ -34,8 +34,12 @@ def read_rank_file(data: bytes, where: str, *, pattern: str | None = None) -> di
         )
     encoding = Encoding(encoding.pattern if pattern is None else pattern, specials)
     merges = ranked_merges(ranks, rank=ranks, parts=ranks)
+    vocab = {spelled(token): rank for token, rank in ranks.items()}
+    if sorted(specials.values()) != list(range(len(vocab), len(vocab) + len(specials))):
+        # Ids that do not follow the ranks stay what they are only for tokens of the vocabulary.
+        vocab |= specials
     return byte_level_bpe(
-        {spelled(token): rank for token, rank in ranks.items()},
+        vocab,
         [(spelled(left), spelled(right)) for left, right in merges],
         pre_tokenizer=pre_tokenizer(encoding.pattern),
         specials=encoding.specials,

@@ -108,6 +108,7 @@ def check(data: Any, where: str) -> TokenizerJson:
     vocab = _vocabulary(model, where)
     added = _added(data.get("added_tokens") or (), where)
     _refuse_clashes(vocab, added, where)
+    _refuse_moved(vocab, data.get("added_tokens") or (), where)
     _refuse_unknown_merges(model, set(vocab.values()), where)
     kept = {**data, "model": model, "truncation": None, "padding": None}
     return TokenizerJson(kept, vocab, added)
@@ -240,14 +241,34 @@ def _refuse_clashes(vocab: Mapping[int, str], added: Sequence[AddedToken], where
             )
     if not taken:
         raise TokenizerError(f"{where}: the vocabulary is empty")
-    # Ids that are not used may lie between the vocabulary and what was added, not in the former.
-    last = max(vocab, default=-1)
+    # Ids that are not used may lie before what was added, not in the rest of the vocabulary.
+    last = max(set(vocab) - {token.id for token in added}, default=-1)
     hole = next((number for number in range(last) if number not in taken), None)
     if hole is not None:
         raise TokenizerError(
             f"{where}: the vocabulary has a hole: its ids go up to {last}, and {hole} is no "
             "token's; give every id a token"
         )
+
+
+def _refuse_moved(vocab: Mapping[int, str], added: Sequence[Any], where: str) -> None:
+    """Raise where the `tokenizers` library would give an added token another id than the file.
+
+    What the vocabulary has too keeps its id. All else is numbered anew, in the order of the file,
+    from the size of the vocabulary on; what the file says of its id is not looked at.
+    """
+    known = {token: number for number, token in vocab.items()}
+    largest = -1
+    for token in added:
+        after = largest + 1 if largest >= len(vocab) else len(vocab)
+        number = known.setdefault(str(token["content"]), after)
+        if number != token["id"]:
+            raise TokenizerError(
+                f"{where}: {token['content']!r} was added as id {token['id']}, and the tokenizers "
+                f"library makes it id {number}: added tokens follow a vocabulary of {len(vocab):,} "
+                "one by one. Number them so, or list the token in the vocabulary too"
+            )
+        largest = max(largest, number)
 
 
 def _refuse_unknown_merges(model: Mapping[str, Any], tokens: set[str], where: str) -> None:

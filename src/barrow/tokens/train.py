@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from barrow.errors import ConfigError
 from barrow.tokens.byte_alphabet import LETTERS
@@ -30,12 +31,27 @@ def train(
     number of threads. It has fewer ids than asked for if too few pairs occur twice.
     """
     _refuse(vocab_size, specials)
-    tokenizers = import_tokenizers()
     cut = pre_tokenizer(pattern)
+    vocab, merges = learn(texts, vocab_size=vocab_size - len(specials), cut=cut)
+    data = byte_level_bpe(
+        vocab,
+        merges,
+        pre_tokenizer=cut,
+        specials={name: len(vocab) + number for number, name in enumerate(specials)},
+    )
+    settings = {"bos_token": specials[0]} if specials else {}
+    return JsonTokenizer(check(data, "the trained tokenizer"), settings=settings)
+
+
+def learn(
+    texts: Iterable[str], *, vocab_size: int, cut: Mapping[str, Any]
+) -> tuple[dict[str, int], list[tuple[str, str]]]:
+    """Tokens by name, the 256 bytes first, and the merges that lead to the others."""
+    tokenizers = import_tokenizers()
     library = tokenizers.Tokenizer(tokenizers.models.BPE())
     library.pre_tokenizer = tokenizers.Tokenizer.from_str(_untrained(cut)).pre_tokenizer
     trainer = tokenizers.trainers.BpeTrainer(
-        vocab_size=vocab_size - len(specials),
+        vocab_size=vocab_size,
         min_frequency=_MIN_COUNT,
         initial_alphabet=list(LETTERS),
         show_progress=False,
@@ -46,15 +62,7 @@ def train(
     if not counted.num_characters:
         raise ConfigError("there is no text to train a tokenizer on: every text is empty")
     model = json.loads(library.to_str())["model"]
-    vocab, merges = _in_byte_order(model["vocab"], model["merges"])
-    data = byte_level_bpe(
-        vocab,
-        merges,
-        pre_tokenizer=cut,
-        specials={name: len(vocab) + number for number, name in enumerate(specials)},
-    )
-    settings = {"bos_token": specials[0]} if specials else {}
-    return JsonTokenizer(check(data, "the trained tokenizer"), settings=settings)
+    return _in_byte_order(model["vocab"], model["merges"])
 
 
 class _Counted:

@@ -37,12 +37,16 @@ def in_words(step: int, steps: int, values: Values) -> str:
     """What people look at, in one line; steps are counted from 0, as everywhere."""
     parts = [f"step {step:,}/{steps:,}"]
     for name, form in (
+        ("epoch", "epoch {}"),
         ("loss", "loss {:.4f}"),
         ("bits_per_token", "{:.3f} bits/token"),
         ("image_to_text", "image→text {:.1%}"),
         ("text_to_image", "text→image {:.1%}"),
         ("held_out_loss", "held-out {:.4f}"),
         ("held_out_image_to_text", "image→text {:.1%}"),
+        ("held_out_accuracy", "accuracy {:.4f}"),
+        ("held_out_entity_f1", "entity F1 {:.4f}"),
+        ("held_out_pearson", "Pearson {:.4f}"),
         ("tokens_per_second", "{:,.0f} tok/s"),
         ("pairs_per_second", "{:,.0f} pairs/s"),
         ("mfu", "MFU {:.1%}"),

@@ -1,0 +1,81 @@
+"""Pretrain a small encoder, fine-tune it on who has the thing, and ask it."""
+
+import itertools
+import json
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import barrow
+from barrow import Document
+from barrow.engine import Engine
+from barrow.models import RobertaConfig
+from barrow.recipes import roberta
+from barrow.stream.choices import Choices
+from barrow.stream.labelled import Example
+from barrow.stream.masking import Mlm
+from barrow.tokens import tokenize, train
+from barrow.train import fit, for_store
+from barrow.train.checkpoint_convert import convert
+from barrow.train.finetune import finetune, prepare
+from barrow.train.finetune_run import FinetuneRun, usual_optimizer
+from barrow.train.predict import open_finetuned, predictions
+
+folder = Path(tempfile.mkdtemp())
+
+# Who has it is in the order of the words alone: a bag of words has both names, and no more.
+NAMES, THINGS = ["Ann", "Bob", "Cleo", "Dan"], ["stone", "cart", "spade", "rope", "lamp", "map"]
+rows = []
+for a, b in itertools.permutations(NAMES, 2):
+    for thing in THINGS:
+        rows.append({"text": f"{a} gave {b} the {thing}", "label": b})
+        rows.append({"text": f"{a} took the {thing} from {b}", "label": a})
+(folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def make_store():
+    """A tokenizer, and a token store of the texts."""
+    with barrow.archive.Writer(folder / "corpus") as writer:
+        for n, row in enumerate(rows):
+            meta = {"pile_set_name": "Things", "id": f"{n:016x}-{n:08x}"}
+            writer.add(Document(row["text"], meta))
+    specials = ("<|endoftext|>", "<|pad|>", "<|mask|>")
+    tokenizer = train([row["text"] for row in rows], vocab_size=300, specials=specials)
+    tokenizer.save(folder / "tokenizer")
+    engine = Engine("local", 0)
+    return tokenize(folder / "corpus", tokenizer=tokenizer, out=folder / "store", engine=engine)
+
+
+# An encoder that has learned to say hidden words.
+store = make_store()
+run = replace(
+    roberta.tiny(),
+    model=RobertaConfig(width=32, layers=2, heads=4, hidden=64, positions=34),
+    data=Choices(seq_len=32, batch=16, mlm=Mlm()),
+    steps=60,
+    log_every=60,
+)
+fit(for_store(run, store.folder), folder / "masked")
+convert(folder / "masked", folder / "masked-hf", to="hf")
+
+# The head is new; a quarter of the rows is kept to judge by; the best epoch's model stays.
+usual = usual_optimizer()
+made = prepare(
+    FinetuneRun(
+        str(folder / "rows.jsonl"),
+        "classify",
+        str(folder / "masked-hf"),
+        validation=0.25,
+        epochs=40,
+        patience=10,
+        optimizer=replace(usual, schedule=replace(usual.schedule, peak=5e-3)),
+    )
+)
+print(made.report)
+done = finetune(made, folder / "run")
+print(f"best by {done.progress.metric}: {done.progress.best:.3f} of the rows kept apart")
+
+# `barrow predict` does this for files; transformers opens the same folder.
+asked = [Example("here", "Cleo gave Dan the rope"), Example("here", "Cleo took the rope from Dan")]
+for one, said in predictions(open_finetuned(done.folder), asked):
+    print(f"{one.text}: {said['label']} ({said['score']:.2f})")

@@ -1,0 +1,213 @@
+"""`barrow finetune`: a pretrained encoder and labelled rows to a model that says labels."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from barrow.cli.models import locate_model
+
+if TYPE_CHECKING:
+    from barrow.stream.labelled import Keys, Kind
+
+_INTERRUPTED = 130
+
+
+class TaskChoice(StrEnum):
+    """What is to be said of each row."""
+
+    CLASSIFY = "classify"
+    TAG = "tag"
+    REGRESS = "regress"
+
+
+class ScheduleChoice(StrEnum):
+    """How the learning rate goes, behind its rise."""
+
+    LINEAR = "linear"
+    COSINE = "cosine"
+    CONSTANT = "constant"
+
+
+class MetricChoice(StrEnum):
+    """What says which epoch is best."""
+
+    ACCURACY = "accuracy"
+    F1 = "f1"
+    MACRO_F1 = "macro_f1"
+    ENTITY_F1 = "entity_f1"
+    MATTHEWS = "matthews"
+    PEARSON = "pearson"
+    SPEARMAN = "spearman"
+    MSE = "mse"
+    LOSS = "loss"
+
+
+LabelledArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help="A .jsonl, .csv or .tsv file, or an archive.",
+        show_default=False,
+    ),
+]
+TextKeyOption = Annotated[
+    str | None,
+    typer.Option(help="Key of the text, of tags that of the words.", show_default="text; tokens"),
+]
+LabelKeyOption = Annotated[
+    str | None,
+    typer.Option(help="Key of the label, of tags that of the tags.", show_default="label; tags"),
+]
+PairKeyOption = Annotated[str, typer.Option(help="Key of a second text, where rows have one.")]
+MaxLengthOption = Annotated[
+    int | None,
+    typer.Option(help="Tokens of a row at most.", show_default="all that the model takes"),
+]
+TruncateOption = Annotated[
+    bool, typer.Option("--truncate", help="Cut rows past that length, and say how many.")
+]
+
+
+def finetune(
+    data: LabelledArgument,
+    task: Annotated[
+        TaskChoice,
+        typer.Option(
+            help="A class of each text, a tag of each word, or a number.", show_default=False
+        ),
+    ],
+    model: Annotated[
+        str,
+        typer.Option(
+            metavar="DIR",
+            help="A Hugging Face folder of RoBERTa, or what `models get` fetched.",
+            show_default=False,
+        ),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(
+            metavar="RUN",
+            help="Where the run goes; one that was stopped there goes on.",
+            show_default=False,
+        ),
+    ],
+    validation: Annotated[
+        str, typer.Option(metavar="FILE|SHARE", help="Rows to judge by, or a share of DATA.")
+    ] = "0.1",
+    freeze: Annotated[
+        str,
+        typer.Option(help="Parts that stay as they are: embeddings,layers:0-3", show_default=False),
+    ] = "",
+    lr: Annotated[float, typer.Option(help="The highest learning rate.")] = 2e-5,
+    lr_schedule: Annotated[
+        ScheduleChoice, typer.Option(help="How it goes down.")
+    ] = ScheduleChoice.LINEAR,
+    warmup: Annotated[float, typer.Option(help="The share of steps over which it rises.")] = 0.06,
+    layer_decay: Annotated[
+        float, typer.Option(help="A layer's rate by that of the layer behind it.")
+    ] = 1.0,
+    weight_decay: Annotated[float, typer.Option(help="Decay of kernels and tables.")] = 0.1,
+    epochs: Annotated[int, typer.Option(help="Times that all rows are learned from.")] = 3,
+    batch: Annotated[int, typer.Option(help="Rows of a step.")] = 16,
+    patience: Annotated[
+        int | None,
+        typer.Option(help="Epochs without a better one, to end early.", show_default="never"),
+    ] = None,
+    metric: Annotated[
+        MetricChoice | None,
+        typer.Option(
+            help="What says which epoch is best.",
+            show_default="accuracy; entity_f1 of BIO tags; pearson",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of head, dropout, order and share.")] = 0,
+    text_key: TextKeyOption = None,
+    label_key: LabelKeyOption = None,
+    pair_key: PairKeyOption = "text_pair",
+    max_length: MaxLengthOption = None,
+    truncate: TruncateOption = False,
+) -> None:
+    """Fine-tune an encoder on labelled rows; the best epoch's model is kept."""
+    from dataclasses import replace
+
+    from barrow.models.labelled_rows import Limit
+    from barrow.train import Interrupted, StepSettings, default_precision
+    from barrow.train.finetune import finetune as run_it
+    from barrow.train.finetune import prepare
+    from barrow.train.finetune_run import FinetuneRun, usual_optimizer
+    from barrow.train.trackers import terminal
+
+    remember_programs()
+    usual = usual_optimizer()
+    schedule = replace(usual.schedule, peak=lr, kind=lr_schedule.value)
+    made = prepare(
+        FinetuneRun(
+            data,
+            task.value,
+            str(locate_model(model)),
+            _validation(validation),
+            read_keys(task.value, text_key, label_key, pair_key),
+            Limit(max_length, truncate),
+            tuple(word.strip() for word in freeze.split(",") if word.strip()),
+            layer_decay,
+            epochs,
+            batch,
+            warmup,
+            "" if metric is None else metric.value,
+            patience,
+            replace(usual, schedule=schedule, decay=weight_decay),
+            StepSettings(precision=default_precision()),
+            seed,
+        )
+    )
+    parts = {"to learn from": made.data.train, "to judge by": made.data.validation}
+    for words, part in parts.items():
+        cut = f", {part.num_cut:,} truncated" if truncate else ""
+        typer.echo(f"{len(part.rows):,} rows {words}{cut}", err=True)
+    typer.echo(made.report, err=True)
+    try:
+        done = run_it(made, out, trackers=[terminal(sys.stderr)])
+    except Interrupted as stopped:
+        typer.echo(str(stopped), err=True)
+        raise typer.Exit(_INTERRUPTED) from None
+    progress = done.progress
+    typer.echo(f"best: epoch {progress.best_epoch} of {progress.epochs}, by {progress.metric}")
+    print_metrics(done.metrics)
+    typer.echo(f"Next: barrow predict DATA --model {out}   (transformers opens {done.folder})")
+
+
+def read_keys(task: Kind, text: str | None, label: str | None, pair: str) -> Keys:
+    """The keys that a verb's options name."""
+    from barrow.stream.labelled import TAG_KEYS, Keys
+
+    usual = TAG_KEYS if task == "tag" else Keys()
+    return Keys(usual.text if text is None else text, usual.label if label is None else label, pair)
+
+
+def print_metrics(metrics: Mapping[str, float], *, err: bool = False) -> None:
+    """A line for each measure."""
+    for name, value in metrics.items():
+        typer.echo(f"{name:>10}  {value:.4f}", err=err)
+
+
+def remember_programs() -> None:
+    """Keep what is compiled, for the next time."""
+    from barrow.models.compile_cache import keep_compiled
+    from barrow.weights.fetch_settings import cache_folder
+
+    keep_compiled(cache_folder(os.environ) / "compiled")
+
+
+def _validation(given: str) -> str | float:
+    try:
+        return float(given)
+    except ValueError:
+        return given

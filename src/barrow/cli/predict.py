@@ -1,0 +1,82 @@
+"""`barrow predict`: what a fine-tuned model says of rows."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, TextIO
+
+import typer
+
+from barrow.cli.finetune import (
+    LabelKeyOption,
+    LabelledArgument,
+    MaxLengthOption,
+    PairKeyOption,
+    TextKeyOption,
+    TruncateOption,
+    print_metrics,
+    read_keys,
+    remember_programs,
+)
+from barrow.cli.models import locate_model
+
+
+def predict(
+    data: LabelledArgument,
+    model: Annotated[
+        str,
+        typer.Option(
+            metavar="RUN|DIR",
+            help="A run of `finetune`, or a Hugging Face folder with a head of labels.",
+            show_default=False,
+        ),
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="A .jsonl file.", show_default="standard output")
+    ] = None,
+    text_key: TextKeyOption = None,
+    label_key: LabelKeyOption = None,
+    pair_key: PairKeyOption = "text_pair",
+    max_length: MaxLengthOption = None,
+    truncate: TruncateOption = False,
+) -> None:
+    """Say the labels of rows; where all rows have theirs, say how good they are."""
+    from barrow.models.labelled_rows import Limit
+    from barrow.stream.labelled import read_examples
+    from barrow.train.finetune_folder import finetuned_folder
+    from barrow.train.predict import Tally, open_finetuned, predictions
+
+    remember_programs()
+    opened = open_finetuned(finetuned_folder(locate_model(model)))
+    keys = read_keys(opened.kind, text_key, label_key, pair_key)
+    tally = Tally(opened.kind, opened.labels)
+    examples = read_examples(data, opened.kind, keys=keys, need_labels=False)
+    with _written(out) as file:
+        for _, told in predictions(
+            opened, examples, limit=Limit(max_length, truncate), tally=tally
+        ):
+            file.write(json.dumps(told, ensure_ascii=False) + "\n")
+    where = "" if out is None else f" → {out}"
+    cut = f", {tally.num_cut:,} truncated" if truncate else ""
+    typer.echo(f"{tally.num_rows:,} rows{cut}{where}", err=True)
+    if tally.num_rows and tally.num_judged == tally.num_rows:
+        print_metrics(tally.metrics(), err=out is None)
+
+
+@contextmanager
+def _written(out: Path | None) -> Iterator[TextIO]:
+    """A file that is there when it is whole; standard output as it comes."""
+    if out is None:
+        yield sys.stdout
+        return
+    part = out.with_name(f".{out.name}.part")
+    try:
+        with part.open("w", encoding="utf-8") as file:
+            yield file
+        part.replace(out)
+    finally:
+        part.unlink(missing_ok=True)

@@ -1,0 +1,77 @@
+"""What a run of `barrow train` was trained on, and what of it is in the text that is scored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from barrow.errors import BarrowError
+
+if TYPE_CHECKING:
+    from barrow.score import ModelInfo, ScoredCorpus
+
+# Models whose training text somebody has; what a server was trained on nobody here can read.
+_TRAINED = ("barrow", "transformers", "custom")
+
+
+@dataclass(frozen=True)
+class TrainingCorpus:
+    """Where the documents lie that a model was trained on."""
+
+    path: str
+    text_key: str = "text"
+
+
+def training_corpus(info: ModelInfo) -> TrainingCorpus | str:
+    """What the run's token store was made from, if it lies there unchanged; else why not."""
+    from barrow.tokens.sources import find_sources, split_path
+    from barrow.tokens.store_file import read_store_file
+
+    run = info.about.get("run")
+    store = run.get("store") if isinstance(run, Mapping) else None
+    if not store:
+        return "it is not known"
+    if not Path(store).is_dir():
+        return f"its token store {store} is not there any more"
+    try:
+        told = read_store_file(Path(store)).corpus
+        path = split_path(told.path, told.split)
+        there = [source.sha256 for source in find_sources(path, text_key=told.text_key)]
+    except (BarrowError, OSError) as error:
+        return f"that of its token store cannot be read ({error})"
+    if there != [source.sha256 for source in told.sources]:
+        return f"{path} is not what its token store was made from any more"
+    return TrainingCorpus(path, told.text_key)
+
+
+def receipt_or_hint(
+    corpus: ScoredCorpus, info: ModelInfo, train: str | None
+) -> tuple[dict[str, Any] | None, str | None]:
+    """The contamination receipt; or, for a model that was trained, why there is none."""
+    found = training_corpus(info) if train is None else TrainingCorpus(train)
+    if isinstance(found, TrainingCorpus):
+        return _receipt(corpus, found), None
+    if info.kind not in _TRAINED:
+        return None, None
+    return None, (
+        f"training corpus: {found}; --train CORPUS counts what it shares with what was scored"
+    )
+
+
+def _receipt(corpus: ScoredCorpus, train: TrainingCorpus) -> dict[str, Any]:
+    import barrow.archive
+    from barrow.cli.progress import progress_bar
+    from barrow.score.contamination import contamination
+
+    documents = ((text.domain, text.text.decode()) for text in corpus)
+    archive = barrow.archive.open(train.path, text_key=train.text_key)
+    with progress_bar(f"Looking for what is scored in {train.path}", None) as advance:
+
+        def blocks() -> Any:
+            for block in archive.blocks():
+                yield block
+                advance(block.num_text_bytes)
+
+        return contamination(documents, blocks, name=train.path)

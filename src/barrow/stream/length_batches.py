@@ -1,0 +1,89 @@
+"""Batches of rows of about equal lengths, as a function of seed, epoch and step.
+
+An epoch permutes all rows, sorts each window of some batches by length, cuts it, and permutes the
+batches: little padding, no row twice, none left out, and nothing to be saved but the step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from barrow.stream.permutation import Permutation, derive
+
+Places = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class LengthBatches:
+    """Which rows, of these lengths, are in the batch of a step; the last of an epoch may be short.
+
+    `window` is how many batches are sorted together: more of them pad less and mix less.
+    """
+
+    lengths: tuple[int, ...]
+    batch: int
+    seed: int
+    window: int = 32
+
+    def __post_init__(self) -> None:
+        if self.batch < 1 or self.window < 1 or not self.lengths:
+            raise ValueError(
+                "at least one row, rows in a batch and batches in a window, not "
+                f"{len(self.lengths)}, {self.batch} and {self.window}"
+            )
+
+    @cached_property
+    def per_epoch(self) -> int:
+        """Batches of an epoch."""
+        return -(-len(self.lengths) // self.batch)
+
+    def epoch_of(self, step: int) -> int:
+        """The epoch of a step."""
+        return step // self.per_epoch
+
+    def __call__(self, step: int) -> Places:
+        """The rows of a step."""
+        return self._epoch(self.epoch_of(step))[step % self.per_epoch]
+
+    @cached_property
+    def _epoch(self) -> _Epochs:
+        return _Epochs(self)
+
+
+class _Epochs:
+    """The batches of an epoch; those of the last two are kept."""
+
+    def __init__(self, batches: LengthBatches) -> None:
+        self._kept = lru_cache(maxsize=2)(
+            lambda epoch: epoch_batches(
+                batches.lengths,
+                batch=batches.batch,
+                seed=batches.seed,
+                epoch=epoch,
+                window=batches.window,
+            )
+        )
+
+    def __call__(self, epoch: int) -> tuple[Places, ...]:
+        return self._kept(epoch)
+
+
+def epoch_batches(
+    lengths: Sequence[int], *, batch: int, seed: int, epoch: int, window: int
+) -> tuple[Places, ...]:
+    """All batches of an epoch, in their order."""
+    sizes = np.asarray(lengths)
+    num = len(sizes)
+    order = Permutation(num, derive(seed, "rows", epoch))(np.arange(num))
+    found: list[Places] = []
+    for start in range(0, num, batch * window):
+        part = order[start : start + batch * window]
+        part = part[np.argsort(sizes[part], kind="stable")]
+        found += [part[at : at + batch] for at in range(0, len(part), batch)]
+    places = Permutation(len(found), derive(seed, "batches", epoch))(np.arange(len(found)))
+    return tuple(found[place] for place in places)

@@ -1,0 +1,122 @@
+"""The folder of a fine-tuning run.
+
+run.json       the settings, and a hash of the data
+log.jsonl      one line for each step that was logged
+best/          the model of the best epoch, as transformers opens it, with metrics.json
+checkpoints/   the whole state, to go on from
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from barrow import config
+from barrow.errors import ConfigError
+from barrow.models.load import Loaded
+from barrow.models.roberta_heads import RobertaWithHead
+from barrow.models.save import save
+from barrow.train.finetune_run import FREE, FinetuneRun
+from barrow.train.layer_groups import stacked_layers
+from barrow.weights.atomic_file import write_bytes
+
+
+@dataclass(frozen=True)
+class FinetuneFolder:
+    """Where the parts of a run lie."""
+
+    path: Path
+
+    @property
+    def settings(self) -> Path:
+        """The settings."""
+        return self.path / "run.json"
+
+    @property
+    def log(self) -> Path:
+        """What was logged."""
+        return self.path / "log.jsonl"
+
+    @property
+    def best(self) -> Path:
+        """The model of the best epoch."""
+        return self.path / "best"
+
+    @property
+    def checkpoints(self) -> Path:
+        """The folder of the checkpoints."""
+        return self.path / "checkpoints"
+
+    def write(self, run: FinetuneRun, fingerprint: str) -> None:
+        """Write the settings; places by whole paths."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        told = {"fingerprint": fingerprint, "run": config.to_dict(_whole(run))}
+        write_bytes(self.settings, json.dumps(told, indent=1, ensure_ascii=False).encode())
+
+    def check(self, run: FinetuneRun, fingerprint: str) -> None:
+        """Raise unless a run would go on with the same numbers as the one that lies here."""
+        if not self.settings.is_file():
+            raise ConfigError(f"{self.path} has checkpoints and no run.json: give another folder")
+        told = json.loads(self.settings.read_bytes())
+        now, before = config.to_dict(run), told["run"]
+        changed = [
+            f"{key}: {before.get(key)!r} → {now.get(key)!r}"
+            for key in now
+            if key not in FREE and before.get(key) != now.get(key)
+        ]
+        if told["fingerprint"] != fingerprint:
+            changed.append("the data or the tokenizer")
+        if changed:
+            raise ConfigError(
+                f"{self.path} has a run with other settings ({'; '.join(changed)}): give them as "
+                "they were to go on with it, or another folder to begin anew"
+            )
+
+    def write_best(
+        self,
+        model: RobertaWithHead,
+        params: Mapping[str, Any],
+        labels: tuple[str, ...],
+        told: Mapping[str, Any],
+        *,
+        loaded: Loaded,
+    ) -> None:
+        """Put a model, whole, in the place of the one before."""
+        part, gone = self.path / ".best.part", self.path / ".best.gone"
+        for left in (part, gone):
+            shutil.rmtree(left, ignore_errors=True)
+        save(
+            part,
+            replace(model, body=replace(model.body, unroll=False)),
+            stacked_layers(params),
+            tokenizer=loaded.tokenizer,
+            begin=loaded.begin,
+            stops=loaded.stops,
+            labels=labels,
+        )
+        write_bytes(part / "metrics.json", json.dumps(told, indent=1, allow_nan=False).encode())
+        if self.best.exists():
+            self.best.rename(gone)
+        part.rename(self.best)
+        shutil.rmtree(gone, ignore_errors=True)
+
+
+def finetuned_folder(path: str | Path) -> Path:
+    """The folder of a model: that of a run's best epoch, or the folder itself."""
+    best = FinetuneFolder(Path(path)).best
+    if FinetuneFolder(Path(path)).settings.is_file() and not best.is_dir():
+        raise ConfigError(f"{path} has no best/ yet: no epoch is done")
+    return best if best.is_dir() else Path(path)
+
+
+def _whole(run: FinetuneRun) -> FinetuneRun:
+    places: dict[str, Any] = {
+        name: str(Path(place).resolve())
+        for name in ("data", "model", "validation")
+        if isinstance(place := getattr(run, name), str) and Path(place).exists()
+    }
+    return replace(run, **places)

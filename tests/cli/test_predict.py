@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from barrow.cli import predict as module
+
+
+def test_a_model_without_labels(
+    barrow: Callable,
+    roberta_folder: Callable[[str], Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """`finetune` and `predict` together are tested with the former."""
+    monkeypatch.setattr(module, "remember_programs", lambda: None)
+    (tmp_path / "x.jsonl").write_text('{"text": "a"}\n{"text": ""}\n')
+    code, _, err = barrow("predict", tmp_path / "x.jsonl", "--model", roberta_folder("mlm"))
+    assert code == 1
+    assert "has no head of labels: barrow finetune makes one" in err
+    out = tmp_path / "out.jsonl"
+    code, _, err = barrow(
+        "predict", tmp_path / "x.jsonl", "--model", roberta_folder("classify"), "--out", out
+    )
+    assert code == 1
+    assert "x.jsonl, line 2: 'text' is empty" in err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["x.jsonl"]

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from barrow.errors import ConfigError
+from barrow.models import load
+from barrow.train.finetune_folder import FinetuneFolder, finetuned_folder
+from barrow.train.finetune_run import FinetuneRun
+
+RUN = FinetuneRun("data", "classify", "model")
+
+
+def test_settings(tmp_path: Path) -> None:
+    folder = FinetuneFolder(tmp_path / "run")
+    folder.write(RUN, "f")
+    folder.check(FinetuneRun("elsewhere", "classify", "model", 0.1, log_every=3), "f")
+    with pytest.raises(ConfigError, match=r"other settings \(epochs: 3 → 4; seed: 0 → 1; the data"):
+        folder.check(FinetuneRun("data", "classify", "model", epochs=4, seed=1), "g")
+    folder.settings.unlink()
+    with pytest.raises(ConfigError, match="has checkpoints and no run.json"):
+        folder.check(RUN, "f")
+
+
+def test_a_better_model_takes_the_place(
+    tmp_path: Path, roberta_folder: Callable[[str], Path]
+) -> None:
+    folder = FinetuneFolder(tmp_path)
+    folder.write(RUN, "f")
+    with pytest.raises(ConfigError, match="has no best/ yet: no epoch is done"):
+        finetuned_folder(tmp_path)
+    (tmp_path / ".best.part").mkdir()  # what a kill left
+    loaded = load(roberta_folder("classify"), apart=True)
+    for epoch in (1, 2):
+        told = {"epoch": epoch}
+        folder.write_best(loaded.model, loaded.params, loaded.labels, told, loaded=loaded)  # type: ignore[arg-type]
+        assert json.loads((folder.best / "metrics.json").read_text()) == told
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["best", "run.json"]
+    assert load(finetuned_folder(tmp_path)).labels == loaded.labels
+    assert finetuned_folder(folder.best) == folder.best
