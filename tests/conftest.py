@@ -15,7 +15,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 # Tests compile many programs and run each once, on little data: machine code is made plainly, in
-# half the time. What XLA computes is the same; `make soak` runs what it makes for users.
+# half the time: the same programs, other machine code. `make soak` runs what users run.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 
 # A shell that runs the tests in the background has its children ignore Ctrl-C, which some test.
