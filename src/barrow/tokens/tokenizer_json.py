@@ -258,17 +258,18 @@ def _refuse_moved(vocab: Mapping[int, str], added: Sequence[Any], where: str) ->
     from the size of the vocabulary on; what the file says of its id is not looked at.
     """
     known = {token: number for number, token in vocab.items()}
-    largest = -1
+    after = len(vocab)
     for token in added:
-        after = largest + 1 if largest >= len(vocab) else len(vocab)
-        number = known.setdefault(str(token["content"]), after)
+        number = known.get(str(token["content"]))
+        if number is None:
+            number, after = after, after + 1
+            known[str(token["content"])] = number
         if number != token["id"]:
             raise TokenizerError(
                 f"{where}: {token['content']!r} was added as id {token['id']}, and the tokenizers "
                 f"library makes it id {number}: added tokens follow a vocabulary of {len(vocab):,} "
                 "one by one. Number them so, or list the token in the vocabulary too"
             )
-        largest = max(largest, number)
 
 
 def _refuse_unknown_merges(model: Mapping[str, Any], tokens: set[str], where: str) -> None:
