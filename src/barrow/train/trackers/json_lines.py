@@ -15,9 +15,9 @@ from barrow.train.trackers.tracker import Values
 class JsonLines:
     """A file of JSON objects, one a line, in the order of their "step", no step twice.
 
-    A line is appended by one write: only the last can be half, while it is written (`read_log` leaves
-    it out) or after a power cut. A half that was left is cut off when the run goes on, and so are
-    lines of steps that are done again.
+    A line is appended by one write: only the last can be half, while it is written (`read_log`
+    leaves it out) or after a power cut. A half that was left is cut off when the run goes on, and
+    so are lines of steps that are done again.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
