@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from barrow.models.decoder import DecoderConfig
 from barrow.nn.rotary import Rotary
@@ -13,6 +14,17 @@ from barrow.train.run import CheckpointSettings, EvaluationSettings, MeshSetting
 from barrow.train.schedules import Schedule
 from barrow.train.step import StepSettings
 
+# What all sizes share.
+SHAPE = DecoderConfig(
+    norm="rms",
+    activation="silu",
+    gated=True,
+    rotary=Rotary(),
+    attention_bias=False,
+    out_bias=False,
+    mlp_bias=False,
+)
+
 
 def tiny() -> Run:
     """1.3 million parameters (vocabulary 4,096): two cores train it in two to three minutes.
@@ -20,20 +32,8 @@ def tiny() -> Run:
     Rotary positions and SwiGLU learn more from a few steps than GPT-2's shape; so does Muon.
     """
     return Run(
-        model=DecoderConfig(
-            vocab_size=4096,
-            width=128,
-            layers=4,
-            heads=4,
-            hidden=320,
-            context=256,
-            norm="rms",
-            activation="silu",
-            gated=True,
-            rotary=Rotary(),
-            attention_bias=False,
-            out_bias=False,
-            mlp_bias=False,
+        model=replace(
+            SHAPE, vocab_size=4096, width=128, layers=4, heads=4, hidden=320, context=256
         ),
         data=Choices(seq_len=256, batch=8),
         steps=600,
@@ -50,7 +50,8 @@ def one_b() -> Run:
     A step has a million tokens. State is divided over the devices (`mesh.fsdp=-1`, ZeRO 3).
     """
     return Run(
-        model=DecoderConfig(
+        model=replace(
+            SHAPE,
             vocab_size=32_000,
             width=2048,
             layers=22,
@@ -58,13 +59,6 @@ def one_b() -> Run:
             kv_heads=4,
             hidden=5632,
             context=2048,
-            norm="rms",
-            activation="silu",
-            gated=True,
-            rotary=Rotary(),
-            attention_bias=False,
-            out_bias=False,
-            mlp_bias=False,
             tied=False,
         ),
         data=Choices(seq_len=2048, batch=512),
