@@ -38,6 +38,7 @@ class Job:
     rounds: int = 3
     precision: str = "bf16"
     unroll: bool = True
+    apart: bool = True
     backend: str = "auto"
     fill: int = 1
     remat: str = "none"
@@ -93,7 +94,7 @@ def ours(job: Job) -> dict[str, Any]:
 
     from barrow.models.clip_config import ClipConfig, TextConfig, VisionConfig
     from barrow.models.clip_model import CLIP, normalised
-    from barrow.models.clip_tower import Running
+    from barrow.models.clip_tower import Running, towers_apart
     from barrow.nn.remat import ATTENTION_ONLY, EVERYTHING
     from barrow.train import (
         Loss,
@@ -121,6 +122,7 @@ def ours(job: Job) -> dict[str, Any]:
         params = jax.jit(lambda k: jax.tree.map(lambda x: x.astype(dtype), init(k)))(
             jax.random.key(0)
         )
+        params = towers_apart(params) if job.apart else params
         encode = jax.jit(lambda p, x: model.apply(p, x, method=model.image))
         given = jax.device_put(images.astype(dtype))
         held: list[Any] = [None]
@@ -129,7 +131,8 @@ def ours(job: Job) -> dict[str, Any]:
             held[0] = encode(params, given)
 
         found = timed(run, lambda: jax.block_until_ready(held), job)
-        return found | {"number": float(np.abs(np.asarray(held[0], np.float32)).mean())}
+        found["number"] = float(np.abs(np.asarray(held[0], np.float32)).mean())
+        return found | profiled(run, lambda: jax.block_until_ready(held), job)
 
     def loss(params: Any, collections: Any, batch: Any, key: Any) -> Loss:
         a, b, scale = model.apply(params, batch["images"], batch["texts"])
@@ -154,13 +157,17 @@ def ours(job: Job) -> dict[str, Any]:
     stats = jax.local_devices()[0].memory_stats() or {}
     found["peak"] = stats.get("peak_bytes_in_use", 0)
     found["number"] = float(kept[1].loss.value)  # type: ignore[attr-defined]
-    if job.profile:
-        sys.path.insert(0, os.path.dirname(__file__))
-        from bench_train import kernels
+    return found | profiled(train, lambda: jax.block_until_ready(kept), job)
 
-        wait = lambda: jax.block_until_ready(kept)  # noqa: E731
-        found["kernels"] = kernels(lambda: [train() for _ in range(3)], wait, 3)  # type: ignore[assignment]
-    return found
+
+def profiled(run: Any, wait: Any, job: Job) -> dict[str, Any]:
+    """Kernels of three steps, where they are asked for."""
+    if not job.profile:
+        return {}
+    sys.path.insert(0, os.path.dirname(__file__))
+    from bench_train import kernels
+
+    return {"kernels": kernels(lambda: [run() for _ in range(3)], wait, 3)}
 
 
 def theirs(job: Job) -> dict[str, Any]:
@@ -311,7 +318,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("parts", nargs="*", help="encode, train, ablation, cpu; none: all")
     parser.add_argument("--steps", type=int, default=20)
-    parser.add_argument("--profile", action="store_true", help="our kernels, of training at 512")
+    parser.add_argument("--profile", action="store_true", help="what our kernels take")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.one:
@@ -327,11 +334,13 @@ def main() -> None:
             versions.append(f"no {name}")
     print(f"Python {platform.python_version()}, {', '.join(versions)}, {os.cpu_count()} CPUs")
     if "encode" in parts:
-        job = Job("ours", "encode", 1024, steps=args.steps)
+        job = Job("ours", "encode", 1024, steps=args.steps, profile=args.profile)
         others = {
-            "barrow, plain attention": replace(job, backend="xla"),
+            "barrow, plain attention": replace(job, backend="xla", profile=False),
             "barrow, filled to 64": replace(job, fill=64),
-            "barrow, layers scanned": replace(job, unroll=False),
+            "barrow, fused attention of cuDNN": replace(job, backend="cudnn"),
+            "barrow, layers in one array": replace(job, apart=False),
+            "barrow, layers scanned": replace(job, unroll=False, apart=False),
         }
         compare("encode_image, ViT-B/32, batch 1024, bfloat16", {**sides(job), **others})
     train = Job("ours", "train", 512, steps=args.steps, profile=args.profile)
@@ -346,6 +355,7 @@ def main() -> None:
             {
                 "barrow": job,
                 "plain attention": replace(job, backend="xla"),
+                "fused attention of cuDNN": replace(job, backend="cudnn"),
                 "filled to multiples of 8": replace(job, fill=8),
                 "filled to multiples of 64": replace(job, fill=64),
                 "layers scanned": replace(job, unroll=False),

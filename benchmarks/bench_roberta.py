@@ -1,6 +1,6 @@
 """distilroberta-base, random weights: embeddings and masked-LM training beside transformers.
 
-    python benchmarks/bench_roberta.py [cpu] [bucketing] [embed] [mlm] [--steps 20] [--small]
+    python benchmarks/bench_roberta.py [cpu] [bucketing] [embed] [texts] [mlm] [--steps N] [--small]
 
 cpu        hidden states of whole batches and of one sentence, float32, 2 threads, beside eager
            transformers at the same batches
@@ -8,10 +8,12 @@ bucketing  texts of uneven lengths through `models.encode.embed`: sorted by leng
            look-ahead, against batches in the order of arrival
 embed      on a GPU: mean embeddings in bfloat16 at 256×128 and 64×512, and with lengths between
            half and all of that, beside transformers + torch.compile
+texts      on a GPU: texts of uneven lengths to vectors on the host: `models.encode.embed`, beside
+           transformers + torch.compile with 256 texts a batch, each as long as its longest
 mlm        on a GPU: training steps of 64×512 in bfloat16 (head on masked places only, backward,
            clip, AdamW) beside transformers + accelerate + torch.compile
 
-The last two run where only jax, optax, numpy, safetensors, torch, transformers and accelerate are
+The last three run where only jax, optax, numpy, safetensors, torch, transformers and accelerate are
 installed. Every measurement is a process of its own; a figure is the quickest of some rounds. CPU
 seconds of the process are shown too: on a busy machine they tell more than the clock. `--small`
 shrinks the model, to see that the script runs.
@@ -47,6 +49,8 @@ class Job:
     ahead: int = 2048
     small: bool = False
     compiled: bool = True
+    flags: str = ""
+    profile: bool = False
 
 
 def size_of(job: Job) -> dict[str, int]:
@@ -131,7 +135,16 @@ def ours_hidden(job: Job) -> dict[str, Any]:
     def run() -> None:
         held[0] = encode._pooled(body, params, tokens, given, layer=body.config.layers, pool="mean")
 
-    return measured(run, lambda: jax.block_until_ready(held), job)
+    def wait() -> None:
+        jax.block_until_ready(held)
+
+    found = measured(run, wait, job)
+    if job.profile:
+        sys.path.insert(0, os.path.dirname(__file__))
+        from bench_train import kernels
+
+        found["kernels"] = kernels(lambda: [run() for _ in range(3)], wait, 3)
+    return found
 
 
 def measured(run: Any, wait: Any, job: Job) -> dict[str, Any]:
@@ -179,14 +192,11 @@ def theirs_hidden(job: Job) -> dict[str, Any]:
     tokens, lengths = (torch.tensor(x).to(device) for x in arrays_of(job))
     tokens = tokens.long()
     mask = (torch.arange(job.length, device=device) < lengths[:, None]).long()
-    # A mask of ones is what their tokenizer gives; without one they are quicker, so full rows on a
-    # GPU have none.
-    given = None if on_gpu and not job.ragged else mask
     held: list[Any] = [None]
 
     def run() -> None:
         with torch.inference_mode():
-            hidden = model(tokens, attention_mask=given).last_hidden_state
+            hidden = model(tokens, attention_mask=mask).last_hidden_state
             held[0] = (hidden * mask[..., None]).sum(1) / lengths[:, None]
 
     def wait() -> None:
@@ -196,17 +206,64 @@ def theirs_hidden(job: Job) -> dict[str, Any]:
     return measured(run, wait, job)
 
 
+def uneven_rows(job: Job) -> list[Any]:
+    """Rows of log-normal lengths, as sentences and paragraphs have."""
+    import numpy as np
+
+    rng = np.random.default_rng(1)
+    lengths = np.clip(rng.lognormal(3.4, 0.8, job.rows), 4, 512).astype(int)
+    return [rng.integers(5, size_of(job)["vocab"], n).astype(np.int32) for n in lengths]
+
+
+def ours_texts(job: Job) -> dict[str, Any]:
+    """Vectors of uneven rows, by `encode.embed` as it comes."""
+    from barrow.models.encode import embed
+
+    model = our_model(job, dtype="bfloat16", unroll=True)
+    params = our_params(model, "bfloat16")
+    rows = uneven_rows(job)
+    found = measured(lambda: list(embed(model, params, rows)), lambda: None, job)
+    return found | {"tokens": sum(map(len, rows))}
+
+
+def theirs_texts(job: Job) -> dict[str, Any]:
+    """Vectors of uneven rows in batches in the order of arrival, as examples show it."""
+    import numpy as np
+    import torch
+    import transformers
+
+    on_gpu = torch.cuda.is_available()
+    device = "cuda" if on_gpu else "cpu"
+    model = transformers.RobertaModel(their_config(job), add_pooling_layer=False).eval()
+    model = torch.compile(model.to(device, torch.bfloat16), dynamic=True)
+    rows = uneven_rows(job)
+
+    def run() -> None:
+        waiting = []
+        for start in range(0, len(rows), 256):
+            some = rows[start : start + 256]
+            length = max(map(len, some))
+            tokens = np.stack([np.pad(r, (0, length - len(r)), constant_values=1) for r in some])
+            given = torch.from_numpy(tokens).to(device, non_blocking=True).long()
+            mask = (given != 1).long()
+            with torch.inference_mode():
+                hidden = model(given, attention_mask=mask).last_hidden_state
+                summed = (hidden * mask[..., None]).sum(1, dtype=torch.float32)
+                waiting.append(summed / mask.sum(1, keepdim=True))
+        torch.cat(waiting).cpu()
+
+    return measured(run, lambda: None, job) | {"tokens": sum(map(len, rows))}
+
+
 def ours_bucketing(job: Job) -> dict[str, Any]:
-    """Rows of log-normal lengths, as sentences and paragraphs have, through `encode.embed`."""
+    """Uneven rows through `encode.embed`."""
     import numpy as np
 
     from barrow.models.encode import embed
 
     model = our_model(job, dtype="float32", unroll=True)
     params = our_params(model, "float32")
-    rng = np.random.default_rng(1)
-    lengths = np.clip(rng.lognormal(3.4, 0.8, job.rows), 4, 512).astype(int)
-    rows = [rng.integers(5, size_of(job)["vocab"], n).astype(np.int32) for n in lengths]
+    rows = uneven_rows(job)
 
     def run() -> None:
         if job.ahead > 1:
@@ -219,7 +276,7 @@ def ours_bucketing(job: Job) -> dict[str, Any]:
             filled = [np.concatenate([r, np.ones(length - len(r), np.int32)]) for r in some]
             list(embed(model, params, filled, tokens=1 << 20, ahead=16))
 
-    return measured(run, lambda: None, job) | {"tokens": int(lengths.sum())}
+    return measured(run, lambda: None, job) | {"tokens": sum(map(len, rows))}
 
 
 def masked_batch(job: Job) -> tuple[Any, Any, Any]:
@@ -341,6 +398,8 @@ SIDES = {
     ("embed", "barrow"): ours_hidden,
     ("embed", "transformers"): theirs_hidden,
     ("bucketing", "barrow"): ours_bucketing,
+    ("texts", "barrow"): ours_texts,
+    ("texts", "transformers"): theirs_texts,
     ("mlm", "barrow"): ours_mlm,
     ("mlm", "transformers"): theirs_mlm,
 }
@@ -351,6 +410,8 @@ def measure(job: Job) -> dict[str, Any]:
     env = dict(os.environ)
     env["PYTHONPATH"] = os.pathsep.join(p for p in sys.path if p)
     env["HF_HUB_OFFLINE"] = "1"
+    if job.flags:
+        env["XLA_FLAGS"] = f"{env.get('XLA_FLAGS', '')} {job.flags}".strip()
     if job.what in ("cpu", "bucketing"):
         env |= {"JAX_PLATFORMS": "cpu", "CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": "2"}
     done = subprocess.run(
@@ -379,7 +440,7 @@ def side_by_side(title: str, jobs: dict[str, Job]) -> None:
             print(f"| {name} | failed: {failed[0]} | | | |", flush=True)
             continue
         ours, theirs = both
-        speeds = [job.rows * job.length / f["seconds"] for f in both]
+        speeds = [f.get("tokens", job.rows * job.length) / f["seconds"] for f in both]
         busy = theirs["cpu_seconds"] / ours["cpu_seconds"]
         extra = f" (loss {ours['loss']:.3f} / {theirs['loss']:.3f})" if "loss" in ours else ""
         print(
@@ -451,6 +512,9 @@ def main() -> None:
                     name = f"{rows}×{length}{', ragged' if ragged else ''}"
                     jobs[name] = job("embed", rows, length, 20, ragged=ragged)
             side_by_side("Mean embeddings, bfloat16", jobs)
+        elif part == "texts":
+            jobs = {"8,192 texts, real tokens": job("texts", 8192, 512, 3)}
+            side_by_side("Texts to mean embeddings on the host, bfloat16", jobs)
         elif part == "mlm":
             side_by_side("Masked-LM training steps, bfloat16", {"64×512": job("mlm", 64, 512, 20)})
 

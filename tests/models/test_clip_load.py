@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from barrow import nn
 from barrow.errors import NotFound, WeightsError
 from barrow.models.clip_config import ClipConfig, TextConfig, VisionConfig
 from barrow.models.clip_load import Preprocess, bpe_folders, load
+from barrow.models.clip_save import save_huggingface
 
 # What the small Vision Transformer of the fixture is; its file does not tell heads nor activation.
 VIT = ClipConfig(24, VisionConfig(32, 8, 64, 2, 2), TextConfig(60, 12, 32, 3, 4))
@@ -74,6 +76,22 @@ def test_types() -> None:
     assert model.params["logit_scale"].dtype == jnp.float32
     with pytest.raises(ValueError, match="dtype is one of float32, bfloat16, float16, not 'int8'"):
         load(TINY, dtype="int8")
+
+
+def test_layers_apart_as_on_accelerators(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    together, _ = load(TINY)
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    apart, _ = load(TINY)
+    assert all(isinstance(apart.params[s]["tower"]["layers"], tuple) for s in ("image", "text"))
+    images = np.random.default_rng(0).standard_normal((3, 16, 16, 3), np.float32)
+    ids = np.asarray([[1, 2, 39]])
+    for encode, given in (("encode_image", images), ("encode_text", ids)):
+        found = getattr(apart, encode)(given)
+        np.testing.assert_allclose(found, getattr(together, encode)(given), atol=1e-6)
+    for name, model in (("apart", apart), ("together", together)):
+        save_huggingface(tmp_path / name, TINY, model.params)
+    first, second = (tmp_path / n / "model.safetensors" for n in ("apart", "together"))
+    assert first.read_bytes() == second.read_bytes()
 
 
 def test_no_name_and_no_weights() -> None:

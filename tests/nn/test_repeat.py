@@ -145,6 +145,13 @@ def test_layers_taken_apart_give_the_same() -> None:
     assert jax.tree.structure(gradient) == jax.tree.structure(apart)
 
 
+def test_layers_go_back_into_one_array() -> None:
+    params = Stack().init(jax.random.key(0), X)
+    again = nn.put_together(nn.take_apart(params, "layers"), "layers")
+    assert jax.tree.structure(again) == jax.tree.structure(params)
+    jax.tree.map(np.testing.assert_array_equal, again, params)
+
+
 def test_layers_taken_apart_cannot_be_scanned_nor_be_too_few() -> None:
     apart = nn.take_apart(Stack().init(jax.random.key(0), X), "layers")
     with pytest.raises(ValueError, match="layers: parameters taken apart need layers that are unr"):

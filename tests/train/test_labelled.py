@@ -16,9 +16,10 @@ from barrow.models import load
 from barrow.models.names import Line
 from barrow.models.roberta_heads import RobertaWithHead
 from barrow.models.roberta_names import roberta_lines
+from barrow.nn.repeat import put_together
 from barrow.nn.tree import Tree, paths
 from barrow.train.labelled import labelled_objective
-from barrow.train.layer_groups import LayerGroups, grouped_optimizer, stacked_layers
+from barrow.train.layer_groups import LayerGroups, grouped_optimizer
 from barrow.train.optimizers import OptimizerSettings
 from barrow.train.schedules import Schedule
 from barrow.train.state import TrainState
@@ -98,7 +99,7 @@ def test_a_step_is_that_of_pytorch(
     expected = torch_step(theirs, kind, batch)
     state, metrics = step(state, batch)
     assert float(metrics.loss.value) == pytest.approx(expected, abs=1e-5)
-    ours = paths(stacked_layers(state.params))
+    ours = paths(put_together(state.params, "layers"))
     named = dict(theirs.state_dict())
     for line in roberta_lines(model.config, model.head):
         for layer in range(2) if line.is_layered else (None,):

@@ -15,7 +15,6 @@ from barrow.train.layer_groups import (
     depth_of,
     frozen_depths,
     grouped_optimizer,
-    stacked_layers,
 )
 from barrow.train.optimizers import OptimizerSettings, make_optimizer
 from barrow.train.schedules import Schedule
@@ -117,11 +116,6 @@ def test_what_is_frozen_has_no_gradient(params: Any) -> None:
     grads = jax.grad(loss)(params)
     assert not any(np.asarray(g).any() for g in jax.tree.leaves(grads["layers"][0]))
     assert all(np.asarray(g).any() for g in jax.tree.leaves(grads["layers"][1]))
-
-
-def test_layers_go_back_into_one_array(params: Any) -> None:
-    again = take_apart(Tree(stacked_layers(params)), "layers")
-    assert bits(again) == bits(params)
 
 
 def test_bad_settings() -> None:

@@ -27,7 +27,8 @@ DEFAULT_BATCH = 256
 class Clip:
     """A model and all that belongs to it; nothing in it changes.
 
-    `params` are the weights that computations use, `collections` a ResNet's running statistics.
+    `params` are the weights that computations use, on accelerators with the towers' layers apart
+    (`clip_tower.towers_apart`); `collections` are a ResNet's running statistics.
     `report` says what became of every key of the file, None for random weights. `origin` says where
     the weights are from. `batch` is the number of rows computed at once.
     """

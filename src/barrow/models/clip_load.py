@@ -21,7 +21,7 @@ from barrow.models.clip_config import ClipConfig
 from barrow.models.clip_files import ClipFiles, open_clip_files
 from barrow.models.clip_lines import STATISTICS, read
 from barrow.models.clip_model import CLIP
-from barrow.models.clip_tower import Running
+from barrow.models.clip_tower import Running, towers_apart
 from barrow.models.clip_variants import VARIANTS, variant
 from barrow.models.clip_zero_shot import Floats
 from barrow.models.keys_report import KeysReport
@@ -93,9 +93,10 @@ def load(
     if files is not None:
         report, leaves = read_files(files, config, strict=strict)
     params, collections = _completed(module, leaves, seed)
+    params = in_type(params, dtype)
     clip = Clip(
         module,
-        in_type(params, dtype),
+        towers_apart(params) if running.unroll else params,
         collections,
         _tokenizer(bpe, files),
         report,

@@ -23,6 +23,7 @@ from barrow.models.clip_files import (
 from barrow.models.clip_hf import hf_of_config, hf_preprocessing
 from barrow.models.clip_lines import STATISTICS, Entry, written
 from barrow.models.clip_open import open_clip_of_config
+from barrow.models.clip_tower import towers_together
 from barrow.models.keys_report import KeysReport
 from barrow.models.names import Array
 from barrow.models.sources import CONFIG
@@ -48,7 +49,7 @@ def save_huggingface(
     is whole.
     """
     folder = Path(folder)
-    report, tensors = _laid_out(HUGGING_FACE, config, paths(params), dtype)
+    report, tensors = _laid_out(HUGGING_FACE, config, paths(towers_together(params)), dtype)
     write_safetensors(folder, tensors, metadata={"format": "pt"})
     write_json(
         folder / "preprocessor_config.json", hf_preprocessing(config.image.resolution, MEAN, STD)
@@ -75,7 +76,7 @@ def save_open_clip(
     """
     folder = Path(folder)
     stats = paths((collections or {}).get("batch_stats", {}), STATISTICS)
-    report, tensors = _laid_out(OPENAI, config, {**paths(params), **stats}, dtype)
+    report, tensors = _laid_out(OPENAI, config, {**paths(towers_together(params)), **stats}, dtype)
     if (folder / OPEN_CLIP_CONFIG).exists():
         raise ValueError(f"{folder} holds a model already ({OPEN_CLIP_CONFIG}); write elsewhere")
     folder.mkdir(parents=True, exist_ok=True)

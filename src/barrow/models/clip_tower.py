@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -16,8 +18,9 @@ from barrow.nn.module import Module
 from barrow.nn.multi_head import MultiHead
 from barrow.nn.norms import LayerNorm
 from barrow.nn.remat import Policy
-from barrow.nn.repeat import Repeat
+from barrow.nn.repeat import Repeat, put_together, take_apart
 from barrow.nn.scope import Scope
+from barrow.nn.tree import Tree
 
 
 @dataclass(frozen=True)
@@ -123,6 +126,35 @@ class OnePlace(Module):
         out = (_one(x, at) + back(inside / "out", y))[:, 0]
         fed: jax.Array = self.block.mlp(scope / "mlp", norm(scope / "mlp_norm", out))
         return scope.constrain(out + fed, "batch", "embed")
+
+
+def towers_apart(params: Mapping[str, Any]) -> Tree:
+    """A model's parameters with the layers of its towers as trees of their own.
+
+    For towers that are unrolled and only applied: a slice of one array is copied at each use, and
+    its product then adds no bias on the way.
+    """
+    return _towers(params, take_apart)
+
+
+def towers_together(params: Mapping[str, Any]) -> Tree:
+    """The layers of each tower in one array, whether they are already or not."""
+
+    def change(tower: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+        return put_together(tower, name) if isinstance(tower[name], tuple) else tower
+
+    return _towers(params, change)
+
+
+def _towers(
+    params: Mapping[str, Any], change: Callable[[Mapping[str, Any], str], Mapping[str, Any]]
+) -> Tree:
+    changed = {}
+    for side in ("image", "text"):
+        tower = params[side].get("tower", {})
+        if "layers" in tower:
+            changed[side] = Tree({**params[side], "tower": change(tower, "layers")})
+    return Tree({**params, **changed})
 
 
 def _one(x: jax.Array, at: jax.Array) -> jax.Array:

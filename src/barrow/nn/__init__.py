@@ -20,7 +20,7 @@ from barrow.nn.multi_head import MultiHead
 from barrow.nn.norms import GroupNorm, LayerNorm, RMSNorm
 from barrow.nn.recurrent import Cell, GRUCell, LSTMCell, Recurrent
 from barrow.nn.remat import Policy, Remat, named
-from barrow.nn.repeat import Repeat, take_apart
+from barrow.nn.repeat import Repeat, put_together, take_apart
 from barrow.nn.rotary import Rotary, Stretch
 from barrow.nn.scope import Scope
 from barrow.nn.summary import summary
@@ -74,6 +74,7 @@ __all__ = [
     "num_params",
     "ones",
     "paths",
+    "put_together",
     "quick_gelu",
     "relu",
     "silu",

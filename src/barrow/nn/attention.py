@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-Backend = Literal["auto", "xla", "cudnn", "rows"]
+Backend = Literal["auto", "xla", "cudnn", "short", "rows"]
 
 
 @dataclass(frozen=True)
@@ -85,16 +85,18 @@ def attention(
 ) -> jax.Array:
     """Attention of q over k and v, in q's shape and type. A query that sees no key gets zeros.
 
-    "cudnn" is the fused kernel of NVIDIA GPUs for bfloat16 and float16; "auto" takes it where it
-    can be had; "xla" is plain matrix products and runs everywhere. "rows" is these for one row of
-    the batch after another: on CPUs scores then stay in the cache, and inference is up to three
-    times quicker.
+    "cudnn" is the fused kernel of NVIDIA GPUs for bfloat16 and float16, "short" ours for rows of
+    at most 128 places; "auto" takes one of them where it can be had; "xla" is plain matrix products
+    and runs everywhere. "rows" is these for one row of the batch after another: on CPUs scores then
+    stay in the cache, and inference is up to three times quicker.
     """
     _refuse_other_shapes(q, k, v)
     scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
-    chosen = _fused_or_plain(q) if backend == "auto" else backend
+    chosen = _best(q, k, visible) if backend == "auto" else backend
     if chosen == "cudnn":
         return _cudnn(q, k, v, visible, scale)
+    if chosen == "short":
+        return _short(q, k, v, visible, scale)
     if chosen == "rows":
         return _by_rows(q, k, v, visible, scale)
     return _plain(q, k, v, visible, scale)
@@ -237,11 +239,33 @@ def _cudnn_padded(
     return jnp.where((lengths > 0)[:, None, None, None], out, jnp.zeros_like(out))
 
 
-def _fused_or_plain(q: jax.Array) -> Backend:
-    """The fused kernel for long queries; a few of them (decoding) are quicker without."""
+def _short(q: jax.Array, k: jax.Array, v: jax.Array, visible: Visible, scale: float) -> jax.Array:
+    # Not everybody has a GPU, nor the compiler that this wants.
+    from barrow.nn.short_attention import short_attention
+
+    if not _is_short(q, k, visible):
+        raise ValueError(
+            "short attention takes up to 128 places, heads of 16, 32, 64 or 128, as many for keys "
+            f"as for queries, and neither starts nor segments; q is {q.shape}, k {k.shape}"
+        )
+    lengths = visible.lengths
+    if lengths is None:
+        lengths = jnp.full((q.shape[0],), k.shape[1], jnp.int32)
+    return short_attention(q, k, v, lengths, causal=visible.causal, scale=scale)
+
+
+def _is_short(q: jax.Array, k: jax.Array, visible: Visible) -> bool:
+    places, dim = max(q.shape[1], k.shape[1]), q.shape[3]
+    fits = places <= 128 and dim in (16, 32, 64, 128) and q.shape[2] == k.shape[2]
+    return fits and visible.starts is None and visible.segments is None
+
+
+def _best(q: jax.Array, k: jax.Array, visible: Visible) -> Backend:
+    """A fused kernel for many queries; a few of them (decoding) are quicker without."""
     fits = q.dtype in (jnp.bfloat16, jnp.float16) and q.shape[-1] % 8 == 0 and q.shape[-1] <= 128
-    long = q.shape[1] >= 32  # the 50 places of CLIP's ViT-B/32 among them
-    return "cudnn" if fits and long and jax.default_backend() == "gpu" else "xla"
+    if not fits or q.shape[1] < 32 or jax.default_backend() != "gpu":
+        return "xla"
+    return "short" if _is_short(q, k, visible) else "cudnn"
 
 
 def _refuse_other_shapes(q: jax.Array, k: jax.Array, v: jax.Array) -> None:

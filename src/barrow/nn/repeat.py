@@ -8,6 +8,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from barrow.nn.inner import Variables, describe_inner, pure, variables, write_back
@@ -121,6 +122,12 @@ def take_apart(params: Mapping[str, Any], name: str) -> Tree:
     stacked = params[name]
     num = jax.tree.leaves(stacked)[0].shape[0]
     layers = tuple(jax.tree.map(lambda x, i=i: x[i], stacked) for i in range(num))
+    return Tree({**params, name: layers})
+
+
+def put_together(params: Mapping[str, Any], name: str) -> Tree:
+    """What `take_apart` took apart in one array again, on the host, as parameters are saved."""
+    layers = jax.tree.map(lambda *xs: np.stack([np.asarray(x) for x in xs]), *params[name])
     return Tree({**params, name: layers})
 
 

@@ -20,8 +20,8 @@ from barrow.errors import ConfigError
 from barrow.models.load import Loaded
 from barrow.models.roberta_heads import RobertaWithHead
 from barrow.models.save import save
+from barrow.nn.repeat import put_together
 from barrow.train.finetune_run import FREE, FinetuneRun
-from barrow.train.layer_groups import stacked_layers
 from barrow.weights.atomic_file import write_bytes
 
 
@@ -92,7 +92,7 @@ class FinetuneFolder:
         save(
             part,
             replace(model, body=replace(model.body, unroll=False)),
-            stacked_layers(params),
+            put_together(params, "layers"),
             tokenizer=loaded.tokenizer,
             begin=loaded.begin,
             stops=loaded.stops,

@@ -7,13 +7,12 @@ layer to be frozen by itself the layers must be trees of their own (`nn.repeat.t
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 import optax
 
 from barrow.train.optimizers import OptimizerSettings, make_optimizer
@@ -126,15 +125,6 @@ def _stay() -> optax.GradientTransformation:
     return optax.stateless(
         lambda updates, _: jax.tree.map(lambda u: jnp.full_like(u, -0.0), updates)
     )
-
-
-def stacked_layers(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters with layers in one array, on the host, as they are saved.
-
-    The inverse of `take_apart`.
-    """
-    layers = jax.tree.map(lambda *xs: np.stack([np.asarray(x) for x in xs]), *params["layers"])
-    return {**params, "layers": layers}
 
 
 def _name(path: Any) -> str:

@@ -1,0 +1,59 @@
+"""A kernel for each head of each row: split over devices by rows and heads, and under vmap."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.custom_batching import custom_vmap
+from jax.experimental.custom_partitioning import custom_partitioning
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+Kernel = Callable[..., tuple[jax.Array, ...]]
+
+
+def over_heads(kernel: Kernel) -> Kernel:
+    """`kernel`, whose arrays are [batch, places, heads, dim] or [batch], as JAX can transform it.
+
+    A compiler knows nothing of a kernel and would gather all arrays on every device. Batch and
+    heads may be split, places and dim are kept whole. A mapped dimension joins the batch.
+    """
+
+    @custom_vmap
+    def call(*arrays: jax.Array) -> tuple[jax.Array, ...]:
+        return _split(kernel, *arrays)(*arrays)  # type: ignore[no-any-return]
+
+    @call.def_vmap
+    def mapped(size: int, is_mapped: list[bool], *arrays: jax.Array) -> tuple[Any, Any]:
+        whole = [
+            x if there else jnp.broadcast_to(x, (size, *x.shape))
+            for x, there in zip(arrays, is_mapped, strict=True)
+        ]
+        out = call(*(x.reshape(-1, *x.shape[2:]) for x in whole))
+        return tuple(x.reshape(size, -1, *x.shape[1:]) for x in out), (True,) * len(out)
+
+    return call
+
+
+def _split(kernel: Kernel, *arrays: jax.Array) -> Any:
+    def partition(mesh: Mesh, given: Any, out: Any) -> tuple[Any, ...]:
+        spec = [*given[0].sharding.spec, *(None,) * 4]
+        heads = PartitionSpec(spec[0], None, spec[2], None)
+
+        def sharding(x: Any) -> NamedSharding:
+            return NamedSharding(mesh, heads if len(x.shape) == 4 else PartitionSpec(spec[0]))
+
+        return mesh, kernel, jax.tree.map(sharding, out), jax.tree.map(sharding, given)
+
+    call = custom_partitioning(kernel)
+    # Each array has places of its own: queries and keys may differ in number.
+    names = [f"b n{i} h d" if x.ndim == 4 else "b" for i, x in enumerate(arrays)]
+    num_out = len(jax.eval_shape(kernel, *arrays))
+    rule = f"{', '.join(names)} -> {', '.join(names[:num_out])}"
+    # In the order of their first mention.
+    places = [f"n{i}" for i, x in enumerate(arrays) if x.ndim == 4]
+    whole = (places[0], "d", *places[1:])
+    call.def_partition(partition, sharding_rule=rule, need_replication_factors=whole)
+    return call

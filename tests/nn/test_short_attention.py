@@ -1,0 +1,135 @@
+"""The kernel for short rows, interpreted where there is no GPU, beside plain products."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from barrow.nn.attention import ALL, CAUSAL, Visible, attention
+from barrow.nn.short_attention import short_attention
+
+RESTRICTIONS = {
+    "all": ALL,
+    "causal": CAUSAL,
+    "lengths": Visible(lengths=jnp.asarray([2, 0, 9])),
+    "causal, lengths": Visible(causal=True, lengths=jnp.asarray([20, 0, 9])),
+}
+
+
+def arrays(queries: int, keys: int, *, batch: int = 3, heads: int = 2) -> list[jax.Array]:
+    rng = np.random.default_rng(queries + keys)
+    shapes = [(batch, n, heads, 16) for n in (queries, keys, keys, queries)]
+    return [jnp.asarray(rng.standard_normal(shape), jnp.float32) for shape in shapes]
+
+
+@pytest.mark.parametrize("name", RESTRICTIONS)
+@pytest.mark.parametrize("places", [(9, 9), (16, 16), (77, 77), (3, 20), (20, 3)])
+def test_as_plain_products(name: str, places: tuple[int, int]) -> None:
+    """FLAX-7: outputs and gradients, whether rows fill their block or not; no key, no NaN."""
+    q, k, v, weight = arrays(*places)
+    visible = RESTRICTIONS[name]
+
+    def both(backend: Any) -> tuple[jax.Array, Any]:
+        def total(*given: jax.Array) -> tuple[jax.Array, jax.Array]:
+            out = attention(*given, visible, scale=0.3, backend=backend)
+            return jnp.sum(out * weight), out
+
+        (_, out), back = jax.value_and_grad(total, argnums=(0, 1, 2), has_aux=True)(q, k, v)
+        return out, back
+
+    (out, back), (expected, gradients) = both("short"), both("xla")
+    np.testing.assert_allclose(out, expected, atol=2e-6)
+    for ours, theirs in zip(back, gradients, strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-5)
+
+
+def test_bfloat16_keeps_its_type_and_sums_in_float32() -> None:
+    q, k, v, weight = (x.astype(jnp.bfloat16) for x in arrays(50, 50))
+
+    def total(*given: jax.Array) -> jax.Array:
+        out = attention(*given, backend="short")
+        assert out.dtype == jnp.bfloat16
+        return jnp.sum(out * weight)
+
+    exact = jax.grad(lambda *x: jnp.sum(attention(*x) * weight.astype(jnp.float32)), (0, 1, 2))(
+        *(x.astype(jnp.float32) for x in (q, k, v))
+    )
+    for ours, expected in zip(jax.grad(total, (0, 1, 2))(q, k, v), exact, strict=True):
+        assert ours.dtype == jnp.bfloat16
+        np.testing.assert_allclose(ours.astype(jnp.float32), expected, atol=0.03)
+
+
+def test_under_vmap() -> None:
+    q, k, v, _ = (x[:, None] for x in arrays(7, 7))
+    lengths = jnp.asarray([5])
+
+    def one(q: jax.Array, k: jax.Array, v: jax.Array) -> jax.Array:
+        return jnp.sum(short_attention(q, k, v, lengths, causal=False, scale=0.3) ** 2)
+
+    mapped = jax.vmap(jax.value_and_grad(one))(q, k, v)
+    alone = [jax.value_and_grad(one)(*row) for row in zip(q, k, v, strict=True)]
+    for i, (total, gradient) in enumerate(alone):
+        np.testing.assert_allclose(mapped[0][i], total, rtol=1e-6)
+        np.testing.assert_allclose(mapped[1][i], gradient, atol=1e-6)
+    shared = jax.vmap(one, in_axes=(0, None, None))(q, k[0], v[0])
+    np.testing.assert_allclose(shared[1], one(q[1], k[0], v[0]), rtol=1e-6)
+
+
+def test_rows_and_heads_stay_where_they_are() -> None:
+    """Split over devices by batch and heads, nothing is gathered; split places are put together."""
+    mesh = Mesh(np.asarray(jax.devices()[:8]).reshape(4, 2), ("data", "heads"))
+    given = arrays(6, 6, batch=4)[:3]
+
+    def gradients(q: jax.Array, k: jax.Array, v: jax.Array) -> Any:
+        lengths = jnp.asarray([6, 2, 5, 0])
+
+        def total(*given: jax.Array) -> jax.Array:
+            return jnp.sum(short_attention(*given, lengths, causal=True, scale=0.3) ** 2)
+
+        return jax.grad(total, (0, 1, 2))(q, k, v)
+
+    expected = gradients(*given)
+    for spec, gathers in ((("data", None, "heads"), False), (("data", "heads"), True)):
+        split = [jax.device_put(x, NamedSharding(mesh, PartitionSpec(*spec))) for x in given]
+        program = jax.jit(gradients).lower(*split).compile()
+        assert ("all-gather" in program.as_text()) == gathers
+        for ours, wanted in zip(program(*split), expected, strict=True):
+            np.testing.assert_allclose(ours, wanted, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("shape", "kv_heads", "visible"),
+    [
+        ((2, 129, 2, 16), 2, ALL),
+        ((2, 8, 2, 24), 2, ALL),
+        ((2, 8, 2, 16), 1, ALL),
+        ((2, 8, 2, 16), 2, Visible(causal=True, starts=jnp.zeros(2, jnp.int32))),
+        ((2, 8, 2, 16), 2, Visible(segments=(jnp.zeros((2, 8), jnp.int32),) * 2)),
+    ],
+    ids=["long", "odd heads", "grouped", "starts", "segments"],
+)
+def test_what_it_does_not_take(
+    shape: tuple[int, int, int, int], kv_heads: int, visible: Visible
+) -> None:
+    q = jnp.zeros(shape)
+    k = jnp.zeros((*shape[:2], kv_heads, shape[3]))
+    with pytest.raises(ValueError, match="short attention takes up to 128 places"):
+        attention(q, k, k, visible, backend="short")
+
+
+def test_it_is_chosen_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    from barrow.nn.attention import _best
+
+    q = jnp.zeros((1, 50, 2, 64), jnp.bfloat16)
+    assert _best(q, q, ALL) == "xla"
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    assert _best(q, q, ALL) == "short"
+    long = jnp.zeros((1, 200, 2, 64), jnp.bfloat16)
+    assert _best(long, long, ALL) == "cudnn"
+    assert _best(q[:, :1], q, ALL) == "xla"
+    assert _best(q.astype(jnp.float32), q, ALL) == "xla"
