@@ -57,6 +57,7 @@ class Job:
     compiled: bool = True
     profile: bool = False
     flags: str = ""
+    keep_memory: bool = False
 
 
 SIZES: dict[str, dict[str, Any]] = {
@@ -433,6 +434,10 @@ def main() -> None:
     args = parser.parse_args()
     if args.one:
         job = Job(**json.loads(args.one))
+        if job.keep_memory:
+            from barrow.heap import keep_freed_memory
+
+            keep_freed_memory()
         found = {"ours": ours, "theirs": theirs, "ceiling": ceiling}[job.side](job)
         print(json.dumps(found))
         return
@@ -472,10 +477,17 @@ def main() -> None:
         }
         compare("Computed again in the backward pass (scanned, plain attention)", scanned, others)
     if "cpu" in parts:
-        tiny = Job("ours", "tiny", args.batch or 16, 128, args.steps, precision="fp32")
+        tiny = Job(
+            *("ours", "tiny", args.batch or 16, 128, args.steps),
+            precision="fp32",
+            keep_memory=True,  # as the command line does
+        )
+        plain = replace(tiny, side="theirs", keep_memory=False)
         others = {
-            "PyTorch, eager": replace(tiny, side="theirs", compiled=False),
-            "PyTorch, compiled": replace(tiny, side="theirs"),
+            "PyTorch, eager": replace(plain, compiled=False),
+            "PyTorch, compiled": plain,
+            "PyTorch, compiled, freed memory kept": replace(plain, keep_memory=True),
+            "barrow, freed memory not kept": replace(tiny, keep_memory=False),
             "barrow, scanned": replace(tiny, unroll=False),
         }
         compare("CPU: width 128, 4 layers, 16×128, vocabulary 2,048, float32", tiny, others)

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from barrow.cli.main import main
+
 VERBS = ["demo", "build", "classifier", "report", "rejects", "trace", "diff", "takedown"]
 VERBS += ["pack", "stats", "head", "cat", "verify", "tokenizer", "tokenize", "stream", "pairs"]
 VERBS += ["explain", "models", "generate", "fill", "embed", "attention"]
@@ -35,6 +37,22 @@ def test_every_verb_explains_itself(verb: str, barrow: Callable) -> None:
     code, out, _ = barrow(verb, "--help")
     assert code == 0
     assert f"barrow {verb}" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "kept"),
+    [(["--debug", "train", "--help"], 1), (["score", "--help"], 1), (["stats", "--help"], 0)],
+)
+def test_verbs_with_models_keep_freed_memory(
+    words: list[str], kept: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[int] = []
+    module = sys.modules["barrow.cli.main"]
+    monkeypatch.setattr(module, "keep_freed_memory", lambda: calls.append(1))
+    monkeypatch.setenv("BARROW_DEBUG", "")
+    with pytest.raises(SystemExit):
+        main(words)
+    assert len(calls) == kept
 
 
 def test_version(barrow: Callable) -> None:

@@ -47,6 +47,7 @@ from barrow.cli import (
 )
 from barrow.cli.terminal import printable
 from barrow.errors import BarrowError, BudgetExceeded, Diverged
+from barrow.heap import keep_freed_memory
 
 _SPINE = """Raw text from many domains to a scored foundation model.
 
@@ -67,6 +68,10 @@ _VERBS = (
     *("score", "board"),
     "completion",
 )
+_WITH_MODELS = {
+    *("demo", "generate", "fill", "embed", "attention", "zeroshot", "similar", "probe"),
+    *("train", "finetune", "predict", "score"),
+}
 
 
 class _InOrder(typer.core.TyperGroup):
@@ -146,6 +151,10 @@ def _options(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the program; exit 0 when done, 1 on failure, 2 on wrong usage, 130 on Ctrl-C."""
+    given = sys.argv[1:] if arguments is None else arguments
+    verb = next((word for word in given if not word.startswith("-")), "")
+    if verb in _WITH_MODELS:
+        keep_freed_memory()
     sys.exit(run(arguments))
 
 
