@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from barrow.models import load
 from barrow.models.buckets import bucket
-from barrow.models.encode import batches, embed, up_to_layer
+from barrow.models.encode import batches_of, embed, up_to_layer
 
 RNG = np.random.default_rng(0)
 ROWS = [RNG.integers(4, 329, n).astype(np.int32) for n in (5, 40, 16, 9, 48, 3, 12)]
@@ -71,12 +71,12 @@ def test_layers_past_the_one_asked_for_are_gone(loaded: Any) -> None:
 
 @given(st.lists(st.integers(1, 64), max_size=60), st.integers(1, 300))
 def test_batches_are_a_division_within_bounds(lengths: list[int], tokens: int) -> None:
-    found = batches(lengths, 64, tokens)
-    assert sorted(place for batch in found for place in batch) == list(range(len(lengths)))
+    found = batches_of([range(length) for length in lengths], 64, tokens)
+    assert sorted(place for batch in found for place in batch.rows) == list(range(len(lengths)))
     for batch in found:
-        sizes = {bucket(lengths[place], 64) for place in batch}
-        assert len(sizes) == 1
-        assert len(batch) == 1 or len(batch) * sizes.pop() <= tokens
+        assert batch.length == bucket(max(lengths[place] for place in batch.rows), 64)
+        assert len(batch.rows) <= batch.num_rows
+        assert batch.num_rows == 1 or batch.num_rows * batch.length <= tokens
 
 
 def test_bad_input(loaded: Any) -> None:
@@ -91,5 +91,7 @@ def test_bad_input(loaded: Any) -> None:
     ):
         with pytest.raises(ValueError, match=words):
             embed(loaded.model, loaded.params, ROWS, **options)
+    with pytest.raises(ValueError, match="row 1 has no tokens"):
+        list(embed(loaded.model, loaded.params, [[5], []]))
     with pytest.raises(ValueError, match="65 tokens in a row"):
         list(embed(loaded.model, loaded.params, [[5] * 65]))

@@ -57,7 +57,7 @@ def embed(
         int | None,
         typer.Option(min=1, help="Tokens in a batch.", show_default="4096 on a CPU, else 65536"),
     ] = None,
-    ahead: Annotated[int, typer.Option(min=1, help="Texts sorted by length at a time.")] = 2048,
+    ahead: Annotated[int, typer.Option(min=1, help="Texts sorted by length at a time.")] = 8192,
     tokenizer: TokenizerOption = None,
     dtype: DtypeOption = None,
     as_json: AsJson = False,

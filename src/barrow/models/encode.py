@@ -18,16 +18,17 @@ import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
 
-from barrow.models.buckets import bucket, row_bucket
+from barrow.models.buckets import bucket
 from barrow.models.roberta import Roberta
 from barrow.models.roberta_heads import RobertaWithHead
+from barrow.models.row_batches import Batch, batches
 from barrow.models.rows import padded
 
 Pool = Literal["mean", "cls", "max"]
 Vectors = npt.NDArray[np.float32]
 
 # Tokens in a batch: on a CPU what its caches like, on an accelerator what fills it.
-_ON_CPU, _ELSEWHERE = 4096, 65536
+_ON_CPU, _ELSEWHERE = 4096, 16384
 
 
 def embed(
@@ -38,7 +39,7 @@ def embed(
     layer: int = -1,
     pool: Pool = "mean",
     tokens: int | None = None,
-    ahead: int = 2048,
+    ahead: int = 8192,
 ) -> Iterator[Vectors]:
     """Vectors of rows of tokens, in their order, in blocks [up to `ahead`, width].
 
@@ -51,8 +52,7 @@ def embed(
     if ahead < 1 or (tokens is not None and tokens < 1):
         raise ValueError("ahead and tokens are at least 1")
     body, params, number = up_to_layer(model, params, layer)
-    most = tokens or (_ON_CPU if jax.default_backend() == "cpu" else _ELSEWHERE)
-    return _blocks(body, params, iter(rows), number, pool, most, ahead)
+    return _blocks(body, params, iter(rows), number, pool, tokens, ahead)
 
 
 def _blocks(
@@ -61,36 +61,31 @@ def _blocks(
     rows: Iterator[Any],
     layer: int,
     pool: Pool,
-    tokens: int,
+    tokens: int | None,
     ahead: int,
 ) -> Iterator[Vectors]:
     while window := list(islice(rows, ahead)):
         found = np.empty((len(window), body.config.width), np.float32)
         running = []
-        for places in batches([len(row) for row in window], body.config.context, tokens):
-            num = row_bucket(len(places))
-            array, lengths = padded([window[i] for i in places], config=body.config, num_rows=num)
+        for batch in batches_of(window, body.config.context, tokens):
+            some = [window[i] for i in batch.rows]
+            array, lengths = padded(some, config=body.config, num_rows=batch.num_rows)
             whole = bool((lengths == array.shape[1]).all())
             out = _pooled(body, params, array, None if whole else lengths, layer=layer, pool=pool)
-            running.append((places, out))
+            running.append((batch.rows, out))
         for places, out in running:
-            found[places] = np.asarray(out)[: len(places)]
+            found[list(places)] = np.asarray(out)[: len(places)]
         yield found
 
 
-def batches(lengths: Sequence[int], context: int, tokens: int) -> list[list[int]]:
-    """Places of rows that are computed together: of one padded length, within so many tokens."""
-    found: list[list[int]] = []
-    size = 0
-    for place in sorted(range(len(lengths)), key=lambda i: lengths[i]):
-        padded_to = bucket(lengths[place], context)
-        # A power of two, for which few programs are compiled.
-        most = 1 << max(0, (tokens // padded_to).bit_length() - 1)
-        if padded_to != size or len(found[-1]) == most:
-            found.append([])
-            size = padded_to
-        found[-1].append(place)
-    return found
+def batches_of(rows: Sequence[Any], context: int, tokens: int | None = None) -> list[Batch]:
+    """Rows that are computed together, of about equal lengths, within so many tokens."""
+    empty = next((number for number, row in enumerate(rows) if not len(row)), None)
+    if empty is not None:
+        raise ValueError(f"row {empty} has no tokens")
+    most = tokens or (_ON_CPU if jax.default_backend() == "cpu" else _ELSEWHERE)
+    lengths = [len(row) for row in rows]
+    return batches(lengths, max_length=context, batch_tokens=most, length_of=bucket)
 
 
 def up_to_layer(

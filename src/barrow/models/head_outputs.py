@@ -12,13 +12,10 @@ import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
 
-from barrow.models.encode import batches, for_inference
+from barrow.models.encode import batches_of, for_inference
 from barrow.models.roberta import full_positions
 from barrow.models.roberta_heads import RobertaWithHead, TokenHead
 from barrow.models.rows import padded
-
-# Tokens in a batch, padding counted.
-_ON_CPU, _ELSEWHERE = 4096, 65536
 
 
 def head_outputs(
@@ -36,13 +33,12 @@ def head_outputs(
     """
     if tokens is not None and tokens < 1:
         raise ValueError(f"tokens is at least 1, not {tokens}")
-    most = tokens or (_ON_CPU if jax.default_backend() == "cpu" else _ELSEWHERE)
     running = replace(model, body=for_inference(model.body, params))
     started = []
-    for places in batches([len(row) for row in rows], model.config.context, most):
-        num = 1 << (len(places) - 1).bit_length()
-        array, lengths = padded([rows[i] for i in places], config=model.config, num_rows=num)
-        started.append((places, _outputs(running, params, array, lengths)))
+    for batch in batches_of(rows, model.config.context, tokens):
+        some = [rows[i] for i in batch.rows]
+        array, lengths = padded(some, config=model.config, num_rows=batch.num_rows)
+        started.append((batch.rows, _outputs(running, params, array, lengths)))
     found: list[Any] = [None] * len(rows)
     for places, out in started:
         for place, one in zip(places, np.asarray(out), strict=False):

@@ -17,8 +17,8 @@ from barrow.models.next_token_nats import (
     next_token_nats,
     next_token_nats_on_cpu,
 )
+from barrow.models.row_batches import Batch, batches
 from barrow.parallel import make_mesh, num_row_shards, rows_sharding, whole
-from barrow.score.batches import Batch, batches
 from barrow.tokens import Tokenizer
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from barrow.score.batches import batches
+from barrow.models.row_batches import batches
 from barrow.score.card import Window
 from barrow.score.model import Model, ModelInfo, TextScore
 from barrow.score.projection import project

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from barrow.score.batches import batches
+from barrow.models.row_batches import batches
 from barrow.score.torch_device import import_torch, refuse_small_vocabulary
 from barrow.tokens import Tokenizer
 

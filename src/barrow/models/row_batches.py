@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 # A batch takes about as long as 1/32 of a full one, whatever is in it.
 _BATCH_COST = 32
+# With more rows than these left, a full batch is as good as any; the best is looked for among few.
+_LAST = 512
 
 
 @dataclass(frozen=True)
@@ -20,18 +22,37 @@ class Batch:
     length: int
 
 
+def padded_length(length: int, max_length: int) -> int:
+    """The next power of two up to 64, multiple of 64 up to 512, then of 128; `max_length` at most.
+
+    There is a program to compile for each: they stay few.
+    """
+    if length <= 64:
+        padded = max(16, 1 << (length - 1).bit_length())
+    else:
+        step = 64 if length <= 512 else 128
+        padded = -(-length // step) * step
+    return min(padded, max_length)
+
+
 def batches(
-    lengths: Sequence[int], *, max_length: int, batch_tokens: int, multiple: int = 1
+    lengths: Sequence[int],
+    *,
+    max_length: int,
+    batch_tokens: int,
+    multiple: int = 1,
+    length_of: Callable[[int, int], int] = padded_length,
 ) -> list[Batch]:
     """Rows of these lengths, longest first, at most `batch_tokens` to a batch, padding included.
 
-    A batch's length is `padded_length` of its longest row; its rows are a power of two or as many
-    as fit, so that the shapes stay few, times `multiple`, for that many devices. Where batches end
-    is what makes the least padding, a batch itself being counted as a part of `batch_tokens`.
+    A batch's length is `length_of` its longest row and `max_length`; its rows are a power of two or
+    as many as fit, so that the shapes stay few, times `multiple`, for that many devices. Where
+    batches end is what makes the least padding, a batch itself being counted as a part of
+    `batch_tokens`; of very many rows all but the shortest are in full batches.
     """
     order = np.argsort(-np.asarray(lengths, np.int64), kind="stable").tolist()
-    # A row of one id has nothing to guess.
-    padded = [padded_length(lengths[i], max_length) for i in order if lengths[i]]
+    # A row without places has nothing to compute.
+    padded = [length_of(lengths[i], max_length) for i in order if lengths[i]]
     made = []
     at = 0
     for num_rows in _cut(padded, batch_tokens, multiple):
@@ -41,6 +62,19 @@ def batches(
 
 
 def _cut(padded: Sequence[int], batch_tokens: int, multiple: int) -> list[int]:
+    """Rows of each batch."""
+    rows: list[int] = []
+    at = 0
+    while (left := len(padded) - at) > _LAST:
+        full = max(1, batch_tokens // padded[at] // multiple) * multiple
+        if full > left:
+            break
+        rows.append(full)
+        at += full
+    return rows + _cheapest(padded[at:], batch_tokens, multiple)
+
+
+def _cheapest(padded: Sequence[int], batch_tokens: int, multiple: int) -> list[int]:
     """Rows of each batch: the cheapest for all the rows from each row on, from the last one."""
     num = len(padded)
     costs, chosen = [0.0] * (num + 1), [0] * num
@@ -64,16 +98,3 @@ def _cut(padded: Sequence[int], batch_tokens: int, multiple: int) -> list[int]:
         rows.append(chosen[at])
         at += chosen[at]
     return rows
-
-
-def padded_length(length: int, max_length: int) -> int:
-    """The next power of two up to 64, multiple of 64 up to 512, then of 128; `max_length` at most.
-
-    There is a program to compile for each: they stay few.
-    """
-    if length <= 64:
-        padded = max(16, 1 << (length - 1).bit_length())
-    else:
-        step = 64 if length <= 512 else 128
-        padded = -(-length // step) * step
-    return min(padded, max_length)

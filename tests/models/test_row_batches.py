@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from barrow.score.batches import batches, padded_length
+from barrow.models.row_batches import batches, padded_length
 
 
 @given(
@@ -47,6 +47,19 @@ def test_short_rows_are_not_padded_to_a_long_one() -> None:
     made = batches([1000, 40, 40, 40], max_length=1024, batch_tokens=4096)
     assert [(batch.num_rows, batch.length) for batch in made] == [(1, 1024), (4, 64)]
     assert [batch.rows for batch in made] == [(0,), (1, 2, 3)]
+
+
+def test_of_very_many_rows_all_but_the_last_are_in_full_batches() -> None:
+    lengths = [1 + i % 60 for i in range(3000)]
+    made = batches(
+        lengths, max_length=64, batch_tokens=1024, length_of=lambda n, most: min(n, most)
+    )
+    assert sorted(number for batch in made for number in batch.rows) == list(range(3000))
+    full = [batch for batch in made if batch.num_rows == 1024 // batch.length]
+    assert all(len(batch.rows) == batch.num_rows for batch in full[:-1])
+    assert sum(len(batch.rows) for batch in full) > 2400
+    places = sum(batch.num_rows * batch.length for batch in made)
+    assert places < 1.1 * sum(lengths)
 
 
 @given(st.lists(st.integers(1, 64), min_size=1, max_size=6))
