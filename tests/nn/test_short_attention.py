@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
+import barrow.nn.short_attention as kernels
 from barrow.nn.attention import ALL, CAUSAL, Visible, _best, attention
 from barrow.nn.short_attention import short_attention
 
@@ -80,6 +81,29 @@ def test_under_vmap() -> None:
         np.testing.assert_allclose(mapped[1][i], gradient, atol=1e-6)
     shared = jax.vmap(one, in_axes=(0, None, None))(q, k[0], v[0])
     np.testing.assert_allclose(shared[1], one(q[1], k[0], v[0]), rtol=1e-6)
+
+
+def test_all_layers_and_calls_share_a_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    traced = []
+
+    def run(*given: Any) -> tuple[jax.Array, ...]:
+        traced.append(given)
+        return kernel_run(*given)
+
+    kernel_run = kernels._run
+    monkeypatch.setattr(kernels, "_run", run)
+
+    def layers(x: jax.Array, num: int) -> jax.Array:
+        for _ in range(num):
+            x = attention(x, x, x, scale=0.125, backend="short")
+        return jnp.sum(x)
+
+    x = arrays(5, 5, batch=1)[0]
+    jax.make_jaxpr(jax.grad(layers), static_argnums=1)(x, 1)
+    before = len(traced)
+    jax.make_jaxpr(jax.grad(layers), static_argnums=1)(x, 3)
+    layers(x, 1)
+    assert len(traced) == before > 0
 
 
 def test_rows_and_heads_stay_where_they_are() -> None:
