@@ -252,7 +252,8 @@ def _short(q: jax.Array, k: jax.Array, v: jax.Array, visible: Visible, scale: fl
     lengths = visible.lengths
     if lengths is None:
         lengths = jnp.full((q.shape[0],), k.shape[1], jnp.int32)
-    return short_attention(q, k, v, lengths, causal=visible.causal, scale=scale)
+    out: jax.Array = short_attention(q, k, v, lengths, causal=visible.causal, scale=scale)
+    return out
 
 
 def _is_short(q: jax.Array, k: jax.Array, visible: Visible) -> bool:
