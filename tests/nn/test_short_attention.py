@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import sys
+from types import SimpleNamespace
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
-from barrow.nn.attention import ALL, CAUSAL, Visible, attention
+import barrow.nn.short_attention as kernels
+from barrow.nn.attention import ALL, CAUSAL, Visible, _best, attention
 from barrow.nn.short_attention import short_attention
 
 RESTRICTIONS = {
@@ -80,6 +83,29 @@ def test_under_vmap() -> None:
     np.testing.assert_allclose(shared[1], one(q[1], k[0], v[0]), rtol=1e-6)
 
 
+def test_all_layers_and_calls_share_a_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    traced = []
+
+    def run(*given: Any) -> tuple[jax.Array, ...]:
+        traced.append(given)
+        return kernel_run(*given)
+
+    kernel_run = kernels._run
+    monkeypatch.setattr(kernels, "_run", run)
+
+    def layers(x: jax.Array, num: int) -> jax.Array:
+        for _ in range(num):
+            x = attention(x, x, x, scale=0.125, backend="short")
+        return jnp.sum(x)
+
+    x = arrays(5, 5, batch=1)[0]
+    jax.make_jaxpr(jax.grad(layers), static_argnums=1)(x, 1)
+    before = len(traced)
+    jax.make_jaxpr(jax.grad(layers), static_argnums=1)(x, 3)
+    layers(x, 1)
+    assert len(traced) == before > 0
+
+
 def test_rows_and_heads_stay_where_they_are() -> None:
     """Split over devices by batch and heads, nothing is gathered; split places are put together."""
     mesh = Mesh(np.asarray(jax.devices()[:8]).reshape(4, 2), ("data", "heads"))
@@ -122,14 +148,51 @@ def test_what_it_does_not_take(
         attention(q, k, k, visible, backend="short")
 
 
-def test_it_is_chosen_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    from barrow.nn.attention import _best
+def on_a_gpu(monkeypatch: pytest.MonkeyPatch, capability: str) -> None:
+    device = SimpleNamespace(compute_capability=capability)
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    monkeypatch.setattr(jax, "local_devices", lambda: [device])
 
+
+def test_it_is_chosen_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     q = jnp.zeros((1, 50, 2, 64), jnp.bfloat16)
     assert _best(q, q, ALL) == "xla"
-    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    on_a_gpu(monkeypatch, "9.0")
     assert _best(q, q, ALL) == "short"
     long = jnp.zeros((1, 200, 2, 64), jnp.bfloat16)
     assert _best(long, long, ALL) == "cudnn"
     assert _best(q[:, :1], q, ALL) == "xla"
+    assert _best(q[:0], q[:0], ALL) == "xla"
     assert _best(q.astype(jnp.float32), q, ALL) == "xla"
+
+
+@pytest.mark.parametrize(
+    ("capability", "chosen"), [("10.0", "short"), ("7.5", "xla"), ("gfx942", "xla")]
+)
+def test_gpus_that_are_old_or_not_nvidia(
+    capability: str, chosen: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither fused kernel runs before Ampere; AMD's are a "gpu" to JAX as well."""
+    on_a_gpu(monkeypatch, capability)
+    q = jnp.zeros((1, 50, 2, 64), jnp.bfloat16)
+    assert _best(q, q, ALL) == chosen
+
+
+def test_where_pallas_is_missing_or_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+    on_a_gpu(monkeypatch, "9.0")
+    q = jnp.zeros((8, 50, 2, 64), jnp.bfloat16)
+    chosen = []
+
+    def note(q: jax.Array) -> jax.Array:
+        chosen.append(_best(q, q, ALL))
+        return q
+
+    mesh, rows = Mesh(np.asarray(jax.devices()[:8]), ("data",)), PartitionSpec("data")
+    jax.eval_shape(jax.shard_map(note, mesh=mesh, in_specs=rows, out_specs=rows), q)
+    explicit = jax.make_mesh((8,), ("data",), axis_types=(AxisType.Explicit,))
+    jax.jit(note)(jax.device_put(q, NamedSharding(explicit, rows)))
+    assert chosen == ["cudnn", "cudnn"]
+    jax.jit(note)(jax.device_put(q, NamedSharding(mesh, rows)))
+    assert chosen[-1] == "short"
+    monkeypatch.setitem(sys.modules, "barrow.nn.short_attention", None)
+    assert _best(q, q, ALL) == "cudnn"

@@ -14,6 +14,7 @@ from typing import Literal
 import jax
 import jax.numpy as jnp
 from jax import lax
+from jax.sharding import AxisType
 
 Backend = Literal["auto", "xla", "cudnn", "short", "rows"]
 
@@ -251,7 +252,8 @@ def _short(q: jax.Array, k: jax.Array, v: jax.Array, visible: Visible, scale: fl
     lengths = visible.lengths
     if lengths is None:
         lengths = jnp.full((q.shape[0],), k.shape[1], jnp.int32)
-    return short_attention(q, k, v, lengths, causal=visible.causal, scale=scale)
+    out: jax.Array = short_attention(q, k, v, lengths, causal=visible.causal, scale=scale)
+    return out
 
 
 def _is_short(q: jax.Array, k: jax.Array, visible: Visible) -> bool:
@@ -263,9 +265,31 @@ def _is_short(q: jax.Array, k: jax.Array, visible: Visible) -> bool:
 def _best(q: jax.Array, k: jax.Array, visible: Visible) -> Backend:
     """A fused kernel for many queries; a few of them (decoding) are quicker without."""
     fits = q.dtype in (jnp.bfloat16, jnp.float16) and q.shape[-1] % 8 == 0 and q.shape[-1] <= 128
-    if not fits or q.shape[1] < 32 or jax.default_backend() != "gpu":
+    if not fits or q.shape[1] < 32 or 0 in (q.size, k.size) or not _has_fused_kernels():
         return "xla"
-    return "short" if _is_short(q, k, visible) else "cudnn"
+    return "short" if _is_short(q, k, visible) and _takes_pallas(q) else "cudnn"
+
+
+def _has_fused_kernels() -> bool:
+    """NVIDIA's, from Ampere on: to JAX those of AMD are GPUs too, with names such as gfx942."""
+    if jax.default_backend() != "gpu":
+        return False
+    generation = str(jax.local_devices()[0].compute_capability).partition(".")[0]
+    return generation.isdecimal() and int(generation) >= 8
+
+
+def _takes_pallas(q: jax.Array) -> bool:
+    """Whether this JAX has Pallas for GPUs, and leaves it to the compiler what lies where.
+
+    Pallas refuses explicit meshes, and `shard_map` unless that checks nothing.
+    """
+    if any(kind != AxisType.Auto for kind in jax.typeof(q).sharding.mesh.axis_types):
+        return False
+    try:
+        import barrow.nn.short_attention  # noqa: F401
+    except ImportError:
+        return False
+    return True
 
 
 def _refuse_other_shapes(q: jax.Array, k: jax.Array, v: jax.Array) -> None:

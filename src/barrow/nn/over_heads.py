@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ import jax
 import jax.numpy as jnp
 from jax.custom_batching import custom_vmap
 from jax.experimental.custom_partitioning import custom_partitioning
+from jax.experimental.xla_metadata import set_xla_metadata
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 Kernel = Callable[..., tuple[jax.Array, ...]]
@@ -23,7 +25,11 @@ def over_heads(kernel: Kernel) -> Kernel:
 
     @custom_vmap
     def call(*arrays: jax.Array) -> tuple[jax.Array, ...]:
-        return _split(kernel, *arrays)(*arrays)  # type: ignore[no-any-return]
+        # A split program names its kernel by an address alone, which may be another kernel's in
+        # another process: programs kept on disk are told apart by this.
+        contents = str(jax.make_jaxpr(kernel)(*arrays))
+        with set_xla_metadata(kernel=hashlib.sha256(contents.encode()).hexdigest()):
+            return _split(kernel, *arrays)(*arrays)  # type: ignore[no-any-return]
 
     @call.def_vmap
     def mapped(size: int, is_mapped: list[bool], *arrays: jax.Array) -> tuple[Any, Any]:

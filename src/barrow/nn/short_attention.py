@@ -27,6 +27,9 @@ class _Kind:
     scale: float
 
 
+# A kernel is traced and lowered at each mention: so once for all layers, and outside jit for all
+# calls, each of which would compile it again.
+@functools.partial(jax.jit, static_argnames=("causal", "scale"))
 def short_attention(
     q: jax.Array, k: jax.Array, v: jax.Array, lengths: jax.Array, *, causal: bool, scale: float
 ) -> jax.Array:
