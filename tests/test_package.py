@@ -23,6 +23,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "config": set(),
     "archive": set(),
     "engine": set(),
+    "heap": set(),
     "images": set(),
     "parallel": set(),
     "weights": set(),
@@ -37,7 +38,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "align": PARTS,
     "serve": PARTS,
     "recipes": PARTS | {"compress", "align", "serve"},
-    "cli": PARTS | {"compress", "align", "serve", "recipes"},
+    "cli": PARTS | {"compress", "align", "serve", "recipes", "heap"},
 }
 
 
