@@ -75,8 +75,7 @@ def _written(out: Path | None) -> Iterator[TextIO]:
         return
     if out.is_dir():
         raise typer.BadParameter(f"--out is a file, and {out} a folder")
-    if not out.parent.is_dir():
-        raise typer.BadParameter(f"the folder of --out {out} does not exist")
+    out.parent.mkdir(parents=True, exist_ok=True)
     part = out.with_name(f".{out.name}.part")
     try:
         with part.open("w", encoding="utf-8") as file:
