@@ -24,6 +24,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "heap": set(),
     "archive": set(),
     "engine": set(),
+    "heap": set(),
     "images": set(),
     "parallel": set(),
     "weights": set(),

@@ -18,7 +18,7 @@ def test_a_page_and_the_arrays(
     barrow: Callable, roberta: Any, roberta_folder: Callable[[str], Path], tmp_path: Path
 ) -> None:
     """ROBERTA-6: the maps that transformers has."""
-    page, arrays = tmp_path / "p.html", tmp_path / "a.safetensors"
+    page, arrays = tmp_path / "new" / "p.html", tmp_path / "a.safetensors"
     code, said, err = barrow(
         *("attention", TEXT, "--model", roberta_folder("mlm"), "--out", page, "--arrays", arrays)
     )

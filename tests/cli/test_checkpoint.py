@@ -89,6 +89,14 @@ def test_diff(barrow: Callable, run: Path, tmp_path: Path) -> None:
     ]
 
 
+def test_diff_with_a_file_of_parameters(barrow: Callable, run: Path, tmp_path: Path) -> None:
+    """A state beside a file is compared by parameters, under the same names."""
+    file = tmp_path / "x.safetensors"
+    barrow("checkpoint", "convert", run, file, "--to", "safetensors")
+    for pair in ((run, file), (file, run), (file, file)):
+        assert barrow("checkpoint", "diff", *pair) == (0, "0 of 4 arrays differ\n", "")
+
+
 @pytest.mark.parametrize("name", ["safetensors", "msgpack"])
 def test_convert_there_and_back(barrow: Callable, run: Path, tmp_path: Path, name: str) -> None:
     code, out, err = barrow("checkpoint", "convert", run, tmp_path / f"x.{name}", "--to", name)

@@ -33,7 +33,7 @@ def test_as_the_pipeline(
         np.testing.assert_allclose(one["score"], other["score"], rtol=1e-3)
     code, out, _ = barrow("fill", TEXT, "--model", folder, "--top", 3)
     assert [line.split(maxsplit=1)[1] for line in out.splitlines()] == [
-        " ".join(one["sequence"].splitlines()) for one in ours
+        one["sequence"].replace("\n", "\\n") for one in ours
     ]
     code, out, _ = barrow("fill", "<mask> is <mask>", "--model", folder, "--top", 1)
     assert [line for line in out.splitlines() if line.startswith("mask")] == ["mask 1", "mask 2"]
@@ -52,3 +52,14 @@ def test_bad_input(barrow: Callable, roberta_folder: Callable[[str], Path], tmp_
     code, _, err = barrow("generate", roberta_folder("mlm"), "--prompt", "a")
     assert code == 1
     assert "holds an encoder, which writes no text: see `barrow fill`" in err
+
+
+def test_a_line_for_each_filling(barrow: Callable, roberta_folder: Callable[[str], Path]) -> None:
+    """Tokens may be line breaks: all of the vocabulary is a line each."""
+    folder = roberta_folder("mlm")
+    size = json.loads((folder / "config.json").read_text())["vocab_size"]
+    code, out, _ = barrow("fill", TEXT, "--model", folder, "--top", size)
+    assert code == 0
+    assert len(out.split("\n")) == size + 1
+    assert "\\n" in out
+    assert "\t" not in out

@@ -51,8 +51,8 @@ def test_what_is_in_the_file(parts: dict[str, Any], tmp_path: Path) -> None:
 
 
 def test_no_texts(parts: dict[str, Any], tmp_path: Path) -> None:
-    assert embed_to_file(tmp_path / "e.safetensors", [], **parts) == Embedded(0, 0, 0)
-    found = load_file(tmp_path / "e.safetensors")
+    assert embed_to_file(tmp_path / "new" / "e.safetensors", [], **parts) == Embedded(0, 0, 0)
+    found = load_file(tmp_path / "new" / "e.safetensors")
     assert found["embeddings"].shape == (0, 32)
     assert read_ids(found) == []
 

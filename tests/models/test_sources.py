@@ -61,6 +61,14 @@ def test_one_file_of_a_folder(folder_of: Callable[..., Path]) -> None:
 def test_what_does_not_open(tmp_path: Path, folder_of: Callable[..., Path]) -> None:
     with pytest.raises(NotFound, match="does not exist; `barrow models get NAME`"):
         open_source(tmp_path / "nowhere")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "run.json").write_text("{}")
+    with pytest.raises(NotFound, match="it is a run: `barrow checkpoint convert .*run MODEL --to"):
+        open_source(tmp_path / "run")
+    (tmp_path / "run" / "best").mkdir()
+    (tmp_path / "run" / "best" / "config.json").write_text("{}")
+    with pytest.raises(NotFound, match="it is a run of `barrow finetune`: give .*best$"):
+        open_source(tmp_path / "run")
     (tmp_path / "model.onnx").write_bytes(b"")
     with pytest.raises(WeightsError, match="expected a folder with config.json and .safetensors"):
         open_source(tmp_path / "model.onnx")

@@ -48,7 +48,7 @@ def test_labels_may_be_left_out(tmp_path: Path) -> None:
     [
         ("classify", {"label": "x"}, "line 2: no 'text', but 'label'; see --text-key"),
         ("classify", {"text": "b"}, "line 2: no 'label', but 'text'; see --label-key"),
-        ("classify", {"text": "b", "label": None}, "line 2: no 'label'"),
+        ("classify", {"text": "b", "label": None}, "line 2: 'label' is null; leave the row out"),
         ("classify", {"text": " ", "label": "x"}, "line 2: 'text' is empty"),
         ("classify", {"text": "b", "text_pair": "", "label": "x"}, "2: 'text_pair' is empty"),
         ("classify", {"text": 5, "label": "x"}, "line 2: 'text' is a string, not int"),

@@ -72,12 +72,13 @@ def test_to_hugging_face(tmp_path: Path) -> None:
     params = model.init(jax.random.key(0), tokens)
     (tmp_path / "tokenizer").mkdir()
     (tmp_path / "tokenizer" / "tokenizer.json").write_text('{"model": "made for this"}')
-    about = {"model": config, "tokenizer": tmp_path / "tokenizer"}
+    about = {"model": config, "tokenizer": tmp_path / "tokenizer", "begin": 3, "end": 5}
     save_params(tmp_path / "c", params, about)
     convert(tmp_path / "c", tmp_path / "hf", to="hf")
     copied = (tmp_path / "hf" / "tokenizer.json").read_text()
     assert copied == '{"model": "made for this"}'
     theirs = transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "hf")
+    assert (theirs.config.bos_token_id, theirs.config.eos_token_id) == (3, 5)
     with torch.no_grad():
         expected = theirs(torch.from_numpy(np.array(tokens, np.int64))).logits.numpy()
     found, _ = model.apply(params, tokens)

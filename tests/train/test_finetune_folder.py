@@ -25,6 +25,15 @@ def test_settings(tmp_path: Path) -> None:
         folder.check(RUN, "f")
 
 
+def test_a_run_of_another_kind(tmp_path: Path) -> None:
+    folder = FinetuneFolder(tmp_path)
+    folder.settings.write_text('{"model": {}, "steps": 3}')
+    with pytest.raises(ConfigError, match="has a run of `barrow train`: give another folder"):
+        folder.check(RUN, "f")
+    with pytest.raises(ConfigError, match="a run of `barrow train`, whose model has no head"):
+        finetuned_folder(tmp_path)
+
+
 def test_a_better_model_takes_the_place(
     tmp_path: Path, roberta_folder: Callable[[str], Path]
 ) -> None:

@@ -102,6 +102,8 @@ def test_bad_data(read: Callable[..., Labelled]) -> None:
         read(*rows("a", "b"), held=0.001)
     with pytest.raises(ConfigError, match="nothing is left for training of 2 examples"):
         read(*rows("a", "b"), held=0.999)
+    with pytest.raises(ConfigError, match=r"held.jsonl has no examples"):
+        read(*rows("a", "b"), held=[])
     long = [*rows("a", "b"), {"text": "stone " * 90, "label": "a"}]
     with pytest.raises(ValueError, match="data.jsonl, line 3: .* but the model takes 64"):
         read(*long, held=rows("a"))

@@ -31,6 +31,7 @@ def attention(
     from barrow.models.attention_page import attention_page
     from barrow.models.inside import attention_maps
     from barrow.models.rows import marked_row
+    from barrow.weights.atomic_file import write_bytes
     from barrow.weights.safetensors_write import write_safetensors
 
     if out is None and arrays is None:
@@ -44,7 +45,7 @@ def attention(
     cut = f"{row.num_cut:,} tokens past the model's positions were cut." if row.num_cut else ""
     if out is not None:
         page = attention_page(maps, names, text=text, model=Path(model).name, note=cut)
-        out.write_text(page, encoding="utf-8")
+        write_bytes(out, page.encode())
         typer.echo(f"{maps.shape[0]} layers × {maps.shape[1]} heads → {out}")
     if arrays is not None:
         write_safetensors(arrays, {"attention": maps, "tokens": row.tokens})

@@ -88,7 +88,7 @@ def diff(
 
     from barrow.train.checkpoint_diff import differences
 
-    a, b = _open_all(first), _open_all(second)
+    a, b = _open_both(first, second)
     found = list(differences(a, b))
     if as_json:
         import json
@@ -155,14 +155,19 @@ def _steps(path: Path) -> list[dict[str, Any]]:
     return told
 
 
-def _open_all(path: Path) -> Tensors:
-    """All arrays of a checkpoint, or of a file of parameters."""
-    from barrow.train.checkpoint_folder import find_checkpoint
-    from barrow.train.checkpoint_read import open_checkpoint
+def _open_both(first: Path, second: Path) -> tuple[Tensors, Tensors]:
+    """All arrays of two checkpoints; beside a file of parameters, a checkpoint's parameters."""
     from barrow.train.checkpoint_sources import format_of, open_params
 
-    if format_of(path) != "checkpoint":
-        return open_params(path)
+    if format_of(first) == format_of(second) == "checkpoint":
+        return _open_all(first), _open_all(second)
+    return open_params(first), open_params(second)
+
+
+def _open_all(path: Path) -> Tensors:
+    from barrow.train.checkpoint_folder import find_checkpoint
+    from barrow.train.checkpoint_read import open_checkpoint
+
     opened = open_checkpoint(find_checkpoint(path))
     opened.verify()
     return opened.tensors()

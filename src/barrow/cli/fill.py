@@ -50,4 +50,9 @@ def fill(
             typer.secho(f"mask {number}", bold=True)
         for filling in fillings:
             shown = filling.text if len(found) == 1 else filling.token_text
-            typer.echo(f"{filling.score:8.4f}  {printable(shown)}")
+            typer.echo(f"{filling.score:8.4f}  {_on_one_line(shown)}")
+
+
+def _on_one_line(text: str) -> str:
+    """A token may be a line break or a tab, which would tear the table apart."""
+    return printable(text.translate({ord("\n"): "\\n", ord("\r"): "\\r", ord("\t"): "\\t"}))

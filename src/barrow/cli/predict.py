@@ -73,6 +73,9 @@ def _written(out: Path | None) -> Iterator[TextIO]:
     if out is None:
         yield sys.stdout
         return
+    if out.is_dir():
+        raise typer.BadParameter(f"--out is a file, and {out} a folder")
+    out.parent.mkdir(parents=True, exist_ok=True)
     part = out.with_name(f".{out.name}.part")
     try:
         with part.open("w", encoding="utf-8") as file:

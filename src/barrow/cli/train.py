@@ -56,8 +56,9 @@ def train(
     from barrow.train.task import task_of
     from barrow.train.trackers import make_tracker, terminal
 
+    described = load_run(recipe)
     out, changes = _split(recipe, assignments or [])
-    run = config.override(load_run(recipe), changes)
+    run = config.override(described, changes)
     if not (run.store or run.pairs):
         raise typer.BadParameter(
             "say what to train on: store=STORE, a token store, or for CLIP pairs=INDEX"
@@ -108,7 +109,8 @@ def load_run(name: str) -> Run:
         known |= {f"{part}.{size}": make for size, make in runs.items()}
     if name not in known:
         close = difflib.get_close_matches(name, known, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known)}"
+        there = f"no such folder of a run either; there are {', '.join(known)}"
+        hint = f"did you mean {close[0]!r}?" if close else there
         raise typer.BadParameter(f"there is no recipe {name!r}; {hint}")
     made = known[name]()
     assert isinstance(made, Run)

@@ -90,6 +90,7 @@ def embed_to_file(
     path = Path(path)
     if path.suffix != ".safetensors":
         raise ValueError(f"embeddings are written to a .safetensors file, unlike {path.name}")
+    path.parent.mkdir(parents=True, exist_ok=True)
     told = _Told()
     sizes = array("q")
     rows = _rows(iter(texts), told, sizes, tokenizer, model, truncate)

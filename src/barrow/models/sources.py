@@ -69,6 +69,15 @@ def open_source(path: str | os.PathLike[str]) -> Source:
     )
 
 
+def _hint(folder: Path) -> str:
+    """What to give in place of a run, which holds a model and is none."""
+    if not (folder / "run.json").is_file():
+        return ""
+    if (folder / "best" / CONFIG).is_file():
+        return f"; it is a run of `barrow finetune`: give {folder / 'best'}"
+    return f"; it is a run: `barrow checkpoint convert {folder} MODEL --to hf` makes a model of it"
+
+
 def _open_folder(folder: Path, *, weights: Path | None = None) -> Source:
     if not (folder / CONFIG).exists():
         others = [p for p in sorted(folder.iterdir()) if _is_whole_model(p)]
@@ -76,6 +85,7 @@ def _open_folder(folder: Path, *, weights: Path | None = None) -> Source:
             return open_source(others[0])
         raise NotFound(
             f"{folder} has no config.json, which says what the weights are the weights of"
+            f"{_hint(folder)}"
         )
     config = read_json(folder / CONFIG)
     if (folder / GENERATION_CONFIG).exists():

@@ -107,6 +107,8 @@ def parted(
 
 def _value(record: Record, key: str, option: str) -> Any:
     value = record.values.get(key)
+    if value is None and key in record.values:
+        raise ValueError(f"{record.place}: {key!r} is null; leave the row out, or see {option}")
     if value is None:
         there = ", ".join(map(repr, record.values)) or "nothing"
         raise ValueError(f"{record.place}: no {key!r}, but {there}; see {option}")

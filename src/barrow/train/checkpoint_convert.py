@@ -42,7 +42,8 @@ def convert(
 
     What the source says about itself (`about`) goes along into a checkpoint. For ``hf``
     ``about["model"]`` is the model's settings, and ``about["tokenizer"]``, where there is one, a
-    path or a name that `barrow.tokens.load` takes (of CLIP: `clip_tokenizers.named_tokenizer`).
+    path or a name that `barrow.tokens.load` takes (of CLIP: `clip_tokenizers.named_tokenizer`);
+    ``about["begin"]`` and ``about["end"]`` are the ids that begin and end a text.
     """
     target = Path(target)
     if target.exists():
@@ -87,7 +88,7 @@ def _save_hf(source: Path, target: Path, tensors: Tensors, about: Mapping[str, A
         )
     params = from_paths({name: tensors[name] for name in tensors})
     config = from_dict(_Described, {"model": about["model"]}).model
-    _write_hf(target, config, params, about.get("tokenizer"))
+    _write_hf(target, config, params, about)
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,8 @@ class _Described:
     model: ModelConfig
 
 
-def _write_hf(target: Path, config: ModelConfig, params: Any, tokenizer: str | None) -> None:
+def _write_hf(target: Path, config: ModelConfig, params: Any, about: Mapping[str, Any]) -> None:
+    tokenizer, end = about.get("tokenizer"), about.get("end")
     if isinstance(config, ClipConfig):
         from barrow.models.clip_save import save_huggingface
         from barrow.models.clip_tokenizers import named_tokenizer
@@ -107,4 +109,5 @@ def _write_hf(target: Path, config: ModelConfig, params: Any, tokenizer: str | N
     from barrow.models.roberta import Roberta
 
     model = Decoder(config) if isinstance(config, DecoderConfig) else Roberta(config)
-    save(target, model, params, tokenizer=tokenizer)
+    stops = () if end is None else (end,)
+    save(target, model, params, tokenizer=tokenizer, begin=about.get("begin"), stops=stops)

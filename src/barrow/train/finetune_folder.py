@@ -62,6 +62,8 @@ class FinetuneFolder:
         if not self.settings.is_file():
             raise ConfigError(f"{self.path} has checkpoints and no run.json: give another folder")
         told = json.loads(self.settings.read_bytes())
+        if not _is_finetuned(told):
+            raise ConfigError(f"{self.path} has a run of `barrow train`: give another folder")
         now, before = config.to_dict(run), told["run"]
         changed = [
             f"{key}: {before.get(key)!r} → {now.get(key)!r}"
@@ -107,10 +109,22 @@ class FinetuneFolder:
 
 def finetuned_folder(path: str | Path) -> Path:
     """The folder of a model: that of a run's best epoch, or the folder itself."""
-    best = FinetuneFolder(Path(path)).best
-    if FinetuneFolder(Path(path)).settings.is_file() and not best.is_dir():
+    folder = FinetuneFolder(Path(path))
+    if folder.best.is_dir():
+        return folder.best
+    if folder.settings.is_file():
+        if not _is_finetuned(json.loads(folder.settings.read_bytes())):
+            raise ConfigError(
+                f"{path} is a run of `barrow train`, whose model has no head of labels: "
+                "`barrow checkpoint convert … --to hf` and `barrow finetune` make one that has"
+            )
         raise ConfigError(f"{path} has no best/ yet: no epoch is done")
-    return best if best.is_dir() else Path(path)
+    return folder.path
+
+
+def _is_finetuned(told: Any) -> bool:
+    """Whether a run.json is one that `FinetuneFolder.write` wrote."""
+    return isinstance(told, dict) and {"run", "fingerprint"} <= told.keys()
 
 
 def _whole(run: FinetuneRun) -> FinetuneRun:

@@ -84,6 +84,8 @@ def labelled_data(run: FinetuneRun, tokenizer: Tokenizer, config: RobertaConfig)
         raise ConfigError(f"{run.data} has no examples")
     if isinstance(run.validation, str):
         train, held = examples, list(read_examples(run.validation, run.task, keys=run.read_keys))
+        if not held:
+            raise ConfigError(f"{run.validation} has no examples")
     else:
         train, held = parted(examples, run.validation, seed=run.seed)
     if not train or not held:
