@@ -24,7 +24,6 @@ MAY_IMPORT: dict[str, set[str]] = {
     "heap": set(),
     "archive": set(),
     "engine": set(),
-    "heap": set(),
     "images": set(),
     "parallel": set(),
     "weights": set(),
