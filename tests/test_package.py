@@ -21,6 +21,7 @@ PARTS = {
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "config": set(),
+    "heap": set(),
     "archive": set(),
     "engine": set(),
     "images": set(),
@@ -37,7 +38,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "align": PARTS,
     "serve": PARTS,
     "recipes": PARTS | {"compress", "align", "serve"},
-    "cli": PARTS | {"compress", "align", "serve", "recipes"},
+    "cli": PARTS | {"compress", "align", "serve", "recipes", "heap"},
 }
 
 

@@ -61,7 +61,7 @@ def test_training_draws(index: Path) -> None:
 
 
 def test_a_guess_among_the_pairs_that_are_there(index: Path) -> None:
-    """TRAIN: six pairs in batches of 4 are 4 and 2; in a batch of 8 they are 6."""
+    """Six pairs in batches of 4 are 4 and 2; in a batch of 8 they are 6."""
     held = held_out_pairs(run_of(index), MODEL)
     assert held is not None
     expected = (4 * math.log(4) + 2 * math.log(2)) / 6

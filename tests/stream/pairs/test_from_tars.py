@@ -49,7 +49,7 @@ def test_members_are_found_where_they_are(form: int, tmp_path: Path) -> None:
 
 
 def test_captions_that_cannot_be_read_are_named(tmp_path: Path) -> None:
-    """CLIP-8: nothing is guessed into a caption; a good member beside a bad one is taken."""
+    """CLIP-12: nothing is guessed into a caption; a good member beside a bad one is taken."""
     members = [
         *(("a.png", b"A"), ("a.txt", b"caf\xe9")),
         *(("b.png", b"B"), ("b.json", b"{no json")),
