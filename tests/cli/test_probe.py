@@ -23,3 +23,15 @@ def test_probe(clip_folder: Path, barrow: Callable, tmp_path: Path) -> None:
     assert (told["images"], told["test"], told["classes"]) == (16, 4, 2)
     assert told["accuracy"] == 1.0
     assert told["largest_class"] == 0.5
+
+
+def test_a_class_with_too_few_images_is_named(
+    clip_folder: Path, barrow: Callable, tmp_path: Path
+) -> None:
+    for name, num in (("many", 4), ("few", 2)):
+        (tmp_path / name).mkdir()
+        for number in range(num):
+            Image.new("RGB", (8, 8)).save(tmp_path / name / f"{number}.png")
+    code, _, err = barrow("probe", tmp_path, "--weights", clip_folder / "model")
+    assert code == 1
+    assert "few has fewer than 3 images (2)" in err

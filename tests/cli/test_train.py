@@ -94,13 +94,16 @@ def test_pairs(barrow: Callable, tmp_path: Path) -> None:
         picture.parent.mkdir(parents=True)
         Image.new("RGB", (9, 9), (number * 16, 0, 255 - number * 16)).save(picture)
     index_pairs(tmp_path / "pictures", tmp_path / "index")
+    three = [json.dumps({"image": f"pictures/kind {n}/a.png", "text": str(n)}) for n in range(3)]
+    (tmp_path / "held.jsonl").write_text("\n".join(three))
+    index_pairs(tmp_path / "held.jsonl", tmp_path / "held")
     out = tmp_path / "run"
     few = ["model.image.layers=1", "model.text.layers=1", "data.batch=8", "steps=2", "log_every=1"]
-    pairs = f"pairs={tmp_path / 'index'}"
-    code, told, err = barrow("train", "clip.tiny", pairs, f"out={out}", *few)
+    pairs = [f"pairs={tmp_path / 'index'}", f"held_out={tmp_path / 'held'}"]
+    code, told, err = barrow("train", "clip.tiny", *pairs, f"out={out}", *few)
     assert code == 0, err
-    assert re.search(r"loss of the last step: [\d.]+ nats per pair", told)
-    assert "a guess among 8 pairs: 2.0794" in told
+    assert re.search(r"held-out loss: [\d.]+ nats per pair", told)
+    assert "a guess among 3 pairs: 1.0986" in told
     assert "step 1/2  loss " in err
     code, seen, err = barrow("explain", out, "--step", 1, "--json")
     assert (code, err) == (0, "")

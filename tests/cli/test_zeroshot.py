@@ -4,11 +4,14 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from barrow.cli.clip_options import embed_images
 from barrow.models.clip_config import ClipConfig, TextConfig, VisionConfig
 from barrow.models.clip_load import load
 from barrow.models.clip_variants import VARIANTS
+from barrow.models.clip_zero_shot import Floats
 
 CONFIG = ClipConfig(8, VisionConfig(16, 8, 16, 1, 2), TextConfig(530, 12, 16, 1, 2))
 
@@ -28,16 +31,48 @@ def test_classes_of_images(clip_folder: Path, barrow: Callable, tmp_path: Path) 
     for number, name in enumerate(["red", "green", "blue"]):
         assert found[name] == pytest.approx(float(expected.probabilities[0, number]), rel=1e-5)
     assert page.read_text().count("<figure>") == 2
+    assert page.read_text().count("<tr>") == 2 * 3
     code, out, _ = barrow("zeroshot", files[0], *options, "--top", 1, "--templates", "the {}")
     assert code == 0
     assert len(out.splitlines()) == 2
+    barrow("zeroshot", files[0], *options, "--top", 1, "--page", page)
+    assert page.read_text().count("<tr>") == 1
+
+
+def test_many_classes_on_the_command_line(clip_folder: Path, barrow: Callable) -> None:
+    """CLIP-1: more names than a file's name may have letters."""
+    names = [f"class {number}" for number in range(99)]
+    code, out, err = barrow(
+        *("zeroshot", clip_folder / "images" / "red.png", "--classes", ",".join(names)),
+        *("--weights", clip_folder / "model", "--templates", "{}", "--top", 99),
+    )
+    assert (code, err) == (0, "")
+    assert {line.split(maxsplit=2)[2] for line in out.splitlines()[1:]} == set(names)
+
+
+def test_images_are_held_a_batch_at_a_time(clip_folder: Path) -> None:
+    model, preprocess = load(weights=clip_folder / "model", batch=1)
+    files = sorted((clip_folder / "images").iterdir())
+    sizes: list[int] = []
+
+    def counted(part: list[Path]) -> Floats:
+        sizes.append(len(part))
+        return preprocess(part)
+
+    found = embed_images(model, counted, files)  # type: ignore[arg-type]
+    assert sizes == [1, 1]
+    np.testing.assert_array_equal(found, model.encode_image(preprocess(files)))
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
         (["zeroshot", "nosuch.png", "--classes", "a,b"], 1, "nosuch.png does not exist"),
-        (["zeroshot", "images", "--classes", "a,b"], 1, "which model? There are RN50"),
+        (
+            ["zeroshot", "images", "--classes", "a,b"],
+            1,
+            "which model? Give weights, or a name for random ones: RN50",
+        ),
         (
             ["zeroshot", "images", "--classes", "a,b", "--templates", "x", "--weights", "model"],
             2,
@@ -45,6 +80,18 @@ def test_classes_of_images(clip_folder: Path, barrow: Callable, tmp_path: Path) 
         ),
         (["zeroshot", "images", "--classes", "a,a", "--weights", "model"], 1, "'a' is there twice"),
         (["zeroshot", "cache0", "--classes", "a,b", "--weights", "model"], 1, "holds no image"),
+        (["zeroshot", "images", "--classes", "a", "--weights", "model"], 2, "got only 'a'"),
+        (["zeroshot", "images", "--classes", ",", "--weights", "model"], 2, "got none"),
+        (["zeroshot", "images", "--classes", "no.txt"], 1, "no.txt does not exist"),
+        (["zeroshot", "images", "--classes", "latin.txt"], 1, "latin.txt is not UTF-8"),
+        (
+            ["zeroshot", "images", "--classes", "a,b", "--templates", "latin.txt"],
+            1,
+            "latin.txt is not UTF-8",
+        ),
+        (["similar", "images", " ", "--weights", "model"], 2, "got none"),
+        (["similar", "images", "no.txt", "--weights", "model"], 1, "no.txt does not exist"),
+        (["similar", "images", "red thing " * 90, "--weights", "model"], 1, "model takes 12"),
         (["probe", "images", "--weights", "model"], 1, "has images in 0 folders"),
         (["probe", "nosuch", "--weights", "model"], 1, "nosuch is no folder"),
         (
@@ -64,6 +111,7 @@ def test_bad_arguments(
 ) -> None:
     monkeypatch.chdir(clip_folder)
     (clip_folder / "cache0").mkdir(exist_ok=True)
+    (clip_folder / "latin.txt").write_bytes(b"caf\xe9")
     found = barrow(*arguments)
     assert found.code == code
     assert words in found.err

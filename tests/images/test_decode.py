@@ -128,6 +128,17 @@ def test_a_changed_byte_in_a_png() -> None:
     assert reason(bytes(data)) in ("truncated", "corrupt")
 
 
+def test_no_changed_pixel_of_a_png_goes_unseen() -> None:
+    """CLIP-9: in drawings, which deflate to little, Pillow alone passes over most of them."""
+    plain = packed(Image.new("RGB", (90, 300), (9, 120, 40)), "PNG")
+    begin, end = plain.index(b"IDAT") + 4, plain.index(b"IEND") - 8
+    for at in range(begin, end, 3):
+        changed = bytearray(plain)
+        changed[at] ^= 0x10
+        assert reason(bytes(changed)) in ("truncated", "corrupt"), at
+    assert decode(plain + b"more", name="x").size == (90, 300)
+
+
 @settings(max_examples=60)
 @given(
     st.sampled_from(["PNG", "JPEG", "WEBP", "GIF", "TIFF"]),

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import jax.numpy as jnp
@@ -53,6 +54,34 @@ def test_similarity_is_the_scale_times_the_cosine(clip: Clip) -> None:
     hot = replace(clip, params=clip.params | {"logit_scale": jnp.float32(9.0)})
     assert hot.scale == 100
     np.testing.assert_allclose(hot.similarity(IMAGES[:3], TEXTS), cosine * 100, atol=1e-3)
+
+
+def test_embeddings_stand_for_images(clip: Clip) -> None:
+    """CLIP-1: images are encoded once, and asked about often."""
+    embedded = clip.encode_image(IMAGES[:3])
+    np.testing.assert_array_equal(
+        clip.similarity(embedded, TEXTS), clip.similarity(IMAGES[:3], TEXTS)
+    )
+    asked = [clip.zero_shot(given, ["cat", "dog"], ["a {}"]) for given in (embedded, IMAGES[:3])]
+    np.testing.assert_array_equal(asked[0].probabilities, asked[1].probabilities)
+    with pytest.raises(ValueError, match=r"as preprocess gives, not \(3, 7\)"):
+        clip.similarity(embedded[:, :7], TEXTS)
+
+
+def test_no_texts(clip: Clip) -> None:
+    assert clip.encode_text([]).shape == (0, 8)
+    assert clip.similarity(IMAGES[:2], []).shape == (2, 0)
+
+
+def test_a_vocabulary_of_another_model_is_doubted(clip: Clip) -> None:
+    """CLIP-5: fewer ids than the table has, but for what tables are filled up with."""
+    wide = replace(CONFIG, text=replace(CONFIG.text, vocab_size=49_408))
+    other = replace(clip, module=replace(clip.module, config=wide))
+    with pytest.warns(UserWarning, match="the tokenizer has 516 ids, the model 49,408: is it"):
+        other.tokens(["a cat"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        clip.tokens(["a cat"])
 
 
 def test_zero_shot(clip: Clip) -> None:

@@ -16,7 +16,7 @@ from barrow import nn
 from barrow.errors import NotFound, WeightsError
 from barrow.models.clip_config import ClipConfig, TextConfig, VisionConfig
 from barrow.models.clip_load import Preprocess, bpe_folders, load
-from barrow.models.clip_save import save_huggingface
+from barrow.models.clip_save import save_huggingface, save_open_clip
 
 # What the small Vision Transformer of the fixture is; its file does not tell heads nor activation.
 VIT = ClipConfig(24, VisionConfig(32, 8, 64, 2, 2), TextConfig(60, 12, 32, 3, 4))
@@ -107,6 +107,21 @@ def test_other_normalisation_is_refused(hf_clip: tuple[Path, Any], tmp_path: Pat
         load(weights=tmp_path / "x")
 
 
+def test_the_vocabulary_beside_the_weights(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """CLIP-5: as people have it, with no word about it."""
+    monkeypatch.setenv("BARROW_CACHE", str(tmp_path / "none"))
+    monkeypatch.setattr("barrow.tokens.clip_merges._PACKAGES", ())
+    model, _ = load(TINY)
+    save_open_clip(tmp_path / "x", TINY, model.params)
+    (tmp_path / "x" / "bpe_simple_vocab_16e6.txt.gz").write_text("#version: 0.2\na b</w>\n")
+    bare = tmp_path / "x" / "bare.safetensors"
+    shutil.copy(tmp_path / "x" / "open_clip_model.safetensors", bare)
+    for weights in (bare, tmp_path / "x"):
+        found, _ = load(TINY, weights=weights)
+        assert callable(found.tokenizer)
+        assert found.tokenizer().vocab_size == 515
+
+
 def test_the_vocabulary_is_looked_for_when_a_text_comes(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -122,4 +137,6 @@ def test_the_vocabulary_is_looked_for_when_a_text_comes(
     model, _ = load(TINY, bpe=tmp_path / "merges.txt")
     with pytest.raises(ValueError, match="the tokenizer has 515 ids, the model 40"):
         model.tokens(["a"])
+    assert callable(model.tokenizer)
+    assert model.tokenizer().vocab_size == 515
     assert bpe_folders({"HOME": "/h"})[-1] == Path("/h/.cache/clip")

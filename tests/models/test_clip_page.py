@@ -3,7 +3,9 @@ from __future__ import annotations
 import base64
 import io
 import re
+from typing import Any
 
+import numpy as np
 from PIL import Image
 
 from barrow.models.clip_page import Shown, page
@@ -27,6 +29,30 @@ def test_the_page_is_whole_and_safe() -> None:
     assert set(re.findall(r"var\((--\w+)\)", text)) <= set(re.findall(r"(--\w+):", text))
     assert not re.search(r"(src|href)=\"(?!data:)", text)
     (data,) = re.findall(r"base64,([^\"]+)", text)
-    small = Image.open(io.BytesIO(base64.b64decode(data)))
+    small = opened(data)
     assert small.size == (448, 30)
-    assert small.convert("RGB").getpixel((5, 5)) == (255, 0, 0)
+    red, green, blue = small.convert("RGB").getpixel((5, 5))
+    assert red > 250
+    assert green + blue < 10
+
+
+def opened(data: str) -> Any:
+    return Image.open(io.BytesIO(base64.b64decode(data)))
+
+
+def test_photographs_are_small_and_clear_pixels_stay_clear() -> None:
+    rng = np.random.default_rng(0)
+    noise = Image.fromarray(rng.integers(0, 256, (300, 400, 3), np.uint8))
+    clear = Image.new("RGBA", (20, 20), (9, 8, 7, 0))
+    grey = Image.fromarray(np.full((20, 20), 0x8080, np.uint16))
+    files = []
+    for image in (noise, clear, grey):
+        out = io.BytesIO()
+        image.save(out, "PNG")
+        files.append(out.getvalue())
+    text = page("", "", [Shown("x", data, [("a", 1.0, 2.0)]) for data in files])
+    kinds, data = zip(*re.findall(r"image/(\w+);base64,([^\"]+)", text), strict=True)
+    assert kinds == ("jpeg", "png", "jpeg")
+    assert len(data[0]) < len(files[0]) / 2
+    assert opened(data[1]).getpixel((3, 3)) == (9, 8, 7, 0)
+    assert opened(data[2]).getpixel((3, 3)) == (128, 128, 128)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from barrow.errors import ConfigError
 from barrow.models.clip_config import ClipConfig, TextConfig, VisionConfig
 from barrow.stream.pairs import PairChoices, index_pairs
 from barrow.train import Run
@@ -56,3 +58,20 @@ def test_training_draws(index: Path) -> None:
     assert data.stream.settings.templates == ("a {}",)
     assert {line.split(", ")[1] for line in data.describe(0)} <= {f"{n}.png" for n in range(6)}
     assert "among 4 pairs: 1.3863" in data.baseline()
+
+
+def test_a_guess_among_the_pairs_that_are_there(index: Path) -> None:
+    """Six pairs in batches of 4 are 4 and 2; in a batch of 8 they are 6."""
+    held = held_out_pairs(run_of(index), MODEL)
+    assert held is not None
+    expected = (4 * math.log(4) + 2 * math.log(2)) / 6
+    assert held.baseline() == f"a guess among 4 or fewer pairs: {expected:.4f} nats per pair"
+    whole = held_out_pairs(replace(run_of(index), data=PairChoices(batch=8)), MODEL)
+    assert whole is not None
+    assert whole.baseline() == f"a guess among 6 pairs: {math.log(6):.4f} nats per pair"
+
+
+def test_a_batch_larger_than_the_index_is_refused(index: Path) -> None:
+    run = replace(run_of(index), data=PairChoices(batch=7))
+    with pytest.raises(ConfigError, match=r"a batch of 7 pairs, and the index has 6: .*batch=6"):
+        pair_data(run, MODEL)

@@ -16,6 +16,7 @@ from barrow.errors import NotFound
 
 if TYPE_CHECKING:
     from barrow.models.clip import Clip, Preprocess
+    from barrow.models.clip_zero_shot import Floats
 
 Model = Annotated[
     str | None,
@@ -40,7 +41,9 @@ Bpe = Annotated[
     ),
 ]
 Seed = Annotated[int, typer.Option(help="Of random weights.")]
-Truncate = Annotated[bool, typer.Option("--truncate", help="Cut texts of more than 77 tokens.")]
+Truncate = Annotated[
+    bool, typer.Option("--truncate", help="Cut texts longer than the model takes.")
+]
 Page = Annotated[
     Path | None,
     typer.Option(metavar="FILE.html", help="Write a page to look at.", show_default=False),
@@ -63,6 +66,33 @@ def find_images(given: list[Path]) -> list[Path]:
         else:
             found.append(path)
     return found
+
+
+def lines_of(given: str) -> list[str] | None:
+    """What stands in a file, one a line; None if what was given is no file but the words."""
+    try:
+        is_file = Path(given).is_file()
+    except (OSError, ValueError):  # longer than a file's name may be, or with bytes of none
+        is_file = False
+    if is_file:
+        try:
+            text = Path(given).read_text(encoding="utf-8-sig")
+        except UnicodeDecodeError:
+            raise ValueError(f"{given} is not UTF-8; expected a text file, one a line") from None
+        return [line.strip() for line in text.splitlines() if line.strip()]
+    if given.endswith(".txt") and "," not in given and " " not in given:
+        raise NotFound(f"{given} does not exist")
+    return None
+
+
+def embed_images(model: Clip, preprocess: Preprocess, files: list[Path]) -> Floats:
+    """Embeddings of image files; only a batch of them is in memory as pixels."""
+    import numpy as np
+
+    parts = [files[start : start + model.batch] for start in range(0, len(files), model.batch)]
+    return np.concatenate(
+        [model.encode_image(preprocess(part), names=[str(file) for file in part]) for part in parts]
+    )
 
 
 def open_model(

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from barrow.cli.clip_options import Bpe, Model, Seed, Weights, open_model
+from barrow.cli.clip_options import Bpe, Model, Seed, Weights, embed_images, open_model
 from barrow.cli.options import AsJson
 
 if TYPE_CHECKING:
     from barrow.models.clip_probe import Labels
+
+# Images of a class, so that each part has one.
+_LEAST = 3
 
 
 def probe(
@@ -40,15 +43,7 @@ def probe(
         labels, test=test, validation=validation, seed=split_seed
     )
     opened, preprocess = open_model(model, weights, bpe, seed)
-    features = np.concatenate(
-        [
-            opened.encode_image(
-                preprocess(files[start : start + opened.batch]),
-                names=[str(file) for file in files[start : start + opened.batch]],
-            )
-            for start in range(0, len(files), opened.batch)
-        ]
-    )
+    features = embed_images(opened, preprocess, files)
     held_out = features[of_validation], labels[of_validation]
     chosen, reached = choose_probe(
         features[of_train], labels[of_train], held_out, num_classes=len(names)
@@ -93,10 +88,17 @@ def _labelled(data: Path) -> tuple[list[str], list[Path], Labels]:
     labels: list[int] = []
     for folder in sorted(path for path in data.iterdir() if path.is_dir()):
         inside = sorted(p for p in folder.rglob("*") if is_image(p))
+        if 0 < len(inside) < _LEAST:
+            raise NotFound(
+                f"{folder} has fewer than {_LEAST} images ({len(inside)}): a class needs one to "
+                "train, one to choose and one to test with"
+            )
         if inside:
             labels += [len(names)] * len(inside)
             names.append(folder.name)
             files += inside
     if len(names) < 2:
-        raise NotFound(f"{data} has images in {len(names)} folders; expected one for each class")
+        raise NotFound(
+            f"{data} has images in {len(names)} folders; expected two or more, one for each class"
+        )
     return names, files, np.array(labels)

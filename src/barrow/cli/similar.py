@@ -14,7 +14,9 @@ from barrow.cli.clip_options import (
     Seed,
     Truncate,
     Weights,
+    embed_images,
     find_images,
+    lines_of,
     open_model,
     warnings_in_words,
 )
@@ -22,9 +24,14 @@ from barrow.cli.options import AsJson
 from barrow.cli.terminal import printable
 from barrow.cli.zeroshot import write_page
 
+# Texts of each image on the page, the nearest first.
+_SHOWN = 10
+
 
 def similar(
-    images: Annotated[Path, typer.Argument(help="An image, or a folder of them.")],
+    images: Annotated[
+        Path, typer.Argument(metavar="IMAGES", help="An image, or a folder of them.")
+    ],
     texts: Annotated[
         list[str], typer.Argument(metavar="TEXTS...", help="Texts; or a file, one a line.")
     ],
@@ -44,11 +51,12 @@ def similar(
     opened, preprocess = open_model(model, weights, bpe, seed)
     with warnings_in_words():
         found = opened.similarity(
-            preprocess(files), sentences, names=[str(f) for f in files], truncate=truncate
+            embed_images(opened, preprocess, files), sentences, truncate=truncate
         )
     if page is not None:
         told = classified(found, sentences)
-        write_page(page, f"{len(sentences)} texts", opened.origin, files, told)
+        about = f"{len(sentences):,} texts; weights: {opened.origin}"
+        write_page(page, "Images and texts", about, files, told, num=_SHOWN)
     if as_json:
         import json
 
@@ -65,6 +73,9 @@ def similar(
 
 
 def _sentences(given: list[str]) -> list[str]:
-    if len(given) == 1 and Path(given[0]).is_file():
-        given = Path(given[0]).read_text(encoding="utf-8").splitlines()
-    return list(dict.fromkeys(text.strip() for text in given if text.strip()))
+    lines = lines_of(given[0]) if len(given) == 1 else None
+    texts = given if lines is None else lines
+    found = list(dict.fromkeys(text.strip() for text in texts if text.strip()))
+    if not found:
+        raise typer.BadParameter("TEXTS is one text or more, or a file of them; got none")
+    return found

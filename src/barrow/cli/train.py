@@ -143,5 +143,8 @@ def _print_end(run: Run, out: Path) -> None:
     loss = [line[key] for line in logged if key in line][-1]
     task = task_of(run)
     typer.echo(f"{words}: {loss:.4f} {task.measure} ({loss / math.log(2):.4f} bits)")
-    typer.echo(task.data().baseline())
+    data = task.data()
+    # Among fewer pairs a guess is easier, and a held-out index may have fewer than a batch.
+    held_out = task.held_out(data) if key == "held_out_loss" and task.unit == "pair" else None
+    typer.echo((held_out or data).baseline())
     typer.echo(f"Next: barrow checkpoint show {out}   ·   barrow explain {out} --step 0")

@@ -14,7 +14,9 @@ from barrow.cli.clip_options import (
     Seed,
     Truncate,
     Weights,
+    embed_images,
     find_images,
+    lines_of,
     open_model,
     warnings_in_words,
 )
@@ -50,20 +52,16 @@ def zeroshot(
 ) -> None:
     """Classify images by the names of classes."""
     files = find_images(images)
-    names = _listed(classes, ",")
+    names = _classes(classes)
+    sentences = _templates(templates)
     opened, preprocess = open_model(model, weights, bpe, seed)
     with warnings_in_words():
         found = opened.zero_shot(
-            preprocess(files),
-            names,
-            _templates(templates),
-            names=[str(file) for file in files],
-            truncate=truncate,
+            embed_images(opened, preprocess, files), names, sentences, truncate=truncate
         )
     if page is not None:
-        write_page(
-            page, f"{len(names)} classes, templates {templates}", opened.origin, files, found
-        )
+        about = f"{len(names):,} classes, templates {templates}; weights: {opened.origin}"
+        write_page(page, "Images and their classes", about, files, found, num=top)
     if as_json:
         import json
 
@@ -86,7 +84,7 @@ def zeroshot(
 
 
 def write_page(
-    path: Path, what: str, origin: str, files: list[Path], found: ZeroShot, num: int = 5
+    path: Path, title: str, about: str, files: list[Path], found: ZeroShot, *, num: int
 ) -> None:
     """The page of images and their classes or texts."""
     from barrow.models.clip_page import Shown, page
@@ -96,8 +94,9 @@ def write_page(
         Shown(str(file), file.read_bytes(), found.top(number, num))
         for number, file in enumerate(files)
     ]
-    about = f"{len(files)} images, {what}; weights: {origin}. Bars: probability; last: similarity."
-    write_bytes(path, page("Images and their classes", about, shown).encode())
+    several = f"{len(files):,} images" if len(files) > 1 else "1 image"
+    legend = "Bars: probability among them all; last: similarity, scale times cosine."
+    write_bytes(path, page(title, f"{several}, {about}. {legend}", shown).encode())
 
 
 def _templates(given: str) -> tuple[str, ...]:
@@ -107,15 +106,21 @@ def _templates(given: str) -> tuple[str, ...]:
         return TEMPLATES[given]
     if "{}" in given:
         return (given,)
-    if not Path(given).is_file():
+    lines = lines_of(given)
+    if lines is None:
         raise typer.BadParameter(
             f"--templates is {', '.join(TEMPLATES)}, a file, or a sentence with {{}}, unlike "
             f"{given!r}"
         )
-    return tuple(_listed(given, "\n"))
+    return tuple(lines)
 
 
-def _listed(given: str, separator: str) -> list[str]:
-    if Path(given).is_file():
-        given, separator = Path(given).read_text(encoding="utf-8"), "\n"
-    return [name.strip() for name in given.split(separator) if name.strip()]
+def _classes(given: str) -> list[str]:
+    lines = lines_of(given)
+    names = [n.strip() for n in given.split(",") if n.strip()] if lines is None else lines
+    if len(names) < 2:
+        got = f"only {names[0]!r}, which every image would be" if names else "none"
+        raise typer.BadParameter(
+            f"--classes is two names or more, with commas between, or a file of them; got {got}"
+        )
+    return names

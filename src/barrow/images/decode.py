@@ -8,6 +8,7 @@ decoder stumbles over becomes one error with the image's name.
 from __future__ import annotations
 
 import io
+import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("JPEG", "PNG", "WEBP", "AVIF", "GIF", "BMP", "TIFF", "PPM")
 
+_PNG = b"\x89PNG\r\n\x1a\n"
 _MAGIC = (b"\xff\xd8\xff", b"\x89PNG\r\n", b"GIF8", b"RIFF", b"II*\0", b"MM\0*")
 
 _ORIENTATION = 0x0112
@@ -62,6 +64,8 @@ def decode(data: bytes, *, name: str, limits: Limits = LIMITS) -> Image:
         raise
     except Exception as error:  # noqa: BLE001 (decoders raise whatever they stumble over)
         raise _unreadable(error, name) from None
+    if image.format == "PNG" and not _has_sound_pixels(data):
+        raise _unreadable(ValueError("a checksum does not fit its pixels"), name)
     return _turned(pil, image)
 
 
@@ -96,6 +100,18 @@ def _opened(pil: Any, data: bytes, name: str) -> Image:
     except Exception as error:  # noqa: BLE001
         raise _unreadable(error, name) from None
     return image
+
+
+def _has_sound_pixels(png: bytes) -> bool:
+    """Whether the checksums of a PNG's pixels fit: Pillow passes over them."""
+    at = len(_PNG)
+    while at + 12 <= len(png) and png[at + 4 : at + 8] != b"IEND":
+        end = at + 8 + int.from_bytes(png[at : at + 4], "big")
+        said = int.from_bytes(png[end : end + 4], "big")
+        if png[at + 4 : at + 8] == b"IDAT" and zlib.crc32(memoryview(png)[at + 4 : end]) != said:
+            return False
+        at = end + 4
+    return True
 
 
 def _bomb(what: str, limits: Limits, name: str) -> BadImage:

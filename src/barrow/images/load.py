@@ -93,4 +93,9 @@ def _opened(image: ImageLike, number: int, limits: Limits) -> tuple[Image, str]:
             )
         converted: Image = pillow("resizing images").fromarray(image)
         return converted, f"image {number}"
+    if not hasattr(image, "resize"):
+        raise TypeError(
+            f"image {number}: expected a path, bytes, a Pillow image or pixels, got "
+            f"{type(image).__name__}"
+        )
     return image, getattr(image, "filename", "") or f"image {number}"

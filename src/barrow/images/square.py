@@ -42,7 +42,7 @@ def centre_square(
     if max(width, height) > _LONG * short:
         box = centre_box(width, height, resolution)
         return square(image, box, resolution=resolution, background=background, name=name)
-    image = _smooth(pil, image, background, name)
+    image = smooth(image, background=background, name=name)
     resized = image.resize(
         (resolution * width // short, resolution * height // short), pil.Resampling.BICUBIC
     )
@@ -61,18 +61,19 @@ def square(
 ) -> npt.NDArray[np.uint8]:
     """A box, resized, as uint8 [resolution, resolution, 3]."""
     pil = pillow("resizing images")
-    image = _smooth(pil, image, background, name)
+    image = smooth(image, background=background, name=name)
     resized = image.resize((resolution, resolution), pil.Resampling.BICUBIC, box=box)
     return np.asarray(resized.convert("RGB"))
 
 
-def _has_alpha(image: Image) -> bool:
+def has_alpha(image: Image) -> bool:
     return image.mode in ("RGBA", "LA", "PA", "La", "RGBa")
 
 
-def _smooth(pil: Any, image: Image, background: Colour | None, name: str) -> Image:
+def smooth(image: Image, *, background: Colour | None = None, name: str = "image") -> Image:
     """The image in a mode in which bicubic interpolation means something."""
-    if background is not None and (_has_alpha(image) or "transparency" in image.info):
+    pil = pillow("resizing images")
+    if background is not None and (has_alpha(image) or "transparency" in image.info):
         ground: Image = pil.new("RGBA", image.size, (*background, 255))
         ground.alpha_composite(image.convert("RGBA"))
         return ground.convert("RGB")

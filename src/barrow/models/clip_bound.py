@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,6 +22,8 @@ from barrow.nn.tree import Tree
 from barrow.tokens.clip_tokenizer import ClipTokenizer
 
 DEFAULT_BATCH = 256
+# Tables of tokens are made larger than the vocabulary, to a multiple, by less than this.
+_PADDING = 128
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +32,7 @@ class Clip:
 
     `params` are the weights that computations use, on accelerators with the towers' layers apart
     (`clip_tower.towers_apart`); `collections` are a ResNet's running statistics.
+    `tokenizer` is one, or a function that opens it when the first text comes, as `load` has it.
     `report` says what became of every key of the file, None for random weights. `origin` says where
     the weights are from. `batch` is the number of rows computed at once.
     """
@@ -58,7 +62,9 @@ class Clip:
         """Embeddings [n, embed], not normalised, of texts, or of ids [n, length]."""
         if isinstance(texts, str):
             raise ValueError("expected a list of texts, got one text: put it in a list")
-        if len(texts) and isinstance(texts[0], str):
+        if not len(texts):
+            return np.empty((0, self.module.config.embed), np.float32)
+        if isinstance(texts[0], str):
             ids = self.tokens(texts, truncate=truncate)
         else:
             ids = np.asarray(texts, np.int32).reshape(len(texts), -1)
@@ -77,6 +83,12 @@ class Clip:
                 f"the tokenizer has {tokenizer.vocab_size:,} ids, the model {text.vocab_size:,}: "
                 "give the vocabulary that the model was trained with"
             )
+        if text.vocab_size - tokenizer.vocab_size >= _PADDING:
+            warnings.warn(
+                f"the tokenizer has {tokenizer.vocab_size:,} ids, the model {text.vocab_size:,}: "
+                "is it the vocabulary that the model was trained with?",
+                stacklevel=2,
+            )
         return tokenizer.rows(texts, context=text.context, truncate=truncate)
 
     @property
@@ -92,8 +104,11 @@ class Clip:
         names: Sequence[str] | None = None,
         truncate: bool = False,
     ) -> Floats:
-        """The scale times the cosine of each image with each text, [images, texts]."""
-        image = unit(self.encode_image(images, names=names))
+        """The scale times the cosine of each image with each text, [images, texts].
+
+        Images are those of `preprocess`, or embeddings [n, embed] that `encode_image` gave.
+        """
+        image = unit(self._embedded(images, names))
         text = unit(self.encode_text(texts, truncate=truncate))
         return np.asarray(self.scale * (image @ text.T), np.float32)
 
@@ -108,15 +123,22 @@ class Clip:
     ) -> ZeroShot:
         """How likely each image is each class: softmax of the similarities with the classes.
 
-        A class is the mean of its name in all templates; see `clip_zero_shot.ensemble`.
+        A class is the mean of its name in all templates; see `clip_zero_shot.ensemble`. Images are
+        those of `preprocess`, or embeddings [n, embed] that `encode_image` gave.
         """
 
         def encode(texts: Sequence[str]) -> Floats:
             return self.encode_text(texts, truncate=truncate)
 
         embeddings = ensemble(encode, classes, templates)
-        image = unit(self.encode_image(images, names=names))
+        image = unit(self._embedded(images, names))
         return classified(self.scale * (image @ embeddings.T), classes)
+
+    def _embedded(self, images: Any, names: Sequence[str] | None) -> Floats:
+        images = np.asarray(images)
+        if images.ndim == 2 and images.shape[1] == self.module.config.embed:
+            return np.asarray(images, np.float32)
+        return self.encode_image(images, names=names)
 
     def _refuse_unknown(self, ids: npt.NDArray[np.int32]) -> None:
         size = self.module.config.text.vocab_size

@@ -77,7 +77,9 @@ def load(
     wanted = variant(name) if isinstance(name, str) else name
     if weights is None:
         if wanted is None:
-            raise ValueError(f"which model? There are {', '.join(VARIANTS)}")
+            raise ValueError(
+                f"which model? Give weights, or a name for random ones: {', '.join(VARIANTS)}"
+            )
         config, files = wanted, None
     else:
         files = open_clip_files(weights)
@@ -171,13 +173,18 @@ def _sizes(config: ClipConfig, *, heads: bool) -> tuple[Any, ...]:
 def _tokenizer(bpe: str | os.PathLike[str] | None, files: ClipFiles | None) -> Any:
     """Opened when it is first needed: images alone need none."""
     if bpe is not None:
-        return ClipTokenizer.load(Path(bpe))
+        given = ClipTokenizer.load(Path(bpe))
+        return lambda: given
 
     @cache
     def look() -> ClipTokenizer:
         if files is not None and files.tokenizer is not None:
             return ClipTokenizer.load(files.tokenizer)
-        return ClipTokenizer.load(find_merges(bpe_folders(os.environ)))
+        places = bpe_folders(os.environ)
+        if files is not None:
+            beside = files.path if files.path.is_dir() else files.path.parent
+            places = [beside, *places]
+        return ClipTokenizer.load(find_merges(places))
 
     return look
 

@@ -7,22 +7,29 @@ import html
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from barrow.images.decode import pillow
+from barrow.images.decode import decode
+from barrow.images.square import has_alpha, smooth
 from barrow.models.page_frame import framed
 
 _SIDE = 224
+_JPEG: dict[str, Any] = {"quality": 85}
 _STYLE = """
-main { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fill, minmax(20rem, 1fr)); }
-figure { border: 1px solid var(--line); border-radius: 8px; margin: 0; padding: .8rem; }
+main { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fill, minmax(min(20rem, 100%),
+  1fr)); }
+figure { background: var(--raised); border: 1px solid var(--line); border-radius: 8px; margin: 0;
+  padding: .8rem; }
 img { display: block; height: 14rem; margin: 0 auto .6rem; max-width: 100%; object-fit: contain; }
 figcaption { color: var(--soft); font-size: .85rem; overflow-wrap: anywhere; }
 table { border-collapse: collapse; margin-top: .4rem; width: 100%; }
-td { padding: .12rem .3rem; vertical-align: middle; }
-td.name { overflow-wrap: anywhere; width: 38%; }
-td.number { font-variant-numeric: tabular-nums; text-align: right; white-space: nowrap; }
-td.bar { width: 30%; }
-td.bar div { background: var(--mid); border-radius: 2px; height: .7rem; min-width: 1px; }
+td { padding: .16rem 0 .3rem; vertical-align: bottom; }
+td.name { overflow-wrap: anywhere; }
+td.name div { background: var(--line); border-radius: 2px; height: .3rem; margin-top: .15rem; }
+td.name i { background: var(--mid); border-radius: 2px; display: block; height: 100%;
+  min-width: 1px; }
+td.number { font-variant-numeric: tabular-nums; padding-left: .8rem; text-align: right;
+  white-space: nowrap; width: 1%; }
 """
 
 
@@ -44,26 +51,31 @@ def page(title: str, about: str, images: Sequence[Shown]) -> str:
 
 def _figure(image: Shown) -> str:
     rows = "\n".join(
-        f'<tr><td class="name">{html.escape(name)}</td>'
-        f'<td class="bar"><div style="width: {100 * share:.1f}%"></div></td>'
-        f'<td class="number">{share:.1%}</td>'
+        f'<tr><td class="name">{html.escape(name)}'
+        f'<div><i style="width: {100 * share:.1f}%"></i></div></td>'
+        f'<td class="number" title="probability">{share:.1%}</td>'
         f'<td class="number" title="scale times cosine">{similarity:.2f}</td></tr>'
         for name, share, similarity in image.best
     )
     name = html.escape(image.name)
     return (
-        f'<figure><img src="data:image/png;base64,{_thumbnail(image.data)}" alt="{name}">\n'
+        f'<figure><img src="{_thumbnail(image)}" alt="{name}">\n'
         f"<figcaption>{name}</figcaption>\n<table>\n{rows}\n</table></figure>"
     )
 
 
-def _thumbnail(data: bytes) -> str:
-    """A small PNG: pages of a thousand photographs stay small, and nothing else is carried over."""
-    from PIL import ImageOps
+def _thumbnail(image: Shown) -> str:
+    """A small JPEG, or a PNG of what is transparent: pages of a thousand photographs stay small.
 
-    with pillow("a page of images").open(io.BytesIO(data)) as opened:
-        small = ImageOps.exif_transpose(opened).convert("RGBA")
-        small.thumbnail((2 * _SIDE, 2 * _SIDE))
+    Decoded as for the model, 16-bit grey and EXIF's orientation included; nothing else is carried
+    over.
+    """
+    decoded = decode(image.data, name=image.name)
+    small = smooth(decoded, name=image.name)
+    small = small.convert("RGBA" if has_alpha(small) else "RGB")
+    small.thumbnail((2 * _SIDE, 2 * _SIDE))
+    is_clear = small.mode == "RGBA"
     out = io.BytesIO()
-    small.save(out, "PNG", optimize=True)
-    return base64.b64encode(out.getvalue()).decode()
+    small.save(out, "PNG" if is_clear else "JPEG", optimize=True, **({} if is_clear else _JPEG))
+    kind = "png" if is_clear else "jpeg"
+    return f"data:image/{kind};base64,{base64.b64encode(out.getvalue()).decode()}"

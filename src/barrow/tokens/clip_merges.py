@@ -61,7 +61,7 @@ def find_merges(folders: Sequence[Path]) -> Path:
 _HOW = (
     f"CLIP's vocabulary is {FILE_NAME} of OpenAI's CLIP repository (open_clip_torch ships it), a "
     "Hugging Face folder with merges.txt, or what `barrow tokenizer train --clip` wrote: give its "
-    "path with --bpe"
+    "path with --bpe (barrow train: tokenizer=)"
 )
 
 

@@ -55,9 +55,13 @@ class PairData:
         return {"tokenizer": self.tokenizer, "pairs": config.to_dict(saved)}
 
     def baseline(self) -> str:
-        """What guessing gives."""
-        rows, _ = self.stream.shape(0)
-        return f"a guess among {rows:,} pairs: {math.log(rows):.4f} nats per pair"
+        """What guessing gives; the last batch of a stream that ends may have fewer pairs."""
+        stream = self.stream
+        rows = [stream.shape(step)[0] for step in range((stream.num_steps or 1) - 1)]
+        rows.append(int((stream.pairs(len(rows)) >= 0).sum()))
+        nats = sum(n * math.log(n) for n in rows) / sum(rows)
+        among = f"{rows[0]:,}" if len(set(rows)) == 1 else f"{max(rows):,} or fewer"
+        return f"a guess among {among} pairs: {nats:.4f} nats per pair"
 
 
 def pair_data(run: Run, model: ClipConfig) -> PairData:
@@ -67,7 +71,14 @@ def pair_data(run: Run, model: ClipConfig) -> PairData:
             "a run of this model needs an index of image–text pairs: pairs=INDEX, which barrow "
             "pairs index makes"
         )
-    return _opened(run, model, run.pairs, _choices(run))
+    data = _opened(run, model, run.pairs, _choices(run))
+    held, most = data.stream.index.num_pairs, max(run.batches)
+    if most > held:
+        raise ConfigError(
+            f"a batch of {most:,} pairs, and the index has {held:,}: the same pairs would be there "
+            f"several times and be told apart from themselves; data.batch={held} or less"
+        )
+    return data
 
 
 def held_out_pairs(run: Run, model: ClipConfig) -> PairData | None:

@@ -44,8 +44,26 @@ def test_members_are_found_where_they_are(form: int, tmp_path: Path) -> None:
     assert left == [
         ("x.tar: c", "no-image"),
         ("x.tar: d.webp", "no-caption"),
-        ("x.tar: e.png", "no-caption"),
+        ("x.tar: e.png", "bad-caption"),
     ]
+
+
+def test_captions_that_cannot_be_read_are_named(tmp_path: Path) -> None:
+    """CLIP-12: nothing is guessed into a caption; a good member beside a bad one is taken."""
+    members = [
+        *(("a.png", b"A"), ("a.txt", b"caf\xe9")),
+        *(("b.png", b"B"), ("b.json", b"{no json")),
+        *(("c.png", b"C"), ("c.json", b'{"caption": "yes"}'), ("c.txt", b"\xff")),
+        *(("d.png", b"D"), ("d.txt", b" ")),
+    ]
+    write_tar(tmp_path / "x.tar", members)
+    a, b, c, d = things(tmp_path / "x.tar")
+    assert a == LeftOut("x.tar: a.png", "bad-caption", "its .txt is not UTF-8")
+    assert b == LeftOut("x.tar: b.png", "bad-caption", "its .json is not a JSON object")
+    assert isinstance(c, Found)
+    assert c.captions == ("yes",)
+    assert isinstance(d, LeftOut)
+    assert d.reason == "no-caption"
 
 
 def test_a_key_of_the_record(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.stream.pairs.conftest import png
 
-from barrow.errors import ConfigError, StoreError
+from barrow.errors import StoreError
 from barrow.stream.pairs import index_pairs, open_index
 
 
@@ -40,8 +40,12 @@ def test_damage_is_told(make: Callable, tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"expected 21 pairs, found columns of \[20, 21\]|\[20\]"):
         open_index(folder)
     (folder / "pairs.json").write_text(json.dumps({**told, "format": "other"}))
-    with pytest.raises(ConfigError, match="format"):
+    with pytest.raises(StoreError, match="pairs.json: not what barrow pairs index writes .*format"):
         open_index(folder)
+    for bad in (b"{", b"[1]", b"{}", b"\xff"):
+        (folder / "pairs.json").write_bytes(bad)
+        with pytest.raises(StoreError, match="pairs.json: not what .*; make the index anew"):
+            open_index(folder)
     (folder / "pairs.json").write_text(json.dumps(told))
     (folder / "pairs.safetensors").write_bytes(whole[:-1])
     with pytest.raises(StoreError, match="cut off"):

@@ -38,8 +38,8 @@ def from_parquet(
         try:
             with pyarrow.parquet.ParquetFile(file) as table:
                 names = table.schema_arrow.names
-                image = _column(names, image_key, IMAGE_KEYS, told, "images")
-                caption = _column(names, caption_key, CAPTION_KEYS, told, "captions")
+                image = _column(names, image_key, IMAGE_KEYS, told, "image")
+                caption = _column(names, caption_key, CAPTION_KEYS, told, "caption")
                 number = 0
                 for batch in table.iter_batches(batch_size=_ROWS, columns=[image, caption]):
                     for row in batch.to_pylist():
@@ -57,7 +57,8 @@ def _column(names: list[str], key: str | None, usual: tuple[str, ...], file: str
     if found is None:
         expected = key or " or ".join(usual)
         raise StoreError(
-            f"expected a column of {what} ({expected}), found {', '.join(names)}: say which it is",
+            f"expected a column of {what}s ({expected}), found {', '.join(names)}: say which it "
+            f"is ({what}_key=, --{what}-key)",
             reason="no-column",
             file=file,
         )

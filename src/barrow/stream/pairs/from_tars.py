@@ -23,6 +23,7 @@ from barrow.stream.pairs.found import (
 
 _BLOCK = 512
 _MOST_CAPTION = 1 << 20
+_EXPECTED = {"txt": "its .txt is not UTF-8", "json": "its .json is not a JSON object"}
 
 
 def from_tars(
@@ -96,11 +97,17 @@ def _pair(
         yield LeftOut(name, "no-image", f"members {', '.join(sorted(group))} and no image")
         return
     captions: tuple[str, ...] = ()
+    bad: list[str] = []
     for extension in ("txt", "json"):
         if not captions and extension in group:
-            captions = _captions(_content(raw, group[extension]), extension, caption_key)
+            found = _captions(_content(raw, group[extension]), extension, caption_key)
+            if found is None:
+                bad.append(_EXPECTED[extension])
+            captions = found or ()
     if not captions:
-        yield LeftOut(name, "no-caption", "expected a .txt or .json member of its name")
+        without = "expected a .txt or .json member of its name, with a caption in it"
+        reason, cause = ("bad-caption", ", ".join(bad)) if bad else ("no-caption", without)
+        yield LeftOut(name, reason, cause)
         return
     yield Found(name, captions, file=file, offset=image.offset_data, length=image.size)
 
@@ -113,8 +120,12 @@ def _content(raw: BinaryIO, member: tarfile.TarInfo) -> bytes:
     return data
 
 
-def _captions(data: bytes, extension: str, caption_key: str | None) -> tuple[str, ...]:
+def _captions(data: bytes, extension: str, caption_key: str | None) -> tuple[str, ...] | None:
+    """None where the member is not what its name says."""
     if extension == "txt":
-        return captions_of(data.decode("utf-8", "replace").splitlines())
+        try:
+            return captions_of(data.decode().splitlines())
+        except UnicodeDecodeError:
+            return None
     record = record_of(data)
-    return () if record is None else captions_in(record, caption_key)
+    return None if record is None else captions_in(record, caption_key)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from barrow import config
-from barrow.errors import BadImage, NotFound, StoreError
+from barrow.errors import BadImage, ConfigError, NotFound, StoreError
 from barrow.stream.pairs.index_file import COLUMNS, TABLE, TOLD, IndexFile, blob_name
 
 
@@ -28,7 +28,14 @@ def open_index(
         raise NotFound(
             f"{folder} is no index of pairs: it has no {TOLD}; barrow pairs index makes one"
         )
-    told = config.from_json(IndexFile, file.read_text(encoding="utf-8"))
+    try:
+        told = config.from_json(IndexFile, file.read_text(encoding="utf-8"))
+    except (ConfigError, UnicodeDecodeError) as error:
+        raise StoreError(
+            f"not what barrow pairs index writes ({error}); make the index anew",
+            reason="corrupt",
+            file=str(file),
+        ) from None
     names = [domain.name for domain in told.domains]
     for name in roots or {}:
         if name not in names:
@@ -128,7 +135,8 @@ class PairIndex:
                 return os.pread(raw.fileno(), length, offset)
         except OSError as error:
             raise BadImage(
-                f"{path}: {error.strerror}; bring it back, or say where it is now (roots)",
+                f"{path}: {error.strerror}; bring it back, make the index anew, "
+                "or say where it is now (roots=)",
                 reason="missing",
                 name=self.name(pair),
             ) from None
