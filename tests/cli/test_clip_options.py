@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-import sys
-import warnings
 from pathlib import Path
 
 import pytest
 
-from barrow.cli.clip_options import find_images, warnings_in_words
+from barrow.cli.clip_options import find_images
 from barrow.errors import NotFound
 
 
@@ -22,10 +20,3 @@ def test_files_as_they_are_and_images_in_folders(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(NotFound, match="holds no image"):
         find_images([tmp_path / "empty"])
-
-
-def test_warnings_are_sentences(capsys: pytest.CaptureFixture[str]) -> None:
-    with warnings_in_words():
-        warnings.warn("two texts were cut", stacklevel=1)
-    sys.stderr.flush()
-    assert capsys.readouterr().err == "barrow: two texts were cut\n"

@@ -181,6 +181,17 @@ def test_going_on_wants_the_same_store(run: Run, held_out: Path, tmp_path: Path)
         fit(replace(run, store=str(held_out)), tmp_path)
 
 
+def test_a_cut_checkpoint_is_passed_over_aloud(run: Run, tmp_path: Path) -> None:
+    run = replace(run, checkpoint=replace(run.checkpoint, every=2, keep_last=2))
+    whole = fit(run, tmp_path)
+    before, newest = sorted((tmp_path / "checkpoints").glob("step-*"))
+    arrays = newest / "arrays-00000.safetensors"
+    os.truncate(arrays, arrays.stat().st_size // 2)
+    number = int(before.name.removeprefix("step-"))
+    with pytest.warns(UserWarning, match=f"is not whole: going on from step {number}$"):
+        assert same(whole, fit(run, tmp_path))
+
+
 def test_other_devices_go_on_alike(run: Run, tmp_path: Path) -> None:
     """A checkpoint knows nothing of the mesh: ZeRO 3 over eight goes on what one table began."""
     whole = fit(run, tmp_path / "whole")

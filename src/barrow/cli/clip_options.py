@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -108,13 +104,3 @@ def open_model(
     if weights is None:
         typer.echo(f"no --weights: {opened.origin}, so what follows means nothing", err=True)
     return opened, preprocess
-
-
-@contextmanager
-def warnings_in_words() -> Iterator[None]:
-    """Say warnings on stderr as sentences."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
-        yield
-    for warning in caught:
-        print(f"barrow: {warning.message}", file=sys.stderr)  # noqa: T201

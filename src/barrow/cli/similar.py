@@ -18,10 +18,10 @@ from barrow.cli.clip_options import (
     find_images,
     lines_of,
     open_model,
-    warnings_in_words,
 )
 from barrow.cli.options import AsJson
 from barrow.cli.terminal import printable
+from barrow.cli.warnings_in_words import warnings_in_words
 from barrow.cli.zeroshot import write_page
 
 # Texts of each image on the page, the nearest first.

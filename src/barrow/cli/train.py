@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from barrow.cli.warnings_in_words import warnings_in_words
+
 if TYPE_CHECKING:
     from barrow.train import Run
 
@@ -67,7 +69,8 @@ def train(
         run = task_of(run).fitted()
     trackers = [terminal(sys.stderr), *(make_tracker(name, out) for name in track or ())]
     try:
-        fit(run, out, trackers=trackers)
+        with warnings_in_words():
+            fit(run, out, trackers=trackers)
     except Interrupted as stopped:
         typer.echo(str(stopped), err=True)
         raise typer.Exit(_INTERRUPTED) from None

@@ -89,6 +89,11 @@ class Checkpoints:
         """The last of `steps`."""
         return max(self.steps(), default=None)
 
+    def passed_over(self) -> list[int]:
+        """Steps later than `latest` whose checkpoints are not whole: something has cut them."""
+        latest = self.latest()
+        return [step for step in listed(self.folder) if latest is None or step > latest]
+
     def about(self, step: int) -> dict[str, Any]:
         """What a checkpoint was saved with."""
         return dict(read_index(self._where(step)).about)

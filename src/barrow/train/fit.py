@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -55,6 +56,12 @@ def fit(
         keep_every=run.checkpoint.keep_every,
     )
     start = checkpoints.latest()
+    for step in checkpoints.passed_over():
+        instead = "from the beginning" if start is None else f"from step {start}"
+        warnings.warn(
+            f"{folder.checkpoints}: that of step {step} is not whole: going on {instead}",
+            stacklevel=2,
+        )
     if start is None:
         start, watch, state = 0, Watch(), program.start()
     else:
