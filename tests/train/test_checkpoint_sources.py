@@ -14,7 +14,7 @@ import pytest
 import safetensors.numpy
 import torch
 
-from barrow.errors import NotFound, WeightsError
+from barrow.errors import CheckpointError, NotFound, WeightsError
 from barrow.train.checkpoint_params import save_params
 from barrow.train.checkpoint_sources import format_of, open_params
 
@@ -22,6 +22,21 @@ from barrow.train.checkpoint_sources import format_of, open_params
 def arrays() -> dict[str, np.ndarray]:
     rng = np.random.default_rng(0)
     return {"a/w": rng.normal(size=(3, 4)).astype(np.float32), "b": np.arange(5, dtype=np.int32)}
+
+
+def test_of_a_damaged_checkpoint_the_one_before_is_named(tmp_path: Path) -> None:
+    for step in (4, 7, 9):
+        save_params(tmp_path / f"step-{step:09}", arrays())
+    for name, words in (("9", f"the one before is {tmp_path / 'step-000000007'}"), ("4", "no ear")):
+        folder = tmp_path / f"step-{int(name):09}"
+        (file,) = folder.glob("*.safetensors")
+        data = bytearray(file.read_bytes())
+        data[-1] ^= 1
+        file.write_bytes(data)
+        with pytest.raises(CheckpointError, match=f"checksum differs.; .*{words}"):
+            open_params(folder)
+    with pytest.raises(CheckpointError, match="step-000000007"):
+        open_params(tmp_path)
 
 
 def test_all_formats_give_the_same(tmp_path: Path) -> None:

@@ -165,12 +165,9 @@ def _open_both(first: Path, second: Path) -> tuple[Tensors, Tensors]:
 
 
 def _open_all(path: Path) -> Tensors:
-    from barrow.train.checkpoint_folder import find_checkpoint
-    from barrow.train.checkpoint_read import open_checkpoint
+    from barrow.train.checkpoint_sources import open_verified
 
-    opened = open_checkpoint(find_checkpoint(path))
-    opened.verify()
-    return opened.tensors()
+    return open_verified(path).tensors()
 
 
 def _as_dict(index: Index) -> dict[str, Any]:

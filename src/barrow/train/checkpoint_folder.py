@@ -76,6 +76,13 @@ def open_index(folder: Path) -> Index:
     return index
 
 
+def one_before(folder: Path) -> Path | None:
+    """The complete checkpoint before one, in the folder that it lies in."""
+    found = _NAME.fullmatch(folder.name)
+    before = [] if found is None else [s for s in complete(folder.parent) if s < int(found[1])]
+    return locate(folder.parent, before[-1]) if before else None
+
+
 def find_checkpoint(path: Path) -> Path:
     """The folder of a checkpoint, given it, the folder of several, or a run: then the newest."""
     if (path / INDEX).is_file():

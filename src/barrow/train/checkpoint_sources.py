@@ -9,10 +9,10 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from barrow.errors import NotFound
-from barrow.train.checkpoint_folder import find_checkpoint
+from barrow.errors import CheckpointError, NotFound
+from barrow.train.checkpoint_folder import find_checkpoint, one_before
 from barrow.train.checkpoint_index import INDEX
-from barrow.train.checkpoint_read import open_checkpoint
+from barrow.train.checkpoint_read import Checkpoint, open_checkpoint
 from barrow.weights.flax_msgpack import read_flax
 from barrow.weights.safetensors_read import open_safetensors
 from barrow.weights.tensors import Tensors, lazy
@@ -56,14 +56,29 @@ def open_params(path: str | os.PathLike[str], *, format: Format | None = None) -
     """
     kind = format or format_of(path)
     if kind == "checkpoint":
-        checkpoint = open_checkpoint(find_checkpoint(Path(path)))
-        checkpoint.verify()
-        return checkpoint.tensors(PARAMS)
+        return open_verified(path).tensors(PARAMS)
     if kind == "safetensors":
         return open_safetensors(path)
     if kind == "torch":
         return open_torch(path).tensors
     return lazy(_without_collection(dict(_flat(read_flax(path)))))
+
+
+def open_verified(path: str | os.PathLike[str]) -> Checkpoint:
+    """A checkpoint, or the newest of a run, whose bytes are those that were written.
+
+    The error of a damaged one names the one before it.
+    """
+    checkpoint = open_checkpoint(find_checkpoint(Path(path)))
+    try:
+        checkpoint.verify()
+    except CheckpointError as error:
+        before = one_before(checkpoint.folder)
+        instead = "there is no earlier one" if before is None else f"the one before is {before}"
+        raise CheckpointError(
+            f"{error.cause}; {instead}", reason=error.reason, folder=error.folder
+        ) from None
+    return checkpoint
 
 
 def _flat(tree: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
