@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from barrow.cli.clip_options import Bpe, Model, Seed, Weights, embed_images, open_model
+from barrow.cli.clip_options import Model, Seed, Weights, embed_images, open_model
 from barrow.cli.options import AsJson
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ def probe(
     ],
     model: Model = None,
     weights: Weights = None,
-    bpe: Bpe = None,
     test: Annotated[float, typer.Option(help="The part that is tested on.")] = 0.2,
     validation: Annotated[
         float, typer.Option(help="The part of the rest that the strength is chosen on.")
@@ -42,7 +41,7 @@ def probe(
     of_train, of_validation, of_test = split(
         labels, test=test, validation=validation, seed=split_seed
     )
-    opened, preprocess = open_model(model, weights, bpe, seed)
+    opened, preprocess = open_model(model, weights, None, seed)
     features = embed_images(opened, preprocess, files)
     held_out = features[of_validation], labels[of_validation]
     chosen, reached = choose_probe(
