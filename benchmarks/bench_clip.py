@@ -40,7 +40,6 @@ class Job:
     unroll: bool = True
     apart: bool = True
     backend: str = "auto"
-    fill: int = 1
     remat: str = "none"
     compiled: bool = True
     flags: str = ""
@@ -111,7 +110,7 @@ def ours(job: Job) -> dict[str, Any]:
     precision = Precision(job.precision)  # type: ignore[arg-type]
     dtype = jnp.dtype(precision.dtype)
     policy = {"none": None, "attention": ATTENTION_ONLY, "everything": EVERYTHING}[job.remat]
-    running = Running(job.unroll, policy, job.backend, dtype.name, job.fill)  # type: ignore[arg-type]
+    running = Running(job.unroll, policy, job.backend, dtype.name)  # type: ignore[arg-type]
     model = CLIP(ClipConfig(embed, VisionConfig(*image), TextConfig(*text)), running)
     images, ids = data(job)
 
@@ -337,7 +336,6 @@ def main() -> None:
         job = Job("ours", "encode", 1024, steps=args.steps, profile=args.profile)
         others = {
             "barrow, plain attention": replace(job, backend="xla", profile=False),
-            "barrow, filled to 64": replace(job, fill=64),
             "barrow, fused attention of cuDNN": replace(job, backend="cudnn"),
             "barrow, layers in one array": replace(job, apart=False),
             "barrow, layers scanned": replace(job, unroll=False, apart=False),
@@ -356,8 +354,6 @@ def main() -> None:
                 "barrow": job,
                 "plain attention": replace(job, backend="xla"),
                 "fused attention of cuDNN": replace(job, backend="cudnn"),
-                "filled to multiples of 8": replace(job, fill=8),
-                "filled to multiples of 64": replace(job, fill=64),
                 "layers scanned": replace(job, unroll=False),
                 "attention computed again": replace(job, remat="attention", backend="xla"),
             },

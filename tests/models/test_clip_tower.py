@@ -33,24 +33,6 @@ def test_one_place_is_what_the_whole_has_there(causal: bool) -> None:
     np.testing.assert_allclose(jax.jit(tower.apply)(params, X, AT), expected, atol=2e-6)
 
 
-@pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("fill", [8])
-def test_filled_rows_give_the_same_with_the_same_gradients(causal: bool, fill: int) -> None:
-    """CLIP-7: places that attention kernels want are seen by nobody."""
-    tower = Tower(2, 4, causal=causal)
-    filled = Tower(2, 4, causal=causal, running=Running(fill=fill))
-    params = random_params(tower, X, AT)
-
-    def total(model: Tower, x: jax.Array) -> jax.Array:
-        return jnp.sum(jnp.sin(model.apply(params, x, AT)))
-
-    def both(model: Tower) -> tuple[jax.Array, jax.Array]:
-        return jax.jit(jax.value_and_grad(lambda x: total(model, x)))(X)  # type: ignore[no-any-return]
-
-    for a, b in zip(both(tower), both(filled), strict=True):
-        np.testing.assert_allclose(a, b, atol=1e-5)
-
-
 def test_unrolled_and_scanned_agree_and_share_parameters() -> None:
     tower = Tower(2, 4, causal=True)
     apart = Tower(2, 4, causal=True, running=Running(unroll=True))
@@ -89,8 +71,3 @@ def test_weights_begin_as_in_clip() -> None:
     }.items():
         for folder in ("layers", "last"):
             assert begins(tower, f"{folder}/{path}", shape, 0) == nn.normal(expected)
-
-
-def test_fill_is_positive() -> None:
-    with pytest.raises(ValueError, match="fill is at least 1, not 0"):
-        Running(fill=0)

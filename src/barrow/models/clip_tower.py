@@ -25,21 +25,12 @@ from barrow.nn.tree import Tree
 
 @dataclass(frozen=True)
 class Running:
-    """How a tower is run; parameters fit every choice.
-
-    `dtype` is the type of activations. `fill` fills rows up to a multiple of so many places, which
-    nobody sees: some attention kernels want that.
-    """
+    """How a tower is run; parameters fit every choice. `dtype` is the type of activations."""
 
     unroll: bool = False
     remat: Policy | None = None
     backend: Backend = "auto"
     dtype: str = "float32"
-    fill: int = 1
-
-    def __post_init__(self) -> None:
-        if self.fill < 1:
-            raise ValueError(f"fill is at least 1, not {self.fill}")
 
 
 @dataclass(frozen=True)
@@ -60,20 +51,14 @@ class Tower(Module):
 
     def forward(self, scope: Scope, x: jax.Array, at: jax.Array | int) -> jax.Array:
         """[batch, width] of x [batch, length, width], at places `at`: [batch], or one for all."""
-        batch, length, width = x.shape
-        missing = -length % self.running.fill
-        x = jnp.pad(x, ((0, 0), (0, missing), (0, 0)))
-        # Later places are hidden by causality already.
-        hide = bool(missing) and not self.causal
-        lengths = jnp.full((batch,), length, jnp.int32) if hide else None
-        block = self._block(width)
+        block = self._block(x.shape[-1])
         if self.layers > 1:
             repeat = Repeat(
                 block, self.layers - 1, unroll=self.running.unroll, remat=self.running.remat
             )
-            x, _ = repeat(scope / "layers", x, None, {"lengths": lengths})
-        places = jnp.broadcast_to(jnp.asarray(at, jnp.int32), (batch,))
-        seen = places + 1 if self.causal else lengths
+            x, _ = repeat(scope / "layers", x)
+        places = jnp.broadcast_to(jnp.asarray(at, jnp.int32), x.shape[:1])
+        seen = places + 1 if self.causal else None
         return OnePlace(block)(scope / "last", x, places, seen)  # type: ignore[no-any-return]
 
     def _block(self, width: int) -> Block:
