@@ -421,6 +421,7 @@ def ablation(base: Job) -> dict[str, Job]:
         "no triton gemm": replace(base, flags="--xla_gpu_enable_triton_gemm=false"),
         "latency hiding": replace(base, flags="--xla_gpu_enable_latency_hiding_scheduler=true"),
         "no command buffers": replace(base, flags="--xla_gpu_enable_command_buffer="),
+        "deterministic": replace(base, flags="--xla_gpu_deterministic_ops=true"),
     }
 
 

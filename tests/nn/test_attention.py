@@ -222,27 +222,58 @@ def test_row_by_row_it_is_the_same(name: str, kv_heads: int) -> None:
         np.testing.assert_allclose(ours, theirs, atol=1e-5)
 
 
-def test_the_fused_kernel_is_told_lengths_and_given_no_mask(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Without a GPU, JAX's own plain implementation stands in for the kernel."""
-    given: dict[str, Any] = {}
+@pytest.fixture
+def fused(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """What the fused kernel is asked; JAX's own plain implementation stands in for it."""
+    given: list[dict[str, Any]] = []
     plain = jax.nn.dot_product_attention
 
     def watched(*args: Any, **options: Any) -> Any:
-        given.update(options)
+        given.append(options)
         return plain(*args, **{**options, "implementation": "xla"})
 
     monkeypatch.setattr(jax.nn, "dot_product_attention", watched)
+    return given
+
+
+def test_the_fused_kernel_is_told_lengths_and_given_no_mask(fused: list[dict[str, Any]]) -> None:
     q, k, v = arrays()
     visible = Visible(lengths=jnp.asarray([2, 6, 0]))
     out = attention(q, k, v, visible, backend="cudnn")
+    (given,) = fused
     assert given["implementation"] == "cudnn"
     assert "mask" not in given
     assert given["key_value_seq_lengths"].tolist() == [2, 6, 1]
     expected = reference(q, k, v, seen(visible, 3, 6, 6), 8**-0.5)
     np.testing.assert_allclose(out, expected, atol=1e-5)
     assert Visible(causal=True, lengths=jnp.asarray([1])).is_padding is False
+
+
+@pytest.mark.parametrize("visible", [CAUSAL, Visible(lengths=jnp.asarray([2, 6, 0]))])
+@pytest.mark.parametrize(
+    ("flags", "is_apart"),
+    [
+        ("", False),
+        ("--xla_gpu_deterministic_ops=false", False),
+        ("--xla_gpu_deterministic_ops=true", True),
+        ("--xla_dump_to=/x --xla_gpu_exclude_nondeterministic_ops", True),
+    ],
+)
+def test_fused_kernels_are_told_apart_where_xla_shall_be_deterministic(
+    fused: list[dict[str, Any]],
+    monkeypatch: pytest.MonkeyPatch,
+    flags: str,
+    is_apart: bool,
+    visible: Visible,
+) -> None:
+    """XLA confuses backward passes that are alike; in float32 all the numbers are one."""
+    monkeypatch.setenv("XLA_FLAGS", flags)
+    q, k, v = arrays()
+    for _ in range(3):
+        attention(q, k, v, visible, backend="cudnn")
+    scales = [given["scale"] for given in fused]
+    assert len(set(scales)) == (3 if is_apart else 1)
+    assert {np.float32(scale) for scale in scales} == {np.float32(8**-0.5)}
 
 
 @pytest.mark.parametrize("case", ["all", "causal", "lengths", "segments", "cache"])
