@@ -16,7 +16,7 @@ X = RNG.normal(size=(3, 5, 8)).astype(np.float32)
 
 
 def rounded(x, kind):
-    scale = np.abs(x).max() / float(ml_dtypes.finfo(kind).max)
+    scale = 2.0 ** np.ceil(np.log2(np.abs(x).max() / float(ml_dtypes.finfo(kind).max)))
     return (x / scale).astype(kind).astype(np.float32) * scale
 
 
@@ -48,3 +48,31 @@ def test_several_dimensions_as_dense_has_them() -> None:
 def test_zeros_stay_zeros() -> None:
     zeros = jnp.zeros((2, 8))
     assert float(jnp.abs(nn.dot(zeros, Fp8Kernel(jnp.zeros((8, 3))))).max()) == 0
+
+
+def test_bfloat16_products_round_once() -> None:
+    """Sums of products of 8-bit numbers are exact here, and so are scales."""
+    x, w = (
+        np.asarray(RNG.normal(size=size) * 3).astype(ml_dtypes.bfloat16)
+        for size in ((5, 8), (8, 6))
+    )
+    exact = rounded(x.astype(np.float64), ml_dtypes.float8_e4m3fn) @ rounded(
+        w.astype(np.float64), ml_dtypes.float8_e4m3fn
+    )
+    y = np.asarray(nn.dot(jnp.asarray(x), Fp8Kernel(jnp.asarray(w))))
+    assert y.dtype == ml_dtypes.bfloat16
+    np.testing.assert_array_equal(y, exact.astype(ml_dtypes.bfloat16))
+
+
+@pytest.mark.parametrize("size", [1e-30, 1e-3, 448.0, 512.0, 1e30])
+def test_numbers_of_any_size_keep_three_bits(size) -> None:
+    w = np.eye(8, dtype=np.float32)
+    x = (X * size / np.abs(X).max()).astype(np.float32)
+    y = np.asarray(nn.dot(x, Fp8Kernel(w)))
+    large = np.abs(x) > size / 100
+    np.testing.assert_allclose(y[large], x[large], rtol=2**-4)
+
+
+def test_what_is_not_finite_is_seen() -> None:
+    y = nn.dot(jnp.asarray(X).at[0, 0, 0].set(jnp.inf), Fp8Kernel(jnp.ones((8, 6))))
+    assert not np.isfinite(np.asarray(y[0, 0])).all()

@@ -1,7 +1,8 @@
 """Matrix products in 8-bit floats, scaled per tensor at the moment of use.
 
 Forward in e4m3 (more precision), gradients in e5m2 (more range), sums in float32: what Hopper's
-tensor cores do natively; elsewhere the numbers are rounded alike and multiplied as usual.
+tensor cores do natively; elsewhere the numbers are rounded alike and multiplied as usual. Scales
+are powers of two, so that nothing but the 8 bits rounds.
 """
 
 from __future__ import annotations
@@ -81,12 +82,15 @@ _product.defvjp(_forward, _backward)
 
 
 def _rounded(x: jax.Array, kind: Any) -> tuple[jax.Array, jax.Array]:
-    """X over a scale in a small type, the scale such that the largest number just fits."""
+    """X over a scale in a small type, the scale the power of two with which the largest fits."""
     largest = jnp.max(jnp.abs(x)).astype(jnp.float32)
-    scale = jnp.where(largest > 0, largest / float(jnp.finfo(kind).max), 1.0)
+    _, exponent = jnp.frexp(largest / float(jnp.finfo(kind).max))
+    # Not smaller than float32 has it.
+    scale = jnp.ldexp(jnp.float32(1), jnp.maximum(exponent, -126))
     return (x.astype(jnp.float32) / scale).astype(kind), scale
 
 
 def _multiplied(x: jax.Array, w: jax.Array, scale: jax.Array, dtype: Any) -> jax.Array:
+    # Results of another type than float32 make XLA end a product with GELU, which it cannot in fp8.
     y = lax.dot_general(x, w, (((1,), (0,)), ((), ())), preferred_element_type=jnp.float32)
     return (y * scale).astype(dtype)
