@@ -76,3 +76,8 @@ def test_numbers_of_any_size_keep_three_bits(size) -> None:
 def test_what_is_not_finite_is_seen() -> None:
     y = nn.dot(jnp.asarray(X).at[0, 0, 0].set(jnp.inf), Fp8Kernel(jnp.ones((8, 6))))
     assert not np.isfinite(np.asarray(y[0, 0])).all()
+
+
+def test_numbers_too_small_for_a_scale_are_zeros() -> None:
+    y = nn.dot(jnp.full((2, 8), 1e-37, jnp.float32), Fp8Kernel(jnp.ones((8, 3))))
+    np.testing.assert_array_equal(y, np.zeros((2, 3), np.float32))
