@@ -45,6 +45,9 @@ def test_a_recipe_from_end_to_end(
     assert float(losses[1]) == pytest.approx(last["held_out_loss"], abs=1e-4)
     assert re.search(r"unigram entropy of the store: 2\.\d+ nats per token", told)
     assert "step 5/6  loss " in err
+    assert f'Next: barrow generate {out} --prompt "The"' in told
+    code, written, err = barrow("generate", out, "--prompt", "The", "--max-tokens", 3)
+    assert (code, err, written[:3]) == (0, "", "The")
     # The vocabulary is the store's.
     saved = json.loads((out / "run.json").read_text())
     assert saved["model"]["vocab_size"] == 259
@@ -114,6 +117,15 @@ def test_pairs(barrow: Callable, tmp_path: Path) -> None:
     code, _, err = barrow("explain", out, "--doc", "x")
     assert code == 2
     assert "--step N" in err
+    pictures = tmp_path / "pictures" / "kind 3"
+    code, named, err = barrow("zeroshot", pictures, "--classes", "red,blue", "--weights", out)
+    assert (code, err) == (0, "")
+    assert "a.png" in named
+    code, _, err = barrow(
+        "zeroshot", pictures, "--classes", "red,blue", "--weights", out, "--model", "RN50"
+    )
+    assert code == 2
+    assert "leave --model out" in err
 
 
 def test_a_python_file(barrow: Callable, stores: tuple[Path, Path], tmp_path: Path) -> None:

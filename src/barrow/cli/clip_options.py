@@ -24,7 +24,7 @@ Model = Annotated[
 Weights = Annotated[
     Path | None,
     typer.Option(
-        help="An OpenAI .pt file, a Hugging Face folder, an open_clip folder or file. "
+        help="An OpenAI .pt file, a Hugging Face folder, an open_clip folder or file, a run. "
         "Without it, random weights.",
         show_default=False,
     ),
@@ -97,9 +97,15 @@ def open_model(
     """The model that a verb's arguments describe; random weights are said on stderr."""
     from barrow.models import clip
     from barrow.models.compile_cache import keep_compiled
+    from barrow.train.checkpoint_clip import load_clip
+    from barrow.train.checkpoint_model import is_checkpoint
     from barrow.weights.fetch_settings import cache_folder
 
     keep_compiled(cache_folder(os.environ) / "compiled")
+    if weights is not None and is_checkpoint(weights):
+        if model is not None:
+            raise typer.BadParameter("a run says which model it is of: leave --model out")
+        return load_clip(weights, bpe=bpe)
     opened, preprocess = clip.load(model, weights=weights, bpe=bpe, seed=seed)
     if weights is None:
         typer.echo(f"no --weights: {opened.origin}, so what follows means nothing", err=True)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from barrow.cli.models import locate_model
 from barrow.cli.options import AsJson, DtypeOption, TokenizerOption
 from barrow.cli.terminal import printable
-
-if TYPE_CHECKING:
-    from barrow.models import Loaded
+from barrow.cli.text_model import open_text_model
 
 _DEFAULT_TOKENS = 128
 
@@ -22,7 +18,8 @@ def generate(
         str,
         typer.Argument(
             metavar="MODEL",
-            help="A Hugging Face folder, a .gguf or llama2.c file, or what `models get` fetched.",
+            help="A run or checkpoint, a Hugging Face folder, a .gguf or llama2.c file, or what "
+            "`models get` fetched.",
             show_default=False,
         ),
     ],
@@ -43,23 +40,15 @@ def generate(
 ) -> None:
     """Write text behind a prompt, as it comes."""
     from barrow.models import Decoder, Sampling, stream
-    from barrow.models.compile_cache import keep_compiled
-    from barrow.models.text import open_tokenizer, prompt_tokens, text_pieces
-    from barrow.weights.fetch_settings import cache_folder
+    from barrow.models.text import prompt_tokens, text_pieces
 
     sampling = Sampling(temperature, top_k, top_p)
-    keep_compiled(cache_folder(os.environ) / "compiled")
-    loaded = _load(model, dtype)
+    loaded, reader = open_text_model(model, tokenizer=tokenizer, dtype=dtype)
     writer = loaded.model
     if not isinstance(writer, Decoder):
         raise ValueError(
             f"{model} holds an encoder, which writes no text: see `barrow fill` and `barrow embed`"
         )
-    reader = (
-        open_tokenizer(loaded.tokenizer, settings=loaded.tokenizer_config)
-        if tokenizer is None
-        else open_tokenizer(tokenizer)
-    )
     ids = prompt_tokens(reader, prompt, begin=begin)
     room = writer.config.context - len(ids)
     num = min(_DEFAULT_TOKENS, max(room, 1)) if max_tokens is None else max_tokens
@@ -94,14 +83,3 @@ def generate(
     for text in text_pieces(reader, pieces):
         typer.echo(printable(text), nl=False)
     typer.echo()
-
-
-def _load(model: str, dtype: str | None) -> Loaded:
-    import jax
-
-    import barrow.models
-
-    # A CPU computes bfloat16 and float16 through float32, several times slower.
-    if dtype is None and jax.default_backend() == "cpu":
-        dtype = "float32"
-    return barrow.models.load(locate_model(model), dtype=dtype, apart=True)

@@ -189,7 +189,8 @@ def _open(name: str, opening: Opening) -> Model | DomainModel:
     from barrow.weights.fetch_settings import cache_folder
 
     keep_compiled(cache_folder(os.environ) / "compiled")
-    from barrow.cli.score_checkpoint import is_checkpoint, open_checkpoint_model
+    from barrow.cli.score_checkpoint import open_checkpoint_model
+    from barrow.train.checkpoint_model import is_checkpoint
 
     if is_checkpoint(path):
         return open_checkpoint_model(path, opening)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from barrow.cli.python_file import made_by
 from barrow.cli.warnings_in_words import warnings_in_words
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def load_run(name: str) -> Run:
     if name.endswith(".json"):
         return config.from_json(Run, Path(name).read_text(encoding="utf-8"))
     if name.endswith(".py"):
-        return _from_python(Path(name))
+        return made_by(Path(name), "run", Run)
     if Path(name).is_dir():
         return RunFolder(Path(name)).read()
     known: dict[str, Any] = {}
@@ -117,18 +118,6 @@ def load_run(name: str) -> Run:
         raise typer.BadParameter(f"there is no recipe {name!r}; {hint}")
     made = known[name]()
     assert isinstance(made, Run)
-    return made
-
-
-def _from_python(path: Path) -> Run:
-    import runpy
-
-    from barrow.train import Run
-
-    function: Any = runpy.run_path(str(path)).get("run")
-    made = function() if callable(function) else None
-    if not isinstance(made, Run):
-        raise typer.BadParameter(f"{path} has no function run() that returns a Run")
     return made
 
 
@@ -150,4 +139,16 @@ def _print_end(run: Run, out: Path) -> None:
     # Among fewer pairs a guess is easier, and a held-out index may have fewer than a batch.
     held_out = task.held_out(data) if key == "held_out_loss" and task.unit == "pair" else None
     typer.echo((held_out or data).baseline())
-    typer.echo(f"Next: barrow checkpoint show {out}   ·   barrow explain {out} --step 0")
+    typer.echo(f"Next: {_use(run, out)}   ·   barrow explain {out} --step 0")
+
+
+def _use(run: Run, out: Path) -> str:
+    """What to type to see what the model does."""
+    from barrow.models import DecoderConfig
+    from barrow.models.roberta import RobertaConfig
+
+    if isinstance(run.model, DecoderConfig):
+        return f'barrow generate {out} --prompt "The"'
+    if isinstance(run.model, RobertaConfig):
+        return f'barrow fill "This is a <mask>." --model {out}'
+    return f"barrow zeroshot IMAGES --classes A,B --weights {out}"

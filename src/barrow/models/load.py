@@ -29,8 +29,8 @@ _LAYERS = "layers/"
 class Loaded:
     """A model, its parameters, what became of every key, and what the files say beside.
 
-    `tokenizer` is a path for `barrow.tokens.load`, the contents of a tokenizer.json (with its
-    `tokenizer_config`), or None; `models.text.open_tokenizer` opens each.
+    `tokenizer` is a path or name for `barrow.tokens.load`, the contents of a tokenizer.json (with
+    its `tokenizer_config`), or None; `models.text.open_tokenizer` opens each.
     `begin` and `stops` are the ids that begin and end a text; `labels` name what a head tells
     apart.
     """
@@ -38,7 +38,7 @@ class Loaded:
     model: Model
     params: Tree
     report: KeysReport
-    tokenizer: Path | Mapping[str, Any] | None = None
+    tokenizer: str | Path | Mapping[str, Any] | None = None
     begin: int | None = None
     stops: tuple[int, ...] = ()
     tokenizer_config: Mapping[str, Any] | None = None

@@ -75,7 +75,10 @@ def _hint(folder: Path) -> str:
         return ""
     if (folder / "best" / CONFIG).is_file():
         return f"; it is a run of `barrow finetune`: give {folder / 'best'}"
-    return f"; it is a run: `barrow checkpoint convert {folder} MODEL --to hf` makes a model of it"
+    return (
+        f"; it is a run: `barrow checkpoint convert {folder} MODEL --to hf` makes a model of it, "
+        "and `barrow.train.checkpoint_model.load_model` opens it"
+    )
 
 
 def _open_folder(folder: Path, *, weights: Path | None = None) -> Source:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from barrow.config import from_dict
-from barrow.errors import CheckpointError
 from barrow.models.clip_config import ClipConfig
 from barrow.models.decoder import DecoderConfig
 from barrow.nn.tree import from_paths
 from barrow.train.agreement import ModelConfig
 from barrow.train.checkpoint_folder import find_checkpoint
 from barrow.train.checkpoint_index import read_index
+from barrow.train.checkpoint_model import described_model
 from barrow.train.checkpoint_params import save_params
 from barrow.train.checkpoint_sources import Format, format_of, open_params
 from barrow.weights.flax_msgpack import write_flax
@@ -79,21 +77,8 @@ def _nested(tensors: Tensors) -> dict[str, Any]:
 
 
 def _save_hf(source: Path, target: Path, tensors: Tensors, about: Mapping[str, Any]) -> None:
-    if not isinstance(about.get("model"), Mapping):
-        raise CheckpointError(
-            "does not say which model it is of (about has no table 'model'), so it cannot be "
-            "written for transformers; write safetensors",
-            reason="none",
-            folder=source,
-        )
     params = from_paths({name: tensors[name] for name in tensors})
-    config = from_dict(_Described, {"model": about["model"]}).model
-    _write_hf(target, config, params, about)
-
-
-@dataclass(frozen=True)
-class _Described:
-    model: ModelConfig
+    _write_hf(target, described_model(about, source), params, about)
 
 
 def _write_hf(target: Path, config: ModelConfig, params: Any, about: Mapping[str, Any]) -> None:

@@ -16,7 +16,7 @@ from barrow.train.checkpoint import as_json
 from barrow.train.checkpoint_folder import find_checkpoint
 from barrow.train.checkpoint_leaves import leaves, rebuilt
 from barrow.train.checkpoint_meeting import meet
-from barrow.train.checkpoint_read import open_checkpoint
+from barrow.train.checkpoint_read import Checkpoint, open_checkpoint
 from barrow.train.checkpoint_restore import placed, restore
 from barrow.train.checkpoint_snapshot import snapshot
 from barrow.train.checkpoint_sources import PARAMS, open_params
@@ -24,6 +24,7 @@ from barrow.train.checkpoint_write import write_checkpoint
 from barrow.weights.matching import Matching, match
 from barrow.weights.tensors import lazy
 
+COLLECTIONS = "collections/"
 # From a name in the file to the path of a parameter; None where it is for none, on purpose.
 NameMap = Mapping[str, str | None] | Callable[[str], str | None]
 
@@ -54,12 +55,20 @@ def load_params(folder: str | os.PathLike[str], like: Any = None, *, shardings: 
     checkpoint = open_checkpoint(find_checkpoint(Path(folder)))
     if like is not None:
         return restore(checkpoint, like, prefix=PARAMS, shardings=shardings)
-    found = [path for path in checkpoint.index.leaves if path.startswith(PARAMS)]
-    checkpoint.verify(found)
-    params: Tree = from_paths(
-        {path.removeprefix(PARAMS): placed(checkpoint, path, None) for path in found}
-    )
+    params = _tree(checkpoint, PARAMS)
     return params if shardings is None else jax.device_put(params, shardings)
+
+
+def load_collections(folder: str | os.PathLike[str]) -> Tree:
+    """What a model keeps beside its parameters, such as running statistics; often nothing."""
+    return _tree(open_checkpoint(find_checkpoint(Path(folder))), COLLECTIONS)
+
+
+def _tree(checkpoint: Checkpoint, prefix: str) -> Tree:
+    """The arrays of a state whose paths begin so, checked, on the default device."""
+    found = [path for path in checkpoint.index.leaves if path.startswith(prefix)]
+    checkpoint.verify(found)
+    return from_paths({path.removeprefix(prefix): placed(checkpoint, path, None) for path in found})
 
 
 def load_into(

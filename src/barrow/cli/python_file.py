@@ -1,0 +1,38 @@
+"""Recipes that are Python files."""
+
+from __future__ import annotations
+
+import runpy
+import traceback
+from pathlib import Path
+from typing import TypeVar
+
+import typer
+
+from barrow.errors import ConfigError, NotFound
+
+Made = TypeVar("Made")
+
+
+def made_by(path: Path, function: str, kind: type[Made]) -> Made:
+    """What a function of a Python file returns; what it raises is told with file and line."""
+    if not path.is_file():
+        raise NotFound(f"{path} does not exist")
+    try:
+        found = runpy.run_path(str(path)).get(function)
+        made = found() if callable(found) else None
+    except Exception as error:
+        raise ConfigError(f"{_place(path, error)}: {type(error).__name__}: {error}") from error
+    if not isinstance(made, kind):
+        raise typer.BadParameter(
+            f"{path} has no function {function}() that returns a {kind.__name__}"
+        )
+    return made
+
+
+def _place(path: Path, error: Exception) -> str:
+    """The file, and its last line that took part."""
+    if isinstance(error, SyntaxError) and error.filename == str(path):
+        return f"{path}, line {error.lineno}"
+    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
+    return f"{path}, line {lines[-1]}" if lines else str(path)

@@ -1,0 +1,42 @@
+"""A model of texts, as the verbs that run one open it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from barrow.cli.models import locate_model
+
+if TYPE_CHECKING:
+    from barrow.models import Loaded
+    from barrow.tokens import Tokenizer
+
+
+def open_text_model(
+    name: str, *, tokenizer: str | None, dtype: str | None, num_layers: int | None = None
+) -> tuple[Loaded, Tokenizer]:
+    """A model with its layers apart, and its tokenizer: of files, or of a run or checkpoint.
+
+    Of an encoder's files no more than `num_layers` layers are read.
+    """
+    import jax
+
+    import barrow.models
+    from barrow.models.compile_cache import keep_compiled
+    from barrow.models.text import open_tokenizer
+    from barrow.train.checkpoint_model import is_checkpoint, load_model
+    from barrow.weights.fetch_settings import cache_folder
+
+    keep_compiled(cache_folder(os.environ) / "compiled")
+    # A CPU computes bfloat16 and float16 through float32, several times slower.
+    if dtype is None and jax.default_backend() == "cpu":
+        dtype = "float32"
+    path = locate_model(name)
+    loaded = (
+        load_model(path, dtype=dtype, apart=True)
+        if is_checkpoint(path)
+        else barrow.models.load(path, dtype=dtype, apart=True, num_layers=num_layers)
+    )
+    if tokenizer is not None:
+        return loaded, open_tokenizer(tokenizer)
+    return loaded, open_tokenizer(loaded.tokenizer, settings=loaded.tokenizer_config)
