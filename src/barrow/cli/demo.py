@@ -57,7 +57,8 @@ def demo(
     typer.echo(
         f"Next: barrow trace {out / 'corpus'} 0   ·   barrow rejects {out / 'corpus'}"
         f"\n      barrow score diff {out / 'scores' / 'model.json'} {out / 'scores' / 'xz.json'}"
-        f"\n      barrow explain {out / 'run'} --step 0"
+        f'\n      barrow generate {out / "run"} --prompt "The"'
+        f"   ·   barrow explain {out / 'run'} --step 0"
         f"\n      barrow checkpoint convert {out / 'run'} MODEL --to hf"
         "\n      and then your own text: barrow build --help"
     )
