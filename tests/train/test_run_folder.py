@@ -43,3 +43,13 @@ def test_what_a_checkpoint_tells(run: Run) -> None:
     assert (told["begin"], told["end"], told["more"]) == (256, None, 1)
     assert config.from_dict(DecoderConfig, told["model"]) == run.model
     assert load(told["tokenizer"]).hash == stream.store.tokenizer_hash
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [(b"{", "not JSON"), (b"[]", "expected Run"), (b"\xff", "can't decode"), (b"{}", "model")],
+)
+def test_a_file_that_is_no_run_is_named(tmp_path: Path, data: bytes, words: str) -> None:
+    (tmp_path / "run.json").write_bytes(data)
+    with pytest.raises(ConfigError, match=rf"run\.json: .*{words}"):
+        RunFolder(tmp_path).read()

@@ -12,6 +12,7 @@ import typer
 
 from barrow.cli.options import AsJson
 from barrow.cli.progress import staged_progress
+from barrow.cli.python_file import made_by
 
 if TYPE_CHECKING:
     from barrow.corpus import Recipe
@@ -135,7 +136,7 @@ def load_recipe(name: str) -> Recipe:
     if name.endswith(".json"):
         return config.from_json(Recipe, Path(name).read_text())
     if name.endswith(".py"):
-        return _from_python(Path(name))
+        return made_by(Path(name), "recipe", Recipe)
     modules = [module.name for module in pkgutil.iter_modules(barrow.recipes.__path__)]
     known = [module for module in modules if module not in barrow.recipes.TRAINING]
     if name not in known:
@@ -144,18 +145,6 @@ def load_recipe(name: str) -> Recipe:
         raise typer.BadParameter(f"there is no recipe {name!r}; {hint}")
     made = importlib.import_module(f"barrow.recipes.{name}").recipe()
     assert isinstance(made, Recipe)
-    return made
-
-
-def _from_python(path: Path) -> Recipe:
-    import runpy
-
-    from barrow.corpus import Recipe
-
-    function: Any = runpy.run_path(str(path)).get("recipe")
-    made = function() if callable(function) else None
-    if not isinstance(made, Recipe):
-        raise typer.BadParameter(f"{path} has no function recipe() that returns a Recipe")
     return made
 
 

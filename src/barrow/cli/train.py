@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from barrow.cli.python_file import made_by
 from barrow.cli.warnings_in_words import warnings_in_words
 
 if TYPE_CHECKING:
@@ -95,15 +96,14 @@ def load_run(name: str) -> Run:
     import difflib
     import importlib
 
-    from barrow import config
     from barrow.recipes import TRAINING
     from barrow.train import Run
-    from barrow.train.run_folder import RunFolder
+    from barrow.train.run_folder import RunFolder, read_run
 
     if name.endswith(".json"):
-        return config.from_json(Run, Path(name).read_text(encoding="utf-8"))
+        return read_run(Path(name))
     if name.endswith(".py"):
-        return _from_python(Path(name))
+        return made_by(Path(name), "run", Run)
     if Path(name).is_dir():
         return RunFolder(Path(name)).read()
     known: dict[str, Any] = {}
@@ -120,18 +120,6 @@ def load_run(name: str) -> Run:
     return made
 
 
-def _from_python(path: Path) -> Run:
-    import runpy
-
-    from barrow.train import Run
-
-    function: Any = runpy.run_path(str(path)).get("run")
-    made = function() if callable(function) else None
-    if not isinstance(made, Run):
-        raise typer.BadParameter(f"{path} has no function run() that returns a Run")
-    return made
-
-
 def _print_end(run: Run, out: Path) -> None:
     """The last losses beside what knowing nothing but frequencies would give."""
     import math
@@ -143,9 +131,10 @@ def _print_end(run: Run, out: Path) -> None:
     logged = read_log(RunFolder(out).log)
     named = (("held_out_loss", "held-out loss"), ("loss", "loss of the last step"))
     key, words = named[0] if any(named[0][0] in line for line in logged) else named[1]
-    loss = [line[key] for line in logged if key in line][-1]
     task = task_of(run)
-    typer.echo(f"{words}: {loss:.4f} {task.measure} ({loss / math.log(2):.4f} bits)")
+    # A run that was over already has no line if its log was lost.
+    for loss in [line[key] for line in logged if key in line][-1:]:
+        typer.echo(f"{words}: {loss:.4f} {task.measure} ({loss / math.log(2):.4f} bits)")
     data = task.data()
     # Among fewer pairs a guess is easier, and a held-out index may have fewer than a batch.
     held_out = task.held_out(data) if key == "held_out_loss" and task.unit == "pair" else None

@@ -49,7 +49,7 @@ class RunFolder:
         """The settings of the run that lies here."""
         if not self.settings.is_file():
             raise NotFound(f"{self.path} is no folder of a run: it has no run.json")
-        return config.from_json(Run, self.settings.read_text(encoding="utf-8"))
+        return read_run(self.settings)
 
     def write(self, run: Run, data: Data) -> None:
         """Write settings and stream; data by whole paths, so that a run goes on from anywhere."""
@@ -72,6 +72,14 @@ class RunFolder:
                 "they were to go on with it, or another folder to begin anew"
             )
         data.check(self.stream)
+
+
+def read_run(path: Path) -> Run:
+    """The settings in a JSON file; what is wrong with them is said with its name."""
+    try:
+        return config.from_json(Run, path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ConfigError(f"{path}: {error}") from None
 
 
 def about(run: Run, data: Data, **more: Any) -> dict[str, Any]:
