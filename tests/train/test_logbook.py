@@ -151,3 +151,22 @@ def test_overflows_are_counted_and_the_schedule_waits(
     for call, moved in zip(told.calls, (0, 1, 2), strict=True):
         wanted = float(rate(moved, run.steps))  # type: ignore[arg-type]
         assert call[1]["learning_rate"] == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("scale", [None, 8.0])
+def test_a_held_out_loss_that_is_not_finite(
+    run: Run, program: Program, told: Any, scale: float | None
+) -> None:
+    """It is not written, and stops the run before such parameters are saved; fp16 may overflow."""
+    log = make(run, program, told)
+    log.add(2, WORK, metrics(2.0, scale=scale))
+    log.evaluated(lambda: {"loss": Mean(np.float64("nan"), np.float64(20))})  # type: ignore[arg-type]
+    if scale is None:
+        with pytest.raises(Trouble, match="step 2: the held-out loss after it is nan") as trouble:
+            log.settle()
+        assert trouble.value.good == 2
+    else:
+        log.settle()
+    step, values = told.calls[-1]
+    assert (step, values["held_out_tokens"]) == (2, 20)
+    assert "held_out_loss" not in values

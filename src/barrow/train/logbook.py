@@ -23,10 +23,13 @@ from barrow.train.watch import Watch
 
 
 class Trouble(Exception):
-    """A step after which a run must not go on, and why."""
+    """A step after which a run must not go on, and why.
 
-    def __init__(self, step: int, reason: str) -> None:
-        self.step, self.reason = step, reason
+    States of up to `good` steps had a loss that was well.
+    """
+
+    def __init__(self, step: int, reason: str, *, good: int) -> None:
+        self.step, self.reason, self.good = step, reason, good
         super().__init__(f"step {step}: {reason}")
 
 
@@ -83,7 +86,11 @@ class Logbook:
             factor=self._run.diverged,
         )
         values: dict[str, Any] = self._values(loss, float(rate), metrics)
-        values |= {f"held_out_{name}": float(mean.value) for name, mean in held_out.items()}
+        good = step - 1 if reason is not None else step
+        means = {name: float(mean.value) for name, mean in held_out.items()}
+        values |= {f"held_out_{name}": v for name, v in means.items() if math.isfinite(v)}
+        if not math.isfinite(means.get("loss", 0.0)) and metrics.scale is None and reason is None:
+            reason = f"the held-out loss after it is {means['loss']:.6g}"
         if held_out:
             values[f"held_out_{self._unit}s"] = int(held_out["loss"].weight)
         if is_bad and metrics.scale is not None:
@@ -94,7 +101,7 @@ class Logbook:
             for tracker in self._trackers:
                 tracker.log(step, values)
         if reason is not None:
-            raise Trouble(step, reason)
+            raise Trouble(step, reason, good=good)
 
     def evaluated(self, take: Callable[[], Mapping[str, Mean]]) -> None:
         """Take held-out means, which belong to the step added last; their time is not counted."""
