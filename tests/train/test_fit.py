@@ -25,7 +25,7 @@ from barrow.train.checkpoint import Checkpoints
 from barrow.train.objective import Objective
 from barrow.train.precision import Precision
 from barrow.train.program import make_program
-from barrow.train.run_folder import about
+from barrow.train.run_folder import RunFolder, about
 from barrow.train.step import StepSettings
 from barrow.train.trackers import read_log
 
@@ -231,6 +231,17 @@ def test_a_checkpoint_of_another_loop(run: Run, tmp_path: Path) -> None:
     state = checkpoints.restore(3, program.shapes)
     checkpoints.save(state, about(run, program.task.data()), wait=True)
     assert same(whole, fit(run, tmp_path))
+
+
+def test_one_run_at_a_time_in_a_folder(run: Run, tmp_path: Path) -> None:
+    """Two would write lines of the same steps, and remove one another's half checkpoints."""
+    with (
+        RunFolder(tmp_path).locked(),
+        pytest.raises(FileExistsError, match="another process is training there"),
+    ):
+        fit(run, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    assert int(fit(run, tmp_path).step) == run.steps
 
 
 def test_other_devices_go_on_alike(run: Run, tmp_path: Path) -> None:

@@ -134,17 +134,18 @@ def _told(
     if jax.process_index() != 0:
         yield ()
         return
-    folder.write(run, data)
     told: list[Tracker] = [JsonLines(folder.log), *trackers]
     begun: list[Tracker] = []
-    try:
-        for tracker in told:
-            tracker.begin(config.to_dict(run), start)
-            begun.append(tracker)
-        yield told
-    finally:
-        for tracker in begun:
-            tracker.close()
+    with folder.locked():
+        folder.write(run, data)
+        try:
+            for tracker in told:
+                tracker.begin(config.to_dict(run), start)
+                begun.append(tracker)
+            yield told
+        finally:
+            for tracker in begun:
+                tracker.close()
 
 
 @contextmanager

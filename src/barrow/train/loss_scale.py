@@ -12,7 +12,7 @@ import jax.numpy as jnp
 
 @dataclass(frozen=True)
 class ScaleSettings:
-    """Start, growth after so many finite steps, and which overflow in a row is the first to halve it.
+    """Start, growth after so many finite steps, and the overflow in a row that halves it first.
 
     Hysteresis 1 is the usual rule, 2 DeepSpeed's: it lets one overflow pass, and every further one
     halves, until a finite step.
