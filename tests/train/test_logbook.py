@@ -3,6 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -170,3 +171,16 @@ def test_a_held_out_loss_that_is_not_finite(
     step, values = told.calls[-1]
     assert (step, values["held_out_tokens"]) == (2, 20)
     assert "held_out_loss" not in values
+
+
+def test_nothing_is_computed_on_a_device(
+    run: Run, program: Program, told: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would be done after the next step, and reading it would wait for that."""
+    log = make(replace(run, log_every=1), program, told)
+    log.add(0, WORK, metrics(2.0))
+    for name in ("where", "asarray", "minimum", "clip", "cos", "ones"):
+        monkeypatch.setattr(jnp, name, None)
+    with jax.transfer_guard_host_to_device("disallow"):
+        log.settle()
+    assert told.calls[-1][1]["loss"] == pytest.approx(2.0)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
+import numpy as np
 
 from barrow.train.mfu import peak_flops
 from barrow.train.objective import Mean
@@ -71,6 +72,8 @@ class Logbook:
         if self._pending is None:
             return
         (step, work, metrics), self._pending = self._pending, None
+        # To the host first: what is computed on the device queues behind the next step.
+        metrics = jax.device_get(metrics)
         held_out, self._held_out = self._held_out, {}
         loss = float(metrics.loss.value)
         place = int(metrics.bad_tensor)
@@ -78,7 +81,8 @@ class Logbook:
         is_bad = bad is not None or not math.isfinite(loss)
         self._pace.add(work.size)
         # A step that overflowed was skipped, and the schedule has not moved on.
-        rate = self._run.optimizer.schedule.rate(step - self.watch.overflows, self._run.steps)  # type: ignore[arg-type]
+        at = np.float32(step - self.watch.overflows)
+        rate = self._run.optimizer.schedule.rate(at, self._run.steps)
         self.watch, reason = self.watch.after(
             loss,
             bad_tensor=bad,
