@@ -7,7 +7,7 @@ gpt2      GPT-2 of 124M parameters, 32 rows of 1024 synthetic tokens, bfloat16
 llama     Llama-style of 1.3B parameters, 8 rows of 2048
 ablation  GPT-2 again, with one choice at a time taken back
 remat     GPT-2 again, with layers or attention alone computed again in the backward pass
-cpu       width 128, 4 layers, 16 rows of 128, float32, beside PyTorch eager and compiled
+cpu       gpt2.tiny: width 128, 2 layers, 8 rows of 128, float32, beside PyTorch eager and compiled
 
 The first four want a GPU, and run where only jax, optax, numpy, torch, transformers, accelerate and
 safetensors are installed. Every measurement is a process of its own, so that peak memory is its
@@ -70,7 +70,7 @@ SIZES: dict[str, dict[str, Any]] = {
         "hidden": 5504,
         "top": 2048,
     },
-    "tiny": {"vocab": 2048, "width": 128, "layers": 4, "heads": 4, "hidden": 512, "top": 128},
+    "tiny": {"vocab": 2048, "width": 128, "layers": 2, "heads": 4, "hidden": 512, "top": 128},
 }
 
 
@@ -479,7 +479,7 @@ def main() -> None:
         compare("Computed again in the backward pass (scanned, plain attention)", scanned, others)
     if "cpu" in parts:
         tiny = Job(
-            *("ours", "tiny", args.batch or 16, 128, args.steps),
+            *("ours", "tiny", args.batch or 8, 128, args.steps),
             precision="fp32",
             keep_memory=True,  # as the command line does
         )
@@ -491,7 +491,7 @@ def main() -> None:
             "barrow, freed memory not kept": replace(tiny, keep_memory=False),
             "barrow, scanned": replace(tiny, unroll=False),
         }
-        compare("CPU: width 128, 4 layers, 16×128, vocabulary 2,048, float32", tiny, others)
+        compare("CPU: width 128, 2 layers, 8×128, vocabulary 2,048, float32", tiny, others)
 
 
 if __name__ == "__main__":

@@ -22,12 +22,16 @@ def test_what_the_function_returns(tmp_path: Path) -> None:
         ("x = 1\ndef run(:\n", "a.py, line 2: SyntaxError"),
         ("def run():\n    int('x')\n\n\nrun()\n", "a.py, line 2: ValueError: invalid literal"),
         ("open('/no/such')\ndef run(): ...\n", "a.py, line 1: FileNotFoundError"),
+        ("def run(x):\n    return x\n", r"a\.py: TypeError: run\(\) missing"),
+        # The line of the file that led to it, not of the library that raised it.
+        ("import json\n\njson.loads('{')\n", "a.py, line 3: JSONDecodeError"),
     ],
 )
 def test_what_it_raises_names_file_and_line(tmp_path: Path, text: str, words: str) -> None:
     (tmp_path / "a.py").write_text(text)
-    with pytest.raises(ConfigError, match=words):
+    with pytest.raises(ConfigError, match=words) as error:
         made_by(tmp_path / "a.py", "run", int)
+    assert error.value.__cause__ is not None  # what --debug shows
 
 
 def test_verbs_tell_it_in_a_line(barrow: Callable, tmp_path: Path) -> None:

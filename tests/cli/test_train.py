@@ -68,6 +68,11 @@ def test_a_recipe_from_end_to_end(
     code, _, err = barrow("train", *recipe, "optimizer.decay=0.5")
     assert code == 1
     assert "optimizer.decay: 0.1 → 0.5" in err
+    # A log that was lost is no error.
+    (out / "log.jsonl").unlink()
+    code, told_again, err = barrow("train", out)
+    assert code == 0, err
+    assert told_again.startswith("unigram entropy")
 
 
 def test_masked_models(barrow: Callable, stores: tuple[Path, Path], tmp_path: Path) -> None:

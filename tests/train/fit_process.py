@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from pathlib import Path
 
@@ -10,17 +11,41 @@ import jax
 jax.config.update("jax_cpu_collectives_implementation", "gloo")
 
 
-def main(port: str, process: int, settings: Path, out: Path) -> None:
+class Clock:
+    """Has the process asked to stop when it is read for the fifth time, if it is the one."""
+
+    def __init__(self, *, is_asked: bool) -> None:
+        self.is_asked, self.now = is_asked, 0
+
+    def __call__(self) -> float:
+        self.now += 1
+        if self.is_asked and self.now == 5:
+            signal.raise_signal(signal.SIGTERM)
+        return self.now
+
+
+def main(port: str, process: int, settings: Path, out: Path, asked: int | None = None) -> None:
     jax.distributed.initialize(f"127.0.0.1:{port}", 2, process, initialization_timeout=240)
 
     from barrow import config
-    from barrow.train import Run, fit
+    from barrow.train import Interrupted, Run, fit
 
-    state = fit(config.from_json(Run, settings.read_text()), out)
+    run = config.from_json(Run, settings.read_text())
+    try:
+        state = fit(run, out, clock=Clock(is_asked=process == asked))
+    except Interrupted as stopped:
+        sys.stdout.write(f"{stopped}\n")
+        return
     assert len(jax.local_devices()) == 4
     assert len(jax.devices()) == 8
     sys.stdout.write(f"done {int(state.step)}\n")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), Path(sys.argv[3]), Path(sys.argv[4]))
+    main(
+        sys.argv[1],
+        int(sys.argv[2]),
+        Path(sys.argv[3]),
+        Path(sys.argv[4]),
+        *map(int, sys.argv[5:]),
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import flax.serialization
@@ -14,7 +16,7 @@ import torch
 import transformers
 from tests.train.checkpoint_runs import bits, make_run
 
-from barrow.errors import CheckpointError
+from barrow.errors import CheckpointError, WriteFailed
 from barrow.models import Decoder, DecoderConfig
 from barrow.nn.tree import paths
 from barrow.train.checkpoint import Checkpoints
@@ -83,6 +85,21 @@ def test_to_hugging_face(tmp_path: Path) -> None:
         expected = theirs(torch.from_numpy(np.array(tokens, np.int64))).logits.numpy()
     found, _ = model.apply(params, tokens)
     np.testing.assert_allclose(found, expected, atol=2e-5)
+
+
+@pytest.mark.parametrize("name", ["x", "x.safetensors"])
+def test_a_full_disk_leaves_nothing_in_the_way(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(WriteFailed, match="No space left"):
+        convert(run, tmp_path / name, to="safetensors")
+    monkeypatch.undo()
+    assert os.listdir(tmp_path) == ["run"]
+    assert convert(run, tmp_path / name, to="safetensors")
 
 
 def test_a_checkpoint_that_does_not_name_its_model(run: Path, tmp_path: Path) -> None:

@@ -18,13 +18,14 @@ import numpy as np
 import pytest
 
 from barrow import config
-from barrow.errors import ConfigError, Diverged, StoreError
+from barrow.errors import CheckpointError, ConfigError, Diverged, StoreError
 from barrow.stream import Stream
 from barrow.train import CheckpointSettings, EvaluationSettings, Interrupted, Run, fit
 from barrow.train.checkpoint import Checkpoints
 from barrow.train.objective import Objective
 from barrow.train.precision import Precision
 from barrow.train.program import make_program
+from barrow.train.run_folder import RunFolder, about
 from barrow.train.step import StepSettings
 from barrow.train.trackers import read_log
 
@@ -146,6 +147,22 @@ def test_stopping_saves_and_going_on_changes_nothing(
     assert timeless(tmp_path / "whole" / "log.jsonl") == timeless(tmp_path / "parts" / "log.jsonl")
 
 
+def test_a_process_stops_when_all_have_agreed_to(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process of the run was asked; and one that is asked waits for the rest."""
+
+    class Agreed:
+        def is_now(self, step: int, *, is_asked: bool) -> bool:
+            assert is_asked == (step >= 2)
+            return step == 4
+
+    monkeypatch.setattr(sys.modules["barrow.train.fit"], "agreed_stop", lambda _: Agreed())
+    with pytest.raises(Interrupted, match="after step 4"):
+        fit(replace(run, log_every=1), tmp_path, trackers=[Ctrl(1)])
+    assert Checkpoints(tmp_path / "checkpoints").steps() == [3, 5]
+
+
 def test_lines_of_steps_that_are_done_again_are_cut(run: Run, tmp_path: Path) -> None:
     fit(run, tmp_path)
     wanted = timeless(tmp_path / "log.jsonl")
@@ -190,6 +207,41 @@ def test_a_cut_checkpoint_is_passed_over_aloud(run: Run, tmp_path: Path) -> None
     number = int(before.name.removeprefix("step-"))
     with pytest.warns(UserWarning, match=f"is not whole: going on from step {number}$"):
         assert same(whole, fit(run, tmp_path))
+
+
+def test_a_run_without_a_whole_checkpoint_is_left_alone(run: Run, tmp_path: Path) -> None:
+    """Beginning anew would cut its log, and take whatever settings are given."""
+    run = replace(run, checkpoint=replace(run.checkpoint, every=2, keep_last=2))
+    fit(run, tmp_path)
+    for saved in (tmp_path / "checkpoints").glob("step-*"):
+        os.truncate(saved / "arrays-00000.safetensors", 100)
+    before = (tmp_path / "log.jsonl").read_bytes()
+    with pytest.raises(CheckpointError, match="half a checkpoint.*none here is whole") as error:
+        fit(replace(run, steps=4), tmp_path)
+    assert error.value.reason == "incomplete"
+    assert error.value.folder.endswith("step-000000008")
+    assert (tmp_path / "log.jsonl").read_bytes() == before
+
+
+def test_a_checkpoint_of_another_loop(run: Run, tmp_path: Path) -> None:
+    """The loop of the documentation saves no losses to hold later ones against."""
+    whole = fit(run, tmp_path)
+    checkpoints, program = Checkpoints(tmp_path / "checkpoints"), make_program(run)
+    checkpoints.discard_after(3)
+    state = checkpoints.restore(3, program.shapes)
+    checkpoints.save(state, about(run, program.task.data()), wait=True)
+    assert same(whole, fit(run, tmp_path))
+
+
+def test_one_run_at_a_time_in_a_folder(run: Run, tmp_path: Path) -> None:
+    """Two would write lines of the same steps, and remove one another's half checkpoints."""
+    with (
+        RunFolder(tmp_path).locked(),
+        pytest.raises(FileExistsError, match="another process is training there"),
+    ):
+        fit(run, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    assert int(fit(run, tmp_path).step) == run.steps
 
 
 def test_other_devices_go_on_alike(run: Run, tmp_path: Path) -> None:
@@ -252,6 +304,34 @@ def test_trouble_before_anything_was_saved(
     poisoned(monkeypatch, run, 5, float("nan"))
     with pytest.raises(Diverged, match="there is none yet"):
         fit(replace(run, checkpoint=CheckpointSettings(6)), tmp_path)
+
+
+def test_a_checkpoint_that_gave_the_bad_loss_is_not_called_good(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    poisoned(monkeypatch, run, 5, float("nan"))
+    every = replace(run, checkpoint=CheckpointSettings(1, keep_last=2))
+    with pytest.raises(Diverged, match="that of step 4 is good, that of step 5 gave this loss"):
+        fit(every, tmp_path / "two")
+    alone = replace(run, checkpoint=CheckpointSettings(5, keep_last=1))
+    with pytest.raises(Diverged, match="none is known to be good, that of step 5 gave this"):
+        fit(alone, tmp_path / "one")
+
+
+def test_a_step_that_spoils_the_parameters_is_not_saved(
+    run: Run, held_out: Path, tmp_path: Path
+) -> None:
+    schedule = replace(run.optimizer.schedule, peak=1e38, warmup=0, kind="constant")
+    run = replace(
+        run,
+        held_out=str(held_out),
+        optimizer=replace(run.optimizer, schedule=schedule),
+        evaluation=EvaluationSettings(1, 1),
+        checkpoint=CheckpointSettings(1),
+    )
+    with pytest.raises(Diverged, match="step 0: the held-out loss after it is nan"):
+        fit(run, tmp_path)
+    assert Checkpoints(tmp_path / "checkpoints").steps() == []
 
 
 def test_a_loss_that_leaps_stops_the_run(

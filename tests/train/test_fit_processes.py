@@ -61,3 +61,23 @@ def test_two_processes_train_as_one_and_one_goes_on(
         jax.tree.leaves(onwards.params), jax.tree.leaves(alone.params), strict=True
     ):
         np.testing.assert_allclose(ours, theirs, atol=1e-5)
+
+
+@pytest.mark.soak
+def test_two_processes_of_which_one_is_asked_to_stop(
+    run: Run, tmp_path: Path, compiled_once: Path
+) -> None:
+    """Both stop after the same step, with a checkpoint of both, whichever was asked."""
+    run = replace(
+        run, steps=40, mesh=MeshSettings(data=1, fsdp=8, zero=3), checkpoint=CheckpointSettings(30)
+    )
+    settings = tmp_path / "settings.json"
+    settings.write_text(config.to_json(replace(run, log_every=1)))
+    compiled = {"JAX_COMPILATION_CACHE_DIR": str(compiled_once)}
+    first, second = in_two("tests.train.fit_process", settings, tmp_path / "two", 1, **compiled)
+    said, other = (told.splitlines()[-1] for told in (first, second))
+    assert said == other
+    assert said.startswith("stopped after step ")
+    step = int(said.split()[3].rstrip(","))
+    assert step < 10
+    assert Checkpoints(tmp_path / "two" / "checkpoints").steps() == [step + 1]

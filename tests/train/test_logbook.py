@@ -3,6 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -151,3 +152,35 @@ def test_overflows_are_counted_and_the_schedule_waits(
     for call, moved in zip(told.calls, (0, 1, 2), strict=True):
         wanted = float(rate(moved, run.steps))  # type: ignore[arg-type]
         assert call[1]["learning_rate"] == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("scale", [None, 8.0])
+def test_a_held_out_loss_that_is_not_finite(
+    run: Run, program: Program, told: Any, scale: float | None
+) -> None:
+    """It is not written, and stops the run before such parameters are saved; fp16 may overflow."""
+    log = make(run, program, told)
+    log.add(2, WORK, metrics(2.0, scale=scale))
+    log.evaluated(lambda: {"loss": Mean(np.float64("nan"), np.float64(20))})  # type: ignore[arg-type]
+    if scale is None:
+        with pytest.raises(Trouble, match="step 2: the held-out loss after it is nan") as trouble:
+            log.settle()
+        assert trouble.value.good == 2
+    else:
+        log.settle()
+    step, values = told.calls[-1]
+    assert (step, values["held_out_tokens"]) == (2, 20)
+    assert "held_out_loss" not in values
+
+
+def test_nothing_is_computed_on_a_device(
+    run: Run, program: Program, told: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would be done after the next step, and reading it would wait for that."""
+    log = make(replace(run, log_every=1), program, told)
+    log.add(0, WORK, metrics(2.0))
+    for name in ("where", "asarray", "minimum", "clip", "cos", "ones"):
+        monkeypatch.setattr(jnp, name, None)
+    with jax.transfer_guard_host_to_device("disallow"):
+        log.settle()
+    assert told.calls[-1][1]["loss"] == pytest.approx(2.0)

@@ -24,8 +24,8 @@ class Plain:
                 self.scale, self.run = self.scale * 2, 0
         else:
             self.run, self.bad = 0, self.bad + 1
-            if self.bad == self.settings.hysteresis:
-                self.scale, self.bad = max(self.scale / 2, self.settings.floor), 0
+            if self.bad >= self.settings.hysteresis:
+                self.scale = max(self.scale / 2, self.settings.floor)
         return self.scale
 
 
@@ -68,6 +68,16 @@ def test_two_overflows_that_are_not_in_a_row_do_not_halve() -> None:
         scale = scale.after(jnp.bool_(finite), settings)
     assert float(scale.scale) == 65536
     assert float(scale.after(jnp.bool_(False), settings).scale) == 32768
+
+
+def test_one_overflow_of_a_row_is_let_pass_and_each_further_one_halves() -> None:
+    """As in DeepSpeed, where a halving does not give the patience back."""
+    settings = ScaleSettings(hysteresis=2)
+    scale, seen = LossScale.start(settings), []
+    for finite in (False, False, False, False, True, False, False):
+        scale = scale.after(jnp.bool_(finite), settings)
+        seen.append(float(scale.scale))
+    assert seen == [65536, 32768, 16384, 8192, 8192, 8192, 4096]
 
 
 @pytest.mark.parametrize(

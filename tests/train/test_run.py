@@ -61,6 +61,8 @@ def test_rows_of_a_schedule() -> None:
         (lambda: CheckpointSettings(keep_last=0), "checkpoint: keep_last"),
         (lambda: MeshSettings(zero=4), "0, 1, 2 and 3, not 4"),
         (lambda: replace(RUN, diverged=1.0), "a factor above 1"),
+        (lambda: replace(RUN, seed=-1), "seed is from 0 to 4294967295, not -1"),
+        (lambda: replace(RUN, seed=1 << 32), "seed is from 0 to 4294967295, not 4294967296"),
         (lambda: replace(RUN, diverged=float("nan")), "a factor above 1"),
         (lambda: replace(RUN, data=Choices(seq_len=65, batch=8)), "65 tokens .* 64 positions"),
         (lambda: replace(RUN, data=Choices(batch=8)), "data.seq_len and data.batch"),

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -43,3 +45,24 @@ def test_what_a_checkpoint_tells(run: Run) -> None:
     assert (told["begin"], told["end"], told["more"]) == (256, None, 1)
     assert config.from_dict(DecoderConfig, told["model"]) == run.model
     assert load(told["tokenizer"]).hash == stream.store.tokenizer_hash
+
+
+def test_a_folder_that_cannot_be_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on some networks, where a lock wants a file that is open for writing."""
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with RunFolder(tmp_path / "run").locked():
+        assert (tmp_path / "run").is_dir()
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [(b"{", "not JSON"), (b"[]", "expected Run"), (b"\xff", "can't decode"), (b"{}", "model")],
+)
+def test_a_file_that_is_no_run_is_named(tmp_path: Path, data: bytes, words: str) -> None:
+    (tmp_path / "run.json").write_bytes(data)
+    with pytest.raises(ConfigError, match=rf"run\.json: .*{words}"):
+        RunFolder(tmp_path).read()

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 
+import jax
+import jax.numpy as jnp
+import numpy as np
 import pytest
 
 from barrow.train import Schedule
@@ -59,3 +62,12 @@ def test_a_run_shorter_than_its_warmup_only_rises() -> None:
 def test_bad_settings(wrong, said) -> None:
     with pytest.raises(ValueError, match=said):
         Schedule(**wrong)
+
+
+@pytest.mark.parametrize("kind", ["cosine", "linear", "wsd", "constant"])
+def test_on_the_host_as_on_a_device(kind) -> None:
+    schedule = Schedule(peak=0.1, kind=kind, warmup=5)
+    for step in range(0, 40, 3):
+        found = schedule.rate(np.float32(step), 40)
+        assert not isinstance(found, jax.Array)
+        assert float(found) == pytest.approx(float(schedule.rate(jnp.int32(step), 40)), rel=1e-6)

@@ -96,13 +96,12 @@ def load_run(name: str) -> Run:
     import difflib
     import importlib
 
-    from barrow import config
     from barrow.recipes import TRAINING
     from barrow.train import Run
-    from barrow.train.run_folder import RunFolder
+    from barrow.train.run_folder import RunFolder, read_run
 
     if name.endswith(".json"):
-        return config.from_json(Run, Path(name).read_text(encoding="utf-8"))
+        return read_run(Path(name))
     if name.endswith(".py"):
         return made_by(Path(name), "run", Run)
     if Path(name).is_dir():
@@ -132,9 +131,10 @@ def _print_end(run: Run, out: Path) -> None:
     logged = read_log(RunFolder(out).log)
     named = (("held_out_loss", "held-out loss"), ("loss", "loss of the last step"))
     key, words = named[0] if any(named[0][0] in line for line in logged) else named[1]
-    loss = [line[key] for line in logged if key in line][-1]
     task = task_of(run)
-    typer.echo(f"{words}: {loss:.4f} {task.measure} ({loss / math.log(2):.4f} bits)")
+    # A run that was over already has no line if its log was lost.
+    for loss in [line[key] for line in logged if key in line][-1:]:
+        typer.echo(f"{words}: {loss:.4f} {task.measure} ({loss / math.log(2):.4f} bits)")
     data = task.data()
     # Among fewer pairs a guess is easier, and a held-out index may have fewer than a batch.
     held_out = task.held_out(data) if key == "held_out_loss" and task.unit == "pair" else None

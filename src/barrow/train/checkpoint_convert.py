@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -53,16 +54,27 @@ def convert(
     told = about
     if told is None:
         told = read_index(find_checkpoint(Path(source))).about if kind == "checkpoint" else {}
+    try:
+        _write(Path(source), target, tensors, told, to=to)
+    except BaseException:
+        # A folder with some of the files would be in the way of the next attempt.
+        shutil.rmtree(target, ignore_errors=True)
+        raise
+    return len(tensors)
+
+
+def _write(
+    source: Path, target: Path, tensors: Tensors, about: Mapping[str, Any], *, to: Target
+) -> None:
     if to == "checkpoint":
         # A dot parts the names of PyTorch; a slash ours, and both stay as they are.
-        save_params(target, from_paths({name: tensors[name] for name in tensors}), told)
+        save_params(target, from_paths({name: tensors[name] for name in tensors}), about)
     elif to == "safetensors":
         write_safetensors(target, tensors)
     elif to == "msgpack":
         write_flax(target, _nested(tensors))
     else:
-        _save_hf(Path(source), target, tensors, told)
-    return len(tensors)
+        _save_hf(source, target, tensors, about)
 
 
 def _nested(tensors: Tensors) -> dict[str, Any]:

@@ -13,8 +13,10 @@ from typing import Any
 import jax
 
 from barrow import config
-from barrow.errors import ConfigError, Diverged
+from barrow.errors import CheckpointError, ConfigError, Diverged
+from barrow.train.agreed_stop import agreed_stop
 from barrow.train.checkpoint import Checkpoints
+from barrow.train.checkpoint_folder import locate, open_index
 from barrow.train.feed import feed
 from barrow.train.interrupt import Interrupted, stop_on_signals
 from barrow.train.logbook import Logbook, Trouble
@@ -56,19 +58,22 @@ def fit(
         keep_every=run.checkpoint.keep_every,
     )
     start = checkpoints.latest()
-    for step in checkpoints.passed_over():
-        instead = "from the beginning" if start is None else f"from step {start}"
+    passed_over = checkpoints.passed_over()
+    if start is None and passed_over:
+        _refuse_none_whole(folder, passed_over)
+    for step in passed_over:
         warnings.warn(
-            f"{folder.checkpoints}: that of step {step} is not whole: going on {instead}",
+            f"{folder.checkpoints}: that of step {step} is not whole: going on from step {start}",
             stacklevel=2,
         )
     if start is None:
         start, watch, state = 0, Watch(), program.start()
     else:
         folder.check(run, data)
-        watch = config.from_dict(Watch, checkpoints.about(start)["watch"])
+        watch = config.from_dict(Watch, checkpoints.about(start).get("watch", {}))
         state = checkpoints.restore(start, program.shapes, placement=program.placement)
     rows = program.placement.rows()
+    together = agreed_stop(folder.path)
 
     def evaluate() -> Mapping[str, Mean]:
         assert held_out is not None
@@ -84,7 +89,7 @@ def fit(
                 log.add(step, task.work(batch, program.num_params), metrics)
                 done = step + 1
                 is_last = done == run.steps
-                is_stopped = stop.asked  # read once: it may come between two readings
+                is_stopped = together.is_now(step, is_asked=stop.asked)
                 if held_out is not None and (is_last or _is_due(done, run.evaluation.every)):
                     log.evaluated(evaluate)
                 if is_last or is_stopped or _is_due(done, run.checkpoint.every):
@@ -111,6 +116,16 @@ def _refuse_too_few(run: Run, data: Data) -> None:
         )
 
 
+def _refuse_none_whole(folder: RunFolder, steps: Sequence[int]) -> None:
+    """To begin anew would cut the log of a run that somebody may still want to rescue."""
+    newest = locate(folder.checkpoints, steps[-1])
+    try:
+        open_index(newest)
+    except CheckpointError as error:
+        told = f"{error.cause}; none here is whole: bring one back, or remove them to begin anew"
+        raise CheckpointError(told, reason=error.reason, folder=newest) from None
+
+
 @contextmanager
 def _told(
     folder: RunFolder, run: Run, data: Data, start: int, trackers: Sequence[Tracker]
@@ -119,17 +134,18 @@ def _told(
     if jax.process_index() != 0:
         yield ()
         return
-    folder.write(run, data)
     told: list[Tracker] = [JsonLines(folder.log), *trackers]
     begun: list[Tracker] = []
-    try:
-        for tracker in told:
-            tracker.begin(config.to_dict(run), start)
-            begun.append(tracker)
-        yield told
-    finally:
-        for tracker in begun:
-            tracker.close()
+    with folder.locked():
+        folder.write(run, data)
+        try:
+            for tracker in told:
+                tracker.begin(config.to_dict(run), start)
+                begun.append(tracker)
+            yield told
+        finally:
+            for tracker in begun:
+                tracker.close()
 
 
 @contextmanager
@@ -143,10 +159,20 @@ def _named(data: Data, folder: RunFolder, checkpoints: Checkpoints) -> Iterator[
         lines = [f"  {one}" for one in seen[:_SHOWN]]
         if len(seen) > _SHOWN:
             lines.append(f"  and {len(seen) - _SHOWN} more")
-        latest = checkpoints.latest()
-        kept = f"that of step {latest} is good" if latest is not None else "there is none yet"
+        kept = _kept(checkpoints.steps(), trouble.good)
         raise Diverged(
             f"step {trouble.step}: {trouble.reason}. Checkpoints: {kept}. In the batch "
             f"(all: barrow explain {folder.path} --step {trouble.step}):\n" + "\n".join(lines),
             step=trouble.step,
         ) from None
+
+
+def _kept(steps: Sequence[int], good: int) -> str:
+    """What is saved; a state is known to be good when the loss of the step after it was."""
+    if not steps:
+        return "there is none yet"
+    well = [step for step in steps if step <= good]
+    kept = f"that of step {well[-1]} is good" if well else "none is known to be good"
+    if steps[-1] > good:
+        kept += f", that of step {steps[-1]} gave this loss: remove it to go on without it"
+    return kept

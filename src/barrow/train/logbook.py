@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
+import numpy as np
 
 from barrow.train.mfu import peak_flops
 from barrow.train.objective import Mean
@@ -23,10 +24,13 @@ from barrow.train.watch import Watch
 
 
 class Trouble(Exception):
-    """A step after which a run must not go on, and why."""
+    """A step after which a run must not go on, and why.
 
-    def __init__(self, step: int, reason: str) -> None:
-        self.step, self.reason = step, reason
+    States of up to `good` steps had a loss that was well.
+    """
+
+    def __init__(self, step: int, reason: str, *, good: int) -> None:
+        self.step, self.reason, self.good = step, reason, good
         super().__init__(f"step {step}: {reason}")
 
 
@@ -68,6 +72,8 @@ class Logbook:
         if self._pending is None:
             return
         (step, work, metrics), self._pending = self._pending, None
+        # To the host first: what is computed on the device queues behind the next step.
+        metrics = jax.device_get(metrics)
         held_out, self._held_out = self._held_out, {}
         loss = float(metrics.loss.value)
         place = int(metrics.bad_tensor)
@@ -75,7 +81,8 @@ class Logbook:
         is_bad = bad is not None or not math.isfinite(loss)
         self._pace.add(work.size)
         # A step that overflowed was skipped, and the schedule has not moved on.
-        rate = self._run.optimizer.schedule.rate(step - self.watch.overflows, self._run.steps)  # type: ignore[arg-type]
+        at = np.float32(step - self.watch.overflows)
+        rate = self._run.optimizer.schedule.rate(at, self._run.steps)
         self.watch, reason = self.watch.after(
             loss,
             bad_tensor=bad,
@@ -83,7 +90,11 @@ class Logbook:
             factor=self._run.diverged,
         )
         values: dict[str, Any] = self._values(loss, float(rate), metrics)
-        values |= {f"held_out_{name}": float(mean.value) for name, mean in held_out.items()}
+        good = step - 1 if reason is not None else step
+        means = {name: float(mean.value) for name, mean in held_out.items()}
+        values |= {f"held_out_{name}": v for name, v in means.items() if math.isfinite(v)}
+        if not math.isfinite(means.get("loss", 0.0)) and metrics.scale is None and reason is None:
+            reason = f"the held-out loss after it is {means['loss']:.6g}"
         if held_out:
             values[f"held_out_{self._unit}s"] = int(held_out["loss"].weight)
         if is_bad and metrics.scale is not None:
@@ -94,7 +105,7 @@ class Logbook:
             for tracker in self._trackers:
                 tracker.log(step, values)
         if reason is not None:
-            raise Trouble(step, reason)
+            raise Trouble(step, reason, good=good)
 
     def evaluated(self, take: Callable[[], Mapping[str, Mean]]) -> None:
         """Take held-out means, which belong to the step added last; their time is not counted."""

@@ -12,9 +12,10 @@ import jax.numpy as jnp
 
 @dataclass(frozen=True)
 class ScaleSettings:
-    """Start, growth after so many finite steps, and how many overflows in a row halve it.
+    """Start, growth after so many finite steps, and the overflow in a row that halves it first.
 
-    Hysteresis 1 is the usual rule, 2 DeepSpeed's.
+    Hysteresis 1 is the usual rule, 2 DeepSpeed's: it lets one overflow pass, and every further one
+    halves, until a finite step.
     """
 
     start: float = 65536.0
@@ -62,7 +63,7 @@ class LossScale:
         overflowed = LossScale(
             jnp.where(halved, jnp.maximum(self.scale / 2, settings.floor), self.scale),
             jnp.zeros_like(self.num_finite),
-            jnp.where(halved, settings.hysteresis, self.left - 1),
+            jnp.where(halved, self.left, self.left - 1),
         )
         after: LossScale = pick(is_finite, fine, overflowed)
         return after

@@ -12,6 +12,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from barrow.nn.tree import Tree
 
@@ -30,7 +31,10 @@ class Mean:
     @property
     def value(self) -> jax.Array:
         """The mean; 0 where there is nothing to take it of."""
-        return self.total / jnp.where(self.weight == 0, 1, self.weight)
+        # Numbers that are on the host stay there.
+        numpy: Any = jnp if isinstance(self.weight, jax.Array) else np
+        mean: jax.Array = self.total / numpy.where(self.weight == 0, 1, self.weight)
+        return mean
 
 
 @jax.tree_util.register_dataclass

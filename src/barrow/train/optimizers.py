@@ -46,7 +46,8 @@ def make_optimizer(settings: OptimizerSettings, num_steps: int) -> optax.Gradien
     """The optimizer for a run of so many steps."""
 
     def rate(step: jax.Array) -> jax.Array:
-        return settings.schedule.rate(step, num_steps)
+        found: jax.Array = settings.schedule.rate(step, num_steps)
+        return found
 
     adamw = optax.adamw(
         rate,

@@ -105,6 +105,8 @@ class Run:
         _refuse_below_one("run", steps=self.steps, log_every=self.log_every)
         if self.diverged is not None and not (math.isfinite(self.diverged) and self.diverged > 1):
             raise ValueError(f"diverged is a factor above 1, or null, not {self.diverged}")
+        if not 0 <= self.seed < 1 << 32:
+            raise ValueError(f"run: seed is from 0 to {(1 << 32) - 1}, not {self.seed}")
         refuse_mismatch(self.model, self.data)
 
     @property

@@ -8,6 +8,10 @@ checkpoints/   step-000001000/ …
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
+import os
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -49,7 +53,7 @@ class RunFolder:
         """The settings of the run that lies here."""
         if not self.settings.is_file():
             raise NotFound(f"{self.path} is no folder of a run: it has no run.json")
-        return config.from_json(Run, self.settings.read_text(encoding="utf-8"))
+        return read_run(self.settings)
 
     def write(self, run: Run, data: Data) -> None:
         """Write settings and stream; data by whole paths, so that a run goes on from anywhere."""
@@ -63,6 +67,25 @@ class RunFolder:
         write_bytes(self.settings, config.to_json(run).encode())
         data.save(self.stream)
 
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the folder alone while a run writes to it; the lock goes when the process does."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise FileExistsError(
+                    f"{self.path}: another process is training there; wait until it has finished, "
+                    "or name another folder"
+                ) from None
+            except OSError:
+                pass  # folders of some networks cannot be locked
+            yield
+        finally:
+            os.close(descriptor)
+
     def check(self, run: Run, data: Data) -> None:
         """Raise unless a run would go on with the same numbers as the one that lies here."""
         changed = differences(self.read(), run)
@@ -72,6 +95,14 @@ class RunFolder:
                 "they were to go on with it, or another folder to begin anew"
             )
         data.check(self.stream)
+
+
+def read_run(path: Path) -> Run:
+    """The settings in a JSON file; what is wrong with them is said with its name."""
+    try:
+        return config.from_json(Run, path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ConfigError(f"{path}: {error}") from None
 
 
 def about(run: Run, data: Data, **more: Any) -> dict[str, Any]:

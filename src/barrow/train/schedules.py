@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-import jax
 import jax.numpy as jnp
+import numpy as np
 
 
 @dataclass(frozen=True)
@@ -38,19 +38,20 @@ class Schedule:
         if not 0 < self.decay <= 1:
             raise ValueError(f"decay is a share of the steps above 0, at most 1, not {self.decay}")
 
-    def rate(self, step: jax.Array, num_steps: int) -> jax.Array:
-        """The rate of a step of a run of so many."""
-        at = jnp.asarray(step, jnp.float32)
-        rise = jnp.minimum(1.0, (at + 1) / max(1, self.warmup))
+    def rate(self, step: Any, num_steps: int) -> Any:
+        """The rate of a step of a run of so many; for a number of NumPy's, taken on the host."""
+        xp: Any = np if isinstance(step, np.generic) else jnp
+        at = xp.asarray(step, xp.float32)
+        rise = xp.minimum(1.0, (at + 1) / max(1, self.warmup))
         whole = max(1, num_steps - self.warmup)
-        done = jnp.clip((at - self.warmup) / whole, 0.0, 1.0)
+        done = xp.clip((at - self.warmup) / whole, 0.0, 1.0)
         if self.kind == "cosine":
-            height = self.end + (1 - self.end) * 0.5 * (1 + jnp.cos(jnp.pi * done))
+            height = self.end + (1 - self.end) * 0.5 * (1 + xp.cos(xp.pi * done))
         elif self.kind == "linear":
             height = 1 - (1 - self.end) * done
         elif self.kind == "wsd":
-            falling = jnp.clip((done - (1 - self.decay)) / self.decay, 0.0, 1.0)
+            falling = xp.clip((done - (1 - self.decay)) / self.decay, 0.0, 1.0)
             height = 1 - (1 - self.end) * falling
         else:
-            height = jnp.ones(())
+            height = xp.ones(())
         return self.peak * rise * height

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -84,6 +85,23 @@ def test_a_disk_that_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     log.begin({}, 1)
     log.close()
     assert log.path.read_text() == '{"step": 0}\n'
+
+
+@pytest.mark.parametrize("name", ["write", "fsync"])
+def test_what_the_disk_says_has_the_name_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    log = JsonLines(tmp_path / "log.jsonl")
+    log.begin({}, 0)
+    monkeypatch.setattr(os, name, full)
+    with pytest.raises(WriteFailed, match=r"log\.jsonl could not be written: No space left"):
+        log.log(0, {})
+        log.close()
+    monkeypatch.undo()
+    log.close()
 
 
 def test_a_reader_sees_whole_lines_while_they_are_written(tmp_path: Path) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -38,21 +39,35 @@ class JsonLines:
             raise ValueError(f"{self.path}: call begin before log")
         text = json.dumps({"step": step, **values}, ensure_ascii=False, allow_nan=False)
         line = text.encode() + b"\n"
-        if os.write(self._file, line) != len(line):
+        with _named(self.path):
+            written = os.write(self._file, line)
+        if written != len(line):
             raise WriteFailed(f"{self.path}: only a part of a line could be written; is it full?")
 
     def close(self) -> None:
         """Make it last."""
         if self._file is not None:
-            os.fsync(self._file)
-            os.close(self._file)
-            self._file = None
+            file, self._file = self._file, None
+            try:
+                with _named(self.path):
+                    os.fsync(file)
+            finally:
+                os.close(file)
 
 
 def read_log(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     """All lines of a log; a last one that is not whole is left out."""
     data = Path(path).read_bytes()
     return [json.loads(line) for line in data[: data.rfind(b"\n") + 1].splitlines()]
+
+
+@contextlib.contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """What the disk says of an open file has no name in it."""
+    try:
+        yield
+    except OSError as error:
+        raise WriteFailed(f"{path} could not be written: {error.strerror or error}") from error
 
 
 def _size_before(path: Path, start: int) -> int:
