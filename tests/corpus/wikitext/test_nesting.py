@@ -40,3 +40,19 @@ def test_what_is_too_deep_is_dropped() -> None:
     depth = MAX_DEPTH + 5
     text = replaced("{{a" * depth + "}}" * depth)
     assert text == "<a" * MAX_DEPTH + ">" * MAX_DEPTH
+
+
+def test_a_third_square_bracket_is_a_character() -> None:
+    def replaced_links(text: str) -> str:
+        return replace_pairs(
+            text,
+            "[]",
+            lambda *_: True,
+            lambda contents: f"<{contents}>",
+            lambda _text, at, _end: at,
+        )
+
+    assert replaced_links("[[[a]]]") == "[<a>]"
+    assert replaced_links("[[a|[b c]]] d") == "<a|[b c]> d"
+    assert replaced_links("[[a|[b] [[c]]]] d]") == "<a|[b] <c>> d]"
+    assert replaced_links("[a [[b]]] [[c]]]") == "[a <b>] <c>]"

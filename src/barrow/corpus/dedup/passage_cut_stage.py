@@ -27,7 +27,7 @@ from barrow.corpus.reading import excerpt
 from barrow.corpus.scratch import Scratch
 from barrow.corpus.word_spans import word_spans
 
-VERSION = 1
+VERSION = 2
 FACTS = "facts.safetensors"
 CHANGED = "changed.jsonl.zst"
 REJECTS = "rejects.jsonl.zst"
@@ -173,7 +173,7 @@ class _Cutter:
     def _record(self, run: int, passage: bytes, meta: dict[str, Any], whole: bool) -> Document:
         owners = self.redundant.owners(run)
         start, stop = int(self.redundant.runs.start[run]), int(self.redundant.runs.stop[run])
-        more = f" and {len(owners) - 1} others" if len(owners) > 1 else ""
+        more = f" and {len(owners) - 1} other{'s' * (len(owners) > 2)}" if len(owners) > 1 else ""
         rest = "; too little is left" if whole else ""
         shown = {key: meta[key] for key in _SHOWN if key in meta}
         shown |= {

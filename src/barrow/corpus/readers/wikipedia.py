@@ -91,7 +91,7 @@ def read(
 
 READER = Reader(
     name="wikipedia",
-    version=1,
+    version=2,
     read=read,
     patterns=tuple(
         f"**/{name}{packed}"

@@ -10,10 +10,15 @@ from barrow.corpus.wikitext.marks import BREAK, GONE
 _ELIDED = re.compile(
     r"'''(?:(?<=\b[a-zA-Z]''')|(?<=ll'''))(?<!'[a-zA-Z]''')(?=\w)([^'\n]*+)''(?!')"
 )
+_QUOTES = re.compile(r"'{2,}+")
 _MAGIC = re.compile(r"__[^\W\d_]{3,30}__")
 _SIGNATURE = re.compile(r"~{3,5}")
 _VARIANTS = re.compile(r"-\{([^{}]*+)\}-")
-_VARIANT = re.compile(r"[A-Za-z-]{2,12}\s*+:")
+# Codes of scripts and regions: zh, zh-hans, sr-ec. Of words a ";" is one more character.
+_VARIANT = re.compile(r"\s*+[a-z]{2,3}(?:-[a-z]{2,5}){0,2}+\s*+:", re.IGNORECASE)
+_NEXT_VARIANT = re.compile(rf";(?={_VARIANT.pattern}|\s*+\Z)", re.IGNORECASE)
+# Rules for the rest of the page, or for its title.
+_HIDDEN = frozenset("HT-")
 
 _TAG = re.compile(r"<(/?[a-zA-Z][a-zA-Z0-9]{0,15}+)(?=[\s/>])[^<>]*+>")
 _RAISED = re.compile(
@@ -41,8 +46,16 @@ def without_apostrophes(text: str) -> str:
     if "''" not in text:
         return text
     text = _ELIDED.sub(r"'\1", text)
-    # Four are a bold mark after an apostrophe, which is what is left of them.
+    if "'''''''" in text:
+        return _QUOTES.sub(_literal, text)
+    # Up to six: the same, and faster.
     return text.replace("'''''", "").replace("'''", "").replace("''", "")
+
+
+def _literal(row: re.Match[str]) -> str:
+    """Four are a bold mark after an apostrophe; of more than five the last five are marks."""
+    number = len(row[0])
+    return "'" if number == 4 else "'" * (number - 5)
 
 
 def without_magic_words(text: str) -> str:
@@ -57,18 +70,22 @@ def without_magic_words(text: str) -> str:
 
 
 def _variant(rules: str) -> str:
-    """The first of ``zh-hans:网络; zh-hant:網路;``, the words of ``A|words``."""
+    """The first of ``zh-hans:网络; zh-hant:網路;``, the words of ``A|words``, none of ``H|…``."""
     flags, pipe, rest = rules.partition("|")
-    first = (rest if pipe else flags).partition(";")[0].strip()
-    named = _VARIANT.match(first)
-    return first[named.end() :].strip() if named else first
+    if pipe and _HIDDEN.intersection(flag.strip() for flag in flags.split(";")):
+        return GONE
+    words = rest if pipe else flags
+    named = _VARIANT.match(words)
+    if named is None:
+        return words.strip()
+    return _NEXT_VARIANT.split(words[named.end() :], 1)[0].strip()
 
 
 def without_tags(text: str) -> str:
     """Text without HTML tags; ``<br>`` breaks the line, blocks begin a new one."""
     if "<" not in text:
         return text
-    if "<sup>" in text:
+    if "<sup>" in text or "<SUP>" in text:
         text = _RAISED.sub(r"^\1", text)
     return _TAG.sub(_without_tag, text)
 

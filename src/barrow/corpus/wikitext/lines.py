@@ -10,6 +10,7 @@ from barrow.corpus.wikitext.marks import BREAK, CONTROLS
 _BULLETS = re.compile(r"[*#:;]++")
 _BLANKS = re.compile(r"[ \t\xa0\u2009\u202f]{2,}+|[\t\xa0\u2009\u202f]")
 _SPECIAL = frozenset(" *#:;=|!-\t\xa0")
+_EMPTY = f" \n{BREAK}"
 _DEEPEST = 12
 
 
@@ -50,7 +51,8 @@ class _Page:
         self._dropped_sections = dropped_sections
         self._blocks: list[str] = []
         self._lines: list[str] = []
-        self._counters: list[int] = []
+        self._marks = ""  # of the last item, while its list goes on
+        self._counters: list[int] = []  # items so far, for each of its marks
         self._headings: list[tuple[int, str]] = []
         self._dropping: int | None = None  # the level of the section that is left out
 
@@ -64,6 +66,7 @@ class _Page:
         """A line that stays one."""
         if self._paragraph:
             self.end_block()
+        self._end_list()
         if line.strip():
             self._lines.append(CONTROLS.sub("", line.replace("\xa0", " ").rstrip()))
 
@@ -74,22 +77,33 @@ class _Page:
         found = _BULLETS.match(line)
         marks = found[0] if found else ""
         words = _one_spaced(line[len(marks) :].strip())
-        if not words.strip(BREAK):
+        if not words.strip(_EMPTY):
             return
         marks = marks[:_DEEPEST]
         depth = sum(mark in "*#" for mark in marks)
         last = marks[-1]
-        if last == "#":
-            del self._counters[depth:]
-            self._counters += [0] * (depth - len(self._counters))
-            self._counters[-1] += 1
-            bullet = f"{self._counters[-1]}. "
-        else:
-            del self._counters[depth - (last == "*") :]
-            bullet = "- " if last == "*" else ""
+        self._count(marks.replace(";", ":"))
+        bullet = "- " if last == "*" else f"{self._counters[-1]}. " if last == "#" else ""
         if last == ";" and " : " in words:
             words = words.replace(" : ", ": ", 1)
         self._lines.append("  " * (depth - (last in "*#")) + bullet + words)
+
+    def _count(self, marks: str) -> None:
+        """Lists whose marks the item has go on; others end, and those of its other marks begin."""
+        shared = 0
+        for last, mark in zip(self._marks, marks, strict=False):
+            if last != mark:
+                break
+            shared += 1
+        del self._counters[shared:]
+        if shared == len(marks):
+            self._counters[-1] += 1
+        self._counters += [1] * (len(marks) - shared)
+        self._marks = marks
+
+    def _end_list(self) -> None:
+        self._marks = ""
+        self._counters.clear()
 
     def end_block(self) -> None:
         """What was written is a block of its own."""
@@ -97,11 +111,11 @@ class _Page:
             if self._lines:
                 block = "\n".join(self._lines)
                 self._lines.clear()
-                self._counters.clear()
+                self._end_list()
             else:
                 block = _one_spaced(" ".join(self._paragraph).strip())
                 self._paragraph.clear()
-            if block.strip() and self._dropping is None:
+            if block.strip(_EMPTY) and self._dropping is None:
                 self._blocks.extend(heading for _, heading in self._headings)
                 self._headings.clear()
                 self._blocks.append(block)
@@ -112,6 +126,7 @@ class _Page:
         if self._dropping is not None and level > self._dropping:
             return
         self._dropping = None
+        heading = _one_spaced(heading)
         while self._headings and self._headings[-1][0] >= level:
             self._headings.pop()
         name = heading.strip(" :=").lower()

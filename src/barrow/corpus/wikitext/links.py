@@ -10,20 +10,27 @@ from barrow.corpus.wikitext.marks import GONE
 from barrow.corpus.wikitext.nesting import replace_pairs
 
 # Most links: nothing in them but a target, and words to show for it.
-_PLAIN = re.compile(r"\[\[(?:[^\[\]{}|\n:]*+\|)?+([^\[\]{}|\n:]++)\]\]")
+_PLAIN = re.compile(r"\[\[(?:[^\[\]{}|\n:]*+\||(?! ))([^\[\]{}|\n:]++)(?<! )\]\]")
 _FLAT = re.compile(r"\[\[([^\[\]{}\n]++)\]\]")
 _EXTERNAL = re.compile(
-    r"\[(?:(?:https?|ftp|irc|news|gopher)://|mailto:|//)[^\s\[\]<>\"]++(?:[^\S\n]++([^\[\]\n]*+))?+\]"
+    r"\[(?:(?:https?|s?ftps?|ircs?|gopher|telnet|nntp|svn|git|ssh|mms)://|//"
+    r"|(?:mailto|news|tel|sms|sips?|xmpp|geo|urn|magnet|bitcoin|matrix):)"
+    r"[^\s\[\]<>\"]++(?:[^\S\n]++([^\[\]\n]*+))?+\]",
+    re.IGNORECASE,
 )
-# Languages have codes of two or three letters, or longer ones with a hyphen.
-_LANGUAGE = re.compile(r"(?:[a-z]{2,3}|[a-z]{2,8}-[a-z-]{2,12}|simple)\s*+:")
+# Languages have codes of two or three letters, or longer ones with a hyphen. Links to some other
+# sites have such prefixes, too.
+_LANGUAGE = re.compile(
+    r"(?!(?:doi|irc|mw|rev|rfc|voy|wmf)\s*+:)(?:[a-z]{2,3}|[a-z]{2,8}-[a-z-]{2,12}|simple)\s*+:"
+)
 _IMAGE_OPTION = re.compile(
     r"(?:thumb|thumbnail|frame|framed|frameless|border|left|right|center|centre|none|upright|sub"
     r"|super|top|middle|bottom|baseline|text-top|text-bottom|[0-9]*x?[0-9]+ ?px"
     r"|(?:alt|link|class|lang|page|upright|thumb|thumbnail|start|end|thumbtime)\s*+=.*+)",
     re.IGNORECASE | re.DOTALL,
 )
-_QUALIFIER = re.compile(r"\s*+\([^()]*+\)\Z|,[^,]*+\Z")
+_QUALIFIER = re.compile(r" ?(?:\([^()]*+\)|（[^（）]*+）)\Z")
+_PLACE = re.compile(r"(?: ?\([^()]*+\))?(?:, |，|、)")
 
 
 class Links(NamedTuple):
@@ -70,10 +77,21 @@ class Links(NamedTuple):
         target = target.strip().removeprefix(":")
         if not pipe:
             return target
-        # With nothing behind the "|" the target is shown without what tells it from others.
-        return label.rpartition("|")[2] or _QUALIFIER.sub("", target.rpartition(":")[2])
+        return label.rpartition("|")[2] or _without_qualifier(target)
+
+
+def _without_qualifier(target: str) -> str:
+    """What is shown with nothing behind the ``|``: the target without what tells it from others.
+
+    ``A, B (C)`` is ``A, B``; only without a bracket at the end does a comma count, the first.
+    """
+    _, colon, rest = target.partition(":")
+    name = (rest if colon else target).strip()
+    shown = _QUALIFIER.sub("", name)
+    return shown if shown != name else _PLACE.split(name, 1)[0]
 
 
 def _caption(label: str) -> str:
     parts = [part for part in label.split("|") if not _IMAGE_OPTION.fullmatch(part.strip())]
-    return f"\n\n{parts[-1].strip()}\n\n" if parts else GONE
+    caption = parts[-1].strip() if parts else ""
+    return f"\n\n{caption}\n\n" if caption else GONE

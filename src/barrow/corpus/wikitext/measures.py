@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from barrow.corpus.wikitext.templates import Arguments
 
-_NUMBER = re.compile(r"[+\-\u2212]?[0-9][0-9.,]*+(?:[eE/\u2044+-][0-9+\-/]++)?+")
+_NUMBER = re.compile(r"[+\-\u2212]?\.?[0-9][0-9.,]*+(?:[eE/\u2044+-][0-9+\-/]++)?+")
 # Words between two numbers of one measure, and how they are shown.
 _BETWEEN = {"-": "\u2013", "\u2013": "\u2013", "to": " to ", "and": " and ", "or": " or "}
 _BETWEEN |= {"by": " by ", "to(-)": " to ", "&": " and ", "and(-)": " and ", "+": " + ", "/": "/"}
-_BETWEEN |= dict.fromkeys(("x", "xx", "*", "\u00d7"), " \u00d7 ")
-_BETWEEN |= dict.fromkeys(("+/-", "+-", "\u00b1"), " \u00b1 ")
+_BETWEEN |= {"&ndash;": "\u2013", "to about": " to about ", ",": ", ", ", and": ", and "}
+_BETWEEN |= {", or": ", or ", "through": " through ", "thru": " through "}
+_BETWEEN |= dict.fromkeys(("x", "xx", "*", "\u00d7", "&times;"), " \u00d7 ")
+_BETWEEN |= dict.fromkeys(("+/-", "+-", "\u00b1", "&plusmn;"), " \u00b1 ")
 # Codes of units that are not how the unit is written.
 _UNITS = {
     "C": "\u00b0C", "F": "\u00b0F", "C-change": "\u00b0C", "F-change": "\u00b0F",
@@ -28,6 +30,12 @@ _UNITS = {
     "/sqkm": "/km^2", "kg/m3": "kg/m^3", "g/cm3": "g/cm^3", "m/s2": "m/s^2", "um": "\u03bcm",
     "angstrom": "\u00c5",
 }  # fmt: skip
+# Of those that are words, the singular.
+_ONE = {
+    "acre": "acre", "mile": "mile", "foot": "foot", "inch": "inch", "pound": "pound",
+    "LT": "long ton", "long ton": "long ton", "ST": "short ton", "short ton": "short ton",
+    "nmi": "nautical mile",
+}  # fmt: skip
 _SCALED = re.compile(r"e(3|6|9|12)([A-Za-z].*)")
 _SCALES = {"3": "thousand", "6": "million", "9": "billion", "12": "trillion"}
 
@@ -39,53 +47,65 @@ def convert(given: Arguments) -> str:
     parts = iter(given.at)
     for part in parts:
         if _NUMBER.match(part):
-            number += _with_commas(part.replace("-", "\u2212", 1) if part[0] == "-" else part)
+            number += _written(part)
         elif not number:
             return ""
         elif part in _BETWEEN:
             number += _BETWEEN[part]
         else:
             joint = "-" if given.get("adj") in ("on", "mid") else " "
-            unit = unit_name(part)
+            unit = unit_name(part, one=joint == "-" or number in ("1", "\u22121"))
             shown.append(f"{number}{'' if unit[0] in '/' else joint}{unit}")
             # Feet and inches: another number with its unit may follow, but not the target unit.
             number = next(parts, "")
             if not _NUMBER.match(number) or part not in ("ft", "lb", "st", "mi", "yd", "\u00b0"):
-                number = ""
                 break
-    return " ".join([*shown, number]).strip() if shown or number else ""
+            number = _written(number)
+    # A number that no unit follows is how many digits to show of the other unit.
+    return " ".join(shown) or number.strip()
 
 
-def _with_commas(number: str) -> str:
-    """1234.5 as MediaWiki shows it: 1,234.5."""
-    whole, point, rest = number.partition(".")
-    if len(whole) > 30 or not (whole.isascii() and whole.isdecimal()) or whole.startswith("0"):
-        return number
-    return f"{int(whole):,}{point}{rest}"
+def _written(number: str) -> str:
+    """-1234.5 as MediaWiki shows it: −1,234.5."""
+    sign = number[0].replace("-", "\u2212") if number[0] in "+-\u2212" else ""
+    whole, point, rest = number[len(sign) :].partition(".")
+    if len(whole) <= 30 and whole.isascii() and whole.isdecimal() and not whole.startswith("0"):
+        whole = f"{int(whole):,}"
+    return f"{sign}{whole or '0'}{point}{rest}"
 
 
-def unit_name(code: str) -> str:
-    """How a unit is written whose code this is."""
-    if scaled := _SCALED.fullmatch(code):
-        return (
-            f"{_SCALES[scaled[1]]} {unit_name(scaled[2])}" if code not in _UNITS else _UNITS[code]
-        )
-    return _UNITS.get(code, code) or "units"
+def unit_name(code: str, *, one: bool = False) -> str:
+    """How a unit is written whose code this is, for one of it or for more."""
+    scale = ""
+    if code not in _UNITS and (scaled := _SCALED.fullmatch(code)):
+        scale, code = f"{_SCALES[scaled[1]]} ", scaled[2]
+    name = _ONE.get(code) if one else None
+    return scale + (name or _UNITS.get(code, code) or "units")
 
 
 def value(given: Arguments) -> str:
-    """``{{val|1.2|0.3|e=6|u=m}}`` shows ``1.2±0.3×10^6 m``."""
+    """``{{val|1.2|0.3|e=6|u=m}}`` shows ``(1.2±0.3)×10^6 m``, ``{{val|5|2|1}}`` ``5+2−1``."""
     if not given.first():
         return ""
-    error = given.at[1] if len(given.at) > 1 else ""
-    shown = given.first() + (f"\u00b1{error}" if error.replace(".", "").isdecimal() else "")
+    error = _error(*[*given.at[1:3], "", ""][:2])
+    shown = given.first() + error
     if power := given.get("e"):
-        shown = f"({shown})" if "\u00b1" in shown else shown
+        shown = f"({shown})" if error and error[0] != "(" else shown
         shown += f"\u00d710^{power}"
     under = f"/{per}" if (per := given.get("up", "upl")) and given.get("u", "ul") != per else ""
     shown = given.get("p") + shown + given.get("s")
     unit = given.get("u", "ul") + under
     return f"{shown} {unit}".strip()
+
+
+def _error(up: str, down: str) -> str:
+    """``±up``, ``+up−down``, or ``(up)`` of the last digits."""
+    if up.startswith("(") and up.endswith(")"):
+        return up
+    up, down = up.lstrip("+"), down.lstrip("-\u2212")
+    if not up.replace(".", "").isdecimal():
+        return ""
+    return f"+{up}\u2212{down}" if down.replace(".", "").isdecimal() else f"\u00b1{up}"
 
 
 def fraction(given: Arguments) -> str:

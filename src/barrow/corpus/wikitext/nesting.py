@@ -44,7 +44,7 @@ def pairs(text: str, kind: str) -> tuple[list[Bracket], list[int]]:
 
     `kind` is ``{}`` or ``[]``; brackets may stand in runs, ``{{{{``. A third brace, ``{{{name}}}``,
     goes with its neighbours, unless it ends a single one. A third square bracket is a character
-    like others, the outermost of them.
+    like others: the one that ends a single one, ``[[a|[b]]]``, else the outermost of them.
     """
     found: list[Bracket] = []
     partners: list[int] = []
@@ -55,7 +55,7 @@ def pairs(text: str, kind: str) -> tuple[list[Bracket], list[int]]:
         is_opening = first == kind[0]
         if (end - start) % 2:
             if first == "[" or (
-                first == "}" and text.count("{", last, start) > text.count("}", last, start)
+                not is_opening and text.count(kind[0], last, start) > text.count(first, last, start)
             ):
                 start += 1
             elif first == "]":

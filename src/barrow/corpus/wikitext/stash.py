@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import html
 import re
+from html import unescape
+from html.entities import html5
 
 from barrow.corpus.wikitext.marks import BREAK, CONTROLS, STASHED, STASHED_END, gone_after
 
@@ -18,15 +19,18 @@ _DROPPED = frozenset(
     )
 )
 _FORMULAS = frozenset(["math", "ce", "chem"])
-_CODE = frozenset(["pre", "syntaxhighlight", "source"])
+_HIGHLIGHTED = frozenset(["syntaxhighlight", "source"])
+_CODE = _HIGHLIGHTED | {"pre"}
 _OTHER = frozenset(["nowiki", "code", "poem"])
 _NAMES = sorted(_DROPPED | _FORMULAS | _CODE | _OTHER)
 _OPENING = re.compile(
     rf"<!--|<({'|'.join(_NAMES)})(?=[\s/>])(?:[^<>\"]++|\"[^\"<>]*+\"|\")*+>", re.IGNORECASE
 )
 _CLOSING = {name: re.compile(rf"</{name}\s*+>", re.IGNORECASE) for name in _NAMES}
+_BLANKS = re.compile(r"[ \t]*+")
+_NOWIKI = re.compile(r"</?nowiki\s*+/?>", re.IGNORECASE)
 _PUT_BACK = re.compile(f"{STASHED}([0-9]+){STASHED_END}")
-_ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
+_ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|([A-Za-z][A-Za-z0-9]{1,31}));")
 
 
 class Stash:
@@ -44,17 +48,22 @@ class Stash:
         """Text with place holders for formulas and code, and marks where things were dropped."""
         parts: list[str] = []
         at = 0
+        begins_line = True  # what is at `at`
         unclosed: set[str] = set()  # names of which no end tag is left: looked for only once
         while opening := _OPENING.search(text, at):
-            parts.append(text[at : opening.start()])
+            before = text[at : opening.start()]
             at = opening.end()
             if opening[1] is None:
-                end = text.find("-->", at)
-                at = len(text) if end < 0 else end + 3
-                # A comment on a line of its own takes the line with it.
-                if (not parts[-1] or parts[-1][-1] == "\n") and text[at : at + 1] == "\n":
-                    at += 1
+                at, left = _after_comments(text, at)
+                head = before.rstrip(" \t")
+                # Comments on a line of their own take the line with them.
+                begins_line = head.endswith("\n") or (begins_line and not head)
+                begins_line = begins_line and text.startswith("\n", at)
+                parts.append(head if begins_line else before + left)
+                at += begins_line
                 continue
+            parts.append(before)
+            begins_line = False
             name = opening[1].lower()
             closing = None
             if not opening[0].endswith("/>") and name not in unclosed:
@@ -76,15 +85,39 @@ class Stash:
         if name in _FORMULAS:
             return self.put(f"${' '.join(content.split())}$")
         if name in _CODE:
+            # Highlighted code shows even entities as they are.
+            is_raw = name in _HIGHLIGHTED
+            content = content.replace("&", "&amp;") if is_raw else _NOWIKI.sub("", content)
             return f"\n\n{self.put(content.strip(chr(10)).rstrip())}\n\n"
         if name == "poem":
-            return content.strip().replace("\n", BREAK)
-        return self.put(content.strip("\n"))
+            # Wikitext, and no poem is in another: what is there is taken out one level deep.
+            return self.take_out(content.strip()).replace("\n", BREAK)
+        return self.put((_NOWIKI.sub("", content) if name == "code" else content).strip("\n"))
 
     def put_back(self, text: str) -> str:
         """Text with what was taken out, and entities as the characters they stand for."""
         if STASHED in text:
             text = _PUT_BACK.sub(lambda found: self._kept[int(found[1])], text)
         if "&" in text:
-            text = _ENTITY.sub(lambda entity: html.unescape(entity[0]), text)
+            text = _ENTITY.sub(_character, text)
         return text
+
+
+def _after_comments(text: str, at: int) -> tuple[int, str]:
+    """Where a comment, those next to it, and blanks after each end; and the blanks."""
+    left: list[str] = []
+    while (end := text.find("-->", at)) >= 0:
+        blanks = _BLANKS.match(text, end + 3)
+        at = blanks.end() if blanks else end + 3
+        left.append(text[end + 3 : at])
+        if not text.startswith("<!--", at):
+            return at, "".join(left)
+        at += 4
+    return len(text), "".join(left)
+
+
+def _character(entity: re.Match[str]) -> str:
+    """What an entity stands for; one that has no such name stays."""
+    if entity[1] is not None:
+        return html5.get(f"{entity[1]};", entity[0])
+    return CONTROLS.sub("", unescape(entity[0]))

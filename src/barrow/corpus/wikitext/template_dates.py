@@ -19,7 +19,8 @@ def date(given: Arguments) -> str:
         return (
             " ".join(filter(None, given.at[:2])) if given.name == "oldstyledate" else given.first()
         )
-    return written_date(given.at[:3], day_first=given.get("df") in ("y", "yes", "1"))
+    day_first = given.get("df").lower() in ("y", "yes", "1", "true")
+    return written_date(given.at[:3], day_first=day_first)
 
 
 def as_of(given: Arguments) -> str:
@@ -39,10 +40,14 @@ def as_of(given: Arguments) -> str:
 def written_date(parts: list[str], *, day_first: bool) -> str:
     """Year, month and day in words, as many of them as there are."""
     year, month, day = [*(part.strip() for part in parts), "", "", ""][:3]
-    if month.isdecimal() and len(month) < 3 and 1 <= int(month) <= 12:
+    if month.isdecimal():
+        month = month.lstrip("0")
+    if month.isdecimal() and len(month) < 3 and int(month) <= 12:
         month = _MONTHS[int(month) - 1]
     if day.isdecimal():
         day = day.lstrip("0")
     if not month or not day:
         return " ".join(filter(None, (month, year)))
-    return f"{day} {month} {year}" if day_first else f"{month} {day}, {year}"
+    if day_first or not year:
+        return " ".join(filter(None, (day, month, year) if day_first else (month, day)))
+    return f"{month} {day}, {year}"
