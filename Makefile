@@ -42,8 +42,9 @@ $(VENV)/.bench: $(VENV)/.test
 demo: $(VENV)/.demo
 	$(BIN)/barrow demo demo
 
+# Whole files go to one of two processes, so that what a file compiles is compiled once.
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -m 'not soak' $(ARGS)
+	$(BIN)/python -m pytest -m 'not soak' -n 2 --dist loadfile $(ARGS)
 
 soak: $(VENV)/.test
 	JAX_DISABLE_MOST_OPTIMIZATIONS=0 $(BIN)/python -m pytest --hypothesis-profile=soak $(ARGS)

@@ -34,11 +34,16 @@ def model(tmp_path: Path, cache: Path) -> Path:
     return tmp_path / "model"
 
 
-def test_text_behind_a_prompt(barrow: Callable, model: Path, cache: Path) -> None:
+def test_text_behind_a_prompt(barrow: Callable, model: Path) -> None:
     code, out, err = barrow("generate", model, "--prompt", "ab", "--max-tokens", 12)
     assert (code, err) == (0, "")
     assert out.startswith("ab")
     assert barrow("generate", model, "--prompt", "ab", "--max-tokens", 12).out == out
+
+
+def test_programs_are_kept(barrow: Callable, model: Path, cache: Path) -> None:
+    jax.clear_caches()  # what this process has compiled is not compiled again, nor kept
+    assert barrow("generate", model, "--prompt", "ab", "--max-tokens", 2).code == 0
     assert list((cache / "compiled").iterdir())
 
 
