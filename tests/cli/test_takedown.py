@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from barrow.corpus.corpus_folder import locked
+from barrow.folder_lock import locked
 
 
 @pytest.fixture
@@ -90,6 +90,6 @@ def test_wrong_usage(barrow: Callable, corpus: Path, tmp_path: Path) -> None:
     assert barrow("takedown", corpus).code == 2
     assert barrow("takedown", corpus, "--domain", "Notes", "--date", "today").code == 2
     assert barrow("takedown", tmp_path, "--domain", "Notes").code == 1
-    with locked(corpus, alone=False):
+    with locked(corpus, is_shared=True):
         code, _, err = barrow("takedown", corpus, "--domain", "Notes", "--yes")
     assert (code, "another process is writing" in err) == (1, True)

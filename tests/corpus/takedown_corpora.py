@@ -13,13 +13,13 @@ import zstandard
 import barrow
 from barrow.archive import Document
 from barrow.corpus import Domain, Recipe, build
-from barrow.corpus.corpus_folder import locked
 from barrow.corpus.dedup.settings import Deduplication
 from barrow.corpus.mix import Mixture, Splits
 from barrow.corpus.takedown import take_down
 from barrow.corpus.takedown_find import find_taken
 from barrow.corpus.takedown_rules import Rules
 from barrow.engine import Engine
+from barrow.folder_lock import locked
 
 INLINE = Engine(num_workers=0)
 ARCHIVES = ("", "validation", "test")
@@ -87,7 +87,7 @@ def make_corpus(tmp_path: Path, *, name: str = "corpus", **choices: Any) -> Path
 
 def remove(corpus: Path, rules: Rules, *, and_copies: bool = False) -> dict[str, Any]:
     """Take down what some rules find."""
-    with locked(corpus, alone=True):
+    with locked(corpus):
         finding = find_taken(corpus, rules, and_copies=and_copies)
         return take_down(
             corpus,

@@ -7,7 +7,6 @@ import pytest
 
 from barrow.tokens.store_folder import (
     link_or_copy,
-    locked,
     refuse_other_folders,
     remove_unlisted,
     slug,
@@ -35,17 +34,6 @@ def test_folders_that_will_not(tmp_path: Path, archive: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(FileExistsError, match="is a file; name a folder"):
         refuse_other_folders(tmp_path / "file", str(archive))
-
-
-def test_one_writer_at_a_time(tmp_path: Path) -> None:
-    with (
-        locked(tmp_path),
-        pytest.raises(FileExistsError, match="another process is writing to it"),
-        locked(tmp_path),
-    ):
-        pass
-    with locked(tmp_path):
-        pass
 
 
 def test_names_of_files() -> None:

@@ -19,13 +19,14 @@ import pytest
 
 from barrow import config
 from barrow.errors import CheckpointError, ConfigError, Diverged, StoreError
+from barrow.folder_lock import locked
 from barrow.stream import Stream
 from barrow.train import CheckpointSettings, EvaluationSettings, Interrupted, Run, fit
 from barrow.train.checkpoint import Checkpoints
 from barrow.train.objective import Objective
 from barrow.train.precision import Precision
 from barrow.train.program import make_program
-from barrow.train.run_folder import RunFolder, about
+from barrow.train.run_folder import about
 from barrow.train.step import StepSettings
 from barrow.train.trackers import read_log
 
@@ -236,7 +237,7 @@ def test_a_checkpoint_of_another_loop(run: Run, tmp_path: Path) -> None:
 def test_one_run_at_a_time_in_a_folder(run: Run, tmp_path: Path) -> None:
     """Two would write lines of the same steps, and remove one another's half checkpoints."""
     with (
-        RunFolder(tmp_path).locked(),
+        locked(tmp_path),
         pytest.raises(FileExistsError, match="another process is training there"),
     ):
         fit(run, tmp_path)

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import errno
-import fcntl
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -45,17 +43,6 @@ def test_what_a_checkpoint_tells(run: Run) -> None:
     assert (told["begin"], told["end"], told["more"]) == (256, None, 1)
     assert config.from_dict(DecoderConfig, told["model"]) == run.model
     assert load(told["tokenizer"]).hash == stream.store.tokenizer_hash
-
-
-def test_a_folder_that_cannot_be_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on some networks, where a lock wants a file that is open for writing."""
-
-    def refuse(*_: object) -> None:
-        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
-
-    monkeypatch.setattr(fcntl, "flock", refuse)
-    with RunFolder(tmp_path / "run").locked():
-        assert (tmp_path / "run").is_dir()
 
 
 @pytest.mark.parametrize(

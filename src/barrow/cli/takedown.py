@@ -51,12 +51,13 @@ def takedown(
     Rewrites only the shards concerned. A later build in the same folder honours it. May be
     repeated, also after it was interrupted. Exits 1 if nothing matches.
     """
-    from barrow.corpus.corpus_folder import locked, refuse_other_folders
+    from barrow.corpus.corpus_folder import refuse_other_folders
     from barrow.corpus.takedown import refuse_read_only, take_down
     from barrow.corpus.takedown_commit import complete_interrupted
     from barrow.corpus.takedown_find import find_taken
     from barrow.corpus.takedown_rules import Rules
     from barrow.corpus.takedown_texts import TextRule, read_texts
+    from barrow.folder_lock import locked
 
     refuse_other_folders(corpus)
     rules = Rules(
@@ -80,7 +81,7 @@ def takedown(
         return
     date, by = _as_date(date), by or _user()
     refuse_read_only(corpus)
-    with locked(corpus, alone=True):
+    with locked(corpus):
         resumed = complete_interrupted(corpus)
         if resumed is not None:
             typer.echo("A takedown that was interrupted is now complete.")

@@ -11,7 +11,7 @@ from typing import Any
 
 from barrow import config
 from barrow.corpus import assemble_stage, read_stage
-from barrow.corpus.corpus_folder import RECIPE, REJECTS, WORK, locked
+from barrow.corpus.corpus_folder import RECIPE, REJECTS, WORK
 from barrow.corpus.mix import SPLITS
 from barrow.corpus.parts import cut
 from barrow.corpus.progress import Progress
@@ -23,6 +23,7 @@ from barrow.corpus.takedown_commit import complete_before_build
 from barrow.corpus.takedown_rules import LIST, load_list
 from barrow.engine import Engine, Store, Task, Team
 from barrow.errors import MissingExtra, NotFound
+from barrow.folder_lock import locked
 
 
 def build(
@@ -51,7 +52,8 @@ def build(
     _refuse_foreign_folder(out)
     out.mkdir(parents=True, exist_ok=True)
     complete_before_build(out)
-    with locked(out, alone=False):
+    # Builds may share it; a takedown may not.
+    with locked(out, is_shared=True):
         return _build(recipe, root, out, engine or Engine(), progress)
 
 

@@ -1,11 +1,7 @@
-"""The folder of a corpus: which archives it has, and who may write to it."""
+"""The folder of a corpus: which archives it has."""
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
-import os
-from collections.abc import Iterator
 from pathlib import Path
 
 from barrow.corpus.mix import SPLITS
@@ -35,23 +31,3 @@ def refuse_other_folders(corpus: Path) -> None:
     for name in ("manifest.json", "archive.json"):
         if not (corpus / name).is_file():
             raise NotFound(f"{corpus} is no corpus: it has no {name}; was it made by barrow build?")
-
-
-@contextlib.contextmanager
-def locked(corpus: Path, *, alone: bool) -> Iterator[None]:
-    """Hold the folder while it is written; builds may share it, whoever is `alone` may not.
-
-    The lock goes when the process does.
-    """
-    descriptor = os.open(corpus, os.O_RDONLY)
-    try:
-        kind = fcntl.LOCK_EX if alone else fcntl.LOCK_SH
-        try:
-            fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise FileExistsError(
-                f"{corpus}: another process is writing to it; wait until it has finished"
-            ) from None
-        yield
-    finally:
-        os.close(descriptor)

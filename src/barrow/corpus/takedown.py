@@ -52,7 +52,7 @@ def take_down(
 ) -> dict[str, Any]:
     """Remove what was found by some rules; return the record that is kept of it.
 
-    The caller holds the folder alone, from before the finding on (`corpus_folder.locked`). `reason`
+    The caller holds the folder alone, from before the finding on (`folder_lock.locked`). `reason`
     and `by`, who signs it off, and `date` go into the record as they are; all else that is written
     depends on the corpus and the rules alone.
     """

@@ -16,11 +16,12 @@ import msgspec
 
 from barrow.archive.catalog import Catalog, ShardEntry, sync_folder, write_catalog
 from barrow.archive.shard_file import WRITING
-from barrow.corpus.corpus_folder import WORK, locked
+from barrow.corpus.corpus_folder import WORK
 from barrow.corpus.manifest import MANIFEST
 from barrow.corpus.papers import renew_papers
 from barrow.corpus.publish import INDEX, index_name
 from barrow.corpus.takedown_rules import LIST
+from barrow.folder_lock import locked
 
 STAGING = ".takedown"
 PLAN = "plan.json"
@@ -99,7 +100,7 @@ def complete_interrupted(corpus: Path) -> str | None:
 def complete_before_build(corpus: Path) -> None:
     """Do the rest of an interrupted takedown, if there is one, before a corpus is built again."""
     if (corpus / STAGING).exists():
-        with locked(corpus, alone=True):
+        with locked(corpus):
             complete_interrupted(corpus)
 
 

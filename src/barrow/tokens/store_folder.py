@@ -1,13 +1,11 @@
-"""The folder of a token store: who may write to it, and how files get their names there."""
+"""The folder of a token store: which may be one, and how files get their names there."""
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import os
 import re
 import shutil
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from pathlib import Path
 
 from barrow.archive.storage import is_url
@@ -29,22 +27,6 @@ def refuse_other_folders(out: Path, corpus: str) -> None:
     ours = (out / WORK).is_dir() or (out / STORE).is_file()
     if out.is_dir() and any(out.iterdir()) and not ours:
         raise FileExistsError(f"{out} holds something that is no token store; name an empty folder")
-
-
-@contextlib.contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Hold the folder alone while it is written; the lock goes when the process does."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise FileExistsError(
-                f"{folder}: another process is writing to it; wait until it has finished"
-            ) from None
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def slug(name: str) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 from barrow.archive.catalog import sync_folder
 from barrow.archive.storage import is_url
 from barrow.engine import Engine, Store, Task, Team, run
+from barrow.folder_lock import locked
 from barrow.tokens import encode_stage, join_stage
 from barrow.tokens.known_pieces import (
     KnownPieces,
@@ -42,7 +43,6 @@ from barrow.tokens.store_file import (
 from barrow.tokens.store_folder import (
     WORK,
     link_or_copy,
-    locked,
     refuse_other_folders,
     remove_unlisted,
     slug,

@@ -14,6 +14,7 @@ import jax
 
 from barrow import config
 from barrow.errors import CheckpointError, ConfigError, Diverged
+from barrow.folder_lock import locked
 from barrow.train.agreed_stop import agreed_stop
 from barrow.train.checkpoint import Checkpoints
 from barrow.train.checkpoint_folder import locate, open_index
@@ -136,7 +137,8 @@ def _told(
         return
     told: list[Tracker] = [JsonLines(folder.log), *trackers]
     begun: list[Tracker] = []
-    with folder.locked():
+    folder.path.mkdir(parents=True, exist_ok=True)
+    with locked(folder.path, others="training there"):
         folder.write(run, data)
         try:
             for tracker in told:

@@ -8,10 +8,6 @@ checkpoints/   step-000001000/ …
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
-import os
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -66,25 +62,6 @@ class RunFolder:
         )
         write_bytes(self.settings, config.to_json(run).encode())
         data.save(self.stream)
-
-    @contextlib.contextmanager
-    def locked(self) -> Iterator[None]:
-        """Hold the folder alone while a run writes to it; the lock goes when the process does."""
-        self.path.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise FileExistsError(
-                    f"{self.path}: another process is training there; wait until it has finished, "
-                    "or name another folder"
-                ) from None
-            except OSError:
-                pass  # folders of some networks cannot be locked
-            yield
-        finally:
-            os.close(descriptor)
 
     def check(self, run: Run, data: Data) -> None:
         """Raise unless a run would go on with the same numbers as the one that lies here."""
