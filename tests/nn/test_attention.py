@@ -250,30 +250,15 @@ def test_the_fused_kernel_is_told_lengths_and_given_no_mask(fused: list[dict[str
 
 
 @pytest.mark.parametrize("visible", [CAUSAL, Visible(lengths=jnp.asarray([2, 6, 0]))])
-@pytest.mark.parametrize(
-    ("flags", "is_apart"),
-    [
-        ("", False),
-        ("--xla_gpu_deterministic_ops=false", False),
-        ("--xla_gpu_deterministic_ops=true", True),
-        ("--xla_dump_to=/x --xla_gpu_exclude_nondeterministic_ops", True),
-    ],
-)
 def test_fused_kernels_are_told_apart_where_xla_shall_be_deterministic(
-    fused: list[dict[str, Any]],
-    monkeypatch: pytest.MonkeyPatch,
-    flags: str,
-    is_apart: bool,
-    visible: Visible,
+    fused: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch, visible: Visible
 ) -> None:
-    """XLA confuses backward passes that are alike; in float32 all the numbers are one."""
-    monkeypatch.setenv("XLA_FLAGS", flags)
+    """ACCELERATE-11, on GPUs: XLA confuses backward passes that are alike."""
+    monkeypatch.setenv("XLA_FLAGS", "--xla_gpu_deterministic_ops=true")
     q, k, v = arrays()
     for _ in range(3):
         attention(q, k, v, visible, backend="cudnn")
-    scales = [given["scale"] for given in fused]
-    assert len(set(scales)) == (3 if is_apart else 1)
-    assert {np.float32(scale) for scale in scales} == {np.float32(8**-0.5)}
+    assert len({given["scale"] for given in fused}) == 3
 
 
 @pytest.mark.parametrize("case", ["all", "causal", "lengths", "segments", "cache"])

@@ -7,18 +7,16 @@ kv_heads, head_dim]; each key head serves heads / kv_heads query heads (1 is mul
 
 from __future__ import annotations
 
-import itertools
 import math
-import os
-import re
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import lax
 from jax.sharding import AxisType
+
+from barrow.nn.told_apart import told_apart
 
 Backend = Literal["auto", "xla", "cudnn", "short", "rows"]
 
@@ -215,7 +213,7 @@ def _cudnn(q: jax.Array, k: jax.Array, v: jax.Array, visible: Visible, scale: fl
         k,
         v,
         mask=mask,
-        scale=_told_apart(scale),
+        scale=told_apart(scale),
         is_causal=visible.causal and visible.is_plain,
         implementation="cudnn",
     )
@@ -236,30 +234,12 @@ def _cudnn_padded(
         q,
         k,
         v,
-        scale=_told_apart(scale),
+        scale=told_apart(scale),
         # A row without keys would be 0/0 in the kernel: it reads one key, and is put to 0 below.
         key_value_seq_lengths=jnp.maximum(lengths, 1),
         implementation="cudnn",
     )
     return jnp.where((lengths > 0)[:, None, None, None], out, jnp.zeros_like(out))
-
-
-_CALLS = itertools.count(1)
-_DETERMINISTIC = re.compile(
-    r"--xla_gpu_(?:deterministic_ops|exclude_nondeterministic_ops)(?:=(?:true|1))?(?:\s|$)", re.I
-)
-
-
-def _told_apart(scale: float) -> float:
-    """The scale; where XLA shall be deterministic, a number of its own for each call.
-
-    XLA then notes so in the settings of a kernel's backward pass, but only in the first of several
-    that are alike, and finds no program for the others when it runs them (IndexError). In float32,
-    in which kernels compute, all these numbers are one.
-    """
-    if not _DETERMINISTIC.search(os.environ.get("XLA_FLAGS", "")):
-        return scale
-    return float(np.float32(scale)) * (1 + next(_CALLS) % 2**12 * 2.0**-44)
 
 
 def _short(q: jax.Array, k: jax.Array, v: jax.Array, visible: Visible, scale: float) -> jax.Array:
