@@ -6,13 +6,16 @@ import importlib
 import os
 import random
 import signal
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+# A program that was compiled by an earlier run says nothing of what compiling it does.
+os.environ.pop("JAX_COMPILATION_CACHE_DIR", None)
 
 # Tests compile many programs and run each once, on little data: machine code is made plainly, in
 # half the time: the same programs, other machine code. `make soak` runs what users run.
@@ -54,6 +57,35 @@ def make_documents(num: int, *, seed: int = 0, mean_words: int = 60) -> list[Doc
         meta = {"pile_set_name": rng.choice(["A", "B", "Ünïcode"]), "number": number}
         documents.append(Document(text, meta))
     return documents
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The cache of every test of this run: the user's own is neither read nor written."""
+    folder = tmp_path_factory.mktemp("cache")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BARROW_CACHE", str(folder))
+        yield folder
+
+
+@pytest.fixture(autouse=True)
+def programs_kept_where_they_were() -> Iterator[None]:
+    """Have commands that keep compiled programs leave JAX's choice of a folder as it was.
+
+    JAX opens its cache once and knows one folder from then on, so it is told to open it anew.
+    """
+
+    def chosen() -> str | None:
+        return sys.modules["jax"].config.jax_compilation_cache_dir if "jax" in sys.modules else None
+
+    before = chosen()
+    yield
+    if chosen() != before:
+        import jax
+        from jax.experimental.compilation_cache import compilation_cache
+
+        jax.config.update("jax_compilation_cache_dir", before)
+        compilation_cache.reset_cache()
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,32 +28,7 @@ def barrow(capfd: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
 
 
 @pytest.fixture(scope="session")
-def cache_made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("cache")
-
-
-@pytest.fixture
-def cache(cache_made: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The cache of the verbs that compile: programs are compiled once for all tests.
-
-    JAX opens its cache once and knows one folder from then on, so it is told to open it anew.
-    """
-    import jax
-    from jax.experimental.compilation_cache import compilation_cache
-
-    monkeypatch.setenv("BARROW_CACHE", str(cache_made))
-    told = ("min_compile_time_secs", "min_entry_size_bytes")
-    names = ("jax_compilation_cache_dir", *(f"jax_persistent_cache_{name}" for name in told))
-    before = {name: getattr(jax.config, name) for name in names}
-    compilation_cache.reset_cache()
-    yield cache_made
-    for name, value in before.items():
-        jax.config.update(name, value)
-    compilation_cache.reset_cache()
-
-
-@pytest.fixture(scope="session")
-def clip_made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def clip_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small CLIP model with a tokenizer, and two images."""
     from PIL import Image
     from tests.models.clip_peers import random_params
@@ -73,9 +48,3 @@ def clip_made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("red", "green"):
         Image.new("RGB", (30, 20), name).save(folder / "images" / f"{name}.png")
     return folder
-
-
-@pytest.fixture
-def clip_folder(clip_made: Path, cache: Path) -> Path:
-    """The same, with compiled programs kept for other tests."""
-    return clip_made

@@ -5,11 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 import torch
 from safetensors.numpy import load_file
-
-pytestmark = pytest.mark.usefixtures("cache")
 
 TEXT = "Paris is the <mask> of France."
 

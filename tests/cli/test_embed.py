@@ -14,8 +14,6 @@ from safetensors.numpy import load_file
 from barrow import Document
 from barrow.models.embedding_file import read_ids
 
-pytestmark = pytest.mark.usefixtures("cache")
-
 TEXTS = ["Paris is the capital", "", "naïve 🙂", "of France."]
 
 

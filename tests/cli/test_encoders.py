@@ -10,7 +10,7 @@ import numpy as np
 from barrow.models import Decoder, DecoderConfig, save
 
 
-def test_a_decoder_is_refused(barrow: Callable, tmp_path: Path, cache: Path) -> None:
+def test_a_decoder_is_refused(barrow: Callable, tmp_path: Path) -> None:
     model = Decoder(DecoderConfig(259, 16, 1, 2, hidden=16, context=16))
     shapes = jax.eval_shape(model.init, jax.random.key(0), jnp.zeros((1, 1), jnp.int32))
     params = jax.tree.map(lambda s: np.zeros(s.shape, s.dtype), shapes)

@@ -6,10 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 import transformers
-
-pytestmark = pytest.mark.usefixtures("cache")
 
 TEXT = "Paris is the <mask> of France."
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import jax
@@ -10,23 +10,13 @@ from tests.train import labelled_files
 
 
 @pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Compiled programs go to a folder of the test's, and JAX's settings come back.
-
-    One device of the eight, for which less is to be compiled.
-    """
+def one_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of the eight, for which less is to be compiled."""
     first = jax.devices()[:1]
     monkeypatch.setattr(jax, "devices", lambda: first)
-    monkeypatch.setenv("BARROW_CACHE", str(tmp_path / "cache"))
-    names = ("compilation_cache_dir", "persistent_cache_min_compile_time_secs")
-    names = tuple(f"jax_{name}" for name in (*names, "persistent_cache_min_entry_size_bytes"))
-    before = {name: getattr(jax.config, name) for name in names}
-    yield tmp_path / "cache"
-    for name, value in before.items():
-        jax.config.update(name, value)
 
 
-@pytest.mark.usefixtures("cache")
+@pytest.mark.usefixtures("one_device")
 def test_finetune_then_predict(
     barrow: Callable, roberta_folder: Callable[[str], Path], tmp_path: Path
 ) -> None:
@@ -52,7 +42,7 @@ def test_finetune_then_predict(
     assert json.loads(said)["tags"][0] in ("O", "B-ANIMAL")
 
 
-@pytest.mark.usefixtures("cache")
+@pytest.mark.usefixtures("one_device")
 @pytest.mark.parametrize(
     ("given", "code", "words"),
     [

@@ -23,7 +23,7 @@ def drawn(model: nn.Module, *args: Any) -> Any:
 
 
 @pytest.fixture
-def model(tmp_path: Path, cache: Path) -> Path:
+def model(tmp_path: Path) -> Path:
     """A decoder of bytes with random weights and its tokenizer, in a Hugging Face folder."""
     config = DecoderConfig(
         vocab_size=259, width=16, layers=2, heads=2, hidden=16, context=48, init_std=0.5

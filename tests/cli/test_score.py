@@ -27,9 +27,7 @@ class Flat:
 
 
 @pytest.fixture
-def corpus(
-    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[..., Path]
-) -> Path:
+def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[..., Path]) -> Path:
     """As `barrow build` leaves one; the current folder is that of the corpus."""
     monkeypatch.chdir(tmp_path)
     texts = [f"{n} stones and {n * n} mounds, né\n" * (1 + n % 3) for n in range(12)]

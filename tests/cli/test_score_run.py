@@ -20,7 +20,7 @@ from barrow.score import ScoredCorpus, read_result
 
 
 @pytest.fixture
-def place(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder to be in."""
     monkeypatch.chdir(tmp_path)
     return tmp_path

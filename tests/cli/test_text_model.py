@@ -8,14 +8,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 from safetensors.numpy import load_file
 
 from barrow.config import to_dict
 from barrow.models import Decoder, DecoderConfig, load, save
 from barrow.train import save_params
-
-pytestmark = pytest.mark.usefixtures("cache")
 
 
 def as_run(folder: Path, run: Path) -> Path:
