@@ -14,6 +14,7 @@ from typing import Any
 os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("DO_NOT_TRACK", "true")
 # A program that was compiled by an earlier run says nothing of what compiling it does.
 os.environ.pop("JAX_COMPILATION_CACHE_DIR", None)
 

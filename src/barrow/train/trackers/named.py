@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from barrow.train.trackers.guarded import Guarded
 from barrow.train.trackers.mlflow import MLflow
 from barrow.train.trackers.tensorboard import TensorBoard
 from barrow.train.trackers.tracker import Tracker
@@ -13,11 +14,11 @@ NAMES = ("tensorboard", "wandb", "mlflow")
 
 
 def make_tracker(name: str, folder: Path) -> Tracker:
-    """The tracker of a name, for the run in a folder."""
+    """The tracker of a name, for the run in a folder; failures of its own do not stop the run."""
     if name == "tensorboard":
-        return TensorBoard(folder / "tensorboard")
+        return Guarded("TensorBoard", TensorBoard(folder / "tensorboard"))
     if name == "wandb":
-        return Wandb(folder)
+        return Guarded("Weights & Biases", Wandb(folder))
     if name == "mlflow":
-        return MLflow(folder)
+        return Guarded("MLflow", MLflow(folder))
     raise ValueError(f"no tracker {name!r}: {', '.join(NAMES)}")
