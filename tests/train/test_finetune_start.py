@@ -8,8 +8,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from barrow.config import to_dict
 from barrow.models import Decoder, DecoderConfig, RobertaConfig, load, save
+from barrow.models.roberta import Roberta
 from barrow.models.roberta_heads import ClassificationHead, RegressionHead, TokenHead
+from barrow.nn.tree import paths
+from barrow.train import save_params
 from barrow.train.finetune_start import make_head, pretrained
 
 
@@ -29,6 +33,21 @@ def test_a_body_is_taken_over(
     assert (model.head.num, model.config.mlm_head, model.config.pooler) == (3, False, False)
     told = start.in_words(params["classifier"])
     assert told == f"27,776 parameters taken over; left: {left[0]}; new: classifier, 1,155"
+
+
+def test_a_run_is_as_good_as_the_folder_made_of_it(tmp_path: Path) -> None:
+    config = RobertaConfig(259, 16, 2, 2, 16, 18)
+    model = Roberta(config)
+    params = jax.jit(model.init)(jax.random.key(0), jnp.zeros((1, 1), jnp.int32))
+    about = {"model": to_dict(config), "tokenizer": "bytes"}
+    save_params(tmp_path / "run" / "checkpoints" / "step-000000003", params, about)
+    save(tmp_path / "files", model, params, tokenizer="bytes")
+    ours, theirs = pretrained(tmp_path / "run"), pretrained(tmp_path / "files")
+    assert (ours.left, ours.config) == (theirs.left, theirs.config) == (("lm_head",), ours.config)
+    found, wanted = paths(ours.params), paths(theirs.params)
+    assert list(found) == list(wanted)
+    for path, x in found.items():
+        np.testing.assert_array_equal(x, wanted[path], err_msg=path)
 
 
 def test_heads() -> None:

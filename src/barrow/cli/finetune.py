@@ -87,7 +87,8 @@ def finetune(
         str,
         typer.Option(
             metavar="DIR",
-            help="A Hugging Face folder of RoBERTa, or what `models get` fetched.",
+            help="A Hugging Face folder of RoBERTa, a run that trained one, or what `models get` "
+            "fetched.",
             show_default=False,
         ),
     ],

@@ -21,22 +21,16 @@ def open_text_model(
     """
     import jax
 
-    import barrow.models
     from barrow.models.compile_cache import keep_compiled
     from barrow.models.text import open_tokenizer
-    from barrow.train.checkpoint_model import is_checkpoint, load_model
+    from barrow.train.checkpoint_model import open_model
     from barrow.weights.fetch_settings import cache_folder
 
     keep_compiled(cache_folder(os.environ) / "compiled")
     # A CPU computes bfloat16 and float16 through float32, several times slower.
     if dtype is None and jax.default_backend() == "cpu":
         dtype = "float32"
-    path = locate_model(name)
-    loaded = (
-        load_model(path, dtype=dtype, apart=True)
-        if is_checkpoint(path)
-        else barrow.models.load(path, dtype=dtype, apart=True, num_layers=num_layers)
-    )
+    loaded = open_model(locate_model(name), dtype=dtype, apart=True, num_layers=num_layers)
     if tokenizer is not None:
         return loaded, open_tokenizer(tokenizer)
     return loaded, open_tokenizer(loaded.tokenizer, settings=loaded.tokenizer_config)

@@ -16,7 +16,7 @@ from barrow.errors import CheckpointError
 from barrow.models.clip_config import ClipConfig
 from barrow.models.decoder import Decoder, DecoderConfig
 from barrow.models.keys_report import KeysReport
-from barrow.models.load import Loaded
+from barrow.models.load import Loaded, load
 from barrow.models.roberta import Roberta
 from barrow.nn.repeat import take_apart
 from barrow.nn.tree import paths
@@ -77,6 +77,22 @@ def load_model(
         about.get("begin"),
         () if end is None else (end,),
     )
+
+
+def open_model(
+    path: str | os.PathLike[str],
+    *,
+    dtype: str | None = None,
+    apart: bool = False,
+    num_layers: int | None = None,
+) -> Loaded:
+    """A model of texts, wherever it lies: files, or a run or checkpoint.
+
+    Of an encoder's files no more than `num_layers` layers are read.
+    """
+    if is_checkpoint(Path(path)):
+        return load_model(path, dtype=dtype, apart=apart)
+    return load(path, dtype=dtype, apart=apart, num_layers=num_layers)
 
 
 def described_model(about: Mapping[str, Any], folder: Path) -> ModelConfig:

@@ -116,7 +116,7 @@ def finetuned_folder(path: str | Path) -> Path:
         if not _is_finetuned(json.loads(folder.settings.read_bytes())):
             raise ConfigError(
                 f"{path} is a run of `barrow train`, whose model has no head of labels: "
-                "`barrow checkpoint convert … --to hf` and `barrow finetune` make one that has"
+                f"`barrow finetune … --model {path}` makes one that has"
             )
         raise ConfigError(f"{path} has no best/ yet: no epoch is done")
     return folder.path

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from barrow.models.decoder import Decoder
-from barrow.models.load import Loaded, load
+from barrow.models.load import Loaded
 from barrow.models.roberta import RobertaConfig
 from barrow.models.roberta_heads import (
     ClassificationHead,
@@ -23,6 +23,7 @@ from barrow.models.roberta_heads import (
 from barrow.nn.module import num_params
 from barrow.nn.tree import Tree
 from barrow.stream.labelled import Kind
+from barrow.train.checkpoint_model import open_model
 
 # Of a model's parameters, what is no part of the body that a head stands on.
 _BEHIND = ("lm_head", "pooler", "classifier")
@@ -57,8 +58,8 @@ class Pretrained:
 
 
 def pretrained(path: str | Path) -> Pretrained:
-    """Open a folder of RoBERTa to stand a head on."""
-    loaded = load(path, dtype="float32", apart=True)
+    """Open a RoBERTa to stand a head on: a folder of files, a run or a checkpoint."""
+    loaded = open_model(path, dtype="float32", apart=True)
     if isinstance(loaded.model, Decoder):
         raise ValueError(
             f"{path} holds a decoder, which sees nothing to its right; fine-tuning wants an "
