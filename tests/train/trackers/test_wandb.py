@@ -42,6 +42,8 @@ def test_a_run_that_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     """Both parts have one name; another folder has another."""
     monkeypatch.setenv("WANDB_MODE", "offline")
     monkeypatch.setenv("WANDB_SILENT", "true")
+    monkeypatch.setenv("WANDB_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("WANDB_CONFIG_DIR", str(tmp_path / "config"))
     follow(tmp_path / "run", 0, 1.5)
     follow(tmp_path / "run", 2, 0.25)
     follow(tmp_path / "other", 0, 3.0)
