@@ -17,6 +17,7 @@ import jax
 import numpy as np
 import pytest
 
+import barrow.train.checkpoint
 from barrow import config
 from barrow.errors import CheckpointError, ConfigError, Diverged, StoreError
 from barrow.folder_lock import locked
@@ -311,6 +312,14 @@ def test_a_checkpoint_that_gave_the_bad_loss_is_not_called_good(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     poisoned(monkeypatch, run, 5, float("nan"))
+    # Written slowly: it is still under way when the trouble comes.
+    write = barrow.train.checkpoint.write_checkpoint
+
+    def slowly(*args: Any, **options: Any) -> None:
+        time.sleep(0.2)
+        write(*args, **options)
+
+    monkeypatch.setattr(barrow.train.checkpoint, "write_checkpoint", slowly)
     every = replace(run, checkpoint=CheckpointSettings(1, keep_last=2))
     with pytest.raises(Diverged, match="that of step 4 is good, that of step 5 gave this loss"):
         fit(every, tmp_path / "two")

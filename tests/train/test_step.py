@@ -52,6 +52,20 @@ def test_one_step_by_hand() -> None:
     assert metrics.scale is None
 
 
+def test_a_batch_in_which_nothing_counts() -> None:
+    """ACCELERATE-9: nothing is divided by nothing; the step is one without a gradient."""
+
+    def masked(params, collections, batch, key) -> Loss:
+        y = batch["x"] @ params["w"] * batch["mask"]
+        return Loss(jnp.sum(y * y), batch["mask"].sum(), {}, collections)
+
+    state, step = start(loss=masked)
+    state, metrics = step(state, {"x": np.eye(2, dtype=np.float32), "mask": np.zeros(2, "float32")})
+    assert (float(metrics.loss.value), float(metrics.grad_norm)) == (0, 0)
+    assert int(metrics.bad_tensor) == -1
+    np.testing.assert_array_equal(state.params["w"], [1, 2])
+
+
 def test_gradients_are_clipped_to_a_global_norm() -> None:
     state, step = start(StepSettings(clip=0.5))
     state, _ = step(state, {"x": np.eye(2, dtype=np.float32)})
