@@ -49,6 +49,11 @@ def test_the_mean_over_every_token_once(evaluated: Run, held_out: Path) -> None:
     assert float(found.value) == pytest.approx(total / store.num_tokens, rel=1e-6)
 
 
-def test_no_batches_no_loss(evaluated: Run) -> None:
+def test_one_batch_and_none(evaluated: Run) -> None:
     program = make_program(evaluated)
+    data = program.task.held_out(program.task.data())
+    assert data is not None
+    with feed(data, program.placement.rows(), stop=1) as batches:
+        (batch,) = [batch for _, batch in batches]
+    assert program.evaluate(program.start(), [batch])["loss"].weight == batch["mask"].sum()
     assert program.evaluate(program.start(), [])["loss"].weight == 0

@@ -46,8 +46,8 @@ def batch_of(kind: str, num: int) -> dict[str, Any]:
     return {"tokens": tokens, "lengths": LENGTHS, "targets": targets, "mask": mask}
 
 
-def torch_step(model: Any, kind: str, batch: dict[str, Any]) -> float:
-    """One step of PyTorch's AdamW on the three rows, as people fine-tune."""
+def torch_step(model: Any, kind: str, batch: dict[str, Any]) -> tuple[float, float]:
+    """One step of PyTorch's AdamW on the three rows, as people fine-tune: loss and accuracy."""
     tokens = torch.tensor(batch["tokens"][:3]).long()
     mask = torch.arange(16) < torch.tensor(batch["lengths"][:3])[:, None]
     targets = torch.tensor(batch["targets"][:3])
@@ -62,11 +62,13 @@ def torch_step(model: Any, kind: str, batch: dict[str, Any]) -> float:
         betas=(0.9, 0.98),
         eps=1e-6,
     )
-    loss = model(tokens, attention_mask=mask.long(), labels=targets).loss
+    found = model(tokens, attention_mask=mask.long(), labels=targets)
+    right = (found.logits.argmax(-1) == targets)[targets != -100].float().mean()
+    loss = found.loss
     loss.backward()
     torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     optimizer.step()
-    return float(loss.detach())
+    return float(loss.detach()), float(right)
 
 
 @pytest.mark.parametrize(
@@ -96,9 +98,11 @@ def test_a_step_is_that_of_pytorch(
     batch = batch_of(kind, model.head.num)
     theirs = roberta.make(kind)
     theirs.config.problem_type = "regression" if kind == "regress" else None
-    expected = torch_step(theirs, kind, batch)
+    expected, right = torch_step(theirs, kind, batch)
     state, metrics = step(state, batch)
     assert float(metrics.loss.value) == pytest.approx(expected, abs=1e-5)
+    if kind != "regress":
+        assert float(metrics.metrics["accuracy"].value) == pytest.approx(right)
     ours = paths(put_together(state.params, "layers"))
     named = dict(theirs.state_dict())
     for line in roberta_lines(model.config, model.head):
