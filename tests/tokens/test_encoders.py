@@ -186,6 +186,23 @@ def test_what_it_does_otherwise_is_left_to_the_reference(
     assert make_encoder(files["gpt2"], fast=True).name.startswith("tokenizers")
 
 
+@pytest.mark.parametrize("blank", ["\n ", "\r ", "\r\n  ", " \n\n\t"])
+def test_blanks_at_the_end_of_cl100k(trained: JsonTokenizer, encoder: bool, blank: str) -> None:
+    """There they are one piece with the line break before them, and can be one token."""
+    data = json.loads(trained._file.text()) | {"added_tokens": []}
+    for line, space in (("Ċ", "Ġ"), ("č", "Ġ"), ("Ċ", "ĉ")):
+        data["model"]["vocab"][line + space] = len(data["model"]["vocab"])
+        data["model"]["merges"].append([line, space])
+    file = check(data | {"pre_tokenizer": pre_tokenizer("cl100k")}, "x")
+    made = make_encoder(file, fast=encoder)
+    texts = [f"the{blank}", f"{blank}the{blank}", blank, f"the{blank}x"]
+    assert split(*made.encode(texts)) == reference(file, texts)
+    if encoder:
+        assert isinstance(made, Fast)
+        cut = check(data | {"pre_tokenizer": pre_tokenizer("llama3")}, "x")
+        assert reference(cut, texts) != reference(file, texts), "it would not be seen here"
+
+
 def test_without_libraries(
     files: dict[str, TokenizerJson], monkeypatch: pytest.MonkeyPatch
 ) -> None:
