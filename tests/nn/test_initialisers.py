@@ -37,6 +37,7 @@ def test_drawn_in_float32_then_rounded() -> None:
 
 def test_equal_numbers_make_equal_modules() -> None:
     assert nn.normal(0.1) == nn.normal(0.1) != nn.normal(0.2)
+    assert nn.normal() == nn.normal(0.02)
     assert nn.fan_in() == nn.fan_in() != nn.fan_in(num_in=2)
     assert nn.uniform(1.0) == nn.uniform(1.0)
     one, other = (nn.Dense(3, weight_init=nn.normal(0.1)) for _ in range(2))
