@@ -9,9 +9,10 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
-from tests.train.two_processes import in_two
+from tests.train.several_processes import in_several, in_two
 
 from barrow import config
+from barrow.folder_lock import locked
 from barrow.train import CheckpointSettings, EvaluationSettings, MeshSettings, Run, fit
 from barrow.train.checkpoint import Checkpoints
 from barrow.train.trackers import read_log
@@ -61,6 +62,39 @@ def test_two_processes_train_as_one_and_one_goes_on(
         jax.tree.leaves(onwards.params), jax.tree.leaves(alone.params), strict=True
     ):
         np.testing.assert_allclose(ours, theirs, atol=1e-5)
+
+
+def test_trouble_of_one_process_ends_all_with_its_words(
+    run: Run, tmp_path: Path, compiled_once: Path
+) -> None:
+    """Other settings, no store, a folder in use, ids over the vocabulary: nobody waits for ever."""
+    settings = tmp_path / "settings.json"
+    settings.write_text(config.to_json(run))
+    (tmp_path / "held").mkdir()
+    with locked(tmp_path / "held"):
+        first, second = in_several(
+            "tests.train.joint_process",
+            *(2, settings, tmp_path / "run"),
+            num=2,
+            devices=1,
+            JAX_COMPILATION_CACHE_DIR=str(compiled_once),
+        )
+    said, other = (
+        [line for line in ended.out.splitlines() if not line.startswith("[Gloo]")]
+        for ended in (first, second)
+    )
+    assert said[0] == other[0]
+    assert said[0].startswith("ConfigError: process 1 has other settings than the first (seed: 9,")
+    assert other[1].startswith("NotFound: nowhere is no token store")
+    assert said[1] == f"PeerFailed: process 1 failed: {other[1]}"
+    assert said[2].startswith("FileExistsError: ")
+    assert "another process is training there" in said[2]
+    assert other[2] == f"PeerFailed: process 0 failed: {said[2]}"
+    # The first waits for the devices of the second: it cannot raise, and ends.
+    assert (first.code, second.code) == (1, 1)
+    assert "ValueError: step 0, row 7" in second.err
+    assert "barrow: process 1 failed: ValueError: step 0, row 7, column 0" in first.err
+    assert Checkpoints(tmp_path / "run" / "checkpoints").steps() == []
 
 
 @pytest.mark.soak
