@@ -12,6 +12,7 @@
     ├── FetchFailed         a download did not come, or is not what it should be (an OSError)
     ├── MissingExtra        a library that an extra installs (an ImportError)
     ├── NotFound            a path, glob or URL that names nothing (a FileNotFoundError)
+    ├── PeerFailed          another process of a run failed, or is gone
     ├── ScoreError          a document that could not be scored, or a file that is no result
     ├── StoreError          a token store, or index of pairs, is not sound; says file and reason
     ├── TaskFailed          a task of a build failed; what was done before stays done
@@ -152,6 +153,10 @@ class MissingExtra(BarrowError, ImportError):
 
 class NotFound(BarrowError, FileNotFoundError):
     """A path, glob or URL that names nothing."""
+
+
+class PeerFailed(BarrowError):
+    """Another process of a run failed, or is gone, and this one cannot go on without it."""
 
 
 class ScoreError(BarrowError):

@@ -8,7 +8,7 @@ from pathlib import Path
 import jax
 import numpy as np
 from tests.train.checkpoint_runs import advance, bits, make_run, placement
-from tests.train.two_processes import in_two
+from tests.train.several_processes import in_two
 
 from barrow.train.checkpoint import Checkpoints
 from barrow.weights import open_safetensors

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import signal
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,11 +11,20 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
-from tests.train.two_processes import in_two
+from tests.train.several_processes import Ended, in_several, in_two
 
 from barrow import config
-from barrow.train import CheckpointSettings, EvaluationSettings, MeshSettings, Run, fit
+from barrow.folder_lock import locked
+from barrow.train import (
+    CheckpointSettings,
+    EvaluationSettings,
+    MeshSettings,
+    Run,
+    StepSettings,
+    fit,
+)
 from barrow.train.checkpoint import Checkpoints
+from barrow.train.program import make_program
 from barrow.train.trackers import read_log
 
 pytestmark = pytest.mark.usefixtures("compiled_once")
@@ -63,6 +74,39 @@ def test_two_processes_train_as_one_and_one_goes_on(
         np.testing.assert_allclose(ours, theirs, atol=1e-5)
 
 
+def test_trouble_of_one_process_ends_all_with_its_words(
+    run: Run, tmp_path: Path, compiled_once: Path
+) -> None:
+    """Other settings, no store, a folder in use, ids over the vocabulary: nobody waits for ever."""
+    settings = tmp_path / "settings.json"
+    settings.write_text(config.to_json(run))
+    (tmp_path / "held").mkdir()
+    with locked(tmp_path / "held"):
+        first, second = in_several(
+            "tests.train.joint_process",
+            *(2, settings, tmp_path / "run"),
+            num=2,
+            devices=1,
+            JAX_COMPILATION_CACHE_DIR=str(compiled_once),
+        )
+    said, other = (
+        [line for line in ended.out.splitlines() if not line.startswith("[Gloo]")]
+        for ended in (first, second)
+    )
+    assert said[0] == other[0]
+    assert said[0].startswith("ConfigError: process 1 has other settings than the first (seed: 9,")
+    assert other[1].startswith("NotFound: nowhere is no token store")
+    assert said[1] == f"PeerFailed: process 1 failed: {other[1]}"
+    assert said[2].startswith("FileExistsError: ")
+    assert "another process is training there" in said[2]
+    assert other[2] == f"PeerFailed: process 0 failed: {said[2]}"
+    # The first waits for the devices of the second: it cannot raise, and ends.
+    assert (first.code, second.code) == (1, 1)
+    assert "ValueError: step 0, row 7" in second.err
+    assert "barrow: process 1 failed: ValueError: step 0, row 7, column 0" in first.err
+    assert Checkpoints(tmp_path / "run" / "checkpoints").steps() == []
+
+
 @pytest.mark.soak
 def test_two_processes_of_which_one_is_asked_to_stop(
     run: Run, tmp_path: Path, compiled_once: Path
@@ -81,3 +125,76 @@ def test_two_processes_of_which_one_is_asked_to_stop(
     step = int(said.split()[3].rstrip(","))
     assert step < 10
     assert Checkpoints(tmp_path / "two" / "checkpoints").steps() == [step + 1]
+
+
+@pytest.mark.soak
+def test_four_processes_stop_go_on_and_change_their_number(
+    run: Run, tmp_path: Path, compiled_once: Path
+) -> None:
+    """4 steps and 3 more in four processes are 7, bit for bit; in two the same to rounding."""
+    run = replace(
+        run,
+        steps=7,
+        mesh=MeshSettings(data=1, fsdp=-1, zero=3),
+        step=StepSettings(accumulate=2, ema=0.9),
+        checkpoint=CheckpointSettings(4),
+    )
+    settings = tmp_path / "settings.json"
+    settings.write_text(config.to_json(run))
+
+    def in_number(num: int, out: str) -> Path:
+        compiled = {"JAX_COMPILATION_CACHE_DIR": str(compiled_once), "PROCESSES": str(num)}
+        for ended in in_several(
+            "tests.train.fit_process", settings, tmp_path / out, num=num, devices=1, **compiled
+        ):
+            assert ended.code == 0, ended.out + ended.err
+        return tmp_path / out / "checkpoints" / "step-000000007"
+
+    whole = in_number(4, "whole")
+    for out in ("four", "two"):
+        shutil.copytree(tmp_path / "whole", tmp_path / out)
+        Checkpoints(tmp_path / out / "checkpoints").discard_after(4)
+    again, other = in_number(4, "four"), in_number(2, "two")
+    parts = sorted(path.name for path in whole.iterdir())
+    assert parts[:-1] == [f"arrays-{n:05}.safetensors" for n in range(4)]
+    for part in parts:
+        assert (whole / part).read_bytes() == (again / part).read_bytes()
+    program = make_program(replace(run, mesh=MeshSettings(), step=StepSettings(ema=0.9)))
+    ours, theirs = (
+        Checkpoints(one.parent).restore(7, program.shapes, placement=program.placement)
+        for one in (whole, other)
+    )
+    for a, b in zip(jax.tree.leaves(ours.params), jax.tree.leaves(theirs.params), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-5)
+
+
+@pytest.mark.soak
+def test_a_process_that_is_killed_ends_the_others_and_all_go_on(
+    run: Run, tmp_path: Path, compiled_once: Path
+) -> None:
+    run = replace(run, steps=12, checkpoint=CheckpointSettings(3), log_every=1)
+    settings = tmp_path / "settings.json"
+    settings.write_text(config.to_json(run))
+
+    def in_four(*killed: int) -> list[Ended]:
+        return in_several(
+            *("tests.train.fit_process", settings, tmp_path / "run", *killed),
+            num=4,
+            devices=1,
+            JAX_COMPILATION_CACHE_DIR=str(compiled_once),
+            PROCESSES="4",
+            SIGNAL="SIGKILL",
+        )
+
+    ended = in_four(2)
+    assert ended[2].code == -signal.SIGKILL
+    for number in (0, 1, 3):
+        assert ended[number].code != 0
+        told = ended[number].err
+        assert "cannot reach the devices of another" in told or "tasks have crashed" in told
+    steps = Checkpoints(tmp_path / "run" / "checkpoints").steps()
+    assert steps
+    assert steps[-1] < 12
+    for one in in_four():
+        assert "done 12" in one.out
+    assert [line["step"] for line in read_log(tmp_path / "run" / "log.jsonl")] == list(range(12))

@@ -52,6 +52,19 @@ def test_held_out_pairs_are_each_read_once_and_calmly(index: Path) -> None:
     assert held_out_pairs(replace(run_of(index), held_out=None), MODEL) is None
 
 
+def test_identity_is_of_contents(index: Path, tmp_path: Path) -> None:
+    run = run_of(index)
+    (tmp_path / "one").mkdir()
+    Image.new("RGB", (8, 8)).save(tmp_path / "one" / "a.png")
+    (tmp_path / "one" / "a.txt").write_text("one")
+    index_pairs(tmp_path / "one", tmp_path / "other")
+    again, other = (
+        pair_data(replace(run, pairs=str(path), data=replace(run.data, batch=1)), MODEL)
+        for path in (index, tmp_path / "other")
+    )
+    assert again.identity == pair_data(run, MODEL).identity != other.identity
+
+
 def test_training_draws(index: Path) -> None:
     data = pair_data(run_of(index), MODEL)
     assert data.num_steps is None

@@ -13,7 +13,7 @@ from barrow.stream import Mixture, Mlm, Phase, Schedule
 from barrow.stream.choices import Choices
 from barrow.train import CheckpointSettings, EvaluationSettings, MeshSettings, Run
 from barrow.train.precision import Precision
-from barrow.train.run import differences
+from barrow.train.run import all_settings, differences
 from barrow.train.step import StepSettings
 
 RUN = Run(DecoderConfig(context=64), Choices(seq_len=64, batch=8), 10)
@@ -31,6 +31,14 @@ def test_settings_are_json_and_back() -> None:
         held_out="there",
     )
     assert config.from_json(Run, config.to_json(run)) == run
+
+
+def test_all_settings_but_places() -> None:
+    """What may change when a run goes on must still be the same in its processes."""
+    moved = replace(RUN, store="x", held_out="y", pairs="z", tokenizer="t")
+    assert all_settings(moved) == all_settings(RUN)
+    for changed in (replace(RUN, log_every=3), replace(RUN, mesh=MeshSettings(zero=3))):
+        assert len(all_settings(changed).items() - all_settings(RUN).items()) == 1
 
 
 def test_settings_by_key() -> None:

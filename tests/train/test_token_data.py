@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,6 +27,15 @@ def test_a_run_needs_a_store(run: Run) -> None:
     assert vocab_size_of(run) == 259
     with pytest.raises(ConfigError, match="store=FOLDER"):
         token_data(replace(run, store=""), vocab_size=259)
+
+
+def test_identity_is_of_contents(run: Run, held_out: Path, tmp_path: Path) -> None:
+    def identity(store: str | Path) -> str:
+        return token_data(replace(run, store=str(store)), vocab_size=259).identity
+
+    shutil.copytree(run.store, tmp_path / "moved")
+    assert identity(tmp_path / "moved") == identity(run.store)
+    assert identity(held_out) != identity(run.store)
 
 
 def test_a_step_in_words(stream: Stream) -> None:

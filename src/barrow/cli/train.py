@@ -54,20 +54,25 @@ def train(
     ] = None,
 ) -> None:
     """Train a model, or go on with a run that was stopped."""
+    import jax
+
     from barrow import config
     from barrow.train import Interrupted, fit
+    from barrow.train.joint_run import joined
     from barrow.train.task import task_of
     from barrow.train.trackers import make_tracker, terminal
 
-    described = load_run(recipe)
-    out, changes = _split(recipe, assignments or [])
-    run = config.override(described, changes)
-    if not (run.store or run.pairs):
-        raise typer.BadParameter(
-            "say what to train on: store=STORE, a token store, or for CLIP pairs=INDEX"
-        )
-    if not _is_saved(recipe) and not any(c.startswith(_FITTED) for c in changes):
-        run = task_of(run).fitted()
+    with joined() as others:
+        described = load_run(recipe)
+        out, changes = _split(recipe, assignments or [])
+        run = config.override(described, changes)
+        if not (run.store or run.pairs):
+            raise typer.BadParameter(
+                "say what to train on: store=STORE, a token store, or for CLIP pairs=INDEX"
+            )
+        if not _is_saved(recipe) and not any(c.startswith(_FITTED) for c in changes):
+            run = task_of(run).fitted()
+        others.agree("described", {})  # who failed here is not waited for in the run
     trackers = [terminal(sys.stderr), *(make_tracker(name, out) for name in track or ())]
     try:
         with warnings_in_words():
@@ -75,7 +80,8 @@ def train(
     except Interrupted as stopped:
         typer.echo(str(stopped), err=True)
         raise typer.Exit(_INTERRUPTED) from None
-    _print_end(run, out)
+    if jax.process_index() == 0:  # of several processes, one tells
+        _print_end(run, out)
 
 
 def _split(recipe: str, assignments: list[str]) -> tuple[Path, list[str]]:

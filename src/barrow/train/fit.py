@@ -10,8 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import jax
-
 from barrow import config
 from barrow.errors import CheckpointError, ConfigError, Diverged
 from barrow.folder_lock import locked
@@ -20,10 +18,11 @@ from barrow.train.checkpoint import Checkpoints
 from barrow.train.checkpoint_folder import locate, open_index
 from barrow.train.feed import feed
 from barrow.train.interrupt import Interrupted, stop_on_signals
+from barrow.train.joint_run import Joint, joined
 from barrow.train.logbook import Logbook, Trouble
 from barrow.train.objective import Mean
 from barrow.train.program import make_program
-from barrow.train.run import Run
+from barrow.train.run import Run, all_settings
 from barrow.train.run_folder import RunFolder, about
 from barrow.train.state import TrainState
 from barrow.train.task import Data, task_of
@@ -46,13 +45,27 @@ def fit(
     A run that lies there goes on from its newest checkpoint, as if it had never stopped. Ctrl-C
     finishes the step, saves, and raises `Interrupted`. A loss or gradient that is not finite, or a
     loss that leaps, raises `Diverged`; the checkpoint before it stays.
+
+    Of several processes (`jax.distributed.initialize`) each calls this, with the same run and
+    folder. Where one fails the others raise `PeerFailed`; one that waits for devices which never
+    answer cannot raise, and exits with code 1.
     """
-    folder = RunFolder(Path(out))
+    with joined() as others:
+        return _fit(run, RunFolder(Path(out)), others, trackers=trackers, clock=clock)
+
+
+def _fit(
+    run: Run,
+    folder: RunFolder,
+    others: Joint,
+    *,
+    trackers: Sequence[Tracker],
+    clock: Callable[[], float],
+) -> TrainState:
     task = task_of(run)
     data = task.data()
     held_out = task.held_out(data)
     _refuse_too_few(run, data)
-    program = make_program(run)
     checkpoints = Checkpoints(
         folder.checkpoints,
         keep_last=run.checkpoint.keep_last,
@@ -65,8 +78,10 @@ def fit(
     for step in passed_over:
         warnings.warn(
             f"{folder.checkpoints}: that of step {step} is not whole: going on from step {start}",
-            stacklevel=2,
+            stacklevel=3,
         )
+    others.agree("settings", _words(run, folder, start, data, held_out))
+    program = make_program(run)
     if start is None:
         start, watch, state = 0, Watch(), program.start()
     else:
@@ -81,7 +96,7 @@ def fit(
         with feed(held_out, rows, stop=run.evaluation.batches) as batches:
             return program.evaluate(state, (batch for _, batch in batches))
 
-    with _told(folder, run, data, start, trackers) as told, stop_on_signals() as stop:
+    with _told(folder, run, data, start, trackers, others) as told, stop_on_signals() as stop:
         log = Logbook(run, program, told, watch=watch, clock=clock)
         batches = feed(data, rows, start=start, stop=run.steps)
         with checkpoints, _named(data, folder, checkpoints), batches:
@@ -117,6 +132,19 @@ def _refuse_too_few(run: Run, data: Data) -> None:
         )
 
 
+def _words(
+    run: Run, folder: RunFolder, start: int | None, data: Data, held_out: Data | None
+) -> dict[str, Any]:
+    """What the processes of a run must have in common."""
+    return {
+        "out": str(folder.path),
+        "newest checkpoint": start,
+        "data": data.identity,
+        "held_out": None if held_out is None else held_out.identity,
+        **all_settings(run),
+    }
+
+
 def _refuse_none_whole(folder: RunFolder, steps: Sequence[int]) -> None:
     """To begin anew would cut the log of a run that somebody may still want to rescue."""
     newest = locate(folder.checkpoints, steps[-1])
@@ -129,10 +157,16 @@ def _refuse_none_whole(folder: RunFolder, steps: Sequence[int]) -> None:
 
 @contextmanager
 def _told(
-    folder: RunFolder, run: Run, data: Data, start: int, trackers: Sequence[Tracker]
+    folder: RunFolder,
+    run: Run,
+    data: Data,
+    start: int,
+    trackers: Sequence[Tracker],
+    others: Joint,
 ) -> Iterator[Sequence[Tracker]]:
     """The trackers, begun, and closed in the end; the first process of a run alone has any."""
-    if jax.process_index() != 0:
+    if others.process != 0:
+        others.agree("begin", {})
         yield ()
         return
     told: list[Tracker] = [JsonLines(folder.log), *trackers]
@@ -144,6 +178,7 @@ def _told(
             for tracker in told:
                 tracker.begin(config.to_dict(run), start)
                 begun.append(tracker)
+            others.agree("begin", {})
             yield told
         finally:
             for tracker in begun:

@@ -32,6 +32,12 @@ class PairData:
         """Steps until all has been read."""
         return self.stream.num_steps
 
+    @property
+    def identity(self) -> str:
+        """Of the index and of the encoder of its texts."""
+        stream = self.stream
+        return f"index {stream.index.identity[:16]}, texts {stream.texts.hash[:16]}"
+
     def place(self, step: int, sharding: Sharding) -> dict[str, Any]:
         """The batch of a step on the devices; an image that cannot be read is named."""
         return self.stream.place(step, sharding)

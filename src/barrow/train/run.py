@@ -120,12 +120,17 @@ class Run:
         return batches_of(self.data)
 
 
-# What may change between a run and its resumption: where things lie (data are known by their
-# content), how often something is told or kept, and on how many devices it runs.
-FREE = (
-    *("store", "pairs", "tokenizer", "held_out"),
-    *("mesh", "evaluation", "checkpoint", "log_every", "diverged"),
-)
+# Where things lie: data are known by their content.
+PLACES = ("store", "pairs", "tokenizer", "held_out")
+# What may change between a run and its resumption: places, how often something is told or kept, and
+# on how many devices it runs.
+FREE = (*PLACES, *("mesh", "evaluation", "checkpoint", "log_every", "diverged"))
+
+
+def all_settings(run: Run) -> dict[str, Any]:
+    """Settings by key, but for where things lie."""
+    found = _leaves(config.to_dict(run))
+    return {key: value for key, value in found if key not in PLACES}
 
 
 def differences(before: Run, after: Run) -> list[str]:

@@ -33,6 +33,11 @@ class Data(Protocol):
         """Steps until all has been read; None if never."""
         ...
 
+    @property
+    def identity(self) -> str:
+        """Short and the same wherever the same contents lie: processes of a run compare it."""
+        ...
+
     def place(self, step: int, sharding: Sharding) -> dict[str, Any]:
         """The batch of a step on the devices; what the model cannot take is refused before."""
         ...

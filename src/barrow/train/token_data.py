@@ -37,6 +37,12 @@ class TokenData:
         """Steps until all has been read."""
         return self.stream.num_steps
 
+    @property
+    def identity(self) -> str:
+        """Of the store and of its tokenizer."""
+        store = self.stream.store
+        return f"store {store.identity[:16]}, tokenizer {store.tokenizer_hash[:16]}"
+
     def shape(self, step: int) -> tuple[int, int]:
         """Rows and columns of a step."""
         return self.stream.shape(step)

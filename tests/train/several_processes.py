@@ -1,0 +1,56 @@
+"""A module of the tests run as several processes, which know one another."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a process ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+def in_several(
+    module: str, *arguments: object, num: int, devices: int, **environment: str
+) -> list[Ended]:
+    """How each ended. They are started with a port of their coordinator, then their number."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port = str(found.getsockname()[1])
+    flags = f"--xla_force_host_platform_device_count={devices}"
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-m", module, port, str(number), *map(str, arguments)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=os.environ | {"XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"} | environment,
+            cwd=Path(__file__).parents[2],
+        )
+        for number in range(num)
+    ]
+    try:
+        said = [process.communicate(timeout=500) for process in started]
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+    ends = zip(started, said, strict=True)
+    return [Ended(process.returncode, out, err) for process, (out, err) in ends]
+
+
+def in_two(module: str, *arguments: object, **environment: str) -> list[str]:
+    """What each of two processes of four devices printed; both end well."""
+    ended = in_several(module, *arguments, num=2, devices=4, **environment)
+    for one in ended:
+        assert one.code == 0, one.out + one.err
+    return [one.out for one in ended]
