@@ -32,7 +32,7 @@ def store(barrow: Callable, write: Callable, tmp_path: Path) -> Path:
 @pytest.fixture
 def script(tmp_path: Path) -> Path:
     part = PAGE.read_text().partition("## Several processes")[2]
-    found = re.search(r"```python\n(.*?)```", part, re.DOTALL)
+    found = re.search(r"```python\n(.*?)```", part, re.S)
     assert found is not None
     (tmp_path / "one_of_many.py").write_text(found[1])
     return tmp_path / "one_of_many.py"
@@ -71,17 +71,17 @@ def test_one_tells_and_trouble_of_one_is_heard_by_all(
     elsewhere = [a.replace("store=", "store=no") for a in arguments]
     (code, told, err), second = started(script, arguments, elsewhere)
     assert (code, told, second[0], second[1]) == (1, "", 1, "")
-    assert "is no token store: no such folder" in second[2]
-    why = second[2].splitlines()[-1].removeprefix("barrow: ")
-    assert err.splitlines()[-1] == f"barrow: process 1 failed: NotFound: {why}"
+    # JAX may have words of its own, about processes that leave.
+    (why,) = re.findall(r"^barrow: (.* is no token store: no such folder.*)$", second[2], re.M)
+    assert f"barrow: process 1 failed: NotFound: {why}" in err.splitlines()
     assert not out.exists()
 
     (code, told, err), second = started(script, arguments, arguments)
     assert code == 0, err
     assert "loss of the last step" in told
-    assert re.findall(r"^step (\S+)  loss", err, re.MULTILINE) == ["0/3", "1/3", "2/3"]
+    assert re.findall(r"^step (\S+)  loss", err, re.M) == ["0/3", "1/3", "2/3"]
     assert [line["step"] for line in read_log(out / "log.jsonl")] == [0, 1, 2]
     # Gloo, through which devices of CPUs talk, says so itself.
     heard = [line for line in second[1].splitlines() if not line.startswith("[Gloo]")]
     assert (second[0], heard) == (0, [])
-    assert "step" not in second[2]
+    assert not re.search(r"^step", second[2], re.M)

@@ -103,7 +103,7 @@ def test_trouble_of_one_process_ends_all_with_its_words(
     # The first waits for the devices of the second: it cannot raise, and ends.
     assert (first.code, second.code) == (1, 1)
     assert "ValueError: step 0, row 7" in second.err
-    assert "barrow: process 1 failed: ValueError: step 0, row 7, column 0" in first.err
+    assert "process 1 failed: ValueError: step 0, row 7, column 0" in first.err
     assert Checkpoints(tmp_path / "run" / "checkpoints").steps() == []
 
 
