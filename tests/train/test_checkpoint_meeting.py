@@ -2,44 +2,22 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import jax
 import pytest
+from tests.train.service import Service
 
 from barrow.errors import CheckpointError
 from barrow.train.checkpoint_meeting import Alone, Meeting, Together, meet
-
-
-class Words:
-    """As JAX's coordination service keeps them."""
-
-    def __init__(self) -> None:
-        self._words: dict[str, str] = {}
-        self._told = threading.Condition()
-
-    def key_value_set(self, key: str, value: str) -> None:
-        with self._told:
-            assert key not in self._words
-            self._words[key] = value
-            self._told.notify_all()
-
-    def blocking_key_value_get(self, key: str, milliseconds: int) -> str:
-        with self._told:
-            if not self._told.wait_for(lambda: key in self._words, milliseconds / 1000):
-                raise jax.errors.JaxRuntimeError(f"DEADLINE_EXCEEDED: {key}")
-            return self._words[key]
 
 
 def together(
     act: Callable[[Meeting], None], *, num: int = 3, timeout: float = 60
 ) -> list[Exception | None]:
     """What each process raised."""
-    words = Words()
-    meetings = [Together(words, "room", i, num, timeout, Path("run")) for i in range(num)]
+    meetings = [Together(room, timeout, Path("run")) for room in Service().rooms(num)]
     with ThreadPoolExecutor(num) as threads:
         futures = [threads.submit(act, meeting) for meeting in meetings]
         return [future.exception() for future in futures]  # type: ignore[misc]

@@ -8,40 +8,22 @@ from concurrent.futures import ThreadPoolExecutor
 
 import jax
 import pytest
+from tests.train.service import Service
 
 from barrow.errors import ConfigError, Diverged, PeerFailed
 from barrow.train.interrupt import Interrupted
 from barrow.train.joint_run import Alone, Together, heard, joined
 
 
-class Words:
-    """As JAX's coordination service keeps them."""
-
-    def __init__(self) -> None:
-        self.table: dict[str, str] = {}
-        self.is_gone = False
-
-    def key_value_set(self, key: str, value: str) -> None:
-        if self.is_gone:
-            raise jax.errors.JaxRuntimeError("UNAVAILABLE: the service is gone")
-        if self.table.setdefault(key, value) is not value:
-            raise jax.errors.JaxRuntimeError(f"ALREADY_EXISTS: {key}")
-
-    def key_value_try_get(self, key: str) -> str:
-        if self.is_gone:
-            raise jax.errors.JaxRuntimeError("UNAVAILABLE: the service is gone")
-        if key not in self.table:
-            raise jax.errors.JaxRuntimeError(f"NOT_FOUND: {key}")
-        return self.table[key]
-
-
-def member(words: Words, process: int = 0, *, patience: float = 30, grace: float = 30) -> Together:
-    return Together(words, "room", process, 3, patience=patience, nap=0.01, grace=grace)
+def member(
+    words: Service, process: int = 0, *, patience: float = 30, grace: float = 30
+) -> Together:
+    return Together(words.rooms(3)[process], patience=patience, nap=0.01, grace=grace)
 
 
 def in_three(act: Callable[[Together], None]) -> list[BaseException | None]:
     """What each raised."""
-    words = Words()
+    words = Service()
 
     def inside(process: int) -> None:
         with heard(member(words, process)) as one:
@@ -93,12 +75,12 @@ def test_who_fails_before_is_heard_by_those_who_wait() -> None:
 
 def test_who_never_comes_is_not_waited_for_without_end() -> None:
     with pytest.raises(PeerFailed, match=r"waited 0\.05 s for process 1 \(settings/1\)"):
-        member(Words(), patience=0.05).agree("settings", {})
+        member(Service(), patience=0.05).agree("settings", {})
 
 
 def test_who_does_not_leave_after_a_failure_is_ended() -> None:
     """As one that waits for devices: nothing can be raised in it."""
-    words = Words()
+    words = Service()
     member(words, 1).fail("process 1 failed: OSError: full")
     ended: list[str] = []
     over = threading.Event()
@@ -113,7 +95,7 @@ def test_who_does_not_leave_after_a_failure_is_ended() -> None:
 
 
 def test_who_leaves_in_time_is_not_ended() -> None:
-    words, ended = Words(), []
+    words, ended = Service(), []
     with heard(member(words, grace=5), end=ended.append):
         member(words, 1).fail("process 1 failed")
     assert ended == []
@@ -121,7 +103,7 @@ def test_who_leaves_in_time_is_not_ended() -> None:
 
 @pytest.mark.parametrize("error", [Interrupted("asked"), Diverged("step 3: NaN", step=3)])
 def test_what_all_come_to_by_themselves_is_not_told(error: BaseException) -> None:
-    words = Words()
+    words = Service()
     with pytest.raises(type(error)), heard(member(words)):
         raise error
     assert words.table == {}
@@ -136,19 +118,19 @@ def test_what_all_come_to_by_themselves_is_not_told(error: BaseException) -> Non
     ],
 )
 def test_devices_that_do_not_answer_are_put_in_words(words_of_jax: str) -> None:
-    words = Words()
+    words = Service()
     with pytest.raises(PeerFailed, match="process 2 cannot reach"), heard(member(words, 2)):
         raise jax.errors.JaxRuntimeError(words_of_jax)
     assert "start all processes again" in str(member(words).failure())
     # Where another has told why, that is said.
-    words = Words()
+    words = Service()
     member(words, 1).fail("process 1 failed: ValueError: id 300")
     with pytest.raises(PeerFailed, match="^process 1 failed: V.* 300$"), heard(member(words, 2)):
         raise jax.errors.JaxRuntimeError(words_of_jax)
 
 
 def test_an_error_of_our_own_devices_stays_itself() -> None:
-    words = Words()
+    words = Service()
     full = jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: out of memory")
     with pytest.raises(type(full), match="RESOURCE_EXHAUSTED"), heard(member(words, 2)):
         raise full
@@ -156,7 +138,7 @@ def test_an_error_of_our_own_devices_stays_itself() -> None:
 
 
 def test_a_service_that_is_gone_hides_no_error() -> None:
-    words = Words()
+    words = Service()
     words.is_gone = True
     with pytest.raises(ValueError, match="mine"), heard(member(words)):
         raise ValueError("mine")
@@ -164,7 +146,7 @@ def test_a_service_that_is_gone_hides_no_error() -> None:
 
 def test_who_is_being_ended_does_not_go_on_meanwhile() -> None:
     """Ending takes a while: the others are met. Until then nothing may go its own way."""
-    words, steps = Words(), []
+    words, steps = Service(), []
     begun, over = threading.Event(), threading.Event()
 
     def end(told: str) -> None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
-import jax
+from barrow.train.room import Room, open_room
 
 # A process that looks after step k has read the loss of step k − 1, to which all have given their
 # part. So when one says after step k that all shall stop, the others have done step k + 1 at most,
@@ -37,37 +37,21 @@ class Alone:
 
 @dataclass
 class Together:
-    """Several processes; `client` is that of JAX's coordination service, `key` the run's own."""
+    """Several processes, in the run's own room."""
 
-    client: Any
-    key: str
+    room: Room
     _last: int | None = field(default=None, init=False)
 
     def is_now(self, step: int, *, is_asked: bool) -> bool:
         """As `AgreedStop` says."""
         if self._last is None and is_asked:
-            try:
-                self.client.key_value_set(self.key, str(step + _AHEAD))
-            except jax.errors.JaxRuntimeError as error:
-                if "ALREADY_EXISTS" not in str(error):  # another process was asked first
-                    raise
+            self.room.tell("last", step + _AHEAD)  # unless another process was asked first
         if self._last is None:
-            try:
-                self._last = int(self.client.key_value_try_get(self.key))
-            except jax.errors.JaxRuntimeError as error:
-                if "NOT_FOUND" not in str(error):
-                    raise
+            self._last = self.room.look("last")
         return self._last is not None and step >= self._last
 
 
 def agreed_stop(folder: Path) -> AgreedStop:
     """How the processes of the run in a folder agree; each of them calls this once a run."""
-    if jax.process_count() == 1:
-        return Alone()
-    # As for checkpoints: words, not a collective, for which all would have to be asked at once.
-    from jax._src import distributed
-
-    client: Any = distributed.global_state.client
-    room = f"barrow/stop/{folder}"
-    attempt = client.key_value_increment(f"{room}/attempts-of-{jax.process_index()}", 1)
-    return Together(client, f"{room}/{attempt}")
+    room = open_room(f"stop/{folder}")
+    return Alone() if room is None else Together(room)

@@ -1,21 +1,16 @@
-"""How the processes of a run agree on a checkpoint: who failed, and when to go on.
-
-Words go through the key-value store of JAX's coordination service, not through a collective: the
-writer is a thread beside the training step, and a collective from it could fall between those of
-the step, in another order in each process, and hang them all.
-"""
+"""How the processes of a run agree on a checkpoint: who failed, and when to go on."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import jax
 
 from barrow.errors import CheckpointError
+from barrow.train.room import Room, open_room
 
 
 class Meeting(Protocol):
@@ -51,17 +46,16 @@ class Alone:
 
 @dataclass(frozen=True)
 class Together:
-    """Several processes. `room` is the meeting's own name, the same in all of them.
+    """Several processes, in the meeting's own room; `timeout` seconds to wait for a word."""
 
-    `client` is that of JAX's coordination service, `timeout` seconds to wait for a word.
-    """
-
-    client: Any
-    room: str
-    process: int
-    num_processes: int
+    room: Room
     timeout: float
     folder: Path
+
+    @property
+    def process(self) -> int:
+        """As `Meeting` says."""
+        return self.room.process
 
     def lead(self, name: str, action: Callable[[], None]) -> None:
         """As `Meeting` says."""
@@ -78,7 +72,7 @@ class Together:
         error = _failure(action)
         if self.process == 0:
             try:
-                for other in range(1, self.num_processes):
+                for other in range(1, self.room.num_processes):
                     self._hear(f"{name}/{other}", other)
             except CheckpointError as heard:
                 error = error or heard
@@ -91,14 +85,11 @@ class Together:
             raise error
 
     def _tell(self, key: str, error: Exception | None) -> None:
-        words = "" if error is None else f"{type(error).__name__}: {error}"
-        self.client.key_value_set(f"{self.room}/{key}", json.dumps(words))
+        self.room.tell(key, "" if error is None else f"{type(error).__name__}: {error}")
 
     def _hear(self, key: str, process: int) -> None:
         try:
-            text = self.client.blocking_key_value_get(
-                f"{self.room}/{key}", int(self.timeout * 1000)
-            )
+            words = self.room.hear(key, seconds=self.timeout)
         except jax.errors.JaxRuntimeError as error:
             raise CheckpointError(
                 f"waited {self.timeout:g} s for process {process} ({key}) and heard nothing: every "
@@ -106,7 +97,6 @@ class Together:
                 reason="timeout",
                 folder=self.folder,
             ) from None
-        words = json.loads(text)
         if words:
             raise CheckpointError(
                 f"process {process} failed: {words}", reason="peer", folder=self.folder
@@ -115,17 +105,8 @@ class Together:
 
 def meet(folder: Path, subject: str, *, timeout: float) -> Meeting:
     """The meeting of all processes of this run about a checkpoint; each of them calls this."""
-    if jax.process_count() == 1:
-        return Alone()
-    # The only way to the coordination service's store; other checkpoint libraries use it too.
-    from jax._src import distributed
-
-    client: Any = distributed.global_state.client
-    process = jax.process_index()
-    room = f"barrow/checkpoint/{folder}/{subject}"
-    # Each process counts its own attempts: the same call everywhere gets the same number.
-    attempt = client.key_value_increment(f"{room}/attempts-of-{process}", 1)
-    return Together(client, f"{room}/{attempt}", process, jax.process_count(), timeout, folder)
+    room = open_room(f"checkpoint/{folder}/{subject}")
+    return Alone() if room is None else Together(room, timeout, folder)
 
 
 def _failure(action: Callable[[], None]) -> Exception | None:

@@ -1,14 +1,13 @@
 """Processes of a run that begin alike, and of which none waits for ever for one that failed.
 
 Devices of several processes wait for one another in every step, without a word and without end. So
-words go beside them, through the key-value store of JAX's coordination service: before the first
-step, what each is about to do; later, that one has failed.
+words go beside them, in a room: before the first step, what each is about to do; later, that one
+has failed.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import sys
 import threading
@@ -20,6 +19,7 @@ import jax
 
 from barrow.errors import ConfigError, Diverged, PeerFailed
 from barrow.train.interrupt import Interrupted
+from barrow.train.room import Room, open_room
 
 # Seconds between two looks into the store.
 _NAP = 0.5
@@ -59,56 +59,47 @@ class Alone:
 
 @dataclass(frozen=True)
 class Together:
-    """Several processes; `client` is that of JAX's coordination service, `room` the run's own.
+    """Several processes, in the run's own room.
 
     Seconds: `patience` to wait for a word before the first step, `nap` between two looks, and
     `grace` to leave by oneself when another has failed.
     """
 
-    client: Any
-    room: str
-    process: int
-    num_processes: int
+    room: Room
     patience: float = _PATIENCE
     nap: float = _NAP
     grace: float = _GRACE
 
+    @property
+    def process(self) -> int:
+        """As `Joint` says."""
+        return self.room.process
+
     def agree(self, name: str, words: Mapping[str, Any]) -> None:
         """As `Joint` says; `PeerFailed` where another fails before."""
-        self._tell(f"{name}/{self.process}", words)
+        self.room.tell(f"{name}/{self.process}", words)
         if self.process == 0:
-            told = [self._hear(f"{name}/{n}", n) for n in range(self.num_processes)]
-            self._tell(f"{name}/verdict", _differences(told))
+            told = [self._hear(f"{name}/{n}", n) for n in range(self.room.num_processes)]
+            self.room.tell(f"{name}/verdict", _differences(told))
         verdict = self._hear(f"{name}/verdict", 0)
         if verdict:
             raise ConfigError(verdict)
 
     def fail(self, told: str) -> None:
         """Tell the others who cannot go on, and why; the first who tells is heard."""
-        with contextlib.suppress(jax.errors.JaxRuntimeError):  # another has told, or none listens
-            self._tell("failed", told)
+        with contextlib.suppress(jax.errors.JaxRuntimeError):  # nobody is there to listen
+            self.room.tell("failed", told)
 
     def failure(self) -> str | None:
         """What the first process that failed has told; None while all is well."""
-        found: str | None = self._look("failed")
+        found: str | None = self.room.look("failed")
         return found
-
-    def _tell(self, key: str, words: Any) -> None:
-        self.client.key_value_set(f"{self.room}/{key}", json.dumps(words))
-
-    def _look(self, key: str) -> Any:
-        try:
-            return json.loads(self.client.key_value_try_get(f"{self.room}/{key}"))
-        except jax.errors.JaxRuntimeError as error:
-            if "NOT_FOUND" not in str(error):
-                raise
-            return None
 
     def _hear(self, key: str, process: int) -> Any:
         pause = threading.Event()
         for _ in range(max(1, round(self.patience / self.nap))):
             # In this order: what was said before a failure counts.
-            failure, words = self.failure(), self._look(key)
+            failure, words = self.failure(), self.room.look(key)
             if words is not None:
                 return words
             if failure is not None:
@@ -133,17 +124,11 @@ def _end(told: str) -> None:
 @contextlib.contextmanager
 def joined() -> Iterator[Joint]:
     """While inside, a process that fails is heard by the others; each enters once for a run."""
-    # Not jax.process_count(), which waits for the devices of all.
-    from jax._src import distributed
-
-    state = distributed.global_state
-    if state.client is None or state.num_processes == 1:
+    room = open_room("run")
+    if room is None:
         yield Alone()
         return
-    client: Any = state.client
-    attempt = client.key_value_increment(f"barrow/run/attempts-of-{state.process_id}", 1)
-    room = f"barrow/run/{attempt}"
-    with heard(Together(client, room, state.process_id, state.num_processes)) as together:
+    with heard(Together(room)) as together:
         yield together
 
 
