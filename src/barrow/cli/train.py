@@ -72,8 +72,8 @@ def train(
             )
         if not _is_saved(recipe) and not any(c.startswith(_FITTED) for c in changes):
             run = task_of(run).fitted()
+        trackers = [terminal(sys.stderr), *(make_tracker(name, out) for name in track or ())]
         others.agree("described", {})  # who failed here is not waited for in the run
-    trackers = [terminal(sys.stderr), *(make_tracker(name, out) for name in track or ())]
     try:
         with warnings_in_words():
             fit(run, out, trackers=trackers)
