@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.experimental import pallas as pl
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 import barrow.nn.short_attention as kernels
@@ -28,6 +29,21 @@ def arrays(queries: int, keys: int, *, batch: int = 3, heads: int = 2) -> list[j
     rng = np.random.default_rng(queries + keys)
     shapes = [(batch, n, heads, 16) for n in (queries, keys, keys, queries)]
     return [jnp.asarray(rng.standard_normal(shape), jnp.float32) for shape in shapes]
+
+
+def test_what_lies_behind_the_places_is_neither_read_nor_written() -> None:
+    """On a GPU it is the next row's."""
+
+    def kernel(x: Any, before: Any, out: Any) -> None:
+        del before  # the same memory as `out`
+        read = kernels._read(x, 9)
+        kernels._write(out, read + read[9:10].sum() + 1, 9)
+
+    given, before = jnp.full((16, 16), 5.0), jnp.full((16, 16), 7.0)
+    run = pl.pallas_call(kernel, before, input_output_aliases={1: 0}, interpret=True)
+    found = np.asarray(run(given, before))
+    assert (found[:9] == 6).all()
+    assert (found[9:] == 7).all()
 
 
 @pytest.mark.parametrize("name", RESTRICTIONS)
