@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
-import socket
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.train.several_processes import Ended, ended, free_port
 
 from barrow import Document
 from barrow.train.trackers import read_log
@@ -38,29 +35,13 @@ def script(tmp_path: Path) -> Path:
     return tmp_path / "one_of_many.py"
 
 
-def started(script: Path, *each: list[str]) -> list[tuple[int, str, str]]:
-    """Code, output and errors of a process for each list of arguments."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{found.getsockname()[1]}"
-    flags = {"XLA_FLAGS": "--xla_force_host_platform_device_count=1", "JAX_PLATFORMS": "cpu"}
-    processes = [
-        subprocess.Popen(
-            [sys.executable, script, address, str(len(each)), str(number), *arguments],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=os.environ | flags,
-        )
-        for number, arguments in enumerate(each)
+def started(script: Path, *each: list[str]) -> list[Ended]:
+    """The script as a process for each list of arguments."""
+    address = f"127.0.0.1:{free_port()}"
+    commands = [
+        [script, address, len(each), number, *arguments] for number, arguments in enumerate(each)
     ]
-    try:
-        said = [process.communicate(timeout=300) for process in processes]
-    finally:
-        for process in processes:
-            process.kill()
-            process.wait()
-    return [(p.returncode, *told) for p, told in zip(processes, said, strict=True)]
+    return ended(commands, devices=1)
 
 
 def test_one_tells_and_trouble_of_one_is_heard_by_all(
@@ -69,19 +50,19 @@ def test_one_tells_and_trouble_of_one_is_heard_by_all(
     out = tmp_path / "run"
     arguments = ["train", "gpt2.tiny", f"store={store}", f"out={out}", *SMALL]
     elsewhere = [a.replace("store=", "store=no") for a in arguments]
-    (code, told, err), second = started(script, arguments, elsewhere)
-    assert (code, told, second[0], second[1]) == (1, "", 1, "")
+    first, second = started(script, arguments, elsewhere)
+    assert (first.code, first.out, second.code, second.out) == (1, "", 1, "")
     # JAX may have words of its own, about processes that leave.
-    (why,) = re.findall(r"^barrow: (.* is no token store: no such folder.*)$", second[2], re.M)
-    assert f"barrow: process 1 failed: NotFound: {why}" in err.splitlines()
+    (why,) = re.findall(r"^barrow: (.* is no token store: no such folder.*)$", second.err, re.M)
+    assert f"barrow: process 1 failed: NotFound: {why}" in first.err.splitlines()
     assert not out.exists()
 
-    (code, told, err), second = started(script, arguments, arguments)
-    assert code == 0, err
-    assert "loss of the last step" in told
-    assert re.findall(r"^step (\S+)  loss", err, re.M) == ["0/3", "1/3", "2/3"]
+    first, second = started(script, arguments, arguments)
+    assert first.code == 0, first.err
+    assert "loss of the last step" in first.out
+    assert re.findall(r"^step (\S+)  loss", first.err, re.M) == ["0/3", "1/3", "2/3"]
     assert [line["step"] for line in read_log(out / "log.jsonl")] == [0, 1, 2]
     # Gloo, through which devices of CPUs talk, says so itself.
-    heard = [line for line in second[1].splitlines() if not line.startswith("[Gloo]")]
-    assert (second[0], heard) == (0, [])
-    assert not re.search(r"^step", second[2], re.M)
+    heard = [line for line in second.out.splitlines() if not line.startswith("[Gloo]")]
+    assert (second.code, heard) == (0, [])
+    assert not re.search(r"^step", second.err, re.M)

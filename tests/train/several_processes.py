@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,20 +24,31 @@ def in_several(
     module: str, *arguments: object, num: int, devices: int, **environment: str
 ) -> list[Ended]:
     """How each ended. They are started with a port of their coordinator, then their number."""
+    port = free_port()
+    commands = [["-m", module, port, number, *arguments] for number in range(num)]
+    return ended(commands, devices=devices, **environment)
+
+
+def free_port() -> str:
+    """A port that nobody listens at."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
-        port = str(found.getsockname()[1])
+        return str(found.getsockname()[1])
+
+
+def ended(commands: Sequence[Sequence[object]], *, devices: int, **environment: str) -> list[Ended]:
+    """How a process of Python ended for each list of arguments, all at the same time."""
     flags = f"--xla_force_host_platform_device_count={devices}"
     started = [
         subprocess.Popen(
-            [sys.executable, "-m", module, port, str(number), *map(str, arguments)],
+            [sys.executable, *map(str, command)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
             env=os.environ | {"XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"} | environment,
             cwd=Path(__file__).parents[2],
         )
-        for number in range(num)
+        for command in commands
     ]
     try:
         said = [process.communicate(timeout=500) for process in started]
@@ -50,7 +62,7 @@ def in_several(
 
 def in_two(module: str, *arguments: object, **environment: str) -> list[str]:
     """What each of two processes of four devices printed; both end well."""
-    ended = in_several(module, *arguments, num=2, devices=4, **environment)
-    for one in ended:
+    both = in_several(module, *arguments, num=2, devices=4, **environment)
+    for one in both:
         assert one.code == 0, one.out + one.err
-    return [one.out for one in ended]
+    return [one.out for one in both]
