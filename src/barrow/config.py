@@ -4,24 +4,42 @@ Settings are plain frozen dataclasses whose fields are numbers, strings, boolean
 enums, other dataclasses, and tuples, lists or dicts of these. A saved setting reads back equal; a
 key that does not exist is answered with the nearest one that does.
 
+A field whose type is a protocol (or a callable) is *open*: its value is any frozen dataclass, or
+any function at the top level of a module, that satisfies the protocol. It is saved as ``{"object":
+"module:Name", …}`` with its own settings; `barrow.objects` says which names resolve.
+
 Where a field may be one of several dataclasses, a field ``kind: Literal["roberta"] = "roberta"``
 tells them apart in JSON; the first may do without, and is meant where there is no kind.
 """
 
 from __future__ import annotations
 
+import collections.abc
 import dataclasses
 import difflib
 import enum
+import functools
 import json
 import math
 import types
 import typing
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from barrow.errors import ConfigError
+from barrow.objects import import_file, name_of, resolve, source_hash, trust_of
+
+__all__ = [
+    "from_dict",
+    "from_json",
+    "identity",
+    "import_file",
+    "outside",
+    "override",
+    "to_dict",
+    "to_json",
+]
 
 Settings = TypeVar("Settings")
 
@@ -31,71 +49,151 @@ def to_json(settings: Any) -> str:
     return json.dumps(to_dict(settings), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def from_json(kind: type[Settings], text: str) -> Settings:
+def from_json(kind: type[Settings], text: str, *, trust: Collection[str] = ()) -> Settings:
     """Settings of a given kind from JSON; unknown keys and wrong types are errors."""
     try:
         data = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"{kind.__name__} is not JSON: {error}") from None
-    return from_dict(kind, data)
+    return from_dict(kind, data, trust=trust)
 
 
 def to_dict(settings: Any) -> Any:
     """Settings as what JSON can hold."""
-    if dataclasses.is_dataclass(settings) and not isinstance(settings, type):
-        return {
-            field.name: to_dict(getattr(settings, field.name))
-            for field in dataclasses.fields(settings)
-        }
-    if isinstance(settings, enum.Enum):
-        return settings.value
-    if isinstance(settings, Path):
-        return str(settings)
-    if isinstance(settings, Mapping):
-        return {str(key): to_dict(value) for key, value in settings.items()}
-    if isinstance(settings, list | tuple):
-        return [to_dict(value) for value in settings]
-    if isinstance(settings, float) and not math.isfinite(settings):
-        raise ConfigError(f"{settings} cannot be saved as JSON")
-    if settings is None or isinstance(settings, bool | int | float | str):
-        return settings
-    raise ConfigError(f"a setting cannot be a {type(settings).__name__}")
+    return _dump(type(settings), settings, False)
 
 
-def from_dict(kind: type[Settings], data: Any) -> Settings:
+def identity(settings: Any) -> Any:
+    """`to_dict`, with the hash of its source in every object from outside barrow.
+
+    Equal where the settings and the code they name are equal; machine paths are no part of it.
+    """
+    return _dump(type(settings), settings, True)
+
+
+def outside(settings: Any) -> tuple[str, ...]:
+    """What must be trusted to read these settings back: modules and files outside barrow."""
+    return tuple(sorted({t for thing in _objects(settings) if (t := trust_of(thing)) is not None}))
+
+
+def from_dict(kind: type[Settings], data: Any, *, trust: Collection[str] = ()) -> Settings:
     """Settings of a given kind from what JSON holds."""
-    return typing.cast("Settings", _build(kind, data, kind.__name__))
+    return typing.cast("Settings", _build(kind, data, kind.__name__, trust))
 
 
-def override(settings: Settings, assignments: Iterable[str]) -> Settings:
+def override(
+    settings: Settings, assignments: Iterable[str], *, trust: Collection[str] = ()
+) -> Settings:
     """Apply ``key=value`` assignments; dots lead inwards, as in ``domains.arxiv.epochs=1.5``.
 
     The value is read as JSON where the field is not a plain string, so ``sizes=[1,2]``,
-    ``name=null`` and ``on=true`` do what they look like.
+    ``name=null`` and ``on=true`` do what they look like. An element of a tuple is named by its
+    place or by its class: ``filters.0.min_words=30``, ``filters.GopherQuality.min_words=30``.
     """
     for assignment in assignments:
         key, equals, value = assignment.partition("=")
         if not equals or not key:
             raise ConfigError(f"expected key=value, got {assignment!r}")
-        settings = _replace(settings, key.split("."), value, key)
+        settings = _replace(settings, key.split("."), value, key, trust)
     return settings
 
 
-def _replace(settings: Any, path: Sequence[str], value: str, whole: str) -> Any:
+def _dump(kind: Any, value: Any, with_source: bool) -> Any:
+    if _is_open(kind) and (_is_settings(value) or isinstance(value, types.FunctionType)):
+        thing = type(value) if _is_settings(value) else value
+        named = {"object": name_of(thing)}
+        if with_source and trust_of(thing) is not None:
+            named["source"] = source_hash(thing)
+        return named | (_dump(thing, value, with_source) if thing is not value else {})
+    if _is_settings(value):
+        hints = _hints(type(value))
+        return {
+            field.name: _dump(hints[field.name], getattr(value, field.name), with_source)
+            for field in dataclasses.fields(value)
+        }
+    if isinstance(value, enum.Enum):
+        return value.value
+    if isinstance(value, Path):
+        return str(value)
+    inner = _inner(kind)
+    if isinstance(value, Mapping):
+        return {str(key): _dump(inner, item, with_source) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_dump(inner, item, with_source) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ConfigError(f"{value} cannot be saved as JSON")
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise ConfigError(f"a setting cannot be a {type(value).__name__}")
+
+
+def _objects(value: Any) -> Iterator[Any]:
+    """Classes of the settings inside a value, and functions."""
+    if isinstance(value, types.FunctionType):
+        yield value
+    elif _is_settings(value):
+        yield type(value)
+        for field in dataclasses.fields(value):
+            yield from _objects(getattr(value, field.name))
+    elif isinstance(value, Mapping | list | tuple):
+        for item in value.values() if isinstance(value, Mapping) else value:
+            yield from _objects(item)
+
+
+def _is_settings(value: Any) -> bool:
+    return dataclasses.is_dataclass(value) and not isinstance(value, type)
+
+
+@functools.cache
+def _hints(kind: Any) -> dict[str, Any]:
+    return typing.get_type_hints(kind)
+
+
+def _inner(kind: Any) -> Any:
+    """What the elements of a container are, if it says so: one type that stands for them all."""
+    for option in _options(kind):
+        arguments = [a for a in typing.get_args(option) if a is not Ellipsis]
+        if typing.get_origin(option) in (tuple, list, dict, Mapping, Sequence) and arguments:
+            return arguments[-1]
+    return Any
+
+
+def _is_open(kind: Any) -> bool:
+    return any(_is_protocol(o) or _is_callable(o) for o in _options(kind))
+
+
+def _is_protocol(option: Any) -> bool:
+    return bool(getattr(typing.get_origin(option) or option, "_is_protocol", False))
+
+
+def _is_callable(option: Any) -> bool:
+    return (typing.get_origin(option) or option) is collections.abc.Callable
+
+
+def _replace(
+    settings: Any, path: Sequence[str], value: str, whole: str, trust: Collection[str]
+) -> Any:
     name, rest = path[0], path[1:]
-    if dataclasses.is_dataclass(settings) and not isinstance(settings, type):
-        hints = typing.get_type_hints(type(settings))
+
+    def new(current: Any, kind: Any) -> Any:
+        if rest:
+            return _replace(current, rest, value, whole, trust)
+        return _read(kind, value, whole, trust)
+
+    if _is_settings(settings):
+        hints = _hints(type(settings))
         if name not in hints:
             raise _unknown(name, list(hints), whole)
-        current = getattr(settings, name)
-        new = _replace(current, rest, value, whole) if rest else _read(hints[name], value, whole)
-        return dataclasses.replace(settings, **{name: new})
+        changed = new(getattr(settings, name), hints[name])
+        return dataclasses.replace(settings, **{name: changed})
     if isinstance(settings, Mapping):
         if name not in settings:
             raise _unknown(name, list(settings), whole)
-        kind = type(settings[name])
-        new = _replace(settings[name], rest, value, whole) if rest else _read(kind, value, whole)
-        return {**settings, name: new}
+        return {**settings, name: new(settings[name], type(settings[name]))}
+    if isinstance(settings, tuple | list) and rest:
+        place = _place(settings, name, whole)
+        changed = new(settings[place], None)
+        return type(settings)((*settings[:place], changed, *settings[place + 1 :]))
     inside = whole[: -len(".".join(path)) - 1]
     if settings is None:
         given = f'{inside}={{"{name}": {value}}}'
@@ -103,12 +201,27 @@ def _replace(settings: Any, path: Sequence[str], value: str, whole: str) -> Any:
     raise ConfigError(f"{whole}: {inside} is a {type(settings).__name__} and has no {name!r}")
 
 
-def _read(kind: Any, text: str, where: str) -> Any:
+def _place(settings: Sequence[Any], name: str, whole: str) -> int:
+    """The place of an element that is named by its place or by its class."""
+    names = [type(item).__name__ for item in settings]
+    if name.isdecimal() and int(name) < len(settings):
+        return int(name)
+    if names.count(name) == 1:
+        return names.index(name)
+    known = ", ".join(f"{place} ({name})" for place, name in enumerate(names)) or "no elements"
+    raise ConfigError(f"{whole}: there is no single element {name!r}; there are {known}")
+
+
+def _read(kind: Any, text: str, where: str, trust: Collection[str]) -> Any:
     try:
-        return _build(kind, json.loads(text), where)
-    except (ValueError, ConfigError):
+        return _build(kind, json.loads(text), where, trust)
+    except (ValueError, ConfigError) as error:
+        if _is_open(kind) and not isinstance(error, ConfigError):
+            return _build(kind, text, where, trust)
+        if _is_open(kind):
+            raise
         if _accepts_text(kind):
-            return _build(kind, text, where)
+            return _build(kind, text, where, trust)
         raise ConfigError(f"{where}: expected {_name(kind)}, got {text!r}") from None
 
 
@@ -126,16 +239,18 @@ def _options(kind: Any) -> tuple[Any, ...]:
     return typing.get_args(kind) if union else (kind,)
 
 
-def _build(kind: Any, data: Any, where: str) -> Any:
+def _build(kind: Any, data: Any, where: str, trust: Collection[str]) -> Any:
     options = _options(kind)
+    if _is_open(kind) and not (data is None and type(None) in options):
+        return _build_object(kind, data, where, trust)
     described = [option for option in options if dataclasses.is_dataclass(option)]
     kinds = {kind: option for option in described for kind in _kinds(option)}
     if len(described) > 1 and kinds and isinstance(data, Mapping):
-        return _build_dataclass(_told_apart(described[0], kinds, data, where), data, where)
+        return _build_dataclass(_told_apart(described[0], kinds, data, where), data, where, trust)
     if len(options) > 1:
         for option in options:
             try:
-                return _build(option, data, where)
+                return _build(option, data, where, trust)
             except ConfigError:
                 continue
         raise ConfigError(f"{where}: expected {_name(kind)}, got {data!r}")
@@ -149,12 +264,12 @@ def _build(kind: Any, data: Any, where: str) -> Any:
             return data
         raise ConfigError(f"{where}: expected one of {list(arguments)}, got {data!r}")
     if dataclasses.is_dataclass(kind) and isinstance(data, Mapping):
-        return _build_dataclass(kind, data, where)
+        return _build_dataclass(kind, data, where, trust)
     if (origin or kind) in (tuple, list) and isinstance(data, list | tuple):
-        return _build_sequence(origin or kind, arguments, data, where)
+        return _build_sequence(origin or kind, arguments, data, where, trust)
     if (origin or kind) in (dict, Mapping) and isinstance(data, Mapping):
         value_kind = arguments[1] if arguments else Any
-        return {key: _build(value_kind, value, f"{where}.{key}") for key, value in data.items()}
+        return {k: _build(value_kind, value, f"{where}.{k}", trust) for k, value in data.items()}
     if kind is float and isinstance(data, int | float) and not isinstance(data, bool):
         return float(data)
     if kind is int and isinstance(data, int) and not isinstance(data, bool):
@@ -171,9 +286,50 @@ def _build(kind: Any, data: Any, where: str) -> Any:
     raise ConfigError(f"{where}: expected {_name(kind)}, got {data!r}")
 
 
+def _build_object(kind: Any, data: Any, where: str, trust: Collection[str]) -> Any:
+    if isinstance(data, str):
+        data = {"object": data}
+    if not isinstance(data, Mapping) or not isinstance(data.get("object"), str):
+        raise ConfigError(
+            f'{where}: expected {_name(kind)}, as "module:Name" or {{"object": "module:Name", …}}, '
+            f"got {data!r}"
+        )
+    try:
+        thing = resolve(data["object"], trust=trust)
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error}") from None
+    settings = {key: value for key, value in data.items() if key not in ("object", "source")}
+    if isinstance(thing, type):
+        made = _build_dataclass(thing, settings, where, trust)
+    elif settings:
+        raise ConfigError(f"{where}: {data['object']} is a function and has no settings")
+    else:
+        made = thing
+    missing = [_missing(option, made) for option in _options(kind) if option is not type(None)]
+    if all(missing):
+        raise ConfigError(f"{where}: {data['object']} is not a {_name(kind)}: {missing[0]}")
+    return made
+
+
+def _missing(option: Any, made: Any) -> str:
+    """What an object lacks to be what an open field wants; nothing if it lacks nothing."""
+    if _is_callable(option):
+        return "" if callable(made) else "it cannot be called"
+    if not _is_protocol(option):
+        return "" if isinstance(made, option) else f"it is a {type(made).__name__}"
+    wanted = [
+        name
+        for base in (typing.get_origin(option) or option).__mro__
+        if getattr(base, "_is_protocol", False) and base is not typing.Protocol
+        for name in {**vars(base), **getattr(base, "__annotations__", {})}
+        if not name.startswith("_") or name == "__call__"
+    ]
+    return next((f"it has no {name!r}" for name in wanted if not hasattr(made, name)), "")
+
+
 def _kinds(option: Any) -> tuple[Any, ...]:
     """The values that the field `kind` of a dataclass may have; none without such a field."""
-    return typing.get_args(typing.get_type_hints(option).get("kind"))
+    return typing.get_args(_hints(option).get("kind"))
 
 
 def _told_apart(first: Any, kinds: Mapping[Any, Any], data: Mapping[str, Any], where: str) -> Any:
@@ -187,28 +343,30 @@ def _told_apart(first: Any, kinds: Mapping[Any, Any], data: Mapping[str, Any], w
     )
 
 
-def _build_dataclass(kind: Any, data: Mapping[str, Any], where: str) -> Any:
-    hints = typing.get_type_hints(kind)
+def _build_dataclass(kind: Any, data: Mapping[str, Any], where: str, trust: Collection[str]) -> Any:
+    hints = _hints(kind)
     for key in data:
         if key not in hints:
             raise _unknown(key, list(hints), f"{where}.{key}")
-    values = {key: _build(hints[key], value, f"{where}.{key}") for key, value in data.items()}
+    values = {k: _build(hints[k], value, f"{where}.{k}", trust) for k, value in data.items()}
     try:
         return kind(**values)
     except TypeError as error:
         raise ConfigError(f"{where}: {error}") from None
 
 
-def _build_sequence(kind: Any, arguments: tuple[Any, ...], data: Any, where: str) -> Any:
+def _build_sequence(
+    kind: Any, arguments: tuple[Any, ...], data: Any, where: str, trust: Collection[str]
+) -> Any:
     if kind is tuple and arguments and arguments[-1] is not Ellipsis:
         if len(arguments) != len(data):
             raise ConfigError(f"{where}: expected {len(arguments)} values, got {len(data)}")
         return tuple(
-            _build(k, v, f"{where}[{i}]")
+            _build(k, v, f"{where}[{i}]", trust)
             for i, (k, v) in enumerate(zip(arguments, data, strict=True))
         )
     inner = arguments[0] if arguments else Any
-    return kind(_build(inner, value, f"{where}[{i}]") for i, value in enumerate(data))
+    return kind(_build(inner, value, f"{where}[{i}]", trust) for i, value in enumerate(data))
 
 
 def _unknown(name: str, known: list[str], where: str) -> ConfigError:

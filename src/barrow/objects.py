@@ -1,0 +1,180 @@
+"""Objects by name: ``module:Name``, what may be imported by such a name, and what its source is.
+
+Open sets (readers, filters, optimizers, …) are passed as objects. Only saved settings name them.
+Names of barrow's own resolve. Any other module is imported only where the caller trusts it:
+settings that came with somebody's corpus or run must not run code.
+
+Trust is a collection of modules (``my_package`` covers ``my_package.readers``) and of Python files
+(``recipes/mine.py``). An object written in such a file is named by the file: ``mine.py:Name``.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import re
+import sys
+from collections.abc import Collection
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
+
+from barrow.errors import ConfigError
+
+_OURS = "barrow"
+
+
+def name_of(thing: Any) -> str:
+    """The name of a class or function; of barrow's own, the one its package exports.
+
+    So a file of barrow that moves changes no saved name.
+    """
+    module, name = thing.__module__, thing.__qualname__
+    if "." in name:
+        raise ConfigError(f"{name} cannot be saved: define it at the top level of a module")
+    if _is_ours(module):
+        package = ".".join(module.split(".")[:2])
+        exported = getattr(importlib.import_module(package), name, None) is thing
+        return f"{package if exported else module}:{name}"
+    file = _file_of(module)
+    return f"{file.name}:{name}" if file else f"{module}:{name}"
+
+
+def trust_of(thing: Any) -> str | None:
+    """What must be trusted to import this class or function again; None for barrow's own."""
+    module = thing.__module__
+    if _is_ours(module):
+        return None
+    file = _file_of(module)
+    return str(file) if file else str(module)
+
+
+def resolve(name: str, *, trust: Collection[str] = ()) -> Any:
+    """The class or function of a name; `ConfigError` where its module is not trusted."""
+    module, colon, attribute = name.rpartition(":")
+    if not colon or not module or not attribute.isidentifier():
+        raise ConfigError(f'expected "module:Name", got {name!r}')
+    home = _import(module, name, trust)
+    thing = getattr(home, attribute, None)
+    if thing is None:
+        raise ConfigError(f"{module} has no {attribute}")
+    is_settings = isinstance(thing, type) and dataclasses.is_dataclass(thing)
+    if not is_settings and not isinstance(thing, FunctionType):
+        raise ConfigError(f"{name} must be a dataclass or a function, got {thing!r:.80}")
+    # A module of barrow may hold names that it imported, and functions that nobody saves.
+    public = attribute in getattr(home, "__all__", ())
+    if _is_ours(module) and not (_is_ours(thing.__module__) and (is_settings or public)):
+        raise ConfigError(f"{name} is not a public object of barrow")
+    return thing
+
+
+def import_file(path: str | Path) -> ModuleType:
+    """The module of a Python file. A file that changed is a new module."""
+    path = Path(path).resolve()
+    digest = hashlib.sha256(str(path).encode() + b"\0" + path.read_bytes()).hexdigest()
+    name = f"{path.stem}_{digest[:16]}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ConfigError(f"{path} must be a Python file (.py)")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look their module up
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def source_hash(thing: Any) -> str:
+    """A hash of the source of a class or function, and of all in its file that it uses.
+
+    Statements at the top level of the file are followed by the names they bind and use. What the
+    file imports counts by the import statement alone.
+    """
+    try:
+        text = inspect.getsource(sys.modules[thing.__module__])
+    except (OSError, KeyError, TypeError):
+        raise ConfigError(f"the source of {thing.__qualname__} is not in a file") from None
+    statements = ast.parse(text).body
+    binds: dict[str, list[ast.stmt]] = {}
+    for statement in statements:
+        for name in _bound(statement):
+            binds.setdefault(name, []).append(statement)
+    seen: set[str] = set()
+    used: dict[int, ast.stmt] = {}
+    pending = [thing.__qualname__]
+    while pending:
+        name = pending.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        for statement in binds.get(name, ()):
+            used[statement.lineno] = statement
+            pending += [n.id for n in ast.walk(statement) if isinstance(n, ast.Name)]
+    lines = text.splitlines()
+    digest = hashlib.sha256()
+    for _, statement in sorted(used.items()):
+        first = min(
+            [statement.lineno, *(d.lineno for d in getattr(statement, "decorator_list", ()))]
+        )
+        digest.update("\n".join(lines[first - 1 : statement.end_lineno]).encode() + b"\0")
+    return digest.hexdigest()[:32]
+
+
+def _import(module: str, name: str, trust: Collection[str]) -> ModuleType:
+    if _is_ours(module):
+        return _import_named(module)
+    if module.endswith(".py"):
+        for trusted in trust:
+            if trusted.endswith(".py") and Path(trusted).name == Path(module).name:
+                if not Path(trusted).is_file():
+                    raise ConfigError(f"{name}: {trusted} does not exist")
+                return import_file(trusted)
+    elif any(module == trusted or module.startswith(f"{trusted}.") for trusted in trust):
+        return _import_named(module)
+    raise ConfigError(
+        f"{name} is code outside barrow, which is not run unless you trust it: "
+        f"pass --trust {module}"
+    )
+
+
+def _import_named(module: str) -> ModuleType:
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        raise ConfigError(f"cannot import {module}: {error}") from None
+
+
+def _is_ours(module: str) -> bool:
+    return module == _OURS or module.startswith(f"{_OURS}.")
+
+
+def _file_of(module: str) -> Path | None:
+    """The file of a module that only its path can import: by `import_file`, or the main script."""
+    found = sys.modules.get(module)
+    file = getattr(found, "__file__", None)
+    if module in ("__main__", "__mp_main__"):
+        if file is None:
+            raise ConfigError("code written in a session cannot be saved: put it into a file")
+        return Path(file).resolve()
+    is_from_path = file and re.fullmatch(re.escape(Path(file).stem) + "_[0-9a-f]{16}", module)
+    return Path(file).resolve() if is_from_path else None
+
+
+def _bound(statement: ast.stmt) -> set[str]:
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return {statement.name}
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        return {(alias.asname or alias.name).split(".")[0] for alias in statement.names}
+    return {
+        node.id
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
