@@ -112,7 +112,7 @@ def test_code_outside_barrow_is_not_imported_unless_trusted(tmp_path: Path) -> N
         ("barrow.config:json", "must be a dataclass or a function"),
         ("barrow.cli.build:load_recipe", "not a public object"),
         ("barrow.config:import_file", "not a Shape or null: it has no 'area'"),
-        ("barrow.archive:Share", "it has no 'area'"),
+        ("barrow.engine:Engine", "it has no 'area'"),
         ({"object": "{here}:Square", "sides": 3}, "did you mean 'side'"),
         ({"object": "{here}:Square", "side": "x"}, "expected float"),
         ({"object": "{here}:Colour"}, "is not a Shape or null: it has no 'area'"),

@@ -23,7 +23,7 @@ import json
 import math
 import types
 import typing
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -145,8 +145,12 @@ def _is_settings(value: Any) -> bool:
 
 
 @functools.cache
-def _hints(kind: Any) -> dict[str, Any]:
+def _cached_hints(kind: Hashable) -> dict[str, Any]:
     return typing.get_type_hints(kind)
+
+
+def _hints(kind: Any) -> dict[str, Any]:
+    return _cached_hints(kind)
 
 
 def _inner(kind: Any) -> Any:

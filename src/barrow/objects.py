@@ -158,14 +158,15 @@ def _is_ours(module: str) -> bool:
 
 def _file_of(module: str) -> Path | None:
     """The file of a module that only its path can import: by `import_file`, or the main script."""
-    found = sys.modules.get(module)
-    file = getattr(found, "__file__", None)
-    if module in ("__main__", "__mp_main__"):
-        if file is None:
-            raise ConfigError("code written in a session cannot be saved: put it into a file")
-        return Path(file).resolve()
-    is_from_path = file and re.fullmatch(re.escape(Path(file).stem) + "_[0-9a-f]{16}", module)
-    return Path(file).resolve() if is_from_path else None
+    is_main = module in ("__main__", "__mp_main__")
+    file = getattr(sys.modules.get(module), "__file__", None)
+    if file is None:
+        if is_main:
+            raise ConfigError("code typed at a prompt cannot be saved: put it into a file")
+        return None
+    path = Path(file).resolve()
+    is_by_path = re.fullmatch(re.escape(path.stem) + "_[0-9a-f]{16}", module)
+    return path if is_main or is_by_path else None
 
 
 def _bound(statement: ast.stmt) -> set[str]:
