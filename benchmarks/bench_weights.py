@@ -3,9 +3,9 @@
     python benchmarks/bench_weights.py [--mb 256] [--passes 3]
 
 GGUF: seconds of processor time to open a file with a vocabulary, beside the reader of the package
-`gguf`, which is the one underneath. Safetensors and PyTorch checkpoints: seconds to open a file of --mb in many tensors and to
-read one of them, and MB/s to write, beside `safetensors` and `torch`; writes of both end in fsync.
-Best of several passes.
+`gguf`, which is the one underneath. Safetensors and PyTorch checkpoints: seconds to open a file of
+--mb in many tensors and to read one of them, and MB/s to write, beside `safetensors` and `torch`;
+writes of both end in fsync. Best of several passes.
 """
 
 from __future__ import annotations

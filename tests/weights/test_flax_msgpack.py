@@ -106,23 +106,31 @@ CHUNKED = "__msgpack_chunked_array__"
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (b"", "not a Flax checkpoint: byte 0"),
-        (b"\x80\x02", "1 bytes after the end"),
+        (b"", "not a Flax checkpoint: Input data was truncated"),
+        (b"\x80\x02", "trailing characters"),
         (ext(1, (2,), "float32", b"1234"), r"4 bytes for an array of float32, shape \[2\]"),
         (ext(1, (1 << 40, 1 << 40), "float32", b"1234"), "4 bytes for an array"),
-        (ext(1, (-1,), "float32", b"1234"), "not shape, type and bytes"),
-        (ext(1, (True,), "int8", b"1"), "not shape, type and bytes"),
-        (ext(1, (1,), "float32"), "not shape, type and bytes"),
-        (ext(1, (1,), "float32", 5), "not shape, type and bytes"),
+        (ext(1, (-1,), "float32", b"1234"), r"an array of shape \[-1\]"),
+        (ext(1, (True,), "int8", b"1"), "Expected `int`, got `bool`"),
+        (ext(1, (1,), "float32"), "Expected `array` of length 3"),
+        (ext(1, (1,), "float32", 5), "Expected `bytes`, got `int`"),
         (ext(1, (1,), "object", b"12345678"), "an array of type 'object'"),
         (ext(1, (1,), "O", b"12345678"), "an array of type 'O'"),
         (ext(1, (1,), "bfloat17", b"12"), "an array of type 'bfloat17'"),
         (ext(1, (1,), "float8_nothing", b"1"), "an array of type 'float8_nothing'"),
         (ext(1, (1,), 7, b"12"), "an array of type 7"),
-        (ext(2, 1.0), "other than two parts"),
+        (ext(2, 1.0), "Expected `array` of length 2"),
         (ext(2, 1.0, "x"), "not a Flax checkpoint"),
         (ext(9, 1), "an extension of type 9, which Flax does not write"),
-        (ext(1, msgpack.ExtType(1, b"")), "inside another"),
+        (ext(1, msgpack.ExtType(1, b""), "int8", b""), "Expected `array`, got `ext`"),
+        (b"\xdb\xff\xff\xff\xff", "truncated"),
+        (b"\xdd\xff\xff\xff\xff" * 900, "truncated|recursion"),
+        (b"\xdf\xff\xff\xff\xff", "truncated"),
+        (b"\xc9\xff\xff\xff\xff\1", "truncated"),
+        (b"\x91" * 200_000, "maximum recursion depth"),
+        (b"\x81\xa1a" * 200_000, "maximum recursion depth"),
+        (b"\x81\x90\x00", "keys must be strings or integers"),
+        (b"\xa1\xff", "can't decode byte 0xff"),
         (msgpack.packb({CHUNKED: True}), "parts are not numbered from 0"),
         (msgpack.packb({CHUNKED: True, "shape": {"1": 2}, "chunks": {}}), "not numbered from 0"),
         (msgpack.packb({CHUNKED: True, "shape": {"0": 2}, "chunks": {}}), "not flat arrays"),
@@ -155,6 +163,25 @@ def test_cut_and_flipped(tmp_path: Path, data: st.DataObject) -> None:
     (tmp_path / "x").write_bytes(bad)
     with contextlib.suppress(WeightsError):
         read_flax(tmp_path / "x")
+
+
+@pytest.mark.parametrize("size", [0, 15, 16, 65535, 65536])
+def test_every_width_of_a_length(tmp_path: Path, size: int) -> None:
+    tree = {"list": [0] * size, "map": {str(i): None for i in range(size)}, "bytes": b"x" * size}
+    write_flax(tmp_path / "x", tree)
+    assert (tmp_path / "x").read_bytes() == msgpack.packb(tree)
+    assert read_flax(tmp_path / "x") == tree
+
+
+@pytest.mark.parametrize("key", [(1, 2), 1.5, None])
+def test_keys_that_cannot_be_written(tmp_path: Path, key: Any) -> None:
+    with pytest.raises(ValueError, match="a key is a string or an integer"):
+        write_flax(tmp_path / "x", {key: 1})
+
+
+def test_numbers_that_are_too_large(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="integers of 64 bits, not 18446744073709551616"):
+        write_flax(tmp_path / "x", {"a": 1 << 64})
 
 
 @pytest.mark.parametrize("leaf", [np.array([None]), np.array(["x"]), object(), {1}])

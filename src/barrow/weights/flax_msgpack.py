@@ -1,7 +1,7 @@
 """Flax's checkpoints: a tree of dicts in MessagePack, with arrays as extensions.
 
 Extension 1 is an array and 3 a NumPy scalar, as (shape, name of the type, bytes); 2 is a complex
-number. An array of more than a gibibyte is a dict of flat chunks.
+number. An array of more than a gibibyte is a dict of flat chunks. msgspec encodes and decodes.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Mapping
+import struct
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,6 @@ from barrow.errors import WeightsError
 from barrow.weights.atomic_file import WrittenFile, atomic_file
 from barrow.weights.dtypes import extended
 from barrow.weights.mapped_file import MappedFile
-from barrow.weights.msgpack_codec import Ext, decode, encode
 from barrow.weights.tensors import Array
 
 _ARRAY, _COMPLEX, _SCALAR = 1, 2, 3
@@ -34,10 +34,12 @@ def read_flax(path: str | os.PathLike[str]) -> Any:
 
     Arrays are read-only views of the mapped file, but for those that were in chunks.
     """
+    import msgspec
+
     file = MappedFile(path)
     try:
-        return _joined(decode(memoryview(file.memory()), ext=_from_ext))
-    except (ValueError, TypeError) as error:
+        return _joined(msgspec.msgpack.decode(file.memory(), ext_hook=_from_ext))
+    except (ValueError, TypeError, RecursionError) as error:
         raise WeightsError(f"not a Flax checkpoint: {error}", path=path) from None
 
 
@@ -51,26 +53,23 @@ def write_flax(
     """
     path = Path(path)
     with atomic_file(path) as writer:
-        for piece in encode(_cut(tree, max_chunk_bytes), ext=_to_ext):
+        for piece in _encoded(_cut(tree, max_chunk_bytes)):
             writer.write(piece)
     return writer.as_written(path)
 
 
 def _from_ext(code: int, data: memoryview) -> Any:
+    from msgspec import msgpack
+
     if code == _COMPLEX:
-        parts = decode(data, ext=_no_ext)
-        if not isinstance(parts, list) or len(parts) != 2:
-            raise ValueError("a complex number of other than two parts")
-        return complex(parts[0], parts[1])
+        return complex(*msgpack.decode(data, type=tuple[float, float]))
     if code not in (_ARRAY, _SCALAR):
         raise ValueError(f"an extension of type {code}, which Flax does not write")
-    parts = decode(data, ext=_no_ext)
-    if not isinstance(parts, list) or len(parts) != 3:
-        raise ValueError("an array that is not shape, type and bytes")
-    shape, name, elements = parts
-    if not isinstance(elements, memoryview) or not _is_shape(shape):
-        raise ValueError("an array that is not shape, type and bytes")
-    name = str(name, "ascii") if isinstance(name, memoryview) else name
+    # The name is a string, or bytes where an older Flax wrote it.
+    shape, name, elements = msgpack.decode(data, type=tuple[list[int], Any, memoryview])
+    if min(shape, default=0) < 0:
+        raise ValueError(f"an array of shape {shape}")
+    name = str(name, "ascii") if isinstance(name, bytes) else name
     dtype = _dtype(name)
     if math.prod(shape) * dtype.itemsize != len(elements):
         raise ValueError(f"{len(elements):,} bytes for an array of {dtype}, shape {shape}")
@@ -78,11 +77,6 @@ def _from_ext(code: int, data: memoryview) -> Any:
         np.frombuffer(elements, dtype).reshape(shape) if len(elements) else np.empty(shape, dtype)
     )
     return array[()] if code == _SCALAR else array
-
-
-def _no_ext(code: int, data: memoryview) -> Any:
-    del data
-    raise ValueError(f"an extension of type {code} inside another")
 
 
 def _is_shape(shape: Any) -> bool:
@@ -106,6 +100,8 @@ def _joined(tree: Any) -> Any:
         return [_joined(element) for element in tree]
     if not isinstance(tree, dict):
         return tree
+    if not all(isinstance(key, str | int) for key in tree):
+        raise ValueError(f"keys must be strings or integers, got {list(tree)[:3]}")
     if _CHUNKED not in tree:
         return {key: _joined(value) for key, value in tree.items()}
     shape, chunks = (_in_order(tree.get(name)) for name in ("shape", "chunks"))
@@ -143,16 +139,45 @@ def _is_array(value: Any) -> bool:
     return hasattr(value, "shape") and hasattr(value, "dtype") and not isinstance(value, np.generic)
 
 
-def _to_ext(value: Any) -> Ext:
+def _encoded(tree: Any) -> Iterator[bytes]:
+    """Bytes of a tree, a leaf at a time."""
+    from msgspec import msgpack
+
+    if isinstance(tree, dict):
+        yield _head(len(tree), short=0x80, long=0xDE)
+        for key, value in tree.items():
+            if type(key) not in (str, int):
+                raise ValueError(f"a key is a string or an integer, not {key!r}")
+            yield msgpack.encode(key)
+            yield from _encoded(value)
+    elif isinstance(tree, list):
+        yield _head(len(tree), short=0x90, long=0xDC)
+        for value in tree:
+            yield from _encoded(value)
+    elif tree is None or type(tree) in (bool, int, float, str, bytes, memoryview):
+        try:
+            yield msgpack.encode(tree)
+        except OverflowError:
+            raise ValueError(f"MessagePack holds integers of 64 bits, not {tree}") from None
+    else:
+        code, parts = _parts(tree)
+        yield msgpack.encode(msgpack.Ext(code, msgpack.encode(parts)))
+
+
+def _head(size: int, *, short: int, long: int) -> bytes:
+    if size < 16:
+        return bytes([short | size])
+    return struct.pack(">BH", long, size) if size < 1 << 16 else struct.pack(">BI", long + 1, size)
+
+
+def _parts(value: Any) -> tuple[int, list[Any]]:
+    """What Flax's extension for this value is called, and what is in it."""
     if type(value) is complex:
-        return Ext(_COMPLEX, tuple(encode([value.real, value.imag], ext=_to_ext)))
+        return _COMPLEX, [value.real, value.imag]
     if not (_is_array(value) or isinstance(value, np.generic)):
         raise ValueError(f"a Flax checkpoint cannot hold a {type(value).__name__}")
     array: Array = np.asarray(value)
     _dtype(array.dtype.name)
-    little = array.dtype.newbyteorder("<")
-    flat = np.ascontiguousarray(array, little).reshape(-1).view(np.uint8)
-    parts = [list(array.shape), array.dtype.name, flat.data]
-    return Ext(
-        _SCALAR if isinstance(value, np.generic) else _ARRAY, tuple(encode(parts, ext=_to_ext))
-    )
+    flat = np.ascontiguousarray(array, array.dtype.newbyteorder("<")).reshape(-1).view(np.uint8)
+    code = _SCALAR if isinstance(value, np.generic) else _ARRAY
+    return code, [list(array.shape), array.dtype.name, flat.data]
