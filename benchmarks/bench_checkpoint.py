@@ -25,8 +25,8 @@ import jax.numpy as jnp
 import optax
 import orbax.checkpoint as ocp
 
+from barrow.checkpoint import Checkpoints
 from barrow.nn.tree import Tree
-from barrow.train.checkpoint import Checkpoints
 from barrow.train.state import TrainState
 
 

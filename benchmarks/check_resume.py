@@ -92,6 +92,7 @@ def train(kind: str, small: bool, folder: str, stop: int, num: int) -> dict[str,
     import jax.numpy as jnp
     import numpy as np
 
+    from barrow.checkpoint import Checkpoints
     from barrow.train import (
         OptimizerSettings,
         Precision,
@@ -100,7 +101,6 @@ def train(kind: str, small: bool, folder: str, stop: int, num: int) -> dict[str,
         make_optimizer,
         make_step,
     )
-    from barrow.train.checkpoint import Checkpoints
 
     init, objective, batch = build(kind, small)
     settings = StepSettings(Precision("fp32" if small else "bf16"), ema=0.99)

@@ -13,9 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from barrow import nn
+from barrow.checkpoint import Checkpoints, load_into, load_params
 from barrow.parallel import ZERO, make_mesh
-from barrow.train.checkpoint import Checkpoints
-from barrow.train.checkpoint_params import load_into, load_params
 from barrow.train.objective import Loss, Objective
 from barrow.train.optimizers import OptimizerSettings, make_optimizer
 from barrow.train.placement import Placement
@@ -51,7 +50,7 @@ with tempfile.TemporaryDirectory() as folder:
     place = Placement(
         make_mesh(data=1, fsdp=4, devices=jax.devices()[:4]), ZERO[3], nn.axes(model, x)
     )
-    again = checkpoints.restore(latest, shapes, placement=place)
+    again = checkpoints.restore(latest, shapes, shardings=place.of_state(shapes))
     assert jnp.array_equal(again.params["kernel"], state.params["kernel"])
     print("position:", checkpoints.about(latest)["position"])
     print("kernel lies on", len(again.params["kernel"].sharding.device_set), "devices")

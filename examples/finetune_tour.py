@@ -10,13 +10,13 @@ import barrow
 from barrow import Document
 from barrow.engine import Engine
 from barrow.models import RobertaConfig
+from barrow.models.convert import convert
 from barrow.recipes import roberta
 from barrow.stream.choices import Choices
 from barrow.stream.labelled import Example
 from barrow.stream.masking import Mlm
 from barrow.tokens import tokenize, train
 from barrow.train import fit, for_store
-from barrow.train.checkpoint_convert import convert
 from barrow.train.finetune import finetune, prepare
 from barrow.train.finetune_run import FinetuneRun, usual_optimizer
 from barrow.train.predict import open_finetuned, predictions

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import barrow
 from barrow import Document
+from barrow.checkpoint import Checkpoints
 from barrow.engine import Engine
 from barrow.models import DecoderConfig
 from barrow.recipes import gpt2
@@ -17,7 +18,6 @@ from barrow.stream.choices import Choices
 from barrow.stream.explain import seen_at
 from barrow.tokens import load, tokenize
 from barrow.train import CheckpointSettings, EvaluationSettings, Interrupted, fit, for_store
-from barrow.train.checkpoint import Checkpoints
 from barrow.train.trackers import Lines, read_log
 from barrow.train.unigram import unigram_entropy
 

@@ -14,7 +14,7 @@ import barrow
 SOURCE = Path(barrow.__file__).parent
 PARTS = {
     *("archive", "engine", "corpus", "tokens", "stream", "weights"),
-    *("images", "nn", "models", "parallel", "train", "score"),
+    *("images", "nn", "models", "parallel", "checkpoint", "train", "score"),
 }
 
 # DESIGN: errors and config may be imported by all, as folder_lock may; these are the rest.
@@ -33,9 +33,13 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tokens": {"archive", "engine"},
     "nn": set(),
     "stream": {"tokens", "archive", "parallel", "images"},
-    "models": {"nn", "weights", "tokens", "images"},
-    "train": {"stream", "nn", "models", "parallel", "weights", "images"},
-    "score": {"archive", "corpus", "tokens", "stream", "models", "parallel", "weights"},
+    "checkpoint": {"weights", "nn", "parallel"},
+    "models": {"nn", "weights", "tokens", "images", "checkpoint"},
+    "train": {"stream", "nn", "models", "parallel", "weights", "checkpoint", "images"},
+    "score": {
+        *("archive", "corpus", "tokens", "stream", "models", "parallel", "weights"),
+        "checkpoint",
+    },
     "compress": PARTS,
     "align": PARTS,
     "serve": PARTS,
@@ -80,6 +84,7 @@ def test_public_names() -> None:
     assert barrow.__all__ == [
         "Document",
         "archive",
+        "checkpoint",
         "config",
         "errors",
         "models",
@@ -146,7 +151,9 @@ def test_weights_load_neither_a_framework_nor_what_only_corpora_need() -> None:
     assert not heavy & modules_after("import barrow.weights")
 
 
-@pytest.mark.parametrize("part", ["nn", "models", "parallel", "weights", "train", "stream"])
+@pytest.mark.parametrize(
+    "part", ["nn", "models", "parallel", "weights", "checkpoint", "train", "stream"]
+)
 def test_what_computes_needs_nothing_of_the_archive(part: str) -> None:
     """They run where only JAX, optax and safetensors are installed."""
     absent = ["zstandard", "msgspec", "typer", "rich", "torch", "flax", "tokenizers"]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import barrow.archive as archive
+    import barrow.checkpoint as checkpoint
     import barrow.config as config
     import barrow.errors as errors
     import barrow.models as models
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Document",
     "archive",
+    "checkpoint",
     "config",
     "errors",
     "models",

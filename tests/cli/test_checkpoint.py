@@ -9,10 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import torch
-from tests.train.checkpoint_runs import make_run
+from tests.checkpoint.runs import make_run
 
-from barrow.train.checkpoint import Checkpoints
-from barrow.train.checkpoint_params import load_params, save_params
+from barrow.checkpoint import Checkpoints, load_params, save_params
 
 
 @pytest.fixture

@@ -8,12 +8,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from barrow.checkpoint import save_params
 from barrow.cli.score_checkpoint import open_checkpoint_model
 from barrow.config import to_dict
 from barrow.errors import CheckpointError, NotFound
 from barrow.models import Decoder, DecoderConfig, save
 from barrow.score import Opening, open_model
-from barrow.train import save_params
 
 CONFIG = DecoderConfig(vocab_size=259, width=16, layers=2, heads=2, hidden=16, context=16)
 

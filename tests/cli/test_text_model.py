@@ -10,9 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 from safetensors.numpy import load_file
 
+from barrow.checkpoint import save_params
 from barrow.config import to_dict
 from barrow.models import Decoder, DecoderConfig, load, save
-from barrow.train import save_params
 
 
 def as_run(folder: Path, run: Path) -> Path:

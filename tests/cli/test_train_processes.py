@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.train.several_processes import Ended, ended, free_port
+from tests.parallel.several_processes import Ended, ended, free_port
 
 from barrow import Document
 from barrow.train.trackers import read_log

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.train.service import Service
+from tests.parallel.service import Service
 
 from barrow.train.agreed_stop import Alone, Together, agreed_stop
 

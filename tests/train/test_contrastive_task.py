@@ -12,6 +12,7 @@ import pytest
 from barrow.errors import ConfigError, StoreError
 from barrow.images.normalise import normalise
 from barrow.models.clip_config import ClipConfig, TextConfig, VisionConfig
+from barrow.models.convert import convert
 from barrow.stream.pairs import PairChoices, index_pairs
 from barrow.train import (
     CheckpointSettings,
@@ -22,7 +23,6 @@ from barrow.train import (
     StepSettings,
     fit,
 )
-from barrow.train.checkpoint_convert import convert
 from barrow.train.contrastive_task import ContrastiveTask
 from barrow.train.task import task_of
 from barrow.train.trackers import read_log

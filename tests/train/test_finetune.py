@@ -16,12 +16,12 @@ import transformers
 from safetensors.numpy import load_file
 from tests.train import labelled_files
 
+from barrow.checkpoint import Checkpoints
+from barrow.checkpoint.index import read_index
 from barrow.errors import ConfigError, Diverged
 from barrow.stream.labelled import read_examples
 from barrow.train import Interrupted
 from barrow.train import finetune as module
-from barrow.train.checkpoint import Checkpoints
-from barrow.train.checkpoint_index import read_index
 from barrow.train.finetune import Finetuned, finetune, prepare
 from barrow.train.finetune_run import FinetuneRun, usual_optimizer
 from barrow.train.predict import open_finetuned, predictions

@@ -8,12 +8,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from barrow.checkpoint import save_params
 from barrow.config import to_dict
 from barrow.models import Decoder, DecoderConfig, RobertaConfig, load, save
 from barrow.models.roberta import Roberta
 from barrow.models.roberta_heads import ClassificationHead, RegressionHead, TokenHead
 from barrow.nn.tree import paths
-from barrow.train import save_params
 from barrow.train.finetune_start import make_head, pretrained
 
 

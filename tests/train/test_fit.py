@@ -17,13 +17,13 @@ import jax
 import numpy as np
 import pytest
 
-import barrow.train.checkpoint
+import barrow.checkpoint.checkpoints
 from barrow import config
+from barrow.checkpoint import Checkpoints
 from barrow.errors import CheckpointError, ConfigError, Diverged, StoreError
 from barrow.folder_lock import locked
 from barrow.stream import Stream
 from barrow.train import CheckpointSettings, EvaluationSettings, Interrupted, Run, fit
-from barrow.train.checkpoint import Checkpoints
 from barrow.train.objective import Objective
 from barrow.train.precision import Precision
 from barrow.train.program import make_program
@@ -313,13 +313,13 @@ def test_a_checkpoint_that_gave_the_bad_loss_is_not_called_good(
 ) -> None:
     poisoned(monkeypatch, run, 5, float("nan"))
     # Written slowly: it is still under way when the trouble comes.
-    write = barrow.train.checkpoint.write_checkpoint
+    write = barrow.checkpoint.checkpoints.write_checkpoint
 
     def slowly(*args: Any, **options: Any) -> None:
         time.sleep(0.2)
         write(*args, **options)
 
-    monkeypatch.setattr(barrow.train.checkpoint, "write_checkpoint", slowly)
+    monkeypatch.setattr(barrow.checkpoint.checkpoints, "write_checkpoint", slowly)
     every = replace(run, checkpoint=CheckpointSettings(1, keep_last=2))
     with pytest.raises(Diverged, match="that of step 4 is good, that of step 5 gave this loss"):
         fit(every, tmp_path / "two")

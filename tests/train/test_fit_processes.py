@@ -11,9 +11,10 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
-from tests.train.several_processes import Ended, in_several, in_two
+from tests.parallel.several_processes import Ended, in_several, in_two
 
 from barrow import config
+from barrow.checkpoint import Checkpoints
 from barrow.folder_lock import locked
 from barrow.train import (
     CheckpointSettings,
@@ -23,7 +24,6 @@ from barrow.train import (
     StepSettings,
     fit,
 )
-from barrow.train.checkpoint import Checkpoints
 from barrow.train.program import make_program
 from barrow.train.trackers import read_log
 
@@ -161,7 +161,7 @@ def test_four_processes_stop_go_on_and_change_their_number(
         assert (whole / part).read_bytes() == (again / part).read_bytes()
     program = make_program(replace(run, mesh=MeshSettings(), step=StepSettings(ema=0.9)))
     ours, theirs = (
-        Checkpoints(one.parent).restore(7, program.shapes, placement=program.placement)
+        Checkpoints(one.parent).restore(7, program.shapes, shardings=program.shardings)
         for one in (whole, other)
     )
     for a, b in zip(jax.tree.leaves(ours.params), jax.tree.leaves(theirs.params), strict=True):

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import jax
 import pytest
-from tests.train.service import Service
+from tests.parallel.service import Service
 
 from barrow.errors import ConfigError, Diverged, PeerFailed
 from barrow.train.interrupt import Interrupted

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 import torch
 
+from barrow.checkpoint import Checkpoints
+from barrow.models.convert import convert
 from barrow.models.roberta import RobertaConfig
 from barrow.stream import Mlm
 from barrow.stream.choices import Choices
 from barrow.train import EvaluationSettings, Run, fit, for_store
-from barrow.train.checkpoint import Checkpoints
-from barrow.train.checkpoint_convert import convert
 from barrow.train.masked_task import MaskedTask
 from barrow.train.task import task_of
 from barrow.train.trackers import read_log

@@ -12,7 +12,7 @@ from barrow.cli.options import AsJson
 from barrow.cli.terminal import printable
 
 if TYPE_CHECKING:
-    from barrow.train.checkpoint_index import Index
+    from barrow.checkpoint.index import Index
     from barrow.weights import Tensors
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
@@ -53,7 +53,7 @@ def checkpoint() -> None:
 @app.command("show")
 def show(path: Where, as_json: AsJson = False) -> None:
     """Steps of a run, and what its newest checkpoint holds."""
-    from barrow.train.checkpoint_folder import find_checkpoint, open_index
+    from barrow.checkpoint.folder import find_checkpoint, open_index
 
     steps = _steps(path)
     found = find_checkpoint(path)
@@ -86,7 +86,7 @@ def diff(
     """Arrays that differ: the largest |a − b|, and ‖a − b‖ / ‖a‖. Exits 1 if any do."""
     from dataclasses import asdict
 
-    from barrow.train.checkpoint_diff import differences
+    from barrow.checkpoint.diff import differences
 
     a, b = _open_both(first, second)
     found = list(differences(a, b))
@@ -126,7 +126,7 @@ def convert(
     ] = None,
 ) -> None:
     """Write the parameters, and nothing else, in another format."""
-    from barrow.train.checkpoint_convert import convert as convert_params
+    from barrow.models.convert import convert as convert_params
 
     num = convert_params(
         source,
@@ -138,8 +138,8 @@ def convert(
 
 
 def _steps(path: Path) -> list[dict[str, Any]]:
+    from barrow.checkpoint.folder import listed, locate, open_index
     from barrow.errors import CheckpointError
-    from barrow.train.checkpoint_folder import listed, locate, open_index
 
     told: list[dict[str, Any]] = []
     for folder in (path / "checkpoints", path):
@@ -157,7 +157,7 @@ def _steps(path: Path) -> list[dict[str, Any]]:
 
 def _open_both(first: Path, second: Path) -> tuple[Tensors, Tensors]:
     """All arrays of two checkpoints; beside a file of parameters, a checkpoint's parameters."""
-    from barrow.train.checkpoint_sources import format_of, open_params
+    from barrow.checkpoint.sources import format_of, open_params
 
     if format_of(first) == format_of(second) == "checkpoint":
         return _open_all(first), _open_all(second)
@@ -165,7 +165,7 @@ def _open_both(first: Path, second: Path) -> tuple[Tensors, Tensors]:
 
 
 def _open_all(path: Path) -> Tensors:
-    from barrow.train.checkpoint_sources import open_verified
+    from barrow.checkpoint.sources import open_verified
 
     return open_verified(path).tensors()
 

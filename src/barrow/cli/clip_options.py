@@ -96,9 +96,9 @@ def open_model(
 ) -> tuple[Clip, Preprocess]:
     """The model that a verb's arguments describe; random weights are said on stderr."""
     from barrow.models import clip
+    from barrow.models.checkpoint_clip import load_clip
+    from barrow.models.checkpoint_model import is_checkpoint
     from barrow.models.compile_cache import keep_compiled
-    from barrow.train.checkpoint_clip import load_clip
-    from barrow.train.checkpoint_model import is_checkpoint
     from barrow.weights.fetch_settings import cache_folder
 
     keep_compiled(cache_folder(os.environ) / "compiled")

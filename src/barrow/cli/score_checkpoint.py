@@ -16,12 +16,12 @@ def open_checkpoint_model(path: Path, opening: Opening) -> Model:
     """The newest checkpoint of a run, or the one that is named, as what can be scored."""
     import jax
 
+    from barrow.checkpoint.folder import find_checkpoint
+    from barrow.checkpoint.index import read_index
+    from barrow.models.checkpoint_model import load_model
     from barrow.models.text import open_tokenizer
     from barrow.score import ModelInfo
     from barrow.score.opening import own_model
-    from barrow.train.checkpoint_folder import find_checkpoint
-    from barrow.train.checkpoint_index import read_index
-    from barrow.train.checkpoint_model import load_model
 
     folder = find_checkpoint(path)
     index = read_index(folder)

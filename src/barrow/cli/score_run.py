@@ -190,7 +190,7 @@ def _open(name: str, opening: Opening) -> Model | DomainModel:
 
     keep_compiled(cache_folder(os.environ) / "compiled")
     from barrow.cli.score_checkpoint import open_checkpoint_model
-    from barrow.train.checkpoint_model import is_checkpoint
+    from barrow.models.checkpoint_model import is_checkpoint
 
     if is_checkpoint(path):
         return open_checkpoint_model(path, opening)

@@ -21,9 +21,9 @@ def open_text_model(
     """
     import jax
 
+    from barrow.models.checkpoint_model import open_model
     from barrow.models.compile_cache import keep_compiled
     from barrow.models.text import open_tokenizer
-    from barrow.train.checkpoint_model import open_model
     from barrow.weights.fetch_settings import cache_folder
 
     keep_compiled(cache_folder(os.environ) / "compiled")

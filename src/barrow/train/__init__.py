@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from barrow.train.causal import causal_objective
-from barrow.train.checkpoint import Checkpoints
-from barrow.train.checkpoint_params import load_into, load_params, save_params
 from barrow.train.fit import fit
 from barrow.train.for_store import for_store
 from barrow.train.interrupt import Interrupted
@@ -27,7 +25,6 @@ from barrow.train.step import (
 
 __all__ = [
     "CheckpointSettings",
-    "Checkpoints",
     "EvaluationSettings",
     "Interrupted",
     "Loss",
@@ -52,9 +49,6 @@ __all__ = [
     "fit",
     "for_store",
     "init_state",
-    "load_into",
-    "load_params",
     "make_optimizer",
     "make_step",
-    "save_params",
 ]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from barrow.train.room import Room, open_room
+from barrow.parallel.room import Room, open_room
 
 # A process that looks after step k has read the loss of step k − 1, to which all have given their
 # part. So when one says after step k that all shall stop, the others have done step k + 1 at most,

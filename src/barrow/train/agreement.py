@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from barrow.models.checkpoint_model import ModelConfig
 from barrow.models.clip_config import ClipConfig
 from barrow.models.decoder import DecoderConfig
 from barrow.models.roberta import RobertaConfig
 from barrow.stream.choices import Choices
 from barrow.stream.pairs.choices import PairChoices
 
-ModelConfig = DecoderConfig | RobertaConfig | ClipConfig
 DataChoices = Choices | PairChoices
 
 

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from barrow import config
+from barrow.checkpoint.checkpoints import Checkpoints
 from barrow.errors import Diverged
 from barrow.models.head_outputs import head_outputs
 from barrow.models.roberta_heads import RobertaWithHead
@@ -23,7 +24,6 @@ from barrow.nn.tree import Tree
 from barrow.parallel import make_mesh, num_row_shards, rows_sharding, whole
 from barrow.stream import Prefetch
 from barrow.stream.length_batches import LengthBatches
-from barrow.train.checkpoint import Checkpoints
 from barrow.train.finetune_folder import FinetuneFolder
 from barrow.train.finetune_run import FinetuneRun
 from barrow.train.finetune_start import Pretrained, pretrained

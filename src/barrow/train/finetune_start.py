@@ -10,6 +10,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from barrow.models.checkpoint_model import open_model
 from barrow.models.decoder import Decoder
 from barrow.models.load import Loaded
 from barrow.models.roberta import RobertaConfig
@@ -23,7 +24,6 @@ from barrow.models.roberta_heads import (
 from barrow.nn.module import num_params
 from barrow.nn.tree import Tree
 from barrow.stream.labelled import Kind
-from barrow.train.checkpoint_model import open_model
 
 # Of a model's parameters, what is no part of the body that a head stands on.
 _BEHIND = ("lm_head", "pooler", "classifier")

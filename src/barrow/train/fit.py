@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from barrow import config
+from barrow.checkpoint.checkpoints import Checkpoints
+from barrow.checkpoint.folder import locate, open_index
 from barrow.errors import CheckpointError, ConfigError, Diverged
 from barrow.folder_lock import locked
 from barrow.train.agreed_stop import agreed_stop
-from barrow.train.checkpoint import Checkpoints
-from barrow.train.checkpoint_folder import locate, open_index
 from barrow.train.feed import feed
 from barrow.train.interrupt import Interrupted, stop_on_signals
 from barrow.train.joint_run import Joint, joined
@@ -87,7 +87,7 @@ def _fit(
     else:
         folder.check(run, data)
         watch = config.from_dict(Watch, checkpoints.about(start).get("watch", {}))
-        state = checkpoints.restore(start, program.shapes, placement=program.placement)
+        state = checkpoints.restore(start, program.shapes, shardings=program.shardings)
     rows = program.placement.rows()
     together = agreed_stop(folder.path)
 

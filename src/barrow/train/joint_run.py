@@ -18,8 +18,8 @@ from typing import Any, Protocol
 import jax
 
 from barrow.errors import ConfigError, Diverged, PeerFailed
+from barrow.parallel.room import Room, open_room
 from barrow.train.interrupt import Interrupted
-from barrow.train.room import Room, open_room
 
 # Seconds between two looks into the store.
 _NAP = 0.5

@@ -37,6 +37,12 @@ class Program:
         return self.task.model
 
     @property
+    def shardings(self) -> TrainState:
+        """Where each part of the state is placed."""
+        found: TrainState = self.placement.of_state(self.shapes)
+        return found
+
+    @property
     def num_params(self) -> int:
         """Parameters of the model."""
         return num_params(self.shapes.params)

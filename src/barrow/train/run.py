@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from barrow import config
+from barrow.models.checkpoint_model import ModelConfig
 from barrow.train.agreement import (
     DataChoices,
-    ModelConfig,
     batches_of,
     refuse_mismatch,
     seq_len_of,

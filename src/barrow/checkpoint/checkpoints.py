@@ -1,0 +1,179 @@
+"""Checkpoints of a run: saved in the background, restored exactly, on any devices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from barrow.checkpoint.folder import (
+    clean,
+    complete,
+    folder_of,
+    listed,
+    locate,
+    removable,
+    remove,
+)
+from barrow.checkpoint.index import as_json, read_index
+from barrow.checkpoint.meeting import Meeting, meet
+from barrow.checkpoint.read import open_checkpoint
+from barrow.checkpoint.restore import restore
+from barrow.checkpoint.snapshot import Snapshot, snapshot
+from barrow.checkpoint.write import write_checkpoint
+from barrow.errors import CheckpointError, NotFound
+
+T = TypeVar("T")
+
+
+class Stepped(Protocol):
+    """A pytree of arrays that knows its step, as `barrow.train.TrainState` does."""
+
+    @property
+    def step(self) -> Any:
+        """Steps done."""
+
+
+class BackgroundSave:
+    """Runs one job at a time on a thread; a program that ends waits for it."""
+
+    def __init__(self) -> None:
+        self._pending: Future[None] | None = None
+
+    def start(self, job: Callable[[], None]) -> None:
+        """Begin a job after the one before; its error is raised here, and nothing begun."""
+        self.wait()
+        thread = ThreadPoolExecutor(1, thread_name_prefix="checkpoint")
+        self._pending = thread.submit(job)
+        thread.shutdown(wait=False)
+
+    def wait(self) -> None:
+        """Return when nothing is under way; raise the error of the last job, once."""
+        pending, self._pending = self._pending, None
+        if pending is not None:
+            pending.result()
+
+
+@dataclass(frozen=True)
+class Checkpoints:
+    """A folder of checkpoints, ``step-000001000`` and so on, which one run writes.
+
+    After each save all but the `keep_last` newest go, but for multiples of `keep_every`. `timeout`
+    is how many seconds the processes of a run wait for one another.
+    """
+
+    folder: Path
+    keep_last: int = 3
+    keep_every: int | None = None
+    timeout: float = 600.0
+    _saving: BackgroundSave = field(
+        default_factory=BackgroundSave, init=False, repr=False, compare=False
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "folder", Path(self.folder))
+        if self.keep_last < 1:
+            raise ValueError(f"keep_last is at least 1, not {self.keep_last}")
+        if self.keep_every is not None and self.keep_every < 1:
+            raise ValueError(f"keep_every is at least 1 or None, not {self.keep_every}")
+        if not self.timeout > 0:
+            raise ValueError(f"timeout is above 0 seconds, not {self.timeout}")
+
+    def __enter__(self) -> Checkpoints:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.wait()
+
+    def save(self, state: Stepped, about: Mapping[str, Any], *, wait: bool = False) -> None:
+        """Copy a state to the host, then write it in the background; every process calls this.
+
+        `about` is anything that JSON holds, dataclasses too. One checkpoint is written at a time: a
+        call waits for the one before, and raises its error. A checkpoint of the same step is
+        replaced.
+        """
+        told = as_json(about)
+        self.wait()
+        step = int(state.step)
+        held = snapshot(state)
+        meeting = meet(self.folder, f"step {step}", timeout=self.timeout)
+        self._saving.start(lambda: self._write(held, step, told, meeting))
+        if wait:
+            self.wait()
+
+    def wait(self) -> None:
+        """Return when nothing is being written; raise what went wrong in the last save."""
+        self._saving.wait()
+
+    def steps(self) -> list[int]:
+        """Steps of complete checkpoints, ascending."""
+        return complete(self.folder)
+
+    def latest(self) -> int | None:
+        """The last of `steps`."""
+        return max(self.steps(), default=None)
+
+    def passed_over(self) -> list[int]:
+        """Steps later than `latest` whose checkpoints are not whole: something has cut them."""
+        latest = self.latest()
+        return [step for step in listed(self.folder) if latest is None or step > latest]
+
+    def about(self, step: int) -> dict[str, Any]:
+        """What a checkpoint was saved with."""
+        return dict(read_index(self._where(step)).about)
+
+    def restore(self, step: int, like: T, *, shardings: Any = None) -> T:
+        """The state of a step, with the given shardings or those of `like`.
+
+        `like` is a state of the same model, optimizer and settings, or its shapes
+        (`jax.eval_shape`). Every file is verified against its checksum.
+        """
+        try:
+            state: T = restore(open_checkpoint(self._where(step)), like, shardings=shardings)
+        except CheckpointError as error:
+            if error.reason not in ("damaged", "incomplete", "none"):
+                raise
+            cause = f"{error.cause}; {self._instead_of(step)}"
+            raise CheckpointError(cause, reason=error.reason, folder=error.folder) from None
+        return state
+
+    def discard_after(self, step: int) -> None:
+        """Remove all checkpoints later than a step, to go on from it; one process calls this."""
+        self.wait()
+        for later in listed(self.folder):
+            if later > step:
+                remove(locate(self.folder, later))
+
+    def _write(self, held: Snapshot, step: int, about: Any, meeting: Meeting) -> None:
+        def begin() -> None:
+            if self.folder.is_dir():
+                clean(self.folder)
+
+        def thin_out() -> None:
+            for old in removable(
+                self.steps(), written=step, keep_last=self.keep_last, keep_every=self.keep_every
+            ):
+                remove(folder_of(self.folder, old))
+
+        meeting.lead("clean", begin)
+        write_checkpoint(
+            folder_of(self.folder, step), held, step=step, about=about, meeting=meeting
+        )
+        meeting.lead("thin-out", thin_out)
+
+    def _where(self, step: int) -> Path:
+        where = locate(self.folder, step)
+        if not where.exists():
+            steps = ", ".join(map(str, self.steps())) or "none"
+            raise NotFound(
+                f"{self.folder} has no checkpoint of step {step}; complete ones: {steps}"
+            )
+        return where
+
+    def _instead_of(self, step: int) -> str:
+        before = [other for other in self.steps() if other < step]
+        if not before:
+            return "there is no earlier one"
+        return f"the one before is of step {before[-1]}: remove this folder to go on from that"

@@ -1,0 +1,151 @@
+"""Folders of checkpoints: their names, which are complete, which may go.
+
+A checkpoint appears by the rename of a hidden folder and disappears by a rename to one, so what has
+its plain name is whole. Hidden folders are what a killed writer left; the next one removes them.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+from barrow.checkpoint.index import INDEX, Index, read_index
+from barrow.errors import CheckpointError, NotFound
+from barrow.weights.atomic_file import sync_folder
+
+_NAME = re.compile(r"step-(\d{9,})")
+_HIDDEN = re.compile(r"\.(step-\d{9,})\.(part|gone|before)")
+
+
+def folder_of(folder: Path, step: int) -> Path:
+    """The plain folder of a step."""
+    return folder / f"step-{step:09}"
+
+
+def hidden_beside(folder: Path, kind: str) -> Path:
+    """The hidden folder beside a plain one: ``part`` is being written, ``gone`` being removed.
+
+    ``before`` is the one that a checkpoint of the same step is about to replace.
+    """
+    return folder.with_name(f".{folder.name}.{kind}")
+
+
+def locate(folder: Path, step: int) -> Path:
+    """Where a step lies: in the moment of its replacement that is its hidden folder."""
+    plain = folder_of(folder, step)
+    before = hidden_beside(plain, "before")
+    return before if before.is_dir() and not plain.is_dir() else plain
+
+
+def listed(folder: Path) -> list[int]:
+    """Steps that have a folder, complete or not, ascending."""
+    if not folder.is_dir():
+        return []
+    steps = set()
+    for entry in folder.iterdir():
+        hidden = _HIDDEN.fullmatch(entry.name)
+        name = hidden[1] if hidden is not None and hidden[2] == "before" else entry.name
+        found = _NAME.fullmatch(name)
+        if found is not None and entry.is_dir():
+            steps.add(int(found[1]))
+    return sorted(steps)
+
+
+def complete(folder: Path) -> list[int]:
+    """Steps whose checkpoints have an index and every file at its full length, ascending."""
+    return [step for step in listed(folder) if _is_whole(locate(folder, step))]
+
+
+def open_index(folder: Path) -> Index:
+    """The index of a checkpoint whose files are all there, at their full length."""
+    if not folder.exists():
+        raise NotFound(f"{folder} does not exist")
+    index = read_index(folder)
+    for name, file in index.files.items():
+        path = folder / name
+        found = path.stat().st_size if path.is_file() else None
+        if found != file.num_bytes:
+            is_there = "is missing" if found is None else f"has {found:,} bytes"
+            raise CheckpointError(
+                f"half a checkpoint: {name} {is_there}, expected {file.num_bytes:,} bytes",
+                reason="incomplete",
+                folder=folder,
+            )
+    return index
+
+
+def one_before(folder: Path) -> Path | None:
+    """The complete checkpoint before one, in the folder that it lies in."""
+    found = _NAME.fullmatch(folder.name)
+    before = [] if found is None else [s for s in complete(folder.parent) if s < int(found[1])]
+    return locate(folder.parent, before[-1]) if before else None
+
+
+def find_checkpoint(path: Path) -> Path:
+    """The folder of a checkpoint, given it, the folder of several, or a run: then the newest."""
+    if (path / INDEX).is_file():
+        return path
+    for folder in (path / "checkpoints", path):
+        steps = complete(folder)
+        if steps:
+            return locate(folder, steps[-1])
+    if not path.exists():
+        raise NotFound(f"{path} does not exist")
+    raise CheckpointError(
+        "expected a checkpoint, a folder of checkpoints or a run; found no complete checkpoint",
+        reason="none",
+        folder=path,
+    )
+
+
+def removable(
+    steps: Iterable[int], *, written: int, keep_last: int, keep_every: int | None
+) -> list[int]:
+    """Steps that may go: not `written`, not the last few, not multiples of `keep_every`."""
+    ordered = sorted(steps)
+    kept = {written, *ordered[len(ordered) - min(keep_last, len(ordered)) :]}
+    if keep_every is not None:
+        kept |= {step for step in ordered if step % keep_every == 0}
+    return [step for step in ordered if step not in kept]
+
+
+def remove(folder: Path) -> None:
+    """Remove a checkpoint: at once for readers, then its bytes."""
+    gone = hidden_beside(folder, "gone")
+    shutil.rmtree(gone, ignore_errors=True)
+    folder.rename(gone)
+    sync_folder(folder.parent)
+    shutil.rmtree(gone)
+
+
+def clean(folder: Path) -> None:
+    """Remove what killed writers left, and finish or undo what they began."""
+    for entry in sorted(folder.iterdir()):
+        found = _HIDDEN.fullmatch(entry.name)
+        if found is None or not entry.is_dir():
+            continue
+        if found[2] == "before" and not (folder / found[1]).is_dir():
+            entry.rename(folder / found[1])
+        else:
+            shutil.rmtree(entry)
+
+
+def commit(part: Path, folder: Path) -> None:
+    """Give a finished folder its plain name, in place of what has it."""
+    before = hidden_beside(folder, "before")
+    if folder.exists():
+        shutil.rmtree(before, ignore_errors=True)
+        folder.rename(before)
+    part.rename(folder)
+    sync_folder(folder.parent)
+    shutil.rmtree(before, ignore_errors=True)
+
+
+def _is_whole(folder: Path) -> bool:
+    try:
+        open_index(folder)
+    except (CheckpointError, OSError):
+        return False
+    return True

@@ -1,0 +1,116 @@
+"""Out of a checkpoint onto devices: any number of them, in any layout, a slice at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import jax
+import numpy as np
+from jax.sharding import SingleDeviceSharding
+
+from barrow.checkpoint.leaves import Kind, as_used, kind_of, leaves, rebuilt
+from barrow.checkpoint.read import Block, Checkpoint
+from barrow.errors import CheckpointError
+from barrow.weights.tensors import Array
+
+_SHOWN = 10
+
+
+def restore(checkpoint: Checkpoint, like: Any, *, prefix: str = "", shardings: Any = None) -> Any:
+    """The tree shaped as `like`, from the leaves under a prefix; checksums are verified.
+
+    `like` is a tree of arrays or of their shapes. Leaves lie as `shardings`, a tree shaped as
+    `like`, says, or else as those of `like` do. The host holds one slice at a time.
+    """
+    wanted = leaves(like)
+    refuse_mismatch(checkpoint, {prefix + path: kind_of(x) for path, x in wanted.items()}, prefix)
+    laid = {path: _layout_of(leaf) for path, leaf in wanted.items()}
+    if shardings is not None:
+        laid = dict(zip(wanted, jax.tree.leaves(shardings), strict=True))
+    # Hashing takes as long as reading; side by side they take half, and damage is raised anyway.
+    with ThreadPoolExecutor(1) as beside:
+        verified = beside.submit(checkpoint.verify, [prefix + path for path in wanted])
+        found = {path: placed(checkpoint, prefix + path, laid[path]) for path in wanted}
+        verified.result()
+    return rebuilt(like, found)
+
+
+def placed(checkpoint: Checkpoint, path: str, sharding: Any) -> jax.Array:
+    """One leaf on the devices of a sharding; None is the default device."""
+    kind = checkpoint.index.leaves[path].kind
+    if sharding is None:
+        whole = checkpoint.block(path, tuple(slice(None) for _ in kind.shape))
+        return as_used(jax.device_put(_own(whole, jax.local_devices()[0])), kind)
+    devices: dict[tuple[Any, ...], list[Any]] = {}
+    blocks: dict[tuple[Any, ...], Block] = {}
+    for device, block in sharding.addressable_devices_indices_map(kind.shape).items():
+        name = tuple((part.start, part.stop) for part in block)
+        devices.setdefault(name, []).append(device)
+        blocks[name] = block
+    arrays = []
+    for name, block in blocks.items():
+        held = checkpoint.block(path, block)
+        copies = [jax.device_put(_own(held, device), device) for device in devices[name]]
+        arrays += jax.block_until_ready(copies)
+    # Of a key the last dimension, its bits, is not divided: the sharding fits the bits as well.
+    stored = jax.make_array_from_single_device_arrays(kind.shape, sharding, arrays)
+    return as_used(stored, kind)
+
+
+def _own(held: Array, device: Any) -> Array:
+    """A block to put on a device: on a CPU a copy, for there JAX may take the memory as it is.
+
+    `may_alias=False` does not prevent that for arrays of NumPy, and the memory is the mapped file.
+    """
+    return np.array(held) if device.platform == "cpu" else held
+
+
+def refuse_mismatch(checkpoint: Checkpoint, wanted: Mapping[str, Kind], prefix: str = "") -> None:
+    """Raise one error that lists all leaves that are missing, unexpected or of another kind."""
+    there = {p: leaf.kind for p, leaf in checkpoint.index.leaves.items() if p.startswith(prefix)}
+    lines = [
+        *_listed("missing", [path for path in wanted if path not in there]),
+        *_listed("unexpected", [path for path in there if path not in wanted]),
+        *_listed(
+            "mismatched",
+            [
+                f"{path}: expected {kind}, found {there[path]}"
+                for path, kind in wanted.items()
+                if path in there and not _fits(there[path], kind)
+            ],
+        ),
+    ]
+    if lines:
+        raise CheckpointError(
+            "a checkpoint of another model, optimizer or setting: "
+            f"{len(wanted)} leaves expected, {len(there)} found\n" + "\n".join(lines),
+            reason="mismatch",
+            folder=checkpoint.folder,
+        )
+
+
+def _fits(found: Kind, expected: Kind) -> bool:
+    # Shapes of keys do not tell their implementation, so JAX's name for the type does.
+    return (found.dtype, found.shape, found.key_dtype) == (
+        expected.dtype,
+        expected.shape,
+        expected.key_dtype,
+    )
+
+
+def _listed(kind: str, names: list[str]) -> list[str]:
+    if not names:
+        return []
+    more = [f"  … and {len(names) - _SHOWN} more"] if len(names) > _SHOWN else []
+    return [f"{kind}: {len(names)}", *(f"  {name}" for name in names[:_SHOWN]), *more]
+
+
+def _layout_of(leaf: Any) -> Any:
+    """The sharding of a leaf; None on the default device, where arrays need not be bound to it."""
+    sharding = getattr(leaf, "sharding", None)
+    if isinstance(sharding, SingleDeviceSharding):
+        (device,) = sharding.device_set
+        return None if device == jax.local_devices()[0] else sharding
+    return sharding

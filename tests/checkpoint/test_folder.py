@@ -1,0 +1,96 @@
+"""Names of folders, which may go, and what is found where."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.checkpoint.runs import make_run
+
+from barrow.checkpoint import Checkpoints, save_params
+from barrow.checkpoint.folder import (
+    clean,
+    commit,
+    complete,
+    find_checkpoint,
+    folder_of,
+    hidden_beside,
+    listed,
+    removable,
+    remove,
+)
+from barrow.errors import CheckpointError, NotFound
+
+
+@given(
+    st.sets(st.integers(0, 60), min_size=1),
+    st.data(),
+    st.integers(1, 5),
+    st.none() | st.integers(1, 7),
+)
+def test_what_may_go(
+    steps: set[int], data: st.DataObject, keep_last: int, keep_every: int | None
+) -> None:
+    written = data.draw(st.sampled_from(sorted(steps)))
+    gone = removable(steps, written=written, keep_last=keep_last, keep_every=keep_every)
+    for step in steps:
+        num_later = sum(other > step for other in steps)
+        is_kept = step == written or num_later < keep_last
+        is_kept = is_kept or (keep_every is not None and step % keep_every == 0)
+        assert (step in gone) == (not is_kept)
+    assert max(steps) not in gone
+
+
+def test_names(tmp_path: Path) -> None:
+    assert folder_of(tmp_path, 1000).name == "step-000001000"
+    assert folder_of(tmp_path, 12_345_678_901).name == "step-12345678901"
+    assert hidden_beside(tmp_path / "model", "part").name == ".model.part"
+    for name in ("step-000000002", "step-12345678901", "step-7", "other", ".step-000000003.part"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "step-000000004").write_text("a file")
+    assert listed(tmp_path) == [2, 12_345_678_901]
+    assert complete(tmp_path) == []
+    assert listed(tmp_path / "nothing") == []
+
+
+def test_a_replacement_that_was_cut_short_is_finished_or_undone(tmp_path: Path) -> None:
+    plain = tmp_path / "step-000000001"
+    before = hidden_beside(plain, "before")
+    (before / "old").mkdir(parents=True)
+    clean(tmp_path)
+    assert (plain / "old").is_dir()
+    assert not before.exists()
+    before.mkdir()
+    part = hidden_beside(plain, "part")
+    (part / "new").mkdir(parents=True)
+    commit(part, plain)
+    assert [entry.name for entry in plain.iterdir()] == ["new"]
+    assert [entry.name for entry in tmp_path.iterdir()] == [plain.name]
+    remove(plain)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_clean_leaves_what_is_not_ours(tmp_path: Path) -> None:
+    for name in (".git", ".model.part", ".step-1.part"):
+        (tmp_path / name).mkdir()
+    (tmp_path / ".step-000000001.part").write_text("a file")
+    clean(tmp_path)
+    assert len(list(tmp_path.iterdir())) == 4
+
+
+def test_find_checkpoint(tmp_path: Path) -> None:
+    state, _ = make_run()
+    save_params(tmp_path / "params", state.params)
+    assert find_checkpoint(tmp_path / "params") == tmp_path / "params"
+    Checkpoints(tmp_path / "run" / "checkpoints").save(state, {}, wait=True)
+    newest = tmp_path / "run" / "checkpoints" / "step-000000000"
+    assert find_checkpoint(tmp_path / "run") == newest
+    assert find_checkpoint(tmp_path / "run" / "checkpoints") == newest
+    assert find_checkpoint(newest) == newest
+    with pytest.raises(NotFound, match="nowhere does not exist"):
+        find_checkpoint(tmp_path / "nowhere")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(CheckpointError, match="found no complete checkpoint"):
+        find_checkpoint(tmp_path / "empty")

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+from barrow.checkpoint import save_params
+from barrow.checkpoint.meeting import meet
+from barrow.checkpoint.snapshot import snapshot
+from barrow.checkpoint.write import write_checkpoint
+from barrow.config import to_dict
+from barrow.errors import CheckpointError
+from barrow.models import DecoderConfig, clip
+from barrow.models.checkpoint_clip import load_clip
+from barrow.models.clip_config import ClipConfig, ResNetConfig, TextConfig, VisionConfig
+from barrow.models.clip_model import CLIP
+from barrow.models.convert import convert
+from barrow.nn.module import init_collections
+
+TEXT = TextConfig(514, 12, 32, 2, 2)
+VIT = ClipConfig(32, VisionConfig(32, 8, 64, 2, 2), TEXT)
+RESNET = ClipConfig(32, ResNetConfig(32, 8, (1, 1, 1, 1), 4), TEXT)
+IMAGES = np.random.default_rng(0).normal(size=(2, 32, 32, 3)).astype(np.float32)
+TEXTS = ["a barrow", "a mound"]
+
+
+def drawn(shapes: Any, seed: int = 0) -> Any:
+    rng = np.random.default_rng(seed)
+    return jax.tree.map(lambda s: (0.2 * rng.random(s.shape) + 0.01).astype(s.dtype), shapes)
+
+
+def about(config: Any) -> dict[str, Any]:
+    return {"model": to_dict(config), "tokenizer": "bytes"}
+
+
+def test_a_checkpoint_encodes_as_the_folder_it_is_converted_to(tmp_path: Path) -> None:
+    model = CLIP(VIT)
+    params = drawn(jax.eval_shape(lambda key: model.init(key, *model.example()), jax.random.key(0)))
+    save_params(tmp_path / "run" / "checkpoints" / "step-000000002", params, about(VIT))
+    convert(tmp_path / "run", tmp_path / "hf", to="hf")
+    ours, preprocess = load_clip(tmp_path / "run")
+    theirs, _ = clip.load(weights=tmp_path / "hf")
+    assert preprocess.resolution == 32
+    assert ours.report is not None
+    assert ours.report.is_exact
+    np.testing.assert_allclose(
+        ours.encode_image(IMAGES), theirs.encode_image(IMAGES), rtol=1e-5, atol=1e-5
+    )
+    np.testing.assert_allclose(
+        ours.encode_text(TEXTS), theirs.encode_text(TEXTS), rtol=1e-5, atol=1e-5
+    )
+
+
+def test_running_statistics_come_along(tmp_path: Path) -> None:
+    model = CLIP(RESNET)
+    example = model.example()
+    params = drawn(jax.eval_shape(lambda key: model.init(key, *example), jax.random.key(0)))
+    collections = drawn(init_collections(model, *example), seed=1)
+    write_checkpoint(
+        tmp_path / "run",
+        snapshot({"params": params, "collections": collections}),
+        step=1,
+        about=about(RESNET),
+        meeting=meet(tmp_path / "run", "state", timeout=60),
+    )
+    ours, _ = load_clip(tmp_path / "run")
+    texts = np.zeros((2, 12), np.int32)
+    images, _, _ = model.apply(params, IMAGES, texts, collections=collections)
+    np.testing.assert_allclose(ours.encode_image(IMAGES), images, rtol=1e-4, atol=1e-4)
+    first = init_collections(model, *example)
+    others, _, _ = model.apply(params, IMAGES, texts, collections=first)
+    assert float(np.abs(np.asarray(images) - np.asarray(others)).max()) > 1e-2
+
+
+def test_a_checkpoint_of_another_model(tmp_path: Path) -> None:
+    save_params(tmp_path / "run", {"x": np.zeros(2)}, {"model": to_dict(DecoderConfig())})
+    with pytest.raises(CheckpointError, match="holds no CLIP: see `barrow generate`"):
+        load_clip(tmp_path / "run")
