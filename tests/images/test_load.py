@@ -71,7 +71,7 @@ def test_wrong_arguments() -> None:
         load_images("a.png", resolution=8)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="resolution: expected 1 or more"):
         load_images([noise(0)], resolution=0)
-    with pytest.raises(ValueError, match="threads: expected 1 or more"):
+    with pytest.raises(ValueError, match="threads must be ≥ 1"):
         load_images([noise(0)], resolution=4, threads=0)
     with pytest.raises(ValueError, match=r"image 1: expected uint8 pixels .* float64 \[3, 3\]"):
         load_images([noise(0), np.zeros((3, 3))], resolution=4)

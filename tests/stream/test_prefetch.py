@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from barrow.ahead import _RUNNING
 from barrow.stream.prefetch import Prefetch
 
 
-def threads() -> list[str]:
-    return [t.name for t in threading.enumerate() if t.name.startswith("barrow-prefetch")]
+def threads() -> tuple[int, ...]:
+    return tuple(_RUNNING)
 
 
 def square(step: int) -> int:
@@ -26,11 +27,7 @@ def square(step: int) -> int:
 @pytest.mark.parametrize("num_threads", [1, 3])
 @pytest.mark.parametrize("depth", [1, 4])
 def test_in_order(num_threads: int, depth: int) -> None:
-    def uneven(step: int) -> int:
-        time.sleep(0.002 * (step % 3))
-        return step * step
-
-    with Prefetch(uneven, start=5, stop=30, depth=depth, threads=num_threads) as ahead:
+    with Prefetch(square, start=5, stop=30, depth=depth, threads=num_threads) as ahead:
         assert list(ahead) == [(step, step * step) for step in range(5, 30)]
     assert not threads()
 
@@ -47,16 +44,16 @@ def test_runs_ahead_so_far_and_no_further() -> None:
 
     with Prefetch(note, depth=3) as ahead:
         assert next(ahead) == (0, 0)
-        assert enough.wait(10)
-        time.sleep(0.05)
-        assert made == [0, 1, 2, 3]
+        assert enough.wait(30)
+        assert ahead._ahead._work.tasks.empty()  # nothing else was asked for
+    assert made == [0, 1, 2, 3]
 
 
 def test_threads_work_side_by_side() -> None:
     together = threading.Barrier(3)
 
     def meet(step: int) -> int:
-        together.wait(10)
+        together.wait(30)
         return step
 
     with Prefetch(meet, stop=3, depth=3, threads=3) as ahead:
@@ -79,15 +76,21 @@ def test_an_exception_reaches_the_consumer_at_its_step() -> None:
 
 
 def test_a_stray_stop_iteration_does_not_look_like_the_end() -> None:
-    with pytest.raises(RuntimeError, match="making step 0 raised StopIteration"):
+    with pytest.raises(RuntimeError, match="item 0 raised StopIteration"):
         list(Prefetch(lambda step: next(iter([]))))
+
+
+def ended() -> None:
+    """Return when all threads have ended; the time limit of tests is the watchdog."""
+    while threads():
+        time.sleep(0)
 
 
 def test_leaving_the_loop_leaves_no_thread() -> None:
     for step, _ in Prefetch(square, depth=4, threads=2):
         if step == 2:
             break
-    assert not threads()
+    ended()
     with pytest.raises(ValueError, match="mine"), Prefetch(square, threads=2, depth=2) as ahead:
         next(ahead)
         raise ValueError("mine")
@@ -101,11 +104,7 @@ def test_garbage_leaves_no_thread() -> None:
     ring.append(ring)  # type: ignore[arg-type]
     del ahead, ring
     gc.collect()
-    for _ in range(100):
-        if not threads():
-            break
-        time.sleep(0.01)
-    assert not threads()
+    ended()
 
 
 def test_closed_is_at_its_end() -> None:
@@ -117,73 +116,120 @@ def test_closed_is_at_its_end() -> None:
 
 
 def test_bad_input() -> None:
-    with pytest.raises(ValueError, match="there is no step -1"):
+    with pytest.raises(ValueError, match="start must be ≥ 0, got -1"):
         Prefetch(square, start=-1)
-    with pytest.raises(ValueError, match="at least 1, not 0 and 1"):
+    with pytest.raises(ValueError, match="must be ≥ 1, got 0 and 1"):
         Prefetch(square, depth=0)
-
-
-PROGRAM = """
-import sys, threading, time
-from barrow.stream.prefetch import Prefetch
-ahead = Prefetch(lambda step: bytes(10_000_000), depth=8, threads=3)
-print("ready", flush=True)
-try:
-    for step, _ in ahead:
-        {inside}
-except KeyboardInterrupt:
-    del ahead
-    print([t.name for t in threading.enumerate()], flush=True)
-    sys.exit(3)
-"""
 
 
 @pytest.fixture
 def start() -> Iterator[Callable[[str], subprocess.Popen[str]]]:
-    """Start the program; whatever happens, it does not outlive the test."""
+    """Start a program; whatever happens, it does not outlive the test."""
     started: list[subprocess.Popen[str]] = []
-    yield lambda inside: started.append(_start(inside)) or started[-1]
+
+    def begin(program: str) -> subprocess.Popen[str]:
+        path = os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])
+        process = subprocess.Popen(
+            [sys.executable, "-c", program],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": path},
+        )
+        started.append(process)
+        return process
+
+    yield begin
     for process in started:
         process.kill()
         process.communicate()
 
 
-def _start(inside: str) -> subprocess.Popen[str]:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    process = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM.format(inside=inside)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment,
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
-    return process
+# The parent waits for "ready": three batches were taken, and others are in the making.
+PROGRAM = """
+import signal, sys
+from barrow.ahead import _RUNNING
+from barrow.stream.prefetch import Prefetch
+try:
+    with Prefetch(lambda step: bytes(1_000_000), depth=8, threads=3) as ahead:
+        for step, _ in ahead:
+            if step == 3:
+                print("ready", flush=True)
+                {then}
+except KeyboardInterrupt:
+    print(len(_RUNNING), flush=True)
+    sys.exit(3)
+"""
 
 
 def shared_memory() -> set[str]:
     return set(os.listdir("/dev/shm")) if Path("/dev/shm").is_dir() else set()
 
 
-@pytest.mark.parametrize("inside", ["pass", "time.sleep(60)"])
-def test_interrupted(inside: str, start: Callable[[str], subprocess.Popen[str]]) -> None:
-    """Ctrl-C ends it at once, with no thread left."""
-    process = start(inside)
-    time.sleep(0.2)
+@pytest.mark.parametrize("then", ["pass", "signal.pause()"])
+def test_interrupted(then: str, start: Callable[[str], subprocess.Popen[str]]) -> None:
+    """Ctrl-C ends it, with no thread left, whether the consumer takes batches or does not."""
+    process = start(PROGRAM.format(then=then))
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=300)
-    assert (process.returncode, err) == (3, "")
-    assert out == "['MainThread']\n"
+    out, err = process.communicate()
+    assert (process.returncode, out, err) == (3, "0\n", "")
+
+
+EVERYWHERE = """
+from interrupted import at_every_instruction
+from barrow.stream.prefetch import Prefetch
+def scenario():
+    with Prefetch(lambda step: step, stop=4, depth=2, threads=2) as ahead:
+        for step, _ in ahead:
+            pass
+print(at_every_instruction(scenario))
+"""
+
+
+def test_ctrl_c_at_any_instruction_neither_hangs_nor_leaves_a_thread(
+    start: Callable[[str], subprocess.Popen[str]],
+) -> None:
+    """A lock taken where the interrupt falls would stay locked, and the threads would wait."""
+    out, err = start(EVERYWHERE).communicate()
+    assert err == ""
+    assert int(out) > 300
+
+
+SIGNALS = """
+from interrupted import by_signals
+from barrow.stream.prefetch import Prefetch
+def scenario():
+    with Prefetch(lambda step: bytes(1000), depth=4, threads=3) as ahead:
+        for step, _ in ahead:
+            if step == 5:
+                break
+by_signals({count}, scenario)
+"""
+
+
+@pytest.mark.parametrize("count", [50, pytest.param(500, marks=pytest.mark.soak)])
+def test_interrupted_starts(count: int, start: Callable[[str], subprocess.Popen[str]]) -> None:
+    """Ctrl-C from another process, while prefetching starts, runs and ends; none hangs."""
+    process = start(SIGNALS.format(count=count))
+    assert process.stdout is not None
+    sent = 0
+    while process.stdout.readline() == "ready\n":
+        process.send_signal(signal.SIGINT)
+        sent += 1
+    _, err = process.communicate()
+    assert (process.returncode, err, sent) == (0, "", count)
 
 
 def test_killed(start: Callable[[str], subprocess.Popen[str]]) -> None:
     """After kill −9 nothing is left: no process, no shared memory, no file."""
     before = shared_memory()
-    process = start("pass")
-    time.sleep(0.1)
+    process = start(PROGRAM.format(then="pass"))
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
     process.kill()
-    process.communicate(timeout=300)
+    process.communicate()
     assert process.returncode == -signal.SIGKILL
     children = subprocess.run(
         ["ps", "--ppid", str(process.pid), "-o", "pid="],
@@ -198,6 +244,5 @@ def test_killed(start: Callable[[str], subprocess.Popen[str]]) -> None:
 def test_a_program_may_end_in_the_middle(
     start: Callable[[str], subprocess.Popen[str]],
 ) -> None:
-    process = start("sys.exit(0)")
-    out, err = process.communicate(timeout=300)
-    assert (process.returncode, out, err) == (0, "", "")
+    process = start(PROGRAM.format(then="sys.exit(0)"))
+    assert (*process.communicate(), process.returncode) == ("ready\n", "", 0)

@@ -10,7 +10,7 @@ from functools import cached_property, partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from barrow.archive.ahead import available_cores, map_ahead
+from barrow.ahead import available_cores, map_ahead
 from barrow.archive.bad import BadLog, OnBad
 from barrow.archive.block import Block, read_block
 from barrow.archive.buffers import BufferPool

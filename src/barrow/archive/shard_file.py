@@ -6,9 +6,7 @@ import hashlib
 import math
 import os
 import threading
-from collections import deque
 from collections.abc import Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +14,7 @@ import msgspec
 import xxhash
 import zstandard
 
+from barrow.ahead import Ahead
 from barrow.archive import format as layout
 from barrow.archive.catalog import ShardEntry, sync_folder
 from barrow.archive.document import Document
@@ -135,12 +134,17 @@ class Compression:
     """Frames compressed here or on threads, and given back in order."""
 
     def __init__(self, level: int, threads: int) -> None:
-        self._compressor = _ThreadCompressor(level)
-        self._pool = (
-            ThreadPoolExecutor(threads, thread_name_prefix="barrow-write") if threads > 1 else None
-        )
+        compressor = _ThreadCompressor(level)
+
+        def compress(task: tuple[bytes, int]) -> Frame:
+            content, num_documents = task
+            checksum = layout.content_checksum(content)
+            compressed = compressor.zstd.compress(content)
+            return Frame(compressed, len(content), checksum, num_documents)
+
+        self._compress = compress
+        self._ahead = Ahead(compress, threads=threads) if threads > 1 else None
         self._most_waiting = 2 * threads
-        self._waiting: deque[Future[Frame]] = deque()
         self._finished: list[Frame] = []
         self.start_shard()
 
@@ -151,43 +155,28 @@ class Compression:
     def put(self, content: bytes, num_documents: int) -> None:
         self.content_bytes += len(content)
         self.num_documents += num_documents
-        if self._pool is None:
-            self._finished.append(self._compress(content, num_documents))
+        if self._ahead is None:
+            self._finished.append(self._compress((content, num_documents)))
         else:
-            self._waiting.append(self._pool.submit(self._compress, content, num_documents))
-
-    def _compress(self, content: bytes, num_documents: int) -> Frame:
-        return Frame(
-            self._compressor.zstd.compress(content),
-            len(content),
-            layout.content_checksum(content),
-            num_documents,
-        )
+            self._ahead.put((content, num_documents))
 
     def ready(self) -> list[Frame]:
         """Frames that are done, and no more waiting than the threads can be busy with."""
-        while self._waiting and (
-            self._waiting[0].done() or len(self._waiting) > self._most_waiting
-        ):
-            self._finished.append(self._waiting.popleft().result())
+        while self._ahead is not None and len(self._ahead) > self._most_waiting:
+            self._finished.append(next(self._ahead))
         finished, self._finished = self._finished, []
         return finished
 
     def all(self) -> list[Frame]:
         """Every frame put so far."""
-        self._finished += [future.result() for future in self._waiting]
-        self._waiting.clear()
+        self._finished += self._ahead or ()
         return self.ready()
 
-    def abandon(self) -> None:
-        for future in self._waiting:
-            future.cancel()
-        self._waiting.clear()
-        self._finished.clear()
-
     def close(self) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(wait=True)
+        """Have the threads end; frames that were not taken are dropped."""
+        if self._ahead is not None:
+            self._ahead.close()
+        self._finished.clear()
 
 
 class ShardFile:

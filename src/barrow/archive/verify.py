@@ -10,8 +10,8 @@ from functools import partial
 
 import xxhash
 
+from barrow.ahead import available_cores, map_ahead
 from barrow.archive import format as layout
-from barrow.archive.ahead import available_cores, map_ahead
 from barrow.archive.catalog import ShardEntry, read_catalog
 from barrow.archive.foreign import ForeignFile
 from barrow.archive.open_archive import refuse_unfinished

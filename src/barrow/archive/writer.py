@@ -147,7 +147,6 @@ class Writer:
         if self._state != "open" or self._process != os.getpid():
             return
         self._state = "discarded"
-        self._frames.abandon()
         if self._shard is not None:
             self._shard.remove()
         self._target.roll_back(self._done)

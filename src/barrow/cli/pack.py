@@ -47,8 +47,8 @@ def pack(
     as_json: AsJson = False,
 ) -> None:
     """Read .jsonl, .jsonl.zst, .jsonl.gz, .json or .parquet and write an archive."""
+    from barrow.ahead import available_cores
     from barrow.archive import Writer
-    from barrow.archive.ahead import available_cores
 
     archive = open_archive(inputs, text_key=text_key, on_bad=on_bad, rejects=rejects)
     writer = Writer(

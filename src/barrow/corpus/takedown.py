@@ -18,8 +18,8 @@ import msgspec
 import numpy as np
 
 from barrow import config
+from barrow.ahead import available_cores
 from barrow.archive import Writer
-from barrow.archive.ahead import available_cores
 from barrow.archive.catalog import ShardEntry, read_catalog, sync_folder
 from barrow.archive.lines import shard_lines
 from barrow.corpus.corpus_folder import REJECTS, WORK, archive_folders

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, Union
 
 import numpy as np
 import numpy.typing as npt
 
+from barrow.ahead import available_cores, map_ahead
 from barrow.errors import BadImage
 from barrow.images.decode import LIMITS, Limits, decode, pillow
 from barrow.images.square import Colour, centre_square
@@ -49,29 +49,13 @@ def load_images(
     return out
 
 
-def on_threads(function: object, count: int, *, threads: int | None) -> None:
+def on_threads(function: Callable[[int], None], count: int, *, threads: int | None) -> None:
     """Call a function with 0 to count − 1; the error of the least number that has one is raised."""
-    assert callable(function)
-    threads = num_cores() if threads is None else threads
+    threads = available_cores() if threads is None else threads
     if threads < 1:
-        raise ValueError(f"threads: expected 1 or more, got {threads}")
-    if threads == 1 or count < 2:
-        for number in range(count):
-            function(number)
-        return
-    with ThreadPoolExecutor(min(threads, count)) as pool:
-        futures = [pool.submit(function, number) for number in range(count)]
-        try:
-            for future in futures:
-                future.result()
-        finally:
-            for future in futures:
-                future.cancel()
-
-
-def num_cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        raise ValueError(f"threads must be ≥ 1, got {threads}")
+    for _ in map_ahead(function, range(count), threads=min(threads, count), depth=count):
+        pass
 
 
 def _opened(image: ImageLike, number: int, limits: Limits) -> tuple[Image, str]:

@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Sequence
 from typing import BinaryIO
 
-from barrow.archive.ahead import available_cores, map_ahead
+from barrow.ahead import available_cores, map_ahead
 from barrow.score.byte_models import BYTE_NATS
 from barrow.score.codecs import CODECS, Codec, named_codec
 from barrow.score.model import DomainModel, DomainScorer, Model, ModelInfo, TextScore

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from barrow.archive.ahead import map_ahead
+from barrow.ahead import map_ahead
 from barrow.errors import ScoreError
 from barrow.score.completions import Refused, ServerSettings, ask
 from barrow.score.model import Model, ModelInfo, TextScore

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from barrow import config
+from barrow.ahead import available_cores, map_ahead
 from barrow.errors import BadImage, NotFound
 from barrow.images import LIMITS, Limits, centre_square, decode
-from barrow.images.load import num_cores
 from barrow.stream.pairs.found import Found, LeftOut
 from barrow.stream.pairs.from_folder import Captions
 from barrow.stream.pairs.index import PairIndex, open_index
@@ -69,7 +68,7 @@ def index_pairs(
             things = source.find(captions=captions, image_key=image_key, caption_key=caption_key)
             if check:
                 things = _checked(
-                    things, source, limits, num_cores() if threads is None else threads
+                    things, source, limits, available_cores() if threads is None else threads
                 )
             blob = _Blob(folder / blob_name(number))
             stack.callback(blob.close)
@@ -164,14 +163,7 @@ def _checked(
             return LeftOut(thing.name, error.reason, error.cause)
         return thing
 
-    with ThreadPoolExecutor(threads) as pool:
-        ahead: deque[Future[Found | LeftOut]] = deque()
-        for thing in things:
-            ahead.append(pool.submit(look, thing))
-            if len(ahead) >= 4 * threads:
-                yield ahead.popleft().result()
-        while ahead:
-            yield ahead.popleft().result()
+    return map_ahead(look, things, threads=threads, depth=4 * threads)
 
 
 def _bytes(thing: Found, source: PairSource) -> bytes:
