@@ -96,13 +96,12 @@ def ours(job: Job) -> dict[str, Any]:
     from barrow.models.clip_tower import Running, towers_apart
     from barrow.nn.remat import ATTENTION_ONLY, EVERYTHING
     from barrow.train import (
+        AdamW,
         Loss,
         Objective,
-        OptimizerSettings,
         Precision,
         StepSettings,
         init_state,
-        make_optimizer,
         make_step,
     )
 
@@ -143,7 +142,7 @@ def ours(job: Job) -> dict[str, Any]:
         return Loss(losses.sum() / 2, jnp.float32(len(logits)), {}, collections)
 
     settings = StepSettings(precision)
-    optimizer = make_optimizer(OptimizerSettings(decay=0.2, beta2=0.98, eps=1e-6), 1000)
+    optimizer = AdamW(beta2=0.98, eps=1e-6, weight_decay=0.2).make(1000)
     state = init_state(init, optimizer, settings, jax.random.key(0))
     step = make_step(Objective(loss, is_sum_over_rows=False), optimizer, settings)
     batch = jax.device_put({"images": images, "texts": ids})

@@ -302,13 +302,12 @@ def ours_mlm(job: Job) -> dict[str, Any]:
     from barrow.models.roberta import full_positions, head_weight
     from barrow.nn.cross_entropy import cross_entropy
     from barrow.train import (
+        AdamW,
         Loss,
         Objective,
-        OptimizerSettings,
         Precision,
         StepSettings,
         init_state,
-        make_optimizer,
         make_step,
     )
 
@@ -327,7 +326,7 @@ def ours_mlm(job: Job) -> dict[str, Any]:
         return Loss(total, ones.sum(), {}, collections)
 
     settings = StepSettings(precision)
-    optimizer = make_optimizer(OptimizerSettings(), 1000)
+    optimizer = AdamW().make(1000)
     shape = jax.ShapeDtypeStruct((1, 8), jnp.int32)
     state = init_state(lambda k: model.init(k, shape), optimizer, settings, jax.random.key(0))
     step = make_step(Objective(loss), optimizer, settings)

@@ -99,13 +99,12 @@ def ours(job: Job) -> dict[str, Any]:
     from barrow.nn.remat import ATTENTION_ONLY, EVERYTHING, STATISTICS_ONLY
     from barrow.nn.rotary import Rotary
     from barrow.train import (
+        AdamW,
         Loss,
         Objective,
-        OptimizerSettings,
         Precision,
         StepSettings,
         init_state,
-        make_optimizer,
         make_step,
     )
 
@@ -168,7 +167,7 @@ def ours(job: Job) -> dict[str, Any]:
         return Loss(total, mask.sum(), {}, collections)
 
     settings = StepSettings(precision)
-    optimizer = make_optimizer(OptimizerSettings(), 1000)
+    optimizer = AdamW().make(1000)
     shape = jax.ShapeDtypeStruct((1, 8), jnp.int32)
     state = init_state(lambda k: model.init(k, shape), optimizer, settings, jax.random.key(0))
     step = make_step(Objective(loss), optimizer, settings)

@@ -94,17 +94,16 @@ def train(kind: str, small: bool, folder: str, stop: int, num: int) -> dict[str,
 
     from barrow.checkpoint import Checkpoints
     from barrow.train import (
-        OptimizerSettings,
+        AdamW,
         Precision,
         StepSettings,
         init_state,
-        make_optimizer,
         make_step,
     )
 
     init, objective, batch = build(kind, small)
     settings = StepSettings(Precision("fp32" if small else "bf16"), ema=0.99)
-    optimizer = make_optimizer(OptimizerSettings(), num)
+    optimizer = AdamW().make(num)
     state = init_state(init, optimizer, settings, jax.random.key(0))
     step = make_step(objective, optimizer, settings)
     checkpoints = Checkpoints(Path(folder))

@@ -16,7 +16,7 @@ from barrow import nn
 from barrow.checkpoint import Checkpoints, load_into, load_params
 from barrow.parallel import ZERO, make_mesh
 from barrow.train.objective import Loss, Objective
-from barrow.train.optimizers import OptimizerSettings, make_optimizer
+from barrow.train.optimizers import AdamW
 from barrow.train.placement import Placement
 from barrow.train.step import StepSettings, init_state, make_step
 
@@ -30,7 +30,7 @@ def loss(params: nn.Tree, collections: nn.Tree, batch: dict[str, jax.Array], _: 
     return Loss(jnp.sum(apart**2), jnp.float32(len(batch["x"])), {}, collections)
 
 
-optimizer = make_optimizer(OptimizerSettings(), num_steps=100)
+optimizer = AdamW().make(num_steps=100)
 state = init_state(lambda key: model.init(key, x), optimizer, StepSettings(), jax.random.key(0))
 step = make_step(Objective(loss), optimizer, StepSettings())
 shapes = jax.eval_shape(lambda s: s, state)

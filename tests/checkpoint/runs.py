@@ -16,7 +16,7 @@ from barrow.checkpoint import Checkpoints
 from barrow.nn.tree import Tree
 from barrow.parallel import ZERO, make_mesh
 from barrow.train.objective import Loss, Mean, Objective
-from barrow.train.optimizers import OptimizerSettings, make_optimizer
+from barrow.train.optimizers import Adafactor, AdamW, Lion, Muon
 from barrow.train.placement import Placement
 from barrow.train.state import TrainState
 from barrow.train.step import Step, StepSettings, init_state, make_step
@@ -87,7 +87,8 @@ def _compiled(
     settings: StepSettings, optimizer: str, width: int, devices: int | None
 ) -> tuple[TrainState, Step]:
     place = None if devices is None else placement(devices)
-    transformation = make_optimizer(OptimizerSettings(name=optimizer), 20)  # type: ignore[arg-type]
+    kinds = {"adamw": AdamW, "lion": Lion, "adafactor": Adafactor, "muon": Muon}
+    transformation = kinds[optimizer]().make(20)
     state = init_state(
         lambda key: init(key, width=width),
         transformation,

@@ -22,7 +22,7 @@ from barrow.checkpoint.checkpoints import BackgroundSave
 from barrow.config import from_dict
 from barrow.errors import ConfigError
 from barrow.train.loss_scale import LossScale, ScaleSettings
-from barrow.train.optimizers import OptimizerSettings
+from barrow.train.optimizers import Lion
 from barrow.train.precision import Precision
 from barrow.train.state import TrainState
 from barrow.train.step import StepSettings
@@ -161,11 +161,11 @@ def test_one_is_written_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_about_goes_along(tmp_path: Path) -> None:
     checkpoints = Checkpoints(tmp_path)
-    settings = OptimizerSettings(name="lion", decay=0.25)
+    settings = Lion(weight_decay=0.25)
     about = {"optimizer": settings, "where": Path("a/b"), "naïve": [1, None, True]}
     checkpoints.save(make_run()[0], about, wait=True)
     told = checkpoints.about(0)
-    assert from_dict(OptimizerSettings, told["optimizer"]) == settings
+    assert from_dict(Lion, told["optimizer"]) == settings
     assert (told["where"], told["naïve"]) == ("a/b", [1, None, True])
     with pytest.raises(ConfigError, match="nan cannot be saved as JSON"):
         checkpoints.save(make_run()[0], {"loss": float("nan")})

@@ -65,9 +65,9 @@ def test_a_recipe_from_end_to_end(
         assert (code, told_again) == (0, told)
     assert (out / "log.jsonl").read_bytes() == before
     # Other settings in the same folder are refused, and named.
-    code, _, err = barrow("train", *recipe, "optimizer.decay=0.5")
+    code, _, err = barrow("train", *recipe, "optimizer.weight_decay=0.5")
     assert code == 1
-    assert "optimizer.decay: 0.1 → 0.5" in err
+    assert "optimizer.weight_decay: 0.1 → 0.5" in err
     # A log that was lost is no error.
     (out / "log.jsonl").unlink()
     code, told_again, err = barrow("train", out)
@@ -248,8 +248,12 @@ def test_divergence_is_told_by_lines(
     barrow: Callable, stores: tuple[Path, Path], tmp_path: Path
 ) -> None:
     arguments = [f"store={stores[0]}", f"out={tmp_path / 'run'}", *SMALL, "steps=60"]
-    wild = ["optimizer.name=adamw", "optimizer.schedule.peak=1e4", "optimizer.schedule.warmup=40"]
-    code, _, err = barrow("train", "gpt2.tiny", *arguments, *wild, "optimizer.decay=0")
+    wild = [
+        "optimizer=barrow.train:AdamW",
+        "optimizer.schedule.peak=1e4",
+        "optimizer.schedule.warmup=40",
+    ]
+    code, _, err = barrow("train", "gpt2.tiny", *arguments, *wild, "optimizer.weight_decay=0")
     assert code == 1
     message = err[err.index("barrow: ") :].splitlines()
     assert re.match(r"barrow: step \d+: ", message[0])

@@ -22,16 +22,16 @@ from barrow.parallel import ZERO, constrainer, make_mesh
 from barrow.stream.choices import Choices
 from barrow.tokens import load, tokenize
 from barrow.train import (
+    AdamW,
     CheckpointSettings,
-    OptimizerSettings,
+    Constant,
+    Cosine,
     Placement,
     Run,
-    Schedule,
     StepSettings,
     TrainState,
     causal_objective,
     init_state,
-    make_optimizer,
     make_step,
 )
 
@@ -99,8 +99,7 @@ def trial() -> Callable[..., Trial]:
         **how: Any,
     ) -> Trial:
         model = Decoder(config, **how)
-        schedule = Schedule(peak=rate, kind="constant")
-        optimizer = make_optimizer(OptimizerSettings(schedule=schedule, eps=eps), 100)
+        optimizer = AdamW(Constant(peak=rate), eps=eps).make(100)
         placement = constrain = None
         if mesh is not None:
             laid = make_mesh(data=mesh[0], fsdp=mesh[1], devices=jax.devices()[: mesh[0] * mesh[1]])
@@ -164,7 +163,7 @@ def run(store: Path) -> Run:
         data=Choices(seq_len=16, batch=8, seed=3),
         steps=8,
         store=str(store),
-        optimizer=OptimizerSettings(schedule=Schedule(peak=1e-2, warmup=2)),
+        optimizer=AdamW(Cosine(peak=1e-2, warmup=2)),
         checkpoint=CheckpointSettings(every=3),
         log_every=2,
     )

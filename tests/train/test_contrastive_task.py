@@ -15,11 +15,11 @@ from barrow.models.clip_config import ClipConfig, TextConfig, VisionConfig
 from barrow.models.convert import convert
 from barrow.stream.pairs import PairChoices, index_pairs
 from barrow.train import (
+    AdamW,
     CheckpointSettings,
+    Cosine,
     EvaluationSettings,
-    OptimizerSettings,
     Run,
-    Schedule,
     StepSettings,
     fit,
 )
@@ -66,7 +66,7 @@ def run(index: Path) -> Run:
         pairs=str(index),
         held_out=str(index),
         tokenizer="bytes",
-        optimizer=OptimizerSettings(schedule=Schedule(peak=3e-3, warmup=3), beta2=0.98),
+        optimizer=AdamW(Cosine(peak=3e-3, warmup=3), beta2=0.98),
         step=StepSettings(ema=0.9),
         evaluation=EvaluationSettings(15),
         checkpoint=CheckpointSettings(15),

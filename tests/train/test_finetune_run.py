@@ -26,7 +26,6 @@ def test_settings_are_json_and_back() -> None:
         ({"epochs": 0}, "epochs is at least 1, not 0"),
         ({"patience": 0}, "patience is at least 1, not 0"),
         ({"validation": 1.0}, "a share between 0 and 1, not 1.0"),
-        ({"warmup": 1.0}, "warmup is a share"),
         ({"metric": "pearson"}, "classify is measured by accuracy, .*, not 'pearson'"),
         ({"step": StepSettings(Precision("fp16"))}, "fp32 or bf16, not fp16"),
     ],

@@ -23,7 +23,7 @@ from barrow.checkpoint import Checkpoints
 from barrow.errors import CheckpointError, ConfigError, Diverged, StoreError
 from barrow.folder_lock import locked
 from barrow.stream import Stream
-from barrow.train import CheckpointSettings, EvaluationSettings, Interrupted, Run, fit
+from barrow.train import CheckpointSettings, Constant, EvaluationSettings, Interrupted, Run, fit
 from barrow.train.objective import Objective
 from barrow.train.precision import Precision
 from barrow.train.program import make_program
@@ -178,14 +178,14 @@ def test_going_on_wants_the_same_settings(run: Run, store: Path, tmp_path: Path)
     changed = replace(
         run,
         seed=5,
-        optimizer=replace(run.optimizer, decay=0.2),
+        optimizer=replace(run.optimizer, weight_decay=0.2),
         log_every=1,
         checkpoint=CheckpointSettings(4),
     )
     with pytest.raises(ConfigError) as error:
         fit(changed, tmp_path)
     words = str(error.value)
-    assert "optimizer.decay: 0.1 → 0.2; seed: 0 → 5" in words
+    assert "optimizer.weight_decay: 0.1 → 0.2; seed: 0 → 5" in words
     assert "log_every" not in words
     assert "another folder" in words
     # How often something is told or kept may change, and so may the place of the store.
@@ -331,11 +331,10 @@ def test_a_checkpoint_that_gave_the_bad_loss_is_not_called_good(
 def test_a_step_that_spoils_the_parameters_is_not_saved(
     run: Run, held_out: Path, tmp_path: Path
 ) -> None:
-    schedule = replace(run.optimizer.schedule, peak=1e38, warmup=0, kind="constant")
     run = replace(
         run,
         held_out=str(held_out),
-        optimizer=replace(run.optimizer, schedule=schedule),
+        optimizer=replace(run.optimizer, schedule=Constant(peak=1e38)),
         evaluation=EvaluationSettings(1, 1),
         checkpoint=CheckpointSettings(1),
     )

@@ -20,8 +20,8 @@ from barrow.nn.repeat import put_together
 from barrow.nn.tree import Tree, paths
 from barrow.train.labelled import labelled_objective
 from barrow.train.layer_groups import LayerGroups, grouped_optimizer
-from barrow.train.optimizers import OptimizerSettings
-from barrow.train.schedules import Schedule
+from barrow.train.optimizers import AdamW
+from barrow.train.schedules import Constant
 from barrow.train.state import TrainState
 from barrow.train.step import StepSettings, make_step
 
@@ -87,9 +87,7 @@ def test_a_step_is_that_of_pytorch(
         head=replace(loaded.model.head, dropout=0.0),
     )
     groups = LayerGroups(2)
-    settings = OptimizerSettings(
-        schedule=Schedule(peak=RATE, kind="constant"), beta2=0.98, eps=1e-6, decay=DECAY
-    )
+    settings = AdamW(Constant(peak=RATE), beta2=0.98, eps=1e-6, weight_decay=DECAY)
     optimizer = grouped_optimizer(settings, 10, groups)
     state = TrainState(
         jnp.int32(0), loaded.params, Tree(), optimizer.init(loaded.params), jax.random.key(0)

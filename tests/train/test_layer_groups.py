@@ -16,10 +16,10 @@ from barrow.train.layer_groups import (
     frozen_depths,
     grouped_optimizer,
 )
-from barrow.train.optimizers import OptimizerSettings, make_optimizer
-from barrow.train.schedules import Schedule
+from barrow.train.optimizers import AdamW, Muon
+from barrow.train.schedules import Constant
 
-SETTINGS = OptimizerSettings(schedule=Schedule(peak=0.1, kind="constant"), decay=0.1)
+SETTINGS = AdamW(Constant(peak=0.1))
 
 
 @pytest.fixture
@@ -95,10 +95,8 @@ def test_each_depth_has_its_rate(params: Any) -> None:
     """ROBERTA-3: as one optimizer for each depth would have it."""
     after, _ = stepped(grouped_optimizer(SETTINGS, 10, LayerGroups(3, decay=0.5)), params)
     for depth in range(5):
-        schedule = Schedule(peak=0.1 * 0.5 ** (4 - depth), kind="constant")
-        other, _ = stepped(
-            make_optimizer(OptimizerSettings(schedule=schedule, decay=0.1), 10), params
-        )
+        schedule = Constant(peak=0.1 * 0.5 ** (4 - depth))
+        other, _ = stepped(AdamW(schedule).make(10), params)
         part = {0: "embed", 4: "classifier"}.get(depth)
         ours, theirs = (
             tree[part] if part else tree["layers"][depth - 1] for tree in (after, other)
@@ -123,5 +121,5 @@ def test_bad_settings() -> None:
         LayerGroups(3, decay=1.5)
     with pytest.raises(ValueError, match=r"depths 0 to 3 can be frozen, not \[4\]"):
         LayerGroups(3, frozenset({4}))
-    with pytest.raises(ValueError, match="muon wants layers in one array"):
-        grouped_optimizer(OptimizerSettings(name="muon"), 10, LayerGroups(3))
+    with pytest.raises(ValueError, match="Muon needs layers in one array"):
+        grouped_optimizer(Muon(), 10, LayerGroups(3))

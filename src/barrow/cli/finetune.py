@@ -140,15 +140,22 @@ def finetune(
     from dataclasses import replace
 
     from barrow.models.labelled_rows import Limit
-    from barrow.train import Interrupted, StepSettings, default_precision
+    from barrow.train import (
+        Constant,
+        Cosine,
+        Interrupted,
+        Linear,
+        StepSettings,
+        default_precision,
+    )
     from barrow.train.finetune import finetune as run_it
     from barrow.train.finetune import prepare
     from barrow.train.finetune_run import FinetuneRun, usual_optimizer
     from barrow.train.trackers import terminal
 
     remember_programs()
-    usual = usual_optimizer()
-    schedule = replace(usual.schedule, peak=lr, kind=lr_schedule.value)
+    kinds = {"linear": Linear(end=0.0), "cosine": Cosine(end=0.0), "constant": Constant()}
+    schedule = replace(kinds[lr_schedule.value], peak=lr, warmup=warmup)
     made = prepare(
         FinetuneRun(
             data,
@@ -161,10 +168,9 @@ def finetune(
             layer_decay,
             epochs,
             batch,
-            warmup,
             "" if metric is None else metric.value,
             patience,
-            replace(usual, schedule=schedule, decay=weight_decay),
+            replace(usual_optimizer(), schedule=schedule, weight_decay=weight_decay),
             StepSettings(precision=default_precision()),
             seed,
         )

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from barrow.models.clip_config import ClipConfig, TextConfig, VisionConfig
 from barrow.models.clip_variants import VARIANTS
 from barrow.stream.pairs.choices import PairChoices
-from barrow.train.optimizers import OptimizerSettings
+from barrow.train.optimizers import AdamW
 from barrow.train.precision import Precision
 from barrow.train.run import CheckpointSettings, EvaluationSettings, Run
-from barrow.train.schedules import Schedule
+from barrow.train.schedules import Cosine
 from barrow.train.step import StepSettings
 
 
@@ -25,8 +25,11 @@ def tiny() -> Run:
         data=PairChoices(batch=128, min_area=0.8, background=(255, 255, 255)),
         steps=600,
         tokenizer="bytes",
-        optimizer=OptimizerSettings(
-            beta2=0.98, eps=1e-6, decay=0.2, schedule=Schedule(peak=1e-3, warmup=60, end=0.01)
+        optimizer=AdamW(
+            schedule=Cosine(peak=1e-3, warmup=60, end=0.01),
+            beta2=0.98,
+            eps=1e-6,
+            weight_decay=0.2,
         ),
         evaluation=EvaluationSettings(every=200),
         checkpoint=CheckpointSettings(every=200),
@@ -40,8 +43,11 @@ def b32() -> Run:
         model=VARIANTS["ViT-B/32"],
         data=PairChoices(batch=32_768),
         steps=390_625,
-        optimizer=OptimizerSettings(
-            beta2=0.98, eps=1e-6, decay=0.2, schedule=Schedule(peak=5e-4, warmup=2000, end=0.0)
+        optimizer=AdamW(
+            schedule=Cosine(peak=5e-4, warmup=2000, end=0.0),
+            beta2=0.98,
+            eps=1e-6,
+            weight_decay=0.2,
         ),
         step=StepSettings(precision=Precision("bf16"), clip=None),
         evaluation=EvaluationSettings(every=2000),

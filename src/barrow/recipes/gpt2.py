@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 
 from barrow.models.decoder import DecoderConfig
 from barrow.stream.choices import Choices
-from barrow.train.optimizers import OptimizerSettings
+from barrow.train.optimizers import AdamW, Muon
 from barrow.train.precision import Precision
 from barrow.train.run import CheckpointSettings, EvaluationSettings, Run
-from barrow.train.schedules import Schedule
+from barrow.train.schedules import Cosine
 from barrow.train.step import StepSettings
 
 
@@ -22,7 +22,7 @@ def tiny() -> Run:
         model=DecoderConfig(vocab_size=2048, width=128, layers=2, heads=4, hidden=512, context=128),
         data=Choices(seq_len=128, batch=8),
         steps=250,
-        optimizer=OptimizerSettings(name="muon", schedule=Schedule(peak=2e-2, warmup=20)),
+        optimizer=Muon(schedule=Cosine(peak=2e-2, warmup=20)),
         evaluation=EvaluationSettings(every=125, batches=40),
         checkpoint=CheckpointSettings(every=100),
         unroll=True,
@@ -35,7 +35,7 @@ def small() -> Run:
         model=DecoderConfig(),
         data=Choices(seq_len=1024, batch=512),
         steps=19_073,
-        optimizer=OptimizerSettings(schedule=Schedule(peak=6e-4, warmup=700)),
+        optimizer=AdamW(schedule=Cosine(peak=6e-4, warmup=700)),
         step=StepSettings(precision=Precision("bf16"), accumulate=16),
         evaluation=EvaluationSettings(every=250, batches=20),
         checkpoint=CheckpointSettings(every=1000, keep_every=5000),
@@ -49,7 +49,7 @@ def medium() -> Run:
         model=DecoderConfig(width=1024, layers=24, heads=16, hidden=4096),
         data=Choices(seq_len=1024, batch=512),
         steps=19_073,
-        optimizer=OptimizerSettings(schedule=Schedule(peak=3e-4, warmup=700)),
+        optimizer=AdamW(schedule=Cosine(peak=3e-4, warmup=700)),
         step=StepSettings(precision=Precision("bf16"), accumulate=32),
         evaluation=EvaluationSettings(every=250, batches=20),
         checkpoint=CheckpointSettings(every=1000, keep_every=5000),

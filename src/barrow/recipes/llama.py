@@ -8,10 +8,10 @@ from dataclasses import replace
 from barrow.models.decoder import DecoderConfig
 from barrow.nn.rotary import Rotary
 from barrow.stream.choices import Choices
-from barrow.train.optimizers import OptimizerSettings
+from barrow.train.optimizers import AdamW, Muon
 from barrow.train.precision import Precision
 from barrow.train.run import CheckpointSettings, EvaluationSettings, MeshSettings, Run
-from barrow.train.schedules import Schedule
+from barrow.train.schedules import Cosine
 from barrow.train.step import StepSettings
 
 # What all sizes share.
@@ -37,7 +37,7 @@ def tiny() -> Run:
         ),
         data=Choices(seq_len=256, batch=8),
         steps=600,
-        optimizer=OptimizerSettings(name="muon", schedule=Schedule(peak=2e-2, warmup=20, end=0.02)),
+        optimizer=Muon(schedule=Cosine(peak=2e-2, warmup=20, end=0.02)),
         evaluation=EvaluationSettings(batches=40),
         checkpoint=CheckpointSettings(every=200),
         unroll=True,
@@ -63,7 +63,7 @@ def one_b() -> Run:
         ),
         data=Choices(seq_len=2048, batch=512),
         steps=25_000,
-        optimizer=OptimizerSettings(schedule=Schedule(peak=4e-4, warmup=2000)),
+        optimizer=AdamW(schedule=Cosine(peak=4e-4, warmup=2000)),
         step=StepSettings(precision=Precision("bf16"), accumulate=8),
         mesh=MeshSettings(data=1, fsdp=-1, zero=3),
         evaluation=EvaluationSettings(every=500, batches=20),

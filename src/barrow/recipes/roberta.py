@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from barrow.models.roberta import RobertaConfig
 from barrow.stream.choices import Choices
 from barrow.stream.masking import Mlm
-from barrow.train.optimizers import OptimizerSettings
+from barrow.train.optimizers import AdamW, Muon
 from barrow.train.precision import Precision
 from barrow.train.run import CheckpointSettings, EvaluationSettings, Run
-from barrow.train.schedules import Schedule
+from barrow.train.schedules import Cosine, Linear
 from barrow.train.step import StepSettings
 
 
@@ -22,9 +22,7 @@ def tiny() -> Run:
         ),
         data=Choices(seq_len=128, batch=16, mlm=Mlm()),
         steps=250,
-        optimizer=OptimizerSettings(
-            name="muon", beta2=0.98, eps=1e-6, schedule=Schedule(peak=2e-2, warmup=20)
-        ),
+        optimizer=Muon(schedule=Cosine(peak=2e-2, warmup=20), momentum=0.98, beta2=0.98, eps=1e-6),
         evaluation=EvaluationSettings(every=125, batches=40),
         checkpoint=CheckpointSettings(every=100),
         unroll=True,
@@ -40,11 +38,8 @@ def distil() -> Run:
         model=RobertaConfig(layers=6),
         data=Choices(seq_len=512, batch=2048, mlm=Mlm()),
         steps=25_000,
-        optimizer=OptimizerSettings(
-            beta2=0.98,
-            eps=1e-6,
-            decay=0.01,
-            schedule=Schedule(peak=6e-4, warmup=1500, kind="linear"),
+        optimizer=AdamW(
+            schedule=Linear(peak=6e-4, warmup=1500), beta2=0.98, eps=1e-6, weight_decay=0.01
         ),
         step=StepSettings(precision=Precision("bf16"), accumulate=16),
         evaluation=EvaluationSettings(every=500, batches=8),

@@ -8,11 +8,11 @@ from barrow.train.for_store import for_store
 from barrow.train.interrupt import Interrupted
 from barrow.train.loss_scale import LossScale, ScaleSettings
 from barrow.train.objective import Loss, Mean, Objective
-from barrow.train.optimizers import OptimizerSettings, decayed, make_optimizer
+from barrow.train.optimizers import Adafactor, AdamW, Lion, Muon, Optimizer, decayed
 from barrow.train.placement import Placement
 from barrow.train.precision import Precision, default_precision
 from barrow.train.run import CheckpointSettings, EvaluationSettings, MeshSettings, Run
-from barrow.train.schedules import Schedule
+from barrow.train.schedules import Constant, Cosine, Linear, Schedule, WarmupStableDecay
 from barrow.train.state import TrainState
 from barrow.train.step import (
     Step,
@@ -24,15 +24,22 @@ from barrow.train.step import (
 )
 
 __all__ = [
+    "Adafactor",
+    "AdamW",
     "CheckpointSettings",
+    "Constant",
+    "Cosine",
     "EvaluationSettings",
     "Interrupted",
+    "Linear",
+    "Lion",
     "Loss",
     "LossScale",
     "Mean",
     "MeshSettings",
+    "Muon",
     "Objective",
-    "OptimizerSettings",
+    "Optimizer",
     "Placement",
     "Precision",
     "Run",
@@ -42,6 +49,7 @@ __all__ = [
     "StepMetrics",
     "StepSettings",
     "TrainState",
+    "WarmupStableDecay",
     "bad_tensor_name",
     "causal_objective",
     "decayed",
@@ -49,6 +57,5 @@ __all__ = [
     "fit",
     "for_store",
     "init_state",
-    "make_optimizer",
     "make_step",
 ]

@@ -13,7 +13,6 @@ import jax.numpy as jnp
 from barrow.models.decoder import Decoder, DecoderConfig
 from barrow.train.causal import causal_objective
 from barrow.train.mfu import flops_per_token
-from barrow.train.optimizers import make_optimizer
 from barrow.train.remat import policy_of
 from barrow.train.run import Run
 from barrow.train.task import Data, Work
@@ -57,7 +56,7 @@ class CausalTask:
 
     def optimizer(self) -> optax.GradientTransformation:
         """The run's."""
-        return make_optimizer(self.run.optimizer, self.run.steps)
+        return self.run.optimizer.make(self.run.steps)
 
     def objective(self, constrain: Constrain | None) -> Objective:
         """Nats of every next token."""

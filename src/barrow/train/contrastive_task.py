@@ -18,7 +18,6 @@ from barrow.nn.batch_norm import COLLECTION
 from barrow.nn.flops import flops
 from barrow.nn.module import init_collections
 from barrow.train.contrastive import contrastive_objective, scale_kept
-from barrow.train.optimizers import make_optimizer
 from barrow.train.pair_data import PairData, held_out_pairs, pair_data
 from barrow.train.remat import policy_of
 from barrow.train.run import Run
@@ -59,7 +58,7 @@ class ContrastiveTask:
 
     def optimizer(self) -> optax.GradientTransformation:
         """The run's; the scale stays at 100 or below."""
-        return scale_kept(make_optimizer(self.run.optimizer, self.run.steps))
+        return scale_kept(self.run.optimizer.make(self.run.steps))
 
     def objective(self, constrain: Constrain | None) -> Objective:
         """The symmetric loss over the global batch; statistics of a ResNet are the batch's."""

@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -87,11 +87,10 @@ def prepare(run: FinetuneRun) -> Prepared:
     model, params = start.with_head(run.task, len(data.labels), seed=run.seed)
     order = LengthBatches(tuple(map(len, data.train.rows)), run.batch, run.seed)
     num_steps = run.epochs * order.per_epoch
-    schedule = replace(run.optimizer.schedule, warmup=math.ceil(run.warmup * num_steps))
     groups = LayerGroups(
         start.config.layers, frozen_depths(run.freeze, start.config.layers), run.layer_decay
     )
-    optimizer = grouped_optimizer(replace(run.optimizer, schedule=schedule), num_steps, groups)
+    optimizer = grouped_optimizer(run.optimizer, num_steps, groups)
     _, of_run = jax.random.split(jax.random.key(run.seed))
     state = TrainState(
         step=jnp.int32(0),
@@ -232,9 +231,7 @@ def _tell(
         )
     if found is None and (step + 1) % made.run.log_every and step:
         return
-    schedule = made.run.optimizer.schedule
-    warmup = math.ceil(made.run.warmup * made.num_steps)
-    rate = replace(schedule, warmup=warmup).rate(jnp.int32(step), made.num_steps)
+    rate = made.run.optimizer.schedule.rate(np.float32(step), made.num_steps)
     values: dict[str, float | int] = {
         "epoch": made.order.epoch_of(step) + 1,
         "loss": loss,

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from barrow.models.labelled_rows import Limit
 from barrow.stream.labelled import KINDS, TAG_KEYS, Keys, Kind
-from barrow.train.optimizers import OptimizerSettings
-from barrow.train.schedules import Schedule
+from barrow.train.optimizers import AdamW, Optimizer
+from barrow.train.schedules import Linear
 from barrow.train.step import StepSettings
 
 # Which way each measure of held-out rows is better.
@@ -20,11 +20,9 @@ METRICS = {
 }
 
 
-def usual_optimizer() -> OptimizerSettings:
+def usual_optimizer() -> AdamW:
     """What RoBERTa's authors fine-tuned with, a straight line down to 0."""
-    return OptimizerSettings(
-        beta2=0.98, eps=1e-6, decay=0.1, schedule=Schedule(peak=2e-5, kind="linear", end=0.0)
-    )
+    return AdamW(schedule=Linear(peak=2e-5, warmup=0.06, end=0.0), beta2=0.98, eps=1e-6)
 
 
 @dataclass(frozen=True)
@@ -36,8 +34,6 @@ class FinetuneRun:
     - `model`: a Hugging Face folder of RoBERTa; its head of labels, if it has one, is left.
     - `freeze`: parts that stay as they are: ``embeddings``, ``layers:0-3``.
     - `layer_decay`: what the learning rate is multiplied by from each layer to the one before it.
-    - `warmup`: the share of all steps over which the rate rises; `optimizer.schedule.warmup` is
-      made of it.
     - `metric`: what says which epoch was best; "" for the task's usual one.
     - `patience`: epochs without a better one after which the run ends; None never ends it.
     - `seed`: of the head, of dropout, of the order of rows, and of a share for validation.
@@ -54,10 +50,9 @@ class FinetuneRun:
     layer_decay: float = 1.0
     epochs: int = 3
     batch: int = 16
-    warmup: float = 0.06
     metric: str = ""
     patience: int | None = None
-    optimizer: OptimizerSettings = field(default_factory=usual_optimizer)
+    optimizer: Optimizer = field(default_factory=usual_optimizer)
     step: StepSettings = field(default_factory=StepSettings)
     seed: int = 0
     log_every: int = 10
@@ -74,8 +69,6 @@ class FinetuneRun:
             raise ValueError(
                 f"validation is a file, or a share between 0 and 1, not {self.validation}"
             )
-        if not 0 <= self.warmup < 1:
-            raise ValueError(f"warmup is a share of the steps from 0 to below 1, not {self.warmup}")
         if self.metric and self.metric not in METRICS[self.task]:
             raise ValueError(
                 f"{self.task} is measured by {', '.join(METRICS[self.task])}, not {self.metric!r}"

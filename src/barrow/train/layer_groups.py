@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from barrow.train.optimizers import OptimizerSettings, make_optimizer
+from barrow.train.optimizers import Muon, Optimizer
 
 _EMBEDDINGS = ("embed", "positions", "types", "norm")
 _LAYER = re.compile(r"layers/(\d+)/.*")
@@ -98,14 +98,12 @@ class LayerGroups:
 
 
 def grouped_optimizer(
-    settings: OptimizerSettings, num_steps: int, groups: LayerGroups
+    optimizer: Optimizer, num_steps: int, groups: LayerGroups
 ) -> optax.GradientTransformation:
     """The optimizer by depth; what is frozen has no state and keeps every bit."""
-    if settings.name == "muon":
-        raise ValueError(
-            "muon wants layers in one array; by depth there are adamw, lion, adafactor"
-        )
-    learning = optax.chain(make_optimizer(settings, num_steps), _scaled(groups))
+    if isinstance(optimizer, Muon):
+        raise ValueError("Muon needs layers in one array; use AdamW, Lion or Adafactor by depth")
+    learning = optax.chain(optimizer.make(num_steps), _scaled(groups))
 
     def names(params: Any) -> Any:
         return jax.tree.map(lambda f: "learns" if f else "stays", groups.factors(params))

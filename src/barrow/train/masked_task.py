@@ -15,7 +15,6 @@ from barrow.stream.choices import Choices
 from barrow.stream.store_tokenizer import padding_of
 from barrow.train.masked import masked_objective
 from barrow.train.mfu import flops_per_token
-from barrow.train.optimizers import make_optimizer
 from barrow.train.remat import policy_of
 from barrow.train.run import Run
 from barrow.train.task import Data, Work
@@ -67,7 +66,7 @@ class MaskedTask:
 
     def optimizer(self) -> optax.GradientTransformation:
         """The run's."""
-        return make_optimizer(self.run.optimizer, self.run.steps)
+        return self.run.optimizer.make(self.run.steps)
 
     def objective(self, constrain: Constrain | None) -> Objective:
         """Nats of every hidden token."""

@@ -1,84 +1,152 @@
-"""Optimizers of optax by name, with what language models need around them."""
+"""Optimizers: objects that make a transformation of optax for a run.
+
+`Optimizer` is all that training asks for; the four here are optax's, with what language models need
+around them. Kernels and tables decay, by rate · `weight_decay` of themselves at each step.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Protocol
 
 import jax
 import jax.numpy as jnp
 import optax
 
 from barrow.nn.tree import from_paths, paths
-from barrow.train.schedules import Schedule
+from barrow.train.schedules import Cosine, Schedule
+
+Rate = Callable[[jax.Array], jax.Array]
+
+
+class Optimizer(Protocol):
+    """How gradients change parameters: a frozen dataclass with its numbers."""
+
+    @property
+    def schedule(self) -> Schedule:
+        """Its learning rate, which the log shows."""
+        ...
+
+    def make(self, num_steps: int) -> optax.GradientTransformation:
+        """The transformation for a run of so many steps."""
+        ...
 
 
 @dataclass(frozen=True)
-class OptimizerSettings:
-    """Which optimizer, its schedule, and its numbers. Weights of two and more dimensions decay.
+class AdamW:
+    """Adam with decoupled weight decay."""
 
-    Muon takes matrices inside the layers; everything else goes to AdamW with Nesterov's momentum,
-    as optax has it.
-    """
-
-    name: Literal["adamw", "lion", "adafactor", "muon"] = "adamw"
-    schedule: Schedule = field(default_factory=Schedule)
+    schedule: Schedule = field(default_factory=Cosine)
     beta1: float = 0.9
     beta2: float = 0.95
     eps: float = 1e-8
-    decay: float = 0.1
+    weight_decay: float = 0.1
 
     def __post_init__(self) -> None:
-        if self.name not in ("adamw", "lion", "adafactor", "muon"):
-            raise ValueError(f"no optimizer {self.name!r}: adamw, lion, adafactor or muon")
-        for name in ("beta1", "beta2"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} is from 0 to below 1, not {getattr(self, name)}")
-        if not self.eps > 0 or not 0 <= self.decay < math.inf:
-            raise ValueError(
-                f"eps is above 0 and decay at least 0, not eps={self.eps}, decay={self.decay}"
-            )
+        _check(self)
+
+    def make(self, num_steps: int) -> optax.GradientTransformation:
+        """As `Optimizer` says."""
+        return optax.adamw(
+            _rate(self.schedule, num_steps),
+            b1=self.beta1,
+            b2=self.beta2,
+            eps=self.eps,
+            weight_decay=self.weight_decay,
+            mask=decayed,
+        )
 
 
-def make_optimizer(settings: OptimizerSettings, num_steps: int) -> optax.GradientTransformation:
-    """The optimizer for a run of so many steps."""
+@dataclass(frozen=True)
+class Lion:
+    """The sign of a momentum."""
 
-    def rate(step: jax.Array) -> jax.Array:
-        found: jax.Array = settings.schedule.rate(step, num_steps)
-        return found
+    schedule: Schedule = field(default_factory=Cosine)
+    beta1: float = 0.9
+    beta2: float = 0.95
+    weight_decay: float = 0.1
 
-    adamw = optax.adamw(
-        rate,
-        b1=settings.beta1,
-        b2=settings.beta2,
-        eps=settings.eps,
-        weight_decay=settings.decay,
-        mask=decayed,
-    )
-    if settings.name == "adamw":
-        return adamw
-    if settings.name == "lion":
+    def __post_init__(self) -> None:
+        _check(self)
+
+    def make(self, num_steps: int) -> optax.GradientTransformation:
+        """As `Optimizer` says."""
         return optax.lion(
-            rate, b1=settings.beta1, b2=settings.beta2, weight_decay=settings.decay, mask=decayed
+            _rate(self.schedule, num_steps),
+            b1=self.beta1,
+            b2=self.beta2,
+            weight_decay=self.weight_decay,
+            mask=decayed,
         )
-    if settings.name == "adafactor":
-        return optax.adafactor(
-            rate, weight_decay_rate=settings.decay or None, weight_decay_mask=decayed
+
+
+@dataclass(frozen=True)
+class Adafactor:
+    """Second moments of rows and columns alone; steps are shares of a parameter's own size.
+
+    The moment of step t keeps 1 − t^−`decay_rate` of the one before. Parameters of which two
+    dimensions have `min_factored` and more are factored. An update whose root mean square is above
+    `clip` is scaled down to it.
+    """
+
+    schedule: Schedule = field(default_factory=Cosine)
+    decay_rate: float = 0.8
+    clip: float = 1.0
+    eps: float = 1e-30
+    min_factored: int = 128
+    weight_decay: float = 0.1
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+    def make(self, num_steps: int) -> optax.GradientTransformation:
+        """As `Optimizer` says."""
+        rate = _rate(self.schedule, num_steps)
+        plain = optax.adafactor(
+            rate,
+            min_dim_size_to_factor=self.min_factored,
+            decay_rate=self.decay_rate,
+            clipping_threshold=self.clip,
+            eps=self.eps,
         )
-    muon = optax.contrib.muon(
-        rate,
-        beta=settings.beta2,
-        eps=settings.eps,
-        weight_decay=settings.decay,
-        weight_decay_mask=decayed,
-        adam_b1=settings.beta1,
-        adam_b2=settings.beta2,
-        muon_weight_dimension_numbers=_matrices,
-    )
-    # Its AdamW knows no mask, and biases and norms would decay.
-    return optax.chain(muon, _with_decay(rate, settings.decay))
+        # optax's own decay comes after the rate: a tenth of every weight would be lost at a step.
+        return optax.chain(plain, _with_decay(rate, self.weight_decay, decayed))
+
+
+@dataclass(frozen=True)
+class Muon:
+    """Orthogonal updates of the matrices inside the layers, by a momentum.
+
+    Everything else is AdamW's, with Nesterov's momentum and the same rate.
+    """
+
+    schedule: Schedule = field(default_factory=Cosine)
+    momentum: float = 0.95
+    beta1: float = 0.9
+    beta2: float = 0.95
+    eps: float = 1e-8
+    weight_decay: float = 0.1
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+    def make(self, num_steps: int) -> optax.GradientTransformation:
+        """As `Optimizer` says."""
+        rate = _rate(self.schedule, num_steps)
+        muon = optax.contrib.muon(
+            rate,
+            beta=self.momentum,
+            eps=self.eps,
+            weight_decay=self.weight_decay,
+            weight_decay_mask=decayed,
+            adam_b1=self.beta1,
+            adam_b2=self.beta2,
+            muon_weight_dimension_numbers=_matrices,
+        )
+        # Its AdamW has no mask: biases and norms would decay.
+        return optax.chain(muon, _with_decay(rate, self.weight_decay, _decayed_beside_muon))
 
 
 def decayed(params: Any) -> Any:
@@ -86,15 +154,30 @@ def decayed(params: Any) -> Any:
     return _by_path(params, _decays)
 
 
-def _with_decay(rate: Callable[[jax.Array], jax.Array], decay: float) -> Any:
-    """Adds −rate·decay·p for what decays and is no matrix of Muon's."""
+def _check(optimizer: Any) -> None:
+    """Raise for numbers that no optimizer works with."""
+    for name in ("beta1", "beta2", "momentum", "decay_rate"):
+        if not 0 <= getattr(optimizer, name, 0) < 1:
+            raise ValueError(f"{name} must be ≥ 0 and below 1, got {getattr(optimizer, name)}")
+    for name in ("eps", "clip"):
+        if not 0 < getattr(optimizer, name, 1) < math.inf:
+            raise ValueError(f"{name} must be above 0, got {getattr(optimizer, name)}")
+    if not 0 <= optimizer.weight_decay < math.inf:
+        raise ValueError(f"weight_decay must be ≥ 0, got {optimizer.weight_decay}")
 
-    def rest(params: Any) -> Any:
-        numbers = paths(_matrices(params))
-        return _by_path(params, lambda path: _decays(path) and numbers[path] is None)
 
+def _rate(schedule: Schedule, num_steps: int) -> Rate:
+    def rate(step: jax.Array) -> jax.Array:
+        found: jax.Array = schedule.rate(step, num_steps)
+        return found
+
+    return rate
+
+
+def _with_decay(rate: Rate, decay: float, mask: Callable[[Any], Any]) -> Any:
+    """Adds −rate · decay · p for what the mask chooses."""
     alone = optax.chain(
-        optax.add_decayed_weights(decay, mask=rest), optax.scale_by_learning_rate(rate)
+        optax.add_decayed_weights(decay, mask=mask), optax.scale_by_learning_rate(rate)
     )
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
@@ -102,6 +185,11 @@ def _with_decay(rate: Callable[[jax.Array], jax.Array], decay: float) -> Any:
         return jax.tree.map(jnp.add, updates, lost), state
 
     return optax.GradientTransformation(alone.init, update)
+
+
+def _decayed_beside_muon(params: Any) -> Any:
+    numbers = paths(_matrices(params))
+    return _by_path(params, lambda path: _decays(path) and numbers[path] is None)
 
 
 def _decays(path: str) -> bool:

@@ -15,7 +15,7 @@ from barrow.train.agreement import (
     refuse_mismatch,
     seq_len_of,
 )
-from barrow.train.optimizers import OptimizerSettings
+from barrow.train.optimizers import AdamW, Optimizer
 from barrow.train.remat import Remat
 from barrow.train.step import StepSettings
 
@@ -89,7 +89,7 @@ class Run:
     pairs: str = ""
     tokenizer: str = ""
     held_out: str | None = None
-    optimizer: OptimizerSettings = field(default_factory=OptimizerSettings)
+    optimizer: Optimizer = field(default_factory=AdamW)
     step: StepSettings = field(default_factory=StepSettings)
     mesh: MeshSettings = field(default_factory=MeshSettings)
     evaluation: EvaluationSettings = field(default_factory=EvaluationSettings)

@@ -3,55 +3,100 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Protocol
 
 import jax.numpy as jnp
 import numpy as np
 
 
-@dataclass(frozen=True)
-class Schedule:
-    """A learning rate that rises linearly over `warmup` steps to `peak`, then goes by its kind.
+class Schedule(Protocol):
+    """A learning rate by step: a frozen dataclass with its numbers."""
 
-    cosine   half a cosine down to peak · `end`
-    linear   a straight line down to it
-    wsd      flat, then a straight line over the last `decay` share of the steps
-    constant flat
+    def rate(self, step: Any, num_steps: int) -> Any:
+        """The rate of a step of a run of so many.
+
+        `step` is an array inside a compiled program, or a NumPy number, for which the rate is
+        computed on the host.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class _Warmed(ABC):
+    """A rate that rises linearly over `warmup` steps to `peak`; what follows is a share of it.
+
+    A `warmup` below 1 is a share of all steps.
     """
 
     peak: float = 3e-4
-    kind: Literal["cosine", "linear", "wsd", "constant"] = "cosine"
-    warmup: int = 0
-    end: float = 0.1
-    decay: float = 0.2
+    warmup: int | float = 0
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.peak) or self.peak < 0:
-            raise ValueError(f"a learning rate is a number of at least 0, not {self.peak}")
-        if self.kind not in ("cosine", "linear", "wsd", "constant"):
-            raise ValueError(f"no schedule {self.kind!r}: cosine, linear, wsd or constant")
-        if self.warmup < 0:
-            raise ValueError(f"warmup is a number of steps, at least 0, not {self.warmup}")
-        if not 0 <= self.end <= 1:
-            raise ValueError(f"end is a share of the peak between 0 and 1, not {self.end}")
-        if not 0 < self.decay <= 1:
-            raise ValueError(f"decay is a share of the steps above 0, at most 1, not {self.decay}")
+            raise ValueError(f"a learning rate must be ≥ 0, got {self.peak}")
+        if self.warmup < 0 or (isinstance(self.warmup, float) and not self.warmup < 1):
+            raise ValueError(
+                f"warmup must be steps, ≥ 0, or a share of them below 1, got {self.warmup}"
+            )
+        for name in ("end", "decay"):
+            share = getattr(self, name, 1)
+            if not 0 <= share <= 1 or (name, share) == ("decay", 0):
+                raise ValueError(f"{name} must be a share between 0 and 1, got {share}")
 
     def rate(self, step: Any, num_steps: int) -> Any:
-        """The rate of a step of a run of so many; for a number of NumPy's, taken on the host."""
+        """As `Schedule` says."""
         xp: Any = np if isinstance(step, np.generic) else jnp
         at = xp.asarray(step, xp.float32)
-        rise = xp.minimum(1.0, (at + 1) / max(1, self.warmup))
-        whole = max(1, num_steps - self.warmup)
-        done = xp.clip((at - self.warmup) / whole, 0.0, 1.0)
-        if self.kind == "cosine":
-            height = self.end + (1 - self.end) * 0.5 * (1 + xp.cos(xp.pi * done))
-        elif self.kind == "linear":
-            height = 1 - (1 - self.end) * done
-        elif self.kind == "wsd":
-            falling = xp.clip((done - (1 - self.decay)) / self.decay, 0.0, 1.0)
-            height = 1 - (1 - self.end) * falling
-        else:
-            height = xp.ones(())
-        return self.peak * rise * height
+        is_share = isinstance(self.warmup, float)
+        warmup = math.ceil(self.warmup * num_steps) if is_share else self.warmup
+        rise = xp.minimum(1.0, (at + 1) / max(1, warmup))
+        done = xp.clip((at - warmup) / max(1, num_steps - warmup), 0.0, 1.0)
+        return self.peak * rise * self._height(done, xp)
+
+    @abstractmethod
+    def _height(self, done: Any, xp: Any) -> Any:
+        """The share of the peak where a share of the steps after the warm-up is done."""
+
+
+@dataclass(frozen=True)
+class Constant(_Warmed):
+    """Flat."""
+
+    def _height(self, done: Any, xp: Any) -> Any:
+        del done
+        return xp.ones(())
+
+
+@dataclass(frozen=True)
+class Cosine(_Warmed):
+    """Half a cosine down to peak · `end`."""
+
+    end: float = 0.1
+
+    def _height(self, done: Any, xp: Any) -> Any:
+        return self.end + (1 - self.end) * 0.5 * (1 + xp.cos(xp.pi * done))
+
+
+@dataclass(frozen=True)
+class Linear(_Warmed):
+    """A straight line down to peak · `end`."""
+
+    end: float = 0.1
+
+    def _height(self, done: Any, xp: Any) -> Any:
+        del xp
+        return 1 - (1 - self.end) * done
+
+
+@dataclass(frozen=True)
+class WarmupStableDecay(_Warmed):
+    """Flat, then a straight line down to peak · `end` over the last `decay` share of the steps."""
+
+    end: float = 0.1
+    decay: float = 0.2
+
+    def _height(self, done: Any, xp: Any) -> Any:
+        falling = xp.clip((done - (1 - self.decay)) / self.decay, 0.0, 1.0)
+        return 1 - (1 - self.end) * falling
