@@ -9,13 +9,24 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
+from jax.sharding import PartitionSpec as P
 
 from barrow import nn
 from barrow.models.decoder import Decoder, DecoderConfig
 from barrow.nn.remat import ATTENTION_ONLY, EVERYTHING
-from barrow.parallel import bytes_per_device
-from barrow.train import Precision, StepSettings, causal_objective
+from barrow.parallel import ZERO, bytes_per_device, make_mesh, whole
+from barrow.train import (
+    Loss,
+    Objective,
+    Placement,
+    Precision,
+    StepSettings,
+    causal_objective,
+    init_state,
+    make_step,
+)
 from barrow.train.gradients import gradients, params_in_use, take_gradient
 
 STEPS = 3
@@ -96,6 +107,72 @@ def test_gradients_of_micro_batches(configs, batch_of) -> None:
         np.testing.assert_allclose(
             nn.paths(grads8)[path], wanted, atol=2e-6 * scale + 1e-8, err_msg=path
         )
+
+
+def test_gradients_of_micro_batches_are_summed_in_float32() -> None:
+    """FLAX-3: in bfloat16, 256 + 1 is 256, however often the 1 comes."""
+
+    def loss(params, collections, batch, key) -> Loss:
+        return Loss(params["w"] * batch.sum().astype(jnp.bfloat16), jnp.float32(1), {}, collections)
+
+    take = take_gradient(Objective(loss), Precision("bf16"), None, None)
+    rows = jnp.ones(9).at[0].set(256)
+    used = nn.Tree({"w": jnp.bfloat16(1)})
+    _, grads = gradients(take, used, nn.Tree(), rows, jax.random.key(0), num=9, placement=None)
+    assert (grads["w"].dtype, float(grads["w"])) == (jnp.float32, 264)
+
+
+def test_which_rows_a_micro_batch_has_and_that_each_has_dropout_of_its_own() -> None:
+    """ACCELERATE-10: row r is in micro-batch r mod n, so that each is spread over all devices."""
+
+    def loss(params, collections, batch, key) -> Loss:
+        at = collections["at"]
+        seen = {
+            "at": at + 1,
+            "rows": collections["rows"].at[at].set(batch),
+            "drawn": collections["drawn"].at[at].set(jax.random.bernoulli(key, shape=(64,))),
+        }
+        return Loss(params["w"] * 0, jnp.float32(1), {}, nn.Tree(seen))
+
+    none = {"at": jnp.int32(0), "rows": jnp.zeros((3, 4)), "drawn": jnp.zeros((3, 64), bool)}
+    settings, optimizer = StepSettings(accumulate=3), optax.sgd(0.1)
+    state = init_state(
+        lambda key: nn.Tree({"w": jnp.ones(())}),
+        optimizer,
+        settings,
+        jax.random.key(0),
+        collections=nn.Tree(none),
+    )
+    after, _ = make_step(Objective(loss), optimizer, settings)(state, np.arange(12.0))
+    np.testing.assert_array_equal(after.collections["rows"], np.arange(12).reshape(4, 3).T)
+    drawn = {np.asarray(row).tobytes() for row in after.collections["drawn"]}
+    assert len(drawn) == 3
+
+
+@pytest.mark.parametrize("stage", [1, 2])
+def test_gradients_are_scattered_to_their_masters(stage) -> None:
+    """DEEPSPEED-1: each device updates its part, whatever the optimizer does with it afterwards."""
+    mesh, seen = make_mesh(data=2, fsdp=4), []
+
+    def update(grads, state, params=None):
+        jax.debug.inspect_array_sharding(grads["w"], callback=seen.append)
+        return jax.lax.with_sharding_constraint(grads, whole(mesh)), state
+
+    def loss(params, collections, batch, key) -> Loss:
+        return Loss(jnp.sum(batch @ params["w"]), jnp.float32(1), {}, collections)
+
+    optimizer = optax.GradientTransformation(lambda _: optax.EmptyState(), update)
+    settings = StepSettings(clip=None)
+    placement = Placement(mesh, ZERO[stage], nn.Tree({"w": ("embed", "mlp")}))
+    state = init_state(
+        lambda key: nn.Tree({"w": jnp.ones((16, 8))}),
+        optimizer,
+        settings,
+        jax.random.key(0),
+        placement=placement,
+    )
+    make_step(Objective(loss), optimizer, settings, placement=placement)(state, np.ones((8, 16)))
+    assert [laid.spec for laid in seen] == [P("fsdp")]
 
 
 @pytest.mark.parametrize("policy", [EVERYTHING, ATTENTION_ONLY])
