@@ -28,6 +28,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.pages.chromium import NAMES, Chromium, Page, find_chromium
 
 import barrow
 from barrow import Document
@@ -153,3 +154,31 @@ def roberta_folder(roberta: Any, tmp_path_factory: pytest.TempPathFactory) -> Ca
         return made[kind]
 
     return get
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
+    """One browser for all tests."""
+    program = find_chromium()
+    if program is None:
+        pytest.skip(f"no browser: none of {', '.join(NAMES)} is installed")
+    browser = Chromium(program, tmp_path_factory.mktemp("chromium"))
+    yield browser
+    browser.close()
+
+
+@pytest.fixture
+def show(browser: Chromium) -> Iterator[Callable[..., Page]]:
+    """Open a file or an address; tabs are closed in the end, and must not have complained."""
+    pages: list[Page] = []
+
+    def show(where: Path | str, *, after: str = "", **options: object) -> Page:
+        url = where if isinstance(where, str) else where.as_uri()
+        pages.append(browser.page(url + after, **options))  # type: ignore[arg-type]
+        return pages[-1]
+
+    yield show
+    complaints = [complaint for tab in pages for complaint in tab.complaints()]
+    for tab in pages:
+        tab.close()
+    assert complaints == []

@@ -12,7 +12,7 @@ from markdown_it.token import Token
 from barrow.corpus import Domain, Recipe
 from barrow.corpus.datasheet import datasheet
 from barrow.corpus.portable_recipe import recipe_hash
-from barrow.corpus.readable_numbers import readable_count, readable_size
+from barrow.pages.numbers import readable_count, readable_size
 
 
 def parse(text: str) -> list[Token]:

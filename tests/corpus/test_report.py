@@ -4,17 +4,20 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from tests.pages.chromium import Page
+from tests.pages.test_hostile import HOSTILE, check, planted
 
 from barrow.corpus import Domain, Recipe
 from barrow.corpus.mix import Splits
 from barrow.corpus.portable_recipe import recipe_hash
 from barrow.corpus.reject_samples import Sample
 from barrow.corpus.report import report
-from barrow.corpus.shown_text import one_line, shown
+from barrow.pages.escape import one_line, shown
 
 SAMPLES = {("read", "empty"): (Sample("Letters", "letters/a.txt 3", "no text", "what it said"),)}
 
@@ -47,7 +50,7 @@ def check_closed(page: Any) -> None:
         assert not key.startswith("on")
         assert key != "href" or (tag == "a" and value.startswith("#"))
     (policy,) = [value for _, key, value in page.attributes if value.startswith("default-src")]
-    assert policy.startswith("default-src 'none'; style-src 'unsafe-inline';")
+    assert policy.startswith("default-src 'none'; script-src 'none'; style-src 'sha256-")
 
 
 def test_it_refers_to_nothing_outside(
@@ -179,3 +182,12 @@ def test_many_shards_are_folded(told_manifest: dict[str, Any], told_recipe: Reci
     train = told_manifest["splits"]["train"]
     train["shards"] *= 40
     assert "<summary>42 shards</summary>" in report(told_manifest, told_recipe, {})
+
+
+def test_planted_scripts_are_inert_in_a_report(
+    told_manifest: dict[str, Any], told_recipe: Recipe, tmp_path: Path, show: Callable[..., Page]
+) -> None:
+    samples = {("read", HOSTILE): (Sample(HOSTILE, HOSTILE, HOSTILE, HOSTILE),)}
+    file = tmp_path / "report.html"
+    file.write_text(report(planted(told_manifest), told_recipe, samples))
+    check(show(file), scripts=0, images=False)

@@ -22,7 +22,7 @@ def test_the_maps_are_in_the_page() -> None:
     """ROBERTA-6: tokens and every share, to 1/65535; no text ends the script or becomes HTML."""
     maps = maps_of(5)
     page = attention_page(maps, TOKENS, text="</script><b>&", model="<m>", note="n & m")
-    data = re.search(r'<script type="application/json" id="maps">(.*?)</script>', page, re.S)
+    data = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
     assert data is not None
     told = json.loads(data[1])
     assert told["tokens"] == TOKENS
@@ -38,8 +38,7 @@ def test_the_maps_are_in_the_page() -> None:
 
 def test_nothing_is_fetched_and_one_program_runs() -> None:
     page = attention_page(maps_of(5), TOKENS, text="x")
-    assert "default-src 'none'" in page
-    assert re.search(r"script-src 'sha256-[\w+/=]+'", page)
+    assert re.search(r"script-src &#x27;sha256-[\w+/=]+&#x27;", page)
     assert not re.search(r"(src|href)=", page)
     assert "http:" not in page
     assert "https:" not in page

@@ -12,13 +12,13 @@ from typing import Any
 
 from barrow.corpus.datasheet_stages import stages
 from barrow.corpus.known_limits import known_limits
-from barrow.corpus.markdown_table import markdown_table, sentence
 from barrow.corpus.owner_words import place
 from barrow.corpus.portable_recipe import portable_json, recipe_hash
-from barrow.corpus.readable_numbers import readable_count, readable_share, readable_size
 from barrow.corpus.recipe import Recipe
-from barrow.corpus.shown_text import markdown_code, markdown_text, shown
 from barrow.corpus.survey import Amount, Survey, survey
+from barrow.pages.escape import markdown_code, markdown_text, shown
+from barrow.pages.markdown import markdown_table, sentence
+from barrow.pages.numbers import readable_count, readable_share, readable_size
 
 DATASHEET = "datasheet.md"
 

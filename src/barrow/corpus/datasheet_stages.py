@@ -6,10 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 
 from barrow.corpus.filters.found_pii import CATEGORIES
-from barrow.corpus.markdown_table import markdown_table
-from barrow.corpus.readable_numbers import readable_count, readable_size
 from barrow.corpus.recipe import Recipe
-from barrow.corpus.shown_text import markdown_code, markdown_text
 from barrow.corpus.survey import (
     DEDUPLICATE,
     FILTER,
@@ -20,6 +17,9 @@ from barrow.corpus.survey import (
     Survey,
     add_counts,
 )
+from barrow.pages.escape import markdown_code, markdown_text
+from barrow.pages.markdown import markdown_table
+from barrow.pages.numbers import readable_count, readable_size
 
 _READING = (
     "Readers take texts out of raw files. What they drop is no document yet: a post, a part of a "

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from barrow.corpus.readable_numbers import readable_count, readable_share, readable_size
 from barrow.corpus.recipe import Recipe
-from barrow.corpus.shown_text import one_line
 from barrow.corpus.survey import NOT_STATED, Amount, Survey
+from barrow.pages.escape import one_line
+from barrow.pages.numbers import readable_count, readable_share, readable_size
 
 _NAMED = 12
 

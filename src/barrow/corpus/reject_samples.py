@@ -11,7 +11,7 @@ import msgspec
 
 import barrow.archive
 from barrow.archive.block import Block
-from barrow.corpus.shown_text import one_line, shown
+from barrow.pages.escape import one_line, shown
 
 _NUM_SAMPLES = 3
 _CHARACTERS = 400

@@ -10,7 +10,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from barrow.corpus.known_limits import known_limits
-from barrow.corpus.markup import (
+from barrow.corpus.portable_recipe import portable_json, recipe_hash
+from barrow.corpus.recipe import Recipe
+from barrow.corpus.reject_samples import Samples
+from barrow.corpus.report_composition import composition, languages, licences
+from barrow.corpus.report_flow import duplicates, flow
+from barrow.corpus.report_lengths import lengths
+from barrow.corpus.report_rejects import found_inside, rejects
+from barrow.corpus.survey import NOT_STATED, Survey, survey
+from barrow.pages.escape import one_line
+from barrow.pages.frame import page, static
+from barrow.pages.markup import (
     Markup,
     count,
     element,
@@ -22,21 +32,10 @@ from barrow.corpus.markup import (
     size,
     table,
 )
-from barrow.corpus.portable_recipe import portable_json, recipe_hash
-from barrow.corpus.readable_numbers import readable_count, readable_size
-from barrow.corpus.recipe import Recipe
-from barrow.corpus.reject_samples import Samples
-from barrow.corpus.report_composition import composition, languages, licences
-from barrow.corpus.report_flow import duplicates, flow
-from barrow.corpus.report_lengths import lengths
-from barrow.corpus.report_rejects import found_inside, rejects
-from barrow.corpus.report_style import STYLE
-from barrow.corpus.shown_text import one_line
-from barrow.corpus.survey import NOT_STATED, Survey, survey
+from barrow.pages.numbers import readable_count, readable_size
 
 REPORT = "report.html"
 
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 _MANY_SHARDS = 12
 
 
@@ -62,18 +61,8 @@ def report(manifest: Mapping[str, Any], recipe: Recipe, samples: Samples) -> str
         if part
     )
     title = one_line(manifest["recipe"])
-    head = element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=_POLICY),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="color-scheme", content="light dark"),
-        element("meta", name="referrer", content="no-referrer"),
-        element("title", f"{title}: report of a corpus"),
-        element("style", Markup(STYLE)),
-    )
-    body = element(
-        "body",
+    return page(
+        f"{title}: report of a corpus",
         element("header", _heading(title, manifest, told)),
         element("nav", element("ul", *links), aria_label="Parts of this report"),
         element("main", *sections.values()),
@@ -82,8 +71,8 @@ def report(manifest: Mapping[str, Any], recipe: Recipe, samples: Samples) -> str
             f"Made by barrow {one_line(manifest['barrow'])} from manifest.json and the rejects; "
             "figures are of texts in UTF-8, rounded, in decimal units where none is named.",
         ),
+        style=static("barrow.corpus", "report.css"),
     )
-    return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}\n"
 
 
 def _heading(title: str, manifest: Mapping[str, Any], told: Survey) -> Markup:

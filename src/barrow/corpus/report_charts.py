@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from barrow.corpus.markup import Markup, element
+from barrow.pages.markup import Markup, element
 
 _LEAST = 0.6  # of 100: what is there can be seen
 _GAP = 0.3

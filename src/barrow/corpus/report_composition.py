@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from barrow.corpus.markup import (
+from barrow.corpus.report_charts import bar
+from barrow.corpus.survey import Amount, DomainSurvey, Survey
+from barrow.pages.markup import (
     Markup,
     count,
     element,
@@ -17,9 +19,7 @@ from barrow.corpus.markup import (
     size,
     table,
 )
-from barrow.corpus.readable_numbers import readable_count, readable_share
-from barrow.corpus.report_charts import bar
-from barrow.corpus.survey import Amount, DomainSurvey, Survey
+from barrow.pages.numbers import readable_count, readable_share
 
 _ROWS = 24
 _Values = Callable[[DomainSurvey], Mapping[str, Amount]]

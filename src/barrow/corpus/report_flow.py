@@ -4,20 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from barrow.corpus.markup import (
-    Markup,
-    count,
-    element,
-    folded,
-    joined,
-    name,
-    paragraph,
-    section,
-    share,
-    size,
-    table,
-)
-from barrow.corpus.readable_numbers import readable_count
 from barrow.corpus.recipe import Recipe
 from barrow.corpus.report_charts import bar, river
 from barrow.corpus.report_composition import labelled, legend
@@ -32,6 +18,20 @@ from barrow.corpus.survey import (
     Step,
     Survey,
 )
+from barrow.pages.markup import (
+    Markup,
+    count,
+    element,
+    folded,
+    joined,
+    name,
+    paragraph,
+    section,
+    share,
+    size,
+    table,
+)
+from barrow.pages.numbers import readable_count
 
 STEP_TITLES = {READ: "Reading", FILTER: "Filters", DEDUPLICATE: "Deduplication", MIX: "Mixture"}
 _STAYED = {

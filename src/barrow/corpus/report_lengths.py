@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from barrow.corpus.markup import (
+from barrow.corpus.report_charts import histogram
+from barrow.corpus.survey import Amount, Survey
+from barrow.pages.escape import one_line
+from barrow.pages.markup import (
     Markup,
     count,
     element,
@@ -15,15 +18,12 @@ from barrow.corpus.markup import (
     section,
     table,
 )
-from barrow.corpus.readable_numbers import (
+from barrow.pages.numbers import (
     length_range,
     power_of_two,
     readable_count,
     readable_share,
 )
-from barrow.corpus.report_charts import histogram
-from barrow.corpus.shown_text import one_line
-from barrow.corpus.survey import Amount, Survey
 
 _CARDS = 24
 

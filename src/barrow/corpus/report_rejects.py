@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
-from barrow.corpus.markup import (
+from barrow.corpus.reject_samples import Sample, Samples
+from barrow.corpus.report_charts import bar
+from barrow.corpus.report_flow import STEP_TITLES, reasons
+from barrow.corpus.survey import Survey, add_counts
+from barrow.pages.markup import (
     Markup,
     count,
     element,
@@ -15,11 +19,7 @@ from barrow.corpus.markup import (
     section,
     table,
 )
-from barrow.corpus.readable_numbers import readable_count
-from barrow.corpus.reject_samples import Sample, Samples
-from barrow.corpus.report_charts import bar
-from barrow.corpus.report_flow import STEP_TITLES, reasons
-from barrow.corpus.survey import Survey, add_counts
+from barrow.pages.numbers import readable_count
 
 
 def rejects(told: Survey, samples: Samples) -> Markup:

@@ -6,16 +6,15 @@ The same maps give the same bytes.
 from __future__ import annotations
 
 import base64
-import html
-import json
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from barrow.models.attention_style import SCRIPT, STYLE
-from barrow.models.page_frame import framed
+from barrow.pages.escape import escaped, one_line
+from barrow.pages.frame import page, static
+from barrow.pages.markup import Markup
 
 MAX_TOKENS = 256
 
@@ -42,14 +41,12 @@ def attention_page(
         "heads": heads,
         "shares": base64.b64encode(shares.tobytes()).decode(),
     }
-    # Inside a script element only "<" could end it.
-    data = json.dumps(told, ensure_ascii=False).replace("<", "\\u003c")
     columns = "".join(f'<th scope="col">{number}</th>' for number in range(1, heads + 1))
     said = f"{layers} layers of {heads} heads, {len(tokens)} tokens"
-    said += f", {html.escape(model)}" if model else ""
+    said += f", {escaped(model)}" if model else ""
     body = f"""<header><h1>Attention</h1>
-<blockquote><bdi>{html.escape(text)}</bdi></blockquote>
-<p class="soft">{said}. {html.escape(note)}</p></header>
+<blockquote><bdi>{escaped(text)}</bdi></blockquote>
+<p class="soft">{said}. {escaped(note)}</p></header>
 <main class="panes">
 <section aria-labelledby="all"><h2 id="all">Every head</h2>
 <p class="soft">Choose one with a click, or with Tab and the arrow keys.</p>
@@ -73,11 +70,11 @@ Colour goes with the square root of the share, so that small ones are seen.</p>
 <noscript><p>The maps are drawn by a program in this file; scripts are switched off.</p></noscript>
 <footer>Made by barrow. Shares are rounded to 1/65535; the arrays are exact
 (<code>--arrays</code>).</footer>
-<script type="application/json" id="maps">{data}</script>
 """
-    return framed(f"Attention: {_short(text)}", body, style=STYLE, script=SCRIPT)
-
-
-def _short(text: str, most: int = 60) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= most else line[:most].rstrip() + "…"
+    return page(
+        f"Attention: {one_line(text, most=60)}",
+        Markup(body),
+        style=static("barrow.models", "attention.css"),
+        script=static("barrow.models", "attention.js"),
+        data=told,
+    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import html
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,26 +10,12 @@ from typing import Any
 
 from barrow.images.decode import decode
 from barrow.images.square import has_alpha, smooth
-from barrow.models.page_frame import framed
+from barrow.pages import frame
+from barrow.pages.frame import static
+from barrow.pages.markup import Markup, element, paragraph
 
 _SIDE = 224
 _JPEG: dict[str, Any] = {"quality": 85}
-_STYLE = """
-main { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fill, minmax(min(20rem, 100%),
-  1fr)); }
-figure { background: var(--raised); border: 1px solid var(--line); border-radius: 8px; margin: 0;
-  padding: .8rem; }
-img { display: block; height: 14rem; margin: 0 auto .6rem; max-width: 100%; object-fit: contain; }
-figcaption { color: var(--soft); font-size: .85rem; overflow-wrap: anywhere; }
-table { border-collapse: collapse; margin-top: .4rem; width: 100%; }
-td { padding: .16rem 0 .3rem; vertical-align: bottom; }
-td.name { overflow-wrap: anywhere; }
-td.name div { background: var(--line); border-radius: 2px; height: .3rem; margin-top: .15rem; }
-td.name i { background: var(--mid); border-radius: 2px; display: block; height: 100%;
-  min-width: 1px; }
-td.number { font-variant-numeric: tabular-nums; padding-left: .8rem; text-align: right;
-  white-space: nowrap; width: 1%; }
-"""
 
 
 @dataclass(frozen=True)
@@ -44,24 +29,36 @@ class Shown:
 
 def page(title: str, about: str, images: Sequence[Shown]) -> str:
     """HTML that needs nothing but itself; bars are as long as probabilities."""
-    figures = "\n".join(_figure(image) for image in images)
-    said = f'<h1>{html.escape(title)}</h1>\n<p class="soft">{html.escape(about)}</p>\n'
-    return framed(title, f"{said}<main>\n{figures}\n</main>\n", style=_STYLE)
+    return frame.page(
+        title,
+        element("h1", title),
+        paragraph(about, class_="soft"),
+        element("main", *(_figure(image) for image in images)),
+        style=static("barrow.models", "pictures.css"),
+    )
 
 
-def _figure(image: Shown) -> str:
-    rows = "\n".join(
-        f'<tr><td class="name">{html.escape(name)}'
-        f'<div><i style="width: {100 * share:.1f}%"></i></div></td>'
-        f'<td class="number" title="probability">{share:.1%}</td>'
-        f'<td class="number" title="scale times cosine">{similarity:.2f}</td></tr>'
+def _figure(image: Shown) -> Markup:
+    rows = (
+        element(
+            "tr",
+            element("td", name, _bar(share), class_="name"),
+            element("td", f"{share:.1%}", class_="number", title="probability"),
+            element("td", f"{similarity:.2f}", class_="number", title="scale times cosine"),
+        )
         for name, share, similarity in image.best
     )
-    name = html.escape(image.name)
-    return (
-        f'<figure><img src="{_thumbnail(image)}" alt="{name}">\n'
-        f"<figcaption>{name}</figcaption>\n<table>\n{rows}\n</table></figure>"
+    return element(
+        "figure",
+        element("img", src=_thumbnail(image), alt=image.name),
+        element("figcaption", image.name),
+        element("table", element("tbody", *rows)),
     )
+
+
+def _bar(share: float) -> Markup:
+    part = element("rect", width=f"{100 * share:.1f}", height="1")
+    return element("svg", part, viewBox="0 0 100 1", preserveAspectRatio="none", aria_hidden="true")
 
 
 def _thumbnail(image: Shown) -> str:

@@ -1,25 +1,13 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.score.board.chromium import NAMES, Chromium, Page, find_chromium
 from tests.score.board.made_results import several, write
 
 from barrow.score.board import board_data, gather, page
 from barrow.score.result import Result
-
-
-@pytest.fixture(scope="session")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
-    """One browser for all tests."""
-    program = find_chromium()
-    if program is None:
-        pytest.skip(f"no browser: none of {', '.join(NAMES)} is installed")
-    browser = Chromium(program, tmp_path_factory.mktemp("chromium"))
-    yield browser
-    browser.close()
 
 
 @pytest.fixture(scope="session")
@@ -31,23 +19,6 @@ def board_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = folder.parent / "board.html"
     file.write_text(page(board_data(gather([folder]))))
     return file
-
-
-@pytest.fixture
-def show(browser: Chromium) -> Iterator[Callable[..., Page]]:
-    """Open a file or an address; tabs are closed in the end, and must not have complained."""
-    pages: list[Page] = []
-
-    def show(where: Path | str, *, after: str = "", **options: object) -> Page:
-        url = where if isinstance(where, str) else where.as_uri()
-        pages.append(browser.page(url + after, **options))  # type: ignore[arg-type]
-        return pages[-1]
-
-    yield show
-    complaints = [complaint for tab in pages for complaint in tab.complaints()]
-    for tab in pages:
-        tab.close()
-    assert complaints == []
 
 
 @pytest.fixture

@@ -10,14 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.score.board.chromium import Page
+from tests.pages.chromium import Page
 from tests.score.board.made_results import ground, result, write
 
 from barrow.score.board.data import board_data
 from barrow.score.board.gather import Gathered, gather
-from barrow.score.board.page import as_script, page, policy
-from barrow.score.board.script import SCRIPT
-from barrow.score.board.style import STYLE
+from barrow.score.board.page import page
 
 HOSTILE = "</script><script>window.hit=1</script><img src=x onerror=window.hit=2>\u202e&amp;\"'"
 
@@ -70,7 +68,6 @@ def test_the_policy_lets_nothing_in_but_its_own(board_file: Path) -> None:
         assert rules.pop(f"{kind}-src") == f"'sha256-{digest}'"
     assert set(rules.values()) == {"'none'"}
     assert {"default-src", "connect-src", "base-uri", "form-action"} == set(rules)
-    assert "connect-src 'self'" in policy(live=True)
 
 
 def test_it_refers_to_nothing_outside(board_file: Path) -> None:
@@ -83,12 +80,6 @@ def test_it_refers_to_nothing_outside(board_file: Path) -> None:
             if key == "href":
                 assert value is not None
                 assert value.startswith(("#", "data:image/svg+xml,"))
-    assert "@import" not in STYLE
-    assert "url(" not in STYLE
-    # The one address in the script names a language, and is never asked for.
-    assert re.findall(r"https?://[^\"']+", SCRIPT) == ["http://www.w3.org/2000/svg"]
-    for word in ("innerHTML", "outerHTML", "insertAdjacent", "document.write", "eval(", "</"):
-        assert word not in SCRIPT
     identities = [a["id"] for _, a in parsed.tags if "id" in a]
     assert len(identities) == len(set(identities))
 
@@ -135,14 +126,6 @@ def test_names_stay_text_in_the_browser(
     assert tab.evaluate("Object.prototype.x === undefined")
     odd = show(file, after="#card=x&domain=y&hide=z&sort=toString&x=constructor&order=down")
     assert odd.texts("#ranking-table tbody th")
-
-
-def test_json_that_no_tag_can_end() -> None:
-    text = as_script({"a": "</script><!--\u2028&"})
-    assert not set("<>&\u2028") & set(text)
-    assert json.loads(text) == {"a": "</script><!--\u2028&"}
-    with pytest.raises(ValueError, match="not JSON compliant"):
-        as_script({"a": float("nan")})
 
 
 @pytest.mark.parametrize(("live", "words"), [(None, "Make the page again"), (2.0, "appear here")])

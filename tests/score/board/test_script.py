@@ -3,9 +3,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.score.board.chromium import Page
+from tests.pages.chromium import Page
 
-from barrow.score.board.script import SCRIPT
+from barrow.score.board.page import SCRIPT
 
 
 def test_it_leaves_no_name_outside_and_asks_for_nothing(

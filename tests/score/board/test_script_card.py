@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.score.board.chromium import Page
+from tests.pages.chromium import Page
 from tests.score.board.made_results import several
 
 OPEN = "document.getElementById('card').open"

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.score.board.chromium import Page
+from tests.pages.chromium import Page
 from tests.score.board.made_results import result, several
 
 DOTS = (

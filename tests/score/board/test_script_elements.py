@@ -4,9 +4,11 @@ import json
 from collections.abc import Callable
 
 import pytest
-from tests.score.board.chromium import Page
+from tests.pages.chromium import Page
 
-from barrow.score.board.script_elements import ELEMENTS
+from barrow.pages.frame import static
+
+ELEMENTS = static("barrow.score.board", "elements.js")
 
 CASES = {
     "amount": {"0": "0", "999": "999", "1000": "1k", "124439808": "124M", "1.5e9": "1.5B"},

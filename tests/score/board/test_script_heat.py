@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.score.board.chromium import Page
+from tests.pages.chromium import Page
 from tests.score.board.made_results import DOMAINS, several
 
 LIMITS = (1.02, 1.1, 1.25, 1.6, 2.5, float("inf"))

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.score.board.chromium import Page
+from tests.pages.chromium import Page
 from tests.score.board.made_results import several
 
 IN_ORDER = ["large", "medium", "small", "pythia-70m", "xz", "zstd:19", "uniform"]

@@ -5,41 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.corpus.contrast import contrast
-from tests.score.board.chromium import Page
-
-from barrow.score.board.style import DARK, LIGHT, STYLE
-
-THEMES = pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
-
-
-@THEMES
-def test_words_can_be_read_on_every_ground(palette: dict[str, str]) -> None:
-    """WCAG AA: 4.5 to 1 for words."""
-    shades = [palette[f"shade-{k}"] for k in range(6)]
-    assert len(set(shades)) == 6
-    for ground in [palette["ground"], palette["raised"], palette["track"], *shades]:
-        assert contrast(palette["ink"], ground) >= 4.5
-    for ground in ("ground", "raised"):
-        for words in ("soft", "link"):
-            assert contrast(palette[words], palette[ground]) >= 4.5
-
-
-@THEMES
-def test_marks_and_edges_stand_out(palette: dict[str, str]) -> None:
-    """WCAG AA: 3 to 1 for what is no word but means something."""
-    marks = [name for name in palette if name.startswith("mark-")]
-    assert len(marks) == 6
-    for name in [*marks, "edge", "link", "blue"]:
-        assert contrast(palette[name], palette["ground"]) >= 3
-
-
-def test_both_themes_have_every_colour_used() -> None:
-    assert set(LIGHT) == set(DARK) >= set(re.findall(r"var\(--([\w-]+)\)", STYLE))
-    assert STYLE.count("{") == STYLE.count("}")
-    assert "gradient" not in STYLE
-    assert "<" not in STYLE
-
+from tests.pages.chromium import Page
+from tests.pages.contrast import contrast
 
 COLOURS = """(() => {
   const own = (node) => {

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from barrow import config
-from barrow.corpus.readable_numbers import readable_count, readable_size
-from barrow.corpus.shown_text import one_line, shown
+from barrow.pages.escape import one_line, shown
+from barrow.pages.numbers import readable_count, readable_size
 from barrow.score.board.gather import Found, Gathered, domain_name
 from barrow.score.board.groups import Group, groups
 from barrow.score.board.places import places

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from barrow.corpus.shown_text import one_line
 from barrow.errors import NotFound, ScoreError
+from barrow.pages.escape import one_line
 from barrow.score.result import Result, Row, read_result
 
 

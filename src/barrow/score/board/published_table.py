@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from barrow.corpus.markup import Markup, element, paragraph, section
+from barrow.pages.markup import Markup, element, paragraph, section
 from barrow.score.published import PUBLISHED, SOURCE, WEIGHTS
 
 

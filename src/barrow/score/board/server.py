@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from barrow.errors import NotFound
+from barrow.pages.frame import policy
 from barrow.score.board.data import board_data
 from barrow.score.board.gather import Found, Gathered, LeftOut, gather, read_file, result_files
-from barrow.score.board.page import page, policy
+from barrow.score.board.page import SCRIPT, STYLE, page
 
 LOOPBACK = "127.0.0.1"
 
@@ -109,7 +110,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.send_header("Cache-Control", "no-store")
         self.send_header("X-Content-Type-Options", "nosniff")
-        self.send_header("Content-Security-Policy", f"{policy(live=True)}; frame-ancestors 'none'")
+        rules = policy(STYLE, SCRIPT, is_live=True)
+        self.send_header("Content-Security-Policy", f"{rules}; frame-ancestors 'none'")
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(body)

@@ -1,12 +1,7 @@
-"""The page's script, first part: elements, and numbers as people read them.
-
-Names and texts come from outside. They reach the page as text nodes and attributes only; nothing in
-the script makes HTML of a string.
-"""
-
-from __future__ import annotations
-
-ELEMENTS = r"""
+// Elements, and numbers as people read them.
+//
+// Names and texts come from outside. They reach the page as text nodes and attributes only; nothing in
+// the script makes HTML of a string.
 const maker = (space) => (tag, attributes, ...children) => {
   const node = space ? document.createElementNS(space, tag) : document.createElement(tag);
   for (const [key, value] of Object.entries(attributes || {})) {
@@ -83,4 +78,3 @@ const mark = (kind, x, y, radius) => {
 const badge = (kind) =>
   html("span", { class: "kind" },
     svg("svg", { viewBox: "0 0 12 12", "aria-hidden": "true" }, mark(kind, 6, 6, 4)), kind);
-"""

@@ -1,11 +1,6 @@
-"""The page's script, last part: what is chosen, the theme, and results that arrive later.
-
-What is chosen is kept in the address after ``#``, so that a link leads to the same view.
-"""
-
-from __future__ import annotations
-
-STATE = r"""
+// What is chosen, the theme, and results that arrive later.
+//
+// What is chosen is kept in the address after ``#``, so that a link leads to the same view.
 let data = JSON.parse(byId("data").textContent);
 const state = { card: "", domain: "", hidden: new Set(), sort: "bpb", down: false, x: "params",
   open: null };
@@ -165,4 +160,3 @@ setUpCard();
 readAddress();
 draw();
 setUpLive();
-"""

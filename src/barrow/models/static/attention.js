@@ -1,54 +1,7 @@
-"""How the page of attention maps looks in its frame, and the little program that draws it."""
-
-from __future__ import annotations
-
-STYLE = """
-blockquote { margin: .6rem 0 1rem; padding-left: .9rem; border-left: 3px solid var(--mid);
-  max-width: 60rem; max-height: 9rem; overflow: auto; }
-.panes { display: grid; grid-template-columns: minmax(0, 3fr) minmax(0, 4fr); gap: 1.6rem;
-  align-items: start; }
-@media (max-width: 60rem) { .panes { grid-template-columns: minmax(0, 1fr); } }
-.scroll { overflow: auto; max-width: 100%; }
-table.heads { border-collapse: separate; border-spacing: 3px; }
-.heads th { font-size: .72rem; font-weight: 500; color: var(--soft); padding: 0 .25rem; }
-.heads th[scope=row] { text-align: right; white-space: nowrap; }
-.heads td { padding: 0; }
-.heads button { display: block; padding: 0; border: 1px solid var(--line); border-radius: 4px;
-  background: var(--none); cursor: pointer; line-height: 0; }
-.heads canvas { width: clamp(1.6rem, 2.5vw, 2.6rem); height: clamp(1.6rem, 2.5vw, 2.6rem);
-  border-radius: 3px; image-rendering: pixelated; display: block; }
-.heads button[aria-pressed=true] { outline: 3px solid var(--mark); outline-offset: 1px; }
-button:focus-visible, select:focus-visible { outline: 3px solid var(--mid); outline-offset: 2px; }
-.bar { display: flex; flex-wrap: wrap; gap: .4rem 1.2rem; align-items: center;
-  margin: .2rem 0 .8rem; font-size: .9rem; }
-.ramp { display: inline-block; width: 8rem; height: .8rem; border-radius: 2px; vertical-align: -1px;
-  border: 1px solid var(--line); }
-.map { display: grid; grid-template-columns: auto auto; width: max-content; --cell: 1.1rem; }
-.map .across { grid-column: 2; display: flex; align-items: flex-end; }
-.map .across span { flex: 0 0 var(--cell); writing-mode: vertical-rl; transform: rotate(180deg);
-  font-size: min(.78rem, calc(var(--cell) * .8)); line-height: var(--cell); white-space: pre;
-  overflow: hidden; max-height: 7rem; }
-.map .down button { display: block; width: 100%; height: var(--cell); padding: 0 .4rem; border: 0;
-  background: none; color: inherit; text-align: right; white-space: pre; cursor: pointer;
-  font: inherit; font-size: min(.78rem, calc(var(--cell) * .8)); line-height: var(--cell);
-  max-width: 9rem; overflow: hidden; text-overflow: ellipsis; border-radius: 3px; }
-.map .down button[aria-pressed=true], .map .across span.strong { color: var(--mark);
-  font-weight: 650; }
-.map canvas { display: block; image-rendering: pixelated; border: 1px solid var(--line); }
-.map .sheet { position: relative; }
-.map .row { position: absolute; left: 0; right: 0; border: 2px solid var(--mark);
-  pointer-events: none; height: var(--cell); }
-#said { min-height: 3.2em; font-variant-numeric: tabular-nums; }
-#said bdi { white-space: pre-wrap; font-weight: 600; }
-select { font: inherit; padding: .1rem .4rem; color: inherit; background: var(--raised);
-  border: 1px solid var(--line); border-radius: 4px; }
-"""
-
-# In a function of its own: a window has names already, `top` among them.
-SCRIPT = """
+// Draws the heat maps. In a function of its own: a window has names already, `top` among them.
 (() => {
 'use strict';
-const told = JSON.parse(document.getElementById('maps').textContent);
+const told = JSON.parse(document.getElementById('data').textContent);
 const {tokens, layers, heads} = told, num = tokens.length;
 const raw = Uint8Array.from(atob(told.shares), c => c.charCodeAt(0));
 const shares = new Uint16Array(raw.buffer);
@@ -56,9 +9,11 @@ const $ = id => document.getElementById(id);
 const share = (l, h, i, j) => shares[((l * heads + h) * num + i) * num + j] / 65535;
 let layer = 0, head = 0, row = Math.min(1, num - 1), scale = 'own';
 
+const probe = document.createElement('i');
+document.body.append(probe);
 function colour(name) {
-  const hex = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  return [1, 3, 5].map(i => parseInt(hex.slice(i, i + 2), 16));
+  probe.style.color = `var(${name})`;
+  return getComputedStyle(probe).color.match(/\d+/g).slice(0, 3).map(Number);
 }
 function ramp() {
   const stops = ['--none', '--mid', '--full'].map(colour), made = new Uint8Array(256 * 3);
@@ -89,7 +44,7 @@ function draw(canvas, l, h) {
   }
   canvas.getContext('2d').putImageData(image, 0, 0);
 }
-const visible = t => t.replace(/\\n/g, '\\u21b5').replace(/\\t/g, '\\u21e5');
+const visible = t => t.replace(/\n/g, '\u21b5').replace(/\t/g, '\u21e5');
 
 const grid = $('grid'), buttons = [];
 for (let l = 0; l < layers; l++) {
@@ -187,4 +142,3 @@ $('scale').addEventListener('change', event => { scale = event.target.value; dra
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', drawAll);
 drawAll();
 })();
-"""

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barrow.corpus.readable_numbers import (
+from barrow.pages.numbers import (
     length_range,
     power_of_two,
     readable_count,

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from barrow.corpus.shown_text import escaped, markdown_code, markdown_text, one_line, shown
+from barrow.pages.escape import escaped, markdown_code, markdown_text, one_line, shown
 
 ANY = st.text(st.characters(exclude_categories=())) | st.text("<>&\"'`|\\*_[]()!#~\n\r\t :/w.@-+=$")
 

@@ -1,8 +1,4 @@
-"""The page's script: bits per byte against what a model cost, both axes logarithmic."""
-
-from __future__ import annotations
-
-CHART = r"""
+// Bits per byte against what a model cost, both axes logarithmic.
 const AXES = { params: ["Parameters", amount], train_tokens: ["Training tokens", amount],
   size: ["Size of the weights", size] };
 const MOST_LINES = 6;
@@ -128,4 +124,3 @@ const drawChart = (results) => {
   box.replaceChildren(svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height,
     role: "group", "aria-label": words }, parts));
 };
-"""

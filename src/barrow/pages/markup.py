@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from barrow.corpus.readable_numbers import readable_count, readable_share, readable_size
-from barrow.corpus.shown_text import escaped, one_line
+from barrow.pages.escape import escaped, one_line
+from barrow.pages.numbers import readable_count, readable_share, readable_size
 
-_VOID = frozenset(["br", "input", "link", "meta"])
+_VOID = frozenset(["br", "img", "input", "link", "meta"])
 
 
 class Markup(str):

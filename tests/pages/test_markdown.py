@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from markdown_it import MarkdownIt
 
-from barrow.corpus.markdown_table import markdown_table, sentence
+from barrow.pages.markdown import markdown_table, sentence
 
 
 def test_a_table() -> None:

@@ -1,8 +1,4 @@
-"""The page's script: models by domains, shaded by how far each is behind the best of a domain."""
-
-from __future__ import annotations
-
-HEAT = r"""
+// Models by domains, shaded by how far each is behind the best of a domain.
 const STEPS = [[1.02, "within 2% of the best"], [1.1, "within 10%"], [1.25, "within 25%"],
   [1.6, "within 60%"], [2.5, "within 2.5 times"], [Infinity, "further"]];
 const shade = (value, best) => STEPS.findIndex(([most]) => value / best <= most);
@@ -36,4 +32,3 @@ const drawHeat = (results) => {
   byId("heat-legend").replaceChildren(...STEPS.map(([, words], step) =>
     html("li", {}, html("span", { class: `swatch shade-${step}`, "aria-hidden": "true" }), words)));
 };
-"""

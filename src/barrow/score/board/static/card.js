@@ -1,8 +1,4 @@
-"""The page's script: a result's score card and provenance, in a dialog."""
-
-from __future__ import annotations
-
-CARD = r"""
+// A result's score card and provenance, in a dialog.
 const pairs = (entries) => html("dl", { class: "pairs" }, entries
   .filter(([, value]) => value !== null && value !== undefined && value !== "")
   .map(([term, value]) => html("div", {}, html("dt", {}, term), html("dd", {}, value))));
@@ -94,4 +90,3 @@ const setUpCard = () => {
     if (lost && opener) opener.focus();
   });
 };
-"""

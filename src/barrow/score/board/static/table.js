@@ -1,8 +1,4 @@
-"""The page's script: the ranked table, sortable by every column."""
-
-from __future__ import annotations
-
-TABLE = r"""
+// The ranked table, sortable by every column.
 const stat = (result) => (state.domain === "" ? result.overall : result.domains[state.domain]);
 const rankOf = (result) => (group().places[state.domain] || {})[result.id];
 const statColumn = (key, label, text, title) => ({
@@ -125,4 +121,3 @@ const drawTable = (results) => {
   const turn = byId("turn");
   turn.textContent = state.down ? "↓ highest first" : "↑ lowest first";
 };
-"""
