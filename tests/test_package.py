@@ -17,13 +17,13 @@ PARTS = {
     *("images", "nn", "models", "parallel", "checkpoint", "train", "score"),
 }
 
-# DESIGN: errors and config may be imported by all, as folder_lock and ahead; these are the rest.
+# DESIGN: errors, config, files and ahead may be imported by all; these are the rest.
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "objects": set(),
     "config": {"objects"},
     "ahead": set(),
-    "folder_lock": set(),
+    "files": set(),
     "heap": set(),
     "pages": set(),
     "archive": set(),
@@ -51,7 +51,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 
 
 # What all may import.
-FLOOR = ("errors", "config", "objects", "pages", "folder_lock", "ahead")
+FLOOR = ("errors", "config", "objects", "pages", "files", "ahead")
 
 
 def imported_parts(path: Path) -> set[str]:

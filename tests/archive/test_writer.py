@@ -407,7 +407,7 @@ def test_two_writers_of_one_shard(tmp_path: Path) -> None:
         first.add(Document(f"first {n}"))
         second.add(Document(f"second {n}"))
     first.close()
-    with pytest.raises(FileExistsError, match="made by somebody else meanwhile"):
+    with pytest.raises(FileExistsError, match="made by another process meanwhile"):
         second.close()
     assert [d.text for d in barrow.archive.open(path)] == [f"first {n}" for n in range(5)]
     assert barrow.archive.verify(path).ok

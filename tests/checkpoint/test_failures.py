@@ -149,7 +149,7 @@ def test_the_kernels_own_full_device(saved: Checkpoints, monkeypatch: pytest.Mon
     real = os.open
 
     def opened(path: Any, flags: int, *rest: Any, **options: Any) -> int:
-        full = str(path).endswith(".part") and flags & os.O_CREAT
+        full = str(path).endswith(".writing") and flags & os.O_CREAT
         return real("/dev/full" if full else path, flags & ~os.O_TRUNC, *rest, **options)
 
     monkeypatch.setattr(os, "open", opened)

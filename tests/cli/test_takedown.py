@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from barrow.folder_lock import locked
+from barrow.files import locked
 
 
 @pytest.fixture

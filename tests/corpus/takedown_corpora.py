@@ -19,7 +19,7 @@ from barrow.corpus.takedown import take_down
 from barrow.corpus.takedown_find import find_taken
 from barrow.corpus.takedown_rules import Rules
 from barrow.engine import Engine
-from barrow.folder_lock import locked
+from barrow.files import locked
 
 INLINE = Engine(num_workers=0)
 ARCHIVES = ("", "validation", "test")

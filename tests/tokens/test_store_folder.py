@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
 from barrow.tokens.store_folder import (
-    link_or_copy,
     refuse_other_folders,
     remove_unlisted,
     slug,
@@ -41,22 +39,6 @@ def test_names_of_files() -> None:
     assert slug("../../x") == "x"
     assert slug("日本") == "domain"
     assert len(slug("x" * 300)) == 40
-
-
-def test_linking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "a").write_text("1")
-    link_or_copy(tmp_path / "a", tmp_path / "b")
-    link_or_copy(tmp_path / "a", tmp_path / "b")
-    assert (tmp_path / "a").samefile(tmp_path / "b")
-
-    def refuse(*_: object) -> None:
-        raise OSError("no links here")
-
-    monkeypatch.setattr(os, "link", refuse)
-    link_or_copy(tmp_path / "a", tmp_path / "c")
-    assert (tmp_path / "c").read_text() == "1"
-    assert not (tmp_path / "a").samefile(tmp_path / "c")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b", "c"]
 
 
 def test_only_arrays_and_leavings_are_removed(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ import barrow
 from barrow import Document
 from barrow.engine import Engine
 from barrow.errors import NotFound, StoreError, TaskFailed
-from barrow.folder_lock import locked
+from barrow.files import locked
 from barrow.tokens import TokenStore, encode_stage, load, open_store, token_file
 from barrow.tokens.array_file import read_rows
 from barrow.tokens.progress import Progress
@@ -425,7 +425,7 @@ import resource, sys
 from barrow.engine import Engine
 from barrow.tokens import load, tokenize
 from barrow.tokens.store_file import Sizes
-from barrow.folder_lock import locked
+from barrow.files import locked
 archive, out, workers, limit = sys.argv[1:]
 if int(limit):
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), resource.RLIM_INFINITY))

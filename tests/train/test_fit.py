@@ -21,7 +21,7 @@ import barrow.checkpoint.checkpoints
 from barrow import config
 from barrow.checkpoint import Checkpoints
 from barrow.errors import CheckpointError, ConfigError, Diverged, StoreError
-from barrow.folder_lock import locked
+from barrow.files import locked
 from barrow.stream import Stream
 from barrow.train import CheckpointSettings, Constant, EvaluationSettings, Interrupted, Run, fit
 from barrow.train.objective import Objective

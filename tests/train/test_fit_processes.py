@@ -15,7 +15,7 @@ from tests.parallel.several_processes import Ended, in_several, in_two
 
 from barrow import config
 from barrow.checkpoint import Checkpoints
-from barrow.folder_lock import locked
+from barrow.files import locked
 from barrow.train import (
     CheckpointSettings,
     EvaluationSettings,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 from pathlib import Path
 
 import msgspec
 
 from barrow.archive.storage import CATALOG_NAME, ByteRanges, join
 from barrow.errors import DamagedShard
+from barrow.files import write_bytes
 
 _FORMAT = "barrow-archive"
 _VERSION = 1
@@ -73,24 +72,4 @@ def read_catalog(folder: str) -> Catalog:
 def write_catalog(folder: Path, catalog: Catalog) -> None:
     """Write the catalog; whoever reads sees the old one or the new one."""
     data = msgspec.json.format(msgspec.json.encode(catalog), indent=1) + b"\n"
-    temporary = folder / f".{CATALOG_NAME}.writing"
-    try:
-        with temporary.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(folder / CATALOG_NAME)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    sync_folder(folder)
-
-
-def sync_folder(folder: Path) -> None:
-    """Make renames in a folder last through a power cut, where the file system can."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        with contextlib.suppress(OSError):  # what was renamed is there already
-            os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    write_bytes(folder / CATALOG_NAME, data)

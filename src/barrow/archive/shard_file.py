@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
-import os
 import threading
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,11 +14,10 @@ import zstandard
 
 from barrow.ahead import Ahead
 from barrow.archive import format as layout
-from barrow.archive.catalog import ShardEntry, sync_folder
+from barrow.archive.catalog import ShardEntry
 from barrow.archive.document import Document
 from barrow.errors import BadRecord
-
-WRITING = ".writing"
+from barrow.files import AtomicFile
 
 
 class FrameBuffer:
@@ -183,14 +180,9 @@ class ShardFile:
     """A shard on its way: under a temporary name until `finish`."""
 
     def __init__(self, path: Path, *, replace: bool) -> None:
-        self._path = path
         self._replace = replace
-        name = f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}{WRITING}"
-        self._temporary = path.with_name(name)
-        self._file = self._temporary.open("xb", buffering=0)
-        self._sha256 = hashlib.sha256()
+        self._file = AtomicFile(path)
         self._xxh64 = xxhash.xxh64()
-        self._size = 0
         self._entries: list[layout.Entry] = []
         self._documents: list[int] = []
         self._put(layout.EMPTY_FRAME)
@@ -205,49 +197,23 @@ class ShardFile:
         self._write(data)
 
     def _write(self, data: bytes) -> None:
-        rest = memoryview(data)
-        while rest:
-            rest = rest[self._file.write(rest) :]
-        self._sha256.update(data)
+        self._file.write(data)
         self._xxh64.update(data)
-        self._size += len(data)
 
     def finish(self) -> ShardEntry:
         """Write index and seek table, put it all on the disk, and give the shard its name."""
         hash_before = self._xxh64.intdigest()
         self._put(layout.pack_index(layout.Index(tuple(self._documents), hash_before)))
         self._write(layout.pack_seek_table(self._entries))
-        os.fsync(self._file.fileno())
-        self._file.close()
-        if self._replace:
-            self._temporary.replace(self._path)
-        else:
-            self._publish()
-        sync_folder(self._path.parent)
+        written = self._file.publish(replace=self._replace)
         return ShardEntry(
-            name=self._path.name,
+            name=written.path.name,
             documents=sum(self._documents),
-            bytes=self._size,
+            bytes=written.num_bytes,
             content_bytes=sum(entry.content_size for entry in self._entries),
             xxh64=f"{hash_before:016x}",
-            sha256=self._sha256.hexdigest(),
+            sha256=written.sha256,
         )
 
-    def _publish(self) -> None:
-        """Give the shard its name, unless something else has it by now."""
-        try:
-            os.link(self._temporary, self._path)
-        except FileExistsError:
-            raise FileExistsError(
-                f"{self._path} was made by somebody else meanwhile; it was left as it is"
-            ) from None
-        except OSError:  # a file system without links
-            if self._path.exists():
-                raise FileExistsError(f"{self._path} was made by somebody else meanwhile") from None
-            self._temporary.replace(self._path)
-        else:
-            self._temporary.unlink()
-
     def remove(self) -> None:
-        self._file.close()
-        self._temporary.unlink(missing_ok=True)
+        self._file.discard()

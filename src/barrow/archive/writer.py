@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -17,9 +16,10 @@ from barrow.archive import format as layout
 from barrow.archive.catalog import Catalog, ShardEntry, read_catalog, write_catalog
 from barrow.archive.document import Document
 from barrow.archive.piece import MAX_DOCUMENT, MAX_FRAME_SIZE, PIECE_SIZE
-from barrow.archive.shard_file import WRITING, Compression, Frame, FrameBuffer, ShardFile
+from barrow.archive.shard_file import Compression, Frame, FrameBuffer, ShardFile
 from barrow.archive.storage import CATALOG_NAME, is_url
 from barrow.errors import WriteFailed
+from barrow.files import locked, remove_unfinished
 
 SHARD_SUFFIX = ".jsonl.zst"
 SHARD_SIZE = 1 << 29
@@ -253,24 +253,17 @@ class _ArchiveFolder:
         self._folder = folder
         self._made = not folder.exists()
         folder.mkdir(parents=True, exist_ok=True)
-        # One writer at a time; the lock goes when the process does.
-        self._lock = os.open(folder, os.O_RDONLY)
+        self._lock = contextlib.ExitStack()
         try:
-            self._take_lock()
+            self._lock.enter_context(locked(folder))
             self._old = self._read_old(append=append)
             if (folder / UNFINISHED).exists():
                 self._remove_leftovers()
             (folder / UNFINISHED).touch()
             self._first = self._next_number()
         except BaseException:
-            os.close(self._lock)
+            self._lock.close()
             raise
-
-    def _take_lock(self) -> None:
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise FileExistsError(f"{self._folder}: another process is writing to it") from None
 
     def _read_old(self, *, append: bool) -> Catalog:
         if (self._folder / CATALOG_NAME).exists():
@@ -288,10 +281,9 @@ class _ArchiveFolder:
 
     def _remove_leftovers(self) -> None:
         listed = {shard.name for shard in self._old.shards}
+        remove_unfinished(self._folder)
         for path in self._folder.iterdir():
-            if path.name.endswith(WRITING) or (
-                _SHARD_NAME.fullmatch(path.name) and path.name not in listed
-            ):
+            if _SHARD_NAME.fullmatch(path.name) and path.name not in listed:
                 path.unlink()
 
     def _next_number(self) -> int:
@@ -323,4 +315,4 @@ class _ArchiveFolder:
                 self._folder.rmdir()
 
     def release(self) -> None:
-        os.close(self._lock)
+        self._lock.close()

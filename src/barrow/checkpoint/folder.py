@@ -13,7 +13,7 @@ from pathlib import Path
 
 from barrow.checkpoint.index import INDEX, Index, read_index
 from barrow.errors import CheckpointError, NotFound
-from barrow.weights.atomic_file import sync_folder
+from barrow.files import sync_folder
 
 _NAME = re.compile(r"step-(\d{9,})")
 _HIDDEN = re.compile(r"\.(step-\d{9,})\.(part|gone|before)")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -14,13 +13,12 @@ import numpy as np
 from barrow.checkpoint.folder import open_index
 from barrow.checkpoint.index import Index, Piece
 from barrow.errors import CheckpointError, WeightsError
+from barrow.files import sha256_of
 from barrow.weights.dtypes import dtype_of
 from barrow.weights.safetensors_read import open_safetensors
 from barrow.weights.tensors import Array, LazyTensor, Tensors
 
 Block = tuple[slice, ...]
-
-_CHUNK = 4 << 20
 
 
 @dataclass(frozen=True)
@@ -36,7 +34,8 @@ class Checkpoint:
         wanted = self.index.leaves if paths is None else paths
         names = {piece.file for path in wanted for piece in self.index.leaves[path].pieces}
         with ThreadPoolExecutor() as threads:  # hashing lets go of the interpreter
-            found = dict(zip(sorted(names), threads.map(self._digest, sorted(names)), strict=True))
+            digests = threads.map(sha256_of, (self.folder / name for name in sorted(names)))
+            found = dict(zip(sorted(names), digests, strict=True))
         bad = [name for name, digest in found.items() if digest != self.index.files[name].sha256]
         if bad:
             raise CheckpointError(
@@ -78,14 +77,6 @@ class Checkpoint:
                 if path.startswith(prefix)
             }
         )
-
-    def _digest(self, name: str) -> str:
-        digest = hashlib.sha256()
-        buffer = memoryview(bytearray(_CHUNK))
-        with (self.folder / name).open("rb", buffering=0) as file:
-            while num := file.readinto(buffer):
-                digest.update(buffer[:num])
-        return digest.hexdigest()
 
 
 def open_checkpoint(folder: Path) -> Checkpoint:

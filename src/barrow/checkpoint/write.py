@@ -23,7 +23,7 @@ from barrow.checkpoint.index import (
 from barrow.checkpoint.meeting import Meeting
 from barrow.checkpoint.snapshot import HeldPiece, Snapshot
 from barrow.errors import CheckpointError, WriteFailed
-from barrow.weights.atomic_file import sync_folder, write_bytes
+from barrow.files import sync_folder, write_bytes
 from barrow.weights.safetensors_write import write_safetensors
 
 

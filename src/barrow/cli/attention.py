@@ -28,10 +28,10 @@ def attention(
     """Show which tokens each head of each layer reads."""
     import numpy as np
 
+    from barrow.files import write_bytes
     from barrow.models.attention_page import attention_page
     from barrow.models.inside import attention_maps
     from barrow.models.rows import marked_row
-    from barrow.weights.atomic_file import write_bytes
     from barrow.weights.safetensors_write import write_safetensors
 
     if out is None and arrays is None:

@@ -11,6 +11,7 @@ import typer
 from barrow.cli.options import AsJson, OnBad, OnBadChoice, TextKey, open_archive, report_bad
 from barrow.cli.progress import progress_bar
 from barrow.cli.terminal import printable
+from barrow.files import write_bytes
 
 if TYPE_CHECKING:
     from barrow.archive import Archive
@@ -69,7 +70,7 @@ def train(
     saved = save_classifier(out, settings.classifier, trained.weights, trained.bias)
     sources = {"positives": [positives], "negatives": [negatives]}
     card = model_card(trained, settings, saved.sha256, sources)
-    out.with_suffix(".json").write_bytes(msgspec.json.format(msgspec.json.encode(card)) + b"\n")
+    write_bytes(out.with_suffix(".json"), msgspec.json.format(msgspec.json.encode(card)) + b"\n")
     if as_json:
         typer.echo(msgspec.json.encode(card).decode())
         return

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, TextIO
+from typing import Annotated
 
 import typer
 
@@ -23,6 +23,7 @@ from barrow.cli.finetune import (
     remember_programs,
 )
 from barrow.cli.models import locate_model
+from barrow.files import atomic_file
 
 
 def predict(
@@ -55,11 +56,11 @@ def predict(
     keys = read_keys(opened.kind, text_key, label_key, pair_key)
     tally = Tally(opened.kind, opened.labels)
     examples = read_examples(data, opened.kind, keys=keys, need_labels=False)
-    with _written(out) as file:
+    with _written(out) as write:
         for _, told in predictions(
             opened, examples, limit=Limit(max_length, truncate), tally=tally
         ):
-            file.write(json.dumps(told, ensure_ascii=False) + "\n")
+            write(json.dumps(told, ensure_ascii=False) + "\n")
     where = "" if out is None else f" → {out}"
     cut = f", {tally.num_cut:,} truncated" if truncate else ""
     typer.echo(f"{tally.num_rows:,} rows{cut}{where}", err=True)
@@ -68,18 +69,12 @@ def predict(
 
 
 @contextmanager
-def _written(out: Path | None) -> Iterator[TextIO]:
+def _written(out: Path | None) -> Iterator[Callable[[str], object]]:
     """A file that is there when it is whole; standard output as it comes."""
     if out is None:
-        yield sys.stdout
+        yield sys.stdout.write
         return
     if out.is_dir():
         raise typer.BadParameter(f"--out is a file, and {out} a folder")
-    out.parent.mkdir(parents=True, exist_ok=True)
-    part = out.with_name(f".{out.name}.part")
-    try:
-        with part.open("w", encoding="utf-8") as file:
-            yield file
-        part.replace(out)
-    finally:
-        part.unlink(missing_ok=True)
+    with atomic_file(out) as file:
+        yield lambda text: file.write(text.encode())

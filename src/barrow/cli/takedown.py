@@ -57,7 +57,7 @@ def takedown(
     from barrow.corpus.takedown_find import find_taken
     from barrow.corpus.takedown_rules import Rules
     from barrow.corpus.takedown_texts import TextRule, read_texts
-    from barrow.folder_lock import locked
+    from barrow.files import locked
 
     refuse_other_folders(corpus)
     rules = Rules(

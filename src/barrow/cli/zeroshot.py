@@ -87,8 +87,8 @@ def write_page(
     path: Path, title: str, about: str, files: list[Path], found: ZeroShot, *, num: int
 ) -> None:
     """The page of images and their classes or texts."""
+    from barrow.files import write_bytes
     from barrow.models.clip_page import Shown, page
-    from barrow.weights.atomic_file import write_bytes
 
     shown = [
         Shown(str(file), file.read_bytes(), found.top(number, num))

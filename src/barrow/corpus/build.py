@@ -23,7 +23,7 @@ from barrow.corpus.takedown_commit import complete_before_build
 from barrow.corpus.takedown_rules import LIST, load_list
 from barrow.engine import Engine, Store, Task, Team
 from barrow.errors import MissingExtra, NotFound
-from barrow.folder_lock import locked
+from barrow.files import locked
 
 
 def build(

@@ -27,6 +27,7 @@ from barrow.corpus.filters.texts import Texts
 from barrow.corpus.scratch import Scratch
 from barrow.corpus.word_hashes import Hashes, Offsets, eight_byte_view, finish_hash, word_hashes
 from barrow.errors import ConfigError, MissingExtra
+from barrow.files import sha256_of, write_bytes
 
 _METADATA_KEY = "barrow.classifier"
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
@@ -108,9 +109,7 @@ def save_classifier(
     tensors = {"weights": weights, "bias": np.array([bias], np.float32)}
     # One key: the order of several is not the same every time.
     data = save(tensors, {_METADATA_KEY: json.dumps(config.to_dict(settings))})
-    unfinished = path.with_name(path.name + ".part")
-    unfinished.write_bytes(data)
-    unfinished.replace(path)
+    write_bytes(path, data)
     return _classifier(data, path)
 
 
@@ -122,7 +121,7 @@ def load_classifier(path: Path) -> Classifier:
 
 def classifier_sha256(path: Path) -> str:
     """What says which classifier it was, in the key of a task."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    return sha256_of(path)
 
 
 @lru_cache(maxsize=4)

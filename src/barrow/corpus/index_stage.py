@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from barrow.corpus.decontaminate import ngram_index, read_items, save_index
 from barrow.engine import Task
 from barrow.errors import NotFound
+from barrow.files import sha256_of
 
 VERSION = 1
 INDEX = "index.safetensors"
@@ -22,8 +22,7 @@ def index_task(sets: tuple[str, ...], ngram: int) -> Task:
         path = Path(name)
         if not path.is_file():
             raise NotFound(f"{name}: no such evaluation set")
-        with path.open("rb") as file:
-            hashes.append(hashlib.file_digest(file, "sha256").hexdigest())
+        hashes.append(sha256_of(path))
     return Task(
         label="evaluation sets",
         function=make_index,

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import shutil
 from collections.abc import Collection
 from pathlib import Path
 
@@ -12,6 +10,7 @@ import msgspec
 
 from barrow.archive.catalog import Catalog, ShardEntry, write_catalog
 from barrow.errors import ConfigError
+from barrow.files import link_or_copy, write_bytes
 
 SHARD = "shard.jsonl.zst"
 ENTRY = "entry.json"
@@ -33,10 +32,10 @@ def publish(folder: Path, results: list[Path]) -> list[ShardEntry]:
         name = f"{len(entries):05d}-{entry.sha256[:8]}.jsonl.zst"
         entries.append(msgspec.structs.replace(entry, name=name))
         if not (folder / name).exists():
-            _link_or_copy(result / SHARD, folder / name)
+            link_or_copy(result / SHARD, folder / name)
         if (result / FACTS).exists():
             (folder / INDEX).mkdir(exist_ok=True)
-            _link_or_copy(result / FACTS, folder / INDEX / index_name(name))
+            link_or_copy(result / FACTS, folder / INDEX / index_name(name))
     catalog = Catalog(shards=tuple(entries))
     with contextlib.suppress(OSError, ConfigError, ValueError):
         saved = msgspec.json.decode((folder / "archive.json").read_bytes(), type=Catalog)
@@ -52,17 +51,6 @@ def index_name(shard: str) -> str:
     return shard.replace(".jsonl.zst", ".safetensors")
 
 
-def _link_or_copy(source: Path, target: Path) -> None:
-    temporary = target.with_name(f".{target.name}.writing")
-    temporary.unlink(missing_ok=True)
-    try:
-        os.link(source, temporary)
-    except OSError:
-        shutil.copyfile(source, temporary)
-    temporary.replace(target)
-    temporary.unlink(missing_ok=True)  # renaming does nothing where both are one file already
-
-
 def _remove_unlisted(folder: Path, listed: Collection[str]) -> None:
     for path in folder.glob("[0-9]*-*.jsonl.zst"):
         if path.name not in listed:
@@ -76,6 +64,4 @@ def _remove_unlisted(folder: Path, listed: Collection[str]) -> None:
 def write_if_changed(path: Path, text: str) -> None:
     """Give a file its text, at once or not at all."""
     if not path.exists() or path.read_bytes() != text.encode():
-        temporary = path.with_name(f".{path.name}.writing")
-        temporary.write_bytes(text.encode())
-        temporary.replace(path)
+        write_bytes(path, text.encode())

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-_STEP = 1 << 22
+from barrow.files import sha256_of, write_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class HashCache:
             digest = known[2]
             on_bytes(status.st_size)
         else:
-            digest = _sha256(path, on_bytes)
+            digest = sha256_of(path, on_bytes=on_bytes)
             self._known[place] = (status.st_size, status.st_mtime_ns, digest)
             self._changed = True
         return RawFile(str(path), portable_name(path, root), status.st_size, digest)
@@ -100,16 +100,5 @@ class HashCache:
     def save(self) -> None:
         """Remember what was learnt."""
         if self._changed:
-            temporary = self._path.with_suffix(".writing")
-            temporary.write_text(json.dumps(self._known))
-            temporary.replace(self._path)
+            write_bytes(self._path, json.dumps(self._known).encode())
             self._changed = False
-
-
-def _sha256(path: Path, on_bytes: Callable[[int], None]) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while data := file.read(_STEP):
-            digest.update(data)
-            on_bytes(len(data))
-    return digest.hexdigest()

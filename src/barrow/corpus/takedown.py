@@ -20,7 +20,7 @@ import numpy as np
 from barrow import config
 from barrow.ahead import available_cores
 from barrow.archive import Writer
-from barrow.archive.catalog import ShardEntry, read_catalog, sync_folder
+from barrow.archive.catalog import ShardEntry, read_catalog
 from barrow.archive.lines import shard_lines
 from barrow.corpus.corpus_folder import REJECTS, WORK, archive_folders
 from barrow.corpus.facts import Facts, load_facts, save_facts
@@ -38,6 +38,7 @@ from barrow.corpus.takedown_find import Finding, Mask
 from barrow.corpus.takedown_rules import Rules, TakedownList, load_list
 from barrow.corpus.takedown_texts import words_scheme
 from barrow.errors import NotFound
+from barrow.files import sync_folder
 
 
 def take_down(
@@ -52,7 +53,7 @@ def take_down(
 ) -> dict[str, Any]:
     """Remove what was found by some rules; return the record that is kept of it.
 
-    The caller holds the folder alone, from before the finding on (`folder_lock.locked`). `reason`
+    The caller holds the folder alone, from before the finding on (`files.locked`). `reason`
     and `by`, who signs it off, and `date` go into the record as they are; all else that is written
     depends on the corpus and the rules alone.
     """

@@ -8,20 +8,18 @@ takedown or a build, does the rest.
 
 from __future__ import annotations
 
-import os
 import shutil
 from pathlib import Path
 
 import msgspec
 
-from barrow.archive.catalog import Catalog, ShardEntry, sync_folder, write_catalog
-from barrow.archive.shard_file import WRITING
+from barrow.archive.catalog import Catalog, ShardEntry, write_catalog
 from barrow.corpus.corpus_folder import WORK
 from barrow.corpus.manifest import MANIFEST
 from barrow.corpus.papers import renew_papers
 from barrow.corpus.publish import INDEX, index_name
 from barrow.corpus.takedown_rules import LIST
-from barrow.folder_lock import locked
+from barrow.files import locked, remove_unfinished, sync_folder, write_bytes
 
 STAGING = ".takedown"
 PLAN = "plan.json"
@@ -49,20 +47,9 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     records_size: int
 
 
-def write_synced(path: Path, data: bytes) -> None:
-    """Give a file its bytes, at once or not at all, and for good."""
-    temporary = path.with_name(f".{path.name}{WRITING}")
-    with temporary.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
-    sync_folder(path.parent)
-
-
 def decide(corpus: Path, plan: Plan) -> None:
     """Write the plan: from here on the takedown will be completed, by us or the next."""
-    write_synced(corpus / STAGING / PLAN, msgspec.json.encode(plan))
+    write_bytes(corpus / STAGING / PLAN, msgspec.json.encode(plan))
 
 
 def complete_interrupted(corpus: Path) -> str | None:
@@ -78,10 +65,10 @@ def complete_interrupted(corpus: Path) -> str | None:
         return None
     plan = msgspec.json.decode((staging / PLAN).read_bytes(), type=Plan)
     # The list first: from now on no build brings back what goes.
-    write_synced(corpus / LIST, plan.takedown_list.encode())
+    write_bytes(corpus / LIST, plan.takedown_list.encode())
     for archive in plan.archives:
         _switch(corpus / archive.folder, staging / archive.folder, archive)
-    write_synced(corpus / MANIFEST, plan.manifest.encode())
+    write_bytes(corpus / MANIFEST, plan.manifest.encode())
     for archive in plan.archives:
         _remove_old(corpus / archive.folder, archive.removed)
     if (corpus / WORK / "tasks").exists():
@@ -89,7 +76,7 @@ def complete_interrupted(corpus: Path) -> str | None:
     renew_papers(corpus)
     records = corpus / RECORDS
     before = records.read_bytes()[: plan.records_size] if records.exists() else b""
-    write_synced(records, before + plan.record.encode() + b"\n")
+    write_bytes(records, before + plan.record.encode() + b"\n")
     (staging / PLAN).unlink()
     sync_folder(staging)
     shutil.rmtree(staging)
@@ -120,6 +107,5 @@ def _remove_old(folder: Path, names: tuple[str, ...]) -> None:
         (folder / INDEX / index_name(name)).unlink(missing_ok=True)
     # What a killed build left may be a copy of an old shard.
     for place in (folder, folder / INDEX):
-        for path in place.glob(f".*{WRITING}"):
-            path.unlink()
+        remove_unfinished(place)
     sync_folder(folder)

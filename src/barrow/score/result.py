@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from barrow import config
 from barrow.errors import ScoreError
+from barrow.files import write_bytes
 from barrow.score.card import Card, card_from_dict
 from barrow.score.model import ModelInfo
-from barrow.weights.atomic_file import write_bytes
 from barrow.weights.safetensors_read import open_safetensors
 from barrow.weights.safetensors_write import write_safetensors
 

@@ -10,9 +10,9 @@ from typing import Literal
 
 from barrow import config
 from barrow.errors import NotFound, StoreError
+from barrow.files import write_bytes
 from barrow.stream.settings import StreamSettings
 from barrow.stream.store import Store
-from barrow.stream.whole_file import whole_file
 
 NAME = "stream.json"
 CHECKPOINT = "index.json"
@@ -37,8 +37,7 @@ def saved_stream(store: Store, settings: StreamSettings) -> SavedStream:
 
 def save_stream(path: str | os.PathLike[str], store: Store, settings: StreamSettings) -> None:
     """Write a stream; whoever reads the path sees the old file or the new one."""
-    with whole_file(Path(path)) as hidden:
-        hidden.write_text(config.to_json(saved_stream(store, settings)), encoding="utf-8")
+    write_bytes(Path(path), config.to_json(saved_stream(store, settings)).encode())
 
 
 def read_saved(path: str | os.PathLike[str]) -> SavedStream:

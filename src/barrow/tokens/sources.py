@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,10 +19,9 @@ from barrow.archive.storage import (
     open_binary,
 )
 from barrow.errors import NotFound
+from barrow.files import sha256_of
 
 SPLITS = ("train", "validation", "test")
-
-_STEP = 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +80,8 @@ def find_sources(
 
 
 def _sha256(path: str, on_bytes: Callable[[int], None] | None) -> str:
-    hashed = hashlib.sha256()
     with open_binary(path) as file:
-        while data := file.read(_STEP):
-            hashed.update(data)
-            if on_bytes is not None:
-                on_bytes(len(data))
-    return hashed.hexdigest()
+        return sha256_of(file, on_bytes=on_bytes)
 
 
 def cut(source: Source, part_bytes: int) -> list[Part]:

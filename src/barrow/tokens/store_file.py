@@ -5,15 +5,14 @@ It is the one switch: files that it does not list are not there.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from barrow.archive.catalog import sync_folder
 from barrow.errors import NotFound, StoreError
+from barrow.files import write_bytes
 
 STORE = "store.json"
 TOKENIZER = "tokenizer"
@@ -160,17 +159,7 @@ def read_store_file(folder: Path) -> StoreFile:
 def write_store_file(folder: Path, told: StoreFile) -> None:
     """Make a store what `told` says; whoever opens it sees the old one or the new one."""
     data = msgspec.json.format(msgspec.json.encode(told), indent=1) + b"\n"
-    temporary = folder / f".{STORE}.writing"
-    try:
-        with temporary.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(folder / STORE)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    sync_folder(folder)
+    write_bytes(folder / STORE, data)
 
 
 def _bad(cause: str) -> StoreError:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 from collections.abc import Collection
 from pathlib import Path
 
 from barrow.archive.storage import is_url
+from barrow.files import remove_unfinished
 from barrow.tokens.store_file import STORE
 
 WORK = ".work"
@@ -34,22 +33,9 @@ def slug(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40] or "domain"
 
 
-def link_or_copy(source: Path, target: Path) -> None:
-    """Give a finished file a second name, all at once."""
-    temporary = target.with_name(f".{target.name}.writing")
-    temporary.unlink(missing_ok=True)
-    try:
-        os.link(source, temporary)
-    except OSError:
-        shutil.copyfile(source, temporary)
-        with temporary.open("rb") as file:
-            os.fsync(file.fileno())
-    temporary.replace(target)
-    temporary.unlink(missing_ok=True)  # renaming does nothing where both are one file already
-
-
 def remove_unlisted(folder: Path, listed: Collection[str]) -> None:
     """Remove arrays that the store no longer has, and what killed runs left behind."""
-    for path in [*folder.glob("*.safetensors"), *folder.glob(".*.writing")]:
+    remove_unfinished(folder)
+    for path in folder.glob("*.safetensors"):
         if path.name not in listed:
             path.unlink()

@@ -10,10 +10,9 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
 
-from barrow.archive.catalog import sync_folder
 from barrow.archive.storage import is_url
 from barrow.engine import Engine, Store, Task, Team, run
-from barrow.folder_lock import locked
+from barrow.files import link_or_copy, locked, sync_folder
 from barrow.tokens import encode_stage, join_stage
 from barrow.tokens.known_pieces import (
     KnownPieces,
@@ -40,13 +39,7 @@ from barrow.tokens.store_file import (
     dtype_for,
     write_store_file,
 )
-from barrow.tokens.store_folder import (
-    WORK,
-    link_or_copy,
-    refuse_other_folders,
-    remove_unlisted,
-    slug,
-)
+from barrow.tokens.store_folder import WORK, refuse_other_folders, remove_unlisted, slug
 from barrow.tokens.tokenizer import Tokenizer
 
 

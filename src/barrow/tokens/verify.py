@@ -8,7 +8,6 @@ end as the tokenizer says), ``unknown-source``, and ``unexpected-file``.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from barrow.errors import StoreError
+from barrow.files import sha256_of
 from barrow.tokens.array_file import read_header, read_rows
 from barrow.tokens.store_file import (
     TOKENIZER,
@@ -29,8 +29,6 @@ from barrow.tokens.store_file import (
     read_store_file,
 )
 from barrow.tokens.token_file import TokenFile
-
-_STEP = 1 << 24
 
 
 @dataclass
@@ -175,13 +173,9 @@ class _Check:
             cause = f"expected {file.bytes:,} bytes, found {size:,}"
             self._problem("wrong-size", file.name, cause)
             return False
-        hashed = hashlib.sha256()
-        with path.open("rb", buffering=0) as opened:
-            while data := opened.read(_STEP):
-                hashed.update(data)
-                self.on_progress(len(data))
-        if hashed.hexdigest() != file.sha256:
-            cause = f"expected SHA-256 {file.sha256}, found {hashed.hexdigest()}"
+        found = sha256_of(path, on_bytes=self.on_progress)
+        if found != file.sha256:
+            cause = f"expected SHA-256 {file.sha256}, found {found}"
             self._problem("wrong-checksum", file.name, cause)
             return False
         return True

@@ -17,12 +17,12 @@ from typing import Any
 
 from barrow import config
 from barrow.errors import ConfigError
+from barrow.files import write_bytes
 from barrow.models.load import Loaded
 from barrow.models.roberta_heads import RobertaWithHead
 from barrow.models.save import save
 from barrow.nn.repeat import put_together
 from barrow.train.finetune_run import FREE, FinetuneRun
-from barrow.weights.atomic_file import write_bytes
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from barrow import config
 from barrow.checkpoint.checkpoints import Checkpoints
 from barrow.checkpoint.folder import locate, open_index
 from barrow.errors import CheckpointError, ConfigError, Diverged
-from barrow.folder_lock import locked
+from barrow.files import locked
 from barrow.train.agreed_stop import agreed_stop
 from barrow.train.feed import feed
 from barrow.train.interrupt import Interrupted, stop_on_signals

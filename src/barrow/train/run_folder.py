@@ -14,9 +14,9 @@ from typing import Any
 
 from barrow import config
 from barrow.errors import ConfigError, NotFound
+from barrow.files import write_bytes
 from barrow.train.run import Run, differences
 from barrow.train.task import Data
-from barrow.weights.atomic_file import write_bytes
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from barrow.weights.atomic_file import WrittenFile
+from barrow.files import WrittenFile
 from barrow.weights.fetch import Fetched, cached, fetch, where
 from barrow.weights.fetch_settings import FetchSettings, settings_from
 from barrow.weights.flax_msgpack import read_flax, write_flax

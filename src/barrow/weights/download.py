@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from barrow.errors import FetchFailed, WriteFailed
-from barrow.weights.atomic_file import WrittenFile, sync_folder
+from barrow.files import WrittenFile, sync_folder
 from barrow.weights.fetch_settings import FetchSettings
 from barrow.weights.http_request import Answer, Interrupted, RangeRefused, request
 

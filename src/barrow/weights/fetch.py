@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from barrow.errors import FetchFailed, NotFound
-from barrow.weights.atomic_file import WrittenFile, write_bytes
+from barrow.files import WrittenFile, write_bytes
 from barrow.weights.download import download, sha256_of
 from barrow.weights.fetch_settings import FetchSettings
 from barrow.weights.safetensors_read import read_index

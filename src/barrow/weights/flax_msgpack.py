@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from barrow.errors import WeightsError
-from barrow.weights.atomic_file import WrittenFile, atomic_file
+from barrow.files import WrittenFile, atomic_file
 from barrow.weights.dtypes import extended
 from barrow.weights.mapped_file import MappedFile
 from barrow.weights.tensors import Array
@@ -55,7 +55,7 @@ def write_flax(
     with atomic_file(path) as writer:
         for piece in _encoded(_cut(tree, max_chunk_bytes)):
             writer.write(piece)
-    return writer.as_written(path)
+    return writer.written
 
 
 def _from_ext(code: int, data: memoryview) -> Any:

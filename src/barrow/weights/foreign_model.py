@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from barrow.weights.atomic_file import write_bytes
+from barrow.files import write_bytes
 from barrow.weights.safetensors_write import DEFAULT_SHARD_BYTES, Written, write_safetensors
 from barrow.weights.tensors import Tensors
 

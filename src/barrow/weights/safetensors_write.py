@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from barrow.weights.atomic_file import WrittenFile, atomic_file, write_bytes
+from barrow.files import WrittenFile, atomic_file, write_bytes
 from barrow.weights.dtypes import dtype_of, name_of, rank_of
 from barrow.weights.safetensors_header import MAX_HEADER, METADATA
 from barrow.weights.safetensors_read import INDEX_SUFFIX, SINGLE
@@ -130,7 +130,7 @@ def _write_file(
         writer.write(header)
         for name in order:
             writer.write(_bytes_of(name, entries.entry(name)))
-    return writer.as_written(path)
+    return writer.written
 
 
 def _bytes_of(name: str, entry: LazyTensor) -> memoryview:

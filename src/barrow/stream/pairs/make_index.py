@@ -13,6 +13,7 @@ from typing import BinaryIO, TextIO
 from barrow import config
 from barrow.ahead import available_cores, map_ahead
 from barrow.errors import BadImage, NotFound
+from barrow.files import write_bytes
 from barrow.images import LIMITS, Limits, centre_square, decode
 from barrow.stream.pairs.found import Found, LeftOut
 from barrow.stream.pairs.from_folder import Captions
@@ -90,9 +91,7 @@ def index_pairs(
     if not told.pairs:
         reasons = ", ".join(f"{count} × {reason}" for reason, count in counts.items())
         raise NotFound(f"no image–text pair in {', '.join(map(str, given))} ({reasons or 'empty'})")
-    temporary = folder / f".{TOLD}.{os.getpid()}"
-    temporary.write_text(config.to_json(told), encoding="utf-8")
-    temporary.replace(folder / TOLD)
+    write_bytes(folder / TOLD, config.to_json(told).encode())
     return open_index(folder)
 
 

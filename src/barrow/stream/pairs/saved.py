@@ -9,10 +9,10 @@ from typing import Literal
 
 from barrow import config
 from barrow.errors import NotFound, StoreError
+from barrow.files import write_bytes
 from barrow.stream.pairs.index import PairIndex
 from barrow.stream.pairs.settings import PairSettings
 from barrow.stream.pairs.texts import TextEncoder
-from barrow.stream.whole_file import whole_file
 
 NAME = "pairs_stream.json"
 
@@ -38,8 +38,7 @@ def save_pairs(
     path: str | os.PathLike[str], index: PairIndex, texts: TextEncoder, settings: PairSettings
 ) -> None:
     """Write a stream; whoever reads the path sees the old file or the new one."""
-    with whole_file(Path(path)) as hidden:
-        hidden.write_text(config.to_json(saved_pairs(index, texts, settings)), encoding="utf-8")
+    write_bytes(Path(path), config.to_json(saved_pairs(index, texts, settings)).encode())
 
 
 def read_saved(path: str | os.PathLike[str]) -> SavedPairs:

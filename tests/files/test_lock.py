@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from barrow.folder_lock import locked
+from barrow.files import locked
 
 
 @pytest.mark.parametrize("first", [False, True])

@@ -1,0 +1,145 @@
+"""Files that appear under their name only when they are complete and on the disk."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from barrow.errors import WriteFailed
+from barrow.files.folder import hidden_beside, sync_folder
+
+_STEP = 16 << 20
+
+
+@dataclass(frozen=True)
+class WrittenFile:
+    """A file that was written: its path, its length, the SHA-256 of its bytes."""
+
+    path: Path
+    num_bytes: int
+    sha256: str
+
+
+class AtomicFile:
+    """A file under a hidden name of its own until `publish`; what it takes is hashed and counted.
+
+    A disk that is full or refuses is a `WriteFailed` that names `path`.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.num_bytes = 0
+        self._hidden = hidden_beside(path)
+        self._hash = hashlib.sha256()
+        with named_failures(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+            self._descriptor: int | None = os.open(self._hidden, flags, 0o666)
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        """Append bytes."""
+        assert self._descriptor is not None
+        view = memoryview(data).cast("B")
+        for start in range(0, len(view), _STEP):
+            piece = view[start : start + _STEP]
+            self._hash.update(piece)
+            with named_failures(self.path):
+                while piece:
+                    piece = piece[os.write(self._descriptor, piece) :]
+        self.num_bytes += len(view)
+
+    def publish(self, *, replace: bool = True) -> WrittenFile:
+        """Sync, rename to `path`, sync the folder; without `replace` a taken name is refused."""
+        assert self._descriptor is not None
+        with named_failures(self.path):
+            os.fsync(self._descriptor)
+            self._close()
+            if replace:
+                self._hidden.replace(self.path)
+            else:
+                _rename_to_free_name(self._hidden, self.path)
+            sync_folder(self.path.parent)
+        return self.written
+
+    @property
+    def written(self) -> WrittenFile:
+        """What was written so far, as the contents of `path`."""
+        return WrittenFile(self.path, self.num_bytes, self._hash.hexdigest())
+
+    def discard(self) -> None:
+        """Remove what was written; nothing happens after `publish`."""
+        self._close()
+        with contextlib.suppress(OSError):
+            self._hidden.unlink()
+
+    def _close(self) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
+@contextlib.contextmanager
+def atomic_file(path: Path) -> Iterator[AtomicFile]:
+    """A file that is published on leaving well; an exception leaves what was under `path`."""
+    file = AtomicFile(path)
+    try:
+        yield file
+        file.publish()
+    finally:
+        file.discard()
+
+
+def write_bytes(path: Path, data: bytes) -> WrittenFile:
+    """Write a whole small file."""
+    with atomic_file(path) as file:
+        file.write(data)
+    return file.written
+
+
+def link_or_copy(source: Path, target: Path) -> None:
+    """Give a finished file a second name, or where links are impossible a copy, all at once."""
+    hidden = hidden_beside(target)
+    with named_failures(target):
+        try:
+            try:
+                os.link(source, hidden)
+            except OSError:
+                shutil.copyfile(source, hidden)
+                with hidden.open("rb") as file:
+                    os.fsync(file.fileno())
+            hidden.replace(target)
+            sync_folder(target.parent)
+        finally:  # a rename does nothing where both names are one file already
+            hidden.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def named_failures(path: Path) -> Iterator[None]:
+    """Make an error of the operating system while writing one that names the file."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None:  # one of ours: it says what it is about
+            raise
+        raise WriteFailed(f"{path} could not be written: {error.strerror or error}") from error
+
+
+def _rename_to_free_name(hidden: Path, path: Path) -> None:
+    """Rename, unless something else has the name by now."""
+    try:
+        os.link(hidden, path)
+    except FileExistsError:
+        raise FileExistsError(
+            f"{path} was made by another process meanwhile; it was left as it is"
+        ) from None
+    except OSError:  # a file system without links
+        if path.exists():
+            raise FileExistsError(f"{path} was made by another process meanwhile") from None
+        hidden.replace(path)
+    else:
+        hidden.unlink()

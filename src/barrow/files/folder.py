@@ -1,0 +1,66 @@
+"""Folders that appear whole, and what is in them."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import shutil
+from pathlib import Path
+
+UNFINISHED = ".writing"
+
+
+def hidden_beside(path: Path) -> Path:
+    """A name beside `path` that no other writer has, for what is to become `path`."""
+    return path.with_name(f".{path.name[:60]}.{os.getpid()}.{os.urandom(4).hex()}{UNFINISHED}")
+
+
+def listed(folder: Path) -> list[str]:
+    """The names of all that was published in a folder, sorted; none where there is no folder."""
+    if not folder.is_dir():
+        return []
+    return sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove what killed writers left in a folder; the caller is its only writer."""
+    for path in folder.glob(f".*{UNFINISHED}"):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+
+
+def sync_folder(folder: Path) -> None:
+    """Make renames inside a folder survive a power cut, where the file system can."""
+    _sync(folder)
+
+
+def publish_folder(part: Path, path: Path) -> None:
+    """Give a finished folder its name, after everything in it is on the disk.
+
+    What has the name is moved aside first and then removed, so a kill between the two leaves the
+    name free and both folders complete.
+    """
+    for parent, _, names in os.walk(part, topdown=False):
+        for name in names:
+            _sync(Path(parent, name))
+        _sync(Path(parent))
+    before = hidden_beside(path)
+    with contextlib.suppress(FileNotFoundError):
+        path.rename(before)
+    part.rename(path)
+    sync_folder(path.parent)
+    shutil.rmtree(before, ignore_errors=True)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
+    finally:
+        os.close(descriptor)
