@@ -34,4 +34,4 @@ for sampling in (Sampling(), Sampling(temperature=1.0, top_k=20)):
     print(sampling, [len(completion.tokens) for completion in written])
 print("in pieces:", [len(piece[0]) for piece in barrow.models.stream(
     loaded.model, loaded.params, prompts[:1], max_tokens=16, chunk=4)])  # fmt: skip
-print("as text:", repr("".join(text_pieces(tokenizer, [written[0].tokens]))))
+print("as text:", repr("".join(text_pieces(tokenizer, [written[0].tokens], prompt=prompts[0]))))

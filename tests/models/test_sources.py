@@ -8,9 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import barrow.tokens
 from barrow.errors import NotFound, WeightsError
-from barrow.models import load
+from barrow.models import load, save
 from barrow.models.sources import open_source, read_json
+from barrow.models.text import open_tokenizer
 
 
 def write_llama2c(path: Path) -> int:
@@ -39,6 +41,20 @@ def test_a_llama2c_checkpoint(tmp_path: Path) -> None:
     assert loaded.model.config.num_kv_heads == 1
     (tmp_path / "tokenizer.bin").write_bytes(b"")
     assert open_source(tmp_path / "model.bin").tokenizer == tmp_path / "tokenizer.bin"
+
+
+def test_a_llama2c_model_and_its_folder_have_one_tokenizer(tmp_path: Path) -> None:
+    write_llama2c(tmp_path / "model.bin")
+    pieces = [b"<unk>", b"<s>", b"</s>", *(b"<0x%02X>" % byte for byte in range(256)), b" a"]
+    entries = b"".join(struct.pack("<fi", 0, len(piece)) + piece for piece in pieces)
+    for name in ("tok11.bin", "tokenizer.bin"):  # the second where there are two
+        (tmp_path / name).write_bytes(struct.pack("<i", 8) + entries)
+        loaded = load(tmp_path / "model.bin")
+        assert loaded.tokenizer == tmp_path / name
+        assert open_tokenizer(loaded.tokenizer).hash == barrow.tokens.load(tmp_path).hash
+    saved = save(tmp_path / "hf", loaded.model, loaded.params, tokenizer=loaded.tokenizer)
+    assert saved
+    assert barrow.tokens.load(tmp_path / "hf").hash == barrow.tokens.load(tmp_path).hash
 
 
 def test_ids_that_begin_and_end(folder_of: Callable[..., Path]) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from pathlib import Path
 
 import pytest
@@ -22,18 +23,37 @@ def test_characters_wait_for_their_last_byte(text: str, cuts: list[int]) -> None
     for cut in cuts:
         pieces.append(ids[at : at + cut])
         at += cut
-    shown = list(text_pieces(BYTES, [*pieces, ids[at:]]))
+    shown = list(text_pieces(BYTES, [*pieces, ids[at:]], prompt=[]))
     assert "".join(shown) == text
     assert all(shown)
 
 
 def test_half_a_character_at_the_end_is_shown_as_such() -> None:
-    assert list(text_pieces(BYTES, [[0x41, 0xE2], [0x82]])) == ["A", "\ufffd"]
+    assert list(text_pieces(BYTES, [[0x41, 0xE2], [0x82]], prompt=[])) == ["A", "\ufffd"]
 
 
 def test_special_tokens_have_no_text() -> None:
     assert BYTES.begin is not None
-    assert "".join(text_pieces(BYTES, [[65, BYTES.begin, 66]])) == "AB"
+    assert "".join(text_pieces(BYTES, [[65, BYTES.begin, 66]], prompt=[])) == "AB"
+
+
+def test_the_space_before_every_text_is_not_written(tmp_path: Path) -> None:
+    """As llama2.c's own program: of the piece after the begin token, one space is removed."""
+    pieces = [b"<unk>", b"\n<s>\n", b"\n</s>\n", *(b"<0x%02X>" % byte for byte in range(256))]
+    pieces += [b" ", b"a", b" a", b"  "]
+    head = struct.pack("<i", 8)
+    file = tmp_path / "tokenizer.bin"
+    file.write_bytes(head + b"".join(struct.pack("<fi", 0, len(p)) + p for p in pieces))
+    tokenizer = open_tokenizer(file)
+    space, a, blank_a, blanks = range(259, 263)
+
+    def written(*pieces: list[int], prompt: list[int]) -> str:
+        return "".join(text_pieces(tokenizer, pieces, prompt=prompt))
+
+    assert written([blank_a], [blank_a], prompt=[1]) == "a a"
+    assert written([blanks, a], prompt=[1]) == " a"
+    assert written([2], [space], [blank_a], prompt=[]) == " a"
+    assert written([blank_a], prompt=[1, blank_a]) == " a"
 
 
 def test_a_prompt_begins_a_document() -> None:

@@ -123,6 +123,7 @@ def test_truncated(missing: int) -> None:
         (struct.pack("<i", 8) + entry(0, b"a"), "token 3 .* is <0x00>, and here it is b'nothing'"),
         (struct.pack("<i", 2) + entry(0, b"abc"), "has a length outside 1 to 2"),
         (struct.pack("<i", 2) + entry(0, b""), "has a length outside 1 to 2"),
+        (struct.pack("<i", 2) + entry(float("nan"), b"a"), "or a score of NaN"),
         (made([*PIECES, "the"]), "token 'the' is there twice, at 267 too"),
         (made() + entry(-99.0, b"\xff"), "token 281 is not UTF-8"),
         (made().replace(b"<0x41>", b"<0x!!>"), "token 68 .* is <0x41>, and here it is b'<0x!!>'"),

@@ -118,22 +118,6 @@ def test_transformers_computes_what_run_c_computes(tmp_path: Path, shared: bool)
     )
 
 
-def test_with_its_tokenizer(tmp_path: Path) -> None:
-    (tmp_path / "m.bin").write_bytes(make(shared=True)[0])
-    pieces = [b"<unk>", b"\n<s>\n", b"\n</s>\n", *(bytes([97 + i]) for i in range(VOCAB - 3))]
-    data = struct.pack("<i", 7) + b"".join(struct.pack("<fi", 0, len(p)) + p for p in pieces)
-    (tmp_path / "tok.bin").write_bytes(data)
-    model = open_llama2c(tmp_path / "m.bin", tokenizer=tmp_path / "tok.bin")
-    assert model.tokenizer is not None
-    assert model.tokenizer_config is not None
-    assert len(model.tokenizer["model"]["vocab"]) == VOCAB
-    assert (model.tokenizer_config["bos_token"], model.tokenizer_config["model_max_length"]) == (
-        "<s>",
-        SEQ,
-    )
-    assert open_llama2c(tmp_path / "m.bin").tokenizer is None
-
-
 def test_tensors_are_views_where_nothing_is_reordered(tmp_path: Path) -> None:
     data, weights = make(shared=True)
     (tmp_path / "m.bin").write_bytes(data)

@@ -72,7 +72,7 @@ def generate(
         written = tokens[:-1] if stopped else tokens
         result: dict[str, Any] = {
             "prompt": prompt,
-            "text": "".join(text_pieces(reader, [written])),
+            "text": "".join(text_pieces(reader, [written], prompt=ids)),
             "reason": "stop" if stopped else "length",
             "prompt_tokens": ids,
             "tokens": written,
@@ -80,6 +80,6 @@ def generate(
         typer.echo(json.dumps(result, ensure_ascii=False))
         return
     typer.echo(printable(prompt), nl=False)
-    for text in text_pieces(reader, pieces):
+    for text in text_pieces(reader, pieces, prompt=ids):
         typer.echo(printable(text), nl=False)
     typer.echo()

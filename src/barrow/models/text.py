@@ -52,15 +52,21 @@ def prompt_tokens(tokenizer: Tokenizer, prompt: str, *, begin: bool = True) -> l
     return ids
 
 
-def text_pieces(tokenizer: Tokenizer, pieces: Iterable[Sequence[int]]) -> Iterator[str]:
+def text_pieces(
+    tokenizer: Tokenizer, pieces: Iterable[Sequence[int]], *, prompt: Sequence[int]
+) -> Iterator[str]:
     """The text of tokens as they come; a character in several tokens waits for the last of them.
 
-    Bytes that are no UTF-8 become U+FFFD.
+    `prompt` are the tokens before them. Where it has no text, the text begins here, and a space
+    that the tokenizer puts before every text is removed. Bytes that are not UTF-8 become U+FFFD.
     """
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    begins = not any(map(tokenizer.token_bytes, prompt))
     for piece in pieces:
-        text = decoder.decode(b"".join(tokenizer.token_bytes(int(token)) for token in piece))
-        if text:
+        data = b"".join(tokenizer.token_bytes(int(token)) for token in piece)
+        if begins and data:
+            data, begins = tokenizer.decode_bytes(piece), False
+        if text := decoder.decode(data):
             yield text
     if rest := decoder.decode(b"", final=True):
         yield rest

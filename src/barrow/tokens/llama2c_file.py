@@ -85,10 +85,10 @@ def _entries(data: bytes, where: str) -> list[tuple[float, bytes]]:
     while place < len(data):
         score, size = struct.unpack_from("<fi", data, place) if place + 8 <= len(data) else (0, 0)
         end = place + 8 + size
-        if not 0 < size <= longest or end > len(data):
+        if not 0 < size <= longest or end > len(data) or score != score:
             raise TokenizerError(
-                f"{where}: token {len(entries)}, at byte {place}, is cut off or has a length "
-                f"outside 1 to {longest}; is the file whole, and llama2.c's?"
+                f"{where}: token {len(entries)}, at byte {place}, is cut off, has a length outside "
+                f"1 to {longest} or a score of NaN; is the file whole, and llama2.c's?"
             )
         entries.append((score, data[place + 8 : end]))
         place = end

@@ -44,7 +44,7 @@ def load(path: str | Path, *, pattern: str | None = None, fast: bool = True) -> 
 
 
 def _in_folder(folder: Path) -> Path:
-    names = (JSON_NAME, *(name for pair in _TWO_FILES for name in pair))
+    names = (JSON_NAME, *(name for pair in _TWO_FILES for name in pair), "tokenizer.bin")
     found = next((folder / name for name in names if (folder / name).is_file()), None)
     if found is not None:
         return found

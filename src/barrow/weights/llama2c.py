@@ -17,8 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from barrow.errors import WeightsError
-from barrow.weights.foreign_model import ForeignModel, llama_config, tokenizer_config
-from barrow.weights.llama2c_tokenizer import read_llama2c_tokenizer
+from barrow.weights.foreign_model import ForeignModel, llama_config
 from barrow.weights.mapped_file import MappedFile
 from barrow.weights.rotary_rows import halves_from_pairs
 from barrow.weights.tensors import LazyTensor, Tensors
@@ -29,7 +28,6 @@ _FLOAT = np.dtype("<f4")
 # run.c has both as constants.
 _NORM_EPSILON = 1e-5
 _ROPE_THETA = 10000.0
-_SPECIAL = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
 
 
 @dataclass(frozen=True)
@@ -51,10 +49,8 @@ class Llama2cHeader:
         return self.dim // self.num_heads
 
 
-def open_llama2c(
-    path: str | os.PathLike[str], *, tokenizer: str | os.PathLike[str] | None = None
-) -> ForeignModel:
-    """The model, its tensors mapped from the file, and the tokenizer of a ``tok*.bin`` beside it.
+def open_llama2c(path: str | os.PathLike[str]) -> ForeignModel:
+    """The model, its tensors mapped from the file; `barrow.tokens.load` opens its tokenizer.
 
     Rows of queries and keys are reordered for Hugging Face's rotary embedding when they are read.
     """
@@ -75,14 +71,7 @@ def open_llama2c(
         bos_token_id=1,
         eos_token_id=2,
     )
-    if tokenizer is None:
-        return ForeignModel(config, Tensors(entries))
-    return ForeignModel(
-        config,
-        Tensors(entries),
-        read_llama2c_tokenizer(tokenizer, vocab_size=header.vocab_size),
-        tokenizer_config(special=_SPECIAL, begins=True, max_length=header.seq_len),
-    )
+    return ForeignModel(config, Tensors(entries))
 
 
 def _read_header(file: MappedFile) -> Llama2cHeader:
