@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from barrow.models.names import Array, Line
+from barrow.models.names import Array, Line, same
 
 # Running statistics of batch norms are no parameters, but lie in the same files.
 STATISTICS = "batch_stats/"
@@ -35,28 +35,10 @@ class Entry:
         return self.line.our_shape if self.num is None else (self.num, *self.line.our_shape)
 
 
-def same(key: str, path: str, *shape: int) -> Line:
-    """A tensor that is laid out as ours."""
-    return Line(key, (path,), shape, (1,) * len(shape), tuple(range(len(shape))))
-
-
-def linear(key: str, path: str, num_in: int, num_out: int) -> Line:
-    """[out, in] of torch.nn.Linear; ours is [in, out]."""
-    return Line(key, (path,), (num_out, num_in), (1, 1), (1, 0))
-
-
 def convolution(key: str, path: str, channels: int, features: int, window: int) -> Line:
     """[out, in, h, w]; ours is [h, w, in, out]."""
     shape = (features, channels, window, window)
     return Line(key, (path,), shape, (1, 1, 1, 1), (2, 3, 1, 0))
-
-
-def norm(key: str, path: str, width: int) -> list[Line]:
-    """Scale and bias."""
-    return [
-        same(f"{key}.weight", f"{path}/scale", width),
-        same(f"{key}.bias", f"{path}/bias", width),
-    ]
 
 
 def into_heads(key: str, path: str, width: int, heads: int) -> list[Line]:

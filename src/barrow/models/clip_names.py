@@ -10,13 +10,10 @@ from barrow.models.clip_lines import (
     Entry,
     convolution,
     into_heads,
-    linear,
-    norm,
     out_of_heads,
-    same,
     tower,
 )
-from barrow.models.names import Line
+from barrow.models.names import Line, linear, norm, same
 
 # Written by some versions, and computed or known here: masks, numbers of positions, counters.
 OPENAI_BUFFERS = (

@@ -87,7 +87,7 @@ def _biased(lines: list[Line], *, bias: bool) -> list[Line]:
     return lines if bias else lines[:1]
 
 
-def norm(key: str, path: str, width: int, *, bias: bool) -> list[Line]:
+def norm(key: str, path: str, width: int, *, bias: bool = True) -> list[Line]:
     """Scale and bias of a norm."""
     scale = same(f"{key}.weight", f"{path}/scale", width)
     return _biased([scale, same(f"{key}.bias", f"{path}/bias", width)], bias=bias)
