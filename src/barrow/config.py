@@ -23,7 +23,8 @@ import json
 import math
 import types
 import typing
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -37,6 +38,7 @@ __all__ = [
     "import_file",
     "outside",
     "override",
+    "parse_json",
     "to_dict",
     "to_json",
 ]
@@ -49,13 +51,31 @@ def to_json(settings: Any) -> str:
     return json.dumps(to_dict(settings), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def from_json(kind: type[Settings], text: str, *, trust: Collection[str] = ()) -> Settings:
-    """Settings of a given kind from JSON; unknown keys and wrong types are errors."""
+def from_json(
+    kind: type[Settings],
+    text: str,
+    *,
+    trust: Collection[str] = (),
+    where: str | PathLike[str] | None = None,
+) -> Settings:
+    """Settings of a given kind from JSON; unknown keys and wrong types are errors.
+
+    `where` names the file in the error for text that is not JSON.
+    """
+    return from_dict(kind, parse_json(text, where or kind.__name__), trust=trust)
+
+
+def parse_json(
+    text: str | bytes,
+    where: str | PathLike[str],
+    *,
+    error: Callable[[str], Exception] = ConfigError,
+) -> Any:
+    """What the JSON of a file of others holds; an `error` that names it where it is not JSON."""
     try:
-        data = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{kind.__name__} is not JSON: {error}") from None
-    return from_dict(kind, data, trust=trust)
+        return json.loads(text)
+    except (ValueError, RecursionError) as cause:
+        raise error(f"{where} is not JSON: {cause}") from None
 
 
 def to_dict(settings: Any) -> Any:
@@ -219,7 +239,7 @@ def _place(settings: Sequence[Any], name: str, whole: str) -> int:
 def _read(kind: Any, text: str, where: str, trust: Collection[str]) -> Any:
     try:
         return _build(kind, json.loads(text), where, trust)
-    except (ValueError, ConfigError) as error:
+    except (ValueError, ConfigError, RecursionError) as error:
         if _is_open(kind) and not isinstance(error, ConfigError):
             return _build(kind, text, where, trust)
         if _is_open(kind):

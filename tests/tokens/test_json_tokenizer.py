@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
 import barrow.tokens
+from barrow.errors import TokenizerError
 from barrow.tokens import JsonTokenizer
 
 
@@ -122,3 +123,19 @@ def test_spans_are_places_in_the_bytes(trained: JsonTokenizer) -> None:
     none = trained.spans("")
     assert none is not None
     assert none.shape == (0, 2)
+
+
+def test_a_pattern_without_end_is_an_error_that_names_the_file(tmp_path: Path) -> None:
+    """The library panics, which is no Exception."""
+    split = {"type": "Split", "pattern": {"Regex": "(a|aa|a?a)+$"}, "behavior": "Isolated"}
+    contents = {
+        "model": {"type": "BPE", "vocab": {"a": 0, "b": 1}, "merges": []},
+        "pre_tokenizer": {**split, "invert": False},
+    }
+    (tmp_path / "tokenizer.json").write_text(json.dumps(contents))
+    found = barrow.tokens.load(tmp_path)
+    assert found.encode("aab").tolist() == [0, 0, 1]
+    text = "a" * 100 + "b"
+    for encode in (found.encode, found.encode_by_reference, found.encode_marked, found.spans):
+        with pytest.raises(TokenizerError, match=r"tokenizer\.json: the library tokenizers gave"):
+            encode(text)

@@ -43,7 +43,7 @@ def read_catalog(folder: str) -> Catalog:
     file = ByteRanges(join(folder, CATALOG_NAME))
     try:
         catalog = msgspec.json.decode(file.read(0, file.size), type=Catalog)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DamagedShard(
             f"not a catalog of shards ({error}); the shards can still be read by a glob",
             reason="bad-catalog",

@@ -134,7 +134,7 @@ def load_recipe(name: str) -> Recipe:
     from barrow.corpus import Recipe
 
     if name.endswith(".json"):
-        return config.from_json(Recipe, Path(name).read_text())
+        return config.from_json(Recipe, Path(name).read_text(), where=name)
     if name.endswith(".py"):
         return made_by(Path(name), "recipe", Recipe)
     modules = [module.name for module in pkgutil.iter_modules(barrow.recipes.__path__)]

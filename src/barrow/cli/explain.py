@@ -82,10 +82,10 @@ def explain(
 
 def is_of_pairs(run: Path) -> bool:
     """Whether a folder is that of a run on image–text pairs."""
-    import json
+    from barrow.config import parse_json
 
     file = run / "stream.json"
-    told = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    told = parse_json(file.read_bytes(), file) if file.is_file() else {}
     return isinstance(told, dict) and told.get("format") == "barrow-pair-stream"
 
 

@@ -205,12 +205,11 @@ def _has_train_split(corpus: str, split: str | None) -> bool:
 def _recipe_weights(name: str | None) -> dict[str, float] | None:
     if name is None:
         return None
-    import json
-
     from barrow.cli.build import load_recipe
+    from barrow.config import parse_json
 
     if name.endswith(".json"):
-        data = json.loads(Path(name).read_text(encoding="utf-8"))
+        data = parse_json(Path(name).read_bytes(), name)
         if isinstance(data, dict) and all(
             isinstance(value, int | float) for value in data.values()
         ):

@@ -48,7 +48,7 @@ def stream(
 
     choices = config.override(Choices(), assignments or ())
     if schedule is not None:
-        phases = config.from_json(Schedule, schedule.read_text())
+        phases = config.from_json(Schedule, schedule.read_text(), where=schedule)
         choices = dataclasses.replace(choices, schedule=phases)
     made = make_stream(store, choices)
     if out is not None:

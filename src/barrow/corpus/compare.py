@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
 import barrow.archive
+from barrow.config import parse_json
 from barrow.corpus.manifest import MANIFEST, rejects_by_domain
 from barrow.errors import NotFound
 
@@ -47,7 +47,7 @@ def compare_builds(before: Path, after: Path) -> dict[str, Any]:
 def _read(path: Path) -> Any:
     if not path.exists():
         raise NotFound(f"{path} does not exist; was {path.parent} made by barrow build?")
-    return json.loads(path.read_text())
+    return parse_json(path.read_bytes(), path)
 
 
 def _flat(value: Any, prefix: str = "") -> dict[str, Any]:

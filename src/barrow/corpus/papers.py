@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -56,10 +55,7 @@ def read_build(corpus: Path) -> tuple[dict[str, Any], Recipe]:
     for name in (MANIFEST, RECIPE):
         if not (corpus / name).is_file():
             raise NotFound(f"{corpus} has no {name}; was it made by barrow build?")
-    try:
-        manifest = json.loads((corpus / MANIFEST).read_text())
-    except ValueError as error:
-        raise ConfigError(f"{corpus / MANIFEST} is not JSON: {error}") from None
+    manifest = config.parse_json((corpus / MANIFEST).read_bytes(), corpus / MANIFEST)
     if not isinstance(manifest, dict) or not manifest.keys() >= _KEYS:
         raise ConfigError(f"{corpus / MANIFEST} is no manifest of this version of barrow")
-    return manifest, config.from_json(Recipe, (corpus / RECIPE).read_text())
+    return manifest, config.from_json(Recipe, (corpus / RECIPE).read_text(), where=corpus / RECIPE)

@@ -37,7 +37,7 @@ def publish(folder: Path, results: list[Path]) -> list[ShardEntry]:
             (folder / INDEX).mkdir(exist_ok=True)
             link_or_copy(result / FACTS, folder / INDEX / index_name(name))
     catalog = Catalog(shards=tuple(entries))
-    with contextlib.suppress(OSError, ConfigError, ValueError):
+    with contextlib.suppress(OSError, ConfigError, ValueError, RecursionError):
         saved = msgspec.json.decode((folder / "archive.json").read_bytes(), type=Catalog)
         if saved == catalog:
             return entries

@@ -71,7 +71,7 @@ class HashCache:
         try:
             saved = json.loads(path.read_text())
             self._known = {name: (row[0], row[1], row[2]) for name, row in saved.items()}
-        except (OSError, ValueError, TypeError, LookupError):
+        except (OSError, ValueError, TypeError, LookupError, RecursionError):
             pass  # a cache that cannot be read is an empty one
 
     def raw_file(self, path: Path, root: Path, on_bytes: Callable[[int], None]) -> RawFile:

@@ -71,7 +71,9 @@ def take_down(
         archives.insert(0, _stage(corpus, REJECTS, finding.rejects))
     old = (corpus / MANIFEST).read_bytes()
     told = _manifest_after(
-        json.loads(old), finding, {archive.folder: archive.shards for archive in archives}
+        config.parse_json(old, corpus / MANIFEST),
+        finding,
+        {archive.folder: archive.shards for archive in archives},
     )
     manifest = json.dumps(told, indent=1, ensure_ascii=False) + "\n"
     remembered = _remembered(rules, finding, and_copies=and_copies)

@@ -92,7 +92,7 @@ class TakedownList:
 def load_list(corpus: Path) -> TakedownList | None:
     """The list of a corpus, if anything was ever taken down."""
     path = corpus / LIST
-    return config.from_json(TakedownList, path.read_text()) if path.exists() else None
+    return config.from_json(TakedownList, path.read_text(), where=path) if path.exists() else None
 
 
 def takedown_hash(path: Path) -> str:
@@ -102,7 +102,7 @@ def takedown_hash(path: Path) -> str:
 
 def load_matcher(path: str | Path) -> Matcher:
     """The rules of a list, to be applied."""
-    return Matcher(config.from_json(TakedownList, Path(path).read_text()).rules)
+    return Matcher(config.from_json(TakedownList, Path(path).read_text(), where=path).rules)
 
 
 class Matcher:

@@ -10,7 +10,6 @@ other documents), ``taken-down`` (a document or reject that the list of takedown
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +22,7 @@ import barrow.archive
 from barrow.archive import Verification
 from barrow.archive.block import Block
 from barrow.archive.catalog import ShardEntry, read_catalog
+from barrow.config import parse_json
 from barrow.corpus.corpus_folder import (
     RECIPE,
     REJECTS,
@@ -73,7 +73,7 @@ class _Check:
         self._takedowns()
         self._strangers([*folders.values(), *([rejects] if rejects is not None else [])])
         try:
-            told = json.loads((self.corpus / MANIFEST).read_bytes())
+            told = parse_json((self.corpus / MANIFEST).read_bytes(), MANIFEST)
             splits = {name: part["shards"] for name, part in told["splits"].items()}
             domains = {name: part["domains"] for name, part in told["splits"].items()}
             num_rejects = num_reject_records(told)
@@ -118,7 +118,7 @@ class _Check:
         at = 0
         for number, line in enumerate(data.splitlines(keepends=True)):
             try:
-                previous = json.loads(line)["previous_records"]
+                previous = parse_json(line, RECORDS)["previous_records"]
             except (ValueError, KeyError, TypeError):
                 previous = None
             if previous != hashlib.sha256(data[:at]).hexdigest():

@@ -90,7 +90,7 @@ def _kept(path: Path, about: Mapping[str, Any]) -> int:
             return 0
         try:
             _refuse_other(path, json.loads(first), about)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise _unlike(path, error) from None
         # A line that was cut short is looked for from the end: parts may be large.
         end = size
@@ -118,7 +118,7 @@ def _groups(path: Path, kept: int) -> Iterator[list[Scored]]:
             try:
                 value = json.loads(file.readline())
                 group = [] if value == _END else [_scored(row) for row in value]
-            except (ValueError, TypeError) as error:
+            except (ValueError, TypeError, RecursionError) as error:
                 raise _unlike(path, error) from None
             if value != _END:
                 yield group

@@ -144,10 +144,7 @@ def write_result(path: str | os.PathLike[str], result: Result) -> Path:
 def read_result(path: str | os.PathLike[str]) -> Result:
     """A result that `write_result` wrote, without its documents (see `read_documents`)."""
     path = Path(path)
-    try:
-        data = json.loads(path.read_bytes())
-    except ValueError as error:
-        raise ScoreError(f"{path} is not JSON: {error}") from None
+    data = config.parse_json(path.read_bytes(), path, error=ScoreError)
     return result_from_dict(data, name=str(path))
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
 from barrow.archive import read_catalog
 from barrow.archive.storage import CATALOG_NAME
+from barrow.config import parse_json
 
 
 def text_size(path: str | os.PathLike[str], split: str | None) -> int | None:
@@ -20,7 +20,7 @@ def text_size(path: str | os.PathLike[str], split: str | None) -> int | None:
     manifest = folder / "manifest.json"
     if split is not None and manifest.is_file():
         try:
-            told = json.loads(manifest.read_bytes())["splits"][split]["domains"]
+            told = parse_json(manifest.read_bytes(), manifest)["splits"][split]["domains"]
             return sum(int(domain["bytes"]) for domain in told.values())
         except (ValueError, KeyError, TypeError, AttributeError):
             pass  # of another version; what it counts is nice to have, no more

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,12 +48,13 @@ def read_saved(path: str | os.PathLike[str]) -> SavedStream:
     if not file.is_file():
         hint = f"the folder has no {NAME}" if path.is_dir() else "no such file"
         raise NotFound(f"{path} is no saved stream: {hint}; barrow stream makes one")
-    return config.from_json(SavedStream, file.read_text(encoding="utf-8"))
+    return config.from_json(SavedStream, file.read_text(encoding="utf-8"), where=file)
 
 
 def _of_checkpoint(folder: Path) -> SavedStream:
     """The stream that a checkpoint of a training run tells of."""
-    told = json.loads((folder / CHECKPOINT).read_text(encoding="utf-8")).get("about", {})
+    told = config.parse_json((folder / CHECKPOINT).read_bytes(), folder / CHECKPOINT)
+    told = told.get("about", {}) if isinstance(told, dict) else {}
     if "stream" not in told:
         raise NotFound(f"{folder} is a checkpoint that tells of no stream: give the saved stream")
     return config.from_dict(SavedStream, told["stream"])

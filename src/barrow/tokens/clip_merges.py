@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import gzip
 import importlib.util
-import json
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from barrow.config import parse_json
 from barrow.errors import NotFound, TokenizerError
 from barrow.tokens.byte_alphabet import LETTERS
 
@@ -103,7 +103,7 @@ def _of_lines(text: str) -> list[list[str]]:
 
 def _of_json(text: str, path: Path) -> list[list[str]]:
     try:
-        model: Any = json.loads(text)["model"]
+        model: Any = parse_json(text, path)["model"]
         merges: list[Any] = model["merges"]
         is_ours = model.get("end_of_word_suffix") == END_OF_WORD
     except (ValueError, KeyError, TypeError, AttributeError):

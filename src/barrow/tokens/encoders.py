@@ -8,6 +8,7 @@ times.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.metadata
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -43,13 +44,15 @@ class Reference:
 
     library: Any
     name: str
+    where: str
 
     @property
     def reference(self) -> Reference:
         return self
 
     def encode(self, texts: Sequence[str]) -> tuple[Ids, Offsets]:
-        encodings = self.library.encode_batch_fast(texts, add_special_tokens=False)
+        with panics_named(self.where):
+            encodings = self.library.encode_batch_fast(texts, add_special_tokens=False)
         return joined([np.array(encoding.ids, np.uint32) for encoding in encodings])
 
 
@@ -94,11 +97,11 @@ def make_encoder(file: TokenizerJson, *, fast: bool) -> Encoder:
     library = read_by_reference(file)
     library.encode_special_tokens = True
     name = f"tokenizers {import_tokenizers().__version__}"
-    reference = Reference(library, name)
+    reference = Reference(library, name, file.where)
     try:
         return _fast(file, reference) if fast else reference
     except _NotFast as reason:
-        return Reference(library, f"{name} ({reason})")
+        return replace(reference, name=f"{name} ({reason})")
 
 
 def import_tokenizers() -> Any:
@@ -113,10 +116,28 @@ def read_by_reference(file: TokenizerJson) -> Any:
     """The tokenizer as the library `tokenizers` has it."""
     tokenizers = import_tokenizers()
     try:
-        return tokenizers.Tokenizer.from_str(file.text())
+        with panics_named(file.where):
+            return tokenizers.Tokenizer.from_str(file.text())
+    except TokenizerError:
+        raise
     except Exception as error:  # noqa: BLE001 - it raises nothing more special
         raise TokenizerError(
-            f"the library tokenizers cannot read it: {error}; was the file written by a newer one?"
+            f"{file.where}: the library tokenizers cannot read it: {error}; was the file written "
+            "by a newer one?"
+        ) from None
+
+
+@contextlib.contextmanager
+def panics_named(where: str) -> Iterator[None]:
+    """Turn a panic of the Rust library, which is no `Exception`, into an error with the file."""
+    try:
+        yield
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        raise TokenizerError(
+            f"{where}: the library tokenizers gave up: {error}; a pattern in the file may need "
+            "endless tries for some texts"
         ) from None
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from barrow.errors import TokenizerError
-from barrow.tokens.encoders import Encoder, make_encoder, read_by_reference
+from barrow.tokens.encoders import Encoder, make_encoder, panics_named, read_by_reference
 from barrow.tokens.offsets import offsets_of
 from barrow.tokens.roles import roles
 from barrow.tokens.token_bytes import TokenBytes, token_bytes
@@ -65,6 +65,10 @@ class JsonTokenizer(Tokenizer):
     def _library(self) -> Any:
         return read_by_reference(self._file)
 
+    def _found(self, text: str) -> Any:
+        with panics_named(self._file.where):
+            return self._library.encode(text, add_special_tokens=False)
+
     def encode_texts(
         self, text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]
     ) -> tuple[Ids, Offsets]:
@@ -83,7 +87,7 @@ class JsonTokenizer(Tokenizer):
         return self._encoder.reference.encode([text])[0]
 
     def encode_marked(self, text: str) -> Ids:
-        found = self._library.encode(text, add_special_tokens=False).ids
+        found = self._found(text).ids
         before = [] if self.begin is None else [self.begin]
         return np.array([*before, *found, *([] if self.end is None else [self.end])], np.uint32)
 
@@ -97,7 +101,7 @@ class JsonTokenizer(Tokenizer):
         return data.removeprefix(b" ") if self._bytes.space_first else data
 
     def spans(self, text: str) -> npt.NDArray[np.int64] | None:
-        found = self._library.encode(text, add_special_tokens=False).offsets
+        found = self._found(text).offsets
         points = np.frombuffer(text.encode("utf-32-le"), np.uint32)
         sizes = 1 + np.searchsorted([0x80, 0x800, 0x10000], points, side="right")
         places = offsets_of(sizes.astype(np.int64))

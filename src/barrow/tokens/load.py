@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
+from barrow.config import parse_json
 from barrow.errors import NotFound, TokenizerError
 from barrow.tokens.byte_tokenizer import ByteTokenizer
 from barrow.tokens.json_tokenizer import JSON_NAME, SETTINGS_NAME, JsonTokenizer
@@ -61,10 +61,7 @@ def _contents(file: Path, pattern: str | None) -> Any:
             return _of_two_files(file.with_name(vocab), file.with_name(merges))
     data = file.read_bytes()
     if data.lstrip()[:1] == b"{":
-        try:
-            return json.loads(data)
-        except ValueError as error:
-            raise TokenizerError(f"{file} is not JSON: {error}") from None
+        return parse_json(data, file, error=TokenizerError)
     if file.suffix == ".bin":
         return read_llama2c_file(data, str(file))
     first = data[:200].split(b"\n")[0].split()
@@ -87,10 +84,7 @@ def _settings(folder: Path) -> dict[str, Any]:
     file = folder / SETTINGS_NAME
     if not file.is_file():
         return {}
-    try:
-        settings = json.loads(file.read_bytes())
-    except ValueError as error:
-        raise TokenizerError(f"{file} is not JSON: {error}") from None
+    settings = parse_json(file.read_bytes(), file, error=TokenizerError)
     if not isinstance(settings, dict):
         raise TokenizerError(f"{file} is not a JSON object")
     return settings

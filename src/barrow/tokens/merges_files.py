@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from barrow.config import parse_json
 from barrow.errors import TokenizerError
 from barrow.tokens.byte_alphabet import unspelled
 from barrow.tokens.patterns import pre_tokenizer
@@ -53,10 +53,7 @@ def as_roberta(tokens: Mapping[str, int], merges: Sequence[tuple[str, str]]) -> 
 
 
 def _vocabulary(data: bytes, where: str) -> dict[str, int]:
-    try:
-        tokens = json.loads(data)
-    except ValueError as error:
-        raise TokenizerError(f"{where}: the vocabulary is not JSON: {error}") from None
+    tokens = parse_json(data, f"{where}: the vocabulary", error=TokenizerError)
     if not isinstance(tokens, dict) or not all(isinstance(v, int) for v in tokens.values()):
         raise TokenizerError(f"{where}: a vocabulary is a JSON object that gives each token an id")
     strange = next((token for token in tokens if unspelled(token) is None), None)

@@ -134,7 +134,7 @@ def read_store_file(folder: Path) -> StoreFile:
                 f"{stamp.version!r}; a newer barrow may read it"
             )
         told = msgspec.json.decode(data, type=StoreFile)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _bad(
             f"expected the {STORE} of a token store, found something else ({error})"
         ) from None

@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from barrow.config import parse_json
 from barrow.errors import TokenizerError
 
 _MODELS = ("BPE", "Unigram", "WordPiece", "WordLevel")
 # What a component does when its key is not there.
 _DEFAULTS = {"use_regex": True, "split": True}
 _NO_MATTER = ("trim_offsets",)
+_MAX_DEPTH = 100
 
 
 @dataclass(frozen=True)
@@ -32,12 +34,13 @@ class TokenizerJson:
     """The contents of a `tokenizer.json` that were found to be sound.
 
     `vocab` are the model's tokens by id, `added` those beside it, by id. `data` is the whole file
-    without what cuts, pads or randomly changes the ids of a text.
+    without what cuts, pads or randomly changes the ids of a text; `where` names it in errors.
     """
 
     data: Mapping[str, Any]
     vocab: Mapping[int, str]
     added: tuple[AddedToken, ...]
+    where: str
 
     @property
     def model(self) -> Mapping[str, Any]:
@@ -86,11 +89,7 @@ class TokenizerJson:
 
 def parse(text: str | bytes, where: str) -> TokenizerJson:
     """Read and check a `tokenizer.json`; `where` names it in errors."""
-    try:
-        data = json.loads(text)
-    except ValueError as error:
-        raise TokenizerError(f"{where} is not JSON: {error}") from None
-    return check(data, where)
+    return check(parse_json(text, where, error=TokenizerError), where)
 
 
 def check(data: Any, where: str) -> TokenizerJson:
@@ -111,7 +110,8 @@ def check(data: Any, where: str) -> TokenizerJson:
     _refuse_moved(vocab, data.get("added_tokens") or (), where)
     _refuse_unknown_merges(model, set(vocab.values()), where)
     kept = {**data, "model": model, "truncation": None, "padding": None}
-    return TokenizerJson(kept, vocab, added)
+    _refuse_deep(kept, where)
+    return TokenizerJson(kept, vocab, added, where)
 
 
 def byte_level_bpe(
@@ -284,6 +284,17 @@ def _refuse_unknown_merges(model: Mapping[str, Any], tokens: set[str], where: st
                     f"{where}: merge {number} ({left!r} and {right!r}) names {token!r}, which the "
                     "vocabulary does not have; do the two files belong together?"
                 )
+
+
+def _refuse_deep(data: Mapping[str, Any], where: str) -> None:
+    """Raise where parts are nested so deep that what walks them would exhaust the stack."""
+    aside = {"vocab": None, "merges": None}
+    level: list[Any] = [{**data, "model": {**data["model"], **aside}}]
+    for _ in range(_MAX_DEPTH):
+        parts = [part.values() if isinstance(part, dict) else part for part in level]
+        level = [x for part in parts for x in part if isinstance(x, dict | list)]
+    if level:
+        raise TokenizerError(f"{where}: parts must be at most {_MAX_DEPTH} levels deep")
 
 
 def _is_pair(merge: Any) -> bool:

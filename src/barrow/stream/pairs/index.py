@@ -29,7 +29,7 @@ def open_index(
             f"{folder} is no index of pairs: it has no {TOLD}; barrow pairs index makes one"
         )
     try:
-        told = config.from_json(IndexFile, file.read_text(encoding="utf-8"))
+        told = config.from_json(IndexFile, file.read_text(encoding="utf-8"), where=file)
     except (ConfigError, UnicodeDecodeError) as error:
         raise StoreError(
             f"not what barrow pairs index writes ({error}); make the index anew",

@@ -48,7 +48,7 @@ def read_saved(path: str | os.PathLike[str]) -> SavedPairs:
     if not file.is_file():
         hint = f"the folder has no {NAME}" if path.is_dir() else "no such file"
         raise NotFound(f"{path} is no saved stream of pairs: {hint}")
-    return config.from_json(SavedPairs, file.read_text(encoding="utf-8"))
+    return config.from_json(SavedPairs, file.read_text(encoding="utf-8"), where=file)
 
 
 def check_index(saved: SavedPairs, index: PairIndex, texts: TextEncoder, *, name: str) -> None:
