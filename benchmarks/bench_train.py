@@ -55,6 +55,7 @@ class Job:
     recompute_activation: bool = True
     recompute_norm: bool = False
     compiled: bool = True
+    padded_vocab: bool = False
     profile: bool = False
     flags: str = ""
     keep_memory: bool = False
@@ -243,7 +244,9 @@ def theirs(job: Job) -> dict[str, Any]:
     from transformers import AutoModelForCausalLM, GPT2Config, LlamaConfig
 
     size = SIZES[job.model]
-    common = {"vocab_size": size["vocab"], "use_cache": False, "bos_token_id": 0, "eos_token_id": 0}
+    # Ours fills the vocabulary up by itself; theirs is given one that suits the hardware.
+    vocab = -(-size["vocab"] // 64) * 64 if job.padded_vocab else size["vocab"]
+    common = {"vocab_size": vocab, "use_cache": False, "bos_token_id": 0, "eos_token_id": 0}
     if job.model == "llama":
         config: Any = LlamaConfig(
             hidden_size=size["width"],
@@ -455,6 +458,9 @@ def main() -> None:
         base = replace(gpt2, profile=args.profile)
         peer = {
             "transformers, compiled": replace(gpt2, side="theirs"),
+            "transformers, compiled, vocabulary padded to 50,304": replace(
+                gpt2, side="theirs", padded_vocab=True
+            ),
             "transformers, eager": replace(gpt2, side="theirs", compiled=False),
         }
         utilisation(base, compare(f"GPT-2 124M, {gpt2.rows}×1024, bfloat16", base, peer))
