@@ -99,7 +99,7 @@ def open_model(
     from barrow.models.checkpoint_clip import load_clip
     from barrow.models.checkpoint_model import is_checkpoint
     from barrow.models.compile_cache import keep_compiled
-    from barrow.weights.fetch_settings import cache_folder
+    from barrow.weights.cache import cache_folder
 
     keep_compiled(cache_folder(os.environ) / "compiled")
     if weights is not None and is_checkpoint(weights):

@@ -208,7 +208,7 @@ def print_metrics(metrics: Mapping[str, float], *, err: bool = False) -> None:
 def remember_programs() -> None:
     """Keep what is compiled, for the next time."""
     from barrow.models.compile_cache import keep_compiled
-    from barrow.weights.fetch_settings import cache_folder
+    from barrow.weights.cache import cache_folder
 
     keep_compiled(cache_folder(os.environ) / "compiled")
 

@@ -1,4 +1,4 @@
-"""`barrow models`: what opens, what a file holds, and weights fetched into a checksummed cache."""
+"""`barrow models`: what opens, what a file holds, and published weights downloaded."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from barrow.cli.progress import progress_bar
 from barrow.cli.terminal import printable
 
 if TYPE_CHECKING:
-    from barrow.weights import Fetched, FetchSettings
+    from barrow.weights import Fetched
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
@@ -36,10 +36,10 @@ def models() -> None:
 def list_models(as_json: AsJson = False) -> None:
     """Families that open, names that `get` knows, and what is in the cache."""
     from barrow.models.hf_config import ENCODERS, FAMILIES
-    from barrow.weights.fetch import cached
+    from barrow.weights.hub import cached
     from barrow.weights.known import KNOWN
 
-    found = cached(_settings())
+    found = cached(_cache())
     if as_json:
         import json
 
@@ -61,7 +61,7 @@ def list_models(as_json: AsJson = False) -> None:
     width = max(len(entry.name) for entry in KNOWN)
     for entry in KNOWN:
         typer.echo(f"{entry.name:<{width}}  {entry.what}")
-    typer.echo(f"\nIn the cache, {_settings().cache}:" + ("" if found else " nothing"))
+    typer.echo("\nOn this machine:" + ("" if found else " nothing"))
     for fetched in found:
         typer.echo(f"{fetched.num_bytes:>15,}  {printable(fetched.what)}  {fetched.path}")
 
@@ -95,38 +95,44 @@ def show(
 def get(
     what: What,
     sha256: Annotated[
-        str | None, typer.Option(help="What the file must hash to.", show_default=False)
+        str | None, typer.Option(help="What the file of a URL must hash to.", show_default=False)
     ] = None,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Hash files that are there already again.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Fetch a model if it is not there yet, and say where it is. Goes on where it was stopped."""
-    from barrow.weights.fetch import fetch
+    """Download a model if it is not there yet, hash what came, and say where it is."""
+    from barrow.weights.hub import fetch, source_of
 
+    if "://" not in source_of(what):  # huggingface_hub has progress bars of its own
+        return _say(fetch(what, cache=_cache(), sha256=sha256, verify=verify), as_json)
     with progress_bar(f"Fetching {printable(what)}", None) as advance:
-        _say(fetch(what, settings=_settings(), sha256=sha256, on_bytes=advance), as_json)
+        found = fetch(what, cache=_cache(), sha256=sha256, verify=verify, on_bytes=advance)
+    return _say(found, as_json)
 
 
 @app.command("where")
 def where(what: What, as_json: AsJson = False) -> None:
-    """Where a model is in the cache; fails if it is not."""
-    from barrow.weights.fetch import where as locate
+    """Where a model is on this machine; fails if it is not."""
+    from barrow.weights.hub import where as locate
 
-    _say(locate(what, settings=_settings()), as_json)
+    _say(locate(what, cache=_cache()), as_json)
 
 
 def locate_model(what: str) -> Path:
-    """A path as it is; anything else is looked for in the cache."""
+    """A path as it is; anything else is looked for among what was downloaded."""
     if Path(what).exists() or what.startswith((".", "/", "~")):
         return Path(what).expanduser()
-    from barrow.weights.fetch import where as look
+    from barrow.weights.hub import where as look
 
-    return look(what, settings=_settings()).path
+    return look(what, cache=_cache()).path
 
 
-def _settings() -> FetchSettings:
-    from barrow.weights.fetch_settings import settings_from
+def _cache() -> Path:
+    from barrow.weights.cache import cache_folder
 
-    return settings_from(os.environ)
+    return cache_folder(os.environ)
 
 
 def _say(fetched: Fetched, as_json: bool) -> None:
@@ -139,11 +145,9 @@ def _say(fetched: Fetched, as_json: bool) -> None:
 
 
 def _as_dict(fetched: Fetched) -> dict[str, object]:
-    return {
-        "what": fetched.what,
-        "path": str(fetched.path),
-        "files": [
-            {"name": file.path.name, "bytes": file.num_bytes, "sha256": file.sha256}
-            for file in fetched.files
-        ],
-    }
+    from barrow.weights.hub import known_sum
+
+    files = [{"name": file.name, "bytes": file.stat().st_size} for file in fetched.files]
+    sums = [{"sha256": known} if (known := known_sum(file)) else {} for file in fetched.files]
+    listed = [one | known for one, known in zip(files, sums, strict=True)]
+    return {"what": fetched.what, "path": str(fetched.path), "files": listed}

@@ -186,7 +186,7 @@ def _open(name: str, opening: Opening) -> Model | DomainModel:
         return open_model(name, opening)
     path = locate_model(name)
     from barrow.models.compile_cache import keep_compiled
-    from barrow.weights.fetch_settings import cache_folder
+    from barrow.weights.cache import cache_folder
 
     keep_compiled(cache_folder(os.environ) / "compiled")
     from barrow.cli.score_checkpoint import open_checkpoint_model

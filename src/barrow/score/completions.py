@@ -10,9 +10,9 @@ import urllib.request
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
 from barrow.errors import ScoreError
-from barrow.weights.http_request import check_url
 
 _TRY_AGAIN = (408, 425, 429, 500, 502, 503, 504)
 _LONGEST_PAUSE = 60.0
@@ -37,7 +37,9 @@ class ServerSettings:
     concurrency: int = 4
 
     def __post_init__(self) -> None:
-        check_url(self.url)
+        parts = urlsplit(self.url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError(f"expected an http or https URL, got {self.url!r}")
         if self.attempts < 1 or self.concurrency < 1 or self.timeout <= 0:
             raise ValueError("attempts and concurrency are at least 1, and timeout is above 0")
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from barrow.files import WrittenFile
-from barrow.weights.fetch import Fetched, cached, fetch, where
-from barrow.weights.fetch_settings import FetchSettings, settings_from
+from barrow.weights.cache import cache_folder
 from barrow.weights.flax_msgpack import read_flax, write_flax
 from barrow.weights.foreign_model import ForeignModel, save_huggingface
 from barrow.weights.gguf import Gguf, open_gguf
 from barrow.weights.gguf_model import open_gguf_model
+from barrow.weights.hub import Fetched, cached, fetch, where
 from barrow.weights.llama2c import open_llama2c
 from barrow.weights.matching import Matching, Mismatch, match
 from barrow.weights.place import place
@@ -18,7 +18,6 @@ from barrow.weights.tensors import LazyTensor, Tensors
 from barrow.weights.torch_checkpoint import TorchCheckpoint, open_torch
 
 __all__ = [
-    "FetchSettings",
     "Fetched",
     "ForeignModel",
     "Gguf",
@@ -29,6 +28,7 @@ __all__ = [
     "TorchCheckpoint",
     "Written",
     "WrittenFile",
+    "cache_folder",
     "cached",
     "fetch",
     "match",
@@ -40,7 +40,6 @@ __all__ = [
     "place",
     "read_flax",
     "save_huggingface",
-    "settings_from",
     "where",
     "write_flax",
     "write_safetensors",

@@ -1,4 +1,4 @@
-"""Names of published weights: short to type, with the digest where the publisher gives one."""
+"""Names of published weights: short to type."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ class Known:
     name: str
     source: str
     what: str
-    sha256: str | None = None
 
 
 def _clip(name: str, sha256: str) -> Known:
     # OpenAI puts the digest into the address.
-    return Known(f"clip-{name}", f"{_CLIP}/{sha256}/{name}.pt", "CLIP (OpenAI)", sha256)
+    return Known(f"clip-{name}", f"{_CLIP}/{sha256}/{name}.pt", "CLIP (OpenAI)")
 
 
 KNOWN = (
