@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 
-from barrow.corpus.readers import jats, medline
+from barrow.corpus import Jats, Medline
 
 WORDS = [
     "the",
@@ -172,14 +172,14 @@ def rows(arguments: argparse.Namespace, folder: Path) -> Iterator[tuple[str, flo
             pubmed_parser.parse_pubmed_caption(str(path))
             pubmed_parser.parse_pubmed_table(str(path))
 
-    ours = seconds(lambda: [list(jats.read(path)) for path in paths], arguments.passes)
+    ours = seconds(lambda: [list(Jats().read(path)) for path in paths], arguments.passes)
     name = f"{len(paths)} articles"
     yield f"{name}; xml + paragraph", size, ours, seconds(paragraphs, arguments.passes)
     yield f"{name}; + caption + table", size, ours, seconds(everything, arguments.passes)
     records = citations(arguments.data)
     path = folder / "set.xml.gz"
     size = write_set(path, records, arguments.mb * 1e6)
-    ours = seconds(lambda: sum(1 for _ in medline.read(path)), arguments.passes)
+    ours = seconds(lambda: sum(1 for _ in Medline().read(path)), arguments.passes)
     theirs = seconds(
         lambda: sum(1 for _ in pubmed_parser.parse_medline_xml(str(path))), arguments.passes
     )
@@ -190,7 +190,7 @@ def memory(arguments: argparse.Namespace, folder: Path) -> None:
     path = folder / "large.xml.gz"
     size = write_set(path, citations(arguments.data), arguments.memory * 1e9)
     began = time.process_time()
-    num = sum(1 for _ in medline.read(path))
+    num = sum(1 for _ in Medline().read(path))
     taken = time.process_time() - began
     status = Path("/proc/self/status").read_text()
     peak = next(line for line in status.splitlines() if line.startswith("VmHWM"))

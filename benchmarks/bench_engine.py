@@ -21,7 +21,7 @@ from typing import Any
 
 import zstandard
 
-from barrow.corpus import Domain, Recipe, build
+from barrow.corpus import Domain, PlainText, Recipe, build
 from barrow.engine import Engine, Store, Task, run
 
 
@@ -89,7 +89,7 @@ def main() -> None:
         path = folder / "raw" / "texts" / f"{n % 50}" / f"{n}.txt"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(rng.randbytes(1000).hex())
-    recipe = Recipe("bench", {"texts": Domain("Texts", "plain_text")})
+    recipe = Recipe("bench", {"texts": Domain("Texts", PlainText())})
     for what in ("first build of 5,000 files", "rebuild of nothing"):
         started = time.perf_counter()
         build(recipe, root=folder / "raw", out=folder / "out", engine=Engine(num_workers=2))

@@ -50,10 +50,10 @@ def made_up(folder: Path, num: int) -> list[Path]:
 
 def with_barrow(path: Path) -> int:
     from barrow import Document
-    from barrow.corpus.readers.latex import read
+    from barrow.corpus.readers.latex import Latex
 
     source = path if path.suffix == ".tex" and path.stem != "main" else path.parent
-    return sum(len(item.text) for item in read(source) if isinstance(item, Document))
+    return sum(len(item.text) for item in Latex().read(source) if isinstance(item, Document))
 
 
 def with_pandoc(path: Path, seconds: float) -> int:

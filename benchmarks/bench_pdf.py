@@ -25,7 +25,7 @@ from pathlib import Path
 
 from barrow import Document
 from barrow.corpus.isolated import isolated
-from barrow.corpus.readers.pdf import read
+from barrow.corpus.readers.pdf import Pdf
 
 WORDS = tuple("the of barrow mound stone carries earth and question that order reasons".split())  # noqa: SIM905
 
@@ -62,7 +62,7 @@ def make_paper(path: Path, *, num_pages: int = 400) -> None:
 
 
 def by_barrow(path: Path) -> int:
-    (item,) = read(path)
+    (item,) = Pdf().read(path)
     return len(item.text) if isinstance(item, Document) else 0
 
 
@@ -126,7 +126,7 @@ def main() -> None:
         files = {}
         candidates = sorted(data.rglob("*.pdf"))
         for path in candidates[:: max(1, len(candidates) // options.files)]:
-            for item in read(path):
+            for item in Pdf().read(path):
                 if isinstance(item, Document) and (
                     options.data is None or item.meta["pages"] <= options.max_pages
                 ):

@@ -113,9 +113,9 @@ def write_posts(path: Path, size: int) -> None:
 
 def with_barrow(path: Path) -> tuple[list[int], int]:
     from barrow import Document
-    from barrow.corpus.readers.stackexchange import read
+    from barrow.corpus.readers.stackexchange import StackExchange
 
-    documents = [item for item in read(path) if isinstance(item, Document)]
+    documents = [item for item in StackExchange().read(path) if isinstance(item, Document)]
     return (
         [int(document.meta["member"]) for document in documents],
         sum(len(document.text) for document in documents),

@@ -52,9 +52,8 @@ def main():
     recipe = refine.recipe()
     (domain,) = recipe.domains.values()
     if more == "more":
-        domain = replace(
-            domain, filters=replace(domain.filters, redact_pii=RedactPii(), language=Language())
-        )
+        repair, length, *others = domain.filters
+        domain = replace(domain, filters=(repair, RedactPii(), length, Language(), *others))
     recipe = replace(
         recipe,
         domains={".": domain},

@@ -29,7 +29,7 @@ from pathlib import Path
 from bs4 import BeautifulSoup, XMLParsedAsHTMLWarning
 
 from barrow import Document
-from barrow.corpus.readers.uspto import read
+from barrow.corpus.readers.uspto import Uspto
 
 WORDS = re.findall(
     r"\w+",
@@ -177,11 +177,11 @@ def with_lines(week: Path) -> int:
 
 
 def with_barrow(week: Path) -> int:
-    return sum(isinstance(item, Document) for item in read(week))
+    return sum(isinstance(item, Document) for item in Uspto().read(week))
 
 
 def with_barrow_all(week: Path) -> int:
-    return sum(isinstance(item, Document) for item in read(week, section="all"))
+    return sum(isinstance(item, Document) for item in Uspto(section="all").read(week))
 
 
 # Figures ------------------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ from pathlib import Path
 
 from barrow.archive import Document
 from barrow.corpus.mediawiki_export import Page, export_pages
-from barrow.corpus.readers.wikipedia import read
+from barrow.corpus.readers.wikipedia import Wikipedia
 from barrow.corpus.wikitext import wikitext_to_text
 
 WORDS = re.findall(
@@ -133,7 +133,9 @@ def mwparserfromhell_pages(texts: list[str]) -> Callable[[], int]:
 
 
 def barrow_dump(path: Path) -> int:
-    return sum(len(item.text.encode()) for item in read(path) if isinstance(item, Document))
+    return sum(
+        len(item.text.encode()) for item in Wikipedia().read(path) if isinstance(item, Document)
+    )
 
 
 def wikiextractor_dump(path: Path) -> int:

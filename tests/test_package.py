@@ -92,10 +92,14 @@ def test_public_names() -> None:
         "archive",
         "checkpoint",
         "config",
+        "corpus",
+        "engine",
         "errors",
+        "images",
         "models",
         "nn",
         "parallel",
+        "recipes",
         "score",
         "stream",
         "tokens",
@@ -103,6 +107,8 @@ def test_public_names() -> None:
         "weights",
     ]
     assert dir(barrow) == sorted(barrow.__all__)
+    for name in barrow.__all__:
+        assert getattr(barrow, name) is not None
     assert barrow.archive.__all__ == [
         "Archive",
         "BadLog",
@@ -119,7 +125,7 @@ def test_public_names() -> None:
         "read_catalog",
         "verify",
     ]
-    for part in (barrow.archive, barrow.nn):
+    for part in (barrow.archive, barrow.corpus, barrow.nn):
         for name in part.__all__:
             assert getattr(part, name) is not None
     with pytest.raises(AttributeError, match="nothing_of_the_sort"):
@@ -137,6 +143,13 @@ def modules_after(code: str) -> set[str]:
 def test_importing_barrow_loads_nothing_heavy() -> None:
     heavy = {"numpy", "zstandard", "msgspec", "fsspec", "typer", "rich", "jax", "torch", "pyarrow"}
     assert not heavy & modules_after("import barrow")
+
+
+def test_recipes_load_no_more_than_they_need() -> None:
+    heavy = {"jax", "numba", "pyarrow", "ray", "rich", "typer"}
+    assert not heavy & modules_after("import barrow; barrow.corpus")
+    needed = "from barrow.corpus import Domain, GopherQuality, Recipe, Records, Repair, Warc"
+    assert not heavy & modules_after(needed)
 
 
 def test_reading_an_archive_loads_no_framework() -> None:

@@ -9,10 +9,14 @@ if TYPE_CHECKING:
     import barrow.archive as archive
     import barrow.checkpoint as checkpoint
     import barrow.config as config
+    import barrow.corpus as corpus
+    import barrow.engine as engine
     import barrow.errors as errors
+    import barrow.images as images
     import barrow.models as models
     import barrow.nn as nn
     import barrow.parallel as parallel
+    import barrow.recipes as recipes
     import barrow.score as score
     import barrow.stream as stream
     import barrow.tokens as tokens
@@ -25,10 +29,14 @@ __all__ = [
     "archive",
     "checkpoint",
     "config",
+    "corpus",
+    "engine",
     "errors",
+    "images",
     "models",
     "nn",
     "parallel",
+    "recipes",
     "score",
     "stream",
     "tokens",

@@ -29,9 +29,20 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from barrow.errors import ConfigError
-from barrow.objects import import_file, name_of, resolve, source_hash, trust_of
+from barrow.objects import (
+    Named,
+    class_name,
+    import_file,
+    is_ours,
+    name_of,
+    resolve,
+    source_hash,
+    trust_of,
+)
 
 __all__ = [
+    "Named",
+    "class_name",
     "from_dict",
     "from_json",
     "identity",
@@ -55,7 +66,7 @@ def from_json(
     kind: type[Settings],
     text: str,
     *,
-    trust: Collection[str] = (),
+    trust: Collection[str] | None = (),
     where: str | PathLike[str] | None = None,
 ) -> Settings:
     """Settings of a given kind from JSON; unknown keys and wrong types are errors.
@@ -96,8 +107,12 @@ def outside(settings: Any) -> tuple[str, ...]:
     return tuple(sorted({t for thing in _objects(settings) if (t := trust_of(thing)) is not None}))
 
 
-def from_dict(kind: type[Settings], data: Any, *, trust: Collection[str] = ()) -> Settings:
-    """Settings of a given kind from what JSON holds."""
+def from_dict(kind: type[Settings], data: Any, *, trust: Collection[str] | None = ()) -> Settings:
+    """Settings of a given kind from what JSON holds.
+
+    With ``trust=None`` an object from outside barrow is not imported, and stays `Named`: for those
+    who look at settings that somebody else saved, and run nothing of them.
+    """
     return typing.cast("Settings", _build(kind, data, kind.__name__, trust))
 
 
@@ -119,6 +134,8 @@ def override(
 
 
 def _dump(kind: Any, value: Any, with_source: bool) -> Any:
+    if isinstance(value, Named):
+        return {"object": value.name, **value.settings}
     if _is_open(kind) and (_is_settings(value) or isinstance(value, types.FunctionType)):
         thing = type(value) if _is_settings(value) else value
         named = {"object": name_of(thing)}
@@ -263,7 +280,7 @@ def _options(kind: Any) -> tuple[Any, ...]:
     return typing.get_args(kind) if union else (kind,)
 
 
-def _build(kind: Any, data: Any, where: str, trust: Collection[str]) -> Any:
+def _build(kind: Any, data: Any, where: str, trust: Collection[str] | None) -> Any:
     options = _options(kind)
     if _is_open(kind) and not (data is None and type(None) in options):
         return _build_object(kind, data, where, trust)
@@ -310,7 +327,7 @@ def _build(kind: Any, data: Any, where: str, trust: Collection[str]) -> Any:
     raise ConfigError(f"{where}: expected {_name(kind)}, got {data!r}")
 
 
-def _build_object(kind: Any, data: Any, where: str, trust: Collection[str]) -> Any:
+def _build_object(kind: Any, data: Any, where: str, trust: Collection[str] | None) -> Any:
     if isinstance(data, str):
         data = {"object": data}
     if not isinstance(data, Mapping) or not isinstance(data.get("object"), str):
@@ -318,11 +335,13 @@ def _build_object(kind: Any, data: Any, where: str, trust: Collection[str]) -> A
             f'{where}: expected {_name(kind)}, as "module:Name" or {{"object": "module:Name", …}}, '
             f"got {data!r}"
         )
+    settings = {key: value for key, value in data.items() if key not in ("object", "source")}
+    if trust is None and not is_ours(data["object"].partition(":")[0]):
+        return Named(data["object"], settings)
     try:
-        thing = resolve(data["object"], trust=trust)
+        thing = resolve(data["object"], trust=trust or ())
     except ConfigError as error:
         raise ConfigError(f"{where}: {error}") from None
-    settings = {key: value for key, value in data.items() if key not in ("object", "source")}
     if isinstance(thing, type):
         made = _build_dataclass(thing, settings, where, trust)
     elif settings:
@@ -367,7 +386,9 @@ def _told_apart(first: Any, kinds: Mapping[Any, Any], data: Mapping[str, Any], w
     )
 
 
-def _build_dataclass(kind: Any, data: Mapping[str, Any], where: str, trust: Collection[str]) -> Any:
+def _build_dataclass(
+    kind: Any, data: Mapping[str, Any], where: str, trust: Collection[str] | None
+) -> Any:
     hints = _hints(kind)
     for key in data:
         if key not in hints:
@@ -380,7 +401,7 @@ def _build_dataclass(kind: Any, data: Mapping[str, Any], where: str, trust: Coll
 
 
 def _build_sequence(
-    kind: Any, arguments: tuple[Any, ...], data: Any, where: str, trust: Collection[str]
+    kind: Any, arguments: tuple[Any, ...], data: Any, where: str, trust: Collection[str] | None
 ) -> Any:
     if kind is tuple and arguments and arguments[-1] is not Ellipsis:
         if len(arguments) != len(data):

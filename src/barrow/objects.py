@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import difflib
 import hashlib
 import importlib
 import importlib.util
 import inspect
 import re
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
@@ -26,6 +27,19 @@ from typing import Any
 from barrow.errors import ConfigError
 
 _OURS = "barrow"
+
+
+@dataclasses.dataclass(frozen=True)
+class Named:
+    """An object of saved settings that was not imported: its name, and its settings as saved."""
+
+    name: str
+    settings: Mapping[str, Any]
+
+
+def class_name(thing: Any) -> str:
+    """What an object is called: the name of its class, also where that was not imported."""
+    return thing.name.rpartition(":")[2] if isinstance(thing, Named) else type(thing).__name__
 
 
 def name_of(thing: Any) -> str:
@@ -36,7 +50,7 @@ def name_of(thing: Any) -> str:
     module, name = thing.__module__, thing.__qualname__
     if "." in name:
         raise ConfigError(f"{name} cannot be saved: define it at the top level of a module")
-    if _is_ours(module):
+    if is_ours(module):
         package = ".".join(module.split(".")[:2])
         exported = getattr(importlib.import_module(package), name, None) is thing
         return f"{package if exported else module}:{name}"
@@ -47,7 +61,7 @@ def name_of(thing: Any) -> str:
 def trust_of(thing: Any) -> str | None:
     """What must be trusted to import this class or function again; None for barrow's own."""
     module = thing.__module__
-    if _is_ours(module):
+    if is_ours(module):
         return None
     file = _file_of(module)
     return str(file) if file else str(module)
@@ -61,13 +75,15 @@ def resolve(name: str, *, trust: Collection[str] = ()) -> Any:
     home = _import(module, name, trust)
     thing = getattr(home, attribute, None)
     if thing is None:
-        raise ConfigError(f"{module} has no {attribute}")
+        close = difflib.get_close_matches(attribute, getattr(home, "__all__", ()), n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise ConfigError(f"{module} has no {attribute}{hint}")
     is_settings = isinstance(thing, type) and dataclasses.is_dataclass(thing)
     if not is_settings and not isinstance(thing, FunctionType):
         raise ConfigError(f"{name} must be a dataclass or a function, got {thing!r:.80}")
     # A module of barrow may hold names that it imported, and functions that nobody saves.
     public = attribute in getattr(home, "__all__", ())
-    if _is_ours(module) and not (_is_ours(thing.__module__) and (is_settings or public)):
+    if is_ours(module) and not (is_ours(thing.__module__) and (is_settings or public)):
         raise ConfigError(f"{name} is not a public object of barrow")
     return thing
 
@@ -129,7 +145,7 @@ def source_hash(thing: Any) -> str:
 
 
 def _import(module: str, name: str, trust: Collection[str]) -> ModuleType:
-    if _is_ours(module):
+    if is_ours(module):
         return _import_named(module)
     if module.endswith(".py"):
         for trusted in trust:
@@ -152,7 +168,7 @@ def _import_named(module: str) -> ModuleType:
         raise ConfigError(f"cannot import {module}: {error}") from None
 
 
-def _is_ours(module: str) -> bool:
+def is_ours(module: str) -> bool:
     return module == _OURS or module.startswith(f"{_OURS}.")
 
 

@@ -9,10 +9,10 @@ import pytest
 import barrow as package
 
 RECIPE = """
-from barrow.corpus import Domain, Recipe
+from barrow.corpus import Domain, PlainText, Recipe
 
 def recipe():
-    domains = {"texts": Domain("Texts", "plain_text"), "more": Domain("More", "plain_text")}
+    domains = {"texts": Domain("Texts", PlainText()), "more": Domain("More", PlainText())}
     return Recipe("mine", domains)
 """
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from barrow.corpus import Domain, Recipe, build
+from barrow.corpus import Domain, PlainText, Recipe, build
 from barrow.engine import Engine
 
 
@@ -16,7 +16,7 @@ def corpus(tmp_path: Path) -> Path:
     for n in range(5):
         (tmp_path / "raw" / "texts" / f"{n}.txt").write_text(f"text number {n}")
     (tmp_path / "raw" / "texts" / "empty.txt").touch()
-    recipe = Recipe("mine", {"texts": Domain("Texts", "plain_text")})
+    recipe = Recipe("mine", {"texts": Domain("Texts", PlainText())})
     build(recipe, root=tmp_path / "raw", out=tmp_path / "out", engine=Engine(num_workers=0))
     return tmp_path / "out"
 

@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from barrow.corpus import Domain, Recipe
+from barrow.corpus import Domain, Epub, PlainText, Recipe
 from barrow.corpus.dedup.settings import Deduplication
-from barrow.corpus.filters.choice import Filters
 from barrow.corpus.filters.length import Length
 from barrow.corpus.mix import Mixture, Splits
 from barrow.corpus.recipe import Decontamination
@@ -38,8 +37,8 @@ def recipe() -> Recipe:
     return Recipe(
         name="test",
         domains={
-            "letters": Domain("Letters", "plain_text", licence="CC0-1.0", retrieved="2024-05-06"),
-            "notes": Domain("Notes", "plain_text", language="en"),
+            "letters": Domain("Letters", PlainText(), licence="CC0-1.0", retrieved="2024-05-06"),
+            "notes": Domain("Notes", PlainText(), language="en"),
         },
         shard_size=5_000,
     )
@@ -253,10 +252,10 @@ def told_recipe() -> Recipe:
     return Recipe(
         name="made-up",
         domains={
-            "letters": Domain("Letters", "plain_text", filters=Filters(length=Length(20))),
-            "more_letters": Domain("Letters", "plain_text", retrieved="2024-05-06"),
-            "notes": Domain("Notes", "plain_text"),
-            "books": Domain("Books", "epub"),
+            "letters": Domain("Letters", PlainText(), filters=(Length(20),)),
+            "more_letters": Domain("Letters", PlainText(), retrieved="2024-05-06"),
+            "notes": Domain("Notes", PlainText()),
+            "books": Domain("Books", Epub()),
         },
         deduplication=Deduplication(against=("/somewhere/else/older",)),
         decontamination=Decontamination(sets=("/somewhere/quiz.jsonl",)),

@@ -12,7 +12,7 @@ import zstandard
 
 import barrow
 from barrow.archive import Document
-from barrow.corpus import Domain, Recipe, build
+from barrow.corpus import Domain, Recipe, Records, build
 from barrow.corpus.dedup.settings import Deduplication
 from barrow.corpus.mix import Mixture, Splits
 from barrow.corpus.takedown import take_down
@@ -66,7 +66,7 @@ def recipe(*, dedup: bool = False, epochs: float | None = None, shard_size: int 
     return Recipe(
         name="test",
         domains={
-            name: Domain(name.title(), "records", epochs=epochs) for name in ("letters", "notes")
+            name: Domain(name.title(), Records(), epochs=epochs) for name in ("letters", "notes")
         },
         deduplication=Deduplication(budget=None) if dedup else None,
         splits=Splits(validation=0.15, test=0.15),

@@ -12,11 +12,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import barrow
-from barrow.corpus import Domain, Recipe, build
+from barrow import config
+from barrow.corpus import Domain, GitHub, PlainText, Recipe, Records, Warc, build
 from barrow.corpus import build as build_function
 from barrow.corpus.dedup.settings import Deduplication
 from barrow.corpus.mix import Splits
@@ -128,8 +130,6 @@ def test_an_edit_rebuilds_only_what_depends_on_it(
 
 
 def test_a_saved_recipe_rebuilds(root: Path, recipe: Recipe, tmp_path: Path) -> None:
-    from barrow import config
-
     build(recipe, root=root, out=tmp_path / "a", engine=INLINE)
     saved = config.from_json(Recipe, (tmp_path / "a" / "recipe.json").read_text())
     assert saved == recipe
@@ -140,8 +140,8 @@ def test_a_saved_recipe_rebuilds(root: Path, recipe: Recipe, tmp_path: Path) -> 
 def test_missing_domains(root: Path, recipe: Recipe, tmp_path: Path) -> None:
     domains = {
         **recipe.domains,
-        "books": Domain("Books", "plain_text"),
-        "web": Domain("Web", "no_such_reader"),
+        "books": Domain("Books", PlainText()),
+        "web": Domain("Web", Warc()),
     }
     wider = dataclasses.replace(recipe, domains=domains)
     with pytest.raises(
@@ -151,8 +151,8 @@ def test_missing_domains(root: Path, recipe: Recipe, tmp_path: Path) -> None:
     skipping = dataclasses.replace(wider, missing="skip")
     report = build(skipping, root=root, out=tmp_path / "b", engine=INLINE)
     assert report["missing"] == {
-        "books": "no files that the reader 'plain_text' reads",
-        "web": "there is no reader 'no_such_reader'",
+        "books": "no files that PlainText reads",
+        "web": "no files that Warc reads",
     }
     with pytest.raises(NotFound, match="no folder of raw files"):
         build(recipe, root=tmp_path / "none", out=tmp_path / "c")
@@ -190,7 +190,7 @@ def test_the_folder_of_work_can_go(root: Path, recipe: Recipe, tmp_path: Path) -
 
 def test_what_is_written_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"text": "one"}\n{"text": "two"}\n')
-    recipe = Recipe("r", {".": Domain("A", "records")})
+    recipe = Recipe("r", {".": Domain("A", Records())})
     first = build(recipe, root=tmp_path, out=tmp_path / "out", engine=INLINE)
     again = build(recipe, root=tmp_path, out=tmp_path / "out", engine=INLINE)
     assert again == first
@@ -198,10 +198,22 @@ def test_what_is_written_is_not_read(tmp_path: Path) -> None:
     assert again["reading"]["."]["unread_files"] == 0
 
 
-def test_options_that_the_reader_does_not_have(root: Path, recipe: Recipe, tmp_path: Path) -> None:
-    domains = {"letters": dataclasses.replace(recipe.domains["letters"], options={"max_byte": 1})}
-    with pytest.raises(ConfigError, match="did you mean 'max_bytes'"):
-        build(dataclasses.replace(recipe, domains=domains), root=root, out=tmp_path / "out")
+@pytest.mark.parametrize(
+    ("reader", "words"),
+    [
+        ({"object": "barrow.corpus:PlainTxt"}, "has no PlainTxt; did you mean 'PlainText'"),
+        ({"object": "barrow.corpus:PlainText", "max_byte": 1}, "did you mean 'max_bytes'"),
+        ("plain_text", "module:Name"),
+    ],
+)
+def test_a_misspelt_reader_is_an_error_also_where_domains_may_be_missing(
+    reader: Any, words: str, recipe: Recipe
+) -> None:
+    saved = config.to_dict(dataclasses.replace(recipe, missing="skip"))
+    saved["domains"]["letters"]["reader"] = reader
+    with pytest.raises(ConfigError, match=r"domains\.letters\.reader") as caught:
+        config.from_dict(Recipe, saved)
+    assert words in str(caught.value)
 
 
 def test_progress_adds_up(root: Path, recipe: Recipe, tmp_path: Path) -> None:
@@ -227,7 +239,7 @@ def test_repositories_are_read_as_a_whole(tmp_path: Path) -> None:
     (repository / "src").mkdir(parents=True)
     (repository / "src" / "main.py").write_text("def main():\n    return 1\n" * 5)
     (repository / "pyproject.toml").write_text('[project]\nname = "tool"\nlicense = "MIT"\n')
-    recipe = Recipe("r", {"github": Domain("Github", "github")})
+    recipe = Recipe("r", {"github": Domain("Github", GitHub())})
     report = build(recipe, root=tmp_path / "raw", out=tmp_path / "out", engine=INLINE)
     documents = {d.meta["member"]: d for d in barrow.archive.open(tmp_path / "out")}
     assert set(documents) == {"src/main.py", "pyproject.toml"}
@@ -250,8 +262,6 @@ if __name__ == "__main__":
 
 def check_kills(root: Path, recipe: Recipe, tmp_path: Path, rounds: int) -> None:
     """Kill -9 at random moments until the build is done; the bytes are those of a quiet build."""
-    from barrow import config
-
     rng = random.Random(0)
     recipe = dataclasses.replace(
         recipe, deduplication=Deduplication(budget=None), splits=Splits(validation=0.1, test=0.1)

@@ -9,7 +9,7 @@ from typing import Any
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from barrow.corpus import Domain, Recipe
+from barrow.corpus import Domain, PlainText, Recipe
 from barrow.corpus.datasheet import datasheet
 from barrow.corpus.portable_recipe import recipe_hash
 from barrow.pages.numbers import readable_count, readable_size
@@ -134,7 +134,7 @@ def test_hostile_names(
 
 
 def test_a_recipe_with_backticks() -> None:
-    recipe = Recipe("a ``` b", {"a": Domain("```\n# no heading\n", "plain_text")})
+    recipe = Recipe("a ``` b", {"a": Domain("```\n# no heading\n", PlainText())})
     split = {"shards": [], "domains": {}}
     told = {"recipe": "a", "version": 1, "barrow": "0", "missing": {}, "reading": {}}
     text = datasheet({**told, "stages": {}, "splits": {"train": split}}, recipe)
@@ -144,7 +144,7 @@ def test_a_recipe_with_backticks() -> None:
 
 
 def test_nothing_at_all(empty_manifest: dict[str, Any]) -> None:
-    recipe = Recipe("nothing", {"a": Domain("A", "plain_text")})
+    recipe = Recipe("nothing", {"a": Domain("A", PlainText())})
     text = datasheet(empty_manifest, recipe)
     assert "0 documents, 0 B of text" in text
     assert rows_under(text, "Composition") == [["all", "0", "0 B", "–", "–"]]

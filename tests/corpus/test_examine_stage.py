@@ -12,9 +12,9 @@ import barrow
 from barrow import Document, config
 from barrow.archive import Writer
 from barrow.corpus.decontaminate import Item, ngram_index, save_index
-from barrow.corpus.examine_stage import CHANGED, COUNTS, FACTS, REJECTS, examine
+from barrow.corpus.examine_stage import CHANGED, COUNTS, FACTS, REJECTS, Chosen, examine
 from barrow.corpus.facts import Facts, load_facts
-from barrow.corpus.filters.choice import Filters
+from barrow.corpus.filters.deciding import Step
 from barrow.corpus.filters.length import Length
 from barrow.corpus.filters.pii import RedactPii
 from barrow.corpus.filters.repair import Repair
@@ -29,7 +29,7 @@ def meta(k: int, domain: str) -> dict[str, Any]:
 def run(
     tmp_path: Path,
     texts: list[tuple[str, str]],
-    filters: dict[str, Filters],
+    filters: dict[str, tuple[Step, ...]],
     *,
     index: Path | None = None,
     span: tuple[int, int] | None = None,
@@ -43,7 +43,7 @@ def run(
     settings = {
         "start": start,
         "stop": stop,
-        "filters": {name: config.to_dict(chosen) for name, chosen in filters.items()},
+        "filters": config.to_dict(Chosen(filters))["steps"],
         "min_ngrams": 1,
     }
     examine(out, [str(source), *([str(index)] if index else [])], settings)
@@ -53,7 +53,7 @@ def run(
 
 def test_filters_by_domain(tmp_path: Path) -> None:
     texts = [("short", "A"), ("long enough for anybody", "A"), ("short", "B"), ("short", "C")]
-    filters = {"": Filters(), "A": Filters(length=Length(10)), "C": Filters(length=Length(10))}
+    filters: dict[str, tuple[Step, ...]] = {"": (), "A": (Length(10),), "C": (Length(10),)}
     facts, changed, rejects, counts = run(tmp_path, texts, filters)
     assert facts.kept.tolist() == [False, True, True, False]
     assert facts.domains == ["A", "B", "C"]
@@ -75,7 +75,7 @@ def test_filters_by_domain(tmp_path: Path) -> None:
 def test_mended_texts_are_judged_as_mended(tmp_path: Path) -> None:
     crlf = "first line\r\nsecond line of the text\r\n"
     texts = [(crlf, "A"), ("first line\nsecond line of the text\n", "A"), (MAIL, "A"), ("ok", "A")]
-    filters = {"": Filters(repair=Repair(), redact_pii=RedactPii(), length=Length(5))}
+    filters: dict[str, tuple[Step, ...]] = {"": (Repair(), RedactPii(), Length(5))}
     facts, changed, rejects, counts = run(tmp_path, texts, filters)
     assert facts.changed.tolist() == [True, False, True, False]
     assert facts.kept.tolist() == [True, True, True, False]
@@ -93,9 +93,7 @@ def test_mended_texts_are_judged_as_mended(tmp_path: Path) -> None:
 
 
 def test_a_text_of_which_nothing_is_left(tmp_path: Path) -> None:
-    facts, changed, rejects, _ = run(
-        tmp_path, [("\ufeff\x01", "A")], {"": Filters(repair=Repair())}
-    )
+    facts, changed, rejects, _ = run(tmp_path, [("\ufeff\x01", "A")], {"": (Repair(),)})
     assert facts.kept.tolist() == [False]
     assert changed == []
     assert [r.meta["reason"] for r in rejects] == ["empty"]
@@ -105,7 +103,7 @@ def test_evaluation_data_goes(tmp_path: Path) -> None:
     leak = " ".join(f"w{k}" for k in range(20))
     save_index(ngram_index([Item("quiz", 4, leak)]), tmp_path / "index")
     texts = [("harmless", "A"), (f"so {leak} it was", "A"), (f"{leak}\r\n", "A")]
-    filters = {"": Filters(repair=Repair())}
+    filters: dict[str, tuple[Step, ...]] = {"": (Repair(),)}
     facts, _, rejects, counts = run(tmp_path, texts, filters, index=tmp_path / "index")
     assert facts.kept.tolist() == [True, False, False]
     assert rejects[0].meta["cause"] == "8 times 13 words in a row of quiz, item 4"
@@ -117,7 +115,7 @@ def test_parts_and_frames_change_nothing(tmp_path: Path, frame_size: int) -> Non
     texts = [
         (f"{k} " * (k % 7 + 1) + ("\r\n" if k % 3 else "") + MAIL, "AB"[k % 2]) for k in range(40)
     ]
-    filters = {"": Filters(repair=Repair(), redact_pii=RedactPii())}
+    filters: dict[str, tuple[Step, ...]] = {"": (Repair(), RedactPii())}
     for folder in ("whole", "part"):
         (tmp_path / folder).mkdir()
     whole, *_ = run(tmp_path / "whole", texts, filters)

@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from barrow.corpus import Domain, Recipe
+from barrow.corpus import Domain, PlainText, Recipe
 from barrow.corpus.dedup.settings import Deduplication
-from barrow.corpus.filters.choice import Filters
 from barrow.corpus.filters.pii import RedactPii
 from barrow.corpus.known_limits import known_limits
 from barrow.corpus.mix import Splits
@@ -70,12 +69,12 @@ def test_long_lists_are_cut(told_manifest: dict[str, Any], told_recipe: Recipe) 
 
 
 def test_nothing_at_all(empty_manifest: dict[str, Any]) -> None:
-    recipe = Recipe("nothing", {"a": Domain("A", "plain_text")})
+    recipe = Recipe("nothing", {"a": Domain("A", PlainText())})
     assert "Nothing is held out." in limits(empty_manifest, recipe)
 
 
 def test_personal_data_of_some_domains(told_manifest: dict[str, Any], told_recipe: Recipe) -> None:
-    notes = Domain("Notes", "plain_text", filters=Filters(redact_pii=RedactPii()))
+    notes = Domain("Notes", PlainText(), filters=(RedactPii(),))
     domains = {**told_recipe.domains, "notes": notes}
     text = limits(told_manifest, replace(told_recipe, domains=domains))
     assert "where the sources have it, in Letters." in text

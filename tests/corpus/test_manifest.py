@@ -8,9 +8,8 @@ from collections import Counter
 from pathlib import Path
 
 import barrow
-from barrow.corpus import Domain, Recipe, build
+from barrow.corpus import Domain, PlainText, Recipe, build
 from barrow.corpus.dedup.settings import Deduplication
-from barrow.corpus.filters.choice import Filters
 from barrow.corpus.filters.length import Length
 from barrow.corpus.manifest import rejects_by_domain
 from barrow.corpus.mix import Splits
@@ -25,10 +24,10 @@ def test_it_agrees_with_the_corpus(tmp_path: Path) -> None:
     for name in ("copy", "other copy"):
         (root / "a" / f"{name}.txt").write_text("number 7  " * 8)
     (root / "a" / "empty.txt").touch()
-    filters = Filters(length=Length(min_bytes=50))
+    filters = (Length(min_bytes=50),)
     recipe = Recipe(
         "test",
-        {"a": Domain("A", "plain_text", licence="MIT", language="en", filters=filters)},
+        {"a": Domain("A", PlainText(), licence="MIT", language="en", filters=filters)},
         deduplication=Deduplication(near=False),
         splits=Splits(test=0.3),
     )

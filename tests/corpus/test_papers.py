@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import barrow.archive
-from barrow.corpus import Domain, Recipe, build
+from barrow.corpus import Domain, PlainText, Recipe, build
 from barrow.corpus.dedup.settings import Deduplication
 from barrow.corpus.mix import Splits
 from barrow.corpus.papers import read_build, write_papers
@@ -90,7 +90,7 @@ def test_papers_are_not_written_twice(root: Path, recipe: Recipe, tmp_path: Path
 def test_a_corpus_of_which_nothing_is_left(tmp_path: Path, read_page: Callable) -> None:
     (tmp_path / "raw" / "a").mkdir(parents=True)
     (tmp_path / "raw" / "a" / "x.txt").write_text("  ")
-    recipe = Recipe("nothing", {"a": Domain("A", "plain_text")})
+    recipe = Recipe("nothing", {"a": Domain("A", PlainText())})
     build(recipe, root=tmp_path / "raw", out=tmp_path / "out", engine=INLINE)
     page = read_page((tmp_path / "out" / "report.html").read_text())
     assert "No document is left." in page.text

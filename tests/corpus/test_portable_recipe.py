@@ -6,21 +6,20 @@ from dataclasses import replace
 from pathlib import Path
 
 from barrow import config
-from barrow.corpus import Domain, Recipe
-from barrow.corpus.filters.choice import Filters
+from barrow.corpus import Domain, PlainText, Recipe
 from barrow.corpus.filters.rules import UrlRule
 from barrow.corpus.portable_recipe import portable_json, recipe_hash
 
 
 def test_folders_are_left_out(told_recipe: Recipe) -> None:
     rule = UrlRule(deny_files=(Path("/somewhere/hosts.txt"),))
-    domain = Domain("Web", "plain_text", filters=Filters(url=rule))
+    domain = Domain("Web", PlainText(), filters=(rule,))
     shown = portable_json(replace(told_recipe, domains={"web": domain}))
     assert "/somewhere" not in shown
     saved = json.loads(shown)
     assert saved["decontamination"]["sets"] == ["quiz.jsonl"]
     assert saved["deduplication"]["against"] == ["older"]
-    assert saved["domains"]["web"]["filters"]["url"]["deny_files"] == ["hosts.txt"]
+    assert saved["domains"]["web"]["filters"][0]["deny_files"] == ["hosts.txt"]
 
 
 def test_nothing_else_changes(recipe: Recipe) -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,6 @@ from barrow.errors import MissingExtra
 
 SETTINGS: dict[str, Any] = {
     "name": "Test",
-    "reader": "test",
-    "options": {},
     "licence": "CC0-1.0",
     "language": None,
     "retrieved": None,
@@ -33,7 +31,7 @@ SETTINGS: dict[str, Any] = {
 def run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reader: Reader, **settings: Any
 ) -> tuple[list[Document], list[Document], dict[str, Any]]:
-    monkeypatch.setattr(read_stage, "reader_named", lambda name: reader)
+    monkeypatch.setattr(read_stage, "chosen_reader", lambda settings: reader)
     files = [str(tmp_path / "a"), str(tmp_path / "b")]
     read_stage.read_raw(tmp_path, files, {**SETTINGS, **settings})
     counts = json.loads((tmp_path / read_stage.COUNTS).read_text())
@@ -42,8 +40,15 @@ def run(
     return documents, rejects, counts
 
 
-def reader_of(function: Any, **more: Any) -> Reader:
-    return Reader(name="test", version=7, read=function, patterns=("*",), **more)
+def reader_of(function: Any) -> Reader:
+    class Made(Reader):
+        extractor = "test/7"
+        patterns = ("*",)
+
+        def read(self, path: Path) -> Iterator[Item]:
+            yield from function(path)
+
+    return Made()
 
 
 def test_documents_and_rejects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,21 +119,27 @@ def test_out_of_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_group_is_one_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def read_group(paths: list[Path]) -> Iterator[Item]:
-        yield Document(" and ".join(path.name for path in paths))
+    class Together(Reader):
+        extractor = "test/7"
+        patterns = ("*",)
 
-    reader = reader_of(lambda path: iter(()), read_group=read_group)
-    documents, _, _ = run(tmp_path, monkeypatch, reader, groups=[[0, 1]])
+        def read(self, path: Path) -> Iterator[Item]:
+            yield from ()
+
+        def read_group(self, paths: Sequence[Path]) -> Iterator[Item]:
+            yield Document(" and ".join(path.name for path in paths))
+
+    documents, _, _ = run(tmp_path, monkeypatch, Together(), groups=[[0, 1]])
     assert documents[0].text == "a and b"
     assert documents[0].meta["sources"] == ["test/a", "test/b"]
 
 
-def test_options_reach_the_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def read(path: Path, *, word: str = "none") -> Iterator[Item]:
-        yield Document(word)
-
-    documents, _, _ = run(tmp_path, monkeypatch, reader_of(read), options={"word": "given"})
-    assert documents[0].text == "given"
+def test_files_of_a_group_are_read_one_by_one_unless_a_reader_knows_better(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader = reader_of(lambda path: iter([Document(path.name)]))
+    documents, _, _ = run(tmp_path, monkeypatch, reader, groups=[[0, 1]])
+    assert [document.text for document in documents] == ["a", "b"]
 
 
 def test_names_that_are_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

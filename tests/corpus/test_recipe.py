@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from barrow import config
-from barrow.corpus import Domain, Recipe
+from barrow.corpus import Domain, PlainText, Recipe
 from barrow.errors import ConfigError
 
 
@@ -22,16 +22,24 @@ def test_overrides_reach_domains(recipe: Recipe) -> None:
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: Domain("A", "x", weight=-1), "weight is not negative"),
-        (lambda: Domain("A", "x", epochs=-1), "epochs is not negative"),
-        (lambda: Domain("A", "x", retrieved="yesterday"), "a day such as"),
+        (lambda: Domain("A", PlainText(), weight=-1), "weight is not negative"),
+        (lambda: Domain("A", PlainText(), epochs=-1), "epochs is not negative"),
+        (lambda: Domain("A", PlainText(), retrieved="yesterday"), "a day such as"),
         (lambda: Recipe("r", {}), "no domains"),
         (
-            lambda: Recipe("r", {"a": Domain("A", "x"), "b": Domain("A", "x", epochs=2)}),
+            lambda: Recipe(
+                "r", {"a": Domain("A", PlainText()), "b": Domain("A", PlainText(), epochs=2)}
+            ),
             "two weights or epochs",
         ),
-        (lambda: Recipe("r", {"a": Domain("A", "x")}, shard_size=0), "shard_size is more than 0"),
-        (lambda: Recipe("r", {"a": Domain("A", "x")}, max_text=0), "max_text is more than 0"),
+        (
+            lambda: Recipe("r", {"a": Domain("A", PlainText())}, shard_size=0),
+            "shard_size is more than 0",
+        ),
+        (
+            lambda: Recipe("r", {"a": Domain("A", PlainText())}, max_text=0),
+            "max_text is more than 0",
+        ),
     ],
 )
 def test_wrong_settings(make, words: str) -> None:

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 
 import barrow
 from barrow import Document
-from barrow.corpus import Domain, Recipe, build
+from barrow.corpus import Domain, Recipe, Records, build
 from barrow.corpus.dedup.settings import Deduplication
-from barrow.corpus.filters.choice import Filters
 from barrow.corpus.filters.length import Length
 from barrow.corpus.mix import Mixture, Splits
 from barrow.corpus.recipe import Decontamination
@@ -27,7 +26,7 @@ from barrow.errors import BudgetExceeded, ConfigError, NotFound
 
 INLINE = Engine(num_workers=0)
 WORDS = [f"{a}{b}" for a in ("ba", "ke", "li", "mo", "nu", "ra", "so", "ti") for b in range(60)]
-BARE = Recipe("test", {".": Domain("", "records")}, shard_size=1 << 20)
+BARE = Recipe("test", {".": Domain("", Records())}, shard_size=1 << 20)
 
 
 def text(rng: random.Random, num_words: int = 120) -> str:
@@ -72,7 +71,7 @@ def reasons(out: Path) -> list[str]:
 def test_filters_are_chosen_by_domain(tmp_path: Path) -> None:
     write(tmp_path / "raw", [("short", "A"), ("x" * 50, "A"), ("short", "B")])
     domains = {
-        "raw": Domain("A", "records", filters=Filters(length=Length(min_bytes=10))),
+        "raw": Domain("A", Records(), filters=(Length(min_bytes=10),)),
     }
     recipe = replace(BARE, domains=domains)
     told = built(tmp_path, tmp_path / "out", recipe)
@@ -81,7 +80,7 @@ def test_filters_are_chosen_by_domain(tmp_path: Path) -> None:
     assert reject.meta["cause"] == "5 bytes, fewer than 10"
     assert reject.meta["stage"] == "filter"
     assert told["stages"]["A"]["filter"]["rejects"] == {"too-few-bytes": 2}
-    other = replace(BARE, domains={".": Domain("", "records", paths=("raw/*",))})
+    other = replace(BARE, domains={".": Domain("", Records(), paths=("raw/*",))})
     built(tmp_path, tmp_path / "all", other)
     assert len(barrow.archive.open(tmp_path / "all")) == 3
 
@@ -264,7 +263,7 @@ def test_no_near_duplicate_crosses_a_split(tmp_path: Path) -> None:
 
 
 def domains_of(tmp_path: Path, **told: dict[str, Any]) -> dict[str, Domain]:
-    return {name: Domain(name.upper(), "records", **more) for name, more in told.items()}
+    return {name: Domain(name.upper(), Records(), **more) for name, more in told.items()}
 
 
 def write_domains(root: Path, **numbers: int) -> None:
@@ -286,7 +285,7 @@ def test_byte_shares_are_as_the_weights(tmp_path: Path) -> None:
     weights = {"a": 50.0, "b": 20.0, "c": 30.0}
     recipe = replace(
         BARE,
-        domains={name: Domain(name.upper(), "records", weight=w) for name, w in weights.items()},
+        domains={name: Domain(name.upper(), Records(), weight=w) for name, w in weights.items()},
         mixture=Mixture(by="weight"),
     )
     told = built(tmp_path / "raw", tmp_path / "out", recipe)
@@ -304,7 +303,7 @@ def test_epochs_repeat_documents(tmp_path: Path) -> None:
     epochs = {"a": 2.5, "b": 0.5}
     recipe = replace(
         BARE,
-        domains={name: Domain(name.upper(), "records", epochs=e) for name, e in epochs.items()},
+        domains={name: Domain(name.upper(), Records(), epochs=e) for name, e in epochs.items()},
         mixture=Mixture(by="epochs"),
     )
     built(tmp_path / "raw", tmp_path / "out", recipe)
@@ -338,7 +337,7 @@ def test_weights_that_cannot_be_met(
     write_domains(tmp_path / "raw", a=500, b=20)
     recipe = replace(
         BARE,
-        domains={name: Domain(name.upper(), "records", weight=w) for name, w in weights.items()},
+        domains={name: Domain(name.upper(), Records(), weight=w) for name, w in weights.items()},
         mixture=mixture,
     )
     with pytest.raises(Exception, match=words):
@@ -357,7 +356,7 @@ def test_documents_are_shuffled_and_shards_even(tmp_path: Path) -> None:
     write_domains(tmp_path / "raw", a=400, b=400)
     recipe = replace(
         BARE,
-        domains={name: Domain(name.upper(), "records") for name in ("a", "b")},
+        domains={name: Domain(name.upper(), Records()) for name in ("a", "b")},
         shard_size=200_000,
     )
     told = built(tmp_path / "raw", tmp_path / "out", recipe)
@@ -409,7 +408,7 @@ def test_nothing_is_read(tmp_path: Path) -> None:
 
 def test_filters_by_the_names_that_records_have(tmp_path: Path) -> None:
     write(tmp_path / "raw", [("short", "A"), ("short", "B")])
-    domain = Domain("", "records", filters=Filters(length=Length(100)), filters_of={"B": Filters()})
+    domain = Domain("", Records(), filters=(Length(100),), filters_of={"B": ()})
     built(tmp_path / "raw", tmp_path / "out", replace(BARE, domains={".": domain}))
     assert [d.domain for d in barrow.archive.open(tmp_path / "out")] == ["B"]
 
@@ -418,7 +417,7 @@ def test_an_edited_filter_leaves_other_domains_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_domains(tmp_path / "raw", a=5, b=5)
-    domains = {name: Domain(name.upper(), "records") for name in ("a", "b")}
+    domains = {name: Domain(name.upper(), Records()) for name in ("a", "b")}
     built(tmp_path / "raw", tmp_path / "out", replace(BARE, domains=domains))
     done: list[str] = []
     original = Store.perform
@@ -428,7 +427,7 @@ def test_an_edited_filter_leaves_other_domains_alone(
         original(self, task)
 
     monkeypatch.setattr(Store, "perform", perform)
-    domains["b"] = replace(domains["b"], filters=Filters(length=Length(10)))
+    domains["b"] = replace(domains["b"], filters=(Length(10),))
     built(tmp_path / "raw", tmp_path / "out", replace(BARE, domains=domains))
     assert done.count("examine") == 1
     assert "read_raw" not in done
@@ -436,7 +435,7 @@ def test_an_edited_filter_leaves_other_domains_alone(
 
 def test_what_an_earlier_build_held_out_goes(tmp_path: Path) -> None:
     write_domains(tmp_path / "raw", a=50)
-    domains = {"a": Domain("A", "records")}
+    domains = {"a": Domain("A", Records())}
     held = replace(BARE, domains=domains, splits=Splits(test=0.3))
     built(tmp_path / "raw", tmp_path / "out", held)
     assert (tmp_path / "out" / "test").exists()
@@ -447,7 +446,7 @@ def test_what_an_earlier_build_held_out_goes(tmp_path: Path) -> None:
 
 def test_no_epoch_of_a_domain(tmp_path: Path) -> None:
     write_domains(tmp_path / "raw", a=5, b=5)
-    domains = {"a": Domain("A", "records", epochs=0.0), "b": Domain("B", "records")}
+    domains = {"a": Domain("A", Records(), epochs=0.0), "b": Domain("B", Records())}
     recipe = replace(BARE, domains=domains, mixture=Mixture(by="epochs"))
     built(tmp_path / "raw", tmp_path / "out", recipe)
     assert {d.domain for d in barrow.archive.open(tmp_path / "out")} == {"B"}
@@ -455,9 +454,7 @@ def test_no_epoch_of_a_domain(tmp_path: Path) -> None:
 
 def test_nothing_is_left(tmp_path: Path) -> None:
     write(tmp_path / "raw", [("short", "A")])
-    recipe = replace(
-        GENEROUS, domains={".": Domain("", "records", filters=Filters(length=Length(100)))}
-    )
+    recipe = replace(GENEROUS, domains={".": Domain("", Records(), filters=(Length(100),))})
     told = built(tmp_path / "raw", tmp_path / "out", recipe)
     assert told["splits"]["train"]["shards"] == []
     assert len(barrow.archive.open(tmp_path / "out")) == 0

@@ -12,7 +12,7 @@ import pytest
 from tests.pages.chromium import Page
 from tests.pages.test_hostile import HOSTILE, check, planted
 
-from barrow.corpus import Domain, Recipe
+from barrow.corpus import Domain, PlainText, Recipe
 from barrow.corpus.mix import Splits
 from barrow.corpus.portable_recipe import recipe_hash
 from barrow.corpus.reject_samples import Sample
@@ -127,7 +127,7 @@ def test_hostile_texts(
     read_page: Callable,
 ) -> None:
     saved = hostile.replace("\ud800", "")  # which no file can hold
-    domains = {"letters": Domain(saved, "plain_text", licence=saved)}
+    domains = {"letters": Domain(saved, PlainText(), licence=saved)}
     recipe = replace(told_recipe, name=saved, domains=domains)
     sample = Sample(hostile, hostile, hostile, hostile)
     plain = read_page(report(told_manifest, told_recipe, {("filter", "x"): (sample,)}))
@@ -165,7 +165,7 @@ def test_one_domain_and_very_many(
 
 
 def test_nothing_at_all(empty_manifest: dict[str, Any], read_page: Callable) -> None:
-    recipe = Recipe("nothing", {"a": Domain("A", "plain_text")})
+    recipe = Recipe("nothing", {"a": Domain("A", PlainText())})
     page = read_page(report(empty_manifest, recipe, {}))
     check_closed(page)
     assert "No document is left." in page.text

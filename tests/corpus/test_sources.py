@@ -3,13 +3,10 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
-from barrow.corpus import Domain, Recipe
+from barrow.corpus import PlainText, Recipe
 from barrow.corpus.progress import Progress
 from barrow.corpus.raw_files import HashCache
 from barrow.corpus.sources import Source, find_sources, read_tasks
-from barrow.errors import ConfigError
 
 
 def sources_of(recipe: Recipe, root: Path) -> list[Source]:
@@ -37,13 +34,7 @@ def test_the_key_is_of_all_that_decides(root: Path, recipe: Recipe) -> None:
     first = key(recipe)
     assert key(replace(recipe, name="other", seed=7)) == first
     assert key(with_letters(licence="MIT")) != first
-    assert key(with_letters(options={"max_bytes": 9})) != first
+    assert key(with_letters(reader=PlainText(max_bytes=9))) != first
     assert key(replace(recipe, max_text=99)) != first
     (root / "letters" / "00.txt").write_text("another text")
     assert key(recipe) != first
-
-
-def test_what_a_reader_does_not_know(root: Path) -> None:
-    wrong = Recipe("r", {"letters": Domain("A", "plain_text", options={"minimum": 3})})
-    with pytest.raises(ConfigError, match="no option 'minimum'; there are max_bytes"):
-        sources_of(wrong, root)

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
 from barrow import config
-from barrow.corpus import Recipe
-from barrow.corpus.filters.choice import Filters
+from barrow.corpus import GopherQuality, Recipe
 from barrow.recipes import refine
 
 
@@ -10,9 +9,9 @@ def test_web_filters_are_for_web_text() -> None:
     """PILE-8: nobody runs Gopher on code."""
     (domain,) = refine.recipe().domains.values()
     assert domain.name == "", "documents name their own domain"
-    assert domain.filters.gopher_quality is not None
-    assert domain.filters_of["Github"] == Filters()
-    assert domain.filters_of["FreeLaw"].gopher_quality is None
+    assert GopherQuality() in domain.filters
+    assert domain.filters_of["Github"] == ()
+    assert GopherQuality() not in domain.filters_of["FreeLaw"]
     assert not {"Pile-CC", "OpenWebText2"} & domain.filters_of.keys()
 
 

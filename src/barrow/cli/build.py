@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import glob
 from collections import Counter
+from collections.abc import Collection
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from barrow.cli.options import AsJson
+from barrow.cli.options import AsJson, Trust
 from barrow.cli.progress import staged_progress
 from barrow.cli.python_file import made_by
 
@@ -36,8 +37,8 @@ def build(
     recipe: Annotated[
         str,
         typer.Argument(
-            help="A recipe of barrow (pile, permissive), a saved recipe.json, or a .py file with a "
-            "function recipe().",
+            help="A recipe of barrow (permissive, pile, pocket, refine), a saved recipe.json, or a "
+            ".py file with a function recipe().",
             show_default=False,
         ),
     ],
@@ -60,6 +61,7 @@ def build(
     missing: Annotated[
         MissingChoice | None, typer.Option(help="Domains without files: an error, or left out.")
     ] = None,
+    trust: Trust = None,
     as_json: AsJson = False,
 ) -> None:
     """Read raw files as their owners publish them into a corpus with provenance."""
@@ -69,10 +71,11 @@ def build(
     from barrow.engine import Engine
 
     places, changes = _split(assignments)
-    made = load_recipe(recipe)
+    trusted = [*(trust or ()), *([recipe] if recipe.endswith(".py") else [])]
+    made = load_recipe(recipe, trust=trusted)
     if "source" in places:
         made, places["root"] = _of_source(made, Path(places["source"]))
-    resolved = config.override(made, changes)
+    resolved = config.override(made, changes, trust=trusted)
     if missing is not None:
         resolved = config.override(resolved, [f"missing={missing.value}"])
     with staged_progress() as (on_plan, on_bytes):
@@ -89,6 +92,20 @@ def build(
         typer.echo(msgspec.json.encode(report).decode())
     else:
         print_report(report)
+    if not any(split["domains"] for split in report["splits"].values()):
+        typer.echo(_nothing_kept(report), err=True)
+        raise typer.Exit(1)
+
+
+def _nothing_kept(report: dict[str, Any]) -> str:
+    """Why a corpus has no document, in words."""
+    from barrow.corpus.manifest import rejects_by_domain
+
+    reasons: Counter[str] = Counter()
+    for rejects in rejects_by_domain(report).values():
+        reasons.update(rejects)
+    told = ", ".join(f"{number:,} {reason}" for reason, number in reasons.most_common())
+    return f"no document was kept: {told or 'no file had one'}; barrow rejects shows examples"
 
 
 def _split(assignments: list[str]) -> tuple[dict[str, str], list[str]]:
@@ -123,8 +140,11 @@ def _of_source(made: Recipe, source: Path) -> tuple[Recipe, str]:
     return replace(made, domains={".": one}), str(source.parent)
 
 
-def load_recipe(name: str) -> Recipe:
-    """A recipe by its name, from a saved JSON file, or from a Python file."""
+def load_recipe(name: str, *, trust: Collection[str] | None = ()) -> Recipe:
+    """A recipe by its name, from a saved JSON file, or from a Python file.
+
+    Of a saved one, `trust` says what code outside barrow may be imported (`config.from_dict`).
+    """
     import difflib
     import importlib
     import pkgutil
@@ -134,11 +154,14 @@ def load_recipe(name: str) -> Recipe:
     from barrow.corpus import Recipe
 
     if name.endswith(".json"):
-        return config.from_json(Recipe, Path(name).read_text(), where=name)
+        return config.from_json(Recipe, Path(name).read_text(), trust=trust, where=name)
     if name.endswith(".py"):
         return made_by(Path(name), "recipe", Recipe)
-    modules = [module.name for module in pkgutil.iter_modules(barrow.recipes.__path__)]
-    known = [module for module in modules if module not in barrow.recipes.TRAINING]
+    known = [
+        module.name
+        for module in pkgutil.iter_modules(barrow.recipes.__path__)
+        if not module.ispkg and module.name not in barrow.recipes.TRAINING
+    ]
     if name not in known:
         close = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known)}"

@@ -33,6 +33,15 @@ DtypeOption = Annotated[
         help="float32, bfloat16 or float16.", show_default="float32 on a CPU, else that of the file"
     ),
 ]
+Trust = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="MODULE",
+        help="Import code that saved settings name from this module outside barrow, or from this "
+        "Python file; may be repeated.",
+        show_default=False,
+    ),
+]
 TextKey = Annotated[str, typer.Option(help="Key of the text in foreign records.")]
 OnBad = Annotated[
     OnBadChoice, typer.Option(help="Stop at bad input, or count it by reason and go on.")

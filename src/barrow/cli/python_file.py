@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import runpy
 import traceback
 from pathlib import Path
 from typing import TypeVar
 
 import typer
 
+from barrow import config
 from barrow.errors import ConfigError, NotFound
 
 Made = TypeVar("Made")
@@ -19,7 +19,7 @@ def made_by(path: Path, function: str, kind: type[Made]) -> Made:
     if not path.is_file():
         raise NotFound(f"{path} does not exist")
     try:
-        found = runpy.run_path(str(path)).get(function)
+        found = getattr(config.import_file(path), function, None)
         made = found() if callable(found) else None
     except Exception as error:
         raise ConfigError(f"{_place(path, error)}: {type(error).__name__}: {error}") from error
@@ -32,7 +32,8 @@ def made_by(path: Path, function: str, kind: type[Made]) -> Made:
 
 def _place(path: Path, error: Exception) -> str:
     """The file, and its last line that took part."""
-    if isinstance(error, SyntaxError) and error.filename == str(path):
+    file = str(path.resolve())
+    if isinstance(error, SyntaxError) and error.filename == file:
         return f"{path}, line {error.lineno}"
-    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
+    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == file]
     return f"{path}, line {lines[-1]}" if lines else str(path)

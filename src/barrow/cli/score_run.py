@@ -216,7 +216,7 @@ def _recipe_weights(name: str | None) -> dict[str, float] | None:
             return {key: float(value) for key, value in data.items()}
     found = {
         domain.name: domain.weight
-        for domain in load_recipe(name).domains.values()
+        for domain in load_recipe(name, trust=None).domains.values()
         if domain.weight is not None
     }
     if not found:

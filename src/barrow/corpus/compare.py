@@ -51,6 +51,8 @@ def _read(path: Path) -> Any:
 
 
 def _flat(value: Any, prefix: str = "") -> dict[str, Any]:
+    if isinstance(value, list) and any(isinstance(part, dict) for part in value):
+        value = dict(enumerate(value))
     if not isinstance(value, dict):
         return {prefix: value}
     return {

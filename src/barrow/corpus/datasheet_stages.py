@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields
 
+from barrow import config
 from barrow.corpus.filters.found_pii import CATEGORIES
 from barrow.corpus.recipe import Recipe
 from barrow.corpus.survey import (
@@ -106,7 +106,7 @@ def _filters(told: Survey, recipe: Recipe) -> str:
     here = {domain.name for domain in told.domains}
     groups: dict[tuple[str, ...], list[str]] = {}
     for domain in recipe.domains.values():
-        chosen = tuple(f.name for f in fields(domain.filters) if getattr(domain.filters, f.name))
+        chosen = tuple(map(config.class_name, domain.filters))
         if chosen and domain.name in here:
             groups.setdefault(chosen, []).append(domain.name)
     if not groups:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,8 +24,7 @@ from barrow.corpus.decontaminate import Match, NgramIndex, find_matches, load_in
 from barrow.corpus.dedup.exact import content_hashes
 from barrow.corpus.dedup.minhash import band_hashes, shingle_hashes
 from barrow.corpus.facts import Facts, identity_of, save_facts
-from barrow.corpus.filters.choice import Filters
-from barrow.corpus.filters.deciding import KEEP
+from barrow.corpus.filters.deciding import KEEP, Filter, Rewriter, Step
 from barrow.corpus.filters.texts import Texts
 from barrow.corpus.parts import QUICK
 from barrow.corpus.reading import EXCERPT, excerpt
@@ -38,6 +37,19 @@ REJECTS = "rejects.jsonl.zst"
 COUNTS = "counts.json"
 
 
+@dataclass(frozen=True)
+class Chosen:
+    """Filters for documents of some domains by name, and under ``""`` for all others."""
+
+    steps: dict[str, tuple[Step, ...]]
+
+    def resolved(self) -> Chosen:
+        """The same, with the hashes of the files that filters read."""
+        return Chosen(
+            {name: tuple(s.resolved() for s in some) for name, some in self.steps.items()}
+        )
+
+
 def examine(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
     """Examine documents `start` to `stop` of a file; `files` may have an n-gram index as well.
 
@@ -48,9 +60,9 @@ def examine(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
     index = load_index(files[1]) if len(files) > 1 else None
     examiner = _Examiner(
         facts=replace(Facts.blank(stop - start), languages=[""]),
-        filters={
-            name: config.from_dict(Filters, told) for name, told in settings["filters"].items()
-        },
+        filters=config.from_dict(
+            Chosen, {"steps": settings["filters"]}, trust=settings.get("trust", ())
+        ).steps,
         index=index,
         min_ngrams=settings["min_ngrams"],
     )
@@ -69,7 +81,7 @@ def examine(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
 @dataclass
 class _Examiner:
     facts: Facts
-    filters: dict[str, Filters]
+    filters: Mapping[str, tuple[Step, ...]]
     index: NgramIndex | None
     min_ngrams: int
     _scratch: Scratch = field(default_factory=Scratch)
@@ -82,12 +94,11 @@ class _Examiner:
         self.facts.domain[here] = [_place(name, self.facts.domains) for name in names]
         self.facts.identity[here] = [identity_of(meta["id"]) for meta in texts.metas]
         sizes = texts.sizes.tolist()
-        rewritten = self._rewrite(texts, names)
-        if rewritten:
-            texts = texts.replaced(rewritten)
-            self.facts.changed[at + np.array(list(rewritten))] = True
         told = _Told([""] * len(texts), [""] * len(texts))
-        self._look(texts, names, here, told)
+        texts, rewritten = self._refine(texts, names, here, told)
+        if rewritten:
+            self.facts.changed[at + np.array(list(rewritten))] = True
+        self._look(texts, here, told)
         for i, name in enumerate(names):
             tally = self._tally[name]
             tally["documents"] += 1
@@ -104,26 +115,84 @@ class _Examiner:
                     tally["changed"] += 1
                     changed.add(Document(rewritten[i], texts.metas[i]))
 
-    def _filters_of(self, name: str) -> Filters:
-        return self.filters.get(name, self.filters[""])
+    def _refine(
+        self, texts: Texts, names: list[str], here: slice, told: _Told
+    ) -> tuple[Texts, dict[int, str]]:
+        """The texts after all filters, and those that are new, by their places in the block."""
+        chosen = [self.filters.get(name, self.filters[""]) for name in names]
+        chains = [
+            (_passes(steps), np.array([other is steps for other in chosen]))
+            for steps in {id(steps): steps for steps in chosen}.values()
+        ]
+        rewritten: dict[int, str] = {}
+        # Passes of all domains together: their texts share a buffer, and what is known about it.
+        for k in range(max(len(passes) for passes, _ in chains)):
+            new: dict[int, str] = {}
+            for passes, concerned in chains:
+                if k < len(passes):
+                    left = concerned & np.array([not reason for reason in told.reasons])
+                    new |= self._rewrite(texts, passes[k].rewriters, names, left)
+            if new:
+                texts = texts.replaced(new)
+                rewritten |= new
+            for i in np.flatnonzero(texts.sizes == 0).tolist():  # a rewriter left nothing
+                if not told.reasons[i]:
+                    told.reasons[i], told.causes[i] = "empty", "no text"
+            for passes, concerned in chains:
+                if k < len(passes):
+                    self._decide(texts, passes[k].filters, here, concerned, told)
+        return texts, rewritten
 
-    def _look(self, texts: Texts, names: list[str], here: slice, told: _Told) -> None:
-        """Everything that is asked of texts as they are; the answers go to their places."""
+    def _rewrite(
+        self,
+        texts: Texts,
+        rewriters: Sequence[Rewriter],
+        names: list[str],
+        concerned: npt.NDArray[np.bool_],
+    ) -> dict[int, str]:
+        """New texts, by their places in the block."""
+        rewritten: dict[int, str] = {}
+        for rewriter in rewriters:
+            touched = np.flatnonzero(rewriter.touches(texts) & concerned).tolist()
+            for i in sorted({*touched, *rewritten}):
+                text = rewritten[i] if i in rewritten else texts.text_of(i)
+                new = rewriter.rewrite(text, texts.metas[i])
+                for name, number in new.found.items():
+                    self._tally[names[i]][f"found.{name}"] += number
+                if new.text != text:
+                    rewritten[i] = new.text
+        return rewritten
+
+    def _decide(
+        self,
+        texts: Texts,
+        filters: Sequence[Filter],
+        here: slice,
+        concerned: npt.NDArray[np.bool_],
+        told: _Told,
+    ) -> None:
+        """Reasons against texts, and what else filters find out about them."""
+        facts = self.facts
+        for chosen in filters:
+            languages, quality = chosen.describe(texts)
+            if languages is not None:
+                for code in np.unique(languages[concerned]).tolist():
+                    mine = concerned & (languages == code)
+                    facts.language[here][mine] = _place(code, facts.languages)
+            if quality is not None:
+                facts.quality[here][concerned] = quality[concerned]
+            code, value = chosen.decide(texts)
+            for i in np.flatnonzero((code != KEEP) & concerned).tolist():
+                if not told.reasons[i]:
+                    told.reasons[i] = chosen.reasons[code[i] - 1]
+                    told.causes[i] = chosen.cause(told.reasons[i], float(value[i]))
+
+    def _look(self, texts: Texts, here: slice, told: _Told) -> None:
+        """What later stages must know of texts as they are; the answers go to their places."""
         facts = self.facts
         facts.size[here] = texts.sizes
-        for i in np.flatnonzero(texts.sizes == 0).tolist():  # a rewriter left nothing
-            told.reasons[i], told.causes[i] = "empty", "no text"
         facts.content[here] = content_hashes(texts.text, texts.offsets)
         facts.bands[here] = band_hashes(shingle_hashes(texts.words, self._scratch))
-        for filters in {id(f): f for f in map(self._filters_of, dict.fromkeys(names))}.values():
-            concerned = np.array([self._filters_of(name) is filters for name in names])
-            self._describe(texts, filters, here, concerned)
-            for chosen in filters.deciding:
-                code, value = chosen.decide(texts)
-                for i in np.flatnonzero((code != KEEP) & concerned).tolist():
-                    if not told.reasons[i]:
-                        told.reasons[i] = chosen.reasons[code[i] - 1]
-                        told.causes[i] = chosen.cause(told.reasons[i], float(value[i]))
         if self.index is not None:
             for match in find_matches(texts.words, self.index):
                 if match.num_ngrams >= self.min_ngrams:
@@ -133,42 +202,28 @@ class _Examiner:
                         told.causes[match.document] = _in_words(match, self.index.ngram)
         facts.kept[here] = [not reason for reason in told.reasons]
 
-    def _describe(
-        self,
-        texts: Texts,
-        filters: Filters,
-        here: slice,
-        concerned: npt.NDArray[np.bool_],
-    ) -> None:
-        """What filters found out about texts that later stages and the report want to know."""
-        if filters.language is not None:
-            codes = filters.language.identified(texts).codes
-            for code in np.unique(codes[concerned]).tolist():
-                mine = concerned & (codes == code)
-                self.facts.language[here][mine] = _place(code, self.facts.languages)
-        if filters.quality is not None:
-            self.facts.quality[here][concerned] = filters.quality.scores(texts)[concerned]
-
-    def _rewrite(self, texts: Texts, names: list[str]) -> dict[int, str]:
-        """New texts, by their places in the block."""
-        rewritten: dict[int, str] = {}
-        for filters in {id(f): f for f in map(self._filters_of, dict.fromkeys(names))}.values():
-            concerned = np.array([self._filters_of(name) is filters for name in names])
-            for rewriter in filters.rewriters:
-                touched = np.flatnonzero(rewriter.touches(texts) & concerned).tolist()
-                before = [i for i in rewritten if concerned[i]]
-                for i in sorted({*touched, *before}):
-                    text = rewritten[i] if i in rewritten else texts.text_of(i)
-                    new = rewriter.rewrite(text, texts.metas[i])
-                    for name, number in new.found.items():
-                        self._tally[names[i]][f"found.{name}"] += number
-                    if new.text != text:
-                        rewritten[i] = new.text
-        return rewritten
-
     def counts(self) -> dict[str, dict[str, int]]:
         """What was counted, by domain."""
         return {name: dict(sorted(tally.items())) for name, tally in sorted(self._tally.items())}
+
+
+class _Pass(NamedTuple):
+    """Rewriters in a row, and the filters after them."""
+
+    rewriters: list[Rewriter]
+    filters: list[Filter]
+
+
+def _passes(steps: Iterable[Step]) -> list[_Pass]:
+    passes = [_Pass([], [])]
+    for step in steps:
+        if not isinstance(step, Rewriter):
+            passes[-1].filters.append(step)
+            continue
+        if passes[-1].filters:
+            passes.append(_Pass([], []))
+        passes[-1].rewriters.append(step)
+    return passes
 
 
 def _place(name: str, names: list[str]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from barrow.corpus.filters.pii import RedactPii, RejectPii
 from barrow.corpus.recipe import Recipe
 from barrow.corpus.survey import NOT_STATED, Amount, Survey
 from barrow.pages.escape import one_line
@@ -88,11 +89,15 @@ def _evaluation_sets(recipe: Recipe) -> Iterable[str]:
 def _filters(told: Survey, recipe: Recipe) -> Iterable[str]:
     here = {domain.name for domain in told.domains}
     chosen = [domain for domain in recipe.domains.values() if domain.name in here]
-    filtered = {d.name for d in chosen if d.filters.deciding or d.filters.rewriters}
+    filtered = {domain.name for domain in chosen if domain.filters}
     plain = [domain.name for domain in chosen if domain.name not in filtered]
     if plain:
         yield f"No filter is set for {_listed(map(one_line, dict.fromkeys(plain)), len(here))}."
-    private = [d.name for d in chosen if not (d.filters.redact_pii or d.filters.reject_pii)]
+    private = [
+        domain.name
+        for domain in chosen
+        if not any(isinstance(step, RedactPii | RejectPii) for step in domain.filters)
+    ]
     if private:
         yield (
             "Nobody looked for personal data, which is where the sources have it, in "

@@ -83,7 +83,7 @@ def _reading(reads: list[tuple[Source, Path]]) -> dict[str, Any]:
             source.folder,
             {
                 "name": source.domain.name,
-                "extractor": source.reader.extractor,
+                "extractor": source.domain.reader.extractor,
                 "files": 0,
                 "documents": 0,
                 "bytes": 0,

@@ -58,4 +58,6 @@ def read_build(corpus: Path) -> tuple[dict[str, Any], Recipe]:
     manifest = config.parse_json((corpus / MANIFEST).read_bytes(), corpus / MANIFEST)
     if not isinstance(manifest, dict) or not manifest.keys() >= _KEYS:
         raise ConfigError(f"{corpus / MANIFEST} is no manifest of this version of barrow")
-    return manifest, config.from_json(Recipe, (corpus / RECIPE).read_text(), where=corpus / RECIPE)
+    # Looked at, not run: code that the recipe names is not imported.
+    path = corpus / RECIPE
+    return manifest, config.from_json(Recipe, path.read_text(), trust=None, where=path)

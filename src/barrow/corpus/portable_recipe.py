@@ -16,26 +16,30 @@ from barrow.corpus.recipe import Recipe
 _PATHS = frozenset(["against", "sets"])
 
 
-def portable(settings: Any) -> Any:
-    """Settings as what JSON can hold, all files without their folders."""
-    if dataclasses.is_dataclass(settings) and not isinstance(settings, type):
-        return {
-            field.name: portable([Path(path) for path in value] if field.name in _PATHS else value)
-            for field in dataclasses.fields(settings)
-            for value in [getattr(settings, field.name)]
-        }
+def portable_json(recipe: Recipe) -> str:
+    """A recipe, in the form of ``recipe.json``, all files without their folders."""
+    saved = _portable(recipe, config.to_dict(recipe))
+    return json.dumps(saved, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _portable(settings: Any, saved: Any) -> Any:
+    """What is saved of settings, their paths cut."""
     if isinstance(settings, Path):
         return settings.name
+    if isinstance(settings, config.Named):  # which of its texts are paths, only its class knows
+        return {key: Path(v).name if str(v).startswith("/") else v for key, v in saved.items()}
     if isinstance(settings, Mapping):
-        return {str(key): portable(value) for key, value in settings.items()}
+        return {key: _portable(value, saved[str(key)]) for key, value in settings.items()}
     if isinstance(settings, list | tuple):
-        return [portable(value) for value in settings]
-    return config.to_dict(settings)
-
-
-def portable_json(recipe: Recipe) -> str:
-    """A recipe, in the form of ``recipe.json``."""
-    return json.dumps(portable(recipe), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        return [_portable(value, one) for value, one in zip(settings, saved, strict=True)]
+    if dataclasses.is_dataclass(settings) and not isinstance(settings, type):
+        return saved | {
+            name: _portable(
+                [Path(path) for path in value] if name in _PATHS else value, saved[name]
+            )
+            for name, value in vars(settings).items()
+        }
+    return saved
 
 
 def recipe_hash(recipe: Recipe) -> str:

@@ -6,16 +6,16 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from barrow import config
 from barrow.archive import Document, Writer
 from barrow.archive.composition import UNKNOWN
 from barrow.corpus.document_limits import DocumentLimits, TooSlow
 from barrow.corpus.parts import QUICK
-from barrow.corpus.reader_table import reader_named
 from barrow.corpus.reading import Item, Reader, Reject, excerpt
 from barrow.corpus.takedown_rules import TAKEN_DOWN, Matcher, load_matcher
 from barrow.errors import BadRecord, MissingExtra
@@ -39,6 +39,19 @@ _OURS = frozenset(
 )
 
 
+@dataclass(frozen=True)
+class Chosen:
+    """What reads the files."""
+
+    reader: Reader
+
+
+def chosen_reader(settings: Mapping[str, Any]) -> Reader:
+    """What reads the files of a task."""
+    chosen = {"reader": settings["reader"]}
+    return config.from_dict(Chosen, chosen, trust=settings.get("trust", ())).reader
+
+
 def read_raw(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
     """Read groups of raw files of one domain; write documents, rejects and counts.
 
@@ -48,21 +61,18 @@ def read_raw(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
     """
     files = list(files)
     taken = load_matcher(files.pop()) if "takedown" in settings else None
-    reader = reader_named(settings["reader"])
+    reader = chosen_reader(settings)
     counts: Counter[str] = Counter()
     rejects: Counter[str] = Counter()
     num_files = len(files) - len(settings.get("beside", ()))
     with (
         Writer(out / DOCUMENTS, level=QUICK) as documents,
         Writer(out / REJECTS, level=QUICK) as rejected,
-        _opened_beside(reader, files[num_files:]) as beside,
+        reader.open_beside(list(map(Path, files[num_files:]))) as read,
     ):
         for group in settings["groups"]:
             paths = [Path(files[k]) for k in group]
-            if len(paths) > 1 and reader.read_group is not None:
-                items = partial(reader.read_group, paths, **settings["options"])
-            else:
-                items = partial(reader.read, paths[0], **beside, **settings["options"])
+            items = partial(reader.read_group, paths) if paths[1:] else partial(read, paths[0])
             origin = _origin(settings, group, reader.extractor)
             for item in _guarded(
                 items, settings["seconds_per_document"], settings["memory_per_document"]
@@ -90,16 +100,6 @@ def read_raw(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
         "rejects": dict(sorted(rejects.items())),
     }
     (out / COUNTS).write_text(json.dumps(told))
-
-
-@contextmanager
-def _opened_beside(reader: Reader, files: list[str]) -> Iterator[dict[str, Any]]:
-    """What the files beside those that are read say, as an argument of the reader."""
-    if reader.open_beside is None or not files:
-        yield {}
-        return
-    with reader.open_beside([Path(file) for file in files]) as opened:
-        yield {"beside": opened}
 
 
 def _origin(settings: Mapping[str, Any], group: list[int], extractor: str) -> dict[str, Any]:

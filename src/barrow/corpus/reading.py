@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import ClassVar, Protocol, runtime_checkable
 
 from barrow.archive import Document
 
@@ -30,9 +31,9 @@ class Reject:
 Item = Document | Reject
 
 
-@dataclass(frozen=True)
-class Reader:
-    """A raw format.
+@runtime_checkable
+class Reader(Protocol):
+    """A raw format: a frozen dataclass that inherits from this, its settings as fields.
 
     `read` goes through one file as its owner publishes it and yields documents in the order of the
     file. It sets in `meta` only what the file says: ``title``, ``url``, ``date`` (ISO 8601),
@@ -40,30 +41,40 @@ class Reader:
     path in a tar), and keys of its own. Whatever cannot be read is a `Reject`; a reader raises only
     for its caller's mistakes. Its memory does not grow with the file.
 
-    `patterns` are globs, relative to the domain's folder, of the files it reads. `version` is
-    raised whenever the output for the same bytes changes. Where a document is made of several files
-    (a week of daily logs), `group` sorts paths into groups, and `read_group` reads one. With
-    `folders`, each folder directly under the domain's is read as a whole, as a repository is.
-    Where files depend on what others in the domain's folder say (a list of links with scores),
-    `beside` are globs of those others: `open_beside` takes their paths, once for many files that
-    are read, and what it opens is given to `read` as ``beside``. When one of them changes,
-    everything is read again.
+    `extractor` is a name and a version, as provenance records them: ``warc/1``. The version is
+    raised whenever the output for the same bytes changes. `patterns` are globs, relative to the
+    domain's folder, of the files it reads; with `folders`, each folder directly under the domain's
+    is read as a whole too, as a repository is.
     """
 
-    name: str
-    version: int
-    read: Callable[..., Iterator[Item]]
-    patterns: tuple[str, ...]
-    folders: bool = False
-    group: Callable[[Sequence[Path]], list[tuple[Path, ...]]] | None = None
-    read_group: Callable[[Sequence[Path]], Iterator[Item]] | None = None
-    beside: tuple[str, ...] = ()
-    open_beside: Callable[[Sequence[Path]], AbstractContextManager[Any]] | None = None
+    extractor: ClassVar[str]
+    patterns: ClassVar[tuple[str, ...]]
+    folders: ClassVar[bool] = False
+    beside: ClassVar[tuple[str, ...]] = ()
 
-    @property
-    def extractor(self) -> str:
-        """Name and version, as provenance records them."""
-        return f"{self.name}/{self.version}"
+    @abstractmethod
+    def read(self, path: Path) -> Iterator[Item]:
+        """The documents and rejects of one file."""
+
+    def group(self, paths: Sequence[Path]) -> list[tuple[Path, ...]]:
+        """Paths in groups, where a document is made of several files (a week of daily logs)."""
+        return [(path,) for path in paths]
+
+    def read_group(self, paths: Sequence[Path]) -> Iterator[Item]:
+        """The documents and rejects of a group of more than one file."""
+        for path in paths:
+            yield from self.read(path)
+
+    def open_beside(
+        self,
+        paths: Sequence[Path],  # noqa: ARG002
+    ) -> AbstractContextManager[Callable[[Path], Iterator[Item]]]:
+        """`read`, with what other files in the domain's folder say (a list of links with scores).
+
+        `beside` are globs of those others; they are opened once for many files that are read. When
+        one of them changes, everything is read again.
+        """
+        return nullcontext(self.read)
 
 
 def excerpt(data: bytes | str) -> str:

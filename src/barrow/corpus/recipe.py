@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import datetime
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from barrow.corpus.dedup.settings import Deduplication
-from barrow.corpus.filters.choice import Filters
+from barrow.corpus.filters.deciding import Filter, Rewriter, Step
 from barrow.corpus.mix import Mixture, Splits
+from barrow.corpus.reading import Reader
 from barrow.errors import ConfigError
+from barrow.objects import Named
 
 
 @dataclass(frozen=True)
@@ -17,27 +19,35 @@ class Domain:
     """One domain: how its raw files are read, and what is known about them.
 
     `name` is the documents' ``pile_set_name`` (if empty, they are records that have their own),
-    `reader` the name of a reader, `paths` globs under
-    the domain's folder (by default those of the reader), `options` arguments of the reader.
-    `licence` holds for documents that do not state their own, `language` likewise; `retrieved` is
-    the day the files were fetched. `weight` (percent of the corpus, by bytes) or `epochs` say how
-    much of the domain a mixture takes. `filters` are those its documents go through; where records
+    `reader` what reads its files, `paths` globs under the domain's folder (by default those of the
+    reader). `licence` holds for documents that do not state their own, `language` likewise;
+    `retrieved` is the day the files were fetched. `weight` (percent of the corpus, by bytes) or
+    `epochs` say how much of the domain a mixture takes. `filters` are what its documents go
+    through, in that order; the first that objects to a document gives the reason. Where records
     name their own domain, `filters_of` has others for some of them, by name.
     """
 
     name: str
-    reader: str
+    reader: Reader
     licence: str = "unknown"
     paths: tuple[str, ...] = ()
     weight: float | None = None
     epochs: float | None = None
     language: str | None = None
     retrieved: str | None = None
-    options: dict[str, Any] = field(default_factory=dict)
-    filters: Filters = field(default_factory=Filters)
-    filters_of: dict[str, Filters] = field(default_factory=dict)
+    filters: tuple[Step, ...] = ()
+    filters_of: dict[str, tuple[Step, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.reader, Reader | Named):
+            raise ConfigError(
+                f"{self.name}: reader must be a Reader such as Warc(), got {self.reader!r}"
+            )
+        for step in (*self.filters, *(s for some in self.filters_of.values() for s in some)):
+            if not isinstance(step, Filter | Rewriter | Named):
+                raise ConfigError(
+                    f"{self.name}: filters must be Filters or Rewriters, got {step!r}"
+                )
         for what, value in (("weight", self.weight), ("epochs", self.epochs)):
             if value is not None and value < 0:
                 raise ConfigError(f"{self.name}: {what} is not negative, unlike {value}")

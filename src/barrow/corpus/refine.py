@@ -133,14 +133,12 @@ def _index(recipe: Recipe, stages: Stages) -> tuple[Path, str] | None:
 
 def _examine_tasks(parts: list[Part], recipe: Recipe, index: tuple[Path, str] | None) -> list[Task]:
     decontamination = recipe.decontamination
-    filters = {
-        folder: {"": domain.filters, **domain.filters_of}
+    chosen = {
+        folder: examine_stage.Chosen({"": domain.filters, **domain.filters_of}).resolved()
         for folder, domain in recipe.domains.items()
     }
-    told = {
-        folder: {name: config.to_dict(chosen.resolved()) for name, chosen in by_name.items()}
-        for folder, by_name in filters.items()
-    }
+    filters = {folder: config.identity(some)["steps"] for folder, some in chosen.items()}
+    trust = {folder: list(config.outside(some)) for folder, some in chosen.items()}
     return [
         Task(
             label=f"{part.file.name} from {part.start}",
@@ -149,7 +147,8 @@ def _examine_tasks(parts: list[Part], recipe: Recipe, index: tuple[Path, str] | 
             settings={
                 "start": part.start,
                 "stop": part.stop,
-                "filters": told[part.domain],
+                "filters": filters[part.domain],
+                **({"trust": trust[part.domain]} if trust[part.domain] else {}),
                 "min_ngrams": decontamination.min_ngrams if decontamination is not None else 0,
             },
             inputs=(part.key, *([] if index is None else [index[1]])),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import inspect
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,12 +15,10 @@ from barrow.corpus.raw_files import (
     find_folders,
     portable_name,
 )
-from barrow.corpus.reader_table import READER_NAMES, reader_named
-from barrow.corpus.reading import Reader
 from barrow.corpus.recipe import Domain, Recipe
 from barrow.corpus.takedown_rules import takedown_hash
 from barrow.engine import Task
-from barrow.errors import ConfigError, NotFound
+from barrow.errors import NotFound
 
 # Small files are read together: a task costs some milliseconds.
 _BATCH_BYTES = 1 << 26
@@ -35,7 +31,6 @@ class Source:
 
     folder: str
     domain: Domain
-    reader: Reader
     groups: list[list[RawFile]]
     beside: list[RawFile]
     unread: list[str]
@@ -50,13 +45,9 @@ def find_sources(
     """
     written = apart_from.resolve()
     missing: dict[str, str] = {}
-    found: list[tuple[str, Domain, Reader, list[Path], list[Path]]] = []
+    found: list[tuple[str, Domain, list[Path], list[Path]]] = []
     for folder, domain in recipe.domains.items():
-        if domain.reader not in READER_NAMES:
-            missing[folder] = f"there is no reader {domain.reader!r}"
-            continue
-        reader = reader_named(domain.reader)
-        _check_options(domain, reader)
+        reader = domain.reader
         find = find_folders if reader.folders else find_files
         paths, unread = find(root / folder, domain.paths or reader.patterns)
         if written.is_relative_to((root / folder).resolve()):
@@ -65,9 +56,9 @@ def find_sources(
                 for some in (paths, unread)
             )
         if paths:
-            found.append((folder, domain, reader, paths, unread))
+            found.append((folder, domain, paths, unread))
         else:
-            missing[folder] = f"no files that the reader {domain.reader!r} reads"
+            missing[folder] = f"no files that {type(reader).__name__} reads"
     if missing and recipe.missing == "error":
         folder, why = next(iter(missing.items()))
         raise NotFound(
@@ -79,42 +70,24 @@ def find_sources(
         raise NotFound(f"{root} holds no file that the recipe {recipe.name!r} reads")
     progress.on_plan("Hashing", sum(_size(path) for *_, paths, _ in found for path in paths))
     sources = []
-    for folder, domain, reader, paths, unread in found:
-        groups = reader.group(paths) if reader.group else [(path,) for path in paths]
+    for folder, domain, paths, unread in found:
         raw = {
             path: (cache.raw_folder if path.is_dir() else cache.raw_file)(
                 path, root, progress.on_bytes
             )
             for path in paths
         }
-        beside, _ = find_files(root / folder, reader.beside)
+        beside, _ = find_files(root / folder, domain.reader.beside)
         sources.append(
             Source(
                 folder,
                 domain,
-                reader,
-                [[raw[path] for path in group] for group in groups],
+                [[raw[path] for path in group] for group in domain.reader.group(paths)],
                 [raw.get(path) or cache.raw_file(path, root, lambda _: None) for path in beside],
                 [portable_name(path, root) for path in unread],
             )
         )
     return sources, missing
-
-
-def _check_options(domain: Domain, reader: Reader) -> None:
-    """Refuse options that the reader does not have: it would fail on every file."""
-    known = [
-        name
-        for name, parameter in inspect.signature(reader.read).parameters.items()
-        if parameter.kind is inspect.Parameter.KEYWORD_ONLY and name != "beside"
-    ]
-    for name in domain.options:
-        if name not in known:
-            close = difflib.get_close_matches(name, known, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known)}"
-            raise ConfigError(
-                f"{domain.name}: the reader {domain.reader!r} has no option {name!r}; {hint}"
-            )
 
 
 def _size(path: Path) -> int:
@@ -150,17 +123,18 @@ def _read_task(
     # Named only where there are any, so that the work of other readers stays done.
     beside = {"beside": [file.sha256 for file in source.beside]} if source.beside else {}
     taken = {"takedown": takedown_hash(takedown)} if takedown is not None else {}
+    trust = list(config.outside(domain.reader))
     return Task(
         label=f"{source.folder}: {files[0].name}" + (" …" if len(files) > 1 else ""),
         function=read_stage.read_raw,
         version=read_stage.VERSION,
         settings=beside
         | taken
+        | ({"trust": trust} if trust else {})
         | {
             "name": domain.name,
-            "reader": domain.reader,
-            "reader_version": source.reader.version,
-            "options": config.to_dict(domain.options),
+            "reader": config.identity(read_stage.Chosen(domain.reader))["reader"],
+            "extractor": domain.reader.extractor,
             "licence": domain.licence,
             "language": domain.language,
             "retrieved": domain.retrieved,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from barrow.corpus.recipe import Recipe
+from barrow.corpus import Recipe
 from barrow.recipes import pile
 
 LEFT_OUT = ("books3", "bookcorpus2", "opensubtitles", "youtube_subtitles")

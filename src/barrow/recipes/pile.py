@@ -15,37 +15,52 @@ needs your evaluation sets.
 
 from __future__ import annotations
 
-from barrow.corpus.dedup.settings import Deduplication
-from barrow.corpus.filters.boilerplate import DropBoilerplate
-from barrow.corpus.filters.choice import Filters
-from barrow.corpus.filters.gopher_quality import GopherQuality
-from barrow.corpus.filters.gopher_repetition import GopherRepetition
-from barrow.corpus.filters.language import Language
-from barrow.corpus.filters.pii import RedactPii
-from barrow.corpus.filters.repair import Repair
-from barrow.corpus.mix import Mixture, Splits
-from barrow.corpus.recipe import Domain, Recipe
+from barrow.corpus import (
+    CourtListener,
+    Deduplication,
+    DmMathematics,
+    Domain,
+    DropBoilerplate,
+    Epub,
+    EuroParl,
+    Filter,
+    GitHub,
+    GopherQuality,
+    GopherRepetition,
+    Gutenberg,
+    HackerNews,
+    Jats,
+    Language,
+    Latex,
+    Mail,
+    Medline,
+    Mixture,
+    NihExporter,
+    OpenSubtitles,
+    Pdf,
+    Reader,
+    Recipe,
+    RedactPii,
+    Repair,
+    Rewriter,
+    Splits,
+    StackExchange,
+    UbuntuIrc,
+    Uspto,
+    Warc,
+    WebPages,
+    Wikipedia,
+    YoutubeSubtitles,
+)
 
 _US_GOVERNMENT = "public domain (US government work)"
 _PER_DOCUMENT = "stated per document"
 
 
-_PROSE = Filters(repair=Repair())
-_WEB = Filters(
-    repair=Repair(),
-    boilerplate=DropBoilerplate(),
-    redact_pii=RedactPii(),
-    gopher_quality=GopherQuality(),
-    gopher_repetition=GopherRepetition(),
-)
-_ENGLISH_WEB = Filters(
-    repair=Repair(),
-    boilerplate=DropBoilerplate(),
-    redact_pii=RedactPii(),
-    language=Language(("en",)),
-    gopher_quality=GopherQuality(),
-    gopher_repetition=GopherRepetition(),
-)
+_PROSE = (Repair(),)
+_GOPHER = (GopherQuality(), GopherRepetition())
+_WEB = (Repair(), DropBoilerplate(), RedactPii(), *_GOPHER)
+_ENGLISH_WEB = (Repair(), DropBoilerplate(), RedactPii(), Language(("en",)), *_GOPHER)
 
 
 def recipe() -> Recipe:
@@ -62,57 +77,55 @@ def recipe() -> Recipe:
 
 def _domains() -> dict[str, Domain]:
     return {
-        "pile_cc": _domain("Pile-CC", "warc", 18.11, 1.0, "unknown (web)", filters=_ENGLISH_WEB),
-        "pubmed_central": _domain("PubMed Central", "jats", 14.40, 2.0, _PER_DOCUMENT),
-        "books3": _domain("Books3", "epub", 12.07, 1.5, "all rights reserved"),
+        "pile_cc": _domain("Pile-CC", Warc(), 18.11, 1.0, "unknown (web)", filters=_ENGLISH_WEB),
+        "pubmed_central": _domain("PubMed Central", Jats(), 14.40, 2.0, _PER_DOCUMENT),
+        "books3": _domain("Books3", Epub(), 12.07, 1.5, "all rights reserved"),
         "openwebtext2": _domain(
-            "OpenWebText2", "web_pages", 10.01, 2.0, "unknown (web)", filters=_WEB
+            "OpenWebText2", WebPages(), 10.01, 2.0, "unknown (web)", filters=_WEB
         ),
-        "arxiv": _domain("ArXiv", "latex", 8.96, 2.0, _PER_DOCUMENT),
-        "github": _domain(
-            "Github", "github", 7.59, 1.0, "unknown", language=None, filters=Filters()
-        ),
-        "freelaw": _domain("FreeLaw", "courtlistener", 6.12, 1.5, "public domain (US courts)"),
-        "stackexchange": _domain("StackExchange", "stackexchange", 5.13, 2.0, "CC-BY-SA-4.0"),
-        "uspto": _domain("USPTO Backgrounds", "uspto", 3.65, 2.0, _US_GOVERNMENT),
-        "pubmed_abstracts": _domain("PubMed Abstracts", "medline", 3.07, 2.0, "unknown"),
-        "gutenberg": _domain("Gutenberg (PG-19)", "gutenberg", 2.17, 2.5, "public domain (US)"),
+        "arxiv": _domain("ArXiv", Latex(), 8.96, 2.0, _PER_DOCUMENT),
+        "github": _domain("Github", GitHub(), 7.59, 1.0, "unknown", language=None, filters=()),
+        "freelaw": _domain("FreeLaw", CourtListener(), 6.12, 1.5, "public domain (US courts)"),
+        "stackexchange": _domain("StackExchange", StackExchange(), 5.13, 2.0, "CC-BY-SA-4.0"),
+        "uspto": _domain("USPTO Backgrounds", Uspto(), 3.65, 2.0, _US_GOVERNMENT),
+        "pubmed_abstracts": _domain("PubMed Abstracts", Medline(), 3.07, 2.0, "unknown"),
+        "gutenberg": _domain("Gutenberg (PG-19)", Gutenberg(), 2.17, 2.5, "public domain (US)"),
         "opensubtitles": _domain(
-            "OpenSubtitles", "opensubtitles", 1.55, 1.5, "all rights reserved", language=None
+            "OpenSubtitles", OpenSubtitles(), 1.55, 1.5, "all rights reserved", language=None
         ),
-        "wikipedia_en": _domain("Wikipedia (en)", "wikipedia", 1.53, 3.0, "CC-BY-SA-4.0"),
+        "wikipedia_en": _domain("Wikipedia (en)", Wikipedia(), 1.53, 3.0, "CC-BY-SA-4.0"),
         "dm_mathematics": _domain(
-            "DM Mathematics", "dm_mathematics", 1.24, 2.0, "Apache-2.0", filters=Filters()
+            "DM Mathematics", DmMathematics(), 1.24, 2.0, "Apache-2.0", filters=()
         ),
-        "ubuntu_irc": _domain("Ubuntu IRC", "ubuntu_irc", 0.88, 2.0, "public channel logs"),
-        "bookcorpus2": _domain("BookCorpus2", "epub", 0.75, 1.5, "all rights reserved"),
+        "ubuntu_irc": _domain("Ubuntu IRC", UbuntuIrc(), 0.88, 2.0, "public channel logs"),
+        "bookcorpus2": _domain("BookCorpus2", Epub(), 0.75, 1.5, "all rights reserved"),
         "europarl": _domain(
-            "EuroParl", "europarl", 0.73, 2.0, "reuse with acknowledgement (EU)", language=None
+            "EuroParl", EuroParl(), 0.73, 2.0, "reuse with acknowledgement (EU)", language=None
         ),
-        "hackernews": _domain("HackerNews", "hackernews", 0.62, 2.0, "unknown (forum)"),
+        "hackernews": _domain("HackerNews", HackerNews(), 0.62, 2.0, "unknown (forum)"),
         "youtube_subtitles": _domain(
             "YoutubeSubtitles",
-            "youtube_subtitles",
+            YoutubeSubtitles(),
             0.60,
             2.0,
             "all rights reserved",
             language=None,
         ),
-        "philpapers": _domain("PhilPapers", "pdf", 0.38, 2.0, _PER_DOCUMENT, language=None),
-        "nih_exporter": _domain("NIH ExPorter", "nih_exporter", 0.30, 2.0, _US_GOVERNMENT),
-        "enron_emails": _domain("Enron Emails", "mail", 0.14, 2.0, "public record (FERC)"),
+        "philpapers": _domain("PhilPapers", Pdf(), 0.38, 2.0, _PER_DOCUMENT, language=None),
+        "nih_exporter": _domain("NIH ExPorter", NihExporter(), 0.30, 2.0, _US_GOVERNMENT),
+        "enron_emails": _domain("Enron Emails", Mail(), 0.14, 2.0, "public record (FERC)"),
     }
 
 
 def _domain(
     name: str,
-    reader: str,
+    reader: Reader,
     weight: float,
     epochs: float,
     licence: str,
     *,
     language: str | None = "en",
-    filters: Filters = _PROSE,
+    filters: tuple[Filter | Rewriter, ...] = _PROSE,
 ) -> Domain:
     return Domain(
         name=name,

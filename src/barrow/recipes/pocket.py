@@ -22,10 +22,16 @@ from collections.abc import Collection, Iterator
 from importlib.metadata import distributions
 from pathlib import Path
 
-from barrow.corpus import Domain, Recipe
+from barrow.corpus import (
+    Deduplication,
+    DmMathematics,
+    Domain,
+    GitHub,
+    PlainText,
+    Recipe,
+    Splits,
+)
 from barrow.corpus.arithmetic import MODULES, problems
-from barrow.corpus.dedup.settings import Deduplication
-from barrow.corpus.mix import Splits
 from barrow.recipes.pocket_samples.deal import Paragraphs, deal
 from barrow.recipes.pocket_samples.donors import LICENCE, Donor, divided, donors
 from barrow.recipes.pocket_samples.pieces import pieces_of
@@ -45,13 +51,11 @@ _PAPERS = 600_000
 def recipe(*, left_out: Collection[str] = ()) -> Recipe:
     """Every reader once and more; without the folders that are `left_out`."""
     domains = {
-        "python_sources": Domain("Python Sources", "github", licence="PSF-2.0"),
-        "python_topics": Domain("Python Topics", "plain_text", licence="PSF-2.0", language="en"),
-        "package_papers": Domain("Package Papers", "plain_text", language="en"),
+        "python_sources": Domain("Python Sources", GitHub(), licence="PSF-2.0"),
+        "python_topics": Domain("Python Topics", PlainText(), licence="PSF-2.0", language="en"),
+        "package_papers": Domain("Package Papers", PlainText(), language="en"),
         "arithmetic": Domain(
-            *("Arithmetic", "dm_mathematics", "CC0-1.0"),
-            language="en",
-            options={"document_bytes": 4096},
+            "Arithmetic", DmMathematics(document_bytes=4096), "CC0-1.0", language="en"
         ),
     }
     for sample in SAMPLES:

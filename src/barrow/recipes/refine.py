@@ -6,32 +6,35 @@ Pile does not have is taken for web text.
 
 from __future__ import annotations
 
-from barrow.corpus.dedup.settings import Deduplication
-from barrow.corpus.filters.c4 import C4
-from barrow.corpus.filters.choice import Filters
-from barrow.corpus.filters.fineweb import FineWeb
-from barrow.corpus.filters.gopher_quality import GopherQuality
-from barrow.corpus.filters.gopher_repetition import GopherRepetition
-from barrow.corpus.filters.length import Length
-from barrow.corpus.filters.repair import Repair
-from barrow.corpus.mix import Splits
-from barrow.corpus.recipe import Domain, Recipe
+from barrow.corpus import (
+    C4,
+    Deduplication,
+    Domain,
+    Filter,
+    FineWeb,
+    GopherQuality,
+    GopherRepetition,
+    Length,
+    Recipe,
+    Records,
+    Repair,
+    Rewriter,
+    Splits,
+)
 from barrow.recipes import pile
 
-
-def web_filters() -> Filters:
-    """What FineWeb and its like do to web text, but for language and personal data."""
-    return Filters(
-        repair=Repair(),
-        length=Length(min_bytes=100),
-        gopher_quality=GopherQuality(),
-        gopher_repetition=GopherRepetition(),
-        c4=C4(),
-        fineweb=FineWeb(),
-    )
+# What FineWeb and its like do to web text, but for language and personal data.
+WEB_FILTERS = (
+    Repair(),
+    Length(min_bytes=100),
+    GopherQuality(),
+    GopherRepetition(),
+    C4(),
+    FineWeb(),
+)
 
 
-def _others() -> dict[str, Filters]:
+def _others() -> dict[str, tuple[Filter | Rewriter, ...]]:
     """Domains of The Pile that are not web text: what holds for pages is wrong for them."""
     return {
         domain.name: domain.filters
@@ -44,9 +47,7 @@ def recipe() -> Recipe:
     """All stages but those that need a choice of yours: evaluation sets, a classifier, weights."""
     return Recipe(
         name="refine",
-        domains={
-            ".": Domain(name="", reader="records", filters=web_filters(), filters_of=_others())
-        },
+        domains={".": Domain(name="", reader=Records(), filters=WEB_FILTERS, filters_of=_others())},
         deduplication=Deduplication(),
         splits=Splits(validation=0.005, test=0.005),
     )

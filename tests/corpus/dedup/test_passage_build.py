@@ -13,7 +13,7 @@ import pytest
 
 import barrow
 from barrow import config
-from barrow.corpus import Domain, Recipe, build
+from barrow.corpus import Domain, Recipe, Records, build
 from barrow.corpus.dedup.settings import Deduplication, Passages
 from barrow.corpus.mix import Splits
 from barrow.corpus.verify import verify_corpus
@@ -22,7 +22,7 @@ from barrow.errors import ConfigError
 
 INLINE = Engine(num_workers=0)
 CUTTING = Deduplication(budget=None, passages=Passages(min_words=30))
-RECIPE = Recipe("test", {".": Domain("", "records")}, shard_size=1 << 20, deduplication=CUTTING)
+RECIPE = Recipe("test", {".": Domain("", Records())}, shard_size=1 << 20, deduplication=CUTTING)
 
 
 def words(rng: random.Random, number: int) -> str:

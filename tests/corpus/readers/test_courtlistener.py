@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from barrow import Document
-from barrow.corpus.readers.courtlistener import READER, group, read, read_group
+from barrow.corpus.readers.courtlistener import CourtListener
 from barrow.corpus.reading import Item, Reject
 
 OPINION = {
@@ -73,13 +73,15 @@ def sorted_out(items: list[Item]) -> tuple[list[Document], list[Reject]]:
 
 
 def reasons(path: Path) -> list[str]:
-    return [reject.reason for reject in sorted_out(list(read(path)))[1]]
+    return [reject.reason for reject in sorted_out(list(CourtListener().read(path)))[1]]
 
 
 def test_objects_of_the_interface(save: Save) -> None:
-    assert list(READER.read(save(OPINION))) == [Document(TEXT, {"type": "lead", "member": "3"})]
+    assert list(CourtListener().read(save(OPINION))) == [
+        Document(TEXT, {"type": "lead", "member": "3"})
+    ]
     page = {"count": 2, "results": [OPINION, {**OPINION, "id": 4, "html_with_citations": ""}]}
-    documents, _ = sorted_out(list(read(save(page))))
+    documents, _ = sorted_out(list(CourtListener().read(save(page))))
     assert [(document.text, document.meta["member"]) for document in documents] == [
         *((TEXT, "3"), ("other", "4")),
     ]
@@ -88,7 +90,7 @@ def test_objects_of_the_interface(save: Save) -> None:
         "sub_opinions": [OPINION],
         "docket": {"docket_number": "1-2", "court": "ca1"},
     }
-    documents, rejects = sorted_out(list(read(save(full))))
+    documents, rejects = sorted_out(list(CourtListener().read(save(full))))
     assert [document.meta for document in documents] == [
         {
             "title": "A v. B",
@@ -115,7 +117,7 @@ def test_fixtures_are_joined(save: Save) -> None:
         {"model": "search.opinion", "pk": 3, "fields": {**OPINION, "cluster": 5}},
         {"model": "people.person", "pk": 1, "fields": {}},
     ]
-    (document,), (reject,) = sorted_out(list(read(save(objects))))
+    (document,), (reject,) = sorted_out(list(CourtListener().read(save(objects))))
     assert document == Document(
         TEXT,
         {
@@ -135,13 +137,15 @@ def test_fixtures_are_joined(save: Save) -> None:
 def test_json_lines_and_archives(save: Save, tmp_path: Path) -> None:
     lines = b"\n".join(json.dumps(value).encode() for value in (OPINION, CASE, {"a": 1})) + b"\n{"
     for path in (save(lines, "a.jsonl"), save(gzip.compress(lines), "a.jsonl.gz")):
-        documents, rejects = sorted_out(list(read(path)))
+        documents, rejects = sorted_out(list(CourtListener().read(path)))
         assert [document.text for document in documents] == [TEXT, "So ordered."]
         assert [(r.reason, r.member) for r in rejects] == [
             *(("not-an-opinion", "line 3"), ("bad-json", "line 4")),
         ]
     two = b"\n".join(json.dumps(value).encode() for value in (OPINION, CASE))
-    assert len(sorted_out(list(read(save(two))))[0]) == 2, "JSON lines that are called .json"
+    assert len(sorted_out(list(CourtListener().read(save(two))))[0]) == 2, (
+        "JSON lines that are called .json"
+    )
 
     packed = tmp_path / "scotus.tar.gz"
     with tarfile.open(packed, "w:gz") as archive:
@@ -153,7 +157,7 @@ def test_json_lines_and_archives(save: Save, tmp_path: Path) -> None:
         link = tarfile.TarInfo("link.json")
         link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
         archive.addfile(link)
-    documents, rejects = sorted_out(list(read(packed)))
+    documents, rejects = sorted_out(list(CourtListener().read(packed)))
     assert [document.meta["member"] for document in documents] == ["3.json: 3", "9.json: 9"]
     assert [reject.reason for reject in rejects] == ["unsafe-name", "link"]
 
@@ -163,7 +167,7 @@ def test_json_lines_and_archives(save: Save, tmp_path: Path) -> None:
         archive.writestr("data.jsonl", json.dumps(CASE))
         archive.writestr("picture.png", b"x")
         archive.writestr("empty.json", b"")
-    documents, rejects = sorted_out(list(read(zipped)))
+    documents, rejects = sorted_out(list(CourtListener().read(zipped)))
     assert [(document.text, document.meta["member"]) for document in documents] == [
         *(("C\nv.\nD\n\nSo ordered.", "html/9.html: 9"), ("So ordered.", "data.jsonl: 9")),
     ]
@@ -185,9 +189,9 @@ def test_tables_of_the_bulk_data(save: Save) -> None:
         save(b"id,volume,reporter,page,cluster_id\n1,1,U.S.,2,5\n", "citations-2024-05-06.csv"),
     ]
     other = save(OPINION, "other.json")
-    (tables, alone) = group([*paths, other])
+    (tables, alone) = CourtListener().group([*paths, other])
     assert (sorted(tables), alone) == (sorted(paths), (other,))
-    (document,), (reject,) = sorted_out(list(read_group(tables)))
+    (document,), (reject,) = sorted_out(list(CourtListener().read_group(tables)))
     assert document == Document(
         'A "word" here and there.',
         {
@@ -200,7 +204,7 @@ def test_tables_of_the_bulk_data(save: Save) -> None:
         },
     )
     assert (reject.reason, reject.member) == ("no-text", "4")
-    (document, _) = read(paths[0])
+    (document, _) = CourtListener().read(paths[0])
     assert isinstance(document, Document)
     assert "title" not in document.meta
     assert reasons(paths[1]) == ["not-an-opinion"]
@@ -208,12 +212,14 @@ def test_tables_of_the_bulk_data(save: Save) -> None:
 
 
 def test_pages(save: Save) -> None:
-    (document,) = read(save(PAGE.encode(), "9.html"))
+    (document,) = CourtListener().read(save(PAGE.encode(), "9.html"))
     assert document == Document("C\nv.\nD\n\nSo ordered.", {"title": "C v. D", "member": "9"})
-    (document,) = read(save(PAGE.encode(), "9.html"), page_marks=True)
+    (document,) = CourtListener(page_marks=True).read(save(PAGE.encode(), "9.html"))
     assert isinstance(document, Document)
     assert document.text.endswith("So *2ordered.")
-    (document,) = read(save(b"<html><title>t</title><p>Smith v. Jones</p><p>We affirm.", "a.htm"))
+    (document,) = CourtListener().read(
+        save(b"<html><title>t</title><p>Smith v. Jones</p><p>We affirm.", "a.htm")
+    )
     assert document == Document("Smith v. Jones\n\nWe affirm.")
     for page, reason in {
         "<p>Hello": "not-an-opinion",
@@ -224,7 +230,7 @@ def test_pages(save: Save) -> None:
     }.items():
         assert reasons(save(page.encode(), "a.html")) == [reason]
     xml = b"<mets><casebody><opinion><p>So ordered.</p></opinion></casebody></mets>"
-    assert list(read(save(xml, "a.xml"))) == [Document("So ordered.")]
+    assert list(CourtListener().read(save(xml, "a.xml"))) == [Document("So ordered.")]
     assert reasons(save(b"<alto/>", "a.xml")) == ["not-an-opinion"]
 
 
@@ -248,23 +254,25 @@ def test_bad_input(save: Save, tmp_path: Path) -> None:
         assert reasons(save(data, name)) == expected, (name, data[:40])
     bomb = gzip.compress(b" " * (1 << 27))
     assert reasons(save(bomb, "b.json.gz"))[0] in ("bomb", "bad-json", "too-large")
-    assert [r.reason for r in sorted_out(list(read(save(OPINION), max_bytes=10)))[1]] == [
-        "too-large"
-    ]
+    assert [
+        r.reason for r in sorted_out(list(CourtListener(max_bytes=10).read(save(OPINION))))[1]
+    ] == ["too-large"]
     (tmp_path / "folder.json").mkdir()
     (tmp_path / "link.json").symlink_to(tmp_path / "nowhere")
     os.mkfifo(tmp_path / "pipe.json")
     for name in ("folder.json", "link.json", "pipe.json", "missing.json"):
-        documents, rejects = sorted_out(list(read(tmp_path / name)))
+        documents, rejects = sorted_out(list(CourtListener().read(tmp_path / name)))
         assert (documents, len(rejects)) == ([], 1)
     odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.json"))
     odd.write_text(json.dumps(OPINION))
-    assert len(sorted_out(list(read(odd)))[0]) == 1
+    assert len(sorted_out(list(CourtListener().read(odd)))[0]) == 1
 
 
 def test_damage_keeps_what_precedes_it(save: Save) -> None:
     lines = b"".join(json.dumps({**OPINION, "id": n}).encode() + b"\n" for n in range(500))
-    documents, rejects = sorted_out(list(read(save(gzip.compress(lines)[:-200], "a.jsonl.gz"))))
+    documents, rejects = sorted_out(
+        list(CourtListener().read(save(gzip.compress(lines)[:-200], "a.jsonl.gz")))
+    )
     assert len(documents) > 100
     assert [document.meta["member"] for document in documents] == [
         str(n) for n in range(len(documents))
@@ -290,6 +298,6 @@ def test_whatever_the_bytes(tmp_path: Path, name: str, data: st.DataObject) -> N
     changed += data.draw(st.binary(max_size=100))
     path = tmp_path / name
     path.write_bytes(bytes(changed))
-    first = list(read(path))
+    first = list(CourtListener().read(path))
     sorted_out(first)
-    assert first == list(read(path))
+    assert first == list(CourtListener().read(path))

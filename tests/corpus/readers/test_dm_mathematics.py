@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barrow import Document
-from barrow.corpus.readers.dm_mathematics import read
+from barrow.corpus.readers.dm_mathematics import DmMathematics
 from barrow.corpus.reading import Reject
 
 
@@ -21,7 +21,7 @@ def make(tmp_path: Path, data: bytes) -> Path:
 def test_documents_are_cut_at_questions(tmp_path: Path) -> None:
     """PILE-9: documents of at most 8 KiB, cut at even lines."""
     problems = [f"What is {n} + {n}?\n{2 * n}\n" for n in range(2000)]
-    documents = list(read(make(tmp_path, "".join(problems).encode())))
+    documents = list(DmMathematics().read(make(tmp_path, "".join(problems).encode())))
     assert all(isinstance(d, Document) for d in documents)
     texts = [d.text for d in documents]  # type: ignore[union-attr]
     assert "".join(texts) == "".join(problems)
@@ -42,12 +42,12 @@ def test_documents_are_cut_at_questions(tmp_path: Path) -> None:
     ],
 )
 def test_bad_input(data: bytes, reason: str, tmp_path: Path) -> None:
-    rejects = [i for i in read(make(tmp_path, data)) if isinstance(i, Reject)]
+    rejects = [i for i in DmMathematics().read(make(tmp_path, data)) if isinstance(i, Reject)]
     assert [reject.reason for reject in rejects] == [reason]
 
 
 def test_windows_line_ends(tmp_path: Path) -> None:
-    (document,) = read(make(tmp_path, b"1+1?\r\n2\r\n"))
+    (document,) = DmMathematics().read(make(tmp_path, b"1+1?\r\n2\r\n"))
     assert document == Document(
         "1+1?\n2\n", {"module": "arithmetic__add", "difficulty": "train-easy", "member": "0"}
     )
@@ -56,6 +56,6 @@ def test_windows_line_ends(tmp_path: Path) -> None:
 @given(st.binary(max_size=300))
 def test_any_bytes(tmp_path: Path, data: bytes) -> None:
     path = make(tmp_path, data)
-    items = list(read(path, document_bytes=50))
+    items = list(DmMathematics(document_bytes=50).read(path))
     assert all(isinstance(item, Document | Reject) for item in items)
-    assert list(read(path, document_bytes=50)) == items
+    assert list(DmMathematics(document_bytes=50).read(path)) == items

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from barrow import Document
-from barrow.corpus.readers.epub import READER, group, read, read_group
+from barrow.corpus.readers.epub import Epub
 from barrow.corpus.reading import Item, Reject
 
 CONTAINER = (
@@ -81,7 +81,7 @@ def sorted_out(items: list[Item]) -> tuple[list[Document], list[Reject]]:
 
 
 def test_an_epub(save: Save) -> None:
-    (document,), rejects = sorted_out(list(READER.read(save(BOOK))))
+    (document,), rejects = sorted_out(list(Epub().read(save(BOOK))))
     assert document == Document(
         TEXT,
         {
@@ -103,22 +103,22 @@ def test_an_epub(save: Save) -> None:
         ("not-in-spine", "the spine does not have it", "OEBPS/extra.xhtml"),
         ("not-linear", "the spine has it beside the text", "OEBPS/ad.xhtml"),
     ]
-    assert list(read(save(BOOK))) == list(read(save(BOOK)))
+    assert list(Epub().read(save(BOOK))) == list(Epub().read(save(BOOK)))
 
 
 def test_names_in_other_letter_case(save: Save) -> None:
     files = {name.replace("one.xhtml", "ONE.xhtml"): text for name, text in BOOK.items()}
-    (document,), _ = sorted_out(list(read(save(files))))
+    (document,), _ = sorted_out(list(Epub().read(save(files))))
     assert document.text == TEXT
 
 
 def test_zipped_pages_and_a_package_without_container(save: Save) -> None:
     pages = {f"c{n}.html": f"<p>Part {n}</p>" for n in (10, 9, 1)} | {"preface.html": "<p>First"}
-    assert list(read(save(pages, "book.zip"))) == [
+    assert list(Epub().read(save(pages, "book.zip"))) == [
         Document("First\n\nPart 1\n\nPart 9\n\nPart 10", {"chapters": 4})
     ]
     bare = {name: text for name, text in BOOK.items() if not name.startswith("META-INF")}
-    (document,), _ = sorted_out(list(read(save(bare))))
+    (document,), _ = sorted_out(list(Epub().read(save(bare))))
     assert document.text == TEXT
 
 
@@ -147,9 +147,9 @@ def test_folders_of_pages(tmp_path: Path) -> None:
     )
     second = write(tmp_path / "other", {"b.html": "<p>B", "a.html": "<p>A"})
     book = write(tmp_path, {"x.epub": ""})
-    groups = group([*first, *second, *book])
+    groups = Epub().group([*first, *second, *book])
     assert [set(members) for members in groups] == [set(first), set(second), set(book)]
-    (document,), rejects = sorted_out(list(read_group(groups[0])))
+    (document,), rejects = sorted_out(list(Epub().read_group(groups[0])))
     assert document == Document(
         "The Diary\n\nBy Ann Ash.\n\nTwo\n\nTen\n\nNotes",
         {"title": "The Diary", "author": "Ann Ash", "language": "en", "chapters": 4},
@@ -160,20 +160,20 @@ def test_folders_of_pages(tmp_path: Path) -> None:
             ("boilerplate", "licence", "uncopyright.xhtml"),
         ),
     ]
-    assert list(read(second[1])) == [Document("A", {"chapters": 1})]
+    assert list(Epub().read(second[1])) == [Document("A", {"chapters": 1})]
 
 
 def test_folders_with_package_or_contents(tmp_path: Path) -> None:
     files = {name: text for name, text in BOOK.items() if name.endswith(("xhtml", "opf"))}
-    (members,) = group(write(tmp_path / "book", files))
-    (document,), _ = sorted_out(list(read_group(members)))
+    (members,) = Epub().group(write(tmp_path / "book", files))
+    (document,), _ = sorted_out(list(Epub().read_group(members)))
     assert document.text == TEXT
     toc = page(
         '<nav epub:type="toc"><a href="text/b.xhtml">B</a><a href="text/a.xhtml">A</a></nav>'
     )
     pages = {"toc.xhtml": toc, "text/a.xhtml": page("<p>A"), "text/b.xhtml": page("<p>B")}
-    (members,) = group(write(tmp_path / "listed", pages))
-    (document,), _ = sorted_out(list(read_group(members)))
+    (members,) = Epub().group(write(tmp_path / "listed", pages))
+    (document,), _ = sorted_out(list(Epub().read_group(members)))
     assert document.text == "B\n\nA"
 
 
@@ -183,7 +183,7 @@ def test_licence_of_project_gutenberg_is_off(save: Save) -> None:
         + "<p>Text.</p>" * 50
         + "<p>*** END OF THE PROJECT GUTENBERG EBOOK X ***</p><p>Licence.</p>"
     )
-    (document,) = read(save({"a.html": body}, "book.zip"))
+    (document,) = Epub().read(save({"a.html": body}, "book.zip"))
     assert isinstance(document, Document)
     assert set(document.text.split("\n\n")) == {"Text."}
 
@@ -194,14 +194,14 @@ def test_protected_books(save: Save) -> None:
         return {"META-INF/encryption.xml": f"<e><EncryptedData>{method}</EncryptedData></e>"}
 
     aes = listing("http://www.w3.org/2001/04/xmlenc#aes256-cbc")
-    assert list(read(save(BOOK | aes))) == [Reject("encrypted", "the book is protected")]
+    assert list(Epub().read(save(BOOK | aes))) == [Reject("encrypted", "the book is protected")]
     fonts = listing("http://www.idpf.org/2008/embedding")
-    assert isinstance(next(iter(read(save(BOOK | fonts)))), Document)
+    assert isinstance(next(iter(Epub().read(save(BOOK | fonts)))), Document)
 
 
 def test_bad_input(save: Save, tmp_path: Path) -> None:
     def reasons(path: Path, **options: int) -> list[str]:
-        documents, rejects = sorted_out(list(read(path, **options)))
+        documents, rejects = sorted_out(list(Epub(**options).read(path)))
         assert documents == []
         return [reject.reason for reject in rejects]
 
@@ -221,12 +221,12 @@ def test_bad_input(save: Save, tmp_path: Path) -> None:
     bomb = save({"a.html": " " * (300 << 20)}, "bomb.epub")
     assert reasons(bomb)[0] in ("bomb", "too-large")
     deep = save({"a.html": "<div>" * 100_000 + "x", "c.opf": "<a>" * 100_000}, "deep.epub")
-    (document,) = read(deep)
+    (document,) = Epub().read(deep)
     assert isinstance(document, Document)
     assert document.text == "x"
     odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.html"))
     odd.write_text("<p>x")
-    assert list(read(odd)) == [Document("x", {"chapters": 1})]
+    assert list(Epub().read(odd)) == [Document("x", {"chapters": 1})]
 
 
 def test_damage_costs_one_page(save: Save) -> None:
@@ -234,13 +234,13 @@ def test_damage_costs_one_page(save: Save) -> None:
     data = bytearray(path.read_bytes())
     data[45] ^= 0xFF
     path.write_bytes(bytes(data))
-    documents, rejects = sorted_out(list(read(path)))
+    documents, rejects = sorted_out(list(Epub().read(path)))
     assert [document.text for document in documents] == ["second"]
     assert [reject.member for reject in rejects] == ["a.html"]
     whole = save(BOOK).read_bytes()
     for end in range(0, len(whole), 97):
         path.write_bytes(whole[:end])
-        sorted_out(list(read(path)))
+        sorted_out(list(Epub().read(path)))
 
 
 @settings(max_examples=60)
@@ -260,6 +260,6 @@ def test_whatever_the_bytes(tmp_path: Path, member: str, data: st.DataObject) ->
             archive.writestr(name, changed(text.encode()) if name == member else text)
     if not member:
         path.write_bytes(changed(path.read_bytes()))
-    first = list(read(path))
+    first = list(Epub().read(path))
     sorted_out(first)
-    assert first == list(read(path))
+    assert first == list(Epub().read(path))

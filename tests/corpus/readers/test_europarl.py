@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barrow import Document
-from barrow.corpus.readers.europarl import READER, read
+from barrow.corpus.readers.europarl import EuroParl
 from barrow.corpus.reading import Reject
 
 Save = Callable[..., Path]
@@ -83,16 +83,16 @@ def save(tmp_path: Path) -> Save:
 
 
 def test_tagged_text(save: Save) -> None:
-    [document] = read(save(TAGGED, "txt/en/ep-96-11-14.txt"))
+    [document] = EuroParl().read(save(TAGGED, "txt/en/ep-96-11-14.txt"))
     meta = {"title": "17. Herring (vote)", "date": "1996-11-14", "language": "en", "speakers": 2}
     assert document == Document(TAGGED_TEXT, meta)
-    [document] = read(save(TAGGED.replace("\n", "\r\n")))
+    [document] = EuroParl().read(save(TAGGED.replace("\n", "\r\n")))
     assert isinstance(document, Document)
     assert document.text == TAGGED_TEXT
 
 
 def test_xml(save: Save) -> None:
-    [document] = read(save(XML, "x.xml"))
+    [document] = EuroParl().read(save(XML, "x.xml"))
     meta = {"title": "1. Eröffnung", "date": "2010-05-05", "language": "de", "speakers": 2}
     assert document == Document(XML_TEXT, meta)
 
@@ -100,7 +100,7 @@ def test_xml(save: Save) -> None:
 def test_plain_minutes(save: Save) -> None:
     heading = "14. Draft general budget for\n2007 (debate)"
     text = f"{heading}\n\n\n   Item  1 \n{LONG}\n"
-    [document] = read(save(text, "min-2006-10-24-ch014-00.txt"))
+    [document] = EuroParl().read(save(text, "min-2006-10-24-ch014-00.txt"))
     meta = {"title": "14. Draft general budget for 2007 (debate)", "date": "2006-10-24"}
     assert document == Document(f"{heading}\n\n   Item  1\n{LONG}", meta)
 
@@ -117,7 +117,7 @@ def test_plain_minutes(save: Save) -> None:
     ],
 )
 def test_what_the_path_says(save: Save, name: str, date: str, language: str) -> None:
-    [document] = read(save(TAGGED, name))
+    [document] = EuroParl().read(save(TAGGED, name))
     assert isinstance(document, Document)
     assert (document.meta.get("date"), document.meta.get("language")) == (date, language)
 
@@ -129,13 +129,15 @@ def test_encodings(save: Save, encoding: str) -> None:
         "Les députés européens ont déjà débattu de la forêt, de l'été et de la santé ; il est\n"
         "nécessaire que la Commission présente enfin une stratégie cohérente à l'Assemblée."
     )
-    [document] = read(save(f"<SPEAKER ID=1 NAME='Le Président'>\n{speech}\n".encode(encoding)))
+    [document] = EuroParl().read(
+        save(f"<SPEAKER ID=1 NAME='Le Président'>\n{speech}\n".encode(encoding))
+    )
     assert isinstance(document, Document)
     assert document.text.endswith(speech)
 
 
 def reasons(path: Path, **options: int) -> list[str]:
-    items = read(path, **options)
+    items = EuroParl(**options).read(path)
     return [item.reason if isinstance(item, Reject) else "" for item in items]
 
 
@@ -154,7 +156,7 @@ def test_bad_files(save: Save, tmp_path: Path) -> None:
 
 
 def test_damaged_xml_keeps_what_precedes(save: Save) -> None:
-    document, reject = read(save(XML[: XML.index('<section title="2')] + "</wrong>"))
+    document, reject = EuroParl().read(save(XML[: XML.index('<section title="2')] + "</wrong>"))
     assert isinstance(document, Document)
     assert document.text == XML_TEXT.removesuffix("\n\n2. Protokoll")
     assert isinstance(reject, Reject)
@@ -164,9 +166,9 @@ def test_damaged_xml_keeps_what_precedes(save: Save) -> None:
 
 
 def check(path: Path) -> None:
-    items = list(read(path, min_characters=1))
+    items = list(EuroParl(min_characters=1).read(path))
     assert items
-    assert items == list(read(path, min_characters=1))
+    assert items == list(EuroParl(min_characters=1).read(path))
     for item in items:
         assert isinstance(item, Document | Reject)
         texts = [item.text, str(item.meta)] if isinstance(item, Document) else []
@@ -191,4 +193,4 @@ def test_mutated_files(save: Save, seed: int) -> None:
 
 
 def test_the_reader() -> None:
-    assert READER.extractor == "europarl/1"
+    assert EuroParl.extractor == "europarl/1"

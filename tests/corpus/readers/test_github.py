@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barrow import Document
-from barrow.corpus.readers.github import READER, read
+from barrow.corpus.readers.github import GitHub
 from barrow.corpus.reading import Item, Reject
 from barrow.corpus.unpack import Limits
 
@@ -121,7 +121,7 @@ def sorted_out(items: list[Item]) -> tuple[list[Document], list[Reject]]:
 @pytest.mark.parametrize("form", ["folder", "tar", "tar.gz", "zip"])
 def test_the_same_repository_in_every_form(tmp_path: Path, form: str) -> None:
     path = write(tmp_path, FILES, form)
-    documents, rejects = sorted_out(list(read(path)))
+    documents, rejects = sorted_out(list(GitHub().read(path)))
     assert {document.meta["member"]: document.text for document in documents} == {
         name: text for name, (text, _, _) in DOCUMENTS.items()
     }
@@ -131,7 +131,7 @@ def test_the_same_repository_in_every_form(tmp_path: Path, form: str) -> None:
         assert document.meta["licence"] == licence
         assert document.meta["repository"] == "barrow"
     assert {reject.member: reject.reason for reject in rejects} == REASONS
-    assert list(read(path)) == list(read(path))
+    assert list(GitHub().read(path)) == list(GitHub().read(path))
 
 
 @pytest.mark.parametrize("form", ["folder", "tar", "tar.gz", "zip"])
@@ -143,7 +143,9 @@ def test_licences(tmp_path: Path, form: str) -> None:
         root = next(roots)
         root.mkdir()
         path = write(root, files, form)
-        return next(item for item in read(path) if isinstance(item, Document)).meta.get("licence")
+        return next(item for item in GitHub().read(path) if isinstance(item, Document)).meta.get(
+            "licence"
+        )
 
     code = {"a.py": b"x = 1\n", "b/c.py": b"y = 2\n"}
     assert licence_in(code) is None
@@ -160,18 +162,20 @@ def test_the_limit_of_the_pile(tmp_path: Path) -> None:
     """Text files under 100 kB are kept, those of 100 kB are not."""
     line = b"x = 1234\n"
     files = {"a.txt": (line * 12_000)[:99_999], "b.txt": (line * 12_000)[:100_000]}
-    documents, rejects = sorted_out(list(read(write(tmp_path, files, "folder"), max_data=1)))
+    documents, rejects = sorted_out(list(GitHub(max_data=1).read(write(tmp_path, files, "folder"))))
     assert [document.meta["member"] for document in documents] == ["a.txt"]
     assert [(reject.member, reject.reason) for reject in rejects] == [("b.txt", "too-large")]
 
 
 def test_options(tmp_path: Path) -> None:
     path = write(tmp_path, {"a.py": b"x = 1\n" * 20, "b.py": b"y" * 90 + b"\n"}, "folder")
-    assert [r.reason for r in sorted_out(list(read(path, max_bytes=100)))[1]] == ["too-large"]
-    assert [r.reason for r in sorted_out(list(read(path, max_line=80)))[1]] == ["long-lines"]
-    assert [r.member for r in sorted_out(list(read(path, max_mean_line=30)))[1]] == ["b.py"]
-    assert [r.reason for r in read(path, limits=Limits(max_entries=0))] == ["bomb"]
-    assert len(list(READER.read(path))) == 2
+    assert [r.reason for r in sorted_out(list(GitHub(max_bytes=100).read(path)))[1]] == [
+        "too-large"
+    ]
+    assert [r.reason for r in sorted_out(list(GitHub(max_line=80).read(path)))[1]] == ["long-lines"]
+    assert [r.member for r in sorted_out(list(GitHub(max_mean_line=30).read(path)))[1]] == ["b.py"]
+    assert [r.reason for r in GitHub(limits=Limits(max_entries=0)).read(path)] == ["bomb"]
+    assert len(list(GitHub().read(path))) == 2
 
 
 def test_links_and_unsafe_names(tmp_path: Path) -> None:
@@ -179,14 +183,14 @@ def test_links_and_unsafe_names(tmp_path: Path) -> None:
     (path / "passwd").symlink_to("/etc/passwd")
     (path / "loop").symlink_to("..")
     os.mkfifo(path / "pipe")
-    documents, rejects = sorted_out(list(read(path)))
+    documents, rejects = sorted_out(list(GitHub().read(path)))
     assert len(documents) == 1
     assert [(r.member, r.reason) for r in rejects] == [
         *(("loop", "link"), ("passwd", "link"), ("pipe", "special-file")),
     ]
     packed = tmp_path / "x.tar"
     packed.write_bytes(as_tar({"../a.py": b"x", "ok.py": b"y", "/etc/x": b"z"}, ""))
-    documents, rejects = sorted_out(list(read(packed)))
+    documents, rejects = sorted_out(list(GitHub().read(packed)))
     assert [document.meta["member"] for document in documents] == ["ok.py"]
     assert [reject.reason for reject in rejects] == ["unsafe-name", "unsafe-name"]
 
@@ -195,15 +199,17 @@ def test_broken_archives(tmp_path: Path) -> None:
     path = write(tmp_path, {"a.py": b"x = 1\n", "b.py": b"y = 2\n"}, "tar.gz")
     whole = gzip.decompress(path.read_bytes())
     path.write_bytes(gzip.compress(whole[:1300]))
-    documents, rejects = sorted_out(list(read(path)))
+    documents, rejects = sorted_out(list(GitHub().read(path)))
     assert [document.text for document in documents] == ["x = 1\n"]
     assert [reject.reason for reject in rejects] == ["truncated"]
     for data, reason in ((b"", "empty"), (b"not packed at all", "not-an-archive")):
         path.write_bytes(data)
-        assert [item.reason for item in read(path) if isinstance(item, Reject)] == [reason]
-    assert [r.reason for r in sorted_out(list(read(tmp_path / "missing.tar")))[1]] == ["unreadable"]
+        assert [item.reason for item in GitHub().read(path) if isinstance(item, Reject)] == [reason]
+    assert [r.reason for r in sorted_out(list(GitHub().read(tmp_path / "missing.tar")))[1]] == [
+        "unreadable"
+    ]
     path.write_bytes(gzip.compress(as_tar({"zeros.txt": bytes(50_000_000)}, "")))
-    _, rejects = sorted_out(list(read(path, limits=Limits(max_bytes=1 << 20))))
+    _, rejects = sorted_out(list(GitHub(limits=Limits(max_bytes=1 << 20)).read(path)))
     assert [reject.reason for reject in rejects] == ["too-large", "bomb"]
 
 
@@ -217,14 +223,14 @@ def test_whatever_the_bytes(tmp_path: Path, data: st.DataObject) -> None:
     changed += data.draw(st.binary(max_size=600))
     path = tmp_path / "fuzz.tar"
     path.write_bytes(bytes(changed[: data.draw(st.integers(0, len(changed)) | st.none())]))
-    first = list(read(path))
+    first = list(GitHub().read(path))
     sorted_out(first)
-    assert first == list(read(path))
+    assert first == list(GitHub().read(path))
 
 
 @given(st.binary(max_size=2000))
 def test_whatever_a_file_holds(tmp_path: Path, data: bytes) -> None:
     path = write(tmp_path, {"a.py": data}, "folder")
-    items = list(read(path))
+    items = list(GitHub().read(path))
     assert len(items) == 1
     sorted_out(items)

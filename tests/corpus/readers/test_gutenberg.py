@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from barrow.archive import Document
-from barrow.corpus.readers.gutenberg import READER, read
+from barrow.corpus.readers.gutenberg import Gutenberg
 from barrow.corpus.reading import Reject
 
 BOOK = "CHAPTER I\n\nCaf\u00e9s in \u00c5rhus, _said_ she.\n\nTHE END"
@@ -40,13 +40,15 @@ def write(path: Path, data: str | bytes) -> Path:
 
 
 def one(path: Path, **options: bool) -> Document:
-    [item] = read(path, **options)  # type: ignore[arg-type]
+    [item] = Gutenberg(**options).read(path)  # type: ignore[arg-type]
     assert isinstance(item, Document), item
     return item
 
 
 def reasons(path: Path, **options: int) -> list[str]:
-    return [i.reason if isinstance(i, Reject) else "document" for i in read(path, **options)]  # type: ignore[arg-type]
+    return [
+        i.reason if isinstance(i, Reject) else "document" for i in Gutenberg(**options).read(path)
+    ]  # type: ignore[arg-type]
 
 
 def test_a_book(tmp_path: Path) -> None:
@@ -164,7 +166,7 @@ def zipped(path: Path, files: dict[str, str]) -> Path:
 
 def test_zip(tmp_path: Path) -> None:
     path = zipped(tmp_path / "345.zip", {"345.txt": whole(), "345-h.htm": "x", "a.jpg": "x"})
-    items = list(read(path))
+    items = list(Gutenberg().read(path))
     assert isinstance(items[0], Document)
     assert items[0].text == BOOK
     assert items[0].meta["member"] == "345.txt"
@@ -193,12 +195,12 @@ def test_bad_files(tmp_path: Path) -> None:
 
 def test_same_bytes_same_items(tmp_path: Path) -> None:
     path = write(tmp_path / "a.txt", whole())
-    assert list(read(path)) == list(read(path))
-    assert READER.extractor == "gutenberg/1"
+    assert list(Gutenberg().read(path)) == list(Gutenberg().read(path))
+    assert Gutenberg.extractor == "gutenberg/1"
 
 
 def check(path: Path) -> None:
-    for item in read(path):
+    for item in Gutenberg().read(path):
         assert isinstance(item, Document | Reject)
         if isinstance(item, Document):
             item.text.encode()

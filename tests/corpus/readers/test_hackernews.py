@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barrow import Document
-from barrow.corpus.readers.hackernews import READER, read
+from barrow.corpus.readers.hackernews import HackerNews
 from barrow.corpus.reading import Item, Reject
 
 ReadItems = Callable[..., list[Item]]
@@ -40,7 +40,7 @@ def read_items(tmp_path: Path) -> ReadItems:
         path = tmp_path / name
         data = value if isinstance(value, bytes) else json.dumps(value).encode()
         path.write_bytes(data)
-        return list(read(path, **options))
+        return list(HackerNews(**options).read(path))
 
     return read_items
 
@@ -142,7 +142,7 @@ LINES = "\n".join(map(json.dumps, reversed(TREE))).encode()
 def test_forms(read_items: ReadItems, value: object, name: str) -> None:
     """PILE-9: every accepted form gives the same document."""
     assert documents(read_items(value, name)) == [Document(TEXT, META)]
-    assert any(Path(name).match(pattern.removeprefix("**/")) for pattern in READER.patterns)
+    assert any(Path(name).match(pattern.removeprefix("**/")) for pattern in HackerNews.patterns)
 
 
 def test_what_was_removed_is_dropped_and_replies_move_up(read_items: ReadItems) -> None:
@@ -260,7 +260,7 @@ def test_bad_files(read_items: ReadItems, tmp_path: Path) -> None:
     assert set(reasons(read_items(b"")).values()) == {"empty"}
     assert set(reasons(read_items(b"\x1f\x8b nothing")).values()) == {"corrupt"}
     for path in (tmp_path, tmp_path / "missing.json"):
-        (item,) = read(path)
+        (item,) = HackerNews().read(path)
         assert isinstance(item, Reject)
         assert item.reason == "unreadable"
 
@@ -276,7 +276,7 @@ def check_any(items: list[Item]) -> None:
 def test_any_bytes(tmp_path: Path, data: bytes) -> None:
     for name in ("x.json", "x.jsonl"):
         (tmp_path / name).write_bytes(data)
-        check_any(list(read(tmp_path / name)))
+        check_any(list(HackerNews().read(tmp_path / name)))
 
 
 VALUES = st.recursive(
@@ -313,16 +313,16 @@ VALUES = st.recursive(
 def test_any_json(tmp_path: Path, value: object) -> None:
     path = tmp_path / "x.json"
     path.write_text(json.dumps(value))
-    items = list(read(path))
+    items = list(HackerNews().read(path))
     check_any(items)
-    assert items == list(read(path))
+    assert items == list(HackerNews().read(path))
 
 
 @given(st.integers(0, len(LINES) - 1), st.integers(0, 40), st.binary(max_size=8))
 def test_damaged_files(tmp_path: Path, at: int, num_lost: int, put: bytes) -> None:
     path = tmp_path / "x.jsonl"
     path.write_bytes(LINES[:at] + put + LINES[at + num_lost :])
-    check_any(list(read(path)))
+    check_any(list(HackerNews().read(path)))
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.booleans()), max_size=30), st.booleans())
@@ -333,7 +333,7 @@ def test_every_comment_is_written_or_rejected(
     path = tmp_path / "x.json"
     things = [comment(n + 1, parent, dead=dead) for n, (parent, dead) in enumerate(drawn)]
     path.write_text(json.dumps(things))
-    items = list(read(path, all_replies=all_replies))
+    items = list(HackerNews(all_replies=all_replies).read(path))
     seen = Counter(f"Comment {item.member}." for item in items if isinstance(item, Reject))
     for text in texts(items):
         seen.update(line for line in text.split("\n") if line.startswith("Comment"))
@@ -353,10 +353,10 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
             file.write(json.dumps(thing | {"text": text}) + "\n")
     program = (
         "import re, sys; from pathlib import Path\n"
-        "from barrow.corpus.readers.hackernews import read\n"
+        "from barrow.corpus.readers.hackernews import HackerNews\n"
         "status = Path('/proc/self/status')\n"
         "peak = lambda: int(re.search(r'VmHWM:\\s+(\\d+)', status.read_text())[1]) << 10\n"
-        "before = peak(); num = sum(1 for _ in read(Path(sys.argv[1])))\n"
+        "before = peak(); num = sum(1 for _ in HackerNews().read(Path(sys.argv[1])))\n"
         "print(num, peak() - before)"
     )
     run = subprocess.run(

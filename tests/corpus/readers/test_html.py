@@ -6,7 +6,7 @@ import gzip
 from pathlib import Path
 
 from barrow import Document
-from barrow.corpus.readers.html import read
+from barrow.corpus.readers.html import Html
 
 LONG = "Long ago the people of the valley heaped up earth and stones over the graves of their dead."
 PAGE = (
@@ -19,14 +19,14 @@ META = {"title": "A & B", "url": "https://a.org/b", "language": "de"}
 def test_all_of_a_page_or_its_main_text(tmp_path: Path) -> None:
     path = tmp_path / "a.html"
     path.write_text(PAGE)
-    assert list(read(path)) == [Document(f"Up\n\nA & B\n\n{LONG}\n\nx = 1\n  y", META)]
-    assert list(read(path, main=True)) == [Document(f"{LONG}\n\nx = 1\n  y", META)]
+    assert list(Html().read(path)) == [Document(f"Up\n\nA & B\n\n{LONG}\n\nx = 1\n  y", META)]
+    assert list(Html(main=True).read(path)) == [Document(f"{LONG}\n\nx = 1\n  y", META)]
 
 
 def test_what_is_no_page(tmp_path: Path) -> None:
     def reason(data: bytes, name: str = "a.html", max_bytes: int = 1000) -> str:
         (tmp_path / name).write_bytes(data)
-        (reject,) = read(tmp_path / name, max_bytes=max_bytes)
+        (reject,) = Html(max_bytes=max_bytes).read(tmp_path / name)
         return str(reject.reason)
 
     assert reason(b"") == "empty"
@@ -34,5 +34,5 @@ def test_what_is_no_page(tmp_path: Path) -> None:
     assert reason(b"\x00\x01\x02" * 100) == "not-text"
     assert reason(PAGE.encode(), max_bytes=10) == "too-large"
     assert reason(gzip.compress(PAGE.encode())[:12], "a.html.gz") == "truncated"
-    (missing,) = read(tmp_path / "none.html")
+    (missing,) = Html().read(tmp_path / "none.html")
     assert missing.reason == "unreadable"

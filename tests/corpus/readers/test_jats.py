@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from barrow import Document
-from barrow.corpus.readers.jats import READER, read
+from barrow.corpus.readers.jats import Jats
 from barrow.corpus.reading import Item, Reject
 
 HEAD = (
@@ -67,7 +67,7 @@ def text(tmp_path: Path):  # type: ignore[no-untyped-def]
 
     def text(body: str, back: str = "", **options: bool) -> str:
         path = write(tmp_path / "a.xml", article(body, back=back))
-        (document,) = read(path, **options)  # type: ignore[arg-type]
+        (document,) = Jats(**options).read(path)  # type: ignore[arg-type]
         assert isinstance(document, Document), document
         return document.text
 
@@ -82,7 +82,7 @@ def test_an_article(tmp_path: Path) -> None:
     """
     attributes = 'xml:lang="en" article-type="research-article"'
     path = write(tmp_path / "a.nxml", article(body, front=FRONT, attributes=attributes))
-    assert list(READER.read(path)) == [
+    assert list(Jats().read(path)) == [
         Document(
             "# Pollen in H2O: A survey\n\n## Abstract\n\nWe dug.\n\n## Author Summary\n\n"
             "We dug a lot.\n\n## 1. Methods\n\nWe used Quercus pollen & x < y α.\n\n"
@@ -101,7 +101,7 @@ def test_an_article(tmp_path: Path) -> None:
             },
         )
     ]
-    assert list(read(path)) == list(read(path))
+    assert list(Jats().read(path)) == list(Jats().read(path))
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_formulae_that_are_letters_or_pictures(tmp_path: Path) -> None:
     body = """<p>a <inline-formula><italic>x</italic><sub>i</sub></inline-formula> b
     <inline-formula><inline-graphic xlink:href="e1"/></inline-formula> c</p>
     <disp-formula><label>(2)</label><graphic xlink:href="e2"/></disp-formula><inline-formula/>"""
-    (document,) = read(write(tmp_path / "a.xml", article(body)))
+    (document,) = Jats().read(write(tmp_path / "a.xml", article(body)))
     assert document == Document("a x_i b [formula] c\n\n[formula] (2)", {"formula_images": 2})
 
 
@@ -240,13 +240,15 @@ def test_parts_of_other_articles_and_supplements(text) -> None:  # type: ignore[
 
 def test_without_a_body(tmp_path: Path) -> None:
     path = write(tmp_path / "a.xml", article("", front=FRONT))
-    assert [(item.reason, item.excerpt) for item in read(path) if isinstance(item, Reject)] == [
-        ("no-body", "Pollen in H2O: A survey")
-    ]
-    (document,) = sorted_out(list(read(path, abstract_only=True)))[0]
+    assert [
+        (item.reason, item.excerpt) for item in Jats().read(path) if isinstance(item, Reject)
+    ] == [("no-body", "Pollen in H2O: A survey")]
+    (document,) = sorted_out(list(Jats(abstract_only=True).read(path)))[0]
     assert document.text.endswith("We dug a lot.")
     path = write(tmp_path / "b.xml", article(""))
-    assert [r.reason for r in sorted_out(list(read(path, abstract_only=True)))[1]] == ["no-body"]
+    assert [r.reason for r in sorted_out(list(Jats(abstract_only=True).read(path)))[1]] == [
+        "no-body"
+    ]
 
 
 def test_packed_and_many(tmp_path: Path) -> None:
@@ -264,7 +266,7 @@ def test_packed_and_many(tmp_path: Path) -> None:
             info = tarfile.TarInfo(name)
             info.size = len(data)
             tar.addfile(info, io.BytesIO(data.encode()))
-    documents, rejects = sorted_out(list(read(packed)))
+    documents, rejects = sorted_out(list(Jats().read(packed)))
     assert [(d.text, d.meta) for d in documents] == [
         ("In a tar.", {"member": "PMC1/a.xml"}),
         ("In a row.", {"member": "e.xml"}),
@@ -274,7 +276,7 @@ def test_packed_and_many(tmp_path: Path) -> None:
         ("not-jats", "d.xml"),
     ]
     cut = write(tmp_path / "cut.tar.gz", packed.read_bytes()[:-40])
-    assert sorted_out(list(read(cut)))[1][-1].reason == "truncated"
+    assert sorted_out(list(Jats().read(cut)))[1][-1].reason == "truncated"
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         archive.writestr("a.xml", MEMBER_XML.format("zip"))
     one = MEMBER_XML.format("set")
@@ -286,7 +288,7 @@ def test_packed_and_many(tmp_path: Path) -> None:
         (write(tmp_path / "u.xml", one.encode("utf-16")), 1),
         (write(tmp_path / "v.xml", one.encode("utf-16-be")), 1),
     ):
-        documents, rejects = sorted_out(list(read(path)))
+        documents, rejects = sorted_out(list(Jats().read(path)))
         assert len(documents) == num
         assert [r.reason for r in rejects] == (["truncated"] if num == 2 else [])
 
@@ -302,7 +304,7 @@ def test_what_is_mended(tmp_path: Path) -> None:
         "</article>".encode("cp850"),
         '<article xmlns:j="x"><j:body><j:p>naïve &amp; café</j:p></j:body></article>'.encode(),
     ):
-        (document,) = read(write(tmp_path / "a.xml", data))
+        (document,) = Jats().read(write(tmp_path / "a.xml", data))
         assert isinstance(document, Document)
         assert document.text == "naïve & café"
 
@@ -325,12 +327,12 @@ def test_bad_input(tmp_path: Path) -> None:
         (gzip.compress(good)[:-9], "truncated"),
         (b"PK\3\4 no zip", "truncated"),
     ):
-        documents, rejects = sorted_out(list(read(write(path, data))))
+        documents, rejects = sorted_out(list(Jats().read(write(path, data))))
         assert [r.reason for r in rejects] == [reason], data[:40]
         assert len(documents) == (data[:2] == b"\x1f\x8b"), "what precedes the damage is kept"
-    assert [r.reason for r in read(write(path, good), max_bytes=50)] == ["too-large"]  # type: ignore[union-attr]
+    assert [r.reason for r in Jats(max_bytes=50).read(write(path, good))] == ["too-large"]  # type: ignore[union-attr]
     for name in ("missing.xml", "."):
-        assert [type(item) for item in read(tmp_path / name)] == [Reject]
+        assert [type(item) for item in Jats().read(tmp_path / name)] == [Reject]
 
 
 @pytest.mark.parametrize(
@@ -361,7 +363,7 @@ def test_deep_nesting_takes_linear_time(tmp_path: Path, tag: str) -> None:
     end = "</math>" if tag == "msqrt" else "</p>"
     body = f"{start}{f'<{tag}>b' * depth}<mi>c</mi>{f'</{tag}>' * depth}{end}<p>d</p>"
     path = write(tmp_path / "deep.xml", article(body))
-    (document,) = read(path)
+    (document,) = Jats().read(path)
     assert isinstance(document, Document)
     assert document.text.endswith("d")
 
@@ -387,12 +389,12 @@ def test_whatever_the_bytes(tmp_path: Path, data: st.DataObject) -> None:
         del changed[start:end]
     changed += data.draw(st.binary(max_size=100))
     path = write(tmp_path / "fuzz.xml", bytes(changed))
-    first = list(read(path, references=True, abstract_only=True))
+    first = list(Jats(references=True, abstract_only=True).read(path))
     sorted_out(first)
-    assert first == list(read(path, references=True, abstract_only=True))
+    assert first == list(Jats(references=True, abstract_only=True).read(path))
 
 
 @given(st.binary(max_size=300))
 def test_random_bytes(tmp_path: Path, data: bytes) -> None:
     path = write(tmp_path / "fuzz.xml", b"<article>" + data + b"</article>")
-    sorted_out(list(read(path)))
+    sorted_out(list(Jats().read(path)))

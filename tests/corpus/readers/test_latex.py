@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from barrow import Document
-from barrow.corpus.readers.latex import READER, arxiv_id, group, read, read_group
+from barrow.corpus.readers.latex import Latex, arxiv_id
 from barrow.corpus.reading import Item, Reject
 
 PROSE = "Burial mounds keep pollen for four thousand years, and it tells of the meadows. " * 8
@@ -69,7 +69,7 @@ def zipped(files: dict[str, bytes]) -> bytes:
     ],
 )
 def test_forms(tmp_path: Path, name: str, data: bytes) -> None:
-    documents, rejects = sorted_out(list(read(write(tmp_path / name, data))))
+    documents, rejects = sorted_out(list(Latex().read(write(tmp_path / name, data))))
     meta = {"title": "Mounds", "arxiv_id": "1801.00001", "url": "https://arxiv.org/abs/1801.00001"}
     assert documents == [Document(TEXT, meta)]
     assert rejects == []
@@ -86,15 +86,15 @@ def test_a_month(tmp_path: Path) -> None:
     }
     data = tar(files)
     path = write(tmp_path / "arXiv_src_1801_001.tar", data)
-    documents, rejects = sorted_out(list(read(path)))
+    documents, rejects = sorted_out(list(Latex().read(path)))
     assert [(d.meta["arxiv_id"], d.meta["member"]) for d in documents] == [
         ("1801.00001", "1801/1801.00001.gz"),
         ("hep-th/9901001", "1801/hep-th9901001.gz"),
     ]
     assert {document.text for document in documents} == {TEXT}
     assert rejects == ["no-source", "truncated", "withdrawn"]
-    assert list(read(path)) == list(read(path))
-    cut, broken = sorted_out(list(read(write(tmp_path / "cut.tar", data[:1800]))))
+    assert list(Latex().read(path)) == list(Latex().read(path))
+    cut, broken = sorted_out(list(Latex().read(write(tmp_path / "cut.tar", data[:1800]))))
     assert [document.text for document in cut] == [TEXT]
     assert broken
 
@@ -110,9 +110,9 @@ def test_a_folder(tmp_path: Path) -> None:
         write(tmp_path / "q/1801.00002.tex", PAPER),
         write(tmp_path / "q/1801.00003.tex", PAPER),
     ]
-    groups = group(paths)
+    groups = Latex().group(paths)
     assert [len(found) for found in groups] == [4, 1, 1, 1]
-    for items in (read_group(groups[0]), read(tmp_path / "p")):
+    for items in (Latex().read_group(groups[0]), Latex().read(tmp_path / "p")):
         documents, rejects = sorted_out(list(items))
         assert [document.text for document in documents] == [TEXT]
         assert rejects == ["other-document"]
@@ -121,7 +121,7 @@ def test_a_folder(tmp_path: Path) -> None:
 def test_a_book_without_its_main_file(tmp_path: Path) -> None:
     write(tmp_path / "a.tex", f"\\chapter{{A}}\\x{{}} {PROSE}")
     write(tmp_path / "macros.tex", "\\newcommand{\\x}{Expanded.}")
-    (document,) = read(tmp_path)
+    (document,) = Latex().read(tmp_path)
     assert isinstance(document, Document)
     assert document.text == f"# A\n\nExpanded. {PROSE.strip()}"
     assert document.meta == {"member": "a.tex"}
@@ -145,20 +145,20 @@ def test_a_book_without_its_main_file(tmp_path: Path) -> None:
     ],
 )
 def test_rejects(tmp_path: Path, data: bytes, reason: str) -> None:
-    documents, rejects = sorted_out(list(read(write(tmp_path / "x.gz", data))))
+    documents, rejects = sorted_out(list(Latex().read(write(tmp_path / "x.gz", data))))
     assert documents == []
     assert rejects[0] == reason
 
 
 def test_paths_that_are_no_papers(tmp_path: Path) -> None:
-    assert sorted_out(list(read(tmp_path / "gone")))[1] == ["unreadable"]
+    assert sorted_out(list(Latex().read(tmp_path / "gone")))[1] == ["unreadable"]
     (tmp_path / "folder").mkdir()
-    assert sorted_out(list(read(tmp_path / "folder")))[1] == ["no-source"]
+    assert sorted_out(list(Latex().read(tmp_path / "folder")))[1] == ["no-source"]
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
-    assert sorted_out(list(read(tmp_path / "link")))[1] == ["unreadable"]
+    assert sorted_out(list(Latex().read(tmp_path / "link")))[1] == ["unreadable"]
     odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.tex"))
-    assert len(sorted_out(list(read(write(odd, PAPER))))[0]) == 1
-    gone = sorted_out(list(read_group([tmp_path / "a.tex", tmp_path / "b.tex"])))
+    assert len(sorted_out(list(Latex().read(write(odd, PAPER))))[0]) == 1
+    gone = sorted_out(list(Latex().read_group([tmp_path / "a.tex", tmp_path / "b.tex"])))
     assert gone == ([], ["unreadable", "unreadable", "no-source"])
 
 
@@ -166,11 +166,11 @@ def test_plain_tex(tmp_path: Path) -> None:
     text = (
         f"\\magnification=1200\n\\centerline{{\\bf Mounds}}\n\n\\beginsection One\n\n{PROSE}\\bye"
     )
-    (document,) = read(write(tmp_path / "x.tex", text))
+    (document,) = Latex().read(write(tmp_path / "x.tex", text))
     assert isinstance(document, Document)
     assert document.text.endswith(f"**Mounds**\n\n# One\n\n{PROSE.strip()}")
     old = PAPER.replace("\\documentclass", "\\documentstyle[12pt]")
-    (document,) = read(write(tmp_path / "y.tex", old))
+    (document,) = Latex().read(write(tmp_path / "y.tex", old))
     assert isinstance(document, Document)
     assert document.text == TEXT
 
@@ -179,7 +179,6 @@ def test_arxiv_ids() -> None:
     assert arxiv_id("1801/1801.00001v2.tar.gz") == "1801.00001v2"
     assert arxiv_id("hep-th9901001.gz") == "hep-th/9901001"
     assert arxiv_id("main.tex") is None
-    assert READER.name == "latex"
 
 
 @settings(max_examples=40)
@@ -187,7 +186,9 @@ def test_arxiv_ids() -> None:
 def test_any_bytes(tmp_path: Path, data: bytes) -> None:
     begin = b"\\documentclass{a}\\begin{document}"
     for content in (data, begin + data, gzip.compress(begin + data)):
-        sorted_out(list(read(write(tmp_path / "x.gz", content), min_characters=0, min_prose=0)))
+        sorted_out(
+            list(Latex(min_characters=0, min_prose=0).read(write(tmp_path / "x.gz", content)))
+        )
 
 
 PIECES = [
@@ -201,6 +202,6 @@ PIECES = [
 @given(st.lists(st.sampled_from(PIECES), max_size=60))
 def test_any_pieces(tmp_path: Path, pieces: list[str]) -> None:
     path = write(tmp_path / "x.tex", "\\documentclass{a}\\begin{document}" + "".join(pieces))
-    first = list(read(path, min_characters=0, min_prose=0))
+    first = list(Latex(min_characters=0, min_prose=0).read(path))
     sorted_out(first)
-    assert first == list(read(path, min_characters=0, min_prose=0))
+    assert first == list(Latex(min_characters=0, min_prose=0).read(path))

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barrow import Document
-from barrow.corpus.readers.mail import READER, read
+from barrow.corpus.readers.mail import Mail
 from barrow.corpus.reading import Reject
 
 Save = Callable[..., Path]
@@ -32,13 +32,13 @@ def save(tmp_path: Path) -> Save:
 
 
 def only(path: Path, **options: int) -> Document:
-    [item] = read(path, **options)
+    [item] = Mail(**options).read(path)
     assert isinstance(item, Document)
     return item
 
 
 def reasons(path: Path, **options: int) -> list[str]:
-    return [item.reason if isinstance(item, Reject) else "" for item in read(path, **options)]
+    return [item.reason if isinstance(item, Reject) else "" for item in Mail(**options).read(path)]
 
 
 def multipart(*parts: bytes, kind: str = "mixed") -> bytes:
@@ -90,7 +90,7 @@ def test_mbox(save: Save) -> None:
         b"From MAILER-DAEMON Tue Feb 13 9:05 2001 +0100\n>From x\nSubject: 2\nFrom: c@d\n\ntwo\n"
         b"From e@f Mon Jan  1 10:00:00 2001\n"
     )
-    first, second = read(save(raw))
+    first, second = Mail().read(save(raw))
     assert isinstance(first, Document)
     assert first.text == (
         "From here on\nFrom the start\n>From twice\n"
@@ -112,7 +112,7 @@ def test_an_mbox_and_a_maildir_of_the_standard_library(tmp_path: Path) -> None:
         box.add(message)
         folder.add(message)
     box.close()
-    found = [item.text for item in read(tmp_path / "mbox") if isinstance(item, Document)]
+    found = [item.text for item in Mail().read(tmp_path / "mbox") if isinstance(item, Document)]
     assert found == texts
     files = [path for path in sorted(tmp_path.glob("maildir/**/*")) if path.is_file()]
     assert sorted(only(path).text for path in files) == sorted(texts)
@@ -131,7 +131,7 @@ def test_plain_is_preferred(save: Save) -> None:
 
 def test_attachments_are_dropped_and_counted(save: Save) -> None:
     attached = b"Content-Type: text/plain\nContent-Disposition: attachment; filename=x.txt\n\nno"
-    document, picture, text = read(save(multipart(PLAIN, PICTURE, attached, HTML)))
+    document, picture, text = Mail().read(save(multipart(PLAIN, PICTURE, attached, HTML)))
     assert isinstance(document, Document)
     assert document.text == "The plain text.\n\nThe rich text."
     assert picture == Reject("attachment", "image/png, a.png")
@@ -141,7 +141,7 @@ def test_attachments_are_dropped_and_counted(save: Save) -> None:
 
 def test_uuencoded_files(save: Save) -> None:
     body = b"\nSee:\nbegin 644 a.txt\n#86)C\n`\nend\nbegin 2000 with this line\nBye\n"
-    document, reject = read(save(HEAD + body))
+    document, reject = Mail().read(save(HEAD + body))
     assert isinstance(document, Document)
     assert document.text == "See:\nbegin 2000 with this line\nBye"
     assert reject == Reject("attachment", "uuencoded, a.txt")
@@ -174,7 +174,7 @@ def test_flowed(save: Save) -> None:
 def test_damage_keeps_what_precedes_it(save: Save) -> None:
     whole = multipart(PLAIN, PICTURE, HTML)
     for end in range(len(HEAD), len(whole), 7):
-        items = list(read(save(whole[:end])))
+        items = list(Mail().read(save(whole[:end])))
         assert isinstance(items[0], Document) or items[0].reason == "no-text"
     assert only(save(whole[: whole.index(b"Content-Type: image") - 7])).text == "The plain text."
 
@@ -194,7 +194,7 @@ def test_bad_files(save: Save, tmp_path: Path) -> None:
 def test_size_and_depth_are_bounded(save: Save) -> None:
     small = b"From a@b Mon Jan  1 10:00:00 2001\nSubject: x\n\nsmall\n\n"
     large = small.replace(b"small", b"x" * 5_000_000 + b"\n" * 1000)
-    items = list(read(save(small + large + small), max_message=1000))
+    items = list(Mail(max_message=1000).read(save(small + large + small)))
     assert [getattr(item, "reason", "ok") for item in items] == ["ok", "too-large", "ok"]
     assert [item.meta["member"] for item in items if isinstance(item, Document)] == ["1", "3"]
     deep = HEAD + b"".join(
@@ -207,7 +207,7 @@ def test_size_and_depth_are_bounded(save: Save) -> None:
 
 def peak_of(path: Path, **options: int) -> tuple[int, int]:
     tracemalloc.start()
-    num = sum(1 for _ in read(path, **options))
+    num = sum(1 for _ in Mail(**options).read(path))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     return num, peak
@@ -225,9 +225,9 @@ def test_memory_does_not_grow_with_the_file(save: Save) -> None:
 
 
 def check(path: Path) -> None:
-    items = list(read(path))
+    items = list(Mail().read(path))
     assert items
-    assert items == list(read(path))
+    assert items == list(Mail().read(path))
     for item in items:
         assert isinstance(item, Document | Reject)
         texts = [item.text, *item.meta.values()] if isinstance(item, Document) else []
@@ -254,5 +254,4 @@ def test_mutated_messages(save: Save, seed: int) -> None:
 
 
 def test_the_reader() -> None:
-    assert READER.extractor == "mail/2"
-    assert READER.read is read
+    assert Mail.extractor == "mail/2"

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barrow import Document
-from barrow.corpus.readers.markdown import read
+from barrow.corpus.readers.markdown import Markdown
 from barrow.corpus.reading import Reject
 
 PAGE = """---
@@ -28,7 +28,7 @@ Text with `code`.
 def only(tmp_path: Path, text: str) -> Document:
     path = tmp_path / "x.md"
     path.write_text(text)
-    (document,) = read(path)
+    (document,) = Markdown().read(path)
     assert isinstance(document, Document)
     return document
 
@@ -60,5 +60,5 @@ def test_a_rule_is_no_front_matter(tmp_path: Path) -> None:
 def test_any_text(tmp_path: Path, text: str) -> None:
     path = tmp_path / "x.md"
     path.write_bytes(b"---\n" + text.encode())
-    for item in read(path):
+    for item in Markdown().read(path):
         assert isinstance(item, Document | Reject)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from barrow import Document
-from barrow.corpus.readers.medline import READER, read
+from barrow.corpus.readers.medline import Medline
 from barrow.corpus.reading import Item, Reject
 
 HEAD = (
@@ -80,7 +80,7 @@ def sorted_out(items: list[Item]) -> tuple[list[Document], list[Reject]]:
 def test_a_citation(tmp_path: Path) -> None:
     """PILE-6: title, blank line, abstract; PILE-9: pmcid, so that those in PMC can be left out."""
     path = write(tmp_path / "pubmed24n0001.xml.gz", gzip.compress(whole(citation())))
-    assert list(READER.read(path)) == [
+    assert list(Medline().read(path)) == [
         Document(
             "On mounds.\n\nWe dug.",
             {
@@ -97,7 +97,7 @@ def test_a_citation(tmp_path: Path) -> None:
             },
         )
     ]
-    assert list(read(path)) == list(read(path))
+    assert list(Medline().read(path)) == list(Medline().read(path))
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_abstracts(tmp_path: Path, abstract: str, expected: str) -> None:
     data = whole(
         citation(abstract=f"<Abstract>{abstract}</Abstract><OtherAbstract>x</OtherAbstract>")
     )
-    (document,) = read(write(tmp_path / "a.xml", data))
+    (document,) = Medline().read(write(tmp_path / "a.xml", data))
     assert isinstance(document, Document)
     assert document.text == f"On mounds.\n\n{expected}"
 
@@ -136,7 +136,7 @@ def test_abstracts(tmp_path: Path, abstract: str, expected: str) -> None:
     ],
 )
 def test_dates(tmp_path: Path, date: str, expected: str | None) -> None:
-    (document,) = read(write(tmp_path / "a.xml", whole(citation(date=date))))
+    (document,) = Medline().read(write(tmp_path / "a.xml", whole(citation(date=date))))
     assert isinstance(document, Document)
     assert document.meta.get("date") == expected
 
@@ -150,7 +150,7 @@ def test_other_kinds(tmp_path: Path) -> None:
     foreign = citation(3, language="chi", title="[On mounds].")
     none = citation(4, abstract="")
     documents, rejects = sorted_out(
-        list(read(write(tmp_path / "a.xml", whole(book, foreign, none, deleted))))
+        list(Medline().read(write(tmp_path / "a.xml", whole(book, foreign, none, deleted))))
     )
     assert documents[0].text == "One gene\n\nIt is."
     assert (documents[0].meta["journal"], documents[0].meta["date"]) == ("Genes", "1993")
@@ -162,7 +162,7 @@ def test_other_kinds(tmp_path: Path) -> None:
     ]
     old = citation().partition("<MedlineCitation")[2].partition("</MedlineCitation>")[0]
     data = f"<MedlineCitationSet><MedlineCitation{old}</MedlineCitation></MedlineCitationSet>"
-    (document,) = read(write(tmp_path / "b.xml", data.encode()))
+    (document,) = Medline().read(write(tmp_path / "b.xml", data.encode()))
     assert isinstance(document, Document)
     assert document.text == "On mounds.\n\nWe dug."
 
@@ -170,7 +170,7 @@ def test_other_kinds(tmp_path: Path) -> None:
 def test_what_it_refers_to_is_not_itself(tmp_path: Path) -> None:
     before, _, after = citation().partition("<ArticleIdList>")
     data = whole(before + after.partition("</ArticleIdList>")[2])
-    (document,) = read(write(tmp_path / "a.xml", data))
+    (document,) = Medline().read(write(tmp_path / "a.xml", data))
     assert isinstance(document, Document)
     assert document.meta["doi"] == "10.1/m.1"
 
@@ -178,7 +178,7 @@ def test_what_it_refers_to_is_not_itself(tmp_path: Path) -> None:
 @pytest.mark.parametrize("ends", ["\n", "\r\n"])
 def test_text_format(tmp_path: Path, ends: str) -> None:
     path = write(tmp_path / "a.nbib", b"\xef\xbb\xbf" + TEXT.replace("\n", ends).encode())
-    documents, rejects = sorted_out(list(read(path)))
+    documents, rejects = sorted_out(list(Medline().read(path)))
     assert documents == [
         Document(
             "The mound toolkits.\n\nAIM: To dig, p < 0.05. Done.",
@@ -197,7 +197,7 @@ def test_text_format(tmp_path: Path, ends: str) -> None:
         )
     ]
     assert [(r.reason, r.member) for r in rejects] == [("no-abstract", "13")]
-    assert [r.reason for r in sorted_out(list(read(path, max_bytes=60)))[1]] == [
+    assert [r.reason for r in sorted_out(list(Medline(max_bytes=60).read(path)))[1]] == [
         *("too-large", "no-abstract"),
     ]
 
@@ -205,11 +205,11 @@ def test_text_format(tmp_path: Path, ends: str) -> None:
 def test_a_broken_citation_costs_no_other(tmp_path: Path) -> None:
     broken = citation(2, title="<i>On</b> mounds")
     data = whole(citation(1), broken, f"<!-- {citation(7)} -->", citation(3))
-    documents, rejects = sorted_out(list(read(write(tmp_path / "a.xml", data))))
+    documents, rejects = sorted_out(list(Medline().read(write(tmp_path / "a.xml", data))))
     assert [document.meta["pmid"] for document in documents] == ["1", "3"]
     assert [(r.reason, r.member) for r in rejects] == [("bad-xml", "2")]
     cut = gzip.compress(b"".join([whole(*map(citation, range(2000)))]))[:-400]
-    documents, rejects = sorted_out(list(read(write(tmp_path / "b.xml.gz", cut))))
+    documents, rejects = sorted_out(list(Medline().read(write(tmp_path / "b.xml.gz", cut))))
     assert len(documents) > 100
     assert [document.meta["pmid"] for document in documents] == [
         str(n) for n in range(len(documents))
@@ -220,7 +220,7 @@ def test_a_broken_citation_costs_no_other(tmp_path: Path) -> None:
 def test_encodings(tmp_path: Path) -> None:
     data = whole(citation(title="Naïve.")).decode()
     for encoding in ("utf-16", "utf-16-le", "utf-16-be", "latin-1"):
-        (document,) = read(write(tmp_path / "a.xml", data.encode(encoding)))
+        (document,) = Medline().read(write(tmp_path / "a.xml", data.encode(encoding)))
         assert isinstance(document, Document)
         assert document.meta["title"] == "Naïve."
 
@@ -237,22 +237,24 @@ def test_bad_input(tmp_path: Path) -> None:
         (laughs.encode("utf-16"), "bad-xml"),
         (whole(citation())[:-60], "truncated"),
     ):
-        documents, rejects = sorted_out(list(read(write(path, data))))
+        documents, rejects = sorted_out(list(Medline().read(write(path, data))))
         assert (documents, [r.reason for r in rejects]) == ([], [reason]), data[:40]
-    rejects = sorted_out(list(read(write(path, whole(citation())), max_bytes=50)))[1]
+    rejects = sorted_out(list(Medline(max_bytes=50).read(write(path, whole(citation())))))[1]
     assert [r.reason for r in rejects] == ["too-large"]
     large = whole(citation(1, title="x" * (3 << 20)), citation(2))
-    documents, rejects = sorted_out(list(read(write(path, large), max_bytes=1 << 20)))
+    documents, rejects = sorted_out(list(Medline(max_bytes=1 << 20).read(write(path, large))))
     assert [d.meta["pmid"] for d in documents] == ["2"]
     assert [r.reason for r in rejects] == ["too-large"]
     for name in ("missing.xml", "."):
-        assert [type(item) for item in read(tmp_path / name)] == [Reject]
+        assert [type(item) for item in Medline().read(tmp_path / name)] == [Reject]
     deep = citation(
         abstract=f"<Abstract><AbstractText>{'<i>' * 100_000}a</AbstractText></Abstract>"
     )
-    assert [r.reason for r in sorted_out(list(read(write(path, whole(deep)))))[1]] == ["bad-xml"]
+    assert [r.reason for r in sorted_out(list(Medline().read(write(path, whole(deep)))))[1]] == [
+        "bad-xml"
+    ]
     deep = deep.replace("a</Abs", f"a{'</i>' * 100_000}</Abs")
-    assert len(sorted_out(list(read(write(path, whole(deep)))))[0]) == 1
+    assert len(sorted_out(list(Medline().read(write(path, whole(deep)))))[0]) == 1
 
 
 @settings(max_examples=150)
@@ -268,9 +270,9 @@ def test_whatever_the_bytes(tmp_path: Path, data: st.DataObject) -> None:
         del changed[start:end]
     changed += data.draw(st.binary(max_size=100))
     path = write(tmp_path / "fuzz.xml", bytes(changed))
-    first = list(read(path))
+    first = list(Medline().read(path))
     sorted_out(first)
-    assert first == list(read(path))
+    assert first == list(Medline().read(path))
 
 
 @given(st.binary(max_size=300))
@@ -280,4 +282,4 @@ def test_random_bytes(tmp_path: Path, data: bytes) -> None:
         (b"<PubmedArticle>", b"</PubmedArticle>"),
         (b"", b""),
     ):
-        sorted_out(list(read(write(tmp_path / "fuzz.xml", before + data + after))))
+        sorted_out(list(Medline().read(write(tmp_path / "fuzz.xml", before + data + after))))

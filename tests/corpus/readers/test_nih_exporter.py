@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barrow import Document
-from barrow.corpus.readers.nih_exporter import READER, group, read, read_group
+from barrow.corpus.readers.nih_exporter import NihExporter
 from barrow.corpus.reading import Item, Reject
 
 BODY = (
@@ -52,7 +52,7 @@ def test_a_year(tmp_path: Path) -> None:
     second = f'First paragraph.\r\n\r\n\r\n\r\nSecond,  with "quotes" — and naïve.\n {BODY}'
     rows = (["101", BODY], ["102", second], ["101", f"Another. {BODY}"], ["103", ""])
     path = write(tmp_path / "RePORTER_PRJABS_C_FY2020.csv", table(*rows, ["104", "Too short."]))
-    documents, rejects = sorted_out(list(READER.read(path)))
+    documents, rejects = sorted_out(list(NihExporter().read(path)))
     assert documents == [
         Document(BODY, {"member": "101"}),
         Document(
@@ -63,8 +63,8 @@ def test_a_year(tmp_path: Path) -> None:
         *(("duplicate-id", "101"), ("empty", "103"), ("too-short", "104")),
     ]
     assert rejects[0].excerpt == f"Another. {BODY}"
-    assert list(read(path)) == list(read(path))
-    assert len(sorted_out(list(read(path, min_characters=5)))[0]) == 3
+    assert list(NihExporter().read(path)) == list(NihExporter().read(path))
+    assert len(sorted_out(list(NihExporter(min_characters=5).read(path)))[0]) == 3
 
 
 @pytest.mark.parametrize(
@@ -84,19 +84,21 @@ def test_a_year(tmp_path: Path) -> None:
 )
 def test_what_the_form_added_is_taken_off(tmp_path: Path, form: str) -> None:
     path = write(tmp_path / "x_PRJABS_.csv", table(["1", form.format(BODY)]))
-    assert [item.text for item in read(path) if isinstance(item, Document)] == [BODY]
+    assert [item.text for item in NihExporter().read(path) if isinstance(item, Document)] == [BODY]
 
 
 @pytest.mark.parametrize("text", ["Abstract thinking is", "Summary measures of", "Description of"])
 def test_what_only_looks_like_a_heading_stays(tmp_path: Path, text: str) -> None:
     path = write(tmp_path / "x_PRJABS_.csv", table(["1", f"{text} {BODY}"]))
-    assert [item.text for item in read(path) if isinstance(item, Document)] == [f"{text} {BODY}"]
+    assert [item.text for item in NihExporter().read(path) if isinstance(item, Document)] == [
+        f"{text} {BODY}"
+    ]
 
 
 def test_placeholders_are_no_abstracts(tmp_path: Path) -> None:
     texts = ["No abstract available.", "Abstract not provided", "N/A", "None"]
     path = write(tmp_path / "x.csv", table(*([str(n), t] for n, t in enumerate(texts))))
-    assert [r.reason for r in sorted_out(list(read(path)))[1]] == ["empty"] * 4
+    assert [r.reason for r in sorted_out(list(NihExporter().read(path)))[1]] == ["empty"] * 4
 
 
 def test_encodings_in_one_file(tmp_path: Path) -> None:
@@ -105,7 +107,7 @@ def test_encodings_in_one_file(tmp_path: Path) -> None:
     data += rows[1].replace("β", "b").encode("cp1252")
     data += rows[2].replace("“β”", "\x81").encode("latin-1")
     path = write(tmp_path / "x.csv", data)
-    texts = [item.text for item in read(path) if isinstance(item, Document)]
+    texts = [item.text for item in NihExporter().read(path) if isinstance(item, Document)]
     assert [text.removeprefix(BODY) for text in texts] == [" naïve “β”", " naïve “b”", " naïve"]
 
 
@@ -116,11 +118,11 @@ def test_packed(tmp_path: Path) -> None:
         archive.writestr("RePORTER_PRJABS_C_FY2021.csv", data)
         archive.writestr("readme.txt", b"x")
         archive.writestr("../up.csv", data)
-    documents, rejects = sorted_out(list(read(packed)))
+    documents, rejects = sorted_out(list(NihExporter().read(packed)))
     assert [document.text for document in documents] == [BODY]
     assert [reject.reason for reject in rejects] == ["unknown-file", "unsafe-name"]
     path = write(tmp_path / "x.csv.gz", gzip.compress(data))
-    assert len(sorted_out(list(read(path)))[0]) == 1
+    assert len(sorted_out(list(NihExporter().read(path)))[0]) == 1
 
 
 def test_titles_from_the_projects_of_the_year(tmp_path: Path) -> None:
@@ -136,15 +138,17 @@ def test_titles_from_the_projects_of_the_year(tmp_path: Path) -> None:
         ),
     )
     other = write(tmp_path / "RePORTER_PRJABS_C_FY2021.csv", table(["1", BODY]))
-    groups = group([projects, abstracts, other])
+    groups = NihExporter().group([projects, abstracts, other])
     assert groups == [(abstracts, projects), (other,)]
-    documents, rejects = sorted_out(list(read_group(groups[0])))
+    documents, rejects = sorted_out(list(NihExporter().read_group(groups[0])))
     assert [document.meta for document in documents] == [
         {"member": "1", "title": "POLLEN IN MOUNDS"},
         {"member": "2"},
     ]
     assert [reject.reason for reject in rejects] == ["bad-id"]
-    assert [r.reason for r in sorted_out(list(read(projects)))[1]] == ["unknown-columns"]
+    assert [r.reason for r in sorted_out(list(NihExporter().read(projects)))[1]] == [
+        "unknown-columns"
+    ]
 
 
 def test_bad_input(tmp_path: Path) -> None:
@@ -162,11 +166,13 @@ def test_bad_input(tmp_path: Path) -> None:
         (b"PK\3\4 no zip", ["truncated"]),
         (bytes(5000), ["unknown-columns"]),
     ):
-        assert [r.reason for r in sorted_out(list(read(write(path, data))))[1]] == reasons
+        assert [
+            r.reason for r in sorted_out(list(NihExporter().read(write(path, data))))[1]
+        ] == reasons
     for name in ("missing.csv", "."):
-        assert [r.reason for r in sorted_out(list(read(tmp_path / name)))[1]] != []
+        assert [r.reason for r in sorted_out(list(NihExporter().read(tmp_path / name)))[1]] != []
     data = gzip.compress(table(*([str(n), f"{BODY} {n}"] for n in range(2000))))
-    documents, rejects = sorted_out(list(read(write(path, data[:-2000]))))
+    documents, rejects = sorted_out(list(NihExporter().read(write(path, data[:-2000]))))
     assert len(documents) > 100, "what precedes the damage is kept"
     assert [document.meta["member"] for document in documents] == [
         str(n) for n in range(len(documents))
@@ -182,6 +188,6 @@ def test_whatever_the_bytes(tmp_path: Path, data: st.DataObject) -> None:
     changed = changed if data.draw(st.booleans()) else bytearray()
     changed += data.draw(st.binary(max_size=300))
     path = write(tmp_path / "fuzz.csv", bytes(changed))
-    first = list(read(path, min_characters=1))
+    first = list(NihExporter(min_characters=1).read(path))
     sorted_out(first)
-    assert first == list(read(path, min_characters=1))
+    assert first == list(NihExporter(min_characters=1).read(path))

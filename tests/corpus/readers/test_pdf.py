@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from barrow import Document
-from barrow.corpus.readers.pdf import READER, read
+from barrow.corpus.readers.pdf import Pdf
 from barrow.corpus.reading import Item, Reject
 from barrow.errors import MissingExtra
 
@@ -69,16 +69,16 @@ def test_a_paper(tmp_path: Path, pdf: Callable[..., bytes]) -> None:
     info = "/Title (On Barrows) /Author (A. Digger) /CreationDate (D:20190704120000+02'00')"
     path = write(tmp_path / "a.pdf", pdf(info=info, catalog="/Lang (en-GB)"))
     meta = {"title": "On Barrows", "author": "A. Digger", "date": "2019-07-04", "language": "en"}
-    assert only(READER.read(path)) == Document(TEXT, {**meta, "pages": 1})
-    assert list(read(path)) == list(read(path))
-    assert isinstance(only(read(path, min_characters=len(TEXT))), Document)
-    short = only(read(path, min_characters=len(TEXT) + 1))
+    assert only(Pdf().read(path)) == Document(TEXT, {**meta, "pages": 1})
+    assert list(Pdf().read(path)) == list(Pdf().read(path))
+    assert isinstance(only(Pdf(min_characters=len(TEXT)).read(path)), Document)
+    short = only(Pdf(min_characters=len(TEXT) + 1).read(path))
     assert short == Reject("too-short", f"{len(TEXT)} characters", "", TEXT[:2000])
 
 
 def test_packed(tmp_path: Path, pdf: Callable[..., bytes]) -> None:
     data = pdf()
-    document = only(read(write(tmp_path / "a.pdf.gz", gzip.compress(data))))
+    document = only(Pdf().read(write(tmp_path / "a.pdf.gz", gzip.compress(data))))
     assert document == Document(TEXT, {"pages": 1})
     with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("one/first.pdf", data)
@@ -87,7 +87,7 @@ def test_packed(tmp_path: Path, pdf: Callable[..., bytes]) -> None:
         archive.writestr("../up.pdf", data)
         archive.writestr("bad.pdf", b"no such thing")
     documents = [Document(TEXT, {"member": m, "pages": 1}) for m in ("one/first.pdf", "two.PDF")]
-    items = list(read(tmp_path / "a.zip"))
+    items = list(Pdf().read(tmp_path / "a.zip"))
     assert items[:2] == documents
     assert [(r.reason, r.member) for r in items[2:] if isinstance(r, Reject)] == [
         *(("unknown-file", "notes.txt"), ("unsafe-name", "../up.pdf"), ("not-a-pdf", "bad.pdf")),
@@ -97,18 +97,18 @@ def test_packed(tmp_path: Path, pdf: Callable[..., bytes]) -> None:
             member = tarfile.TarInfo(name)
             member.size = len(data)
             archive.addfile(member, io.BytesIO(data))
-    assert list(read(tmp_path / "a.tar.gz")) == documents
+    assert list(Pdf().read(tmp_path / "a.tar.gz")) == documents
     cut = write(tmp_path / "cut.tar", gzip.decompress((tmp_path / "a.tar.gz").read_bytes()))
     os.truncate(cut, len(data) + 2000)
-    items = list(read(cut))
+    items = list(Pdf().read(cut))
     assert items[0] == documents[0]
     assert next(item.reason for item in items[1:] if isinstance(item, Reject)) == "truncated"
 
 
 def test_passwords(tmp_path: Path, pdf: Callable[..., bytes]) -> None:
     """Where the password is empty, every program opens the file, and so do we."""
-    assert reason(read(write(tmp_path / "a.pdf", pdf(password=b"secret")))) == "encrypted"
-    document = only(read(write(tmp_path / "b.pdf", pdf(password=b""))))
+    assert reason(Pdf().read(write(tmp_path / "a.pdf", pdf(password=b"secret")))) == "encrypted"
+    document = only(Pdf().read(write(tmp_path / "b.pdf", pdf(password=b""))))
     assert isinstance(document, Document)
     assert document.text == TEXT
 
@@ -118,14 +118,14 @@ def test_pictures_without_text(tmp_path: Path, write_pdf: Callable[..., bytes]) 
     image += b" /ColorSpace /DeviceGray /Length 1 >>\nstream\n\x80\nendstream"
     data = write_pdf(["q 612 0 0 792 0 0 cm /I Do Q"] * 3, extra=[image])
     data = data.replace(b"/Font << /F1", b"/XObject << /I 10 0 R >> /Font << /F1")
-    assert reason(read(write(tmp_path / "a.pdf", data))) == "no-text-layer"
+    assert reason(Pdf().read(write(tmp_path / "a.pdf", data))) == "no-text-layer"
 
 
 def test_a_stamp_is_no_text_layer(
     tmp_path: Path, placed: Callable[..., str], write_pdf: Callable[..., bytes]
 ) -> None:
     data = write_pdf([placed("Scanned 2004", 72, 20)] * 40)
-    assert reason(read(write(tmp_path / "a.pdf", data), min_characters=1)) == "no-text-layer"
+    assert reason(Pdf(min_characters=1).read(write(tmp_path / "a.pdf", data))) == "no-text-layer"
 
 
 @pytest.mark.parametrize("kind", ["shifted", "private", "symbols", "flipped"])
@@ -148,33 +148,35 @@ def test_garbled(tmp_path: Path, pdf: Callable[..., bytes], kind: str) -> None:
         options["extra"] = [stream]
         options["font"] = "/Type /Font /Subtype /Type1 /BaseFont /Courier /ToUnicode 10 0 R"
     path = write(tmp_path / "a.pdf", pdf(lines, **options))
-    assert reason(read(path)) == "garbled"
+    assert reason(Pdf().read(path)) == "garbled"
 
 
 def test_not_pdfs(tmp_path: Path) -> None:
-    assert reason(read(write(tmp_path / "a.pdf", b"<html>Not found</html>"))) == "not-a-pdf"
-    assert reason(read(write(tmp_path / "b.pdf", b""))) == "empty"
-    assert reason(read(write(tmp_path / "c.pdf.gz", gzip.compress(b"")))) == "not-a-pdf"
-    assert reason(read(tmp_path / "none.pdf")) == "unreadable"
-    assert reason(read(tmp_path)) == "unreadable"
-    assert reason(read(write(tmp_path / "d.pdf", b"%PDF-1.7\n"))) == "malformed"
-    assert reason(read(write(tmp_path / "e.pdf", b"%PDF-1.7\n" + b"\0" * 9999))) == "malformed"
+    assert reason(Pdf().read(write(tmp_path / "a.pdf", b"<html>Not found</html>"))) == "not-a-pdf"
+    assert reason(Pdf().read(write(tmp_path / "b.pdf", b""))) == "empty"
+    assert reason(Pdf().read(write(tmp_path / "c.pdf.gz", gzip.compress(b"")))) == "not-a-pdf"
+    assert reason(Pdf().read(tmp_path / "none.pdf")) == "unreadable"
+    assert reason(Pdf().read(tmp_path)) == "unreadable"
+    assert reason(Pdf().read(write(tmp_path / "d.pdf", b"%PDF-1.7\n"))) == "malformed"
+    assert (
+        reason(Pdf().read(write(tmp_path / "e.pdf", b"%PDF-1.7\n" + b"\0" * 9999))) == "malformed"
+    )
     os.mkfifo(tmp_path / "pipe.pdf")
-    assert reason(read(tmp_path / "pipe.pdf")) == "unreadable"
+    assert reason(Pdf().read(tmp_path / "pipe.pdf")) == "unreadable"
 
 
 def test_names_that_are_not_utf_8(tmp_path: Path, pdf: Callable[..., bytes]) -> None:
     path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.pdf"))
-    assert isinstance(only(read(write(path, pdf()))), Document)
+    assert isinstance(only(Pdf().read(write(path, pdf()))), Document)
 
 
 def test_sizes(tmp_path: Path, pdf: Callable[..., bytes]) -> None:
     data = pdf()
     path = write(tmp_path / "a.pdf", data)
-    assert reason(read(path, max_bytes=len(data) - 1)) == "too-large"
-    assert isinstance(only(read(path, max_bytes=len(data))), Document)
+    assert reason(Pdf(max_bytes=len(data) - 1).read(path)) == "too-large"
+    assert isinstance(only(Pdf(max_bytes=len(data)).read(path)), Document)
     bomb = gzip.compress(data + bytes(50_000_000))
-    assert reason(read(write(tmp_path / "b.pdf.gz", bomb), max_bytes=1 << 20)) == "too-large"
+    assert reason(Pdf(max_bytes=1 << 20).read(write(tmp_path / "b.pdf.gz", bomb))) == "too-large"
 
 
 def test_damage_that_can_be_mended(tmp_path: Path, pdf: Callable[..., bytes]) -> None:
@@ -188,7 +190,7 @@ def test_damage_that_can_be_mended(tmp_path: Path, pdf: Callable[..., bytes]) ->
             data.replace(b"0000000", b"0000001"),
         ]
     ):
-        document = only(read(write(tmp_path / f"{n}.pdf", broken)))
+        document = only(Pdf().read(write(tmp_path / f"{n}.pdf", broken)))
         assert isinstance(document, Document), (n, document)
         assert document.text == TEXT
 
@@ -196,7 +198,7 @@ def test_damage_that_can_be_mended(tmp_path: Path, pdf: Callable[..., bytes]) ->
 def test_truncated(tmp_path: Path, pdf: Callable[..., bytes]) -> None:
     data = pdf()
     for share in (0.1, 0.3, 0.6, 0.9):
-        item = only(read(write(tmp_path / "a.pdf", data[: int(len(data) * share)])))
+        item = only(Pdf().read(write(tmp_path / "a.pdf", data[: int(len(data) * share)])))
         assert isinstance(item, Document) or item.reason in ("malformed", "no-text-layer")
 
 
@@ -204,19 +206,19 @@ def test_page_trees_that_lie(tmp_path: Path, pdf: Callable[..., bytes]) -> None:
     data = pdf()
     for count in (b"9999999", b"2147483647"):
         path = write(tmp_path / "a.pdf", data.replace(b"/Count 1", b"/Count " + count))
-        item = only(read(path))
+        item = only(Pdf().read(path))
         assert isinstance(item, Document) or item.reason in ("malformed", "too-large"), item
     loop = data.replace(b"/Kids [10 0 R]", b"/Kids [2 0 R 10 0 R 2 0 R]")
-    item = only(read(write(tmp_path / "b.pdf", loop)))
+    item = only(Pdf().read(write(tmp_path / "b.pdf", loop)))
     assert isinstance(item, Document) or item.reason in ("malformed", "no-text-layer"), item
-    item = only(read(write(tmp_path / "c.pdf", data.replace(b"[10 0 R]", b"[" * 100_000))))
+    item = only(Pdf().read(write(tmp_path / "c.pdf", data.replace(b"[10 0 R]", b"[" * 100_000))))
     assert isinstance(item, Reject)
 
 
 def test_many_pages(tmp_path: Path, write_pdf: Callable[..., bytes]) -> None:
     path = write(tmp_path / "a.pdf", write_pdf([""] * 100_000))
-    assert reason(read(path)) == "too-large"
-    assert reason(read(path, max_pages=100_000)) == "no-text-layer"
+    assert reason(Pdf().read(path)) == "too-large"
+    assert reason(Pdf(max_pages=100_000).read(path)) == "no-text-layer"
 
 
 def test_a_deflate_bomb(tmp_path: Path, write_pdf: Callable[..., bytes]) -> None:
@@ -226,20 +228,20 @@ def test_a_deflate_bomb(tmp_path: Path, write_pdf: Callable[..., bytes]) -> None
     block = packer.compress(b" " * (1 << 20)) + packer.flush(zlib.Z_FULL_FLUSH)
     data = write_pdf([head + block * 1024], stream="/Filter /FlateDecode")
     assert len(data) < 1 << 21
-    found = reason(read(write(tmp_path / "a.pdf", data), memory=1 << 29, seconds=10))
+    found = reason(Pdf(memory=1 << 29, seconds=10).read(write(tmp_path / "a.pdf", data)))
     assert found in ("too-large", "crashed", "no-text-layer", "too-slow")
 
 
 def test_a_parser_that_hangs_or_dies(tmp_path: Path, pdf: Callable[..., bytes]) -> None:
     path = write(tmp_path / "a.pdf", pdf())
-    assert reason(read(path, seconds=0.0001)) == "too-slow"
-    assert isinstance(only(read(path)), Document)
+    assert reason(Pdf(seconds=0.0001).read(path)) == "too-slow"
+    assert isinstance(only(Pdf().read(path)), Document)
 
 
 def test_without_the_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pypdfium2", None)
     with pytest.raises(MissingExtra, match=r"barrow\[pdf\]"):
-        list(read(write(tmp_path / "a.pdf", b"%PDF-1.4")))
+        list(Pdf().read(write(tmp_path / "a.pdf", b"%PDF-1.4")))
 
 
 def check(items: list[Item]) -> None:
@@ -252,8 +254,8 @@ def check(items: list[Item]) -> None:
 @settings(max_examples=40)
 @given(data=st.binary(max_size=300))
 def test_random_bytes(tmp_path: Path, data: bytes) -> None:
-    check(list(read(write(tmp_path / "fuzz.pdf", b"%PDF-1.5\n" + data), min_characters=1)))
-    check(list(read(write(tmp_path / "fuzz", data), min_characters=1)))
+    check(list(Pdf(min_characters=1).read(write(tmp_path / "fuzz.pdf", b"%PDF-1.5\n" + data))))
+    check(list(Pdf(min_characters=1).read(write(tmp_path / "fuzz", data))))
 
 
 @settings(max_examples=60)
@@ -267,4 +269,4 @@ def test_mutated_files(tmp_path: Path, pdf: Callable[..., bytes], seed: int, num
             data[at] = rng.randrange(256)
         else:
             del data[at : at + rng.randrange(20)]
-    check(list(read(write(tmp_path / "fuzz.pdf", bytes(data)), min_characters=1)))
+    check(list(Pdf(min_characters=1).read(write(tmp_path / "fuzz.pdf", bytes(data)))))

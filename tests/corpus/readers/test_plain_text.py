@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barrow import Document
-from barrow.corpus.readers.plain_text import read
+from barrow.corpus.readers.plain_text import PlainText
 from barrow.corpus.reading import Reject
 
 
@@ -16,7 +16,7 @@ def test_any_encoding(encoding: str, tmp_path: Path) -> None:
     text = "L'été, les élèves français préfèrent la forêt.\n\nÀ la plage, où ça?"
     path = tmp_path / "x.txt"
     path.write_bytes(text.replace("\n", "\r\n").encode(encoding))
-    (document,) = read(path)
+    (document,) = PlainText().read(path)
     assert isinstance(document, Document)
     assert document.text == text
 
@@ -28,7 +28,7 @@ def test_any_encoding(encoding: str, tmp_path: Path) -> None:
 def test_what_is_no_text(data: bytes, reason: str, tmp_path: Path) -> None:
     path = tmp_path / "x.txt"
     path.write_bytes(data)
-    (reject,) = read(path, max_bytes=1500)
+    (reject,) = PlainText(max_bytes=1500).read(path)
     assert isinstance(reject, Reject)
     assert reject.reason == reason
 
@@ -37,7 +37,7 @@ def test_what_is_no_text(data: bytes, reason: str, tmp_path: Path) -> None:
 def test_any_bytes(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "x.txt"
     path.write_bytes(data)
-    (item,) = read(path)
-    assert list(read(path)) == [item]
+    (item,) = PlainText().read(path)
+    assert list(PlainText().read(path)) == [item]
     if isinstance(item, Document):
         item.text.encode()

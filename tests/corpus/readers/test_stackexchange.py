@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barrow import Document
-from barrow.corpus.readers.stackexchange import READER, read
+from barrow.corpus.readers.stackexchange import StackExchange
 from barrow.corpus.reading import Item, Reject
 
 DATE = "2014-01-21T20:26:05.383"
@@ -49,7 +49,7 @@ def read_posts(tmp_path: Path) -> Callable[..., list[Item]]:
         path = tmp_path / folder / "Posts.xml"
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(data)
-        return list(read(path, **options))
+        return list(StackExchange(**options).read(path))
 
     return read_posts
 
@@ -213,8 +213,8 @@ def test_the_folder_tells_the_site(read_posts: ReadPosts, folder: str, site: str
 def test_compressed_files(tmp_path: Path, ending: str, pack: Callable[[bytes], bytes]) -> None:
     path = tmp_path / f"Posts.xml{ending}"
     path.write_bytes(pack(posts(question(1), answer(2, 1))))
-    assert len(documents(list(read(path)))) == 1
-    assert any(path.match(pattern) for pattern in READER.patterns)
+    assert len(documents(list(StackExchange().read(path)))) == 1
+    assert any(path.match(pattern) for pattern in StackExchange.patterns)
 
 
 def test_what_precedes_an_error_is_kept(read_posts: ReadPosts) -> None:
@@ -251,7 +251,7 @@ def test_bad_files(read_posts: ReadPosts, data: bytes, reason: str) -> None:
 
 def test_what_is_no_file(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "missing"):
-        (item,) = read(path)
+        (item,) = StackExchange().read(path)
         assert isinstance(item, Reject)
         assert item.reason == "unreadable"
 
@@ -277,16 +277,16 @@ def test_any_bytes(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "Posts.xml"
     for content in (data, b"<posts>" + data):
         path.write_bytes(content)
-        check_any(list(read(path)))
+        check_any(list(StackExchange().read(path)))
 
 
 @given(st.integers(0, len(VALID) - 1), st.integers(0, 40), st.binary(max_size=8))
 def test_damaged_files(tmp_path: Path, at: int, num_lost: int, put: bytes) -> None:
     path = tmp_path / "Posts.xml"
     path.write_bytes(VALID[:at] + put + VALID[at + num_lost :])
-    items = list(read(path))
+    items = list(StackExchange().read(path))
     check_any(items)
-    assert items == list(read(path))
+    assert items == list(StackExchange().read(path))
 
 
 def test_every_post_is_in_a_document_or_rejected(read_posts: ReadPosts) -> None:
@@ -310,10 +310,10 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
         file.write("</posts>")
     program = (
         "import re, sys; from pathlib import Path\n"
-        "from barrow.corpus.readers.stackexchange import read\n"
+        "from barrow.corpus.readers.stackexchange import StackExchange\n"
         "status = Path('/proc/self/status')\n"
         "peak = lambda: int(re.search(r'VmHWM:\\s+(\\d+)', status.read_text())[1]) << 10\n"
-        "before = peak(); num = sum(1 for _ in read(Path(sys.argv[1])))\n"
+        "before = peak(); num = sum(1 for _ in StackExchange().read(Path(sys.argv[1])))\n"
         "print(num, peak() - before)"
     )
     run = subprocess.run(

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barrow import Document
-from barrow.corpus.readers.subtitles import OPENSUBTITLES, YOUTUBE
+from barrow.corpus.readers.subtitles import OpenSubtitles, YoutubeSubtitles
 from barrow.corpus.reading import Item, Reject
 
 Save = Callable[..., Path]
@@ -40,12 +40,12 @@ def save(tmp_path: Path) -> Save:
 
 
 def film(path: Path) -> Item:
-    [item] = OPENSUBTITLES.read(path)
+    [item] = OpenSubtitles().read(path)
     return item
 
 
 def video(path: Path) -> Item:
-    [item] = YOUTUBE.read(path)
+    [item] = YoutubeSubtitles().read(path)
     return item
 
 
@@ -73,7 +73,7 @@ def test_forms(save: Save, data: str | bytes, name: str) -> None:
     path = save(data, name)
     assert film(path) == expected
     assert video(path) == expected
-    assert any(path.match(pattern) for pattern in YOUTUBE.patterns)
+    assert any(path.match(pattern) for pattern in YoutubeSubtitles().patterns)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32", "utf-16-be", "cp1252"])
@@ -115,7 +115,7 @@ def test_rolling_captions_are_machine_made(save: Save) -> None:
 
 
 def reasons(path: Path, **options: int) -> list[str]:
-    items = OPENSUBTITLES.read(path, **options)  # type: ignore[call-arg]
+    items = OpenSubtitles(**options).read(path)
     return [item.reason if isinstance(item, Reject) else "" for item in items]
 
 
@@ -147,7 +147,7 @@ def test_packed_files(save: Save) -> None:
     assert tracemalloc.get_traced_memory()[1] < 5_000_000
     tracemalloc.stop()
     cut = gzip.compress(SUBRIP.encode() * 500)[:-300]
-    document, reject = OPENSUBTITLES.read(save(cut))
+    document, reject = OpenSubtitles().read(save(cut))
     assert isinstance(document, Document)
     assert document.text.startswith("[door closes]\nOù est")
     assert isinstance(reject, Reject)
@@ -155,14 +155,14 @@ def test_packed_files(save: Save) -> None:
 
 
 def test_damaged_xml_keeps_what_precedes(save: Save) -> None:
-    document, reject = OPENSUBTITLES.read(save("<document><s>kept</s><s>", "x.xml"))
+    document, reject = OpenSubtitles().read(save("<document><s>kept</s><s>", "x.xml"))
     assert document == Document("kept", {"title": "x"})
     assert isinstance(reject, Reject)
     assert reject.reason == "bad-xml"
 
 
 def check(path: Path) -> None:
-    for reader in (OPENSUBTITLES, YOUTUBE):
+    for reader in (OpenSubtitles(), YoutubeSubtitles()):
         items = list(reader.read(path))
         assert items
         assert items == list(reader.read(path))
@@ -192,7 +192,7 @@ def test_mutated_files(save: Save, seed: int) -> None:
 
 
 def test_the_readers() -> None:
-    assert (OPENSUBTITLES.extractor, YOUTUBE.extractor) == (
+    assert (OpenSubtitles().extractor, YoutubeSubtitles().extractor) == (
         "opensubtitles/1",
         "youtube_subtitles/1",
     )

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barrow import Document
-from barrow.corpus.readers.ubuntu_irc import READER, group_by_week, read, read_group
+from barrow.corpus.readers.ubuntu_irc import UbuntuIrc
 from barrow.corpus.reading import Reject
 
 Save = Callable[..., Path]
@@ -41,7 +41,7 @@ def save(tmp_path: Path) -> Save:
 
 
 def test_a_log(save: Save) -> None:
-    assert list(read(save())) == [Document(TEXT, {"channel": "#ubuntu"})]
+    assert list(UbuntuIrc().read(save())) == [Document(TEXT, {"channel": "#ubuntu"})]
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_a_log(save: Save) -> None:
     ],
 )
 def test_the_server_is_not_heard(save: Save, line: str) -> None:
-    [document] = read(save(f"[00:00] <ann> hi\n{line}\n"))
+    [document] = UbuntuIrc().read(save(f"[00:00] <ann> hi\n{line}\n"))
     assert isinstance(document, Document)
     assert document.text == "<ann> hi"
 
@@ -83,7 +83,7 @@ def test_the_server_is_not_heard(save: Save, line: str) -> None:
     ],
 )
 def test_people_are(save: Save, line: str, kept: str) -> None:
-    [document] = read(save(line + "\r\n"))
+    [document] = UbuntuIrc().read(save(line + "\r\n"))
     assert isinstance(document, Document)
     assert document.text == kept
 
@@ -92,10 +92,10 @@ def test_a_week_of_a_channel(save: Save) -> None:
     days = {"2010/12/26": "g", "2010/12/20": "a", "2010/12/27": "x", "2011/01/01": "y"}
     paths = [save(f"[00:00] <n> {t}\n", f"{day}/#ubuntu-eu.txt") for day, t in days.items()]
     other = save("[00:00] <n> o\n", "2010/12/20/%23ubuntu.txt")
-    groups = group_by_week([*paths, other, *paths])
-    assert groups == group_by_week([other, *reversed(paths)])
+    groups = UbuntuIrc().group([*paths, other, *paths])
+    assert groups == UbuntuIrc().group([other, *reversed(paths)])
     assert groups == [(other,), (paths[1], paths[0]), (paths[2], paths[3])]
-    [[first], [second], [third]] = [list(read_group(group)) for group in groups]
+    [[first], [second], [third]] = [list(UbuntuIrc().read_group(group)) for group in groups]
     assert first == Document(
         "<n> o", {"channel": "#ubuntu", "week": "2010-W51", "date": "2010-12-20"}
     )
@@ -126,18 +126,18 @@ def test_a_week_of_a_channel(save: Save) -> None:
     ],
 )
 def test_what_the_path_says(save: Save, name: str, meta: dict[str, str]) -> None:
-    [document] = read(save("[00:00] <n> a\n", name))
+    [document] = UbuntuIrc().read(save("[00:00] <n> a\n", name))
     assert document == Document("<n> a", meta)
 
 
 def test_what_may_not_belong_together_is_kept_apart(save: Save) -> None:
     names = ["2005-01-03_1.txt", "2005-01-04_2.txt", "a.txt", "b.txt"]
     paths = [save(name=name) for name in names]
-    assert group_by_week(paths) == [(path,) for path in paths]
+    assert UbuntuIrc().group(paths) == [(path,) for path in paths]
     together = [save(name=name) for name in ("2005-01-03.txt", "2005-01-04.txt")]
-    assert group_by_week(together) == [tuple(together)]
+    assert UbuntuIrc().group(together) == [tuple(together)]
     written_otherwise = [save(name=name) for name in ("x/20050103.txt", "x/2005-01-04.txt")]
-    assert group_by_week(written_otherwise) == [tuple(written_otherwise)]
+    assert UbuntuIrc().group(written_otherwise) == [tuple(written_otherwise)]
 
 
 def test_lines_in_different_encodings(save: Save) -> None:
@@ -146,15 +146,15 @@ def test_lines_in_different_encodings(save: Save) -> None:
         "<b> où est-il passé ?".encode("cp1252"),
         "<c> 日本".encode(),
     ]
-    [document] = read(save(b"\n".join(lines)))
+    [document] = UbuntuIrc().read(save(b"\n".join(lines)))
     assert document == Document("<a> naïve café\n<b> où est-il passé ?\n<c> 日本", {})
     russian = [f"<d> {text}".encode("cp1251") for text in ("Привет всем", "Не работает звук")]
-    [document] = read(save(b"\n".join(russian + lines[:1])))
+    [document] = UbuntuIrc().read(save(b"\n".join(russian + lines[:1])))
     assert document == Document("<d> Привет всем\n<d> Не работает звук\n<a> naïve café", {})
 
 
 def reasons(*paths: Path, **options: int) -> list[str]:
-    items = read_group(paths, **options)
+    items = UbuntuIrc(**options).read_group(paths)
     return [item.reason if isinstance(item, Reject) else "" for item in items]
 
 
@@ -173,7 +173,7 @@ def test_bad_files(save: Save, tmp_path: Path) -> None:
 def test_what_is_bad_does_not_spoil_the_week(save: Save, tmp_path: Path) -> None:
     good, empty = save(name="2005-01-03.txt"), save("", "2005-01-04.txt")
     odd = save("[00:00] <n> a\nstray\nlines\n", "2005-01-05.txt")
-    document, first, second = read_group([good, empty, odd])
+    document, first, second = UbuntuIrc().read_group([good, empty, odd])
     assert isinstance(document, Document)
     assert document.text == TEXT + "\n\n<n> a"
     assert first == Reject("empty", "the file has no bytes", "2005-01-04.txt")
@@ -182,9 +182,9 @@ def test_what_is_bad_does_not_spoil_the_week(save: Save, tmp_path: Path) -> None
 
 
 def check(path: Path) -> None:
-    items = list(read(path))
+    items = list(UbuntuIrc().read(path))
     assert items
-    assert items == list(read(path))
+    assert items == list(UbuntuIrc().read(path))
     for item in items:
         assert isinstance(item, Document | Reject)
         texts = [item.text, *item.meta.values()] if isinstance(item, Document) else []
@@ -211,10 +211,9 @@ def test_mutated_logs(save: Save, seed: int) -> None:
 @given(st.lists(st.from_regex(r"([0-9]{4}[-/]?){0,2}[0-9#a-z/.-]{1,20}", fullmatch=True)))
 def test_every_path_is_in_one_group(names: list[str]) -> None:
     paths = {Path("x") / name.strip("/.") for name in names}
-    grouped = [path for group in group_by_week(sorted(paths)) for path in group]
+    grouped = [path for group in UbuntuIrc().group(sorted(paths)) for path in group]
     assert sorted(grouped) == sorted(paths)
 
 
 def test_the_reader() -> None:
-    assert READER.extractor == "ubuntu_irc/1"
-    assert (READER.group, READER.read_group) == (group_by_week, read_group)
+    assert UbuntuIrc.extractor == "ubuntu_irc/1"

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from barrow import Document
-from barrow.corpus.readers.uspto import READER, Section, read
+from barrow.corpus.readers.uspto import Section, Uspto
 from barrow.corpus.reading import Item, Reject
 
 GREENBOOK = b"""PATN
@@ -88,7 +88,7 @@ def sorted_out(items: list[Item]) -> tuple[list[Document], list[Reject]]:
 
 
 def reasons(path: Path) -> list[str]:
-    documents, rejects = sorted_out(list(read(path)))
+    documents, rejects = sorted_out(list(Uspto().read(path)))
     assert documents == []
     return [reject.reason for reject in rejects]
 
@@ -110,12 +110,12 @@ def test_greenbook(tmp_path: Path) -> None:
             "country": "US",
         },
     )
-    assert list(READER.read(path)) == [document] * 2
+    assert list(Uspto().read(path)) == [document] * 2
 
 
 def test_a_week_of_xml(tmp_path: Path) -> None:
     data = b"".join(grant(number) for number in (1, 2, 3))
-    documents, rejects = sorted_out(list(read(write(tmp_path / "ipg070918.xml", data))))
+    documents, rejects = sorted_out(list(Uspto().read(write(tmp_path / "ipg070918.xml", data))))
     assert rejects == []
     assert [document.text for document in documents] == [PUMP] * 3
     assert [document.meta["member"] for document in documents] == ["US1B2", "US2B2", "US3B2"]
@@ -133,7 +133,7 @@ def test_a_week_of_xml(tmp_path: Path) -> None:
 
 
 def test_sgml(tmp_path: Path) -> None:
-    documents, rejects = sorted_out(list(read(write(tmp_path / "pg010102.sgm", SGML * 2))))
+    documents, rejects = sorted_out(list(Uspto().read(write(tmp_path / "pg010102.sgm", SGML * 2))))
     assert rejects == []
     assert [document.text for document in documents] == ["A pump\n\nPumps “leak”."] * 2
     assert documents[0].meta["member"] == "US6167569B1"
@@ -141,7 +141,7 @@ def test_sgml(tmp_path: Path) -> None:
 
 def test_application(tmp_path: Path) -> None:
     data = grant(kind="A1").replace(b"us-patent-grant", b"us-patent-application")
-    [document], rejects = sorted_out(list(read(write(tmp_path / "ipa.xml", data))))
+    [document], rejects = sorted_out(list(Uspto().read(write(tmp_path / "ipa.xml", data))))
     assert rejects == []
     assert (document.meta["kind"], document.meta["kind_code"]) == ("application", "A1")
 
@@ -158,21 +158,21 @@ def test_application(tmp_path: Path) -> None:
     ],
 )
 def test_sections(tmp_path: Path, section: Section, expected: str) -> None:
-    [document] = read(write(tmp_path / "x.xml", grant()), section=section)
+    [document] = Uspto(section=section).read(write(tmp_path / "x.xml", grant()))
     assert isinstance(document, Document)
     assert document.text == expected
 
 
 def test_an_unknown_section_is_the_callers_mistake(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="'claims'"):
-        read(tmp_path / "x.xml", section="claims")  # type: ignore[arg-type]
+        Uspto(section="claims").read(tmp_path / "x.xml")  # type: ignore[arg-type]
 
 
 def test_one_broken_patent_among_others(tmp_path: Path) -> None:
     broken = grant(2).replace(b"</p><heading>BACK", b"</q><heading>BACK")
     cut = grant(3)[:-700]
     data = grant(1) + broken + cut + grant(4)
-    documents, rejects = sorted_out(list(read(write(tmp_path / "x.xml", data))))
+    documents, rejects = sorted_out(list(Uspto().read(write(tmp_path / "x.xml", data))))
     assert [document.meta["patent"] for document in documents] == ["1", "4"]
     assert [(reject.reason, reject.member) for reject in rejects] == [
         *(("broken-xml", "US2B2"), ("broken-xml", "document 3")),
@@ -184,7 +184,10 @@ def test_what_comes_after_the_background_is_not_needed(tmp_path: Path) -> None:
     path = write(tmp_path / "x.xml", grant().replace(b"</claims>", b"<<") + grant(2))
     body = "<heading>BACKGROUND</heading><p>a</p><heading>SUMMARY</heading>" + "<p>x</p>" * 5000
     path.write_bytes(grant(1, body=body).replace(b"</claims>", b"<<") + grant(2))
-    assert [item.text for item in read(path) if isinstance(item, Document)] == ["A pump\n\na", PUMP]
+    assert [item.text for item in Uspto().read(path) if isinstance(item, Document)] == [
+        "A pump\n\na",
+        PUMP,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -198,33 +201,33 @@ def test_what_comes_after_the_background_is_not_needed(tmp_path: Path) -> None:
 )
 def test_without_a_background(tmp_path: Path, kind: str, sort: str, reason: str) -> None:
     data = grant(body="<p>The background is not marked.</p>", kind=kind, sort=sort)
-    [reject] = read(write(tmp_path / "x.xml", data))
+    [reject] = Uspto().read(write(tmp_path / "x.xml", data))
     assert isinstance(reject, Reject)
     assert (reject.reason, reject.member) == (reason, f"US7272630{kind}")
-    [document] = read(tmp_path / "x.xml", section="description")
+    [document] = Uspto(section="description").read(tmp_path / "x.xml")
     assert isinstance(document, Document)
 
 
 def test_a_plant_with_a_background_is_kept(tmp_path: Path) -> None:
-    [document] = read(write(tmp_path / "x.xml", grant(kind="P2", sort="plant")))
+    [document] = Uspto().read(write(tmp_path / "x.xml", grant(kind="P2", sort="plant")))
     assert isinstance(document, Document)
 
 
 def test_no_text_at_all(tmp_path: Path) -> None:
     path = write(tmp_path / "x.txt", b"PATN\nWKU  039373754\n")
     assert reasons(path) == ["no-background"]
-    [reject] = read(path, section="all")
+    [reject] = Uspto(section="all").read(path)
     assert isinstance(reject, Reject)
     assert reject.reason == "no-text"
     path.write_bytes(b"PATN\nBSUM\nPAC  BACKGROUND\nPAR  Untitled.\n")
-    [document] = read(path)
+    [document] = Uspto().read(path)
     assert isinstance(document, Document)
     assert (document.text, document.meta["member"]) == ("Untitled.", "document 1")
 
 
 def test_encodings(tmp_path: Path) -> None:
     text = GREENBOOK.replace(b"are heavy", "are 5 µm".encode("cp1252"))
-    [document] = read(write(tmp_path / "x.txt", text))
+    [document] = Uspto().read(write(tmp_path / "x.txt", text))
     assert isinstance(document, Document)
     assert document.text.endswith("kg are 5 µm.")
     text = (
@@ -232,10 +235,12 @@ def test_encodings(tmp_path: Path) -> None:
         .replace(b'"UTF-8"', b'"ISO-8859-2"')
         .replace(b"Pumps.", "źródło".encode("iso8859-2"))
     )
-    [document] = read(write(tmp_path / "x.xml", text))
+    [document] = Uspto().read(write(tmp_path / "x.xml", text))
     assert isinstance(document, Document)
     assert "źródło" in document.text
-    [document] = read(write(tmp_path / "x.xml", grant().replace(b"Pumps.", b"P\0u\x07mps.")))
+    [document] = Uspto().read(
+        write(tmp_path / "x.xml", grant().replace(b"Pumps.", b"P\0u\x07mps."))
+    )
     assert isinstance(document, Document)
     assert document.text == PUMP
 
@@ -248,7 +253,7 @@ def test_packed(tmp_path: Path) -> None:
         archive.writestr("empty.xml", b"")
         archive.writestr("../up.xml", grant(3))
         archive.writestr("old/pftaps.txt", GREENBOOK)
-    documents, rejects = sorted_out(list(read(packed)))
+    documents, rejects = sorted_out(list(Uspto().read(packed)))
     assert [document.meta["patent"] for document in documents] == ["1", "2", "3937375"]
     assert [(reject.reason, reject.member) for reject in rejects] == [
         *(
@@ -257,17 +262,20 @@ def test_packed(tmp_path: Path) -> None:
             ("unsafe-name", "../up.xml"),
         ),
     ]
-    assert len(sorted_out(list(read(write(tmp_path / "x.xml.gz", gzip.compress(grant())))))[0]) == 1
+    assert (
+        len(sorted_out(list(Uspto().read(write(tmp_path / "x.xml.gz", gzip.compress(grant())))))[0])
+        == 1
+    )
     with tarfile.open(tmp_path / "x.tar", "w") as tar:
         member = tarfile.TarInfo("a.xml")
         member.size = len(grant())
         tar.addfile(member, io.BytesIO(grant()))
-    assert len(sorted_out(list(read(tmp_path / "x.tar")))[0]) == 1
+    assert len(sorted_out(list(Uspto().read(tmp_path / "x.tar")))[0]) == 1
 
 
 def test_damaged_archives(tmp_path: Path) -> None:
     data = gzip.compress(b"".join(grant(number) for number in range(1, 3000)))
-    documents, rejects = sorted_out(list(read(write(tmp_path / "x.xml.gz", data[:-2000]))))
+    documents, rejects = sorted_out(list(Uspto().read(write(tmp_path / "x.xml.gz", data[:-2000]))))
     assert len(documents) > 100, "what precedes the damage is kept"
     assert [document.meta["patent"] for document in documents[:3]] == ["1", "2", "3"]
     assert [reject.reason for reject in rejects] == ["truncated"]
@@ -276,7 +284,7 @@ def test_damaged_archives(tmp_path: Path) -> None:
         archive.writestr("a.xml", grant(1))
         archive.writestr("b.xml", grant(2))
     packed.write_bytes(packed.read_bytes().replace(b"<p>In short.", b"<p>Damaged..", 1))
-    documents, rejects = sorted_out(list(read(packed)))
+    documents, rejects = sorted_out(list(Uspto().read(packed)))
     assert [document.meta["patent"] for document in documents] == ["2"]
     assert [(reject.reason, reject.member) for reject in rejects] == [("corrupt", "a.xml")]
 
@@ -302,20 +310,20 @@ def test_bad_files(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     assert reasons(pipe) == ["unreadable"]
     odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.xml"))
-    assert len(sorted_out(list(read(write(odd, grant()))))[0]) == 1
+    assert len(sorted_out(list(Uspto().read(write(odd, grant()))))[0]) == 1
 
 
 def test_one_that_is_too_large(tmp_path: Path) -> None:
     large = grant(2, body="<p>" + "x" * 100_000 + "</p>")
     path = write(tmp_path / "x.xml", grant(1) + large + grant(3))
-    documents, rejects = sorted_out(list(read(path, max_bytes=50_000)))
+    documents, rejects = sorted_out(list(Uspto(max_bytes=50_000).read(path)))
     assert [document.meta["patent"] for document in documents] == ["1", "3"]
     assert [(reject.reason, reject.member) for reject in rejects] == [("too-large", "document 2")]
     assert rejects[0].excerpt.startswith("<?xml")
 
 
 def test_patterns() -> None:
-    assert {"**/*.xml", "**/*.ZIP", "**/*.txt.gz", "**/*.greenbook"} <= set(READER.patterns)
+    assert {"**/*.xml", "**/*.ZIP", "**/*.txt.gz", "**/*.greenbook"} <= set(Uspto.patterns)
 
 
 SEEDS = [GREENBOOK * 2, grant(1) + grant(2), SGML * 2, gzip.compress(grant())]
@@ -333,6 +341,6 @@ def test_whatever_the_bytes(tmp_path: Path, data: st.DataObject) -> None:
     changed += data.draw(st.binary(max_size=300))
     path = write(tmp_path / "fuzz", bytes(changed))
     for section in ("background", "all"):
-        first = list(read(path, section=section))
+        first = list(Uspto(section=section).read(path))
         sorted_out(first)
-        assert first == list(read(path, section=section))
+        assert first == list(Uspto(section=section).read(path))

@@ -23,7 +23,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barrow import Document
-from barrow.corpus.readers.warc import READER, read
+from barrow.corpus.readers.warc import Warc
 from barrow.corpus.reading import Item, Reject
 
 PARAGRAPHS = [
@@ -94,7 +94,7 @@ def items(tmp_path: Path) -> Callable[..., list[Item]]:
     def items(data: bytes, name: str = "a.warc", **options: object) -> list[Item]:
         path = tmp_path / name
         path.write_bytes(data)
-        return list(read(path, **options))  # type: ignore[arg-type]
+        return list(Warc(**options).read(path))  # type: ignore[arg-type]
 
     return items
 
@@ -398,13 +398,13 @@ def test_damage_costs_one_record(items: Callable[..., list[Item]], ending: str) 
 
 
 def test_what_is_no_file(tmp_path: Path) -> None:
-    assert reason(list(read(tmp_path))) == "not-a-file"
-    assert reason(list(read(tmp_path / "none"))) == "unreadable"
+    assert reason(list(Warc().read(tmp_path))) == "not-a-file"
+    assert reason(list(Warc().read(tmp_path / "none"))) == "unreadable"
     os.mkfifo(tmp_path / "pipe")
-    assert reason(list(read(tmp_path / "pipe"))) == "not-a-file"
+    assert reason(list(Warc().read(tmp_path / "pipe"))) == "not-a-file"
     odd = os.fsencode(tmp_path) + b"/\xff.warc"
     Path(os.fsdecode(odd)).write_bytes(record(http()))
-    assert has_page(only(list(read(Path(os.fsdecode(odd))))))
+    assert has_page(only(list(Warc().read(Path(os.fsdecode(odd))))))
 
 
 def test_patterns() -> None:
@@ -418,15 +418,16 @@ def test_patterns() -> None:
         "d.warc.lz4",
     ]
     for name in names:
-        assert any(Path(name).match(pattern.removeprefix("**/")) for pattern in READER.patterns)
-    assert READER.extractor == "warc/1"
+        assert any(Path(name).match(pattern.removeprefix("**/")) for pattern in Warc.patterns)
+    assert Warc.extractor == "warc/1"
 
 
 BOMBS = r"""
 import sys
 from pathlib import Path
-from barrow.corpus.readers.warc import read
-kinds = [type(item).__name__ + getattr(item, "reason", "") for item in read(Path(sys.argv[1]))]
+from barrow.corpus.readers.warc import Warc
+items = Warc().read(Path(sys.argv[1]))
+kinds = [type(item).__name__ + getattr(item, "reason", "") for item in items]
 peak = [line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")][0]
 print(*kinds, int(peak) >> 10)
 """
@@ -465,7 +466,7 @@ def test_the_same_twice(items: Callable[..., list[Item]]) -> None:
 
 
 def check(path: Path) -> None:
-    for item in read(path):
+    for item in Warc().read(path):
         assert isinstance(item, Document | Reject)
         if isinstance(item, Document):
             item.text.encode()

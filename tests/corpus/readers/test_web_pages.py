@@ -14,10 +14,8 @@ from hypothesis import strategies as st
 
 import barrow
 from barrow import Document
-from barrow.corpus import Domain, Recipe, build
-from barrow.corpus.page_scores import open_page_lists
-from barrow.corpus.readers.web_pages import read
-from barrow.corpus.reading import Reject
+from barrow.corpus import Domain, Recipe, WebPages, build
+from barrow.corpus.reading import Item, Reject
 from barrow.engine import Engine
 
 SENTENCE = "The mound on the hill was built long before the village, as everybody there will tell. "
@@ -36,6 +34,11 @@ def jsonl(path: Path, records: list[Any]) -> Path:
     return path
 
 
+def listed_items(reader: WebPages, listed: Path, path: Path) -> list[Item]:
+    with reader.open_beside([listed]) as read:
+        return list(read(path))
+
+
 def reasons(items: list[Any]) -> list[str]:
     return [item.reason for item in items if isinstance(item, Reject)]
 
@@ -43,7 +46,7 @@ def reasons(items: list[Any]) -> list[str]:
 def test_a_page_without_a_list_has_no_score(tmp_path: Path) -> None:
     path = tmp_path / "a.html"
     path.write_text(page())
-    assert list(read(path)) == [
+    assert list(WebPages().read(path)) == [
         Document(
             (SENTENCE * 3).strip(),
             {"title": "Mound", "url": "https://example.org/mound", "language": "en"},
@@ -56,7 +59,7 @@ def test_packed_pages(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"a{suffix}"
     pack = gzip.compress if suffix.endswith("gz") else zstandard.compress
     path.write_bytes(pack(page().encode()))
-    (item,) = read(path)
+    (item,) = WebPages().read(path)
     assert item.text == (SENTENCE * 3).strip()
 
 
@@ -64,7 +67,7 @@ def test_what_precedes_damage_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "a.html.gz"
     text = "".join(f"{k * 7919 % 10007} {SENTENCE}" for k in range(3000))
     path.write_bytes(gzip.compress(page(text=text).encode())[:-1000])
-    reject, item = read(path)
+    reject, item = WebPages().read(path)
     assert reject.reason == "truncated"
     assert item.text.startswith(f"0 {SENTENCE}")
 
@@ -81,11 +84,10 @@ def test_scores_of_all_submissions_add_up(tmp_path: Path) -> None:
     )
     path = tmp_path / "a.html"
     path.write_text(page())
-    with open_page_lists([listed]) as lists:
-        (item,) = read(path, beside=lists)
-        assert (item.meta["score"], item.meta["num_submissions"]) == (3, 2)
-        (reject,) = read(path, beside=lists, min_score=4)
-        assert (reject.reason, reject.cause) == ("low-score", "scores add up to 3, less than 4")
+    (item,) = listed_items(WebPages(), listed, path)
+    assert (item.meta["score"], item.meta["num_submissions"]) == (3, 2)
+    (reject,) = listed_items(WebPages(min_score=4), listed, path)
+    assert (reject.reason, reject.cause) == ("low-score", "scores add up to 3, less than 4")
 
 
 def test_pages_that_the_list_refuses(tmp_path: Path) -> None:
@@ -97,14 +99,13 @@ def test_pages_that_the_list_refuses(tmp_path: Path) -> None:
         ],
     )
     path = tmp_path / "a.html"
-    with open_page_lists([listed]) as lists:
-        path.write_text(page())
-        assert reasons(list(read(path, beside=lists))) == ["not-listed"]
-        path.write_text(page("no address"))
-        assert reasons(list(read(path, beside=lists))) == ["no-url"]
-        path.write_text(page("https://example.org/adult"))
-        assert reasons(list(read(path, beside=lists))) == ["over-18"]
-        assert reasons(list(read(path, beside=lists, over_18=True))) == []
+    path.write_text(page())
+    assert reasons(listed_items(WebPages(), listed, path)) == ["not-listed"]
+    path.write_text(page("no address"))
+    assert reasons(listed_items(WebPages(), listed, path)) == ["no-url"]
+    path.write_text(page("https://example.org/adult"))
+    assert reasons(listed_items(WebPages(), listed, path)) == ["over-18"]
+    assert reasons(listed_items(WebPages(over_18=True), listed, path)) == []
 
 
 def test_an_index_says_which_file_is_which_page(tmp_path: Path) -> None:
@@ -112,8 +113,7 @@ def test_an_index_says_which_file_is_which_page(tmp_path: Path) -> None:
     path = tmp_path / "html" / "1.html"
     path.write_text(page())
     index = jsonl(tmp_path / "index.jsonl", [{"file": "html/1.html", "url": "https://a.org/x"}])
-    with open_page_lists([index]) as lists:
-        (item,) = read(path, beside=lists)
+    (item,) = listed_items(WebPages(), index, path)
     assert item.meta["url"] == "https://a.org/x"
     assert "score" not in item.meta
 
@@ -121,14 +121,18 @@ def test_an_index_says_which_file_is_which_page(tmp_path: Path) -> None:
 def test_block_lists(tmp_path: Path) -> None:
     path = tmp_path / "a.html"
     path.write_text(page("https://m.youtube.com/watch"))
-    assert reasons(list(read(path))) == ["blocked-host"]
-    assert reasons(list(read(path, blocked_hosts=["example.org"]))) == []
+    assert reasons(list(WebPages().read(path))) == ["blocked-host"]
+    assert reasons(list(WebPages(blocked_hosts=("example.org",)).read(path))) == []
     path.write_text(page("https://example.org/a.PDF?x=1"))
-    assert reasons(list(read(path))) == ["blocked-extension"]
-    assert reasons(list(read(path, blocked_extensions=[]))) == []
+    assert reasons(list(WebPages().read(path))) == ["blocked-extension"]
+    assert reasons(list(WebPages(blocked_extensions=()).read(path))) == []
     path.write_text(page("https://example.org/a.cgi"))
-    assert reasons(list(read(path, more_blocked_extensions=["cgi"]))) == ["blocked-extension"]
-    assert reasons(list(read(path, more_blocked_hosts=["example.org"]))) == ["blocked-host"]
+    assert reasons(list(WebPages(more_blocked_extensions=("cgi",)).read(path))) == [
+        "blocked-extension"
+    ]
+    assert reasons(list(WebPages(more_blocked_hosts=("example.org",)).read(path))) == [
+        "blocked-host"
+    ]
 
 
 def test_lines_of_pages(tmp_path: Path) -> None:
@@ -144,7 +148,7 @@ def test_lines_of_pages(tmp_path: Path) -> None:
     )
     with path.open("a") as file:
         file.write("{broken\n")
-    first, second, *rest = read(path)
+    first, second, *rest = WebPages().read(path)
     assert first.text == (SENTENCE * 3).strip()
     assert (first.meta["url"], first.meta["member"]) == ("https://example.org/1", "line 1")
     assert second.text == f"{SENTENCE.strip()}\n\n{SENTENCE.strip()}"
@@ -157,7 +161,7 @@ def test_a_list_tells_only_its_bad_lines(tmp_path: Path) -> None:
     path.write_text(
         '{"url": "https://a.org/", "score": 3}\n{"url": 3}\nnonsense\n{"is_self":true}\n'
     )
-    assert reasons(list(read(path))) == ["bad-record", "bad-json"]
+    assert reasons(list(WebPages().read(path))) == ["bad-record", "bad-json"]
 
 
 def test_bad_files(tmp_path: Path) -> None:
@@ -165,7 +169,7 @@ def test_bad_files(tmp_path: Path) -> None:
         path = tmp_path / name
         if data is not None:
             path.write_bytes(data)
-        return reasons(list(read(path, **options)))
+        return reasons(list(WebPages(**options).read(path)))
 
     assert outcome("missing.html", None) == ["unreadable"]
     assert outcome("empty.html", b"") == ["empty"]
@@ -184,7 +188,7 @@ def test_a_changed_list_reads_the_pages_again(tmp_path: Path) -> None:
     (root / "web").mkdir(parents=True)
     (root / "web" / "a.html").write_text(page())
     (root / "web" / "b.html").write_text(page("https://example.org/b"))
-    recipe = Recipe(name="r", domains={"web": Domain(name="Web", reader="web_pages")})
+    recipe = Recipe(name="r", domains={"web": Domain(name="Web", reader=WebPages())})
     engine = Engine(num_workers=0)
 
     def told() -> tuple[int, int, dict[str, int]]:
@@ -208,7 +212,7 @@ def test_a_changed_list_reads_the_pages_again(tmp_path: Path) -> None:
 def test_any_bytes(tmp_path_factory: pytest.TempPathFactory, data: bytes, name: str) -> None:
     path = tmp_path_factory.mktemp("any") / name
     path.write_bytes(data)
-    for item in read(path, min_characters=0):
+    for item in WebPages(min_characters=0).read(path):
         assert isinstance(item, Document | Reject)
         if isinstance(item, Document):
             item.text.encode()
@@ -222,7 +226,7 @@ def test_changed_pages(tmp_path_factory: pytest.TempPathFactory, data: st.DataOb
         body[data.draw(st.integers(0, len(body) - 1))] = data.draw(st.integers(0, 255))
     path = tmp_path_factory.mktemp("changed") / "a.html"
     path.write_bytes(bytes(body))
-    items = list(read(path, min_characters=0))
-    assert items == list(read(path, min_characters=0))
+    items = list(WebPages(min_characters=0).read(path))
+    assert items == list(WebPages(min_characters=0).read(path))
     for item in items:
         assert isinstance(item, Document | Reject)

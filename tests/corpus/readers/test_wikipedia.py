@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from barrow.archive import Document
-from barrow.corpus.readers.wikipedia import READER, read
+from barrow.corpus.readers.wikipedia import Wikipedia
 from barrow.corpus.reading import Reject
 
 HEAD = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.10/" xml:lang="en">
@@ -50,14 +50,14 @@ def write(folder: Path, *pages: str, name: str = "dump.xml", head: str = HEAD) -
 
 
 def reasons(path: Path, **options: object) -> list[str]:
-    items = list(read(path, **options))  # type: ignore[arg-type]
+    items = list(Wikipedia(**options).read(path))  # type: ignore[arg-type]
     return [item.reason if isinstance(item, Reject) else "document" for item in items]
 
 
 def test_a_page(tmp_path: Path) -> None:
     """PILE-9: title, blank line, body; what the file says of it."""
     source = "'''Barrows''' & [[mound]]s < {{convert|5|m}}.\n\n== See also ==\n* x"
-    [item] = read(write(tmp_path, page(source, title="Long barrow (Ü)", number=12)))
+    [item] = Wikipedia().read(write(tmp_path, page(source, title="Long barrow (Ü)", number=12)))
     assert item == Document(
         "Long barrow (Ü)\n\nBarrows & mounds < 5 m.",
         {
@@ -74,7 +74,7 @@ def test_a_page(tmp_path: Path) -> None:
 
 def test_another_wiki_has_no_licence(tmp_path: Path) -> None:
     head = '<mediawiki xml:lang="fr"><siteinfo><dbname>x</dbname><base>http://w.org/A</base></siteinfo>'
-    [item] = read(write(tmp_path, page("Text"), head=head))
+    [item] = Wikipedia().read(write(tmp_path, page("Text"), head=head))
     assert isinstance(item, Document)
     assert item.meta["url"] == "http://w.org/Barrow"
     assert item.meta["language"] == "fr"
@@ -82,7 +82,7 @@ def test_another_wiki_has_no_licence(tmp_path: Path) -> None:
 
 
 def test_without_siteinfo(tmp_path: Path) -> None:
-    [item] = read(write(tmp_path, page("Text"), head="<mediawiki>"))
+    [item] = Wikipedia().read(write(tmp_path, page("Text"), head="<mediawiki>"))
     assert isinstance(item, Document)
     assert set(item.meta) == {"title", "date", "member", "revision"}
 
@@ -107,7 +107,7 @@ def test_what_is_dropped(tmp_path: Path) -> None:
         "<page><title>t</title><ns>0</ns><id>12</id></page>",
         page("About disambiguation, the word", number=13),
     )
-    items = list(read(path, max_page=100))
+    items = list(Wikipedia(max_page=100).read(path))
     found = [(i.member, i.reason) for i in items if isinstance(i, Reject)]
     assert found == [
         *(("1", "redirect"), ("2", "redirect"), ("3", "redirect"), ("4", "other-namespace")),
@@ -129,7 +129,9 @@ def test_the_newest_revision_counts(tmp_path: Path) -> None:
     texts = revision("old", date="2019-01-01T00:00:00Z", number=1)
     texts += revision("new", date="2021-01-01T00:00:00Z", number=2)
     texts += revision("middle", date="2020-01-01T00:00:00Z", number=3)
-    [item] = read(write(tmp_path, f"<page><title>T</title><ns>0</ns><id>1</id>{texts}</page>"))
+    [item] = Wikipedia().read(
+        write(tmp_path, f"<page><title>T</title><ns>0</ns><id>1</id>{texts}</page>")
+    )
     assert isinstance(item, Document)
     assert item.text == "T\n\nnew"
     assert item.meta["revision"] == "2"
@@ -138,7 +140,7 @@ def test_the_newest_revision_counts(tmp_path: Path) -> None:
 def test_options(tmp_path: Path) -> None:
     source = "[[File:a.jpg|thumb|A cap]]\nText\n{|\n| a || b\n|}\n== Notes ==\nnote"
     path = write(tmp_path, page(source))
-    [item] = read(path, tables="rows", captions=True, dropped_sections=())
+    [item] = Wikipedia(tables="rows", captions=True, dropped_sections=()).read(path)
     assert isinstance(item, Document)
     assert item.text == "Barrow\n\nA cap\n\nText\n\na | b\n\nNotes\n\nnote"
 
@@ -167,7 +169,7 @@ def test_packed(tmp_path: Path, packed: str) -> None:
 def test_utf_16(tmp_path: Path) -> None:
     path = tmp_path / "dump.xml"
     path.write_bytes((HEAD + page("Häuser") + TAIL).encode("utf-16"))
-    [item] = read(path)
+    [item] = Wikipedia().read(path)
     assert isinstance(item, Document)
     assert item.text == "Barrow\n\nHäuser"
 
@@ -202,7 +204,7 @@ def test_bad_files(tmp_path: Path) -> None:
 def test_a_seven_zip_says_what_to_do(tmp_path: Path) -> None:
     path = tmp_path / "dump.xml.7z"
     path.write_bytes(b"7z\xbc\xaf\x27\x1c rest")
-    [item] = read(path)
+    [item] = Wikipedia().read(path)
     assert isinstance(item, Reject)
     assert "unpacked first" in item.cause
 
@@ -210,7 +212,7 @@ def test_a_seven_zip_says_what_to_do(tmp_path: Path) -> None:
 def test_patterns() -> None:
     names = ["enwiki.xml", "enwiki.xml.bz2", "enwiki-articles1.xml-p1p9.bz2", "a.xml.7z"]
     for name in names:
-        assert any(Path(f"x/{name}").match(pattern) for pattern in READER.patterns), name
+        assert any(Path(f"x/{name}").match(pattern) for pattern in Wikipedia.patterns), name
 
 
 def test_nested_deep(tmp_path: Path) -> None:
@@ -222,11 +224,11 @@ def test_nested_deep(tmp_path: Path) -> None:
 
 def test_same_bytes_same_items(tmp_path: Path) -> None:
     path = write(tmp_path, page("a [[b]] {{c}}"), page("d", ns=3))
-    assert list(read(path)) == list(read(path))
+    assert list(Wikipedia().read(path)) == list(Wikipedia().read(path))
 
 
 def check(path: Path) -> None:
-    for item in read(path):
+    for item in Wikipedia().read(path):
         assert isinstance(item, Document | Reject)
         if isinstance(item, Document):
             item.text.encode()

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from barrow.corpus.filters.boilerplate_phrases import PHRASES, Phrase
-from barrow.corpus.filters.deciding import Rewritten
+from barrow.corpus.filters.deciding import Rewriter, Rewritten
 from barrow.corpus.filters.line_starts import find_lines, have_lines, line_keys
 from barrow.corpus.filters.texts import Texts
 from barrow.corpus.scratch import Scratch
@@ -101,7 +101,7 @@ def _is_navigation(data: bytes, start: int, stop: int) -> bool:
 
 
 @dataclass(frozen=True)
-class DropBoilerplate:
+class DropBoilerplate(Rewriter):
     """Drops lines of some rules, and the blank line that a dropped line leaves too many."""
 
     rules: tuple[str, ...] = RULES

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from barrow.corpus.filters.deciding import Decisions
+from barrow.corpus.filters.deciding import Decisions, Filter
 from barrow.corpus.filters.phrases import find_phrases
 from barrow.corpus.filters.sentences import num_sentences
 from barrow.corpus.filters.texts import Texts
 
 
 @dataclass(frozen=True)
-class C4:
+class C4(Filter):
     """Keeps texts without filler text and program code, of at least `min_sentences` sentences.
 
     Defaults: Raffel et al. 2020, https://jmlr.org/papers/v21/20-074.html.

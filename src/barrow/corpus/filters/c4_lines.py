@@ -19,7 +19,7 @@ from barrow.corpus.filters.character_classes import (
     code_at,
     code_size,
 )
-from barrow.corpus.filters.deciding import Rewritten
+from barrow.corpus.filters.deciding import Rewriter, Rewritten
 from barrow.corpus.filters.phrases import Phrases, has_phrase, prepare
 from barrow.corpus.filters.texts import Texts
 from barrow.corpus.word_hashes import Offsets, eight_byte_view
@@ -33,7 +33,7 @@ _NAMED = np.frombuffer(b"[edit][citation needed]", np.uint8)
 
 
 @dataclass(frozen=True)
-class C4Lines:
+class C4Lines(Rewriter):
     """Keeps lines, as ``str.splitlines()`` has them, without the white space at their ends, that
 
     - have no word of more than `max_word_length` characters,

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import xxhash
 
 from barrow.corpus.classifier_model import Classifier, classifier_sha256, load_classifier
-from barrow.corpus.filters.deciding import Decisions
+from barrow.corpus.filters.deciding import Decisions, Described, Filter
 from barrow.corpus.filters.texts import Texts
 from barrow.errors import ConfigError
 
@@ -20,7 +20,7 @@ _LOW_QUALITY = 1
 
 
 @dataclass(frozen=True)
-class Quality:
+class Quality(Filter):
     """Keeps texts that score well with the classifier in the file `model`.
 
     With ``sampling="pareto"`` a text stays when a Pareto draw exceeds 1 − score, as in GPT-3 and
@@ -55,6 +55,10 @@ class Quality:
     def scores(self, texts: Texts) -> npt.NDArray[np.float32]:
         """How much each text is like the positives, from 0 to 1."""
         return self._classifier().scores(texts)
+
+    def describe(self, texts: Texts) -> Described:
+        """The score of each text."""
+        return Described(quality=self.scores(texts))
 
     def decide(self, texts: Texts) -> Decisions:
         """Keep, or a reason, for each text; the figure is the score."""

@@ -1,10 +1,11 @@
-"""What a filter is, and what a rewriter is."""
+"""What a filter is, and what a rewriter is: the steps that a domain's documents go through."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -34,21 +35,42 @@ class Decisions(NamedTuple):
         self.value[fresh] = value[fresh]
 
 
-class Filter(Protocol):
-    """A frozen dataclass of thresholds that looks at texts and changes nothing.
+class Described(NamedTuple):
+    """What later stages and the report want to know about texts, where a filter finds it out:
+    codes of languages (ISO 639-1 where there is one), and scores of quality from 0 to 1.
+    """
 
-    The answer for a text depends on that text and its meta alone, whatever lies beside it.
+    languages: npt.NDArray[np.str_] | None = None
+    quality: npt.NDArray[np.float32] | None = None
+
+
+@runtime_checkable
+class Filter(Protocol):
+    """Looks at texts and changes nothing: a frozen dataclass of thresholds that inherits from this.
+
+    The answer for a text depends on that text and its meta alone, not on the texts next to it.
     """
 
     @property
+    @abstractmethod
     def reasons(self) -> tuple[str, ...]:
         """Names to count by, in the order in which they are looked at."""
 
+    @abstractmethod
     def decide(self, texts: Texts) -> Decisions:
         """Keep, or a reason, for each text."""
 
+    @abstractmethod
     def cause(self, reason: str, value: float) -> str:
         """A decision in words: ``37 words, fewer than 50``."""
+
+    def describe(self, texts: Texts) -> Described:  # noqa: ARG002
+        """What else it finds out."""
+        return Described()
+
+    def resolved(self) -> Self:
+        """The same, with the hashes of the files that it reads: those decide, too."""
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +81,21 @@ class Rewritten:
     found: Mapping[str, int]
 
 
+@runtime_checkable
 class Rewriter(Protocol):
-    """A frozen dataclass that mends texts: the few it touches are made anew, the others stay."""
+    """Edits texts, only those that it touches: a frozen dataclass that inherits from this."""
 
+    @abstractmethod
     def touches(self, texts: Texts) -> npt.NDArray[np.bool_]:
         """Where there may be something to do; quickly, for all texts at once."""
 
+    @abstractmethod
     def rewrite(self, text: str, meta: Mapping[str, Any]) -> Rewritten:
         """The text as it should be; the same text if there was nothing to do after all."""
+
+    def resolved(self) -> Self:
+        """The same, with the hashes of the files that it reads: those decide, too."""
+        return self
+
+
+Step = Filter | Rewriter

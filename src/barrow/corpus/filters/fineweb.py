@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from barrow.corpus.compiled import compiled
-from barrow.corpus.filters.deciding import Decisions
+from barrow.corpus.filters.deciding import Decisions, Filter
 from barrow.corpus.filters.statistics import share
 from barrow.corpus.filters.texts import Texts
 from barrow.corpus.word_hashes import Offsets
@@ -23,7 +23,7 @@ _WORDS = {
 
 
 @dataclass(frozen=True)
-class FineWeb:
+class FineWeb(Filter):
     """Keeps texts within these bounds; None switches one off.
 
     Lines are those between newlines that are not white space; one of up to `short_line`

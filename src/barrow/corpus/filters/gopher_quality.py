@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from barrow.corpus.filters.deciding import Decisions
+from barrow.corpus.filters.deciding import Decisions, Filter
 from barrow.corpus.filters.statistics import share
 from barrow.corpus.filters.stop_words import num_stop_words
 from barrow.corpus.filters.texts import Texts
@@ -25,7 +25,7 @@ _WORDS = {
 
 
 @dataclass(frozen=True)
-class GopherQuality:
+class GopherQuality(Filter):
     """Keeps texts within these bounds; None switches one off.
 
     Words are those between white space. Words of punctuation marks alone count in ratios, but not

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from barrow.corpus.filters.deciding import Decisions
+from barrow.corpus.filters.deciding import Decisions, Filter
 from barrow.corpus.filters.repeated_ngrams import REPEATED_LENGTHS, TOP_LENGTHS
 from barrow.corpus.filters.statistics import share
 from barrow.corpus.filters.texts import Texts
@@ -14,7 +14,7 @@ Limits = tuple[tuple[int, float], ...]
 
 
 @dataclass(frozen=True)
-class GopherRepetition:
+class GopherRepetition(Filter):
     """Keeps texts within these bounds; None, or an n-gram left out, switches one off.
 
     Shares are of the paragraphs, of the lines, or of the characters of a text. An n-gram bound is

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from barrow.corpus.fasttext_model import FastTextModel, predict, read_fasttext
-from barrow.corpus.filters.deciding import Decisions
+from barrow.corpus.filters.deciding import Decisions, Described, Filter
 from barrow.corpus.filters.texts import Texts
 from barrow.corpus.language_sample import sample_words
 from barrow.errors import ConfigError, MissingExtra
@@ -81,7 +81,7 @@ def language_model() -> FastTextModel:
 
 
 @dataclass(frozen=True)
-class Language:
+class Language(Filter):
     """Keeps texts in some languages.
 
     `languages` are codes as `identify` gives them. A text is unsure when its likeliest language is
@@ -112,6 +112,10 @@ class Language:
     def identified(self, texts: Texts) -> Identified:
         """The language of each text, by these settings."""
         return identify(texts, min_letters=self.min_letters, min_letter_share=self.min_letter_share)
+
+    def describe(self, texts: Texts) -> Described:
+        """The language of each text."""
+        return Described(languages=self.identified(texts).codes)
 
     def decide(self, texts: Texts) -> Decisions:
         """Keep, or a reason, for each text; the figure is the score."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from barrow.corpus.filters.deciding import Decisions
+from barrow.corpus.filters.deciding import Decisions, Filter
 from barrow.corpus.filters.texts import Texts
 from barrow.errors import ConfigError
 
 
 @dataclass(frozen=True)
-class Length:
+class Length(Filter):
     """Keeps texts of `min_bytes` to `max_bytes` UTF-8 bytes."""
 
     min_bytes: int = 1

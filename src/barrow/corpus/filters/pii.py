@@ -17,7 +17,7 @@ import numpy.typing as npt
 from barrow.corpus.filters import pii_anchors as anchors
 from barrow.corpus.filters.account_numbers import check_account, check_iban
 from barrow.corpus.filters.credentials import check_key, check_key_block
-from barrow.corpus.filters.deciding import Decisions, Rewritten
+from barrow.corpus.filters.deciding import Decisions, Filter, Rewriter, Rewritten
 from barrow.corpus.filters.found_pii import CATEGORIES, Found
 from barrow.corpus.filters.ip_addresses import check_ipv4, check_ipv6
 from barrow.corpus.filters.mail_addresses import check_mail
@@ -71,7 +71,7 @@ def _known(names: Mapping[str, Any] | tuple[str, ...]) -> None:
 
 
 @dataclass(frozen=True)
-class RedactPii:
+class RedactPii(Rewriter):
     """Replaces personal data of some categories by ``<EMAIL>``, ``<PHONE>``, ``<IP>`` …"""
 
     categories: tuple[str, ...] = CATEGORIES
@@ -99,7 +99,7 @@ class RedactPii:
 
 
 @dataclass(frozen=True)
-class RejectPii:
+class RejectPii(Filter):
     """Rejects texts that have more of a category than `max_count`, or than `max_per_kb` in 1,000
     bytes; shorter texts count as 1,000 bytes. A category in neither is not looked at.
     """

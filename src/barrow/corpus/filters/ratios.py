@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from barrow.corpus.filters.deciding import Decisions
+from barrow.corpus.filters.deciding import Decisions, Filter
 from barrow.corpus.filters.statistics import share
 from barrow.corpus.filters.texts import Texts
 from barrow.errors import ConfigError
 
 
 @dataclass(frozen=True)
-class Ratios:
+class Ratios(Filter):
     """Keeps texts within these bounds, of which at least one is set.
 
     `letters` and `capitals` are as ``str.isalpha`` and ``str.isupper`` have them, `digits` decimal

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from barrow.corpus.compiled import compiled
-from barrow.corpus.filters.deciding import Rewritten
+from barrow.corpus.filters.deciding import Rewriter, Rewritten
 from barrow.corpus.filters.texts import Texts
 from barrow.corpus.mojibake import mend_controls, mend_mojibake
 from barrow.corpus.word_hashes import eight_byte_view
@@ -25,7 +25,7 @@ _CONTROL = re.compile("[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\ufeff\ufff9-\uf
 
 
 @dataclass(frozen=True)
-class Repair:
+class Repair(Rewriter):
     r"""Undoes certain mojibake; C1 controls become what Windows-1252 means by them; all line ends
     become ``\n``; other controls, byte order marks and interlinear marks go.
 

@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from barrow.corpus.filters.deciding import Decisions
+from barrow.corpus.filters.deciding import Decisions, Filter
 from barrow.corpus.filters.texts import Texts
 from barrow.corpus.globs import glob_matches
 from barrow.corpus.licence_expressions import expression_holds
@@ -31,7 +31,7 @@ _KEPT, _NOT_LISTED, _MISSING = -1, -2, -3
 
 
 @dataclass(frozen=True)
-class LicenceRule:
+class LicenceRule(Filter):
     """Keeps documents by their ``meta["licence"]``, an SPDX expression.
 
     A licence is allowed when a pattern of `allow` matches it, or there is none, and no pattern of
@@ -90,7 +90,7 @@ class LicenceRule:
 
 
 @dataclass(frozen=True)
-class UrlRule:
+class UrlRule(Filter):
     """Keeps documents by their ``meta["url"]``.
 
     A host in `deny_hosts`, in a file of `deny_files` (one a line) or below one of these is blocked,

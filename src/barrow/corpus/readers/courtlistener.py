@@ -24,6 +24,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -58,14 +59,11 @@ _LINK_ID = re.compile(r"(\w+)/?$")
 _MAX_LINE = 1 << 27
 
 
-def read(path: Path, *, page_marks: bool = False, max_bytes: int = 1 << 28) -> Iterator[Item]:
-    """The opinions of one file; as `read_group` of it alone."""
-    return read_group([path], page_marks=page_marks, max_bytes=max_bytes)
+_ENDINGS = ("json", "jsonl", "ndjson", "csv", "xml", "html", "htm", "tar")
 
 
-def read_group(
-    paths: Sequence[Path], *, page_marks: bool = False, max_bytes: int = 1 << 28
-) -> Iterator[Item]:
+@dataclass(frozen=True)
+class CourtListener(Reader):
     """The opinions of some files, the bulk data's tables of a day joined.
 
     `max_bytes` bounds what is read at once: a page of HTML or XML, or a JSON file. Reasons: those
@@ -73,20 +71,48 @@ def read_group(
     ``bad-xml``, ``template``, ``unknown-encoding``, ``not-text``, ``unknown-file``,
     ``unknown-columns``.
     """
-    with temporary_database() as database:
-        tables = CourtTables(database)
-        opinions: list[Path] = []
+
+    page_marks: bool = False
+    max_bytes: int = 1 << 28
+
+    extractor = "courtlistener/1"
+    patterns = (
+        *(f"**/*.{ending}" for ending in _ENDINGS),
+        *(
+            f"**/*.{ending}.{packed}"
+            for ending in _ENDINGS
+            for packed in ("gz", "bz2", "xz", "zst")
+        ),
+        *("**/*.tgz", "**/*.zip"),
+    )
+
+    def read(self, path: Path) -> Iterator[Item]:
+        return self.read_group([path])
+
+    def read_group(self, paths: Sequence[Path]) -> Iterator[Item]:
+        with temporary_database() as database:
+            tables = CourtTables(database)
+            opinions: list[Path] = []
+            for path in paths:
+                table = table_of(path)
+                if table is None or table[0] == "opinion":
+                    opinions.append(path)
+                elif opinions or len(paths) > 1:
+                    yield from _load(path, table[0], tables)
+                else:
+                    yield Reject("not-an-opinion", f"the table of {table[0]}s, without opinions")
+            reading = _Reading(tables, self.page_marks, self.max_bytes)
+            for path in opinions:
+                yield from reading.path(path)
+
+    def group(self, paths: Sequence[Path]) -> list[tuple[Path, ...]]:
+        """Tables of the bulk data of the same day go together; every other file is alone."""
+        groups: dict[tuple[Path, str], list[Path]] = {}
         for path in paths:
             table = table_of(path)
-            if table is None or table[0] == "opinion":
-                opinions.append(path)
-            elif opinions or len(paths) > 1:
-                yield from _load(path, table[0], tables)
-            else:
-                yield Reject("not-an-opinion", f"the table of {table[0]}s, without opinions")
-        reading = _Reading(tables, page_marks, max_bytes)
-        for path in opinions:
-            yield from reading.path(path)
+            key = (path, "") if table is None else (path.parent, table[1])
+            groups.setdefault(key, []).append(path)
+        return [tuple(sorted(group)) for group in groups.values()]
 
 
 def _load(path: Path, name: str, tables: CourtTables) -> Iterator[Reject]:
@@ -321,32 +347,3 @@ def _decoded(data: bytes, declared: str | None = None) -> str | Reject:
     if is_binary(found[0]):
         return Reject("not-text", "mostly control characters", "", excerpt(data))
     return found[0]
-
-
-def group(paths: Sequence[Path]) -> list[tuple[Path, ...]]:
-    """Tables of the bulk data of the same day go together; every other file is alone."""
-    groups: dict[tuple[Path, str], list[Path]] = {}
-    for path in paths:
-        table = table_of(path)
-        key = (path, "") if table is None else (path.parent, table[1])
-        groups.setdefault(key, []).append(path)
-    return [tuple(sorted(group)) for group in groups.values()]
-
-
-_ENDINGS = ("json", "jsonl", "ndjson", "csv", "xml", "html", "htm", "tar")
-READER = Reader(
-    name="courtlistener",
-    version=1,
-    read=read,
-    patterns=(
-        *(f"**/*.{ending}" for ending in _ENDINGS),
-        *(
-            f"**/*.{ending}.{packed}"
-            for ending in _ENDINGS
-            for packed in ("gz", "bz2", "xz", "zst")
-        ),
-        *("**/*.tgz", "**/*.zip"),
-    ),
-    group=group,
-    read_group=read_group,
-)

@@ -8,6 +8,7 @@ has the module (the file's name, ``algebra__linear_1d``) and the difficulty (its
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from barrow.archive import Document
@@ -17,43 +18,48 @@ from barrow.corpus.reading import Item, Reader, Reject, excerpt
 _MAX_LINE = 1 << 20
 
 
-def read(path: Path, *, document_bytes: int = 8192) -> Iterator[Item]:
+@dataclass(frozen=True)
+class DmMathematics(Reader):
     """Documents of whole problems, in the order of the file.
 
     Reasons: those of `open_raw`, ``not-utf8``, ``too-long``, ``no-answer``.
     """
-    file = open_raw(path)
-    if isinstance(file, Reject):
-        yield file
-        return
-    meta = {"module": path.stem, "difficulty": path.parent.name}
-    gathered: list[str] = []
-    size = number = first = 0
-    with file:
-        lines = (line.rstrip(b"\r\n") for line in iter(lambda: file.readline(_MAX_LINE), b""))
-        for question in lines:
-            answer = next(lines, None)
-            if answer is None:
-                if question.strip():
-                    cause = "the last line is a question without an answer"
-                    yield Reject("no-answer", cause, str(number), excerpt(question))
-                break
-            problem = _problem(question, answer, number, document_bytes)
-            number += 1
-            if isinstance(problem, Reject):
-                yield problem
-                continue
-            problem_size = len(problem.encode())
-            if gathered and size + problem_size > document_bytes:
-                yield Document("".join(gathered), {**meta, "member": str(first)})
-                gathered, size, first = [], 0, number - 1
-            gathered.append(problem)
-            size += problem_size
-    if gathered:
-        yield Document("".join(gathered), {**meta, "member": str(first)})
 
+    document_bytes: int = 8192
 
-READER = Reader(name="dm_mathematics", version=1, read=read, patterns=("**/*.txt",))
+    extractor = "dm_mathematics/1"
+    patterns = ("**/*.txt",)
+
+    def read(self, path: Path) -> Iterator[Item]:
+        file = open_raw(path)
+        if isinstance(file, Reject):
+            yield file
+            return
+        meta = {"module": path.stem, "difficulty": path.parent.name}
+        gathered: list[str] = []
+        size = number = first = 0
+        with file:
+            lines = (line.rstrip(b"\r\n") for line in iter(lambda: file.readline(_MAX_LINE), b""))
+            for question in lines:
+                answer = next(lines, None)
+                if answer is None:
+                    if question.strip():
+                        cause = "the last line is a question without an answer"
+                        yield Reject("no-answer", cause, str(number), excerpt(question))
+                    break
+                problem = _problem(question, answer, number, self.document_bytes)
+                number += 1
+                if isinstance(problem, Reject):
+                    yield problem
+                    continue
+                problem_size = len(problem.encode())
+                if gathered and size + problem_size > self.document_bytes:
+                    yield Document("".join(gathered), {**meta, "member": str(first)})
+                    gathered, size, first = [], 0, number - 1
+                gathered.append(problem)
+                size += problem_size
+        if gathered:
+            yield Document("".join(gathered), {**meta, "member": str(first)})
 
 
 def _problem(question: bytes, answer: bytes, number: int, limit: int) -> str | Reject:

@@ -61,62 +61,58 @@ class _Book:
     unread: set[str] = field(default_factory=set)
 
 
-def read(path: Path, *, max_bytes: int = 1 << 28) -> Iterator[Item]:
+@dataclass(frozen=True)
+class Epub(Reader):
     """The book of an EPUB, a zip, or a single page.
 
     Reasons: those of `unpack` and `load_raw`; ``boilerplate``, ``not-linear``, ``not-in-spine``,
     ``missing-file``, ``encrypted``, ``no-text``, ``unknown-encoding``, ``not-text``. `max_bytes`
     bounds all pages of a book together.
     """
-    if path.suffix.lower() in (".epub", ".zip"):
-        book = _unpacked(path, max_bytes)
-        if book.files:
-            yield from _items(book)
-        else:
-            yield from book.rejects or [Reject("no-text", "there is no page in it")]
-    else:
-        yield from read_group([path], max_bytes=max_bytes)
 
+    max_bytes: int = 1 << 28
 
-def read_group(paths: Sequence[Path], *, max_bytes: int = 1 << 28) -> Iterator[Item]:
-    """The book whose pages, and perhaps package and table of contents, these files are."""
-    root = os.path.commonpath([path.parent for path in paths])
-    book = _Book()
-    left = max_bytes
-    for path in sorted(paths, key=os.fsencode):
-        name = shown(os.path.relpath(path, root))
-        data = load_raw(path, max_bytes=left)
-        if isinstance(data, Reject):
-            member = name if len(paths) > 1 else ""
-            book.rejects.append(Reject(data.reason, data.cause, member, data.excerpt))
-        else:
-            book.files[name] = data
-            left -= len(data)
-    yield from _items(book) if book.files else book.rejects
-
-
-def group(paths: Sequence[Path]) -> list[tuple[Path, ...]]:
-    """Pages by the folder of their book, which may have them in ``OEBPS/text`` or the like."""
-    groups: dict[Path, list[Path]] = {}
-    for path in paths:
-        folder = path if path.suffix.lower() in (".epub", ".zip") else path.parent
-        while folder is not path and folder.name.lower() in _BOOK_FOLDERS:
-            folder = folder.parent
-        groups.setdefault(folder, []).append(path)
-    return [tuple(sorted(group, key=os.fsencode)) for group in groups.values()]
-
-
-READER = Reader(
-    name="epub",
-    version=1,
-    read=read,
-    patterns=(
+    extractor = "epub/1"
+    patterns = (
         *("**/*.epub", "**/*.zip", "**/*.xhtml", "**/*.html", "**/*.htm"),
         *("**/*.opf", "**/*.ncx"),
-    ),
-    group=group,
-    read_group=read_group,
-)
+    )
+
+    def read(self, path: Path) -> Iterator[Item]:
+        if path.suffix.lower() in (".epub", ".zip"):
+            book = _unpacked(path, self.max_bytes)
+            if book.files:
+                yield from _items(book)
+            else:
+                yield from book.rejects or [Reject("no-text", "there is no page in it")]
+        else:
+            yield from self.read_group([path])
+
+    def read_group(self, paths: Sequence[Path]) -> Iterator[Item]:
+        """The book whose pages, and perhaps package and table of contents, these files are."""
+        root = os.path.commonpath([path.parent for path in paths])
+        book = _Book()
+        left = self.max_bytes
+        for path in sorted(paths, key=os.fsencode):
+            name = shown(os.path.relpath(path, root))
+            data = load_raw(path, max_bytes=left)
+            if isinstance(data, Reject):
+                member = name if len(paths) > 1 else ""
+                book.rejects.append(Reject(data.reason, data.cause, member, data.excerpt))
+            else:
+                book.files[name] = data
+                left -= len(data)
+        yield from _items(book) if book.files else book.rejects
+
+    def group(self, paths: Sequence[Path]) -> list[tuple[Path, ...]]:
+        """Pages by the folder of their book, which may have them in ``OEBPS/text`` or the like."""
+        groups: dict[Path, list[Path]] = {}
+        for path in paths:
+            folder = path if path.suffix.lower() in (".epub", ".zip") else path.parent
+            while folder is not path and folder.name.lower() in _BOOK_FOLDERS:
+                folder = folder.parent
+            groups.setdefault(folder, []).append(path)
+        return [tuple(sorted(group, key=os.fsencode)) for group in groups.values()]
 
 
 def _unpacked(path: Path, max_bytes: int) -> _Book:

@@ -67,42 +67,48 @@ class _Sitting:
         self.text.append(f"\n\n{', '.join(filter(None, (name, office)))}\n")
 
 
-def read(path: Path, *, min_characters: int = 200, max_bytes: int = 1 << 26) -> Iterator[Item]:
+@dataclass(frozen=True)
+class EuroParl(Reader):
     """The document of a file, unless it is shorter than `min_characters`.
 
     Reasons: those of `load_raw`, ``unknown-encoding``, ``not-text``, ``bad-xml``, ``too-short``.
     """
-    data = load_raw(path, max_bytes=max_bytes)
-    if isinstance(data, Reject):
-        yield data
-        return
-    found = decode(data, declared_encoding(data))
-    if found is None:
-        yield Reject("unknown-encoding", "bytes in no encoding we know", "", excerpt(data))
-        return
-    raw = found[0]
-    if is_binary(raw):
-        yield Reject("not-text", "mostly control characters", "", excerpt(data))
-        return
-    sitting = _Sitting()
-    damage = None
-    if _TAGGED.search(raw[:20_000]):
-        _read_tagged(raw, sitting)
-    elif raw.lstrip().startswith("<"):
-        damage = _read_xml(raw, sitting)
-    else:
-        _read_plain(raw, sitting)
-    text = tidy("".join(sitting.text))
-    if len(text) >= min_characters:
-        yield Document(text, _meta(path, sitting))
-    elif damage is None:
-        cause = f"{len(text)} characters, fewer than {min_characters}"
-        yield Reject("too-short", cause, "", excerpt(text))
-    if damage is not None:
-        yield damage
 
+    min_characters: int = 200
+    max_bytes: int = 1 << 26
 
-READER = Reader(name="europarl", version=1, read=read, patterns=("**/*.txt", "**/*.xml"))
+    extractor = "europarl/1"
+    patterns = ("**/*.txt", "**/*.xml")
+
+    def read(self, path: Path) -> Iterator[Item]:
+        data = load_raw(path, max_bytes=self.max_bytes)
+        if isinstance(data, Reject):
+            yield data
+            return
+        found = decode(data, declared_encoding(data))
+        if found is None:
+            yield Reject("unknown-encoding", "bytes in no encoding we know", "", excerpt(data))
+            return
+        raw = found[0]
+        if is_binary(raw):
+            yield Reject("not-text", "mostly control characters", "", excerpt(data))
+            return
+        sitting = _Sitting()
+        damage = None
+        if _TAGGED.search(raw[:20_000]):
+            _read_tagged(raw, sitting)
+        elif raw.lstrip().startswith("<"):
+            damage = _read_xml(raw, sitting)
+        else:
+            _read_plain(raw, sitting)
+        text = tidy("".join(sitting.text))
+        if len(text) >= self.min_characters:
+            yield Document(text, _meta(path, sitting))
+        elif damage is None:
+            cause = f"{len(text)} characters, fewer than {self.min_characters}"
+            yield Reject("too-short", cause, "", excerpt(text))
+        if damage is not None:
+            yield damage
 
 
 def _read_tagged(raw: str, sitting: _Sitting) -> None:

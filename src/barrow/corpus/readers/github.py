@@ -13,6 +13,7 @@ a file's own ``SPDX-License-Identifier`` comes first. Where nothing is recognise
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from barrow.archive import Document
@@ -37,41 +38,50 @@ _SUFFIXES = (".tar", ".tgz", ".tbz2", ".txz", ".zip", ".gz", ".bz2", ".xz", ".zs
 _CONTROLS = dict.fromkeys(set(range(32)) - set(b"\t\n\r\f\x08\x1b") | {127})
 
 
-def read(
-    path: Path,
-    *,
-    max_bytes: int = 100_000,
-    max_mean_line: float = 100,
-    max_line: int = 1_000,
-    max_data: float = 0.5,
-    limits: Limits | None = None,
-) -> Iterator[Item]:
+@dataclass(frozen=True)
+class GitHub(Reader):
     """Documents of a repository.
 
     Files of `max_bytes` and more are left out, and those with lines longer than `max_line`
     characters or `max_mean_line` on average (prose excepted), and those over 1,000 characters where
     the share of digits, hex and base64 among letters and digits is over `max_data`.
     """
-    try:
-        top, licence = _survey(path, limits)
-        for item in _entries(path, limits):
-            if isinstance(item, Reject):
-                yield item
-                continue
-            name = item.name.removeprefix(top)
-            found = _text(item, name, max_bytes)
-            if isinstance(found, Reject):
-                yield found
-                continue
-            unwanted = unwanted_by_text(
-                name, found, max_mean_line=max_mean_line, max_line=max_line, max_data=max_data
-            )
-            if unwanted is not None:
-                yield Reject(*unwanted, name, excerpt(found))
-            else:
-                yield _document(path, name, found, licence)
-    except BadArchive as error:
-        yield error.as_reject()
+
+    max_bytes: int = 100_000
+    max_mean_line: float = 100
+    max_line: int = 1_000
+    max_data: float = 0.5
+    limits: Limits | None = None
+
+    extractor = "github/1"
+    patterns = ("*.tar", "*.tar.*", "*.tgz", "*.tbz2", "*.txz", "*.zip")
+    folders = True
+
+    def read(self, path: Path) -> Iterator[Item]:
+        try:
+            top, licence = _survey(path, self.limits)
+            for item in _entries(path, self.limits):
+                if isinstance(item, Reject):
+                    yield item
+                    continue
+                name = item.name.removeprefix(top)
+                found = _text(item, name, self.max_bytes)
+                if isinstance(found, Reject):
+                    yield found
+                    continue
+                unwanted = unwanted_by_text(
+                    name,
+                    found,
+                    max_mean_line=self.max_mean_line,
+                    max_line=self.max_line,
+                    max_data=self.max_data,
+                )
+                if unwanted is not None:
+                    yield Reject(*unwanted, name, excerpt(found))
+                else:
+                    yield _document(path, name, found, licence)
+        except BadArchive as error:
+            yield error.as_reject()
 
 
 def _entries(path: Path, limits: Limits | None) -> Iterator[Member | Reject]:
@@ -164,12 +174,3 @@ def _repository(path: Path) -> str:
     while name.lower().endswith(_SUFFIXES):
         name = name[: name.rindex(".")]
     return excerpt(name)
-
-
-READER = Reader(
-    name="github",
-    version=1,
-    read=read,
-    patterns=("*.tar", "*.tar.*", "*.tgz", "*.tbz2", "*.txz", "*.zip"),
-    folders=True,
-)

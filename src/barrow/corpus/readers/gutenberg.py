@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from barrow.archive import Document
@@ -48,40 +49,29 @@ _COPYRIGHTED = re.compile(
 _DECLARED = re.compile(rb"^Character set encoding: *+([^\r\n]{1,60})", re.MULTILINE | re.IGNORECASE)
 
 
-def read(
-    path: Path,
-    *,
-    unwrap: bool = False,
-    transcriber_notes: bool = False,
-    max_bytes: int = 1 << 26,
-) -> Iterator[Item]:
+@dataclass(frozen=True)
+class Gutenberg(Reader):
     """The book in a file, or the books in a zip.
 
     With `unwrap` the lines of a paragraph of prose are joined. `transcriber_notes` keeps the notes
     at the beginning and the end that are no part of the book. A book has at most `max_bytes`.
     """
-    options = _Options(unwrap, transcriber_notes)
-    if path.suffix.lower() == ".zip":
-        yield from _zipped(path, options, max_bytes)
-    elif path.suffix.lower() in _HTML and _has_text_beside(path):
-        yield Reject("has-text", "the same book is there as text")
-    else:
-        data = load_raw(path, max_bytes=max_bytes)
-        yield data if isinstance(data, Reject) else _book(data, path.name, "", options)
 
+    unwrap: bool = False
+    transcriber_notes: bool = False
+    max_bytes: int = 1 << 26
 
-READER = Reader(
-    name="gutenberg",
-    version=1,
-    read=read,
-    patterns=("**/*.txt", "**/*.zip", "**/*.htm", "**/*.html"),
-)
+    extractor = "gutenberg/1"
+    patterns = ("**/*.txt", "**/*.zip", "**/*.htm", "**/*.html")
 
-
-class _Options:
-    def __init__(self, unwrap: bool, transcriber_notes: bool) -> None:
-        self.unwrap = unwrap
-        self.transcriber_notes = transcriber_notes
+    def read(self, path: Path) -> Iterator[Item]:
+        if path.suffix.lower() == ".zip":
+            yield from _zipped(path, self)
+        elif path.suffix.lower() in _HTML and _has_text_beside(path):
+            yield Reject("has-text", "the same book is there as text")
+        else:
+            data = load_raw(path, max_bytes=self.max_bytes)
+            yield data if isinstance(data, Reject) else _book(data, path.name, "", self)
 
 
 def _has_text_beside(path: Path) -> bool:
@@ -92,7 +82,7 @@ def _has_text_beside(path: Path) -> bool:
     )
 
 
-def _zipped(path: Path, options: _Options, max_bytes: int) -> Iterator[Item]:
+def _zipped(path: Path, options: Gutenberg) -> Iterator[Item]:
     try:
         names = [entry.name.lower() for entry in members(path) if isinstance(entry, Member)]
         has_text = any(name.endswith(_TEXT) for name in names)
@@ -103,8 +93,8 @@ def _zipped(path: Path, options: _Options, max_bytes: int) -> Iterator[Item]:
                 yield Reject("not-a-book", "neither text nor HTML", entry.name)
             elif has_text and entry.name.lower().endswith(_HTML):
                 yield Reject("has-text", "the same book is there as text", entry.name)
-            elif entry.size > max_bytes:
-                cause = f"{entry.size:,} bytes, more than {max_bytes:,}"
+            elif entry.size > options.max_bytes:
+                cause = f"{entry.size:,} bytes, more than {options.max_bytes:,}"
                 yield Reject("too-large", cause, entry.name)
             else:
                 try:
@@ -117,7 +107,7 @@ def _zipped(path: Path, options: _Options, max_bytes: int) -> Iterator[Item]:
         yield error.as_reject()
 
 
-def _book(data: bytes, name: str, member: str, options: _Options) -> Item:
+def _book(data: bytes, name: str, member: str, options: Gutenberg) -> Item:
     decoded = decode(data, _declared(data, name))
     if decoded is None:
         return Reject("unknown-encoding", "no encoding makes text of it", member, excerpt(data))

@@ -21,6 +21,7 @@ import datetime
 import html
 import sqlite3
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -59,36 +60,45 @@ class Post(msgspec.Struct, array_like=True, gc=False):
     removed: str
 
 
-def read(path: Path, *, all_replies: bool = False, max_comments: int = 100_000) -> Iterator[Item]:
+_ENDINGS = (".json", ".jsonl", ".ndjson")
+
+
+@dataclass(frozen=True)
+class HackerNews(Reader):
     """Stories, and comments whose parent is missing, with what was replied; in order of number.
 
     `all_replies` writes, after the reply followed, the others too, depth first. A tree of more than
     `max_comments` is refused: it has to be held to be written.
     """
-    with temporary_database() as database:
-        database.execute("CREATE TABLE item (id INTEGER PRIMARY KEY, parent INTEGER, record BLOB)")
-        for item in _posts(path):
-            reject = item if isinstance(item, Reject) else _keep(database, item)
-            if reject is not None:
-                yield reject
-        database.execute("CREATE INDEX by_parent ON item (parent)")
-        roots = database.execute(
-            "SELECT id FROM item WHERE parent IS NULL"
-            " OR parent NOT IN (SELECT id FROM item) ORDER BY id"
-        )
-        for (root,) in roots:
-            yield from _tree(_descendants(database, root, max_comments), max_comments, all_replies)
 
+    all_replies: bool = False
+    max_comments: int = 100_000
 
-_ENDINGS = (".json", ".jsonl", ".ndjson")
-READER = Reader(
-    name="hackernews",
-    version=1,
-    read=read,
-    patterns=tuple(
+    extractor = "hackernews/1"
+    patterns = tuple(
         f"**/*{ending}{packed}" for ending in _ENDINGS for packed in ("", ".gz", ".bz2", ".zst")
-    ),
-)
+    )
+
+    def read(self, path: Path) -> Iterator[Item]:
+        with temporary_database() as database:
+            database.execute(
+                "CREATE TABLE item (id INTEGER PRIMARY KEY, parent INTEGER, record BLOB)"
+            )
+            for item in _posts(path):
+                reject = item if isinstance(item, Reject) else _keep(database, item)
+                if reject is not None:
+                    yield reject
+            database.execute("CREATE INDEX by_parent ON item (parent)")
+            roots = database.execute(
+                "SELECT id FROM item WHERE parent IS NULL"
+                " OR parent NOT IN (SELECT id FROM item) ORDER BY id"
+            )
+            for (root,) in roots:
+                yield from _tree(
+                    _descendants(database, root, self.max_comments),
+                    self.max_comments,
+                    self.all_replies,
+                )
 
 
 # Items --------------------------------------------------------------------------------------------

@@ -11,38 +11,47 @@ it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from barrow.archive import Document
 from barrow.corpus.page_head import page_head
-from barrow.corpus.page_text import page_text, whole_text
+from barrow.corpus.page_text import Extract, page_text, whole_text
 from barrow.corpus.reading import Item, Reader, Reject, excerpt
 from barrow.corpus.stored_page import PACKED, load_page
 
 
-def read(
-    path: Path, *, main: bool = False, min_characters: int = 1, max_bytes: int = 1 << 26
-) -> Iterator[Item]:
-    """The document of a page. Reasons: those of `load_page`, ``too-short``."""
-    markup, reject = load_page(path, max_bytes=max_bytes)
-    if reject is not None:
-        yield reject
-    if not markup:
-        return
-    page = page_text(markup) if main else whole_text(markup)
-    if len(page.text) < min_characters:
-        cause = f"{len(page.text)} characters, fewer than {min_characters}"
-        yield Reject("too-short", cause, "", excerpt(markup))
-        return
-    meta = {"title": page.title, "url": page_head(markup).url, "language": page.language}
-    yield Document(page.text, {key: value for key, value in meta.items() if value})
+@dataclass(frozen=True)
+class Html(Reader):
+    """The document of a page. Reasons: those of `load_page`, ``too-short``.
 
+    `extract` finds the main text instead of us.
+    """
 
-READER = Reader(
-    name="html",
-    version=1,
-    read=read,
-    patterns=tuple(
+    main: bool = False
+    min_characters: int = 1
+    max_bytes: int = 1 << 26
+    extract: Extract | None = None
+
+    extractor = "html/1"
+    patterns = tuple(
         f"**/*.{kind}{packed}" for kind in ("html", "htm", "xhtml") for packed in PACKED
-    ),
-)
+    )
+
+    def read(self, path: Path) -> Iterator[Item]:
+        markup, reject = load_page(path, max_bytes=self.max_bytes)
+        if reject is not None:
+            yield reject
+        if not markup:
+            return
+        url = page_head(markup).url
+        if self.main or self.extract is not None:
+            page = page_text(markup, url=url, extract=self.extract)
+        else:
+            page = whole_text(markup)
+        if len(page.text) < self.min_characters:
+            cause = page.cause or f"{len(page.text)} characters, fewer than {self.min_characters}"
+            yield Reject("too-short", cause, "", excerpt(markup))
+            return
+        meta = {"title": page.title, "url": url, "language": page.language}
+        yield Document(page.text, {key: value for key, value in meta.items() if value})

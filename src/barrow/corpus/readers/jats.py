@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from html import unescape
 from pathlib import Path
 from typing import BinaryIO
@@ -55,14 +55,8 @@ _MARKUP = re.compile(r"<[^>]*+>")
 _FIRST = ("epub", "electronic", "pub", "epub-ppub", "ppub", "print", "collection", "pmc-release")
 
 
-def read(
-    path: Path,
-    *,
-    references: bool = False,
-    acknowledgements: bool = False,
-    abstract_only: bool = False,
-    max_bytes: int = 1 << 26,
-) -> Iterator[Item]:
+@dataclass(frozen=True)
+class Jats(Reader):
     """The articles of a file, in its order.
 
     `references` and `acknowledgements` keep those; references are dropped by default as in The
@@ -73,30 +67,35 @@ def read(
     Reasons: ``no-body``, ``bad-xml``, ``not-jats``, ``too-large``, ``truncated``, ``unknown-file``,
     and those of `barrow.corpus.unpack`.
     """
-    dropped = (*(() if references else ("ref-list",)), *(() if acknowledgements else ("ack",)))
-    for member, record in _records(path, max_bytes):
-        if isinstance(record, Reject):
-            yield record
-            continue
-        try:
-            yield _article(record, member, dropped=dropped, abstract_only=abstract_only)
-        except BadXml:
-            try:
-                data = mended(record)
-                yield _article(data, member, dropped=dropped, abstract_only=abstract_only)
-            except BadXml as error:
-                yield Reject("bad-xml", str(error), member, excerpt(record))
 
+    references: bool = False
+    acknowledgements: bool = False
+    abstract_only: bool = False
+    max_bytes: int = 1 << 26
 
-READER = Reader(
-    name="jats",
-    version=1,
-    read=read,
-    patterns=(
+    extractor = "jats/1"
+    patterns = (
         *(f"**/*{suffix}{packed}" for suffix in _SUFFIXES for packed in ("", ".gz")),
         *("**/*.tar.gz", "**/*.tgz", "**/*.tar", "**/*.zip"),
-    ),
-)
+    )
+
+    def read(self, path: Path) -> Iterator[Item]:
+        dropped = (
+            *(() if self.references else ("ref-list",)),
+            *(() if self.acknowledgements else ("ack",)),
+        )
+        for member, record in _records(path, self.max_bytes):
+            if isinstance(record, Reject):
+                yield record
+                continue
+            try:
+                yield _article(record, member, dropped=dropped, abstract_only=self.abstract_only)
+            except BadXml:
+                try:
+                    data = mended(record)
+                    yield _article(data, member, dropped=dropped, abstract_only=self.abstract_only)
+                except BadXml as error:
+                    yield Reject("bad-xml", str(error), member, excerpt(record))
 
 
 def _records(path: Path, max_bytes: int) -> Iterator[tuple[str, bytes | Reject]]:

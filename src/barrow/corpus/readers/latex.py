@@ -40,60 +40,68 @@ _LETTERS = re.compile(r"[^\W\d_]++")
 _NO_SOURCE = (b"%PDF", b"%!PS", b"<html", b"<HTML", b"<!DOCTYPE", b"\xf7\x02")
 
 
-@dataclass(frozen=True, slots=True)
-class _Options:
-    keep_bibliography: bool
-    min_characters: int
-    min_prose: float
-    max_bytes: int
-
-
-def read(
-    path: Path,
-    *,
-    keep_bibliography: bool = False,
-    min_characters: int = 500,
-    min_prose: float = 0.2,
-    max_bytes: int = 1 << 25,
-) -> Iterator[Item]:
+@dataclass(frozen=True)
+class Latex(Reader):
     """Papers of a file or folder.
 
     A paper is dropped if its text has fewer than `min_characters`, if the share of letters outside
     formulas among all characters is under `min_prose`, or if its sources are over `max_bytes`.
     """
-    options = _Options(keep_bibliography, min_characters, min_prose, max_bytes)
-    name = shown(path.name or path.resolve().name)
-    if arxiv_id(name) is None and not path.is_dir():  # main.tex in a folder of the paper's name
-        name = shown(path.parent.name)
-    yield from _read(path, name, "", options)
 
+    keep_bibliography: bool = False
+    min_characters: int = 500
+    min_prose: float = 0.2
+    max_bytes: int = 1 << 25
 
-def read_group(
-    paths: Sequence[Path],
-    *,
-    keep_bibliography: bool = False,
-    min_characters: int = 500,
-    min_prose: float = 0.2,
-    max_bytes: int = 1 << 25,
-) -> Iterator[Item]:
-    """The paper whose files these are; options as for `read`."""
-    options = _Options(keep_bibliography, min_characters, min_prose, max_bytes)
-    top = Path(os.path.commonpath([path.parent for path in paths]))
-    sources = _Sources(options)
-    for path in paths:
-        name = shown(path.relative_to(top))
-        data = load_raw(path, max_bytes=max(sources.left, 0))
-        if isinstance(data, Reject):
-            yield Reject(data.reason, data.cause, name)
-        else:
-            sources.add(name, data)
-    yield from _papers(sources, shown(top.name), "", options)
+    extractor = "latex/1"
+    patterns = (
+        *("**/*.gz", "**/*.tgz", "**/*.tar", "**/*.zip", "**/*.tex", "**/*.ltx", "**/*.latex"),
+        *("**/*.TEX", "**/*.bbl", "**/*.sty", "**/00README*", "**/*.pdf"),
+    )
+
+    def read(self, path: Path) -> Iterator[Item]:
+        name = shown(path.name or path.resolve().name)
+        if arxiv_id(name) is None and not path.is_dir():  # main.tex in a folder of the paper's name
+            name = shown(path.parent.name)
+        yield from _read(path, name, "", self)
+
+    def read_group(self, paths: Sequence[Path]) -> Iterator[Item]:
+        """The paper whose files these are."""
+        top = Path(os.path.commonpath([path.parent for path in paths]))
+        sources = _Sources(self)
+        for path in paths:
+            name = shown(path.relative_to(top))
+            data = load_raw(path, max_bytes=max(sources.left, 0))
+            if isinstance(data, Reject):
+                yield Reject(data.reason, data.cause, name)
+            else:
+                sources.add(name, data)
+        yield from _papers(sources, shown(top.name), "", self)
+
+    def group(self, paths: Sequence[Path]) -> list[tuple[Path, ...]]:
+        """Packed files each by itself; other files with those of the highest folder that has TeX.
+
+        A file of TeX that is named by an arXiv number is a paper of its own.
+        """
+        tops = {
+            path.parent
+            for path in paths
+            if path.name.lower().endswith(TEX_ENDINGS) and arxiv_id(path.name) is None
+        }
+        groups: dict[Path, list[Path]] = {}
+        for path in paths:
+            key = path
+            if _is_source(path.name) and arxiv_id(path.name) is None:
+                above = [folder for folder in reversed(path.parents) if folder in tops]
+                key = above[0] if above else path.parent
+            groups.setdefault(key, []).append(path)
+        return [tuple(sorted(found, key=_is_support)) for found in groups.values()]
 
 
 class _Sources:
     """Files of a paper, up to a number of bytes."""
 
-    def __init__(self, options: _Options) -> None:
+    def __init__(self, options: Latex) -> None:
         self.files: dict[str, bytes] = {}
         self.others: list[str] = []
         self.left = options.max_bytes
@@ -103,7 +111,7 @@ class _Sources:
         self.left -= len(data)
 
 
-def _read(path: Path, name: str, member: str, options: _Options) -> Iterator[Item]:
+def _read(path: Path, name: str, member: str, options: Latex) -> Iterator[Item]:
     try:
         kind = kind_of(path)
         if kind == "file":
@@ -115,7 +123,7 @@ def _read(path: Path, name: str, member: str, options: _Options) -> Iterator[Ite
         yield error.as_reject(member)
 
 
-def _read_file(path: Path, name: str, member: str, options: _Options) -> Iterator[Item]:
+def _read_file(path: Path, name: str, member: str, options: Latex) -> Iterator[Item]:
     with open_unpacked(path, max_bytes=options.max_bytes) as file:
         data = file.read()
     if data.lstrip()[:9].startswith(_NO_SOURCE):
@@ -127,7 +135,7 @@ def _read_file(path: Path, name: str, member: str, options: _Options) -> Iterato
 
 
 def _read_entries(
-    entries: Iterator[Member | Reject], name: str, member: str, options: _Options
+    entries: Iterator[Member | Reject], name: str, member: str, options: Latex
 ) -> Iterator[Item]:
     """A paper's files; or papers, each packed by itself, as in arXiv's monthly tars."""
     sources = _Sources(options)
@@ -149,7 +157,7 @@ def _read_entries(
         yield from _papers(sources, name, member, options)
 
 
-def _read_eprint(entry: Member, options: _Options) -> Iterator[Item]:
+def _read_eprint(entry: Member, options: Latex) -> Iterator[Item]:
     """A paper packed inside a packed file. It is read once it lies on disk by itself."""
     if entry.name.endswith(".pdf"):
         yield Reject("no-source", "the authors gave a PDF", entry.name)
@@ -178,7 +186,7 @@ def _is_source(name: str) -> bool:
     return (is_known or base.startswith("00README")) and not base.startswith("._")
 
 
-def _papers(sources: _Sources, name: str, member: str, options: _Options) -> Iterator[Item]:
+def _papers(sources: _Sources, name: str, member: str, options: Latex) -> Iterator[Item]:
     project = Project(sources.files)
     names = project.sources()
     if not names:
@@ -217,7 +225,7 @@ def _is_withdrawn(project: Project, names: list[str]) -> bool:
 
 
 def _converted(
-    project: Project, main: str, preamble: list[str], member: str, options: _Options
+    project: Project, main: str, preamble: list[str], member: str, options: Latex
 ) -> Converted | Reject:
     try:
         found = convert(
@@ -259,38 +267,5 @@ def arxiv_id(name: str) -> str | None:
     return None
 
 
-def group(paths: Sequence[Path]) -> list[tuple[Path, ...]]:
-    """Packed files each by itself; other files with those of the highest folder that has TeX.
-
-    A file of TeX that is named by an arXiv number is a paper of its own.
-    """
-    tops = {
-        path.parent
-        for path in paths
-        if path.name.lower().endswith(TEX_ENDINGS) and arxiv_id(path.name) is None
-    }
-    groups: dict[Path, list[Path]] = {}
-    for path in paths:
-        key = path
-        if _is_source(path.name) and arxiv_id(path.name) is None:
-            above = [folder for folder in reversed(path.parents) if folder in tops]
-            key = above[0] if above else path.parent
-        groups.setdefault(key, []).append(path)
-    return [tuple(sorted(found, key=_is_support)) for found in groups.values()]
-
-
 def _is_support(path: Path) -> bool:
     return not path.name.lower().endswith(TEX_ENDINGS)
-
-
-READER = Reader(
-    name="latex",
-    version=1,
-    read=read,
-    patterns=(
-        *("**/*.gz", "**/*.tgz", "**/*.tar", "**/*.zip", "**/*.tex", "**/*.ltx", "**/*.latex"),
-        *("**/*.TEX", "**/*.bbl", "**/*.sty", "**/00README*", "**/*.pdf"),
-    ),
-    group=group,
-    read_group=read_group,
-)

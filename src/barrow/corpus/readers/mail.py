@@ -76,31 +76,37 @@ class _Found:
     rejects: list[Reject] = field(default_factory=list)
 
 
-def read(path: Path, *, max_message: int = 1 << 26, max_depth: int = 20) -> Iterator[Item]:
+@dataclass(frozen=True)
+class Mail(Reader):
     """Documents of a mail file: one, or in an mbox one for each message.
 
     A message of more than `max_message` bytes is rejected, and a part enclosed more than
     `max_depth` deep. Reasons: those of `open_raw`, ``too-large``, ``not-mail``, ``no-text``,
     ``not-text``, ``attachment``, ``too-deep``.
     """
-    file = open_raw(path)
-    if isinstance(file, Reject):
-        yield file
-        return
-    with file:
-        try:
-            for number, raw in _messages(file, max_message):
-                member = str(number) if number else ""
-                if len(raw) > max_message:
-                    cause = f"a message of more than {max_message:,} bytes"
-                    yield Reject("too-large", cause, member, excerpt(raw))
-                else:
-                    yield from _message(raw, member, max_depth)
-        except OSError as error:
-            yield Reject("unreadable", error.strerror or str(error))
 
+    max_message: int = 1 << 26
+    max_depth: int = 20
 
-READER = Reader(name="mail", version=2, read=read, patterns=("**/*",))
+    extractor = "mail/2"
+    patterns = ("**/*",)
+
+    def read(self, path: Path) -> Iterator[Item]:
+        file = open_raw(path)
+        if isinstance(file, Reject):
+            yield file
+            return
+        with file:
+            try:
+                for number, raw in _messages(file, self.max_message):
+                    member = str(number) if number else ""
+                    if len(raw) > self.max_message:
+                        cause = f"a message of more than {self.max_message:,} bytes"
+                        yield Reject("too-large", cause, member, excerpt(raw))
+                    else:
+                        yield from _message(raw, member, self.max_depth)
+            except OSError as error:
+                yield Reject("unreadable", error.strerror or str(error))
 
 
 def _messages(file: BinaryIO, max_message: int) -> Iterator[tuple[int, bytes]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,22 +27,25 @@ _RENAMED = {"lang": "language", "license": "licence"}
 _MAX_FRONT_MATTER = 200
 
 
-def read(path: Path, *, max_bytes: int = 1 << 26) -> Iterator[Item]:
+@dataclass(frozen=True)
+class Markdown(Reader):
     """The file as one document. Reasons: those of plain text."""
-    found = read_text(path, max_bytes)
-    if isinstance(found, Reject):
-        yield found
-        return
-    lines = tidy(found[0]).split("\n")
-    meta, body = _front_matter(lines)
-    if "title" not in meta and (title := _title(body)):
-        meta["title"] = title
-    yield Document("\n".join(body).strip("\n"), meta)
 
+    max_bytes: int = 1 << 26
 
-READER = Reader(
-    name="markdown", version=1, read=read, patterns=("**/*.md", "**/*.markdown", "**/*.rst")
-)
+    extractor = "markdown/1"
+    patterns = ("**/*.md", "**/*.markdown", "**/*.rst")
+
+    def read(self, path: Path) -> Iterator[Item]:
+        found = read_text(path, self.max_bytes)
+        if isinstance(found, Reject):
+            yield found
+            return
+        lines = tidy(found[0]).split("\n")
+        meta, body = _front_matter(lines)
+        if "title" not in meta and (title := _title(body)):
+            meta["title"] = title
+        yield Document("\n".join(body).strip("\n"), meta)
 
 
 def _front_matter(lines: list[str]) -> tuple[dict[str, Any], list[str]]:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
 
@@ -49,40 +50,40 @@ _YEAR_MONTH_DAY = re.compile(
 _HEAD = 1 << 12
 
 
-def read(path: Path, *, max_bytes: int = 1 << 24) -> Iterator[Item]:
+@dataclass(frozen=True)
+class Medline(Reader):
     """The citations of a file that have an abstract, in its order; one holds at most `max_bytes`.
 
     Reasons: ``no-abstract``, ``deleted``, ``bad-xml``, ``not-medline``, ``too-large``,
     ``truncated``, ``unknown-encoding``, and those of `barrow.corpus.unpack.open_unpacked`.
     """
-    try:
-        with open_unpacked(path) as file:
-            head = file.read(_HEAD)
-            is_text = is_medline_text(head)
-        with open_unpacked(path) as file:
-            num = 0
-            if is_text:
-                for fields in medline_records(file, max_bytes=max_bytes):
-                    num += 1
-                    yield fields if isinstance(fields, Reject) else _from_fields(fields)
-            elif b"\0" in head or b"<" in head:
-                for record in xml_records(file, _RECORDS, max_bytes=max_bytes):
-                    num += 1
-                    yield from (record,) if isinstance(record, Reject) else _from_record(record)
-            if not num:
-                yield Reject("not-medline", "no citation in it", "", excerpt(head))
-    except BadXml as error:
-        yield Reject("bad-xml", str(error))
-    except BadArchive as error:
-        yield error.as_reject()
 
+    max_bytes: int = 1 << 24
 
-READER = Reader(
-    name="medline",
-    version=1,
-    read=read,
-    patterns=("**/*.xml", "**/*.xml.gz", "**/*.nbib", "**/*.nbib.gz", "**/*.txt", "**/*.txt.gz"),
-)
+    extractor = "medline/1"
+    patterns = ("**/*.xml", "**/*.xml.gz", "**/*.nbib", "**/*.nbib.gz", "**/*.txt", "**/*.txt.gz")
+
+    def read(self, path: Path) -> Iterator[Item]:
+        try:
+            with open_unpacked(path) as file:
+                head = file.read(_HEAD)
+                is_text = is_medline_text(head)
+            with open_unpacked(path) as file:
+                num = 0
+                if is_text:
+                    for fields in medline_records(file, max_bytes=self.max_bytes):
+                        num += 1
+                        yield fields if isinstance(fields, Reject) else _from_fields(fields)
+                elif b"\0" in head or b"<" in head:
+                    for record in xml_records(file, _RECORDS, max_bytes=self.max_bytes):
+                        num += 1
+                        yield from (record,) if isinstance(record, Reject) else _from_record(record)
+                if not num:
+                    yield Reject("not-medline", "no citation in it", "", excerpt(head))
+        except BadXml as error:
+            yield Reject("bad-xml", str(error))
+        except BadArchive as error:
+            yield error.as_reject()
 
 
 def _from_record(record: bytes) -> Iterator[Item]:

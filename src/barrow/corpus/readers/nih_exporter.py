@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -41,25 +42,39 @@ _SUBPROJECT_END = "institution for the investigator."
 _BLANKS = re.compile(r"[^\S\n]+")
 
 
-def read(path: Path, *, min_characters: int = 100) -> Iterator[Item]:
-    """Abstracts of one file."""
-    return read_group([path], min_characters=min_characters)
-
-
-def read_group(paths: Sequence[Path], *, min_characters: int = 100) -> Iterator[Item]:
+@dataclass(frozen=True)
+class NihExporter(Reader):
     """Abstracts of a year, with titles where a file of projects is among the paths.
 
     Ids and titles are kept in a database that goes to disk beyond 32 MiB: 10 bytes an id.
     """
-    with temporary_database() as database:
-        database.execute("CREATE TABLE seen (id INTEGER PRIMARY KEY)")
-        database.execute("CREATE TABLE titles (id INTEGER PRIMARY KEY, title TEXT)")
-        projects = [path for path in paths if _is_of_projects(path)]
-        for path in projects if len(projects) < len(paths) else ():
-            yield from _load_titles(path, database)
+
+    min_characters: int = 100
+
+    extractor = "nih_exporter/1"
+    patterns = ("**/*PRJ*.csv", "**/*PRJ*.zip", "**/*PRJ*.csv.gz")
+
+    def read(self, path: Path) -> Iterator[Item]:
+        return self.read_group([path])
+
+    def read_group(self, paths: Sequence[Path]) -> Iterator[Item]:
+        with temporary_database() as database:
+            database.execute("CREATE TABLE seen (id INTEGER PRIMARY KEY)")
+            database.execute("CREATE TABLE titles (id INTEGER PRIMARY KEY, title TEXT)")
+            projects = [path for path in paths if _is_of_projects(path)]
+            for path in projects if len(projects) < len(paths) else ():
+                yield from _load_titles(path, database)
+            for path in paths:
+                if path not in projects or len(projects) == len(paths):
+                    yield from _abstracts(path, database, self.min_characters)
+
+    def group(self, paths: Sequence[Path]) -> list[tuple[Path, ...]]:
+        """Abstracts and projects of the same year go together, abstracts first."""
+        groups: dict[str, list[Path]] = {}
         for path in paths:
-            if path not in projects or len(projects) == len(paths):
-                yield from _abstracts(path, database, min_characters)
+            year = path.name.upper().split(".", 1)[0].replace("_PRJABS_", "_PRJ_")
+            groups.setdefault(f"{path.parent}/{year}", []).append(path)
+        return [tuple(sorted(group, key=_is_of_projects)) for group in groups.values()]
 
 
 def _is_of_projects(path: Path) -> bool:
@@ -168,22 +183,3 @@ def _clean(text: str) -> str:
     for ending in ("(End of Abstract)", "(End of abstract)", "End of Abstract", "End of abstract."):
         text = text.removesuffix(ending).rstrip()
     return text
-
-
-def group(paths: Sequence[Path]) -> list[tuple[Path, ...]]:
-    """Abstracts and projects of the same year go together, abstracts first."""
-    groups: dict[str, list[Path]] = {}
-    for path in paths:
-        year = path.name.upper().split(".", 1)[0].replace("_PRJABS_", "_PRJ_")
-        groups.setdefault(f"{path.parent}/{year}", []).append(path)
-    return [tuple(sorted(group, key=_is_of_projects)) for group in groups.values()]
-
-
-READER = Reader(
-    name="nih_exporter",
-    version=1,
-    read=read,
-    patterns=("**/*PRJ*.csv", "**/*PRJ*.zip", "**/*PRJ*.csv.gz"),
-    group=group,
-    read_group=read_group,
-)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -30,51 +31,64 @@ from barrow.errors import MissingExtra
 _HEAD = 1024  # the header may come after so many bytes of anything
 
 
-def read(
-    path: Path,
-    *,
-    min_characters: int = 1000,
-    max_bytes: int = 1 << 28,
-    max_pages: int = 20_000,
-    seconds: float = 30,
-    memory: int = 2 << 30,
-) -> Iterator[Item]:
+@dataclass(frozen=True)
+class Pdf(Reader):
     """Documents of a PDF, or of a tar or zip of them; what is in it may be gzipped once more.
 
     A file larger than `max_bytes`, of more pages than `max_pages`, or that takes PDFium longer
     than `seconds` or more than `memory` bytes, is a reject.
     """
-    if importlib.util.find_spec("pypdfium2") is None:
-        raise MissingExtra("pypdfium2", "pdf", "the reader 'pdf'")
-    extract = isolated("barrow.corpus.pdf_text:pdf_text", seconds=seconds, memory=memory)
 
-    def document(file: BinaryIO, member: str) -> Item:
-        data = file.read(max_bytes + 1)
-        while 0 < len(data) <= max_bytes and (more := file.read(max_bytes + 1 - len(data))):
-            data += more
-        if len(data) > max_bytes:
-            return Reject("too-large", f"more than {max_bytes:,} bytes", member)
-        if b"%PDF-" not in data[:_HEAD]:
-            return Reject("not-a-pdf", "it does not begin as PDFs do", member, excerpt(data[:200]))
-        return _item(extract(data, max_pages=max_pages), member, min_characters)
+    min_characters: int = 1000
+    max_bytes: int = 1 << 28
+    max_pages: int = 20_000
+    seconds: float = 30
+    memory: int = 2 << 30
 
-    try:
-        if kind_of(path) in ("tar", "zip"):
-            for member in members(path):
-                if isinstance(member, Reject):
-                    yield member
-                elif not member.name.lower().endswith(".pdf"):
-                    yield Reject("unknown-file", "not a .pdf", member.name)
-                else:
-                    try:
-                        yield document(member.open(), shown(member.name))
-                    except BadArchive as error:
-                        yield error.as_reject(member.name)
-        else:
-            with open_unpacked(path) as file:
-                yield document(file, "")
-    except BadArchive as error:
-        yield error.as_reject()
+    extractor = "pdf/1"
+    patterns = (
+        *("**/*.pdf", "**/*.PDF", "**/*.pdf.gz"),
+        *("**/*.tar", "**/*.tar.gz", "**/*.tgz", "**/*.tar.zst", "**/*.zip"),
+    )
+
+    def read(self, path: Path) -> Iterator[Item]:
+        if importlib.util.find_spec("pypdfium2") is None:
+            raise MissingExtra("pypdfium2", "pdf", "the reader 'pdf'")
+        extract = isolated(
+            "barrow.corpus.pdf_text:pdf_text", seconds=self.seconds, memory=self.memory
+        )
+
+        def document(file: BinaryIO, member: str) -> Item:
+            data = file.read(self.max_bytes + 1)
+            while 0 < len(data) <= self.max_bytes and (
+                more := file.read(self.max_bytes + 1 - len(data))
+            ):
+                data += more
+            if len(data) > self.max_bytes:
+                return Reject("too-large", f"more than {self.max_bytes:,} bytes", member)
+            if b"%PDF-" not in data[:_HEAD]:
+                return Reject(
+                    "not-a-pdf", "it does not begin as PDFs do", member, excerpt(data[:200])
+                )
+            return _item(extract(data, max_pages=self.max_pages), member, self.min_characters)
+
+        try:
+            if kind_of(path) in ("tar", "zip"):
+                for member in members(path):
+                    if isinstance(member, Reject):
+                        yield member
+                    elif not member.name.lower().endswith(".pdf"):
+                        yield Reject("unknown-file", "not a .pdf", member.name)
+                    else:
+                        try:
+                            yield document(member.open(), shown(member.name))
+                        except BadArchive as error:
+                            yield error.as_reject(member.name)
+            else:
+                with open_unpacked(path) as file:
+                    yield document(file, "")
+        except BadArchive as error:
+            yield error.as_reject()
 
 
 def _item(found: object, member: str, min_characters: int) -> Item:
@@ -88,14 +102,3 @@ def _item(found: object, member: str, min_characters: int) -> Item:
     if len(text) < min_characters:
         return Reject("too-short", f"{len(text)} characters", member, excerpt(text))
     return Document(text, {"member": member, **found["meta"]} if member else found["meta"])
-
-
-READER = Reader(
-    name="pdf",
-    version=1,
-    read=read,
-    patterns=(
-        *("**/*.pdf", "**/*.PDF", "**/*.pdf.gz"),
-        *("**/*.tar", "**/*.tar.gz", "**/*.tgz", "**/*.tar.zst", "**/*.zip"),
-    ),
-)

@@ -8,6 +8,7 @@ title: nothing says that it is one. The licence is the recipe's.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from barrow.archive import Document
@@ -17,10 +18,18 @@ from barrow.corpus.text_encoding import decode
 from barrow.corpus.tidy_text import is_binary, tidy
 
 
-def read(path: Path, *, max_bytes: int = 1 << 26) -> Iterator[Item]:
+@dataclass(frozen=True)
+class PlainText(Reader):
     """The file as one document. Reasons: those of `load_raw`, ``unknown-encoding``, ``binary``."""
-    text = read_text(path, max_bytes)
-    yield text if isinstance(text, Reject) else Document(tidy(text[0]), {"encoding": text[1]})
+
+    max_bytes: int = 1 << 26
+
+    extractor = "plain_text/1"
+    patterns = ("**/*.txt", "**/*.text")
+
+    def read(self, path: Path) -> Iterator[Item]:
+        text = read_text(path, self.max_bytes)
+        yield text if isinstance(text, Reject) else Document(tidy(text[0]), {"encoding": text[1]})
 
 
 def read_text(path: Path, max_bytes: int) -> tuple[str, str] | Reject:
@@ -34,6 +43,3 @@ def read_text(path: Path, max_bytes: int) -> tuple[str, str] | Reject:
     if is_binary(found[0]):
         return Reject("binary", "control characters all over", "", excerpt(data))
     return found
-
-
-READER = Reader(name="plain_text", version=1, read=read, patterns=("**/*.txt", "**/*.text"))

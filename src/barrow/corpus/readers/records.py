@@ -8,6 +8,7 @@ What the archive counts as bad is a reject under the archive's own reason.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import barrow.archive
@@ -16,30 +17,35 @@ from barrow.corpus.reading import Item, Reader, Reject, excerpt
 from barrow.errors import BarrowError
 
 
-def read(path: Path, *, text_key: str = "text", max_document: int = 1 << 28) -> Iterator[Item]:
+@dataclass(frozen=True)
+class Records(Reader):
     """The records of a file; `text_key` is where their text is."""
-    try:
-        archive = barrow.archive.open(
-            path, text_key=text_key, on_bad="count", max_document=max_document, threads=1
-        )
-        for block in archive.blocks():
-            yield from _rejects(archive.bad)
-            for i, (number, meta) in enumerate(zip(block.numbers, block.metas(), strict=True)):
-                yield Document(block.text_of(i), {"member": str(number), **meta})
-        yield from _rejects(archive.bad)
-    except (BarrowError, OSError, ValueError) as error:
-        yield Reject("unreadable", str(error))
 
+    text_key: str = "text"
+    max_document: int = 1 << 28
 
-READER = Reader(
-    name="records",
-    version=1,
-    read=read,
-    patterns=tuple(
+    extractor = "records/1"
+    patterns = tuple(
         f"**/*{suffix}"
         for suffix in (".jsonl", ".jsonl.zst", ".jsonl.gz", ".ndjson", ".json", ".parquet")
-    ),
-)
+    )
+
+    def read(self, path: Path) -> Iterator[Item]:
+        try:
+            archive = barrow.archive.open(
+                path,
+                text_key=self.text_key,
+                on_bad="count",
+                max_document=self.max_document,
+                threads=1,
+            )
+            for block in archive.blocks():
+                yield from _rejects(archive.bad)
+                for i, (number, meta) in enumerate(zip(block.numbers, block.metas(), strict=True)):
+                    yield Document(block.text_of(i), {"member": str(number), **meta})
+            yield from _rejects(archive.bad)
+        except (BarrowError, OSError, ValueError) as error:
+            yield Reject("unreadable", str(error))
 
 
 def _rejects(bad: barrow.archive.BadLog) -> Iterator[Reject]:

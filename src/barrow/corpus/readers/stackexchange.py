@@ -15,6 +15,7 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
@@ -53,39 +54,40 @@ class Post(msgspec.Struct, array_like=True, gc=False):
     licence: str = ""
 
 
-def read(path: Path, *, min_score: int = 3, max_answers: int = 3) -> Iterator[Item]:
+@dataclass(frozen=True)
+class StackExchange(Reader):
     """Questions with their best answers, in the order of their numbers.
 
     Rejects come first for what is bad in itself, then, in the same order, for what is not chosen.
     """
-    with temporary_database() as database:
-        database.execute("CREATE TABLE post (question INTEGER, id INTEGER, record BLOB)")
-        batch: list[tuple[int, int, bytes]] = []
-        for item in _posts(path):
-            if isinstance(item, Reject):
-                yield item
-                continue
-            # 0 sorts a question before its answers, whatever their numbers.
-            key = item.id if item.is_answer else 0
-            batch.append((item.question, key, msgspec.msgpack.encode(item)))
-            if len(batch) == _BATCH:
-                database.executemany("INSERT INTO post VALUES (?, ?, ?)", batch)
-                batch.clear()
-        database.executemany("INSERT INTO post VALUES (?, ?, ?)", batch)
-        decoder = msgspec.msgpack.Decoder(Post)
-        rows = database.execute("SELECT record FROM post ORDER BY question, id, rowid")
-        posts = (decoder.decode(record) for (record,) in rows)
-        address = _address(path)
-        for _, group in groupby(posts, attrgetter("question")):
-            yield from _thread(group, min_score, max_answers, address)
 
+    min_score: int = 3
+    max_answers: int = 3
 
-READER = Reader(
-    name="stackexchange",
-    version=1,
-    read=read,
-    patterns=("**/Posts.xml", "**/Posts.xml.gz", "**/Posts.xml.bz2", "**/Posts.xml.zst"),
-)
+    extractor = "stackexchange/1"
+    patterns = ("**/Posts.xml", "**/Posts.xml.gz", "**/Posts.xml.bz2", "**/Posts.xml.zst")
+
+    def read(self, path: Path) -> Iterator[Item]:
+        with temporary_database() as database:
+            database.execute("CREATE TABLE post (question INTEGER, id INTEGER, record BLOB)")
+            batch: list[tuple[int, int, bytes]] = []
+            for item in _posts(path):
+                if isinstance(item, Reject):
+                    yield item
+                    continue
+                # 0 sorts a question before its answers, whatever their numbers.
+                key = item.id if item.is_answer else 0
+                batch.append((item.question, key, msgspec.msgpack.encode(item)))
+                if len(batch) == _BATCH:
+                    database.executemany("INSERT INTO post VALUES (?, ?, ?)", batch)
+                    batch.clear()
+            database.executemany("INSERT INTO post VALUES (?, ?, ?)", batch)
+            decoder = msgspec.msgpack.Decoder(Post)
+            rows = database.execute("SELECT record FROM post ORDER BY question, id, rowid")
+            posts = (decoder.decode(record) for (record,) in rows)
+            address = _address(path)
+            for _, group in groupby(posts, attrgetter("question")):
+                yield from _thread(group, self.min_score, self.max_answers, address)
 
 
 # Rows ---------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from itertools import groupby, pairwise
 from pathlib import Path
 
@@ -37,32 +38,34 @@ _SUFFIXES = ("xml", "xml.gz", "srt", "vtt", "ttml", "dfxp", "smi", "sami", "sub"
 _YOUTUBE_SUFFIXES = (*_SUFFIXES, "json3", "srv1", "srv2", "srv3")
 
 
-def read_film(path: Path, *, max_bytes: int = 1 << 26) -> Iterator[Item]:
+@dataclass(frozen=True)
+class OpenSubtitles(Reader):
     """The document of a subtitle file: its cues as lines.
 
     More than `max_bytes`, also when unpacked, is rejected. Reasons: those of `load_raw` and
     `read_captions`, ``unknown-encoding``, ``bad-gzip``, ``no-cues``.
     """
-    return _read(path, max_bytes, _as_lines)
+
+    max_bytes: int = 1 << 26
+
+    extractor = "opensubtitles/1"
+    patterns = tuple(f"**/*.{suffix}" for suffix in _SUFFIXES)
+
+    def read(self, path: Path) -> Iterator[Item]:
+        return _read(path, self.max_bytes, _as_lines)
 
 
-def read_video(path: Path, *, max_bytes: int = 1 << 26) -> Iterator[Item]:
-    """As `read_film`, but with a blank line between minutes and the kind of captions in `meta`."""
-    return _read(path, max_bytes, _by_minute, find_kind=_kind)
+@dataclass(frozen=True)
+class YoutubeSubtitles(Reader):
+    """As `OpenSubtitles`, with a blank line between minutes and the kind of captions in `meta`."""
 
+    max_bytes: int = 1 << 26
 
-OPENSUBTITLES = Reader(
-    name="opensubtitles",
-    version=1,
-    read=read_film,
-    patterns=tuple(f"**/*.{suffix}" for suffix in _SUFFIXES),
-)
-YOUTUBE = Reader(
-    name="youtube_subtitles",
-    version=1,
-    read=read_video,
-    patterns=tuple(f"**/*.{suffix}" for suffix in _YOUTUBE_SUFFIXES),
-)
+    extractor = "youtube_subtitles/1"
+    patterns = tuple(f"**/*.{suffix}" for suffix in _YOUTUBE_SUFFIXES)
+
+    def read(self, path: Path) -> Iterator[Item]:
+        return _read(path, self.max_bytes, _by_minute, find_kind=_kind)
 
 
 def _read(

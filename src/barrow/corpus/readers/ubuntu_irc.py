@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import NamedTuple
@@ -62,64 +63,61 @@ class _Log(NamedTuple):
     unknown: list[str]
 
 
-def read(path: Path, *, max_bytes: int = 1 << 28) -> Iterator[Item]:
-    """The document of one file; as `read_group` of it alone."""
-    return read_group([path], max_bytes=max_bytes)
-
-
-def read_group(paths: Sequence[Path], *, max_bytes: int = 1 << 28) -> Iterator[Item]:
+@dataclass(frozen=True)
+class UbuntuIrc(Reader):
     """The document of a channel's week, of files in the order of their days.
 
     Reasons, with the file's name as the member where there are several: those of `load_raw`,
     ``not-text``, ``not-a-log``, ``unknown-lines``.
     """
-    texts: list[str] = []
-    rejects: list[Reject] = []
-    channel = ""
-    for path in paths:
-        member = shown(path.name) if len(paths) > 1 else ""
-        log = _log(path, member, max_bytes)
-        if isinstance(log, Reject):
-            rejects.append(log)
-            continue
-        channel = channel or log.channel
-        texts.append(tidy("\n".join(log.lines)))
-        if log.unknown:
-            cause = f"{len(log.unknown)} lines of no known form"
-            rejects.append(Reject("unknown-lines", cause, member, excerpt("\n".join(log.unknown))))
-    if text := "\n\n".join(filter(None, texts)):
-        places = [_place(path) for path in paths]
-        days = sorted(place.day for place in places if place.day)
-        values = {"channel": places[0].channel or channel}
-        if days:
-            values |= {"week": _week(days[0]), "date": days[0].isoformat()}
-        yield Document(text, {key: value for key, value in values.items() if value})
-    yield from rejects
 
+    max_bytes: int = 1 << 28
 
-def group_by_week(paths: Sequence[Path]) -> list[tuple[Path, ...]]:
-    """Paths by channel and ISO week, each group in the order of days; the undated one by one."""
-    groups: dict[tuple[str, str, str], list[tuple[date, Path]]] = defaultdict(list)
-    alone: list[tuple[Path, ...]] = []
-    for path in sorted(set(paths)):
-        place = _place(path)
-        if place.day is None:
-            alone.append((path,))
-        else:
-            key = (place.folder, place.channel, _week(place.day))
-            groups[key].append((place.day, path))
-    weeks = [tuple(path for _, path in sorted(days)) for _, days in sorted(groups.items())]
-    return weeks + alone
+    extractor = "ubuntu_irc/1"
+    patterns = ("**/*.txt", "**/*.log")
 
+    def read(self, path: Path) -> Iterator[Item]:
+        return self.read_group([path])
 
-READER = Reader(
-    name="ubuntu_irc",
-    version=1,
-    read=read,
-    patterns=("**/*.txt", "**/*.log"),
-    group=group_by_week,
-    read_group=read_group,
-)
+    def read_group(self, paths: Sequence[Path]) -> Iterator[Item]:
+        texts: list[str] = []
+        rejects: list[Reject] = []
+        channel = ""
+        for path in paths:
+            member = shown(path.name) if len(paths) > 1 else ""
+            log = _log(path, member, self.max_bytes)
+            if isinstance(log, Reject):
+                rejects.append(log)
+                continue
+            channel = channel or log.channel
+            texts.append(tidy("\n".join(log.lines)))
+            if log.unknown:
+                cause = f"{len(log.unknown)} lines of no known form"
+                rejects.append(
+                    Reject("unknown-lines", cause, member, excerpt("\n".join(log.unknown)))
+                )
+        if text := "\n\n".join(filter(None, texts)):
+            places = [_place(path) for path in paths]
+            days = sorted(place.day for place in places if place.day)
+            values = {"channel": places[0].channel or channel}
+            if days:
+                values |= {"week": _week(days[0]), "date": days[0].isoformat()}
+            yield Document(text, {key: value for key, value in values.items() if value})
+        yield from rejects
+
+    def group(self, paths: Sequence[Path]) -> list[tuple[Path, ...]]:
+        """Paths by channel and ISO week, each group in the order of days; undated ones alone."""
+        groups: dict[tuple[str, str, str], list[tuple[date, Path]]] = defaultdict(list)
+        alone: list[tuple[Path, ...]] = []
+        for path in sorted(set(paths)):
+            place = _place(path)
+            if place.day is None:
+                alone.append((path,))
+            else:
+                key = (place.folder, place.channel, _week(place.day))
+                groups[key].append((place.day, path))
+        weeks = [tuple(path for _, path in sorted(days)) for _, days in sorted(groups.items())]
+        return weeks + alone
 
 
 def _week(day: date) -> str:

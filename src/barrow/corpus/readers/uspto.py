@@ -16,6 +16,7 @@ Licence: the text of US patents is in the public domain, with rare exceptions th
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Literal
 
@@ -31,24 +32,41 @@ from barrow.corpus.text_encoding import decode
 from barrow.corpus.tidy_text import tidy
 from barrow.corpus.unpack import BadArchive, kind_of, members, open_unpacked
 from barrow.corpus.xml_events import BadXml
+from barrow.errors import ConfigError
 
 Section = Literal["background", "description", "all"]
 
 _PARSERS = {"xml": xml_blocks, "sgml": sgml_blocks, "lines": aps_blocks}
 
 
-def read(
-    path: Path, *, section: Section = "background", max_bytes: int = 1 << 27
-) -> Iterator[Item]:
+_ENDINGS = ("xml", "sgm", "sgml", "txt", "greenbook", "brs")
+
+
+@dataclass(frozen=True)
+class Uspto(Reader):
     """A document for each patent of a file: its background, its description, or all of its text.
 
     A patent of more than `max_bytes` is not read. Reasons: ``no-background``, ``design-patent`` and
     ``plant-patent`` (without a background), ``no-text``, ``broken-xml``, ``not-a-patent``,
     ``unknown-encoding``, ``too-large``, and those of packed files.
     """
-    if section not in ("background", "description", "all"):
-        raise ValueError(f"section is background, description or all, not {section!r}")
-    return _read(path, section, max_bytes)
+
+    section: Section = "background"
+    max_bytes: int = 1 << 27
+
+    extractor = "uspto/1"
+    patterns = (
+        *(f"**/*.{ending}" for ending in (*_ENDINGS, "zip")),
+        *(f"**/*.{ending.upper()}" for ending in (*_ENDINGS, "zip")),
+        *(f"**/*.{ending}.gz" for ending in _ENDINGS),
+    )
+
+    def __post_init__(self) -> None:
+        if self.section not in ("background", "description", "all"):
+            raise ConfigError(f"section is background, description or all, not {self.section!r}")
+
+    def read(self, path: Path) -> Iterator[Item]:
+        return _read(path, self.section, self.max_bytes)
 
 
 def _read(path: Path, section: Section, max_bytes: int) -> Iterator[Item]:
@@ -67,19 +85,6 @@ def _read(path: Path, section: Section, max_bytes: int) -> Iterator[Item]:
                 yield from _patents(file, section, max_bytes, "")
     except BadArchive as error:
         yield error.as_reject()
-
-
-_ENDINGS = ("xml", "sgm", "sgml", "txt", "greenbook", "brs")
-READER = Reader(
-    name="uspto",
-    version=1,
-    read=read,
-    patterns=(
-        *(f"**/*.{ending}" for ending in (*_ENDINGS, "zip")),
-        *(f"**/*.{ending.upper()}" for ending in (*_ENDINGS, "zip")),
-        *(f"**/*.{ending}.gz" for ending in _ENDINGS),
-    ),
-)
 
 
 def _patents(file: BinaryIO, section: Section, max_bytes: int, name: str) -> Iterator[Item]:

@@ -20,6 +20,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -28,7 +29,7 @@ from barrow.archive import Document
 from barrow.corpus.http_response import BadBody, decoded_body, parse_response, unchunked
 from barrow.corpus.language_codes import language_of_code
 from barrow.corpus.language_names import language_of_tag
-from barrow.corpus.page_text import Page, decode_page, page_text
+from barrow.corpus.page_text import Extract, Page, decode_page, page_text
 from barrow.corpus.raw_file import open_raw
 from barrow.corpus.reading import Item, Reader, Reject, excerpt
 from barrow.corpus.tidy_text import is_binary, tidy
@@ -54,43 +55,46 @@ class _Payload(NamedTuple):
     body: bytes
 
 
-def read(path: Path, *, max_bytes: int = 1 << 25, check_digests: bool = False) -> Iterator[Item]:
+@dataclass(frozen=True)
+class Warc(Reader):
     """Documents of a web archive.
 
     A record, and a page once decompressed, may have `max_bytes`. With `check_digests`, a page must
-    have the digest that its record gives, if it gives one of a kind we know.
+    have the digest that its record gives, if it gives one of a kind we know. `extract` finds the
+    main text of a page instead of us.
 
     Reasons: those of `open_raw`, ``broken-record``, ``truncated``, ``too-large``, ``revisit``,
     ``unknown-record``, ``bad-http``, ``http-error``, ``not-html``, ``unsupported-encoding``,
     ``undecodable``, ``bad-digest``, ``empty``.
     """
-    file = open_raw(path)
-    if isinstance(file, Reject):
-        yield file
-        return
-    with file:
-        try:
-            for record in warc_records(file, max_record=max_bytes):
-                item = _item(record, max_bytes=max_bytes, check_digests=check_digests)
-                if item is not None:
-                    yield item
-        except OSError as error:
-            yield Reject("unreadable", error.strerror or str(error))
 
+    max_bytes: int = 1 << 25
+    check_digests: bool = False
+    extract: Extract | None = None
 
-READER = Reader(
-    name="warc",
-    version=1,
-    read=read,
-    patterns=tuple(
+    extractor = "warc/1"
+    patterns = tuple(
         f"**/*.{kind}{ending}"
         for kind in ("warc", "wet", "arc")
         for ending in ("", ".gz", ".zst", ".lz4", ".bz2", ".xz")
-    ),
-)
+    )
+
+    def read(self, path: Path) -> Iterator[Item]:
+        file = open_raw(path)
+        if isinstance(file, Reject):
+            yield file
+            return
+        with file:
+            try:
+                for record in warc_records(file, max_record=self.max_bytes):
+                    item = _item(record, self)
+                    if item is not None:
+                        yield item
+            except OSError as error:
+                yield Reject("unreadable", error.strerror or str(error))
 
 
-def _item(record: Record, *, max_bytes: int, check_digests: bool) -> Item | None:
+def _item(record: Record, reader: Warc) -> Item | None:
     """The document of a record, or why there is none; None for a record about the crawl."""
     if record.problem:
         return _reject(record, record.problem, record.cause)
@@ -106,13 +110,13 @@ def _item(record: Record, *, max_bytes: int, check_digests: bool) -> Item | None
     if kind not in (b"response", b"resource", b"conversion"):
         return _reject(record, "unknown-record", "a record of no type we know")
     try:
-        payload = _payload(record, max_bytes, check_digests)
+        payload = _payload(record, reader)
     except BadBody as error:
         return _reject(record, error.reason, error.cause)
-    return payload if isinstance(payload, Reject) else _document(record, payload)
+    return payload if isinstance(payload, Reject) else _document(record, payload, reader.extract)
 
 
-def _payload(record: Record, max_bytes: int, check_digests: bool) -> _Payload | Reject:
+def _payload(record: Record, reader: Warc) -> _Payload | Reject:
     """What a record holds, if it may be a page. Raises `BadBody`."""
     data, start, stop = record.data, record.start, record.stop
     if start == stop:
@@ -132,8 +136,8 @@ def _payload(record: Record, max_bytes: int, check_digests: bool) -> _Payload | 
         stored = body = response.body
         if not _may_be_page(_media_type(content_type, record)):
             return _reject(record, "not-html", f"content of type {content_type[:100]!r}")
-        body = decoded_body(response, max_bytes=max_bytes)
-    if check_digests and not _has_digest(record, stored):
+        body = decoded_body(response, max_bytes=reader.max_bytes)
+    if reader.check_digests and not _has_digest(record, stored):
         return _reject(record, "bad-digest", "not the bytes that the digest was made of")
     return _Payload(content_type, language, body)
 
@@ -150,7 +154,7 @@ def _media_type(content_type: str, record: Record) -> str:
     return ""
 
 
-def _document(record: Record, payload: _Payload) -> Item:
+def _document(record: Record, payload: _Payload, extract: Extract | None) -> Item:
     """The document of a page or text."""
     body = payload.body
     media_type = _media_type(payload.content_type, record)
@@ -167,10 +171,9 @@ def _document(record: Record, payload: _Payload) -> Item:
         return _reject(record, "undecodable", "bytes that are no text", body)
     raw, encoding = found
     url = _one_line(record.text(b"warc-target-uri").strip("<> "))
-    page = page_text(raw, url=url) if is_page else Page(tidy(raw), "", None)
-    text = tidy(page.text)
-    if not text:
-        return _reject(record, "empty", "a page without text", body)
+    page = page_text(raw, url=url, extract=extract) if is_page else Page(tidy(raw), "", None)
+    if not page.text.strip():
+        return _reject(record, "empty", page.cause or "a page without text", body)
     values = {
         "url": url,
         "date": _date(record.text(b"warc-date")),
@@ -181,7 +184,7 @@ def _document(record: Record, payload: _Payload) -> Item:
         "language": page.language or _language(payload, record),
         "truncated": _one_line(record.text(b"warc-truncated")),
     }
-    return Document(text, {key: value for key, value in values.items() if value})
+    return Document(page.text, {key: value for key, value in values.items() if value})
 
 
 def _language(payload: _Payload, record: Record) -> str:

@@ -12,7 +12,9 @@ Licence: none is given; pages belong to those who wrote them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,7 +22,7 @@ from barrow.archive import Document
 from barrow.corpus.json_lines import json_lines
 from barrow.corpus.page_head import page_head
 from barrow.corpus.page_scores import PageLists, bad_lines, open_page_lists
-from barrow.corpus.page_text import Page, page_text
+from barrow.corpus.page_text import Extract, Page, page_text
 from barrow.corpus.reading import Item, Reader, Reject, excerpt
 from barrow.corpus.stored_page import PACKED, load_page
 from barrow.corpus.tidy_text import tidy
@@ -35,77 +37,80 @@ from barrow.corpus.web_address import (
 _LISTS = ("RS_*", "urls*.jsonl*", "index*.jsonl*")
 
 
-class Choice(NamedTuple):
-    """Which pages are kept."""
-
-    min_score: int
-    min_characters: int
-    over_18: bool
-    hosts: Collection[str]
-    extensions: Collection[str]
-
-
-def read(
-    path: Path,
-    *,
-    beside: PageLists | None = None,
-    min_score: int = 3,
-    min_characters: int = 100,
-    over_18: bool = False,
-    blocked_hosts: Collection[str] | None = None,
-    blocked_extensions: Collection[str] | None = None,
-    more_blocked_hosts: Collection[str] = (),
-    more_blocked_extensions: Collection[str] = (),
-    max_bytes: int = 1 << 26,
-) -> Iterator[Item]:
+@dataclass(frozen=True)
+class WebPages(Reader):
     """The page of a file, or the pages of a file of JSON lines; of a list, its bad lines.
 
-    `beside` is what the lists in the folder say. `blocked_hosts` and `blocked_extensions` replace
+    `blocked_hosts` and `blocked_extensions` replace
     the built-in lists, the other two are added. Pages submitted as for adults are kept with
-    `over_18`.
+    `over_18`. `extract` finds the main text of a page instead of us.
     """
-    choice = Choice(
-        min_score,
-        min_characters,
-        over_18,
-        _names(BLOCKED_HOSTS if blocked_hosts is None else blocked_hosts, more_blocked_hosts),
-        _names(
-            BLOCKED_EXTENSIONS if blocked_extensions is None else blocked_extensions,
-            more_blocked_extensions,
-        ),
-    )
-    if any(path.match(pattern) for pattern in _LISTS):
-        yield from bad_lines(path)
-    elif ".jsonl" in path.suffixes:
-        yield from _lines(path, beside, choice, max_bytes)
-    else:
-        yield from _file(path, beside, choice, max_bytes)
 
+    min_score: int = 3
+    min_characters: int = 100
+    over_18: bool = False
+    blocked_hosts: tuple[str, ...] | None = None
+    blocked_extensions: tuple[str, ...] | None = None
+    more_blocked_hosts: tuple[str, ...] = ()
+    more_blocked_extensions: tuple[str, ...] = ()
+    max_bytes: int = 1 << 26
+    extract: Extract | None = None
 
-READER = Reader(
-    name="web_pages",
-    version=1,
-    read=read,
-    patterns=(
+    extractor = "web_pages/1"
+    patterns = (
         *(f"**/*.{kind}{packed}" for kind in ("html", "htm", "xhtml") for packed in PACKED),
         *(f"**/*.jsonl{packed}" for packed in PACKED),
         "**/RS_*",
-    ),
-    beside=tuple(f"**/{pattern}" for pattern in _LISTS),
-    open_beside=open_page_lists,
-)
+    )
+    beside = tuple(f"**/{pattern}" for pattern in _LISTS)
+
+    def read(self, path: Path) -> Iterator[Item]:
+        return self._read(path, None)
+
+    @contextmanager
+    def open_beside(self, paths: Sequence[Path]) -> Iterator[Callable[[Path], Iterator[Item]]]:
+        """`read`, with what lists of links in the folder say."""
+        with open_page_lists(paths) as lists:
+            yield lambda path: self._read(path, lists)
+
+    def _read(self, path: Path, lists: PageLists | None) -> Iterator[Item]:
+        if any(path.match(pattern) for pattern in _LISTS):
+            yield from bad_lines(path)
+        else:
+            pages = _lines if ".jsonl" in path.suffixes else _file
+            yield from pages(path, lists, _Choice.of(self))
+
+
+class _Choice(NamedTuple):
+    """Which pages are kept."""
+
+    reader: WebPages
+    hosts: Collection[str]
+    extensions: Collection[str]
+
+    @classmethod
+    def of(cls, reader: WebPages) -> _Choice:
+        hosts, extensions = reader.blocked_hosts, reader.blocked_extensions
+        return cls(
+            reader,
+            _names(BLOCKED_HOSTS if hosts is None else hosts, reader.more_blocked_hosts),
+            _names(
+                BLOCKED_EXTENSIONS if extensions is None else extensions,
+                reader.more_blocked_extensions,
+            ),
+        )
 
 
 def _names(listed: Collection[str], more: Collection[str]) -> frozenset[str]:
     return frozenset(name.lower().lstrip(".") for name in (*listed, *more))
 
 
-def _file(path: Path, lists: PageLists | None, choice: Choice, max_bytes: int) -> Iterator[Item]:
+def _file(path: Path, lists: PageLists | None, choice: _Choice) -> Iterator[Item]:
     url = lists.url_of(path) if lists else ""
     if url and (refused := _refused(url, "", lists, choice)):
         yield refused
         return
-    markup, reject = load_page(path, max_bytes=max_bytes)
+    markup, reject = load_page(path, max_bytes=choice.reader.max_bytes)
     if reject is not None:
         yield reject
     if not markup:
@@ -115,11 +120,13 @@ def _file(path: Path, lists: PageLists | None, choice: Choice, max_bytes: int) -
         if refused := _refused(url, "", lists, choice):
             yield refused
             return
-    yield _document(page_text(markup, url=url), url, {}, lists, choice)
+    yield _document(
+        page_text(markup, url=url, extract=choice.reader.extract), url, {}, lists, choice
+    )
 
 
-def _lines(path: Path, lists: PageLists | None, choice: Choice, max_bytes: int) -> Iterator[Item]:
-    for line in json_lines(path, max_line=max_bytes):
+def _lines(path: Path, lists: PageLists | None, choice: _Choice) -> Iterator[Item]:
+    for line in json_lines(path, max_line=choice.reader.max_bytes):
         if isinstance(line, Reject):
             yield line
             continue
@@ -134,7 +141,11 @@ def _lines(path: Path, lists: PageLists | None, choice: Choice, max_bytes: int) 
         if reject := _refused(url, member, lists, choice):
             yield Reject(reject.reason, reject.cause, member, excerpt(text or markup))
             continue
-        page = page_text(markup, url=url) if markup else Page(tidy(text).strip(), title, None)
+        page = (
+            page_text(markup, url=url, extract=choice.reader.extract)
+            if markup
+            else Page(tidy(text).strip(), title, None)
+        )
         yield _document(page, url, {"member": member}, lists, choice)
 
 
@@ -143,7 +154,7 @@ def _text(value: object) -> str:
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else ""
 
 
-def _refused(url: str, member: str, lists: PageLists | None, choice: Choice) -> Reject | None:
+def _refused(url: str, member: str, lists: PageLists | None, choice: _Choice) -> Reject | None:
     """Why a page is not read, told from its address alone."""
     has_scores = lists is not None and lists.has_scores
     address = parse_address(url)
@@ -158,20 +169,22 @@ def _refused(url: str, member: str, lists: PageLists | None, choice: Choice) -> 
     said = lists.submissions_of(url)
     if said is None:
         return Reject("not-listed", "nobody submitted its address", member, excerpt(url))
-    if said.score < choice.min_score:
-        cause = f"scores add up to {said.score}, less than {choice.min_score}"
+    if said.score < choice.reader.min_score:
+        cause = f"scores add up to {said.score}, less than {choice.reader.min_score}"
         return Reject("low-score", cause, member, excerpt(url))
-    if said.over_18 and not choice.over_18:
+    if said.over_18 and not choice.reader.over_18:
         return Reject("over-18", "submitted as for adults", member, excerpt(url))
     return None
 
 
 def _document(
-    page: Page, url: str, meta: dict[str, Any], lists: PageLists | None, choice: Choice
+    page: Page, url: str, meta: dict[str, Any], lists: PageLists | None, choice: _Choice
 ) -> Item:
     member = meta.get("member", "")
-    if len(page.text) < choice.min_characters:
-        cause = f"{len(page.text)} characters, fewer than {choice.min_characters}"
+    if len(page.text) < choice.reader.min_characters:
+        cause = (
+            page.cause or f"{len(page.text)} characters, fewer than {choice.reader.min_characters}"
+        )
         return Reject("too-short", cause, member, excerpt(page.text))
     values: dict[str, Any] = {"title": page.title, "url": url, "language": page.language}
     if url and lists is not None and (said := lists.submissions_of(url)) is not None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 from urllib.parse import quote
@@ -40,16 +41,8 @@ _DISAMBIGUATION = re.compile(
 _DISAMBIGUATION_TITLE = re.compile(r"\((?:disambiguation|begriffskl\u00e4rung|homonymie)\)\Z", re.I)
 
 
-def read(
-    path: Path,
-    *,
-    namespaces: Collection[int] = (0,),
-    disambiguation: bool = False,
-    tables: Literal["drop", "rows"] = "drop",
-    captions: bool = False,
-    dropped_sections: Collection[str] = DROPPED_SECTIONS,
-    max_page: int = _MAX_PAGE,
-) -> Iterator[Item]:
+@dataclass(frozen=True)
+class Wikipedia(Reader):
     """Pages in the order of the file.
 
     `namespaces` are the numbers of those that are read, 0 that of articles. `disambiguation` keeps
@@ -57,49 +50,53 @@ def read(
     files are dropped or kept. Sections in `dropped_sections` (names in small letters) are left out.
     A page of more than `max_page` characters is a reject.
     """
-    wanted = frozenset(map(str, namespaces))
-    site, style = Site(), WikiStyle()
-    last = ""
-    num_pages = 0
-    try:
-        _refuse_seven_zip(path)
-        with open_unpacked(path) as file:
-            for found in export_pages(file, max_text=max_page):
-                if isinstance(found, Site):
-                    site = found
-                    style = WikiStyle(
-                        language=site.language or "en",
-                        files=tuple(site.files),
-                        categories=tuple(site.categories),
-                        captions=captions,
-                        tables=tables == "rows",
-                        dropped_sections=frozenset(dropped_sections),
-                    )
-                    continue
-                num_pages += 1
-                last = excerpt(found.id)
-                yield _item(found, site, style, wanted, disambiguation)
-    except BadXml as error:
-        where = f"after page {last}" if last else ""
-        yield Reject("bad-xml", f"{error}; what precedes it was read", where)
-    except BadArchive as error:
-        yield Reject(error.reason, str(error), f"after page {last}" if last else "")
-    else:
-        if not num_pages:
-            yield Reject("no-pages", "XML without a single <page>: not a MediaWiki export")
 
+    namespaces: tuple[int, ...] = (0,)
+    disambiguation: bool = False
+    tables: Literal["drop", "rows"] = "drop"
+    captions: bool = False
+    dropped_sections: tuple[str, ...] = DROPPED_SECTIONS
+    max_page: int = _MAX_PAGE
 
-READER = Reader(
-    name="wikipedia",
-    version=2,
-    read=read,
-    patterns=tuple(
+    extractor = "wikipedia/2"
+    patterns = tuple(
         f"**/{name}{packed}"
         for name in ("*.xml", "*.xml-p*")
         for packed in ("", ".bz2", ".gz", ".xz", ".zst", ".7z")
         if name + packed != "*.xml-p*"
-    ),
-)
+    )
+
+    def read(self, path: Path) -> Iterator[Item]:
+        wanted = frozenset(map(str, self.namespaces))
+        site, style = Site(), WikiStyle()
+        last = ""
+        num_pages = 0
+        try:
+            _refuse_seven_zip(path)
+            with open_unpacked(path) as file:
+                for found in export_pages(file, max_text=self.max_page):
+                    if isinstance(found, Site):
+                        site = found
+                        style = WikiStyle(
+                            language=site.language or "en",
+                            files=tuple(site.files),
+                            categories=tuple(site.categories),
+                            captions=self.captions,
+                            tables=self.tables == "rows",
+                            dropped_sections=frozenset(self.dropped_sections),
+                        )
+                        continue
+                    num_pages += 1
+                    last = excerpt(found.id)
+                    yield _item(found, site, style, wanted, self.disambiguation)
+        except BadXml as error:
+            where = f"after page {last}" if last else ""
+            yield Reject("bad-xml", f"{error}; what precedes it was read", where)
+        except BadArchive as error:
+            yield Reject(error.reason, str(error), f"after page {last}" if last else "")
+        else:
+            if not num_pages:
+                yield Reject("no-pages", "XML without a single <page>: not a MediaWiki export")
 
 
 def _refuse_seven_zip(path: Path) -> None:

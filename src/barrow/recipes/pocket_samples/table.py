@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
+from barrow import corpus
 from barrow.recipes.pocket_samples.pieces import Article
 
 Files = Callable[[Iterable[Article]], Iterator[tuple[str, bytes]]]
@@ -19,7 +20,7 @@ class Sample(NamedTuple):
 
     folder: str
     name: str
-    reader: str
+    reader: corpus.Reader
     size: int = 440
     module: str = ""
     extra: str = ""
@@ -27,32 +28,33 @@ class Sample(NamedTuple):
     @property
     def files(self) -> Files:
         """What makes the raw files of articles."""
-        home = importlib.import_module(f"barrow.recipes.pocket_samples.{self.reader}")
+        format_name, _, _ = self.reader.extractor.partition("/")
+        home = importlib.import_module(f"barrow.recipes.pocket_samples.{format_name}")
         made: Files = home.files
         return made
 
 
 SAMPLES = (
-    Sample("crawl", "Web Crawl", "warc"),
-    Sample("shared_pages", "Shared Web Pages", "web_pages"),
-    Sample("manual", "Manual Pages (HTML)", "html"),
-    Sample("tex_papers", "Papers (LaTeX)", "latex", size=500),
-    Sample("journal", "Articles (JATS)", "jats"),
-    Sample("citations", "Abstracts (MEDLINE)", "medline"),
-    Sample("grants", "Grant Abstracts", "nih_exporter"),
-    Sample("questions", "Questions and Answers", "stackexchange"),
-    Sample("patents", "Patent Backgrounds", "uspto"),
-    Sample("opinions", "Court Opinions", "courtlistener"),
-    Sample("chat", "Chat", "ubuntu_irc"),
-    Sample("letters", "Mail", "mail"),
-    Sample("assembly", "Proceedings", "europarl"),
-    Sample("films", "Film Subtitles", "opensubtitles"),
-    Sample("talks", "Talk Captions", "youtube_subtitles"),
-    Sample("forum", "Forum Threads", "hackernews"),
-    Sample("wiki", "Wiki Pages", "wikipedia"),
-    Sample("old_books", "Books (Text)", "gutenberg"),
-    Sample("books", "Books (EPUB)", "epub"),
-    Sample("printed_papers", "Papers (PDF)", "pdf", 1000, "pypdfium2", "pdf"),
-    Sample("notes", "Notes (Markdown)", "markdown"),
-    Sample("records", "Records (JSON)", "records"),
+    Sample("crawl", "Web Crawl", corpus.Warc()),
+    Sample("shared_pages", "Shared Web Pages", corpus.WebPages()),
+    Sample("manual", "Manual Pages (HTML)", corpus.Html()),
+    Sample("tex_papers", "Papers (LaTeX)", corpus.Latex(), size=500),
+    Sample("journal", "Articles (JATS)", corpus.Jats()),
+    Sample("citations", "Abstracts (MEDLINE)", corpus.Medline()),
+    Sample("grants", "Grant Abstracts", corpus.NihExporter()),
+    Sample("questions", "Questions and Answers", corpus.StackExchange()),
+    Sample("patents", "Patent Backgrounds", corpus.Uspto()),
+    Sample("opinions", "Court Opinions", corpus.CourtListener()),
+    Sample("chat", "Chat", corpus.UbuntuIrc()),
+    Sample("letters", "Mail", corpus.Mail()),
+    Sample("assembly", "Proceedings", corpus.EuroParl()),
+    Sample("films", "Film Subtitles", corpus.OpenSubtitles()),
+    Sample("talks", "Talk Captions", corpus.YoutubeSubtitles()),
+    Sample("forum", "Forum Threads", corpus.HackerNews()),
+    Sample("wiki", "Wiki Pages", corpus.Wikipedia()),
+    Sample("old_books", "Books (Text)", corpus.Gutenberg()),
+    Sample("books", "Books (EPUB)", corpus.Epub()),
+    Sample("printed_papers", "Papers (PDF)", corpus.Pdf(), 1000, "pypdfium2", "pdf"),
+    Sample("notes", "Notes (Markdown)", corpus.Markdown()),
+    Sample("records", "Records (JSON)", corpus.Records()),
 )

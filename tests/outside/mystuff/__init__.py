@@ -1,0 +1,1 @@
+"""A package outside barrow, with one of each that can be added."""

@@ -1,0 +1,180 @@
+"""A reader and a filter that barrow does not know: from Python, from the command line, resumed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import barrow as package
+from barrow import config
+from barrow.cli.main import run
+from barrow.corpus import Recipe, Repair, build
+from barrow.corpus.papers import read_build
+from barrow.engine import Engine
+from barrow.errors import ConfigError
+
+HERE = Path(__file__).parent
+RECIPE = HERE / "corpus_recipe.py"
+INLINE = Engine(num_workers=0)
+QUOTED = "Stones are patient.\n%\nLOOK AT THIS NOW\n%\n\n%\nThe hill was here before the road."
+
+
+@pytest.fixture
+def raw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.syspath_prepend(str(HERE))
+    (tmp_path / "raw" / "cookies").mkdir(parents=True)
+    (tmp_path / "raw" / "cookies" / "a.fortunes").write_text(QUOTED)
+    return tmp_path / "raw"
+
+
+def texts(corpus: Path) -> list[str]:
+    return sorted(document.text for document in package.archive.open(corpus))
+
+
+def finished(corpus: Path) -> dict[str, int]:
+    """Tasks that are done, and when."""
+    return {p.name: p.stat().st_mtime_ns for p in (corpus / ".work" / "tasks").iterdir()}
+
+
+KEPT = ["Stones are patient.", "The hill was here before the road."]
+
+
+def test_from_python_and_resumed(raw: Path, tmp_path: Path) -> None:
+    recipe = config.import_file(RECIPE).recipe()
+    out = tmp_path / "out"
+    told = build(recipe, root=raw, out=out, engine=INLINE)
+    assert texts(out) == KEPT
+    assert told["reading"]["cookies"]["rejects"] == {"too-short": 1}
+    assert told["stages"]["Cookies"]["filter"]["rejects"] == {"shouting": 1}
+    done = finished(out)
+    assert build(recipe, root=raw, out=out, engine=INLINE) == told
+    assert finished(out) == done, "nothing is done again"
+
+
+def test_from_the_command_line_with_workers(raw: Path, tmp_path: Path) -> None:
+    """In a process of its own, whose workers import the package by name."""
+
+    def call(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "barrow", "build", *arguments, f"root={raw}"]
+        path = os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])
+        environment = {**os.environ, "PYTHONPATH": path}
+        return subprocess.run(command, capture_output=True, text=True, env=environment)
+
+    first = call(str(RECIPE), f"out={tmp_path / 'a'}")
+    assert first.returncode == 0, first.stderr
+    assert texts(tmp_path / "a") == KEPT
+    saved = str(tmp_path / "a" / "recipe.json")
+    again = call(saved, f"out={tmp_path / 'b'}", "--trust", "mystuff", "--workers", "0")
+    assert again.returncode == 0, again.stderr
+    assert texts(tmp_path / "b") == KEPT
+
+
+@pytest.fixture
+def foreign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], Path]:
+    """Somebody's corpus whose recipe names code that leaves a mark when it is imported."""
+    (tmp_path / "planted.py").write_text(
+        f"open({str(tmp_path / 'ran')!r}, 'w').close()\n" + (HERE / "mystuff/reader.py").read_text()
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def made(corpus: Path) -> Path:
+        path = corpus / "recipe.json"
+        path.write_text(path.read_text().replace("mystuff.reader:", "planted:"))
+        assert "planted:Fortunes" in path.read_text()
+        return path
+
+    return made
+
+
+def test_a_recipe_that_came_with_a_corpus_runs_no_code(
+    raw: Path, tmp_path: Path, foreign: Callable[[Path], Path], capfd: pytest.CaptureFixture[str]
+) -> None:
+    corpus = tmp_path / "out"
+    build(config.import_file(RECIPE).recipe(), root=raw, out=corpus, engine=INLINE)
+    saved = foreign(corpus)
+    there = f"root={raw}"
+    assert run(["build", str(saved), there, f"out={tmp_path / 'b'}", "--workers", "0"]) == 1
+    assert "pass --trust planted" in capfd.readouterr().err
+    with pytest.raises(ConfigError, match="--trust"):
+        config.from_json(Recipe, saved.read_text())
+    override = "domains.cookies.reader=planted:Fortunes"
+    assert run(["build", str(RECIPE), override, there, f"out={tmp_path / 'c'}"]) == 1
+    # Verbs that look at the recipe do without what it names.
+    assert run(["report", str(corpus), "--out", str(tmp_path / "report.html")]) == 0
+    assert "Calm" in (corpus / "datasheet.md").read_text()
+    assert run(["takedown", str(corpus), "--doc", next(iter_ids(corpus)), "--yes"]) == 0
+    assert run(["verify", str(corpus)]) == 0
+    assert run(["diff", str(corpus), str(corpus)]) == 0
+    _, recipe = read_build(corpus)
+    assert config.to_json(recipe) == saved.read_text()
+    assert recipe.domains["cookies"].filters[0] == Repair()
+    assert not (tmp_path / "ran").exists(), "code of a recipe was run without --trust"
+    trust = ["--trust", "planted", "--trust", "mystuff.filter", "--workers", "0"]
+    assert run(["build", str(saved), there, f"out={tmp_path / 'd'}", *trust]) == 0
+    assert (tmp_path / "ran").exists()
+
+
+def iter_ids(corpus: Path) -> Iterator[str]:
+    return (document.meta["id"] for document in package.archive.open(corpus))
+
+
+OWN = """
+from dataclasses import dataclass
+import numpy as np
+from barrow.corpus import Decisions, Domain, Filter, PlainText, Recipe
+
+WANTED = "stone"
+
+@dataclass(frozen=True)
+class Mentions(Filter):
+    reasons = ("says-nothing-of-it",)
+
+    def decide(self, texts):
+        missing = np.array([WANTED not in texts.text_of(i) for i in range(len(texts))])
+        decisions = Decisions.keep_all(len(texts))
+        decisions.reject(1, missing, missing)
+        return decisions
+
+    def cause(self, reason, value):
+        return f"does not mention {WANTED}"
+
+def recipe():
+    return Recipe("mine", {".": Domain("Mine", PlainText(), filters=(Mentions(),))})
+"""
+
+
+def test_code_in_the_recipe_file_is_part_of_what_it_makes(tmp_path: Path) -> None:
+    """Editing it does again what depends on it, and nothing else."""
+    root, out, mine = tmp_path / "raw", tmp_path / "out", tmp_path / "mine.py"
+    root.mkdir()
+    (root / "a.txt").write_text("a stone")
+    (root / "b.txt").write_text("a road")
+    arguments = ["build", str(mine), f"root={root}", f"out={out}", "--workers", "0"]
+    mine.write_text(OWN)
+    assert run(arguments) == 0
+    assert texts(out) == ["a stone"]
+    first = finished(out)
+    mine.write_text(OWN.replace('Recipe("mine"', 'Recipe("renamed"') + "# a comment\n")
+    assert run(arguments) == 0
+    assert finished(out) == first
+    mine.write_text(OWN.replace('"stone"', '"road"'))
+    assert run(arguments) == 0
+    assert texts(out) == ["a road"]
+    again = finished(out)
+    assert [key for key in first if first[key] == again.get(key)], "reading was not done again"
+    assert again != first
+
+
+def test_the_page_shows_these_files() -> None:
+    page = (HERE.parents[1] / "docs" / "extending.md").read_text()
+    shown = [p for p in sorted(HERE.rglob("*.py")) if not p.name.startswith(("test_", "__init__"))]
+    assert shown
+    for path in shown:
+        assert f"```python\n{path.read_text()}```" in page, path.name
+    for path in HERE.glob("mystuff/*.py"):
+        assert len(path.read_text().splitlines()) <= 30, path.name
