@@ -104,6 +104,40 @@ def test_a_python_file_without_a_recipe(barrow: Callable, tmp_path: Path) -> Non
     assert "no function recipe()" in err
 
 
+def test_a_build_that_keeps_nothing_says_so(barrow: Callable, raw: Path, tmp_path: Path) -> None:
+    short = 'domains.texts.filters=[{"object": "barrow.corpus:Length", "min_bytes": 1000}]'
+    arguments = [tmp_path / "mine.py", f"root={raw}", f"out={tmp_path / 'out'}", short]
+    code, out, err = barrow("build", *arguments, "--missing", "skip", "--workers", 0)
+    assert code == 1
+    assert err == (
+        "no document was kept: 5 too-few-bytes, 1 empty; barrow rejects shows examples\n"
+    )
+    assert "Texts" in out
+    assert barrow("rejects", tmp_path / "out").code == 0
+    code, out, err = barrow("build", *arguments, "--missing", "skip", "--workers", 0, "--json")
+    assert (code, json.loads(out)["recipe"]) == (1, "mine")
+
+
+def test_recipes_that_help_names_are_all_there_are(barrow: Callable) -> None:
+    err = barrow("build", "zzz", "root=x", "out=y").err
+    assert "there are permissive, pile, pocket, refine" in err
+    assert "(permissive, pile, pocket, refine)" in " ".join(barrow("build", "--help").out.split())
+
+
+def test_overrides_of_readers_and_filters(barrow: Callable, raw: Path, tmp_path: Path) -> None:
+    filters = 'domains.texts.filters=[{"object": "barrow.corpus:Length"}, "barrow.corpus:Repair"]'
+    code, _, err = barrow(
+        *("build", tmp_path / "mine.py", f"root={raw}", f"out={tmp_path / 'out'}", filters),
+        *("domains.texts.filters.Length.min_bytes=3", "domains.texts.filters.0.max_bytes=99"),
+        *("domains.texts.reader.max_bytes=1000", "--missing", "skip", "--workers", 0),
+    )
+    assert (code, err) == (0, "")
+    saved = json.loads((tmp_path / "out" / "recipe.json").read_text())["domains"]["texts"]
+    length = {"object": "barrow.corpus:Length", "min_bytes": 3, "max_bytes": 99}
+    assert saved["filters"] == [length, {"object": "barrow.corpus:Repair", "normal_form": None}]
+    assert saved["reader"] == {"object": "barrow.corpus:PlainText", "max_bytes": 1000}
+
+
 def test_rejects_of_what_is_no_build(barrow: Callable, tmp_path: Path) -> None:
     code, _, err = barrow("rejects", tmp_path)
     assert code == 1

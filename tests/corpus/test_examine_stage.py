@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import barrow
@@ -14,10 +16,12 @@ from barrow.archive import Writer
 from barrow.corpus.decontaminate import Item, ngram_index, save_index
 from barrow.corpus.examine_stage import CHANGED, COUNTS, FACTS, REJECTS, Chosen, examine
 from barrow.corpus.facts import Facts, load_facts
-from barrow.corpus.filters.deciding import Step
+from barrow.corpus.filters import deciding
+from barrow.corpus.filters.deciding import Decisions, Filter, Step
 from barrow.corpus.filters.length import Length
 from barrow.corpus.filters.pii import RedactPii
 from barrow.corpus.filters.repair import Repair
+from barrow.corpus.filters.texts import Texts
 
 MAIL = "Please write to someone@example-company.com about the matter of the garden fence."
 
@@ -44,6 +48,7 @@ def run(
         "start": start,
         "stop": stop,
         "filters": config.to_dict(Chosen(filters))["steps"],
+        "trust": config.outside(Chosen(filters)),
         "min_ngrams": 1,
     }
     examine(out, [str(source), *([str(index)] if index else [])], settings)
@@ -90,6 +95,54 @@ def test_mended_texts_are_judged_as_mended(tmp_path: Path) -> None:
     assert counts["A"]["found.email"] == 1
     assert counts["A"]["changed"] == 2
     assert [r.meta["reason"] for r in rejects] == ["too-few-bytes"]
+
+
+def test_the_tuple_is_the_order(tmp_path: Path) -> None:
+    """A filter judges what the rewriters before it left; what it rejects is not rewritten."""
+    texts = [(f"{MAIL}\r\n", "A"), ("ok\r\n", "A"), (MAIL, "B")]
+    long = Length(max_bytes=len(MAIL) - 1)
+    filters: dict[str, tuple[Step, ...]] = {
+        "": (Length(5), RedactPii(), long, Repair(), Length(len(MAIL))),
+        "B": (long, RedactPii()),
+    }
+    facts, changed, rejects, counts = run(tmp_path, texts, filters)
+    assert [r.meta["reason"] for r in rejects] == ["too-few-bytes"] * 2 + ["too-many-bytes"]
+    assert [r.text for r in rejects] == [
+        MAIL.replace("someone@example-company.com", "<EMAIL>") + "\n",
+        "ok\r\n",
+        MAIL,
+    ]
+    assert changed == []
+    assert facts.changed.tolist() == [True, False, False]
+    assert counts["A"]["found.email"] == 1
+    assert "found.email" not in counts["B"]
+    assert counts["A"]["found.line-ends"] == 1
+
+
+@dataclass(frozen=True)
+class Described(Filter):
+    """Finds out the language and the score of a text that says them."""
+
+    reasons = ("never",)
+
+    def decide(self, texts: Texts) -> Decisions:
+        return Decisions.keep_all(len(texts))
+
+    def cause(self, reason: str, value: float) -> str:
+        raise NotImplementedError
+
+    def describe(self, texts: Texts) -> deciding.Described:
+        said = [texts.text_of(i).split() for i in range(len(texts))]
+        languages = np.array([words[0] for words in said])
+        return deciding.Described(languages, np.array([float(w[1]) for w in said], np.float32))
+
+
+def test_any_filter_may_describe(tmp_path: Path) -> None:
+    texts = [("de 0.5", "A"), ("fr 0.25", "A"), ("xx 1", "B")]
+    facts, *_ = run(tmp_path, texts, {"": (Described(),), "B": ()})
+    named = [facts.languages[k] for k in facts.language]
+    assert named == ["de", "fr", ""]
+    assert facts.quality.tolist() == [0.5, 0.25, 0.0]
 
 
 def test_a_text_of_which_nothing_is_left(tmp_path: Path) -> None:

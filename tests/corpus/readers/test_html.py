@@ -23,6 +23,17 @@ def test_all_of_a_page_or_its_main_text(tmp_path: Path) -> None:
     assert list(Html(main=True).read(path)) == [Document(f"{LONG}\n\nx = 1\n  y", META)]
 
 
+def shouted(html: str, url: str) -> str:
+    return f"{url}: {len(html)}"
+
+
+def test_another_extractor(tmp_path: Path) -> None:
+    path = tmp_path / "a.html"
+    path.write_text(PAGE)
+    expected = Document(f"https://a.org/b: {len(PAGE)}", META)
+    assert list(Html(extract=shouted).read(path)) == [expected]
+
+
 def test_what_is_no_page(tmp_path: Path) -> None:
     def reason(data: bytes, name: str = "a.html", max_bytes: int = 1000) -> str:
         (tmp_path / name).write_bytes(data)

@@ -18,11 +18,13 @@ from pathlib import Path
 import brotli
 import lz4.frame
 import pytest
+import trafilatura
 import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barrow import Document
+from barrow import Document, config
+from barrow.corpus import Domain
 from barrow.corpus.readers.warc import Warc
 from barrow.corpus.reading import Item, Reject
 
@@ -131,6 +133,42 @@ def test_a_page(items: Callable[..., list[Item]]) -> None:
         "title": "The Barrow & its stones",
         "language": "en",
     }
+
+
+def fineweb_text(html: str, url: str) -> str | None:
+    """What FineWeb was made with."""
+    return trafilatura.extract(html, url=url, favor_precision=True, include_comments=False)
+
+
+def failing(html: str, url: str) -> str | None:
+    if "fail" in url:
+        raise KeyError(url)
+    return f"{url}  \r\n" if "none" not in url else None
+
+
+def test_another_extractor(items: Callable[..., list[Item]]) -> None:
+    """FineWeb's text, byte for byte; title, language and encoding are found as ever."""
+    document = only(items(record(http()), extract=fineweb_text))
+    assert document.text == fineweb_text(page(), "http://a.org/b")
+    assert document.meta == only(items(record(http()))).meta
+    reader = Warc(extract=fineweb_text)
+    saved = config.to_dict(Domain("A", reader))
+    assert saved["reader"]["extract"]["object"].endswith(":fineweb_text")
+    trust = config.outside(reader)
+    assert config.from_dict(Domain, saved, trust=trust).reader == reader
+
+
+def test_an_extractor_that_fails_costs_a_page(items: Callable[..., list[Item]]) -> None:
+    urls = ("http://a.org/1", "http://a.org/fail", "http://a.org/none", "http://a.org/2")
+    data = b"".join(record(http(), url=url) for url in urls)
+    first, failed, empty, last = items(data, extract=failing)
+    assert isinstance(first, Document)
+    assert isinstance(last, Document)
+    assert (first.text, last.text) == (f"{urls[0]}  \r\n", f"{urls[3]}  \r\n"), "as it comes"
+    assert isinstance(failed, Reject)
+    assert isinstance(empty, Reject)
+    assert (failed.reason, failed.cause) == ("empty", f"extract: KeyError: {urls[1]!r}")
+    assert (empty.reason, empty.cause) == ("empty", "a page without text")
 
 
 COMPRESSED: dict[str, Callable[[list[bytes]], bytes]] = {

@@ -118,6 +118,13 @@ def test_an_index_says_which_file_is_which_page(tmp_path: Path) -> None:
     assert "score" not in item.meta
 
 
+def test_another_extractor(tmp_path: Path) -> None:
+    path = tmp_path / "a.html"
+    path.write_text(page())
+    (item,) = WebPages(extract=lambda html, url: f"{url} " * 20).read(path)
+    assert item.text == f"{item.meta['url']} " * 20
+
+
 def test_block_lists(tmp_path: Path) -> None:
     path = tmp_path / "a.html"
     path.write_text(page("https://m.youtube.com/watch"))
