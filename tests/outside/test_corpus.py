@@ -77,9 +77,8 @@ def test_from_the_command_line_with_workers(raw: Path, tmp_path: Path) -> None:
 @pytest.fixture
 def foreign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], Path]:
     """Somebody's corpus whose recipe names code that leaves a mark when it is imported."""
-    (tmp_path / "planted.py").write_text(
-        f"open({str(tmp_path / 'ran')!r}, 'w').close()\n" + (HERE / "mystuff/reader.py").read_text()
-    )
+    mark = f"\nPath({str(tmp_path / 'ran')!r}).touch()\n"
+    (tmp_path / "planted.py").write_text((HERE / "mystuff/reader.py").read_text() + mark)
     monkeypatch.syspath_prepend(str(tmp_path))
 
     def made(corpus: Path) -> Path:
