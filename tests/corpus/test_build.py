@@ -283,7 +283,8 @@ def check_kills(root: Path, recipe: Recipe, tmp_path: Path, rounds: int) -> None
             )
             assert process.stdout is not None
             process.stdout.readline()
-            time.sleep(rng.random() * (0.3 + attempt * 0.3))
+            # Longer from time to time: a loaded machine takes as long to start a build as to do it.
+            time.sleep(rng.random() * 0.3 * 1.2**attempt)
             running = process.poll() is None
             if running:
                 os.killpg(process.pid, signal.SIGKILL)
