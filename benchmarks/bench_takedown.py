@@ -20,7 +20,7 @@ def main() -> None:
     archive = barrow.archive.open(parser.parse_args().data, threads=1)
     # Cut between words: half a word is another one.
     texts = [document.text[:2000].rpartition(" ")[0] for document in archive[:100]]
-    matcher = Matcher(Rules(texts=tuple(rule for text in texts for rule in TextRule.of(text))))
+    matcher = Matcher(Rules(texts=tuple(TextRule.of(text) for text in texts)))
     wanted = [text.encode() for text in texts]
     rates: dict[str, float] = {}
     found: dict[str, int] = {}

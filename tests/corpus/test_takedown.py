@@ -156,8 +156,8 @@ def test_a_build_in_the_same_folder_honours_it(made: Any, tmp_path: Path) -> Non
         Rules(ids=(victim.meta["id"],)),
         Rules(urls=("example.org/ab/4*", "http://example.org/ab/8")),
         Rules(licences=("CC-BY-4.0",)),
-        Rules(texts=TextRule.of(" ".join(words[8:]).upper().replace(" ", "\n-"))),
-        Rules(texts=TextRule.of(made.titled(corpus, "note 9")[0].text)),
+        Rules(texts=(TextRule.of(" ".join(words[8:]).upper().replace(" ", "\n-")),)),
+        Rules(texts=(TextRule.of(made.titled(corpus, "note 9")[0].text),)),
     ]
     for rule in rules[:3]:
         made.remove(corpus, rule)
@@ -202,7 +202,7 @@ def test_a_better_reader_does_not_bring_it_back(made: Any, tmp_path: Path) -> No
 def test_a_text_stays_out_wherever_it_comes_from(made: Any, tmp_path: Path) -> None:
     """A document, or what a reader cannot read, that appears later with the text in it."""
     corpus = made.make_corpus(tmp_path)
-    made.remove(corpus, Rules(texts=TextRule.of(made.sentence("note 9"))))
+    made.remove(corpus, Rules(texts=(TextRule.of(made.sentence("note 9")),)))
     new = made.sentence("note 9").upper().replace(" ", "; ")
     row = json.dumps({"text": f"Quoted: {new}!", "meta": {"title": "new"}})
     (tmp_path / "raw" / "letters" / "new.jsonl").write_text(row + '\n{"text": broken ' + new + "\n")

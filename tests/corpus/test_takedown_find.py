@@ -22,9 +22,9 @@ def test_what_is_found(made: Any, tmp_path: Path) -> None:
     assert find_taken(corpus, Rules(ids=(letter.meta["id"],))).copies == 2
     copies = find_taken(corpus, Rules(ids=(letter.meta["id"],)), and_copies=True)
     assert (copies.num_documents, copies.copies) == (3, 0)
-    by_text = find_taken(corpus, Rules(texts=TextRule.of(letter.text)))
+    by_text = find_taken(corpus, Rules(texts=(TextRule.of(letter.text),)))
     assert by_text.ids == copies.ids
-    excerpt = find_taken(corpus, Rules(texts=TextRule.of(made.sentence("bad"))))
+    excerpt = find_taken(corpus, Rules(texts=(TextRule.of(made.sentence("bad")),)))
     assert (excerpt.num_documents, excerpt.num_rejects) == (0, 1)
     assert find_taken(corpus, Rules(licences=("CC-BY-4.0",))).num_documents == 10
     assert find_taken(corpus, Rules(licences=("CC",))).num_documents == 0

@@ -57,7 +57,7 @@ def test_metas() -> None:
     assert places.meta_matches(source="a.tar", member="b")
     assert not places.meta_matches(source="a.tar", member="")
     assert place_of("a", None) == place_of("a", "")
-    texts = Matcher(Rules(texts=TextRule.of("a secret, kept")))
+    texts = Matcher(Rules(texts=(TextRule.of("a secret, kept"),)))
     assert texts.text_matches("it was A SECRET\nkept \ud800 so far")
     assert not texts.text_matches("a secret")
 
@@ -73,8 +73,8 @@ def test_rules_that_make_no_sense() -> None:
 
 
 def test_lists_grow_and_are_read_back(tmp_path: Path) -> None:
-    one, two = Rules(domains=("B",), texts=TextRule.of("x y")), Rules(domains=("A", "B"))
-    assert one | two == two | one == Rules(domains=("A", "B"), texts=TextRule.of("x y"))
+    one, two = Rules(domains=("B",), texts=(TextRule.of("x y"),)), Rules(domains=("A", "B"))
+    assert one | two == two | one == Rules(domains=("A", "B"), texts=(TextRule.of("x y"),))
     assert load_list(tmp_path) is None
     told = TakedownList(2, one | two, words_scheme())
     (tmp_path / LIST).write_text(config.to_json(told))

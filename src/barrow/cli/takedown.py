@@ -66,10 +66,7 @@ def takedown(
         domains=tuple(domain or ()),
         licences=tuple(licence or ()),
         texts=tuple(
-            rule
-            for path in match or ()
-            for text in read_texts(path)
-            for rule in TextRule.of(text, share=share)
+            TextRule.of(text, share=share) for path in match or () for text in read_texts(path)
         ),
     )
     if not rules:

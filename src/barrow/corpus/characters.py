@@ -30,6 +30,15 @@ _IDEOGRAPHS = ((0x3400, 0x4DC0), (0x4E00, 0xA000), (0x20000, 0x323B0))
 _ALONE = ((0x0E00, 0x1100), (0x1780, 0x1800), (0x3040, 0x3100), (0x31F0, 0x3200), *_IDEOGRAPHS)
 _GEORGIAN = range(0x10A0, 0x1100)
 
+# Small letters that look like Latin ones, or whose capitals do: Cyrillic, Greek, and a dotless i.
+_LOOK_ALIKES = dict(
+    zip(
+        "авекмнорстухіјѕһԁԛԝαβεζηικμνορτυχıɑɡ",
+        "abekmhopctyxijshdqwabezhikmnoptuxiag",
+        strict=True,
+    )
+)
+
 
 class Characters(NamedTuple):
     """`entries` has kind and value of every code point.
@@ -60,6 +69,28 @@ def characters() -> Characters:
             sequences += [*folded, 0]
         entries[code] = kind << KIND_SHIFT | value
     return Characters(entries, np.array(sequences, np.uint32))
+
+
+@cache
+def letters() -> Characters:
+    """The table for texts that somebody may have disguised: look-alikes count as Latin letters.
+
+    Decimal digits of any script are the ASCII ones; a dotless i is an i, the Arabic tatweel is
+    nothing, and a zero-width space is white space, as which a separator's value is not 0.
+    """
+    table = characters()
+    fold = np.arange(NUM_CODES, dtype=np.uint32)
+    for code in range(128, 0x20000):
+        if unicodedata.category(chr(code)) == "Nd":
+            fold[code] = ord("0") + unicodedata.digit(chr(code))
+    fold[[ord(c) for c in _LOOK_ALIKES]] = [ord(c) for c in _LOOK_ALIKES.values()]
+    entries, sequences = table.entries.copy(), fold[table.sequences]
+    single = (entries & SEQUENCE == 0) & (entries >> KIND_SHIFT != NOTHING)
+    entries[single] = entries[single] & ~np.uint32(VALUE_MASK) | fold[entries[single] & VALUE_MASK]
+    entries[ord("\u0640")] = NOTHING << KIND_SHIFT
+    white = [code for code in range(0x3001) if chr(code).isspace()]
+    entries[[*white, 0x200B, 0x2060, 0xFEFF]] = SEPARATOR << KIND_SHIFT | 1
+    return Characters(entries, sequences)
 
 
 def _kind_and_base(character: str) -> tuple[int, list[int]]:

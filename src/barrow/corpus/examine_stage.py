@@ -30,7 +30,7 @@ from barrow.corpus.parts import QUICK
 from barrow.corpus.reading import EXCERPT, excerpt
 from barrow.corpus.scratch import Scratch
 
-VERSION = 1
+VERSION = 2
 FACTS = "facts.safetensors"
 CHANGED = "changed.jsonl.zst"
 REJECTS = "rejects.jsonl.zst"
@@ -194,7 +194,7 @@ class _Examiner:
         facts.content[here] = content_hashes(texts.text, texts.offsets)
         facts.bands[here] = band_hashes(shingle_hashes(texts.words, self._scratch))
         if self.index is not None:
-            for match in find_matches(texts.words, self.index):
+            for match in find_matches(texts.text, texts.offsets, self.index):
                 if match.num_ngrams >= self.min_ngrams:
                     told.matches.setdefault(match.document, set()).add(match.name)
                     if not told.reasons[match.document]:

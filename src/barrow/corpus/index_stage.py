@@ -11,7 +11,7 @@ from barrow.engine import Task
 from barrow.errors import NotFound
 from barrow.files import sha256_of
 
-VERSION = 1
+VERSION = 2
 INDEX = "index.safetensors"
 
 

@@ -15,9 +15,7 @@ import numpy.typing as npt
 from barrow import config
 from barrow.archive.block import Block
 from barrow.corpus.reading import excerpt
-from barrow.corpus.scratch import Scratch
 from barrow.corpus.takedown_texts import TextMatcher, TextRule, words_scheme
-from barrow.corpus.word_hashes import word_hashes
 from barrow.errors import ConfigError
 
 LIST = "takedown.json"
@@ -116,7 +114,6 @@ class Matcher:
         self._urls = [url_key(url) for url in rules.urls]
         self._domains, self._licences = frozenset(rules.domains), frozenset(rules.licences)
         self._texts = TextMatcher(rules.texts) if rules.texts else None
-        self._scratch = Scratch()
 
     @property
     def needs_documents(self) -> bool:
@@ -151,16 +148,14 @@ class Matcher:
         """Which documents contain one of the texts, or with `any_ngram` a bit of one."""
         if self._texts is None:
             return np.zeros(len(block), np.bool_)
-        words = word_hashes(block.text, block.offsets, self._scratch)
-        return self._texts.contains(words, any_ngram=any_ngram)
+        return self._texts.contains(block.text, block.offsets, any_ngram=any_ngram)
 
     def text_matches(self, text: str) -> bool:
         """Whether one text contains one of the texts."""
         if self._texts is None:
             return False
         data = np.frombuffer(text.encode("utf-8", "replace"), np.uint8)
-        words = word_hashes(data, np.array([0, len(data)], np.int64), self._scratch)
-        return bool(self._texts.contains(words)[0])
+        return bool(self._texts.contains(data, np.array([0, len(data)], np.int64))[0])
 
 
 def place_of(source: Any, member: Any) -> str:

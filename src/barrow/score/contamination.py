@@ -1,9 +1,9 @@
 """The contamination receipt: how much of what is scored a training corpus has too.
 
-13 words in a row that both have, as `barrow.corpus.decontaminate` finds them: wrapping, case,
-punctuation, accents and Unicode forms make no difference. A document is contaminated if one such
-run is in the training corpus; `share` is the share of all runs of 13 words of the scored documents.
-A document with fewer than 13 words has none, and cannot be found.
+13 words in a row that both have, as `barrow.corpus.word_runs` compares them, and decontamination
+does. A document is contaminated if one such run is in the training corpus; `share` is the share of
+all runs of 13 words of the scored documents, of those that begin after a blank. A document with
+fewer than 13 words has none, and cannot be found.
 """
 
 from __future__ import annotations
@@ -16,18 +16,8 @@ from typing import Any
 import numpy as np
 
 from barrow.archive import Block
-from barrow.corpus.decontaminate import (
-    NGRAM,
-    Item,
-    NgramIndex,
-    mark_found,
-    ngram_hashes,
-    ngram_index,
-    readings,
-    slots_of,
-)
-from barrow.corpus.scratch import Scratch
-from barrow.corpus.word_hashes import word_hashes
+from barrow.corpus.decontaminate import NGRAM
+from barrow.corpus.word_runs import after_blanks, find_runs, places_of, run_table, runs_of
 
 GROUP_BYTES = 1 << 26
 
@@ -56,15 +46,19 @@ def contamination(
     """
     tally = _Tally()
     domains: set[str] = set()
-    scratch = Scratch()
     for group in _groups(documents, group_bytes):
         domains |= {domain for domain, _ in group}
-        index = ngram_index((Item(d, i, text) for i, (d, text) in enumerate(group)), ngram=ngram)
-        found = np.zeros(len(index.slots), np.bool_)
+        runs, offsets = runs_of([text for _, text in group], ngram)
+        table, rows = run_table(runs)
+        found = np.zeros(len(table.keys), np.bool_)
         for block in train():
-            mark_found(word_hashes(block.text, block.offsets, scratch), index, found)
-        for domain, text in group:
-            _count(tally, domain, text, index, found, scratch)
+            found[find_runs(block.text, block.offsets, table).run] = True
+        shared, places, whole = found[rows], places_of(runs), after_blanks(runs)
+        for k, (domain, _) in enumerate(group):
+            here = slice(offsets[k], offsets[k + 1])
+            tally.documents[domain] += bool(shared[here].any())
+            tally.shared[domain] += len(np.unique(places[here][(shared & whole)[here]]))
+            tally.runs[domain] += len(np.unique(places[here][whole[here]]))
     return {
         "ngram": ngram,
         "train": name,
@@ -93,26 +87,6 @@ def _groups(
             group, size = [], 0
     if group:
         yield group
-
-
-def _count(
-    tally: _Tally,
-    domain: str,
-    text: str,
-    index: NgramIndex,
-    found: np.ndarray[Any, np.dtype[np.bool_]],
-    scratch: Scratch,
-) -> None:
-    """Of the two readings of a text, with and without marks inside words, the one more shared."""
-    counts = []
-    for reading in readings(text):
-        slots = slots_of(ngram_hashes(reading, index.ngram, scratch), index)
-        # Every run of the text is in the index, which was made of it.
-        counts.append((int(found[slots].sum()), len(slots)))
-    shared, runs = max(counts, key=lambda pair: _ratio(*pair))
-    tally.documents[domain] += shared > 0
-    tally.shared[domain] += shared
-    tally.runs[domain] += runs
 
 
 def _ratio(part: int, whole: int) -> float:
