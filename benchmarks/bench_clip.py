@@ -114,7 +114,7 @@ def ours(job: Job) -> dict[str, Any]:
     images, ids = data(job)
 
     def init(key: jax.Array) -> Any:
-        return model.init(key, *model.example())
+        return model.init(key, *model.config.example)
 
     if job.what == "encode":
         params = jax.jit(lambda k: jax.tree.map(lambda x: x.astype(dtype), init(k)))(

@@ -37,9 +37,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from barrow.models import Decoder, DecoderConfig, load, save, stream
+from barrow.models import Decoder, DecoderConfig, save, stream
 from barrow.models.decoding import prefill, row_keys
 from barrow.models.generate import for_decoding
+from barrow.models.load import load
 from barrow.models.sampling import GREEDY, chooser
 from barrow.nn.rotary import Rotary
 

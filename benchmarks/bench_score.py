@@ -158,7 +158,7 @@ def gpu(options: argparse.Namespace) -> None:
     import torch
     import transformers
 
-    from barrow.models import load
+    from barrow.models.load import load
     from barrow.score.decoder_model import DecoderTokenModel
     from barrow.tokens import ByteTokenizer
 

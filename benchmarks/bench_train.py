@@ -95,7 +95,7 @@ def ours(job: Job) -> dict[str, Any]:
     import numpy as np
 
     from barrow import nn
-    from barrow.models.decoder import Decoder, DecoderConfig, head_weight
+    from barrow.models.decoder import Decoder, DecoderConfig
     from barrow.nn.cross_entropy import cross_entropy
     from barrow.nn.remat import ATTENTION_ONLY, EVERYTHING, STATISTICS_ONLY
     from barrow.nn.rotary import Rotary
@@ -154,7 +154,7 @@ def ours(job: Job) -> dict[str, Any]:
 
     def loss(params: Any, collections: Any, batch: Any, key: Any) -> Loss:
         hidden, _ = model.apply(params, batch["tokens"], method=model.hidden)
-        weight, transposed = head_weight(config, params)
+        weight, transposed = Decoder(config).head_weight(params)
         mask = batch["mask"]
         total = cross_entropy(
             hidden,

@@ -33,7 +33,7 @@ def build(kind: str, small: bool) -> tuple[Any, Any, Any]:
     if kind == "gpt2":
         import jax
 
-        from barrow.models.decoder import Decoder, DecoderConfig, head_weight
+        from barrow.models.decoder import Decoder, DecoderConfig
         from barrow.nn.cross_entropy import cross_entropy
 
         size = {"vocab_size": 512, "width": 64, "layers": 2, "heads": 2, "hidden": 128}
@@ -44,7 +44,7 @@ def build(kind: str, small: bool) -> tuple[Any, Any, Any]:
         def loss(params: Any, collections: Any, batch: Any, key: Any) -> Loss:
             keys = {"dropout": key}
             hidden, _ = model.apply(params, batch["tokens"], keys=keys, method=model.hidden)
-            weight, transposed = head_weight(config, params)
+            weight, transposed = Decoder(config).head_weight(params)
             ones = jnp.ones(batch["targets"].shape, jnp.float32)
             total = cross_entropy(hidden, weight, batch["targets"], ones, transposed=transposed)
             return Loss(total, ones.sum(), {}, collections)
@@ -78,7 +78,7 @@ def build(kind: str, small: bool) -> tuple[Any, Any, Any]:
         return {"images": images, "texts": rng.integers(1, text.vocab_size, (64, text.context))}
 
     return (
-        lambda k: clip.init(k, *clip.example()),
+        lambda k: clip.init(k, *clip.config.example),
         Objective(contrast, is_sum_over_rows=False),
         pairs,
     )

@@ -42,7 +42,7 @@ def clip_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     model = CLIP(config)
     folder = tmp_path_factory.mktemp("clip")
     tokenizer = train_clip(["a photo of a red green blue thing"] * 3, vocab_size=530)
-    params = random_params(model, *model.example())
+    params = random_params(model, *model.config.example)
     save_huggingface(folder / "model", config, params, tokenizer=tokenizer)
     (folder / "images").mkdir()
     for name in ("red", "green"):

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from barrow import nn
-from barrow.models import Decoder, DecoderConfig, generate, load, save
+from barrow.models import Decoder, DecoderConfig, generate, save
+from barrow.models.load import load
 from barrow.tokens import ByteTokenizer
 
 

@@ -11,14 +11,14 @@ import numpy as np
 from safetensors.numpy import load_file
 
 from barrow.checkpoint import save_params
-from barrow.config import to_dict
-from barrow.models import Decoder, DecoderConfig, load, save
+from barrow.models import Decoder, DecoderConfig, family_table, save
+from barrow.models.load import load
 
 
 def as_run(folder: Path, run: Path) -> Path:
     """The model of a Hugging Face folder as a run that trained it would hold it."""
     loaded: Any = load(folder)
-    about = {"model": to_dict(loaded.model.config), "tokenizer": str(folder), "end": 256}
+    about = {"model": family_table(loaded.family), "tokenizer": str(folder), "end": 256}
     save_params(run / "checkpoints" / "step-000000001", loaded.params, about)
     return run
 
@@ -45,7 +45,8 @@ def test_a_run_writes_as_the_folder_of_its_model(barrow: Callable, tmp_path: Pat
     assert named.out == json.loads(ours.out)["prompt"] + json.loads(ours.out)["text"] + "\n"
     code, _, err = barrow("embed", tmp_path / "x", "--model", run, "--out", tmp_path / "y")
     assert code == 1
-    assert "holds a decoder" in err
+    assert "holds a Decoder, and this needs a Roberta" in err
+    assert "use it with `barrow generate" in err
 
 
 def test_an_encoder_of_a_run_embeds_as_the_folder(
@@ -64,4 +65,4 @@ def test_an_encoder_of_a_run_embeds_as_the_folder(
     np.testing.assert_allclose(found[0], found[1], atol=1e-6)
     code, _, err = barrow("generate", run, "--prompt", "ab")
     assert code == 1
-    assert "holds an encoder" in err
+    assert "holds a Roberta, and this needs a Decoder; use it with `barrow fill" in err

@@ -84,7 +84,11 @@ def test_masked_models(barrow: Callable, stores: tuple[Path, Path], tmp_path: Pa
     assert re.search(r"held-out loss: [\d.]+ nats per masked token", told)
     assert "unigram entropy of the store" in told
     saved = json.loads((out / "run.json").read_text())["model"]
-    assert (saved["kind"], saved["vocab_size"], saved["pad"]) == ("roberta", 259, 257)
+    assert (saved["object"], saved["vocab_size"], saved["pad"]) == (
+        "barrow.models:RobertaConfig",
+        259,
+        257,
+    )
     code, seen, err = barrow("explain", out, "--step", 2, "--json")
     assert (code, err) == (0, "")
     assert {one["row"] for one in json.loads(seen)} == set(range(8))
@@ -130,7 +134,7 @@ def test_pairs(barrow: Callable, tmp_path: Path) -> None:
         "zeroshot", pictures, "--classes", "red,blue", "--weights", out, "--model", "RN50"
     )
     assert code == 2
-    assert "leave --model out" in err
+    assert "leave the name out" in err
 
 
 def test_a_python_file(barrow: Callable, stores: tuple[Path, Path], tmp_path: Path) -> None:

@@ -12,9 +12,10 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from barrow.errors import WeightsError
-from barrow.models import Decoder, DecoderConfig, Roberta, load
+from barrow.models import Decoder, DecoderConfig, Roberta
 from barrow.models.architecture import written_as
 from barrow.models.card import card
+from barrow.models.load import load
 
 
 @pytest.fixture

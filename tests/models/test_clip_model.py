@@ -18,9 +18,10 @@ TINY = ClipConfig(8, VisionConfig(16, 8, 16, 2, 2), TextConfig(40, 10, 16, 2, 2)
 def test_both_towers_and_the_scale() -> None:
     model = CLIP(TINY)
     images, ids = jnp.ones((3, 16, 16, 3)), jnp.full((3, 10), 39)
-    params = random_params(model, *model.example())
+    params = random_params(model, *model.config.example)
     params = params | {"logit_scale": np.float32(math.log(1 / 0.07))}
-    assert nn.describe(model, *model.example())["logit_scale"].init == nn.constant(-math.log(0.07))
+    held = nn.describe(model, *model.config.example)["logit_scale"]
+    assert held.init == nn.constant(-math.log(0.07))
     assert set(params) == {"image", "text", "logit_scale"}
     image, text, scale = jax.jit(model.apply)(params, images, ids)
     assert image.shape == text.shape == (3, 8)
@@ -38,7 +39,7 @@ def test_the_scale_is_at_most_a_hundred() -> None:
 
 def test_parameters_name_their_axes() -> None:
     model = CLIP(TINY)
-    axes = nn.paths(nn.axes(model, *model.example()))
+    axes = nn.paths(nn.axes(model, *model.config.example))
     assert axes["image/projection/kernel"] == ("embed", "joint")
     assert axes["text/embed/table"] == ("vocab", "embed")
     assert axes["logit_scale"] == ()

@@ -15,7 +15,7 @@ from barrow.models.clip_variants import VARIANTS
 def test_every_parameter_has_a_tensor(name: str) -> None:
     config = VARIANTS[name]
     model = CLIP(config)
-    specs = {p: spec.shape for p, spec in nn.describe(model, *model.example()).items()}
+    specs = {p: spec.shape for p, spec in nn.describe(model, *model.config.example).items()}
     tables = [openai_entries(config)] + ([hf_entries(config)] if name.startswith("ViT") else [])
     for entries in tables:
         ours = {path: entry.shape() for entry in entries for path in entry.line.paths}

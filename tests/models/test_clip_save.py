@@ -30,9 +30,9 @@ def whole(config: ClipConfig) -> Any:
     rng = np.random.default_rng(1)
     stats = jax.tree.map(
         lambda x: np.asarray(x) + rng.uniform(0.1, 0.5, x.shape).astype(np.float32),
-        nn.init_collections(model, *model.example()),
+        nn.init_collections(model, *model.config.example),
     )
-    return random_params(model, *model.example()), stats
+    return random_params(model, *model.config.example), stats
 
 
 def test_transformers_opens_what_is_saved(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ NUM_PARAMS = {
 def test_parameters_are_counted_exactly(name: str) -> None:
     """CLIP-6: all nine, allocating nothing."""
     model = CLIP(VARIANTS[name])
-    specs = nn.describe(model, *model.example())
+    specs = nn.describe(model, *model.config.example)
     assert sum(math.prod(spec.shape) for spec in specs.values()) == NUM_PARAMS[name]
 
 

@@ -19,7 +19,7 @@ from tests.checkpoint.runs import bits, make_run
 from barrow.checkpoint import Checkpoints, load_params, save_params
 from barrow.checkpoint.read import open_checkpoint
 from barrow.errors import CheckpointError, WriteFailed
-from barrow.models import Decoder, DecoderConfig
+from barrow.models import Decoder, DecoderConfig, family_table
 from barrow.models.convert import convert
 from barrow.nn.tree import paths
 
@@ -73,7 +73,12 @@ def test_to_hugging_face(tmp_path: Path) -> None:
     params = model.init(jax.random.key(0), tokens)
     (tmp_path / "tokenizer").mkdir()
     (tmp_path / "tokenizer" / "tokenizer.json").write_text('{"model": "made for this"}')
-    about = {"model": config, "tokenizer": tmp_path / "tokenizer", "begin": 3, "end": 5}
+    about = {
+        "model": family_table(config),
+        "tokenizer": tmp_path / "tokenizer",
+        "begin": 3,
+        "end": 5,
+    }
     save_params(tmp_path / "c", params, about)
     convert(tmp_path / "c", tmp_path / "hf", to="hf")
     copied = (tmp_path / "hf" / "tokenizer.json").read_text()

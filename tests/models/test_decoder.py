@@ -11,7 +11,7 @@ import pytest
 
 from barrow import config, nn
 from barrow.models import Decoder, DecoderConfig
-from barrow.models.decoder import empty_caches, head_weight
+from barrow.models.decoder import empty_caches
 from barrow.nn.remat import EVERYTHING
 from barrow.nn.rotary import Rotary, Stretch
 
@@ -117,7 +117,7 @@ def test_gpt2_has_its_number_of_parameters() -> None:
 def test_the_weight_of_the_logits() -> None:
     for config_, path in ((CONFIG, ("embed", "table")), (LLAMA, ("head", "kernel"))):
         params = params_of(config_)
-        weight, transposed = head_weight(config_, params)
+        weight, transposed = Decoder(config_).head_weight(params)
         assert weight is params[path[0]][path[1]]
         assert transposed is config_.tied
 

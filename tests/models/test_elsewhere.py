@@ -14,7 +14,8 @@ import torch
 import transformers
 from safetensors.numpy import load_file
 
-from barrow.models import load, save
+from barrow.models import save
+from barrow.models.load import load
 
 TOKENS = np.random.default_rng(0).integers(4, 329, (2, 9))
 

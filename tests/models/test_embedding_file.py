@@ -10,9 +10,9 @@ import pytest
 from safetensors import safe_open
 from safetensors.numpy import load_file
 
-from barrow.models import load
 from barrow.models.embedding_file import Embedded, embed_to_file, read_ids
 from barrow.models.encode import embed
+from barrow.models.load import load
 from barrow.models.text import open_tokenizer
 
 TEXTS = [("a", "Paris is"), ("β", ""), ("2", "the capital of France. " * 30), ("3", "naïve 🙂")]

@@ -10,9 +10,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barrow.models import load
 from barrow.models.buckets import bucket
 from barrow.models.encode import batches_of, embed, up_to_layer
+from barrow.models.load import load
 
 RNG = np.random.default_rng(0)
 ROWS = [RNG.integers(4, 329, n).astype(np.int32) for n in (5, 40, 16, 9, 48, 3, 12)]

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import transformers
 
-from barrow.models import load
 from barrow.models.fill import fill
+from barrow.models.load import load
 from barrow.models.text import open_tokenizer
 from barrow.tokens import ByteTokenizer
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from barrow.models import load
 from barrow.models.head_outputs import head_outputs
+from barrow.models.load import load
 
 
 @pytest.mark.parametrize("kind", ["classify", "tag", "regress"])

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from barrow.models import load
 from barrow.models.inside import attention_maps, hidden_states
+from barrow.models.load import load
 
 TOKENS = np.array([[0, 9, 8, 7, 2]])
 

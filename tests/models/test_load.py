@@ -15,7 +15,8 @@ from safetensors.numpy import load_file, save_file
 
 from barrow import nn
 from barrow.errors import NotFound, WeightsError
-from barrow.models import generate, load
+from barrow.models import generate
+from barrow.models.load import load
 
 TOKENS = np.random.default_rng(0).integers(0, 97, (2, 40))
 

@@ -13,8 +13,9 @@ import pytest
 import torch
 
 from barrow import nn
-from barrow.models import Roberta, RobertaConfig, load
+from barrow.models import Roberta, RobertaConfig
 from barrow.models.inside import attention_maps, hidden_states
+from barrow.models.load import load
 from barrow.models.roberta import SIZES, full_positions, head_weight, padded_positions
 from barrow.nn.cross_entropy import cross_entropy
 from barrow.nn.remat import EVERYTHING

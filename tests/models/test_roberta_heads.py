@@ -12,7 +12,8 @@ import torch
 import transformers
 
 from barrow import nn
-from barrow.models import Roberta, RobertaConfig, load, save
+from barrow.models import Roberta, RobertaConfig, save
+from barrow.models.load import load
 from barrow.models.roberta_heads import (
     ClassificationHead,
     RegressionHead,

@@ -13,7 +13,8 @@ import torch
 import transformers
 
 from barrow import nn
-from barrow.models import Decoder, DecoderConfig, load, save
+from barrow.models import Decoder, DecoderConfig, save
+from barrow.models.load import load
 from barrow.nn.rotary import Rotary, Stretch
 
 TOKENS = np.random.default_rng(0).integers(0, 50, (2, 20))

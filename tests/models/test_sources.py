@@ -10,7 +10,8 @@ import pytest
 
 import barrow.tokens
 from barrow.errors import NotFound, WeightsError
-from barrow.models import load, save
+from barrow.models import save
+from barrow.models.load import load
 from barrow.models.sources import open_source, read_json
 from barrow.models.text import open_tokenizer
 

@@ -14,7 +14,7 @@ from barrow.train import Run
 def size(run: Run) -> int:
     assert isinstance(run.model, ClipConfig)
     model = CLIP(run.model)
-    return num_params(jax.eval_shape(lambda: model.init(jax.random.key(0), *model.example())))
+    return num_params(jax.eval_shape(lambda: model.init(jax.random.key(0), *model.config.example)))
 
 
 def test_sizes() -> None:

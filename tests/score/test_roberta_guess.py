@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from barrow.errors import ScoreError
-from barrow.models import load
+from barrow.models.load import load
 from barrow.models.text import open_tokenizer
 from barrow.score.opening import open_model
 from barrow.score.roberta_guess import roberta_guess
@@ -36,5 +36,5 @@ def test_bad_input(roberta_folder, tmp_path: Path) -> None:
 
     with pytest.raises(ScoreError, match="ids up to 99999 and the model 330"):
         roberta_guess(loaded.model, loaded.params, Wide())
-    with pytest.raises(ScoreError, match="it has no head for tokens"):
+    with pytest.raises(ScoreError, match="it has no language-modelling head"):
         open_model(str(roberta_folder("bare")))

@@ -54,7 +54,7 @@ def batch(pairs: int = 16, *, seed: int = 0, real: int | None = None, side: int 
 
 @pytest.fixture(scope="module")
 def params() -> Any:
-    return jax.jit(lambda: MODEL.init(KEY, *MODEL.example()))()
+    return jax.jit(lambda: MODEL.init(KEY, *MODEL.config.example))()
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +99,7 @@ def test_pairs_that_only_fill_a_batch_do_not_count(params: Any, loss_of: Any) ->
 def test_before_training_it_is_that_of_guessing() -> None:
     """CLIP: ln N, with the scale at 1: features that know nothing are all alike."""
     model = CLIP(replace(CONFIG, embed=64))
-    params = model.init(KEY, *model.example()) | {"logit_scale": jnp.float32(0)}
+    params = model.init(KEY, *model.config.example) | {"logit_scale": jnp.float32(0)}
     rows = batch(64)
     found = contrastive_objective(model).loss(params, nn.Tree(), rows, KEY)
     assert float(found.total / found.weight) == pytest.approx(math.log(64), rel=0.1)
@@ -114,10 +114,10 @@ def test_over_eight_devices_every_image_meets_every_text() -> None:
         placement = constrain = None
         if is_spread:
             mesh = make_mesh(data=2, fsdp=4)
-            placement = Placement(mesh, ZERO[3], nn.axes(MODEL, *MODEL.example()))
+            placement = Placement(mesh, ZERO[3], nn.axes(MODEL, *MODEL.config.example))
             constrain = constrainer(placement.zero.activations, mesh)
         state = init_state(
-            lambda key: MODEL.init(key, *MODEL.example()),
+            lambda key: MODEL.init(key, *MODEL.config.example),
             optimizer,
             settings,
             KEY,
@@ -189,8 +189,8 @@ def test_the_scale_is_not_rounded(params: Any) -> None:
 def test_a_resnet_learns_its_statistics() -> None:
     config = replace(CONFIG, image=ResNetConfig(32, 2, (1, 1, 1, 1), 2))
     model = CLIP(config)
-    params = jax.jit(lambda: model.init(KEY, *model.example()))()
-    held = init_collections(model, *model.example())
+    params = jax.jit(lambda: model.init(KEY, *model.config.example))()
+    held = init_collections(model, *model.config.example)
     rows = batch(8, side=32)
     for mutable in ((), ("batch_stats",)):
         objective: Objective = contrastive_objective(model, mutable=mutable)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from barrow.errors import ConfigError
-from barrow.models import load
+from barrow.models.load import load
 from barrow.train.finetune_folder import FinetuneFolder, finetuned_folder
 from barrow.train.finetune_run import FinetuneRun
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from barrow.checkpoint import save_params
-from barrow.config import to_dict
-from barrow.models import Decoder, DecoderConfig, RobertaConfig, load, save
+from barrow.models import Decoder, DecoderConfig, RobertaConfig, family_table, save
+from barrow.models.load import load
 from barrow.models.roberta import Roberta
 from barrow.models.roberta_heads import ClassificationHead, RegressionHead, TokenHead
 from barrow.nn.tree import paths
@@ -39,7 +39,7 @@ def test_a_run_is_as_good_as_the_folder_made_of_it(tmp_path: Path) -> None:
     config = RobertaConfig(259, 16, 2, 2, 16, 18)
     model = Roberta(config)
     params = jax.jit(model.init)(jax.random.key(0), jnp.zeros((1, 1), jnp.int32))
-    about = {"model": to_dict(config), "tokenizer": "bytes"}
+    about = {"model": family_table(config), "tokenizer": "bytes"}
     save_params(tmp_path / "run" / "checkpoints" / "step-000000003", params, about)
     save(tmp_path / "files", model, params, tokenizer="bytes")
     ours, theirs = pretrained(tmp_path / "run"), pretrained(tmp_path / "files")
@@ -62,5 +62,5 @@ def test_a_decoder_is_refused(tmp_path: Path) -> None:
 
     params = jax.jit(model.init)(jax.random.key(0), jnp.zeros((1, 1), jnp.int32))
     save(tmp_path, model, params)
-    with pytest.raises(ValueError, match="holds a decoder, .* wants an encoder"):
+    with pytest.raises(ValueError, match="holds a Decoder, .* needs a Roberta"):
         pretrained(tmp_path)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from barrow.models import load
+from barrow.models.load import load
 from barrow.models.names import Line
 from barrow.models.roberta_heads import RobertaWithHead
 from barrow.models.roberta_names import roberta_lines

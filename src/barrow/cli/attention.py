@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from barrow.cli.encoders import ModelOption, Truncate, open_encoder
-from barrow.cli.options import DtypeOption, TokenizerOption
+from barrow.cli.options import DtypeOption, TokenizerOption, Trust
 
 
 def attention(
@@ -24,6 +24,7 @@ def attention(
     truncate: Truncate = False,
     tokenizer: TokenizerOption = None,
     dtype: DtypeOption = None,
+    trust: Trust = None,
 ) -> None:
     """Show which tokens each head of each layer reads."""
     import numpy as np
@@ -38,7 +39,7 @@ def attention(
         raise typer.BadParameter("say where the maps go: --out PAGE.html or --arrays A.safetensors")
     if arrays is not None and arrays.suffix != ".safetensors":
         raise typer.BadParameter(f"arrays are written to a .safetensors file, unlike {arrays}")
-    encoder, params, reader = open_encoder(model, tokenizer=tokenizer, dtype=dtype)
+    encoder, params, reader = open_encoder(model, tokenizer=tokenizer, dtype=dtype, trust=trust)
     row = marked_row(reader, text, config=encoder.config, truncate=truncate)
     maps = np.asarray(attention_maps(encoder, params, row.tokens[None]))[:, 0]
     names = [reader.decode_marked([int(token)]) for token in row.tokens]

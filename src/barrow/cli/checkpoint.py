@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from barrow.cli.options import AsJson
+from barrow.cli.options import AsJson, Trust
 from barrow.cli.terminal import printable
 
 if TYPE_CHECKING:
@@ -124,6 +124,7 @@ def convert(
         SourceFormat | None,
         typer.Option("--from", help="What the source is, where its name does not say."),
     ] = None,
+    trust: Trust = None,
 ) -> None:
     """Write the parameters, and nothing else, in another format."""
     from barrow.models.convert import convert as convert_params
@@ -133,6 +134,7 @@ def convert(
         out,
         to=to.value,
         source_format=None if source_format is None else source_format.value,
+        trust=trust or (),
     )
     typer.echo(f"{num:,} parameters written to {out}")
 

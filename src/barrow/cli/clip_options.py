@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -92,21 +93,19 @@ def embed_images(model: Clip, preprocess: Preprocess, files: list[Path]) -> Floa
 
 
 def open_model(
-    model: str | None, weights: Path | None, bpe: Path | None, seed: int
+    model: str | None,
+    weights: Path | None,
+    bpe: Path | None,
+    seed: int,
+    trust: Collection[str] | None = None,
 ) -> tuple[Clip, Preprocess]:
     """The model that a verb's arguments describe; random weights are said on stderr."""
     from barrow.models import clip
-    from barrow.models.checkpoint_clip import load_clip
-    from barrow.models.checkpoint_model import is_checkpoint
     from barrow.models.compile_cache import keep_compiled
     from barrow.weights.cache import cache_folder
 
     keep_compiled(cache_folder(os.environ) / "compiled")
-    if weights is not None and is_checkpoint(weights):
-        if model is not None:
-            raise typer.BadParameter("a run says which model it is of: leave --model out")
-        return load_clip(weights, bpe=bpe)
-    opened, preprocess = clip.load(model, weights=weights, bpe=bpe, seed=seed)
+    opened, preprocess = clip.load(model, weights=weights, bpe=bpe, seed=seed, trust=trust or ())
     if weights is None:
         typer.echo(f"no --weights: {opened.origin}, so what follows means nothing", err=True)
     return opened, preprocess

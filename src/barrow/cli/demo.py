@@ -137,7 +137,6 @@ def _train(out: Path, steps: int | None) -> None:
 
 def _score(out: Path, limit: int | None) -> list[Result]:
     """The model and what is beside it, on the test split; each result also as a file."""
-    from barrow.cli.score_checkpoint import open_checkpoint_model
     from barrow.score import Opening, open_corpus, open_model, score
 
     corpus, folder = out / "corpus", out / "scores"
@@ -146,11 +145,7 @@ def _score(out: Path, limit: int | None) -> list[Result]:
     scored = open_corpus(str(corpus), split="test", limit=limit)
     results = []
     for name in ("model", *_BESIDE):
-        model = (
-            open_checkpoint_model(out / "run", opening)
-            if name == "model"
-            else open_model(name, opening)
-        )
+        model = open_model(str(out / "run") if name == "model" else name, opening)
         file = folder / f"{name.replace(':', '-')}.json"
         with progress_bar(f"Scoring {name}", None) as advance:
             result = score(model, scored, out=file, on_progress=advance)

@@ -11,7 +11,7 @@ from typing import Annotated, Any, BinaryIO
 import typer
 
 from barrow.cli.encoders import ModelOption, Truncate, open_encoder
-from barrow.cli.options import AsJson, DtypeOption, TextKey, TokenizerOption
+from barrow.cli.options import AsJson, DtypeOption, TextKey, TokenizerOption, Trust
 from barrow.cli.progress import progress_bar
 
 
@@ -60,12 +60,15 @@ def embed(
     ahead: Annotated[int, typer.Option(min=1, help="Texts sorted by length at a time.")] = 8192,
     tokenizer: TokenizerOption = None,
     dtype: DtypeOption = None,
+    trust: Trust = None,
     as_json: AsJson = False,
 ) -> None:
     """Embed texts: one vector each, in the order of the input."""
     from barrow.models.embedding_file import embed_to_file
 
-    encoder, params, reader = open_encoder(model, tokenizer=tokenizer, dtype=dtype, layer=layer)
+    encoder, params, reader = open_encoder(
+        model, tokenizer=tokenizer, dtype=dtype, layer=layer, trust=trust
+    )
     size = Path(source).stat().st_size if Path(source).is_file() else None
     with progress_bar("Embedding", size if source.endswith((".txt", ".jsonl")) else None) as moved:
         done = embed_to_file(

@@ -9,7 +9,7 @@ import typer
 from barrow.cli.text_model import open_text_model
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from barrow.models.roberta import Roberta
     from barrow.models.roberta_heads import RobertaWithHead
@@ -30,16 +30,21 @@ Truncate = Annotated[
 
 
 def open_encoder(
-    model: str, *, tokenizer: str | None, dtype: str | None, layer: int | None = None
+    model: str,
+    *,
+    tokenizer: str | None,
+    dtype: str | None,
+    layer: int | None = None,
+    trust: Collection[str] | None = None,
 ) -> tuple[Roberta | RobertaWithHead, Mapping[str, Any], Tokenizer]:
     """The model, its parameters and its tokenizer; with `layer`, nothing past that is read."""
-    from barrow.models import Decoder
+    from barrow.models.open_model import of_kind
+    from barrow.models.roberta import Roberta
+    from barrow.models.roberta_heads import RobertaWithHead
 
     past = None if layer is None or layer < 0 else max(1, layer)
-    loaded, reader = open_text_model(model, tokenizer=tokenizer, dtype=dtype, num_layers=past)
-    if isinstance(loaded.model, Decoder):
-        raise ValueError(
-            f"{model} holds a decoder, which sees nothing to its right; this wants an encoder "
-            "(roberta): see `barrow generate`"
-        )
-    return loaded.model, loaded.params, reader
+    loaded, reader = open_text_model(
+        model, tokenizer=tokenizer, dtype=dtype, num_layers=past, trust=trust
+    )
+    found: Any = of_kind(loaded, model, Roberta, RobertaWithHead)
+    return found, loaded.params, reader

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from barrow.cli.encoders import ModelOption, Truncate, open_encoder
-from barrow.cli.options import AsJson, DtypeOption, TokenizerOption
+from barrow.cli.options import AsJson, DtypeOption, TokenizerOption, Trust
 from barrow.cli.terminal import printable
 
 
@@ -25,12 +25,13 @@ def fill(
     truncate: Truncate = False,
     tokenizer: TokenizerOption = None,
     dtype: DtypeOption = None,
+    trust: Trust = None,
     as_json: AsJson = False,
 ) -> None:
     """Say what may stand where a text is masked, and how likely it is."""
     from barrow.models.fill import fill as likeliest
 
-    encoder, params, reader = open_encoder(model, tokenizer=tokenizer, dtype=dtype)
+    encoder, params, reader = open_encoder(model, tokenizer=tokenizer, dtype=dtype, trust=trust)
     found = likeliest(encoder, params, reader, text, top=top, truncate=truncate)
     if as_json:
         import json

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from barrow.cli.options import AsJson, DtypeOption, TokenizerOption
+from barrow.cli.options import AsJson, DtypeOption, TokenizerOption, Trust
 from barrow.cli.terminal import printable
 from barrow.cli.text_model import open_text_model
 
@@ -36,19 +36,17 @@ def generate(
     ] = True,
     tokenizer: TokenizerOption = None,
     dtype: DtypeOption = None,
+    trust: Trust = None,
     as_json: AsJson = False,
 ) -> None:
     """Write text behind a prompt, as it comes."""
     from barrow.models import Decoder, Sampling, stream
+    from barrow.models.open_model import of_kind
     from barrow.models.text import prompt_tokens, text_pieces
 
     sampling = Sampling(temperature, top_k, top_p)
-    loaded, reader = open_text_model(model, tokenizer=tokenizer, dtype=dtype)
-    writer = loaded.model
-    if not isinstance(writer, Decoder):
-        raise ValueError(
-            f"{model} holds an encoder, which writes no text: see `barrow fill` and `barrow embed`"
-        )
+    loaded, reader = open_text_model(model, tokenizer=tokenizer, dtype=dtype, trust=trust)
+    writer = of_kind(loaded, model, Decoder)
     ids = prompt_tokens(reader, prompt, begin=begin)
     room = writer.config.context - len(ids)
     num = min(_DEFAULT_TOKENS, max(room, 1)) if max_tokens is None else max_tokens

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from barrow.cli.clip_options import Model, Seed, Weights, embed_images, open_model
-from barrow.cli.options import AsJson
+from barrow.cli.options import AsJson, Trust
 
 if TYPE_CHECKING:
     from barrow.models.clip_probe import Labels
@@ -30,6 +30,7 @@ def probe(
     ] = 0.2,
     split_seed: Annotated[int, typer.Option(help="Decides which images are in which part.")] = 0,
     seed: Seed = 0,
+    trust: Trust = None,
     as_json: AsJson = False,
 ) -> None:
     """Logistic regression on image embeddings: its accuracy on images that it has not seen."""
@@ -41,7 +42,7 @@ def probe(
     of_train, of_validation, of_test = split(
         labels, test=test, validation=validation, seed=split_seed
     )
-    opened, preprocess = open_model(model, weights, None, seed)
+    opened, preprocess = open_model(model, weights, None, seed, trust)
     features = embed_images(opened, preprocess, files)
     held_out = features[of_validation], labels[of_validation]
     chosen, reached = choose_probe(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from barrow.cli.models import locate_model
-from barrow.cli.options import AsJson, DtypeOption, TextKey, TokenizerOption
+from barrow.cli.options import AsJson, DtypeOption, TextKey, TokenizerOption, Trust
 from barrow.cli.progress import progress_bar
 from barrow.cli.score_self_test import run_self_test
 from barrow.cli.score_table import print_result
@@ -104,6 +104,7 @@ def score(
         typer.Option(metavar="I/N", help="Of N processes that share the work, this is number I."),
     ] = None,
     text_key: TextKey = "text",
+    trust: Trust = None,
     as_json: AsJson = False,
     self_test: Annotated[
         bool,
@@ -138,6 +139,7 @@ def score(
         cache=where.parent / "baselines",
         server_model=server_model,
         key_variable=key_variable,
+        trust=tuple(trust or ()),
     )
     opened = _open(model, opening)
     told = _recipe_weights(weights)
@@ -189,11 +191,6 @@ def _open(name: str, opening: Opening) -> Model | DomainModel:
     from barrow.weights.cache import cache_folder
 
     keep_compiled(cache_folder(os.environ) / "compiled")
-    from barrow.cli.score_checkpoint import open_checkpoint_model
-    from barrow.models.checkpoint_model import is_checkpoint
-
-    if is_checkpoint(path):
-        return open_checkpoint_model(path, opening)
     return open_model(os.fspath(path), opening)
 
 

@@ -19,7 +19,7 @@ from barrow.cli.clip_options import (
     lines_of,
     open_model,
 )
-from barrow.cli.options import AsJson
+from barrow.cli.options import AsJson, Trust
 from barrow.cli.terminal import printable
 from barrow.cli.warnings_in_words import warnings_in_words
 from barrow.cli.zeroshot import write_page
@@ -40,6 +40,7 @@ def similar(
     bpe: Bpe = None,
     truncate: Truncate = False,
     seed: Seed = 0,
+    trust: Trust = None,
     page: Page = None,
     as_json: AsJson = False,
 ) -> None:
@@ -48,7 +49,7 @@ def similar(
 
     files = find_images([images])
     sentences = _sentences(texts)
-    opened, preprocess = open_model(model, weights, bpe, seed)
+    opened, preprocess = open_model(model, weights, bpe, seed, trust)
     with warnings_in_words():
         found = opened.similarity(
             embed_images(opened, preprocess, files), sentences, truncate=truncate

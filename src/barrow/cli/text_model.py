@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from barrow.cli.models import locate_model
@@ -13,7 +14,12 @@ if TYPE_CHECKING:
 
 
 def open_text_model(
-    name: str, *, tokenizer: str | None, dtype: str | None, num_layers: int | None = None
+    name: str,
+    *,
+    tokenizer: str | None,
+    dtype: str | None,
+    num_layers: int | None = None,
+    trust: Collection[str] | None = None,
 ) -> tuple[Loaded, Tokenizer]:
     """A model with its layers apart, and its tokenizer: of files, or of a run or checkpoint.
 
@@ -21,8 +27,8 @@ def open_text_model(
     """
     import jax
 
-    from barrow.models.checkpoint_model import open_model
     from barrow.models.compile_cache import keep_compiled
+    from barrow.models.open_model import open_model
     from barrow.models.text import open_tokenizer
     from barrow.weights.cache import cache_folder
 
@@ -30,7 +36,9 @@ def open_text_model(
     # A CPU computes bfloat16 and float16 through float32, several times slower.
     if dtype is None and jax.default_backend() == "cpu":
         dtype = "float32"
-    loaded = open_model(locate_model(name), dtype=dtype, apart=True, num_layers=num_layers)
+    loaded = open_model(
+        locate_model(name), dtype=dtype, apart=True, num_layers=num_layers, trust=trust or ()
+    )
     if tokenizer is not None:
         return loaded, open_tokenizer(tokenizer)
     return loaded, open_tokenizer(loaded.tokenizer, settings=loaded.tokenizer_config)

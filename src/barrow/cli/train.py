@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from barrow.cli.options import Trust
 from barrow.cli.python_file import made_by
 from barrow.cli.warnings_in_words import warnings_in_words
 
@@ -52,6 +54,7 @@ def train(
         list[TrackChoice] | None,
         typer.Option(help="Send the metrics there too; may be given several times."),
     ] = None,
+    trust: Trust = None,
 ) -> None:
     """Train a model, or go on with a run that was stopped."""
     import jax
@@ -63,9 +66,10 @@ def train(
     from barrow.train.trackers import make_tracker, terminal
 
     with joined() as others:
-        described = load_run(recipe)
+        trusted = [*(trust or ()), *([recipe] if recipe.endswith(".py") else [])]
+        described = load_run(recipe, trust=trusted)
         out, changes = _split(recipe, assignments or [])
-        run = config.override(described, changes)
+        run = config.override(described, changes, trust=trusted)
         if not (run.store or run.pairs):
             raise typer.BadParameter(
                 "say what to train on: store=STORE, a token store, or for CLIP pairs=INDEX"
@@ -97,8 +101,11 @@ def _is_saved(recipe: str) -> bool:
     return recipe.endswith(".json") or Path(recipe).is_dir()
 
 
-def load_run(name: str) -> Run:
-    """A run by its recipe's name, from a saved JSON file, a Python file, or the folder of a run."""
+def load_run(name: str, *, trust: Collection[str] = ()) -> Run:
+    """A run by its recipe's name, from a saved JSON file, a Python file, or the folder of a run.
+
+    Of a saved one, `trust` says what code outside barrow may be imported (`config.from_dict`).
+    """
     import difflib
     import importlib
 
@@ -107,11 +114,11 @@ def load_run(name: str) -> Run:
     from barrow.train.run_folder import RunFolder, read_run
 
     if name.endswith(".json"):
-        return read_run(Path(name))
+        return read_run(Path(name), trust=trust)
     if name.endswith(".py"):
         return made_by(Path(name), "run", Run)
     if Path(name).is_dir():
-        return RunFolder(Path(name)).read()
+        return RunFolder(Path(name)).read(trust=trust)
     known: dict[str, Any] = {}
     for part in TRAINING:
         runs = importlib.import_module(f"barrow.recipes.{part}").RUNS
@@ -145,16 +152,4 @@ def _print_end(run: Run, out: Path) -> None:
     # Among fewer pairs a guess is easier, and a held-out index may have fewer than a batch.
     held_out = task.held_out(data) if key == "held_out_loss" and task.unit == "pair" else None
     typer.echo((held_out or data).baseline())
-    typer.echo(f"Next: {_use(run, out)}   ·   barrow explain {out} --step 0")
-
-
-def _use(run: Run, out: Path) -> str:
-    """What to type to see what the model does."""
-    from barrow.models import DecoderConfig
-    from barrow.models.roberta import RobertaConfig
-
-    if isinstance(run.model, DecoderConfig):
-        return f'barrow generate {out} --prompt "The"'
-    if isinstance(run.model, RobertaConfig):
-        return f'barrow fill "This is a <mask>." --model {out}'
-    return f"barrow zeroshot IMAGES --classes A,B --weights {out}"
+    typer.echo(f"Next: {run.model.usage.format(run=out)}   ·   barrow explain {out} --step 0")

@@ -19,7 +19,7 @@ from barrow.cli.clip_options import (
     lines_of,
     open_model,
 )
-from barrow.cli.options import AsJson
+from barrow.cli.options import AsJson, Trust
 from barrow.cli.terminal import printable
 from barrow.cli.warnings_in_words import warnings_in_words
 
@@ -47,6 +47,7 @@ def zeroshot(
     top: Annotated[int, typer.Option(min=1, help="Classes shown for each image.")] = 5,
     truncate: Truncate = False,
     seed: Seed = 0,
+    trust: Trust = None,
     page: Page = None,
     as_json: AsJson = False,
 ) -> None:
@@ -54,7 +55,7 @@ def zeroshot(
     files = find_images(images)
     names = _classes(classes)
     sentences = _templates(templates)
-    opened, preprocess = open_model(model, weights, bpe, seed)
+    opened, preprocess = open_model(model, weights, bpe, seed, trust)
     with warnings_in_words():
         found = opened.zero_shot(
             embed_images(opened, preprocess, files), names, sentences, truncate=truncate

@@ -5,27 +5,34 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from barrow.models.clip_config import ClipConfig
 from barrow.models.decoder import Decoder, DecoderConfig
+from barrow.models.family import CausalModule, Family, family_table
 from barrow.models.generate import Completion, generate, stream
 from barrow.models.keys_report import KeysReport
-from barrow.models.load import Loaded, load
+from barrow.models.load import Loaded
+from barrow.models.open_model import open_model as open  # noqa: A004
 from barrow.models.roberta import Roberta, RobertaConfig
 from barrow.models.sampling import GREEDY, Sampling
 from barrow.models.save import save
 
 __all__ = [
     "GREEDY",
+    "CausalModule",
+    "ClipConfig",
     "Completion",
     "Decoder",
     "DecoderConfig",
+    "Family",
     "KeysReport",
     "Loaded",
     "Roberta",
     "RobertaConfig",
     "Sampling",
     "clip",
+    "family_table",
     "generate",
-    "load",
+    "open",
     "save",
     "stream",
 ]

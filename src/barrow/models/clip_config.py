@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import jax
+import jax.numpy as jnp
+
+from barrow.nn.remat import Policy
+
+if TYPE_CHECKING:
+    from barrow.models.clip_model import CLIP
 
 # Width of an attention head in every published model; files do not say the number of heads.
 HEAD_DIM = 64
@@ -83,12 +93,42 @@ class ClipConfig:
     text: TextConfig = field(default_factory=TextConfig)
     activation: Literal["quick_gelu", "gelu"] = "quick_gelu"
     norm_eps: float = 1e-5
-    kind: Literal["clip"] = "clip"
+
+    objective = "barrow.train.contrastive_task:ContrastiveTask"
+    scoring = ""
+    usage = "barrow zeroshot IMAGES --classes A,B --weights {run}"
 
     def __post_init__(self) -> None:
         _refuse_below_one(self, ("embed",))
         if self.activation not in ("quick_gelu", "gelu"):
             raise ValueError(f"activation is quick_gelu or gelu, not {self.activation!r}")
+
+    @property
+    def example(self) -> tuple[Any, ...]:
+        """An image and a text."""
+        side = self.image.resolution
+        return (
+            jax.ShapeDtypeStruct((1, side, side, 3), jnp.float32),
+            jax.ShapeDtypeStruct((1, self.text.context), jnp.int32),
+        )
+
+    def module(
+        self, *, unroll: bool = False, remat: Policy | None = None, dtype: str = "float32"
+    ) -> CLIP:
+        """As `Family` says."""
+        from barrow.models.clip_model import CLIP
+        from barrow.models.clip_tower import Running
+
+        return CLIP(self, Running(unroll, remat, dtype=dtype))
+
+    def save_huggingface(self, folder: Path, params: Any, about: Mapping[str, Any]) -> None:
+        """As `Exported` says; its tokenizer has ids of its own around a text."""
+        from barrow.models.clip_load import named_tokenizer
+        from barrow.models.clip_save import save_huggingface
+
+        name = about.get("tokenizer")
+        known = None if name is None else named_tokenizer(name)
+        save_huggingface(folder, self, params, tokenizer=known)
 
 
 def _refuse_below_one(config: object, names: tuple[str, ...]) -> None:

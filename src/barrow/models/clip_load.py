@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
@@ -25,6 +25,7 @@ from barrow.models.clip_tower import Running, towers_apart
 from barrow.models.clip_variants import VARIANTS, variant
 from barrow.models.clip_zero_shot import Floats
 from barrow.models.keys_report import KeysReport
+from barrow.models.open_model import is_run, of_kind, open_model
 from barrow.nn.module import init_collections
 from barrow.nn.tree import Tree, from_paths, paths
 from barrow.tokens.clip_merges import find_merges
@@ -33,6 +34,8 @@ from barrow.weights.cache import cache_folder
 from barrow.weights.matching import match
 
 DTYPES = ("float32", "bfloat16", "float16")
+# A tokenizer that needs no file: each byte is a token. For few captions of few words.
+BYTES = "bytes"
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,7 @@ def load(
     *,
     weights: str | os.PathLike[str] | None = None,
     bpe: str | os.PathLike[str] | None = None,
+    trust: Collection[str] = (),
     activation: Literal["quick_gelu", "gelu"] | None = None,
     dtype: str = "float32",
     strict: bool = True,
@@ -63,9 +67,10 @@ def load(
 
     `name` is one of the nine variants, or an architecture; None takes what the file says. `weights`
     is an OpenAI .pt file (a TorchScript archive or a state dict; nothing in it is executed), a
-    Hugging Face folder, or open_clip's folder or file. Without weights they are random, of `seed`,
-    and `Clip.origin` says so. Keys that do not match are an error; unless `strict`, they are only
-    reported, and parameters without a tensor are random.
+    Hugging Face folder, open_clip's folder or file, or a run of `barrow train`. Without weights
+    they are random, of `seed`, and `Clip.origin` says so. Keys that do not match are an error;
+    unless `strict`, they are only reported, and parameters without a tensor are random. `trust` is
+    for a run (see `open_model`).
 
     `bpe` is the tokenizer's vocabulary; without it, it is looked for beside the weights, in
     barrow's cache folder, in ~/.cache/clip and in installed packages, when a text is first encoded.
@@ -75,6 +80,10 @@ def load(
     if dtype not in DTYPES:
         raise ValueError(f"dtype is one of {', '.join(DTYPES)}, not {dtype!r}")
     wanted = variant(name) if isinstance(name, str) else name
+    if weights is not None and is_run(Path(weights)):
+        if name is not None:
+            raise ValueError("a run says which model it is of: leave the name out (--model)")
+        return _of_run(Path(weights), bpe, dtype, batch, trust)
     if weights is None:
         if wanted is None:
             raise ValueError(
@@ -106,6 +115,29 @@ def load(
         batch,
     )
     return clip, Preprocess(config.image.resolution)
+
+
+def _of_run(
+    run: Path,
+    bpe: str | os.PathLike[str] | None,
+    dtype: str,
+    batch: int,
+    trust: Collection[str],
+) -> tuple[Clip, Preprocess]:
+    """The newest checkpoint of a run, with the tokenizer that it was trained with."""
+    loaded = open_model(run, dtype=dtype, apart=jax.default_backend() != "cpu", trust=trust)
+    module = of_kind(loaded, run, CLIP)
+    tokenizer = str(loaded.tokenizer or "") if bpe is None else os.fspath(bpe)
+    clip = Clip(
+        module,
+        loaded.params,
+        loaded.collections,
+        lambda: named_tokenizer(tokenizer),
+        loaded.report,
+        str(run),
+        batch,
+    )
+    return clip, Preprocess(module.config.image.resolution)
 
 
 def read_files(
@@ -149,7 +181,7 @@ def _named(wanted: ClipConfig, files: ClipFiles, name: str) -> ClipConfig:
 
 def _completed(module: CLIP, leaves: Mapping[str, Any], seed: int) -> tuple[Tree, Tree]:
     """Parameters and statistics; what has no tensor is as the model begins."""
-    example = module.example()
+    example = module.config.example
     held = {path: jnp.asarray(x) for path, x in leaves.items()}
     params = {path: x for path, x in held.items() if not path.startswith(STATISTICS)}
     stats = {p.removeprefix(STATISTICS): x for p, x in held.items() if p.startswith(STATISTICS)}
@@ -193,6 +225,15 @@ def bpe_folders(environment: Mapping[str, str]) -> list[Path]:
     """Where the vocabulary file is looked for: barrow's cache, and that of OpenAI's package."""
     home = Path(environment.get("HOME") or "~").expanduser()
     return [cache_folder(environment) / "clip", cache_folder(environment), home / ".cache" / "clip"]
+
+
+def named_tokenizer(name: str) -> ClipTokenizer:
+    """The tokenizer of a file or folder; ``bytes`` has no merges; "" is OpenAI's, looked for in the
+    standard places.
+    """
+    if name == BYTES:
+        return ClipTokenizer(())
+    return ClipTokenizer.load(name or find_merges(bpe_folders(os.environ)))
 
 
 def _refuse_other_normalisation(files: ClipFiles) -> None:

@@ -61,14 +61,6 @@ class CLIP(Module):
         held = scope.param("logit_scale", (), constant(math.log(1 / 0.07)), ())
         return jnp.minimum(jnp.exp(held.astype(jnp.float32)), MAX_SCALE)
 
-    def example(self) -> tuple[jax.ShapeDtypeStruct, jax.ShapeDtypeStruct]:
-        """Shapes of a batch of one, for `init`."""
-        side = self.config.image.resolution
-        return (
-            jax.ShapeDtypeStruct((1, side, side, 3), jnp.float32),
-            jax.ShapeDtypeStruct((1, self.config.text.context), jnp.int32),
-        )
-
 
 def normalised(x: jax.Array) -> jax.Array:
     """Vectors of length 1, in float32; zeros stay zeros."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,9 +12,7 @@ from barrow.checkpoint.folder import find_checkpoint
 from barrow.checkpoint.index import read_index
 from barrow.checkpoint.params import save_params
 from barrow.checkpoint.sources import Format, format_of, open_params
-from barrow.models.checkpoint_model import ModelConfig, described_model
-from barrow.models.clip_config import ClipConfig
-from barrow.models.decoder import DecoderConfig
+from barrow.models.family import Exported, described_family
 from barrow.nn.tree import from_paths
 from barrow.weights.flax_msgpack import write_flax
 from barrow.weights.safetensors_write import write_safetensors
@@ -30,6 +28,7 @@ def convert(
     to: Target,
     source_format: Format | None = None,
     about: Mapping[str, Any] | None = None,
+    trust: Collection[str] = (),
 ) -> int:
     """Write the parameters of a source (see `open_params`) elsewhere; how many there were.
 
@@ -39,8 +38,9 @@ def convert(
     hf           a folder that `transformers` opens
 
     What the source says about itself (`about`) goes along into a checkpoint. For ``hf``
-    ``about["model"]`` is the model's settings, and ``about["tokenizer"]``, where there is one, a
-    path or a name that `barrow.tokens.load` takes (of CLIP: `clip_tokenizers.named_tokenizer`);
+    ``about["model"]`` is the model's settings (`family.family_table`), and
+    ``about["tokenizer"]``, where there is one, a path or a name that `barrow.tokens.load`
+    takes (of CLIP: `clip_load.named_tokenizer`);
     ``about["begin"]`` and ``about["end"]`` are the ids that begin and end a text.
     """
     target = Path(target)
@@ -54,7 +54,7 @@ def convert(
     if told is None:
         told = read_index(find_checkpoint(Path(source))).about if kind == "checkpoint" else {}
     try:
-        _write(Path(source), target, tensors, told, to=to)
+        _write(Path(source), target, tensors, told, to=to, trust=trust)
     except BaseException:
         # A folder with some of the files would be in the way of the next attempt.
         shutil.rmtree(target, ignore_errors=True)
@@ -63,7 +63,13 @@ def convert(
 
 
 def _write(
-    source: Path, target: Path, tensors: Tensors, about: Mapping[str, Any], *, to: Target
+    source: Path,
+    target: Path,
+    tensors: Tensors,
+    about: Mapping[str, Any],
+    *,
+    to: Target,
+    trust: Collection[str],
 ) -> None:
     if to == "checkpoint":
         # A dot parts the names of PyTorch; a slash ours, and both stay as they are.
@@ -73,7 +79,7 @@ def _write(
     elif to == "msgpack":
         write_flax(target, _nested(tensors))
     else:
-        _save_hf(source, target, tensors, about)
+        _save_hf(source, target, tensors, about, trust)
 
 
 def _nested(tensors: Tensors) -> dict[str, Any]:
@@ -87,23 +93,18 @@ def _nested(tensors: Tensors) -> dict[str, Any]:
     return nested
 
 
-def _save_hf(source: Path, target: Path, tensors: Tensors, about: Mapping[str, Any]) -> None:
+def _save_hf(
+    source: Path,
+    target: Path,
+    tensors: Tensors,
+    about: Mapping[str, Any],
+    trust: Collection[str],
+) -> None:
+    family = described_family(about, source, trust=trust)
+    if not isinstance(family, Exported):
+        raise ValueError(
+            f"transformers has no {type(family).__name__}: it has no save_huggingface; write "
+            "--to safetensors"
+        )
     params = from_paths({name: tensors[name] for name in tensors})
-    _write_hf(target, described_model(about, source), params, about)
-
-
-def _write_hf(target: Path, config: ModelConfig, params: Any, about: Mapping[str, Any]) -> None:
-    tokenizer, end = about.get("tokenizer"), about.get("end")
-    if isinstance(config, ClipConfig):
-        from barrow.models.clip_save import save_huggingface
-        from barrow.models.clip_tokenizers import named_tokenizer
-
-        known = None if tokenizer is None else named_tokenizer(tokenizer)
-        save_huggingface(target, config, params, tokenizer=known)
-        return
-    from barrow.models import Decoder, save
-    from barrow.models.roberta import Roberta
-
-    model = Decoder(config) if isinstance(config, DecoderConfig) else Roberta(config)
-    stops = () if end is None else (end,)
-    save(target, model, params, tokenizer=tokenizer, begin=about.get("begin"), stops=stops)
+    family.save_huggingface(target, params, about)

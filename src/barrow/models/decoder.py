@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
 
+from barrow.models.family import CausalModule
 from barrow.nn.attention import Backend
 from barrow.nn.block import Block
 from barrow.nn.cache import Cache, KeyValues
@@ -55,6 +57,10 @@ class DecoderConfig:
     dropout: float = 0.0
     init_std: float = 0.02
 
+    objective = "barrow.train.causal_task:CausalTask"
+    scoring = "barrow.score:causal_model"
+    usage = 'barrow generate {run} --prompt "The"'
+
     def __post_init__(self) -> None:
         for name in ("vocab_size", "width", "layers", "heads", "hidden", "context"):
             if getattr(self, name) < 1:
@@ -74,9 +80,31 @@ class DecoderConfig:
         """Numbers in a head."""
         return self.width // self.heads if self.head_dim is None else self.head_dim
 
+    @property
+    def example(self) -> tuple[Any, ...]:
+        """Tokens."""
+        return (jax.ShapeDtypeStruct((1, 1), jnp.int32),)
+
+    def flops(self, num_params: int, length: int) -> float:
+        """6N + 12·L·d·T: forward and backward of one token in a row of `length`."""
+        width = self.heads * self.size_of_head
+        return 6.0 * num_params + 12.0 * self.layers * width * length
+
+    def module(
+        self, *, unroll: bool = False, remat: Policy | None = None, dtype: str = "float32"
+    ) -> Decoder:
+        """As `Family` says."""
+        return Decoder(self, unroll=unroll, remat=remat, dtype=dtype)
+
+    def save_huggingface(self, folder: Path, params: Any, about: Mapping[str, Any]) -> None:
+        """As `Exported` says."""
+        from barrow.models.save import save_described
+
+        save_described(folder, self.module(), params, about)
+
 
 @dataclass(frozen=True)
-class Decoder(Module):
+class Decoder(CausalModule):
     """Tokens to the logits of the next token.
 
     How it is run (layers unrolled or scanned, what is computed again, which attention) is no part
@@ -181,6 +209,11 @@ class Decoder(Module):
         eps = self.config.norm_eps
         return RMSNorm(eps=eps) if self.config.norm == "rms" else LayerNorm(eps=eps)
 
+    def head_weight(self, params: Mapping[str, Any]) -> tuple[Any, bool]:
+        """The weight that makes logits of hidden states; and whether it is [vocab, width]."""
+        tied = self.config.tied
+        return (params["embed"]["table"], True) if tied else (params["head"]["kernel"], False)
+
     def _block(self) -> Block:
         config = self.config
         init = normal(config.init_std)
@@ -207,11 +240,6 @@ class Decoder(Module):
             out_init=out_init,
         )
         return Block(attention, mlp, self._norm(), config.norms, config.dropout)
-
-
-def head_weight(config: DecoderConfig, params: Mapping[str, Any]) -> tuple[Any, bool]:
-    """The weight that makes logits of hidden states; and whether it is [vocab, width]."""
-    return (params["embed"]["table"], True) if config.tied else (params["head"]["kernel"], False)
 
 
 def empty_caches(config: DecoderConfig, batch: int, capacity: int, dtype: Any) -> tuple[Cache, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from barrow.errors import WeightsError
-from barrow.models.architecture import Architecture, Model, architecture_of
+from barrow.models.architecture import Architecture, architecture_of
+from barrow.models.family import Family
 from barrow.models.keys_report import KeysReport
 from barrow.models.names import Line
 from barrow.models.sources import Source, open_source
+from barrow.nn.module import Module
 from barrow.nn.tree import Tree, from_paths, paths
 from barrow.weights.matching import match
 from barrow.weights.tensors import Tensors
@@ -32,10 +34,10 @@ class Loaded:
     `tokenizer` is a path or name for `barrow.tokens.load`, the contents of a tokenizer.json (with
     its `tokenizer_config`), or None; `models.text.open_tokenizer` opens each.
     `begin` and `stops` are the ids that begin and end a text; `labels` name what a head tells
-    apart.
+    apart; `collections` are what a model keeps beside its parameters (running statistics).
     """
 
-    model: Model
+    model: Module
     params: Tree
     report: KeysReport
     tokenizer: str | Path | Mapping[str, Any] | None = None
@@ -43,6 +45,13 @@ class Loaded:
     stops: tuple[int, ...] = ()
     tokenizer_config: Mapping[str, Any] | None = None
     labels: tuple[str, ...] = ()
+    collections: Tree = field(default_factory=Tree)
+
+    @property
+    def family(self) -> Family:
+        """The settings of the model."""
+        found: Family = self.model.config  # type: ignore[attr-defined]
+        return found
 
 
 def load(
@@ -78,7 +87,7 @@ def load(
             leaves |= _read(line, [keys[key] for key in wanted], source.tensors, dtype, apart=apart)
     model = built.make(apart, dtype or _type_of(leaves))
     if any(path not in leaves for line in lines for path in line.paths):
-        made = paths(model.init(jax.random.key(seed), jnp.zeros((1, 1), jnp.int32)))
+        made = paths(model.init(jax.random.key(seed), *built.config.example))
         leaves = {
             p: tuple(x) if apart and p.startswith(_LAYERS) else x for p, x in made.items()
         } | (leaves)

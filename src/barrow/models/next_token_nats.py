@@ -1,14 +1,14 @@
-"""How surprised a decoder is by each token of some rows."""
+"""How surprised a causal model is by each token of some rows."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import jax
 
-from barrow.models.decoder import Decoder, head_weight
+from barrow.models.family import CausalModule
 from barrow.nn.cross_entropy import token_nats
 from barrow.nn.repeat import take_apart
 from barrow.nn.tree import Tree
@@ -24,25 +24,31 @@ class TokenNats(Protocol):
 
 
 def next_token_nats(
-    model: Decoder, params: Mapping[str, Any], ids: jax.Array, *, nats: TokenNats = token_nats
+    model: CausalModule, params: Mapping[str, Any], ids: jax.Array, *, nats: TokenNats = token_nats
 ) -> jax.Array:
     """Nats of ids [rows, length + 1] but the first of each row, float32 [rows, length].
 
     The last id of a row is guessed and not seen. `nats` is how logits become nats.
     """
     hidden, _ = model.apply(params, ids[:, :-1], method=model.hidden)
-    weight, transposed = head_weight(model.config, params)
+    weight, transposed = model.head_weight(params)
     return nats(hidden, weight, ids[:, 1:], transposed=transposed)
 
 
-def next_token_nats_on_cpu(model: Decoder, params: Mapping[str, Any], ids: jax.Array) -> jax.Array:
+def next_token_nats_on_cpu(
+    model: CausalModule, params: Mapping[str, Any], ids: jax.Array
+) -> jax.Array:
     """The same with logits that stay in a CPU's caches."""
     return next_token_nats(model, params, ids, nats=token_nats_by_blocks)
 
 
-def layers_apart(model: Decoder, params: Mapping[str, Any]) -> tuple[Decoder, Mapping[str, Any]]:
+def layers_apart(
+    model: CausalModule, params: Mapping[str, Any]
+) -> tuple[CausalModule, Mapping[str, Any]]:
     """The same with each layer's parameters as arrays of their own, which run faster."""
+    if "layers" not in params:
+        return model, params
     apart: Mapping[str, Any] | Tree = (
         params if isinstance(params["layers"], tuple) else take_apart(params, "layers")
     )
-    return replace(model, unroll=True), apart
+    return replace(cast("Any", model), unroll=True), apart

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -50,7 +51,9 @@ class RobertaConfig:
     mlm_head: bool = True
     tied: bool = True
     pooler: bool = False
-    kind: Literal["roberta"] = "roberta"
+
+    objective = "barrow.train.masked_task:MaskedTask"
+    usage = 'barrow fill "This is a <mask>." --model {run}'
 
     def __post_init__(self) -> None:
         for name in ("vocab_size", "width", "layers", "heads", "hidden", "token_types"):
@@ -71,6 +74,28 @@ class RobertaConfig:
     def context(self) -> int:
         """Tokens that a row may have."""
         return self.positions - self.pad - 1
+
+    @property
+    def scoring(self) -> str:
+        """By pseudo-likelihood, where there is a head for tokens."""
+        return "barrow.score:masked_model" if self.mlm_head else ""
+
+    @property
+    def example(self) -> tuple[Any, ...]:
+        """Tokens."""
+        return (jax.ShapeDtypeStruct((1, 1), jnp.int32),)
+
+    def module(
+        self, *, unroll: bool = False, remat: Policy | None = None, dtype: str = "float32"
+    ) -> Roberta:
+        """As `Family` says."""
+        return Roberta(self, unroll=unroll, remat=remat, dtype=dtype)
+
+    def save_huggingface(self, folder: Path, params: Any, about: Mapping[str, Any]) -> None:
+        """As `Exported` says."""
+        from barrow.models.save import save_described
+
+        save_described(folder, self.module(), params, about)
 
 
 BASE = RobertaConfig()

@@ -71,6 +71,15 @@ def save(
     return report
 
 
+def save_described(
+    folder: Path, model: Model, params: Mapping[str, Any], about: Mapping[str, Any]
+) -> None:
+    """Write a model with the tokenizer and the ids that a checkpoint says it was trained with."""
+    stops = () if about.get("end") is None else (about["end"],)
+    name, begin = about.get("tokenizer"), about.get("begin")
+    save(folder, model, params, tokenizer=name, begin=begin, stops=stops)
+
+
 def _compare(num: int, lines: tuple[Line, ...], leaves: Mapping[str, Any]) -> KeysReport:
     if "layers" in leaves:
         raise ValueError("the layers are taken apart; save the parameters with layers stacked")

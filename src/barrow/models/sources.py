@@ -77,7 +77,7 @@ def _hint(folder: Path) -> str:
         return f"; it is a run of `barrow finetune`: give {folder / 'best'}"
     return (
         f"; it is a run: `barrow checkpoint convert {folder} MODEL --to hf` makes a model of it, "
-        "and `barrow.models.checkpoint_model.load_model` opens it"
+        "and `barrow.models.open` opens it"
     )
 
 

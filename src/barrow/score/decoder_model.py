@@ -1,17 +1,17 @@
-"""Our own decoders as a `TokenModel`: jitted, in batches of similar length, over all devices."""
+"""Causal models of ours as a `TokenModel`: jitted, in batches of like length, on all devices."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import jax
 import numpy as np
 import numpy.typing as npt
 
-from barrow.models import Decoder
+from barrow.models.family import CausalModule
 from barrow.models.next_token_nats import (
     layers_apart,
     next_token_nats,
@@ -23,7 +23,7 @@ from barrow.tokens import Tokenizer
 
 
 class DecoderTokenModel:
-    """A decoder and its parameters under `TokenModel`.
+    """A causal model and its parameters under `TokenModel`.
 
     Rows are sorted by length, padded behind (a causal model sees nothing behind a token) and
     computed `batch_tokens` at a time, divided over `devices` (by default this process's own).
@@ -31,7 +31,7 @@ class DecoderTokenModel:
 
     def __init__(
         self,
-        model: Decoder,
+        model: CausalModule,
         params: Mapping[str, Any],
         tokenizer: Tokenizer,
         *,
@@ -49,10 +49,10 @@ class DecoderTokenModel:
         on_cpu = devices[0].platform == "cpu"
         self.batch_tokens = batch_tokens or default_batch_tokens(on_cpu=on_cpu)
         model, params = layers_apart(model, params)
-        if on_cpu and len(devices) == 1 and model.backend == "auto":
+        if on_cpu and len(devices) == 1 and getattr(model, "backend", None) == "auto":
             # Row after row the scores of attention stay in the cache. Rows that are divided over
             # devices would all be brought to each of them.
-            model = replace(model, backend="rows")
+            model = replace(cast("Any", model), backend="rows")
         self._mesh = make_mesh(devices=devices)
         self._params = jax.device_put(params, whole(self._mesh))
         self._nats = jax.jit(partial(next_token_nats_on_cpu if on_cpu else next_token_nats, model))

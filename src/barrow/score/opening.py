@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import json
 import os
 import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from barrow.errors import NotFound, ScoreError
+from barrow.objects import resolve
 from barrow.score.model import DomainModel, Model, ModelInfo, TokenModel
 from barrow.score.protocol import PROTOCOLS, Protocol
 from barrow.score.weights_identity import identity_of
 from barrow.score.windowed_model import WindowedModel
 
 if TYPE_CHECKING:
-    from barrow.models import Decoder
+    from barrow.models.family import CausalModule
+    from barrow.models.roberta import Roberta
     from barrow.tokens import Tokenizer
 
 _FUNCTION = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_]\w*)")
@@ -39,7 +42,8 @@ class Opening:
     `train` is a corpus for baselines to be trained on, `cache` a folder for what they count.
     `tokenizer` names one (a path, or "bytes") where the model has none beside it. `dtype` None is
     float32 on a CPU, else the type of the file. `server_model` is a server's name for its model,
-    `key_variable` the environment variable that holds its key.
+    `key_variable` the environment variable that holds its key. `trust` names modules and files
+    outside barrow that a run's model may be imported from.
     """
 
     protocol: Protocol = PROTOCOLS["barrow"]
@@ -50,6 +54,7 @@ class Opening:
     cache: Path | None = None
     server_model: str | None = None
     key_variable: str | None = None
+    trust: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.batch_tokens is not None and self.batch_tokens < 1:
@@ -57,10 +62,7 @@ class Opening:
 
 
 def open_model(name: str, opening: Opening | None = None) -> Model | DomainModel:
-    """A model that can be scored, by its name. A file called as a baseline is written ./uniform.
-
-    Runs and checkpoints of `barrow train` are opened by the command line, with `own_model`.
-    """
+    """A model that can be scored, by its name. A file called as a baseline is written ./uniform."""
     from barrow.score.baselines import is_baseline, open_baseline
     from barrow.score.compressors import is_compressor, open_compressor
 
@@ -82,10 +84,10 @@ def open_model(name: str, opening: Opening | None = None) -> Model | DomainModel
     raise NotFound(f"{name} is no model; a model is {_FORMS}")
 
 
-def decoder_model(
-    model: Decoder, params: Any, tokenizer: Tokenizer, info: ModelInfo, opening: Opening
+def causal_model(
+    model: CausalModule, params: Any, tokenizer: Tokenizer, info: ModelInfo, opening: Opening
 ) -> Model:
-    """A decoder of ours and its parameters as what can be scored."""
+    """A model that says the next token, and its parameters, as what can be scored."""
     from barrow.score.decoder_model import DecoderTokenModel
 
     opened = DecoderTokenModel(model, params, tokenizer, batch_tokens=opening.batch_tokens)
@@ -97,27 +99,20 @@ def decoder_model(
     )
 
 
-def own_model(
-    model: Any, params: Any, tokenizer: Tokenizer, info: ModelInfo, opening: Opening
+def masked_model(
+    model: Roberta, params: Any, tokenizer: Tokenizer, info: ModelInfo, opening: Opening
 ) -> Model:
-    """A model of ours and its parameters: a decoder, or a masked one by pseudo-likelihood."""
-    from barrow.models import Decoder, Roberta
+    """A masked model and its parameters, scored by pseudo-likelihood."""
     from barrow.score.masked_model import MaskedModel
     from barrow.score.roberta_guess import roberta_guess
 
-    if isinstance(model, Decoder):
-        return decoder_model(model, params, tokenizer, info, opening)
-    if isinstance(model, Roberta) and model.config.mlm_head:
-        return MaskedModel(
-            roberta_guess(model, params, tokenizer),
-            tokenizer,
-            info,
-            opening.protocol,
-            max_length=model.config.context,
-            batch_tokens=opening.batch_tokens or _MASKED_TOKENS,
-        )
-    raise ScoreError(
-        f"{info.name} says nothing of the probability of text: it has no head for tokens"
+    return MaskedModel(
+        roberta_guess(model, params, tokenizer),
+        tokenizer,
+        info,
+        opening.protocol,
+        max_length=model.config.context,
+        batch_tokens=opening.batch_tokens or _MASKED_TOKENS,
     )
 
 
@@ -136,28 +131,67 @@ def _folder(path: Path, opening: Opening) -> Model:
 def _loaded(path: Path, opening: Opening) -> Model:
     import jax
 
-    from barrow.models import load
+    from barrow.models.open_model import is_run, open_model
     from barrow.models.text import open_tokenizer
 
-    on_cpu = jax.default_backend() == "cpu"
-    dtype = "float32" if opening.dtype is None and on_cpu else opening.dtype
-    loaded = load(path, dtype=dtype, apart=True)
+    trained = is_run(path)
+    dtype = opening.dtype
+    if dtype is None and jax.default_backend() == "cpu":
+        dtype = "float32"
+    elif dtype is None and trained:
+        dtype = "bfloat16"
+    loaded = open_model(path, dtype=dtype, apart=not trained, trust=opening.trust)
+    scoring = loaded.family.scoring
+    if not scoring or loaded.labels:
+        raise ScoreError(
+            f"{path.resolve().name} cannot be scored: it has no language-modelling head"
+        )
     tokenizer = (
         open_tokenizer(loaded.tokenizer, settings=loaded.tokenizer_config)
         if opening.tokenizer is None
         else open_tokenizer(opening.tokenizer)
     )
-    identity, size = identity_of(path)
+    leaves = jax.tree.leaves(loaded.params)
     info = ModelInfo(
         name=path.resolve().name,
         kind="barrow",
-        identity=identity,
-        num_params=sum(leaf.size for leaf in jax.tree.leaves(loaded.params)),
-        size_bytes=size,
+        identity="",
+        num_params=sum(leaf.size for leaf in leaves),
         dtype=getattr(loaded.model, "dtype", None),
-        about={"path": os.fspath(path)},
     )
-    return own_model(loaded.model, loaded.params, tokenizer, info, opening)
+    if trained:
+        size = sum(leaf.size * leaf.dtype.itemsize for leaf in leaves)
+        info = replace(_run_info(path, info), size_bytes=size)
+    else:
+        identity, size = identity_of(path)
+        about = {"path": os.fspath(path)}
+        info = replace(info, identity=identity, size_bytes=size, about=about)
+    # The model's own settings name it: who trusted them trusts this.
+    score_as = resolve(scoring, trust=(scoring.rpartition(":")[0],))
+    made: Model = score_as(loaded.model, loaded.params, tokenizer, info, opening)
+    return made
+
+
+def _run_info(path: Path, info: ModelInfo) -> ModelInfo:
+    """Whose weights these are, and how long they were trained, by the index of the checkpoint."""
+    from barrow.checkpoint.folder import find_checkpoint
+    from barrow.checkpoint.index import read_index
+
+    index = read_index(find_checkpoint(path))
+    facts = json.dumps({name: file.sha256 for name, file in sorted(index.files.items())})
+    run = index.about.get("run")
+    data = (run or {}).get("data") or {}
+    batch, length = data.get("batch"), data.get("seq_len")
+    # Steps × rows × tokens of a row, where these never changed.
+    tokens = None
+    if index.step is not None and isinstance(batch, int) and isinstance(length, int):
+        tokens = index.step * batch * length
+    return replace(
+        info,
+        identity=hashlib.sha256(facts.encode()).hexdigest(),
+        train_tokens=tokens,
+        about={"path": os.fspath(path), "step": index.step, "run": run},
+    )
 
 
 def _transformers(path: Path, config: dict[str, Any], opening: Opening) -> Model:

@@ -1,45 +1,28 @@
-"""Whether a model and what it is trained on go together, and what is known of the batches."""
+"""What is known of the batches of a run, and whether a model can take them."""
 
 from __future__ import annotations
 
-from barrow.models.checkpoint_model import ModelConfig
-from barrow.models.clip_config import ClipConfig
-from barrow.models.decoder import DecoderConfig
-from barrow.models.roberta import RobertaConfig
 from barrow.stream.choices import Choices
 from barrow.stream.pairs.choices import PairChoices
 
 DataChoices = Choices | PairChoices
 
 
-def refuse_mismatch(model: ModelConfig, data: DataChoices) -> None:
-    """Raise unless batches of these data are what the model learns from."""
-    if isinstance(model, ClipConfig):
-        if not isinstance(data, PairChoices):
-            raise ValueError("CLIP learns from image–text pairs: data=PairChoices(batch=…)")
-        batches_of(data)
-        return
+def token_choices(data: DataChoices) -> Choices:
+    """The settings of a token stream; others are refused."""
     if not isinstance(data, Choices):
         raise ValueError(
             "a language model learns from a token store: data=Choices(seq_len=…, batch=…)"
         )
-    if isinstance(model, DecoderConfig) and data.mlm is not None:
-        raise ValueError("a decoder guesses the next token: leave out data.mlm")
-    if isinstance(model, RobertaConfig):
-        if data.mlm is None:
-            raise ValueError("a masked model guesses hidden tokens: say how, data.mlm={}")
-        if not model.mlm_head:
-            raise ValueError("guessing hidden tokens takes a head: model.mlm_head=true")
-    seq_len = seq_len_of(data)
-    if seq_len > model.context:
-        more = (
-            f"model.context={seq_len}"
-            if isinstance(model, DecoderConfig)
-            else f"model.positions={model.positions + seq_len - model.context}"
-        )
+    return data
+
+
+def refuse_long_rows(length: int, context: int, more: str) -> None:
+    """Raise if rows have more tokens than the model positions; `more` gives it enough."""
+    if length > context:
         raise ValueError(
-            f"rows have {seq_len} tokens and the model {model.context} positions: "
-            f"data.seq_len={model.context}, or {more}"
+            f"rows have {length} tokens and the model {context} positions: "
+            f"data.seq_len={context}, or {more}"
         )
 
 

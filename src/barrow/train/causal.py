@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
 
-from barrow.models.decoder import Decoder, head_weight
+from barrow.models.family import CausalModule
 from barrow.nn.cross_entropy import cross_entropy
 from barrow.nn.trace import Constrain
 from barrow.train.batch_arrays import check_token_arrays
@@ -16,27 +16,32 @@ from barrow.train.objective import Loss, Objective
 
 
 def causal_objective(
-    model: Decoder, *, is_parted: bool = True, constrain: Constrain | None = None
+    model: CausalModule,
+    *,
+    is_parted: bool = True,
+    is_training: bool = True,
+    constrain: Constrain | None = None,
 ) -> Objective:
     """Of batches with tokens, targets and mask [rows, length], and segments where `is_parted`.
 
     Parted, attention and positions stop at the borders of documents; else a row is read as one.
     Activations have the type of the parameters, which the step's precision chose: the model's own
-    `dtype` has no say.
+    `dtype` has no say. Nothing is dropped unless `is_training`.
     """
+    drops = is_training and getattr(model.config, "dropout", 0) > 0
     hint = " (is_parted=False needs no segments and positions)" if is_parted else ""
 
     def loss(params: Any, collections: Any, batch: Any, key: jax.Array) -> Loss:
         borders = ("segments", "positions") if is_parted else ()
         check_token_arrays(batch, "targets", "mask", *borders, hint=hint)
         parts = {name: batch[name] for name in borders}
-        weight, transposed = head_weight(model.config, params)
-        run = replace(model, dtype=jnp.dtype(weight.dtype).name)
+        weight, transposed = model.head_weight(params)
+        run = replace(cast("Any", model), dtype=jnp.dtype(weight.dtype).name)
         hidden, _ = run.apply(
             params,
             batch["tokens"],
             method=run.hidden,
-            keys={"dropout": key} if model.config.dropout else None,
+            keys={"dropout": key} if drops else None,
             constrain=constrain,
             **parts,
         )

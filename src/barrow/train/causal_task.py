@@ -1,18 +1,17 @@
-"""Causal language models: a decoder learns to say the next token of a token store."""
+"""Causal language models: they learn to say the next token of a token store."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-import jax
 import jax.numpy as jnp
 
-from barrow.models.decoder import Decoder, DecoderConfig
+from barrow.models.family import CausalFamily, CausalModule
+from barrow.train.agreement import refuse_long_rows, seq_len_of, token_choices
 from barrow.train.causal import causal_objective
-from barrow.train.mfu import flops_per_token
 from barrow.train.remat import policy_of
 from barrow.train.run import Run
 from barrow.train.task import Data, Work
@@ -27,23 +26,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CausalTask:
-    """The task of a run whose model is a decoder."""
+    """The task of a run whose model is a `CausalFamily`, as a decoder is."""
 
     run: Run
     unit = "token"
     measure = "nats per token"
 
     @property
-    def config(self) -> DecoderConfig:
+    def config(self) -> CausalFamily:
         """The architecture."""
-        assert isinstance(self.run.model, DecoderConfig)
-        return self.run.model
+        return cast("CausalFamily", self.run.model)
+
+    def check(self) -> None:
+        """Rows of tokens, none of them hidden, that the model has positions for."""
+        data = token_choices(self.run.data)
+        if data.mlm is not None:
+            raise ValueError("a causal model guesses the next token: leave out data.mlm")
+        context, length = self.config.context, seq_len_of(data)
+        refuse_long_rows(length, context, f"model.context={length}")
 
     @cached_property
-    def model(self) -> Decoder:
-        """The decoder, run as the settings say."""
-        return Decoder(
-            self.config,
+    def model(self) -> CausalModule:
+        """The model, run as the settings say."""
+        return self.config.module(
             unroll=self.run.unroll,
             remat=policy_of(self.run.remat),
             dtype=jnp.dtype(self.run.step.precision.dtype).name,
@@ -52,7 +57,7 @@ class CausalTask:
     @property
     def example(self) -> tuple[Any, ...]:
         """Tokens."""
-        return (jax.ShapeDtypeStruct((1, 1), jnp.int32),)
+        return self.config.example
 
     def optimizer(self) -> optax.GradientTransformation:
         """The run's."""
@@ -64,8 +69,9 @@ class CausalTask:
 
     def evaluation(self, constrain: Constrain | None) -> Objective:
         """The same without dropout, which changes no parameter."""
-        calm = replace(self.model, config=replace(self.config, dropout=0.0))
-        return causal_objective(calm, is_parted=self.run.is_parted, constrain=constrain)
+        return causal_objective(
+            self.model, is_parted=self.run.is_parted, is_training=False, constrain=constrain
+        )
 
     def data(self) -> TokenData:
         """The stream of the run's store."""
@@ -77,12 +83,11 @@ class CausalTask:
         return held_out_data(self.run, data)
 
     def work(self, batch: Mapping[str, Any], num_params: int) -> Work:
-        """Tokens, padding too, by 6N + 12·L·d·T each."""
+        """Tokens, padding too, by the operations that the model says (6N + 12·L·d·T)."""
         rows, length = batch["tokens"].shape
-        width = self.config.heads * self.config.size_of_head
-        each = flops_per_token(num_params, layers=self.config.layers, width=width, length=length)
-        return Work(rows * length, rows * length * each)
+        return Work(rows * length, rows * length * self.config.flops(num_params, length))
 
     def fitted(self) -> Run:
         """With as many ids in the vocabulary as the store's tokenizer has."""
-        return replace(self.run, model=replace(self.config, vocab_size=vocab_size_of(self.run)))
+        config: Any = self.config
+        return replace(self.run, model=replace(config, vocab_size=vocab_size_of(self.run)))

@@ -11,12 +11,14 @@ import jax
 import jax.numpy as jnp
 
 from barrow.models.clip_config import ClipConfig, ResNetConfig
+from barrow.models.clip_load import named_tokenizer
 from barrow.models.clip_model import CLIP
-from barrow.models.clip_tokenizers import named_tokenizer
 from barrow.models.clip_tower import Running
 from barrow.nn.batch_norm import COLLECTION
 from barrow.nn.flops import flops
 from barrow.nn.module import init_collections
+from barrow.stream.pairs.choices import PairChoices
+from barrow.train.agreement import batches_of
 from barrow.train.contrastive import contrastive_objective, scale_kept
 from barrow.train.pair_data import PairData, held_out_pairs, pair_data
 from barrow.train.remat import policy_of
@@ -44,17 +46,23 @@ class ContrastiveTask:
         assert isinstance(self.run.model, ClipConfig)
         return self.run.model
 
+    def check(self) -> None:
+        """Image–text pairs."""
+        if not isinstance(self.run.data, PairChoices):
+            raise ValueError("CLIP learns from image–text pairs: data=PairChoices(batch=…)")
+        batches_of(self.run.data)
+
     @cached_property
     def model(self) -> CLIP:
         """Both towers, run as the settings say."""
         dtype = jnp.dtype(self.run.step.precision.dtype).name
-        running = Running(self.run.unroll, policy_of(self.run.remat), dtype=dtype)
-        return CLIP(self.config, running)
+        remat = policy_of(self.run.remat)
+        return self.config.module(unroll=self.run.unroll, remat=remat, dtype=dtype)
 
     @property
     def example(self) -> tuple[Any, ...]:
         """Images and texts."""
-        return self.model.example()
+        return self.config.example
 
     def optimizer(self) -> optax.GradientTransformation:
         """The run's; the scale stays at 100 or below."""

@@ -10,10 +10,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from barrow.models.checkpoint_model import open_model
-from barrow.models.decoder import Decoder
 from barrow.models.load import Loaded
-from barrow.models.roberta import RobertaConfig
+from barrow.models.open_model import of_kind, open_model
+from barrow.models.roberta import Roberta, RobertaConfig
 from barrow.models.roberta_heads import (
     ClassificationHead,
     Head,
@@ -34,6 +33,7 @@ class Pretrained:
     """A model's body, its layers apart, and what its files say beside."""
 
     loaded: Loaded
+    body: Roberta
     config: RobertaConfig
     params: Tree
     left: tuple[str, ...]
@@ -41,11 +41,8 @@ class Pretrained:
     def with_head(self, kind: Kind, num_labels: int, *, seed: int) -> tuple[RobertaWithHead, Tree]:
         """The body under a new head, whose parameters `seed` decides."""
         head = make_head(kind, num_labels, self.config)
-        model = self.loaded.model
-        body = model.body if isinstance(model, RobertaWithHead) else model
-        assert not isinstance(body, Decoder)
         made = head.init(jax.random.key(seed), jnp.zeros((1, 1, self.config.width), jnp.float32))
-        both = RobertaWithHead(replace(body, config=self.config, unroll=True), head)
+        both = RobertaWithHead(replace(self.body, config=self.config, unroll=True), head)
         return both, self.params | {"classifier": made}
 
     def in_words(self, head: Mapping[str, Any]) -> str:
@@ -60,15 +57,12 @@ class Pretrained:
 def pretrained(path: str | Path) -> Pretrained:
     """Open a RoBERTa to stand a head on: a folder of files, a run or a checkpoint."""
     loaded = open_model(path, dtype="float32", apart=True)
-    if isinstance(loaded.model, Decoder):
-        raise ValueError(
-            f"{path} holds a decoder, which sees nothing to its right; fine-tuning wants an "
-            "encoder (roberta)"
-        )
-    config = replace(loaded.model.config, mlm_head=False, pooler=False)
+    model: Any = of_kind(loaded, path, Roberta, RobertaWithHead)
+    body: Roberta = getattr(model, "body", model)
+    config = replace(body.config, mlm_head=False, pooler=False)
     left = tuple(name for name in _BEHIND if name in loaded.params)
     kept = Tree({name: x for name, x in loaded.params.items() if name not in _BEHIND})
-    return Pretrained(loaded, config, kept, left)
+    return Pretrained(loaded, body, config, kept, left)
 
 
 def make_head(kind: Kind, num_labels: int, config: RobertaConfig) -> Head:

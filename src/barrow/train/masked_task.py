@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import jax
 import jax.numpy as jnp
 
 from barrow.models.roberta import Roberta, RobertaConfig
 from barrow.stream.choices import Choices
 from barrow.stream.store_tokenizer import padding_of
+from barrow.train.agreement import refuse_long_rows, seq_len_of, token_choices
 from barrow.train.masked import masked_objective
 from barrow.train.mfu import flops_per_token
 from barrow.train.remat import policy_of
@@ -42,6 +42,17 @@ class MaskedTask:
         assert isinstance(self.run.model, RobertaConfig)
         return self.run.model
 
+    def check(self) -> None:
+        """Rows of tokens, some of them hidden, that the model has positions and a head for."""
+        data, config = token_choices(self.run.data), self.config
+        if data.mlm is None:
+            raise ValueError("a masked model guesses hidden tokens: say how, data.mlm={}")
+        if not config.mlm_head:
+            raise ValueError("guessing hidden tokens takes a head: model.mlm_head=true")
+        length = seq_len_of(data)
+        more = f"model.positions={config.positions + length - config.context}"
+        refuse_long_rows(length, config.context, more)
+
     @property
     def mlm(self) -> Mlm:
         """How tokens are hidden."""
@@ -52,8 +63,7 @@ class MaskedTask:
     @cached_property
     def model(self) -> Roberta:
         """The encoder with its head, run as the settings say."""
-        return Roberta(
-            self.config,
+        return self.config.module(
             unroll=self.run.unroll,
             remat=policy_of(self.run.remat),
             dtype=jnp.dtype(self.run.step.precision.dtype).name,
@@ -62,7 +72,7 @@ class MaskedTask:
     @property
     def example(self) -> tuple[Any, ...]:
         """Tokens."""
-        return (jax.ShapeDtypeStruct((1, 1), jnp.int32),)
+        return self.config.example
 
     def optimizer(self) -> optax.GradientTransformation:
         """The run's."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from barrow import config
 from barrow.errors import ConfigError
-from barrow.models.clip_tokenizers import named_tokenizer
+from barrow.models.clip_load import named_tokenizer
 from barrow.stream.pairs import ClipTexts, PairChoices, PairStream, make_pairs, pairs_at
 from barrow.stream.pairs.saved import check_index, read_saved, saved_pairs
 from barrow.train.run import Run

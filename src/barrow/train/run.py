@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from barrow import config
-from barrow.models.checkpoint_model import ModelConfig
+from barrow.models.family import Family
 from barrow.train.agreement import (
     DataChoices,
     batches_of,
-    refuse_mismatch,
     seq_len_of,
 )
 from barrow.train.optimizers import AdamW, Optimizer
@@ -82,7 +81,7 @@ class Run:
     - `seed`: of the first parameters and of dropout; the data have their own.
     """
 
-    model: ModelConfig
+    model: Family
     data: DataChoices
     steps: int
     store: str = ""
@@ -107,7 +106,9 @@ class Run:
             raise ValueError(f"diverged is a factor above 1, or null, not {self.diverged}")
         if not 0 <= self.seed < 1 << 32:
             raise ValueError(f"run: seed is from 0 to {(1 << 32) - 1}, not {self.seed}")
-        refuse_mismatch(self.model, self.data)
+        from barrow.train.task import task_of
+
+        task_of(self).check()
 
     @property
     def seq_len(self) -> int:

@@ -8,6 +8,7 @@ checkpoints/   step-000001000/ …
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -45,11 +46,11 @@ class RunFolder:
         """The folder of the checkpoints."""
         return self.path / "checkpoints"
 
-    def read(self) -> Run:
-        """The settings of the run that lies here."""
+    def read(self, *, trust: Collection[str] = ()) -> Run:
+        """The settings of the run in this folder."""
         if not self.settings.is_file():
             raise NotFound(f"{self.path} is no folder of a run: it has no run.json")
-        return read_run(self.settings)
+        return read_run(self.settings, trust=trust)
 
     def write(self, run: Run, data: Data) -> None:
         """Write settings and stream; data by whole paths, so that a run goes on from anywhere."""
@@ -65,7 +66,7 @@ class RunFolder:
 
     def check(self, run: Run, data: Data) -> None:
         """Raise unless a run would go on with the same numbers as the one that lies here."""
-        changed = differences(self.read(), run)
+        changed = differences(self.read(trust=config.outside(run)), run)
         if changed:
             raise ConfigError(
                 f"{self.path} has a run with other settings ({'; '.join(changed)}): give them as "
@@ -74,22 +75,18 @@ class RunFolder:
         data.check(self.stream)
 
 
-def read_run(path: Path) -> Run:
-    """The settings in a JSON file; what is wrong with them is said with its name."""
+def read_run(path: Path, *, trust: Collection[str] = ()) -> Run:
+    """The settings in a JSON file; an error names the file. `trust` as in `config.from_dict`."""
     try:
-        return config.from_json(Run, path.read_text(encoding="utf-8"))
+        return config.from_json(Run, path.read_text(encoding="utf-8"), trust=trust)
     except ValueError as error:
         raise ConfigError(f"{path}: {error}") from None
 
 
 def about(run: Run, data: Data, **more: Any) -> dict[str, Any]:
     """What a checkpoint says about itself: enough to go on, to explain and to load the model."""
-    return {
-        "run": config.to_dict(run),
-        "model": config.to_dict(run.model),
-        **data.about(),
-        **more,
-    }
+    settings = config.to_dict(run)
+    return {"run": settings, "model": settings["model"], **data.about(), **more}
 
 
 def _whole(place: str) -> str:

@@ -1,7 +1,8 @@
-"""A kind of training: what a run computes and what it reads. New kinds are added here.
+"""A kind of training: what a run computes and what it reads.
 
-A kind is a frozen dataclass that is made of a `Run` and has what `Task` names; `task_of` picks it
-by the run's model. The loop, the step, the log and the checkpoints know no other difference.
+A kind is a frozen dataclass that is made of a `Run` and has what `Task` names; the run's model
+names it (`Family.objective`). The loop, the step, the log and the checkpoints know no other
+difference.
 """
 
 from __future__ import annotations
@@ -11,9 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from barrow.models.clip_config import ClipConfig
-from barrow.models.decoder import DecoderConfig
-from barrow.models.roberta import RobertaConfig
+from barrow.objects import resolve
 from barrow.train.objective import Objective
 from barrow.train.run import Run
 
@@ -78,6 +77,10 @@ class Task(Protocol):
     - `measure`: what the loss is, in words: "nats per token".
     """
 
+    def check(self) -> None:
+        """Raise unless the run's data are what its model learns from."""
+        ...
+
     @property
     def unit(self) -> str: ...
 
@@ -125,16 +128,6 @@ class Task(Protocol):
 
 def task_of(run: Run) -> Task:
     """The kind of training that a run's model asks for."""
-    match run.model:
-        case DecoderConfig():
-            from barrow.train.causal_task import CausalTask
-
-            return CausalTask(run)
-        case RobertaConfig():
-            from barrow.train.masked_task import MaskedTask
-
-            return MaskedTask(run)
-        case ClipConfig():
-            from barrow.train.contrastive_task import ContrastiveTask
-
-            return ContrastiveTask(run)
+    name = run.model.objective
+    task: Task = resolve(name, trust=(name.rpartition(":")[0],))(run)  # the model is trusted
+    return task

@@ -34,7 +34,7 @@ def save_huggingface(
     *,
     max_shard_bytes: int = DEFAULT_SHARD_BYTES,
 ) -> Written:
-    """Write a folder that `transformers`, and `barrow.models.load`, open; a tensor at a time."""
+    """Write a folder that `transformers`, and `barrow.models.open`, open; a tensor at a time."""
     folder = Path(folder)
     written = write_safetensors(
         folder, model.tensors, metadata={"format": "pt"}, max_shard_bytes=max_shard_bytes

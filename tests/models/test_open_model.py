@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from barrow.checkpoint import save_params
-from barrow.config import to_dict
 from barrow.errors import CheckpointError
-from barrow.models import Decoder, DecoderConfig, load, save
-from barrow.models.checkpoint_model import is_checkpoint, load_model
-from barrow.models.clip_config import ClipConfig, TextConfig, VisionConfig
+from barrow.models import Decoder, DecoderConfig, family_table, save
+from barrow.models import open as open_model
+from barrow.models.load import load
+from barrow.models.open_model import is_run, of_kind
 from barrow.models.roberta import Roberta, RobertaConfig
 
 CONFIGS: dict[str, Any] = {
@@ -39,40 +39,45 @@ def test_a_checkpoint_opens_as_the_folder_it_is_converted_to(tmp_path: Path, kin
     config = CONFIGS[kind]
     model: Any = Decoder(config) if kind == "decoder" else Roberta(config)
     params = drawn(model)
-    about = {"model": to_dict(config), "tokenizer": "bytes", "begin": 256, "end": 257}
+    about = {"model": family_table(config), "tokenizer": "bytes", "begin": 256, "end": 257}
     save_params(tmp_path / "run" / "checkpoints" / "step-000000003", params, about)
     save(tmp_path / "hf", model, params, tokenizer="bytes", begin=256, stops=(257,))
     wanted = answer(load(tmp_path / "hf", apart=True))
     for path in (tmp_path / "run", tmp_path / "run" / "checkpoints" / "step-000000003"):
-        assert is_checkpoint(path)
+        assert is_run(path)
         for apart in (False, True):
-            loaded = load_model(path, apart=apart)
+            loaded = open_model(path, apart=apart)
             np.testing.assert_allclose(answer(loaded), wanted, atol=1e-6)
     assert type(loaded.model) is type(model)
     assert (loaded.tokenizer, loaded.begin, loaded.stops) == ("bytes", 256, (257,))
     assert loaded.report.is_exact
-    small = load_model(tmp_path / "run", dtype="bfloat16")
+    small = open_model(tmp_path / "run", dtype="bfloat16")
     assert {x.dtype for x in jax.tree.leaves(small.params)} == {jnp.dtype("bfloat16")}
     assert small.model.dtype == "bfloat16"
 
 
 def test_what_is_no_checkpoint(tmp_path: Path) -> None:
-    assert not is_checkpoint(tmp_path)
-    assert not is_checkpoint(tmp_path / "nowhere")
+    assert not is_run(tmp_path)
+    assert not is_run(tmp_path / "nowhere")
     (tmp_path / "checkpoints").mkdir()
-    assert is_checkpoint(tmp_path)
+    assert is_run(tmp_path)
     (tmp_path / "best").mkdir()
     (tmp_path / "best" / "config.json").write_text("{}")
-    assert not is_checkpoint(tmp_path)
+    assert not is_run(tmp_path)
 
 
-def test_one_that_is_of_no_model_that_reads_texts(tmp_path: Path) -> None:
+def test_one_that_does_not_say_which_model_it_is_of(tmp_path: Path) -> None:
     params = drawn(Decoder(CONFIGS["decoder"]))
     save_params(tmp_path / "bare", params)
     with pytest.raises(CheckpointError, match="does not say which model it is of") as raised:
-        load_model(tmp_path / "bare")
+        open_model(tmp_path / "bare")
     assert raised.value.reason == "no-model"
-    clip = ClipConfig(32, VisionConfig(32, 8, 64, 2, 2), TextConfig(64, 12, 32, 2, 2))
-    save_params(tmp_path / "clip", params, {"model": to_dict(clip)})
-    with pytest.raises(CheckpointError, match="holds a CLIP.*barrow zeroshot"):
-        load_model(tmp_path / "clip")
+
+
+def test_a_model_of_another_kind_says_what_it_is_for(tmp_path: Path) -> None:
+    model = Decoder(CONFIGS["decoder"])
+    save_params(tmp_path / "run", drawn(model), {"model": family_table(model.config)})
+    loaded = open_model(tmp_path / "run")
+    assert of_kind(loaded, "x", Roberta, Decoder) is loaded.model
+    with pytest.raises(ValueError, match="x holds a Decoder, .* Roberta; .*`barrow generate x --p"):
+        of_kind(loaded, "x", Roberta)

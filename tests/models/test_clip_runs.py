@@ -11,10 +11,8 @@ from barrow.checkpoint import save_params
 from barrow.checkpoint.meeting import meet
 from barrow.checkpoint.snapshot import snapshot
 from barrow.checkpoint.write import write_checkpoint
-from barrow.config import to_dict
-from barrow.errors import CheckpointError
-from barrow.models import DecoderConfig, clip
-from barrow.models.checkpoint_clip import load_clip
+from barrow.models import DecoderConfig, clip, family_table
+from barrow.models import open as open_model
 from barrow.models.clip_config import ClipConfig, ResNetConfig, TextConfig, VisionConfig
 from barrow.models.clip_model import CLIP
 from barrow.models.convert import convert
@@ -33,19 +31,31 @@ def drawn(shapes: Any, seed: int = 0) -> Any:
 
 
 def about(config: Any) -> dict[str, Any]:
-    return {"model": to_dict(config), "tokenizer": "bytes"}
+    return {"model": family_table(config), "tokenizer": "bytes"}
 
 
 def test_a_checkpoint_encodes_as_the_folder_it_is_converted_to(tmp_path: Path) -> None:
     model = CLIP(VIT)
-    params = drawn(jax.eval_shape(lambda key: model.init(key, *model.example()), jax.random.key(0)))
+    params = drawn(
+        jax.eval_shape(lambda key: model.init(key, *model.config.example), jax.random.key(0))
+    )
     save_params(tmp_path / "run" / "checkpoints" / "step-000000002", params, about(VIT))
     convert(tmp_path / "run", tmp_path / "hf", to="hf")
-    ours, preprocess = load_clip(tmp_path / "run")
+    ours, preprocess = clip.load(weights=tmp_path / "run")
     theirs, _ = clip.load(weights=tmp_path / "hf")
     assert preprocess.resolution == 32
     assert ours.report is not None
     assert ours.report.is_exact
+    with pytest.raises(ValueError, match="leave the name out"):
+        clip.load("RN50", weights=tmp_path / "run")
+    for path in (tmp_path / "run", tmp_path / "hf"):
+        opened = open_model(path)
+        assert (type(opened.model), opened.family) == (CLIP, VIT)
+    small = open_model(tmp_path / "run", dtype="bfloat16").params
+    assert (small["logit_scale"].dtype, small["image"]["norm"]["scale"].dtype) == (
+        "float32",
+        "bfloat16",
+    )
     np.testing.assert_allclose(
         ours.encode_image(IMAGES), theirs.encode_image(IMAGES), rtol=1e-5, atol=1e-5
     )
@@ -56,7 +66,7 @@ def test_a_checkpoint_encodes_as_the_folder_it_is_converted_to(tmp_path: Path) -
 
 def test_running_statistics_come_along(tmp_path: Path) -> None:
     model = CLIP(RESNET)
-    example = model.example()
+    example = model.config.example
     params = drawn(jax.eval_shape(lambda key: model.init(key, *example), jax.random.key(0)))
     collections = drawn(init_collections(model, *example), seed=1)
     write_checkpoint(
@@ -66,7 +76,7 @@ def test_running_statistics_come_along(tmp_path: Path) -> None:
         about=about(RESNET),
         meeting=meet(tmp_path / "run", "state", timeout=60),
     )
-    ours, _ = load_clip(tmp_path / "run")
+    ours, _ = clip.load(weights=tmp_path / "run")
     texts = np.zeros((2, 12), np.int32)
     images, _, _ = model.apply(params, IMAGES, texts, collections=collections)
     np.testing.assert_allclose(ours.encode_image(IMAGES), images, rtol=1e-4, atol=1e-4)
@@ -76,6 +86,6 @@ def test_running_statistics_come_along(tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_of_another_model(tmp_path: Path) -> None:
-    save_params(tmp_path / "run", {"x": np.zeros(2)}, {"model": to_dict(DecoderConfig())})
-    with pytest.raises(CheckpointError, match="holds no CLIP: see `barrow generate`"):
-        load_clip(tmp_path / "run")
+    save_params(tmp_path / "run", {"x": np.zeros(2)}, {"model": family_table(DecoderConfig())})
+    with pytest.raises(ValueError, match="holds a Decoder, and this needs a CLIP; .*generate"):
+        clip.load(weights=tmp_path / "run")

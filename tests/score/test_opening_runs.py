@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 
 from barrow.checkpoint import save_params
-from barrow.cli.score_checkpoint import open_checkpoint_model
-from barrow.config import to_dict
 from barrow.errors import CheckpointError, NotFound
-from barrow.models import Decoder, DecoderConfig, save
+from barrow.models import Decoder, DecoderConfig, family_table, save
 from barrow.score import Opening, open_model
 
 CONFIG = DecoderConfig(vocab_size=259, width=16, layers=2, heads=2, hidden=16, context=16)
@@ -27,10 +25,10 @@ def params() -> Any:
 
 def test_a_checkpoint_scores_as_the_folder_it_is_converted_to(tmp_path: Path, params: Any) -> None:
     run = {"data": {"batch": 4, "seq_len": 8}}
-    about = {"model": to_dict(CONFIG), "tokenizer": "bytes", "run": run}
+    about = {"model": family_table(CONFIG), "tokenizer": "bytes", "run": run}
     save_params(tmp_path / "saved", params, about)
     save(tmp_path / "hf", Decoder(CONFIG), params, tokenizer="bytes")
-    ours = open_checkpoint_model(tmp_path / "saved", Opening())
+    ours = open_model(str(tmp_path / "saved"))
     other = open_model(str(tmp_path / "hf"))
     texts = [b"the barrow and the mound", b"", b"x"]
     for a, b in zip(ours.score(texts), other.score(texts), strict=True):  # type: ignore[union-attr]
@@ -43,8 +41,8 @@ def test_a_checkpoint_scores_as_the_folder_it_is_converted_to(tmp_path: Path, pa
 def test_one_that_says_no_model_or_no_tokenizer(tmp_path: Path, params: Any) -> None:
     save_params(tmp_path / "a", params)
     with pytest.raises(CheckpointError, match="does not say which model it is of"):
-        open_checkpoint_model(tmp_path / "a", Opening())
-    save_params(tmp_path / "b", params, {"model": to_dict(CONFIG)})
+        open_model(str(tmp_path / "a"))
+    save_params(tmp_path / "b", params, {"model": family_table(CONFIG)})
     with pytest.raises(NotFound, match="no tokenizer"):
-        open_checkpoint_model(tmp_path / "b", Opening())
-    assert open_checkpoint_model(tmp_path / "b", Opening(tokenizer="bytes")).info.name == "b"
+        open_model(str(tmp_path / "b"))
+    assert open_model(str(tmp_path / "b"), Opening(tokenizer="bytes")).info.name == "b"
