@@ -17,6 +17,7 @@
     ├── StoreError          a token store, or index of pairs, is not sound; says file and reason
     ├── TaskFailed          a task of a build failed; what was done before stays done
     ├── TokenizerError      a file that is no sound tokenizer, or lacks what is asked (a ValueError)
+    ├── UnsafeName          a name in a file that leads out of its folder (a ValueError)
     ├── WeightsError        a file of weights is not what it should be; says file and tensor
     └── WriteFailed         the disk said no while writing (an OSError)
 
@@ -84,8 +85,8 @@ class DamagedShard(ArchiveError):
 class BadImage(BarrowError, ValueError):
     """An image that cannot be used: its name, a named reason, and a cause in words.
 
-    `reason` is ``missing``, ``changed``, ``empty``, ``not-an-image``, ``bomb``, ``truncated``,
-    ``corrupt`` or ``unsupported``.
+    `reason` is ``missing``, ``outside``, ``changed``, ``empty``, ``not-an-image``, ``bomb``,
+    ``truncated``, ``corrupt`` or ``unsupported``.
     """
 
     def __init__(self, cause: str, *, reason: str, name: str) -> None:
@@ -185,6 +186,10 @@ class TaskFailed(BarrowError):
 
 class TokenizerError(BarrowError, ValueError):
     """A file that is no sound tokenizer, or one of a kind that lacks what is asked of it."""
+
+
+class UnsafeName(BarrowError, ValueError):
+    """A name that was read from a file leads out of the folder it belongs to."""
 
 
 class WeightsError(BarrowError):

@@ -40,8 +40,9 @@ def test_a_damaged_catalog(text: str, words: str, folder: Path) -> None:
     assert not barrow.archive.verify(folder).ok
 
 
-@pytest.mark.parametrize("name", ["../outside.jsonl.zst", "/etc/passwd", "..", ""])
-def test_a_catalog_cannot_lead_out_of_its_folder(name: str, folder: Path) -> None:
+@pytest.mark.parametrize("name", ["../outside.jsonl.zst", "/etc/passwd", "..", "", "link"])
+def test_a_catalog_cannot_lead_out_of_its_folder(name: str, folder: Path, tmp_path: Path) -> None:
+    (folder / "link").symlink_to(tmp_path / "elsewhere.jsonl.zst")
     saved = json.loads((folder / "archive.json").read_text())
     saved["shards"][0]["name"] = name
     (folder / "archive.json").write_text(json.dumps(saved))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,9 +20,11 @@ from barrow.checkpoint.folder import (
     folder_of,
     hidden_beside,
     listed,
+    open_index,
     removable,
     remove,
 )
+from barrow.checkpoint.index import INDEX, index_bytes, read_index
 from barrow.errors import CheckpointError, NotFound
 
 
@@ -41,6 +45,25 @@ def test_what_may_go(
         is_kept = is_kept or (keep_every is not None and step % keep_every == 0)
         assert (step in gone) == (not is_kept)
     assert max(steps) not in gone
+
+
+@pytest.mark.parametrize("name", ["../victim", "absolute", "link"])
+def test_an_index_cannot_lead_out_of_its_folder(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "model"
+    save_params(folder, {"a": np.ones(4, np.float32)})
+    index = read_index(folder)
+    (old,) = index.files
+    (folder / old).rename(tmp_path / "victim")
+    (folder / "link").symlink_to(tmp_path / "victim")
+    new = str(tmp_path / "victim") if name == "absolute" else name
+    leaves = {
+        path: replace(leaf, pieces=tuple(replace(piece, file=new) for piece in leaf.pieces))
+        for path, leaf in index.leaves.items()
+    }
+    changed = replace(index, files={new: index.files[old]}, leaves=leaves)
+    (folder / INDEX).write_bytes(index_bytes(changed))
+    with pytest.raises(CheckpointError, match="leads out of the folder"):
+        open_index(folder)
 
 
 def test_names(tmp_path: Path) -> None:

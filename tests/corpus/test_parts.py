@@ -7,7 +7,7 @@ import pytest
 from barrow import Document
 from barrow.archive import Writer
 from barrow.corpus.parts import cut, known_parts
-from barrow.errors import NotFound
+from barrow.errors import NotFound, UnsafeName
 
 
 def test_parts_are_whole_frames_and_together_everything(tmp_path: Path) -> None:
@@ -27,6 +27,19 @@ def test_a_file_without_documents_has_no_parts(tmp_path: Path) -> None:
     with Writer(tmp_path / "a.jsonl.zst"):
         pass
     assert cut(tmp_path / "a.jsonl.zst", "key") == []
+
+
+@pytest.mark.parametrize("place", ["index", "index/00000.safetensors"])
+def test_an_index_that_is_a_link_is_not_followed(tmp_path: Path, place: str) -> None:
+    with Writer(tmp_path / "corpus") as writer:
+        writer.add(Document("x"))
+    (tmp_path / "victim").mkdir()
+    (tmp_path / "victim" / "00000.safetensors").touch()
+    link = tmp_path / "corpus" / place
+    link.parent.mkdir(exist_ok=True)
+    link.symlink_to(tmp_path / "victim" / Path(place).relative_to("index"))
+    with pytest.raises(UnsafeName, match="leads out of the folder"):
+        known_parts(tmp_path / "corpus")
 
 
 def test_a_corpus_without_an_index_is_no_use(tmp_path: Path) -> None:

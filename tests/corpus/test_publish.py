@@ -1,14 +1,18 @@
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import msgspec
 import numpy as np
+import pytest
 
 import barrow
 from barrow import Document
 from barrow.archive import Writer
 from barrow.corpus.publish import ENTRY, FACTS, INDEX, SHARD, publish, write_if_changed
+from barrow.errors import UnsafeName
 
 
 def result(folder: Path, *texts: str) -> Path:
@@ -52,3 +56,43 @@ def test_a_file_that_has_its_text_is_left_alone(tmp_path: Path) -> None:
     assert path.stat().st_mtime_ns == before
     write_if_changed(path, "two")
     assert path.read_text() == "two"
+
+
+@pytest.mark.parametrize("sha256", ["/../../v", "link"])
+def test_a_result_of_somebody_else_is_not_published_elsewhere(tmp_path: Path, sha256: str) -> None:
+    out = tmp_path / "out"
+    (out / "00000-").mkdir(parents=True)
+    made = result(out / ".work" / "1", "a")
+    entry = msgspec.json.decode((made / ENTRY).read_bytes())
+    (made / ENTRY).write_bytes(msgspec.json.encode({**entry, "sha256": sha256}))
+    (out / "00000-link.jsonl.zst").symlink_to(tmp_path / "victim")
+    with pytest.raises(UnsafeName, match="leads out of the folder"):
+        publish(out, [made])
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+@pytest.mark.parametrize("is_linked", [True, False])
+def test_what_is_published_is_on_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_linked: bool
+) -> None:
+    """Copies are synced before they get their names, and the folders after."""
+    made = result(tmp_path / "1", "a")
+    synced: list[str] = []
+    sync = os.fsync
+
+    def note(descriptor: int) -> None:
+        synced.append(Path(f"/proc/self/fd/{descriptor}").readlink().name)
+        sync(descriptor)
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EPERM, "no links here")
+
+    monkeypatch.setattr(os, "fsync", note)
+    if not is_linked:
+        monkeypatch.setattr(os, "link", refuse)
+    publish(tmp_path / "out", [made])
+    write_if_changed(tmp_path / "out" / "page.html", "text")
+    files = [name for name in synced if name.endswith(".writing")]
+    assert len(files) == (2 if is_linked else 4)  # the catalog, the page; the shard, its index
+    assert synced[-1] == "out"
+    assert INDEX in synced

@@ -6,12 +6,22 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from barrow.archive.catalog import ShardEntry
 from barrow.corpus import build
-from barrow.corpus.takedown_commit import STAGING, complete_before_build
+from barrow.corpus.takedown_commit import (
+    PLAN,
+    STAGING,
+    ArchivePlan,
+    Plan,
+    complete_before_build,
+    decide,
+)
 from barrow.corpus.takedown_rules import Rules
 from barrow.corpus.verify import verify_corpus
+from barrow.errors import UnsafeName
 
 RULES = Rules(licences=("CC-BY-4.0",))
 WRITES = ("os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "shutil.rmtree", "open")
@@ -112,3 +122,55 @@ def test_a_build_completes_it(made: Any, tmp_path: Path) -> None:
         == []
     )
     assert verify_corpus(corpus).problems == []
+
+
+@pytest.mark.parametrize(
+    ("folder", "removed", "shard"),
+    [
+        ("../victim", "00000-0.jsonl.zst", "00000-1.jsonl.zst"),
+        ("/victim", "00000-0.jsonl.zst", "00000-1.jsonl.zst"),
+        ("link", "00000-0.jsonl.zst", "00000-1.jsonl.zst"),
+        ("", "../victim/00000-0.jsonl.zst", "00000-1.jsonl.zst"),
+        ("", "/victim/00000-0.jsonl.zst", "00000-1.jsonl.zst"),
+        ("", "link/00000-0.jsonl.zst", "00000-1.jsonl.zst"),
+        ("", "00000-0.jsonl.zst", "../victim/00000-0.jsonl.zst"),
+        ("validation", "00000-0.jsonl.zst", "00000-1.jsonl.zst"),
+    ],
+)
+def test_a_plan_of_somebody_else_changes_nothing_outside(
+    tmp_path: Path, folder: str, removed: str, shard: str
+) -> None:
+    """PILE-10: a corpus that came with a plan once deleted and overwrote files beside it."""
+    victim, corpus = tmp_path / "victim", tmp_path / "corpus"
+    for place in (victim, victim / "index", corpus / "validation", corpus / STAGING / "validation"):
+        place.mkdir(parents=True)
+    for name in ("00000-0.jsonl.zst", "archive.json", "index/00000-0.safetensors"):
+        (victim / name).write_text("precious")
+    (corpus / "link").symlink_to(victim)
+    (corpus / "validation" / "index").symlink_to(victim / "index")
+    (corpus / STAGING / "validation" / "index").symlink_to(victim / "index")
+    entry = ShardEntry(shard, 1, 1, 1, "0", "0")
+    archives = (ArchivePlan(folder, (entry,), (removed,)),)
+    plan = Plan(archives, "{}", "{}", "{}", 0)
+    with pytest.raises(UnsafeName, match="leads out of the folder"):
+        decide(corpus, plan)
+    (corpus / STAGING / PLAN).write_bytes(msgspec.json.encode(plan))
+    with pytest.raises(UnsafeName, match=r"plan.json is not a plan of this corpus .* nothing was"):
+        complete_before_build(corpus)
+    found = {path.name: path.read_text() for path in victim.rglob("*") if path.is_file()}
+    assert found == dict.fromkeys(
+        ("00000-0.jsonl.zst", "archive.json", "00000-0.safetensors"), "precious"
+    )
+    assert not (corpus / "archive.json").exists()
+
+
+@pytest.mark.parametrize("name", [".work", "takedowns.jsonl", "takedown.json", "manifest.json"])
+def test_links_in_a_corpus_of_somebody_else_lead_nowhere(tmp_path: Path, name: str) -> None:
+    victim, corpus = tmp_path / "victim", tmp_path / "corpus"
+    (victim / "tasks").mkdir(parents=True)
+    (corpus / STAGING).mkdir(parents=True)
+    (corpus / name).symlink_to(victim)
+    (corpus / STAGING / PLAN).write_bytes(msgspec.json.encode(Plan((), "{}", "{}", "{}", 0)))
+    with pytest.raises(UnsafeName, match="leads out of the folder"):
+        complete_before_build(corpus)
+    assert (victim / "tasks").is_dir()

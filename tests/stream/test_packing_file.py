@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
-from barrow.errors import StoreError, WriteFailed
+from barrow.errors import StoreError, UnsafeName, WriteFailed
 from barrow.stream import packing_file
 from barrow.stream.packing import Packing, best_fit, one_by_one
 from barrow.stream.packing_file import open_packing
@@ -74,3 +74,14 @@ def test_empty_domain(stores: Callable, tmp_path: Path) -> None:
     assert np.array_equal(
         open_packing(store, 1, kind="fit", seq_len=8, folder=tmp_path).offsets, [0, 1]
     )
+
+
+def test_a_link_for_its_folder_is_not_followed(stores: Callable, tmp_path: Path) -> None:
+    """A store that came from somebody else must not have files written elsewhere."""
+    (tmp_path / "victim").mkdir()
+    (tmp_path / "store").mkdir()
+    store = stores([[5, 20, 3]], folder=tmp_path / "store")
+    (tmp_path / "store" / "packing").symlink_to(tmp_path / "victim")
+    with pytest.raises(UnsafeName, match="leads out of the folder"):
+        open_packing(store, 0, kind="fit", seq_len=8)
+    assert not list((tmp_path / "victim").iterdir())

@@ -138,13 +138,28 @@ def test_a_tensor_in_two_shards(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "shard", ["../x.safetensors", "/etc/passwd", ".hidden", "", 3, "a\\b", "c:x"]
+    "shard", ["../x.safetensors", "/etc/passwd", "link.safetensors", "", 3, "a\\b"]
 )
 def test_an_index_leads_nowhere_else(tmp_path: Path, shard: Any) -> None:
-    index = tmp_path / "model.safetensors.index.json"
+    write_safetensors(tmp_path / "x.safetensors", {"a": np.ones(4)})
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "link.safetensors").symlink_to(tmp_path / "x.safetensors")
+    index = folder / "model.safetensors.index.json"
     index.write_text(json.dumps({"weight_map": {"a": shard}}))
-    with pytest.raises(WeightsError, match="tensor 'a': expected the name of a file beside the"):
-        open_safetensors(tmp_path)
+    with pytest.raises(WeightsError, match="tensor 'a': .* leads out of the folder"):
+        open_safetensors(folder)
+
+
+def test_the_links_of_the_hubs_cache_are_followed(tmp_path: Path) -> None:
+    """As huggingface_hub lays a model out: links to ../../blobs."""
+    folder = tmp_path / "models--a--b" / "snapshots" / "0123"
+    folder.mkdir(parents=True)
+    write_safetensors(tmp_path / "models--a--b" / "blobs" / "x.safetensors", {"a": np.ones(4)})
+    (folder / "s.safetensors").symlink_to("../../blobs/x.safetensors")
+    index = folder / "model.safetensors.index.json"
+    index.write_text(json.dumps({"weight_map": {"a": "s.safetensors"}}))
+    assert open_safetensors(folder)["a"].sum() == 4
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import msgspec
 
-from barrow.archive.storage import CATALOG_NAME, ByteRanges, join
-from barrow.errors import DamagedShard
-from barrow.files import write_bytes
+from barrow.archive.storage import CATALOG_NAME, ByteRanges, is_url, join
+from barrow.errors import DamagedShard, UnsafeName
+from barrow.files import checked_name, inside, write_bytes
 
 _FORMAT = "barrow-archive"
 _VERSION = 1
@@ -59,13 +59,11 @@ def read_catalog(folder: str) -> Catalog:
     names = [shard.name for shard in catalog.shards]
     if len(set(names)) < len(names):
         raise DamagedShard("a shard is listed twice", reason="bad-catalog", shard=CATALOG_NAME)
-    for shard in catalog.shards:
-        if Path(shard.name).name != shard.name or shard.name in ("", ".."):
-            raise DamagedShard(
-                f"shard name {shard.name!r} leads out of the folder",
-                reason="bad-catalog",
-                shard=CATALOG_NAME,
-            )
+    try:
+        for name in names:
+            checked_name(name) if is_url(folder) else inside(Path(folder), name)
+    except UnsafeName as error:
+        raise DamagedShard(str(error), reason="bad-catalog", shard=CATALOG_NAME) from None
     return catalog
 
 

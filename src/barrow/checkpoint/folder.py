@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from barrow.checkpoint.index import INDEX, Index, read_index
-from barrow.errors import CheckpointError, NotFound
-from barrow.files import sync_folder
+from barrow.errors import CheckpointError, NotFound, UnsafeName
+from barrow.files import inside, sync_folder
 
 _NAME = re.compile(r"step-(\d{9,})")
 _HIDDEN = re.compile(r"\.(step-\d{9,})\.(part|gone|before)")
@@ -64,7 +64,10 @@ def open_index(folder: Path) -> Index:
         raise NotFound(f"{folder} does not exist")
     index = read_index(folder)
     for name, file in index.files.items():
-        path = folder / name
+        try:
+            path = inside(folder, name)
+        except UnsafeName as error:
+            raise CheckpointError(str(error), reason="damaged", folder=folder) from None
         found = path.stat().st_size if path.is_file() else None
         if found != file.num_bytes:
             is_there = "is missing" if found is None else f"has {found:,} bytes"

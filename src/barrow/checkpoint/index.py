@@ -13,8 +13,8 @@ from typing import Any
 from barrow.checkpoint.leaves import Kind
 from barrow.config import to_dict
 from barrow.errors import CheckpointError
+from barrow.files import checked_name
 from barrow.weights.dtypes import is_known
-from barrow.weights.safetensors_read import is_plain_name
 
 INDEX = "index.json"
 FORMAT = "barrow checkpoint"
@@ -192,8 +192,7 @@ def _index(table: Mapping[str, Any]) -> Index:
         for name, file in table["files"].items()
     }
     for name in files:
-        if not is_plain_name(name):
-            raise ValueError(f"{name!r} is no file of the folder")
+        checked_name(name)
     leaves = {path: _leaf(leaf) for path, leaf in table["leaves"].items()}
     for leaf in leaves.values():
         for piece in leaf.pieces:

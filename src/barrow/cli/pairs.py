@@ -59,6 +59,12 @@ def index(
     check: Annotated[
         bool, typer.Option("--check", help="Decode every image; leave out, and name, broken ones.")
     ] = False,
+    outside: Annotated[
+        bool,
+        typer.Option(
+            "--outside", help="Follow paths and links that lead out of a source's folder."
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Look through sources once, and write where every image and its captions are."""
@@ -72,6 +78,7 @@ def index(
             image_key=image_key,
             caption_key=caption_key,
             check=check,
+            outside=outside,
             on_progress=advance,
         )
     _print(made, as_json=as_json, samples=0)

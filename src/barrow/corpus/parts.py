@@ -10,6 +10,7 @@ from barrow.archive.shard import read_table
 from barrow.archive.storage import ByteRanges
 from barrow.corpus.publish import INDEX, index_name
 from barrow.errors import NotFound
+from barrow.files import inside
 
 PART_BYTES = 1 << 26
 
@@ -61,7 +62,7 @@ def known_parts(corpus: Path) -> list[Part]:
         if not (folder / "archive.json").exists():
             continue
         for entry in read_catalog(str(folder)).shards:
-            facts = folder / INDEX / index_name(entry.name)
+            facts = inside(folder, f"{INDEX}/{index_name(entry.name)}")
             if not facts.exists():
                 raise NotFound(f"{corpus} has no index to deduplicate against; build it again")
             size = entry.content_bytes

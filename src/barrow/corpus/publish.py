@@ -10,7 +10,7 @@ import msgspec
 
 from barrow.archive.catalog import Catalog, ShardEntry, write_catalog
 from barrow.errors import ConfigError
-from barrow.files import link_or_copy, write_bytes
+from barrow.files import inside, link_or_copy, write_bytes
 
 SHARD = "shard.jsonl.zst"
 ENTRY = "entry.json"
@@ -32,10 +32,10 @@ def publish(folder: Path, results: list[Path]) -> list[ShardEntry]:
         name = f"{len(entries):05d}-{entry.sha256[:8]}.jsonl.zst"
         entries.append(msgspec.structs.replace(entry, name=name))
         if not (folder / name).exists():
-            link_or_copy(result / SHARD, folder / name)
+            link_or_copy(result / SHARD, inside(folder, name))
         if (result / FACTS).exists():
             (folder / INDEX).mkdir(exist_ok=True)
-            link_or_copy(result / FACTS, folder / INDEX / index_name(name))
+            link_or_copy(result / FACTS, inside(folder, f"{INDEX}/{index_name(name)}"))
     catalog = Catalog(shards=tuple(entries))
     with contextlib.suppress(OSError, ConfigError, ValueError, RecursionError):
         saved = msgspec.json.decode((folder / "archive.json").read_bytes(), type=Catalog)

@@ -19,7 +19,8 @@ from barrow.corpus.manifest import MANIFEST
 from barrow.corpus.papers import renew_papers
 from barrow.corpus.publish import INDEX, index_name
 from barrow.corpus.takedown_rules import LIST
-from barrow.files import locked, remove_unfinished, sync_folder, write_bytes
+from barrow.errors import UnsafeName
+from barrow.files import inside, locked, remove_unfinished, sync_folder, write_bytes
 
 STAGING = ".takedown"
 PLAN = "plan.json"
@@ -49,6 +50,7 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def decide(corpus: Path, plan: Plan) -> None:
     """Write the plan: from here on the takedown will be completed, by us or the next."""
+    _check(corpus, plan)
     write_bytes(corpus / STAGING / PLAN, msgspec.json.encode(plan))
 
 
@@ -64,6 +66,7 @@ def complete_interrupted(corpus: Path) -> str | None:
         shutil.rmtree(staging)
         return None
     plan = msgspec.json.decode((staging / PLAN).read_bytes(), type=Plan)
+    _check(corpus, plan)
     # The list first: from now on no build brings back what goes.
     write_bytes(corpus / LIST, plan.takedown_list.encode())
     for archive in plan.archives:
@@ -82,6 +85,28 @@ def complete_interrupted(corpus: Path) -> str | None:
     shutil.rmtree(staging)
     sync_folder(corpus)
     return plan.record
+
+
+def _check(corpus: Path, plan: Plan) -> None:
+    """Raise before anything changes if the plan, which may be another's, leads out of the corpus.
+
+    All that a takedown moves or removes is named here.
+    """
+    try:
+        for name in (LIST, MANIFEST, RECORDS, f"{WORK}/tasks", f"{STAGING}/{PLAN}"):
+            inside(corpus, name)
+        for archive in plan.archives:
+            for place in (corpus, corpus / STAGING):
+                folder = inside(place, archive.folder) if archive.folder else place
+                inside(folder, INDEX)
+                for name in (*archive.removed, *(shard.name for shard in archive.shards)):
+                    inside(folder, name)
+                    inside(folder, f"{INDEX}/{index_name(name)}")
+    except UnsafeName as error:
+        raise UnsafeName(
+            f"{corpus / STAGING / PLAN} is not a plan of this corpus ({error}); nothing was "
+            f"changed. Remove {corpus / STAGING} unless a takedown of yours was interrupted"
+        ) from None
 
 
 def complete_before_build(corpus: Path) -> None:

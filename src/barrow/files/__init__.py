@@ -3,6 +3,7 @@
 Four things change what others see, and a second kind of storage would have to do just these:
 `write` (`atomic_file`, `write_bytes`), `publish` (`publish_folder`, `link_or_copy`), `lock`
 (`locked`) and `list` (`listed`). A name that begins with a dot is not published.
+Every name that is read from a file goes through `inside` before it is used.
 """
 
 from __future__ import annotations
@@ -11,14 +12,18 @@ from barrow.files.atomic import AtomicFile, WrittenFile, atomic_file, link_or_co
 from barrow.files.checksum import sha256_of
 from barrow.files.folder import listed, publish_folder, remove_unfinished, sync_folder
 from barrow.files.lock import locked
+from barrow.files.names import checked_name, inside, output_folder
 
 __all__ = [
     "AtomicFile",
     "WrittenFile",
     "atomic_file",
+    "checked_name",
+    "inside",
     "link_or_copy",
     "listed",
     "locked",
+    "output_folder",
     "publish_folder",
     "remove_unfinished",
     "sha256_of",

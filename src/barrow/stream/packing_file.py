@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from barrow.errors import WriteFailed
+from barrow.files import inside
 from barrow.stream.packing import Packing, best_fit, one_by_one
 from barrow.stream.store import Store
 from barrow.stream.whole_file import whole_file
@@ -46,10 +47,9 @@ def open_packing(
     """
     from barrow.tokens.array_file import map_arrays
 
-    folder = store.folder / "packing" if folder is None else folder
     key = f"{_VERSION} {store.identity} {store.domains[domain]} {kind} {seq_len}"
     name = f"{kind}-{seq_len}-{hashlib.sha256(key.encode()).hexdigest()[:16]}.safetensors"
-    path = folder / name
+    path = inside(store.folder, f"packing/{name}") if folder is None else inside(folder, name)
     if not path.exists():
         packing = _PACK[kind](store.domain_starts(domain), seq_len)
         _write(path, packing, note={"domain": store.domains[domain], "store": store.identity})

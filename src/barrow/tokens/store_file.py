@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from barrow.errors import NotFound, StoreError
-from barrow.files import write_bytes
+from barrow.errors import NotFound, StoreError, UnsafeName
+from barrow.files import inside, write_bytes
 
 STORE = "store.json"
 TOKENIZER = "tokenizer"
@@ -143,9 +143,13 @@ def read_store_file(folder: Path) -> StoreFile:
     names = [file.name for file in told.files()]
     if len(set(names)) < len(names):
         raise _bad("a file is listed twice")
-    for name in (*names, *(file.name for file in told.tokenizer.files)):
-        if Path(name).name != name or name in ("", "..", STORE):
-            raise _bad(f"file name {name!r} leads out of the folder")
+    try:
+        for name in names:
+            inside(folder, name)
+        for file in told.tokenizer.files:
+            inside(inside(folder, TOKENIZER), file.name)
+    except UnsafeName as error:
+        raise _bad(str(error)) from None
     domains = [domain.name for domain in told.domains]
     if domains != sorted(set(domains)):
         raise _bad("its domains are not each listed once, in the order of their names")

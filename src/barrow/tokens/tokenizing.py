@@ -12,7 +12,7 @@ from pathlib import Path
 
 from barrow.archive.storage import is_url
 from barrow.engine import Engine, Store, Task, Team, run
-from barrow.files import link_or_copy, locked, sync_folder
+from barrow.files import inside, link_or_copy, locked, sync_folder
 from barrow.tokens import encode_stage, join_stage
 from barrow.tokens.known_pieces import (
     KnownPieces,
@@ -303,7 +303,7 @@ class _Making:
         """Give what a task wrote a name in the store, where nobody looks before store.json does."""
         written = join_stage.load_written(path.parent)
         name = f"{stem}-{written.sha256[:8]}.safetensors"
-        link_or_copy(path, self._folder / name)
+        link_or_copy(path, inside(self._folder, name))
         return FileEntry(name, written.bytes, written.sha256)
 
     def _keep(self, old: FileEntry, stem: str) -> FileEntry:

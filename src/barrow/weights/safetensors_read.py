@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from barrow.errors import NotFound, WeightsError
+from barrow.errors import NotFound, UnsafeName, WeightsError
+from barrow.files import inside
 from barrow.weights.dtypes import dtype_of
 from barrow.weights.mapped_file import MappedFile
 from barrow.weights.safetensors_header import Header, header_length, parse_header
@@ -97,6 +98,11 @@ def _open_sharded(index: Path) -> Tensors:
     return Tensors({name: entries[name] for name in shard_of}, metadata=metadata)
 
 
+def _blobs(folder: Path) -> Path | None:
+    """Where the links of a folder of the hub's cache lead: models--X/snapshots/REVISION."""
+    return folder.parent.parent / "blobs" if folder.parent.name == "snapshots" else None
+
+
 def read_index(path: Path) -> tuple[Mapping[str, str], Mapping[str, str]]:
     """The shard of each tensor, and the index's metadata as strings."""
     size = path.stat().st_size
@@ -110,20 +116,13 @@ def read_index(path: Path) -> tuple[Mapping[str, str], Mapping[str, str]]:
     if not isinstance(shard_of, dict) or not shard_of:
         raise WeightsError("the index has no table weight_map of tensor → shard", path=path)
     for name, shard in shard_of.items():
-        if not isinstance(shard, str) or not is_plain_name(shard):
-            raise WeightsError(
-                f"expected the name of a file beside the index, found {shard!r}",
-                path=path,
-                tensor=name,
-            )
+        try:
+            inside(path.parent, shard, links_to=_blobs(path.parent))
+        except UnsafeName as error:
+            raise WeightsError(str(error), path=path, tensor=name) from None
     metadata = table.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     return shard_of, {
         key: value if isinstance(value, str) else json.dumps(value)
         for key, value in metadata.items()
     }
-
-
-def is_plain_name(name: str) -> bool:
-    """Whether a name is one visible file of the folder it is used in, and nothing else."""
-    return bool(name) and not name.startswith(".") and not set(name) & set("/\\\0:")

@@ -7,9 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pyarrow
+import pyarrow.parquet
 import pytest
 from PIL import Image
-from tests.stream.pairs.conftest import captions, png
+from tests.stream.pairs.conftest import captions, png, write_tar
 
 from barrow.errors import BadImage, NotFound
 from barrow.images import Limits
@@ -166,3 +168,47 @@ def test_sources_of_one_name(make: Callable, tmp_path: Path) -> None:
         index_pairs([source, source], tmp_path / "index")
     with pytest.raises(ValueError, match="must differ; got none"):
         index_pairs([], tmp_path / "index")
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "folder", "tars", "parquet"])
+@pytest.mark.parametrize("name", ["../victim/0", "absolute", "link"])
+def test_paths_lead_out_only_when_asked(kind: str, name: str, tmp_path: Path) -> None:
+    source, victim = tmp_path / "source", tmp_path / "victim"
+    source.mkdir()
+    victim.mkdir()
+    (victim / "0.png").write_bytes(png(0))
+    (source / "1.png").write_bytes(png(1))
+    write_tar(victim / "0.tar", [("0.png", png(0)), ("0.txt", b"caption")])
+    if kind in ("jsonl", "parquet"):
+        (source / "link.png").symlink_to(victim / "0.png")
+        paths = {"absolute": str(victim / "0.png")}.get(name, f"{name}.png")
+        rows = [{"image": path, "caption": "caption"} for path in (paths, "1.png")]
+        if kind == "jsonl":
+            (source / "x.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        else:
+            pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), source / "x.parquet")
+        given = source / f"x.{kind}"
+    else:  # found by listing: only a link leads out
+        (source / ("link.tar" if kind == "tars" else "0.png")).symlink_to(
+            victim / ("0.tar" if kind == "tars" else "0.png")
+        )
+        write_tar(source / "own.tar", [("1.png", png(1)), ("1.txt", b"caption")])
+        if kind == "folder":
+            (source / "own.tar").unlink()
+        given = source
+    index = index_pairs(given, tmp_path / "index")
+    assert [index.read(number) for number in range(index.num_pairs)] == [png(1)]
+    assert index.told.left_out == {"outside": 1}
+    assert "--outside" in (tmp_path / "index" / "left_out.jsonl").read_text()
+    index = index_pairs(given, tmp_path / "index", outside=True)
+    assert sorted(index.read(number) for number in range(2)) == sorted([png(0), png(1)])
+    told = json.loads((tmp_path / "index" / "pairs.json").read_text())
+    (tmp_path / "index" / "pairs.json").write_text(json.dumps({**told, "is_outside": False}))
+    index = open_index(tmp_path / "index")
+    refused = 0
+    for number in range(2):
+        try:
+            index.read(number)
+        except BadImage as error:
+            refused += error.reason == "outside"
+    assert refused == 1, "an index says for itself whether its paths may lead out"

@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from barrow import config
-from barrow.errors import BadImage, ConfigError, NotFound, StoreError
+from barrow.errors import BadImage, ConfigError, NotFound, StoreError, UnsafeName
+from barrow.files import inside
 from barrow.stream.pairs.index_file import COLUMNS, TABLE, TOLD, IndexFile, blob_name
 
 
@@ -120,8 +121,10 @@ class PairIndex:
         domain = self._domain(pair)
         offset, length = int(self._table["offset"][pair]), int(self._table["length"][pair])
         file = self._text("file", int(self._table["file"][pair]))
-        path = self._roots[domain] / file if file else self.folder / blob_name(domain)
+        root, file_name = (self._roots[domain], file) if file else (self.folder, blob_name(domain))
         try:
+            is_free = bool(file) and self.told.is_outside
+            path = root / file_name if is_free else inside(root, file_name)
             with path.open("rb", buffering=0) as raw:
                 is_whole = bool(file) and self.told.domains[domain].kind != "tars"
                 size = os.fstat(raw.fileno()).st_size
@@ -133,6 +136,12 @@ class PairIndex:
                         name=self.name(pair),
                     )
                 return os.pread(raw.fileno(), length, offset)
+        except UnsafeName as error:
+            raise BadImage(
+                f"{error}; make the index anew with --outside if that is meant",
+                reason="outside",
+                name=self.name(pair),
+            ) from None
         except OSError as error:
             raise BadImage(
                 f"{path}: {error.strerror}; bring it back, make the index anew, "

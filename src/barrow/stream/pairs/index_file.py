@@ -60,7 +60,10 @@ class DomainEntry:
 
 @dataclass(frozen=True)
 class IndexFile:
-    """What `pairs.json` says. `sha256` is that of the table; `left_out` counts by reason."""
+    """What `pairs.json` says. `sha256` is that of the table; `left_out` counts by reason.
+
+    Files may be outside their source's root only if `is_outside`.
+    """
 
     domains: tuple[DomainEntry, ...]
     pairs: int
@@ -69,6 +72,7 @@ class IndexFile:
     is_checked: bool
     sha256: str
     left_out: dict[str, int] = field(default_factory=dict)
+    is_outside: bool = False
     format: Literal["barrow-pairs"] = "barrow-pairs"
     version: Literal[1] = 1
 

@@ -12,8 +12,8 @@ from typing import BinaryIO, TextIO
 
 from barrow import config
 from barrow.ahead import available_cores, map_ahead
-from barrow.errors import BadImage, NotFound
-from barrow.files import write_bytes
+from barrow.errors import BadImage, NotFound, UnsafeName
+from barrow.files import inside, write_bytes
 from barrow.images import LIMITS, Limits, centre_square, decode
 from barrow.stream.pairs.found import Found, LeftOut
 from barrow.stream.pairs.from_folder import Captions
@@ -39,6 +39,7 @@ def index_pairs(
     image_key: str | None = None,
     caption_key: str | None = None,
     check: bool = False,
+    outside: bool = False,
     limits: Limits = LIMITS,
     threads: int | None = None,
     on_progress: Callable[[int], None] = lambda _: None,
@@ -46,7 +47,9 @@ def index_pairs(
     """Write the index of some sources to the folder `out`, and open it.
 
     With `check`, every image is decoded, and one that is broken is left out; without, it raises
-    `BadImage` when a batch wants it. What is left out is counted by reason and named in the folder.
+    `BadImage` when a batch wants it. A file outside its source's folder, by its path or by a link,
+    is left out too unless `outside` allows it. What is left out is counted by reason and named in
+    the folder.
     """
     given = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
     found = [pair_source(Path(path)) for path in given]
@@ -67,6 +70,8 @@ def index_pairs(
         left_out = stack.enter_context((folder / LEFT_OUT).open("w", encoding="utf-8"))
         for number, source in enumerate(found):
             things = source.find(captions=captions, image_key=image_key, caption_key=caption_key)
+            if not outside:
+                things = _within(things, source.root)
             if check:
                 things = _checked(
                     things, source, limits, available_cores() if threads is None else threads
@@ -85,6 +90,7 @@ def index_pairs(
         captions=captions_total,
         image_bytes=total_bytes,
         is_checked=check,
+        is_outside=outside,
         sha256=written.sha256,
         left_out=dict(sorted(counts.items())),
     )
@@ -144,6 +150,17 @@ class _Blob:
             self._file.flush()
             os.fsync(self._file.fileno())
             self._file.close()
+
+
+def _within(things: Iterator[Found | LeftOut], root: Path) -> Iterator[Found | LeftOut]:
+    """The same in the same order, but files that are not under the root are left out."""
+    for thing in things:
+        try:
+            if isinstance(thing, Found) and thing.data is None:
+                inside(root, thing.file)
+            yield thing
+        except UnsafeName as error:
+            yield LeftOut(thing.name, "outside", f"{error}; --outside (outside=True) allows it")
 
 
 def _checked(

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from barrow.errors import UnsafeName
+from barrow.files import checked_name, inside, output_folder
+
+
+@pytest.mark.parametrize("name", ["a", "a/b", "./a", "c:x", ".hidden", "a..b", "here", "here/a"])
+def test_names_that_stay(tmp_path: Path, name: str) -> None:
+    (tmp_path / "folder" / "deep").mkdir(parents=True)
+    (tmp_path / "folder" / "here").symlink_to("deep")
+    assert inside(tmp_path / "folder", name) == tmp_path / "folder" / name
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("..", "../x", "a/../../x", "/etc/passwd", "//x", "", ".", "a\\..\\b", "a\0b", None, 3),
+        *("out", "out/x", "chain", "chain/x", "up"),
+    ],
+)
+def test_names_that_lead_out(tmp_path: Path, name: object) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (tmp_path / "victim").mkdir()
+    (folder / "out").symlink_to(tmp_path / "victim")
+    (folder / "chain").symlink_to("out")
+    (folder / "up").symlink_to("../nothing-there")
+    with pytest.raises(UnsafeName, match="leads out of the folder"):
+        inside(folder, name)
+
+
+def test_links_that_are_meant(tmp_path: Path) -> None:
+    for name in ("folder", "blobs", "others"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x").touch()
+    (tmp_path / "folder" / "blob").symlink_to("../blobs/x")
+    (tmp_path / "folder" / "other").symlink_to("../others/x")
+    assert inside(tmp_path / "folder", "blob", links_to=tmp_path / "blobs").is_file()
+    with pytest.raises(UnsafeName, match="it is a link"):
+        inside(tmp_path / "folder", "other", links_to=tmp_path / "blobs")
+
+
+def test_the_folder_itself_may_be_a_link(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "folder").symlink_to("real")
+    assert inside(tmp_path / "folder", "a") == tmp_path / "folder" / "a"
+
+
+def test_where_there_are_no_links() -> None:
+    assert str(checked_name("a/b")) == "a/b"
+    with pytest.raises(UnsafeName, match="'../a' leads out of the folder; expected the name"):
+        checked_name("../a")
+
+
+@pytest.mark.parametrize("out", ["s3://bucket/x", Path("gs://bucket"), "hf://a/b", "file:///x"])
+def test_results_are_not_written_to_urls(out: str) -> None:
+    """An out=s3://… once wrote to a local folder of the name `s3:`."""
+    with pytest.raises(ValueError, match=r"is a URL.* local folders only; name a local folder"):
+        output_folder(out)
+
+
+@pytest.mark.parametrize("out", ["a", "/a/b:c/d", "./s3:/x", "a:b", "a b:/c"])
+def test_results_are_written_to_paths(out: str) -> None:
+    assert output_folder(out) == Path(out)
