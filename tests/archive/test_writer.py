@@ -257,7 +257,7 @@ def test_wrong_arguments(options: dict, tmp_path: Path) -> None:
 def test_places_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="does not exist; make it first"):
         Writer(tmp_path / "no" / "x.jsonl.zst")
-    with pytest.raises(ValueError, match="local paths"):
+    with pytest.raises(ValueError, match="local disks only"):
         Writer("s3://bucket/x.jsonl.zst")
 
 

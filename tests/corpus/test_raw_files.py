@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from pathlib import Path
+
+import pytest
 
 from barrow.corpus.raw_files import HashCache, find_files, find_folders, portable_name
 
@@ -59,3 +62,25 @@ def test_folders_as_a_whole(tmp_path: Path) -> None:
     assert (first.name, first.size) == ("github/b", len("b/x.py") + len("b/deep/y.py"))
     (tmp_path / "github" / "b" / "deep" / "y.py").rename(tmp_path / "github" / "b" / "z.py")
     assert cache.raw_folder(tmp_path / "github" / "b", tmp_path, lambda _: None) != first
+
+
+def test_two_builds_remember_hashes_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each has a temporary file of its own: with a common one, the second rename had no file."""
+    (tmp_path / "a").write_text("1")
+    cache = tmp_path / "hashes.json"
+    first, second = HashCache(cache), HashCache(cache)
+    for one in (first, second):
+        one.raw_file(tmp_path / "a", tmp_path, lambda _: None)
+    replace = Path.replace
+
+    def between(path: Path, target: Path) -> Path:
+        monkeypatch.setattr(Path, "replace", replace)
+        second.save()
+        return replace(path, target)
+
+    monkeypatch.setattr(Path, "replace", between)
+    first.save()
+    assert json.loads(cache.read_text())
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "hashes.json"]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from barrow.errors import UnsafeName
-from barrow.files import checked_name, inside, output_folder
+from barrow.files import checked_name, inside, local_path, make_folder, write_bytes
 
 
 @pytest.mark.parametrize("name", ["a", "a/b", "./a", "c:x", ".hidden", "a..b", "here", "here/a"])
@@ -56,13 +56,24 @@ def test_where_there_are_no_links() -> None:
         checked_name("../a")
 
 
-@pytest.mark.parametrize("out", ["s3://bucket/x", Path("gs://bucket"), "hf://a/b", "file:///x"])
+@pytest.mark.parametrize(
+    "out", ["s3://bucket/x", Path("gs://bucket"), "hf://a/b", "simplecache::s3://x"]
+)
 def test_results_are_not_written_to_urls(out: str) -> None:
     """An out=s3://… once wrote to a local folder of the name `s3:`."""
-    with pytest.raises(ValueError, match=r"is a URL.* local folders only; name a local folder"):
-        output_folder(out)
+    with pytest.raises(ValueError, match=r"is a URL.* local disks only; name a local folder"):
+        local_path(out)
 
 
 @pytest.mark.parametrize("out", ["a", "/a/b:c/d", "./s3:/x", "a:b", "a b:/c"])
 def test_results_are_written_to_paths(out: str) -> None:
-    assert output_folder(out) == Path(out)
+    assert local_path(out) == Path(out)
+
+
+def test_no_folder_of_a_scheme_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for make in (make_folder, lambda out: write_bytes(Path(out, "x"), b"")):
+        with pytest.raises(ValueError, match="is a URL"):
+            make("s3://bucket/x")
+    assert make_folder("a/b").is_dir()
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import math
+import resource
 from pathlib import Path
 
 import pytest
 
-from barrow.errors import ScoreError
+from barrow.errors import ScoreError, WriteFailed
 from barrow.score.part_file import PartFile, Scored, read_part
 
 ABOUT = {"model": "m", "window": [4, 2, "begin", "every"]}
@@ -17,7 +18,7 @@ def scored(number: int) -> Scored:
 
 
 def test_groups_come_back_exactly(tmp_path: Path) -> None:
-    path = tmp_path / "new" / "x.part"
+    path = tmp_path / "x.part"
     part = PartFile(path, ABOUT)
     part.add([scored(0), scored(1)])
     part.add([scored(2)])
@@ -96,3 +97,16 @@ def test_a_long_line_that_was_cut_short(tmp_path: Path) -> None:
     again = PartFile(path, ABOUT)
     assert list(again.before()) == []
     again.close()
+
+
+def test_a_disk_that_takes_no_more_is_named(tmp_path: Path) -> None:
+    """The operating system itself refuses: files may not grow over a limit."""
+    part = PartFile(tmp_path / "x.part", ABOUT)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
+    try:
+        with pytest.raises(WriteFailed, match=r"x\.part could not be written: File too large"):
+            part.add([scored(0)])
+        part.close()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)

@@ -134,6 +134,25 @@ def test_a_killed_run_goes_on_and_gives_the_same(tmp_path: Path, few: list[Docum
         assert not list(tmp_path.glob("*.part*"))
 
 
+def test_two_runs_do_not_write_to_one_result(tmp_path: Path, few: list[Document]) -> None:
+    out = tmp_path / "x.json"
+    refused: list[str] = []
+
+    def second(_: int) -> None:
+        try:
+            score(Bytes(), few, out=out)
+        except FileExistsError as error:
+            refused.append(str(error))
+
+    first = scored(Bytes(), few, out=out, on_progress=second)
+    assert set(refused) == {
+        f"{tmp_path / 'x.part'}: another process is scoring to it; wait until it has finished"
+    }
+    assert read_result(out).as_dict() == first.as_dict()
+    assert not list(tmp_path.glob("*.part*"))
+    assert figures(scored(Bytes(), few, out=out)) == figures(first), "the lock is free again"
+
+
 def test_a_run_does_not_go_on_with_another_model_or_corpus(
     tmp_path: Path, few: list[Document]
 ) -> None:

@@ -41,7 +41,7 @@ def test_a_better_model_takes_the_place(
     folder.write(RUN, "f")
     with pytest.raises(ConfigError, match="has no best/ yet: no epoch is done"):
         finetuned_folder(tmp_path)
-    (tmp_path / ".best.part").mkdir()  # what a kill left
+    (tmp_path / ".best.1.ff.writing").mkdir()  # what a kill left
     loaded = load(roberta_folder("classify"), apart=True)
     for epoch in (1, 2):
         told = {"epoch": epoch}

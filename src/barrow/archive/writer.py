@@ -17,9 +17,9 @@ from barrow.archive.catalog import Catalog, ShardEntry, read_catalog, write_cata
 from barrow.archive.document import Document
 from barrow.archive.piece import MAX_DOCUMENT, MAX_FRAME_SIZE, PIECE_SIZE
 from barrow.archive.shard_file import Compression, Frame, FrameBuffer, ShardFile
-from barrow.archive.storage import CATALOG_NAME, is_url
+from barrow.archive.storage import CATALOG_NAME
 from barrow.errors import WriteFailed
-from barrow.files import locked, remove_unfinished
+from barrow.files import local_path, locked, make_folder, remove_unfinished
 
 SHARD_SUFFIX = ".jsonl.zst"
 SHARD_SIZE = 1 << 29
@@ -53,9 +53,7 @@ class Writer:
         overwrite: bool = False,
         max_document: int = MAX_DOCUMENT,
     ) -> None:
-        name = os.fspath(path)
-        if is_url(name):
-            raise ValueError(f"{name}: archives are written to local paths; upload them afterwards")
+        name = str(local_path(path))
         if min(frame_size, shard_size, threads) < 1:
             raise ValueError("frame_size, shard_size and threads are at least 1")
         low, high = -(1 << 17), zstandard.MAX_COMPRESSION_LEVEL
@@ -252,7 +250,7 @@ class _ArchiveFolder:
         self.name = folder.name
         self._folder = folder
         self._made = not folder.exists()
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         self._lock = contextlib.ExitStack()
         try:
             self._lock.enter_context(locked(folder))

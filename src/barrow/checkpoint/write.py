@@ -23,7 +23,7 @@ from barrow.checkpoint.index import (
 from barrow.checkpoint.meeting import Meeting
 from barrow.checkpoint.snapshot import HeldPiece, Snapshot
 from barrow.errors import CheckpointError, WriteFailed
-from barrow.files import sync_folder, write_bytes
+from barrow.files import make_folder, sync_folder, write_bytes
 from barrow.weights.safetensors_write import write_safetensors
 
 
@@ -38,7 +38,7 @@ def write_checkpoint(
     part = hidden_beside(folder, "part")
 
     def begin() -> None:
-        folder.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(folder.parent)
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir()
 

@@ -17,6 +17,7 @@ from barrow.cli.score_self_test import run_self_test
 from barrow.cli.score_table import print_result
 from barrow.cli.score_training import receipt_or_hint
 from barrow.cli.terminal import printable
+from barrow.files import local_path
 
 if TYPE_CHECKING:
     from barrow.score import DomainModel, Model, Opening, ScoredCorpus, Share
@@ -129,7 +130,7 @@ def score(
     )
     scored = open_corpus(corpus, split=split, limit=limit, text_key=text_key)
     own_train = corpus if _has_train_split(corpus, scored.split) else None
-    where = out or default_out(model, scored, rules.name)
+    where = local_path(out or default_out(model, scored, rules.name))
     opening = Opening(
         protocol=rules,
         dtype=dtype,

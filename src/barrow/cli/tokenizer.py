@@ -10,6 +10,7 @@ import typer
 from barrow.cli.options import AsJson, OnBad, OnBadChoice, Source, TextKey, open_archive, report_bad
 from barrow.cli.progress import progress_bar
 from barrow.cli.terminal import printable
+from barrow.files import local_path
 
 if TYPE_CHECKING:
     from barrow.tokens import Sample, Tokenizer
@@ -76,6 +77,7 @@ def train(
     from barrow.tokens.clip_train import train_clip
     from barrow.tokens.roberta_train import train_roberta
 
+    local_path(out)
     if clip and roberta:
         raise typer.BadParameter("one of --clip and --roberta")
     if (clip or roberta) and (special is not None or pattern != "gpt2"):

@@ -13,6 +13,7 @@ import typer
 from barrow.cli.options import Trust
 from barrow.cli.python_file import made_by
 from barrow.cli.warnings_in_words import warnings_in_words
+from barrow.files import local_path
 
 if TYPE_CHECKING:
     from barrow.train import Run
@@ -94,7 +95,7 @@ def _split(recipe: str, assignments: list[str]) -> tuple[Path, list[str]]:
     if not any(places) and not Path(recipe).is_dir():
         raise typer.BadParameter("say where the run goes: out=DIR")
     changes = [a for a in assignments if not a.startswith("out=")]
-    return Path(places[-1] if places else recipe), changes
+    return local_path(places[-1] if places else recipe), changes
 
 
 def _is_saved(recipe: str) -> bool:

@@ -23,7 +23,7 @@ from barrow.corpus.takedown_commit import complete_before_build
 from barrow.corpus.takedown_rules import LIST, load_list
 from barrow.engine import Engine, Store, Task, Team
 from barrow.errors import MissingExtra, NotFound
-from barrow.files import locked
+from barrow.files import local_path, locked, make_folder
 
 
 def build(
@@ -49,8 +49,8 @@ def build(
             raise MissingExtra(library, "corpus", "building a corpus")
     if not root.is_dir():
         raise NotFound(f"{root} is no folder of raw files")
-    _refuse_foreign_folder(out)
-    out.mkdir(parents=True, exist_ok=True)
+    _refuse_foreign_folder(local_path(out))
+    make_folder(out)
     complete_before_build(out)
     # Builds may share it; a takedown may not.
     with locked(out, is_shared=True):

@@ -10,7 +10,7 @@ import msgspec
 
 from barrow.archive.catalog import Catalog, ShardEntry, write_catalog
 from barrow.errors import ConfigError
-from barrow.files import inside, link_or_copy, write_bytes
+from barrow.files import inside, link_or_copy, make_folder, write_bytes
 
 SHARD = "shard.jsonl.zst"
 ENTRY = "entry.json"
@@ -23,7 +23,7 @@ def publish(folder: Path, results: list[Path]) -> list[ShardEntry]:
 
     Names carry a hash, so an old catalog stays right until the new one takes its place.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     entries: list[ShardEntry] = []
     for result in results:
         entry = msgspec.json.decode((result / ENTRY).read_bytes(), type=ShardEntry)

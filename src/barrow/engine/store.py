@@ -7,6 +7,8 @@ import shutil
 from pathlib import Path
 
 from barrow.engine.task import Task
+from barrow.errors import WriteFailed
+from barrow.files import make_folder, sync_folder, sync_tree
 
 _UNFINISHED = ".unfinished"
 
@@ -20,7 +22,7 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
 
     def path(self, key: str) -> Path:
         """Where the result of a task is, or will be."""
@@ -40,12 +42,17 @@ class Store:
         out.mkdir()
         try:
             task.function(out, list(task.files), task.settings)
-            _sync(out)
+            sync_tree(out)
             try:
                 out.rename(final)
+                sync_folder(final.parent)
             except OSError:
                 if not final.is_dir():  # else somebody was quicker, with the same bytes
                     raise
+        except OSError as error:
+            if error.errno is None or error.filename is not None:
+                raise
+            raise WriteFailed(f"{out} could not be written: {error.strerror}") from error
         finally:
             if out.exists():
                 shutil.rmtree(out, ignore_errors=True)
@@ -55,14 +62,3 @@ class Store:
         for folder in self.folder.glob("??/*"):
             if folder.name not in keep:
                 shutil.rmtree(folder, ignore_errors=True)
-
-
-def _sync(folder: Path) -> None:
-    """Put a result on the disk before it gets its name."""
-    for path in sorted(folder.rglob("*")):
-        if path.is_file():
-            descriptor = os.open(path, os.O_RDONLY)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)

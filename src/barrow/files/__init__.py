@@ -8,25 +8,44 @@ Every name that is read from a file goes through `inside` before it is used.
 
 from __future__ import annotations
 
-from barrow.files.atomic import AtomicFile, WrittenFile, atomic_file, link_or_copy, write_bytes
+from barrow.files.atomic import (
+    AtomicFile,
+    WrittenFile,
+    atomic_file,
+    link_or_copy,
+    named_failures,
+    write_bytes,
+)
 from barrow.files.checksum import sha256_of
-from barrow.files.folder import listed, publish_folder, remove_unfinished, sync_folder
+from barrow.files.folder import (
+    hidden_beside,
+    listed,
+    make_folder,
+    publish_folder,
+    remove_unfinished,
+    sync_folder,
+    sync_tree,
+)
 from barrow.files.lock import locked
-from barrow.files.names import checked_name, inside, output_folder
+from barrow.files.names import checked_name, inside, local_path
 
 __all__ = [
     "AtomicFile",
     "WrittenFile",
     "atomic_file",
     "checked_name",
+    "hidden_beside",
     "inside",
     "link_or_copy",
     "listed",
+    "local_path",
     "locked",
-    "output_folder",
+    "make_folder",
+    "named_failures",
     "publish_folder",
     "remove_unfinished",
     "sha256_of",
     "sync_folder",
+    "sync_tree",
     "write_bytes",
 ]

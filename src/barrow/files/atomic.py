@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from barrow.errors import WriteFailed
-from barrow.files.folder import hidden_beside, sync_folder
+from barrow.files.folder import hidden_beside, make_folder, sync_folder
 
 _STEP = 16 << 20
 
@@ -37,7 +37,7 @@ class AtomicFile:
         self._hidden = hidden_beside(path)
         self._hash = hashlib.sha256()
         with named_failures(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(path.parent)
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
             self._descriptor: int | None = os.open(self._hidden, flags, 0o666)
 

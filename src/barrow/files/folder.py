@@ -8,12 +8,21 @@ import os
 import shutil
 from pathlib import Path
 
+from barrow.files.names import local_path
+
 UNFINISHED = ".writing"
 
 
 def hidden_beside(path: Path) -> Path:
     """A name beside `path` that no other writer has, for what is to become `path`."""
     return path.with_name(f".{path.name[:60]}.{os.getpid()}.{os.urandom(4).hex()}{UNFINISHED}")
+
+
+def make_folder(path: str | os.PathLike[str]) -> Path:
+    """Make the folder of a result, and those above it; all of them are made here."""
+    folder = local_path(path)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 def listed(folder: Path) -> list[str]:
@@ -37,16 +46,21 @@ def sync_folder(folder: Path) -> None:
     _sync(folder)
 
 
+def sync_tree(folder: Path) -> None:
+    """Put a folder and all that is in it on the disk."""
+    for parent, _, names in os.walk(folder, topdown=False):
+        for name in names:
+            _sync(Path(parent, name))
+        _sync(Path(parent))
+
+
 def publish_folder(part: Path, path: Path) -> None:
     """Give a finished folder its name, after everything in it is on the disk.
 
     What has the name is moved aside first and then removed, so a kill between the two leaves the
     name free and both folders complete.
     """
-    for parent, _, names in os.walk(part, topdown=False):
-        for name in names:
-            _sync(Path(parent, name))
-        _sync(Path(parent))
+    sync_tree(part)
     before = hidden_beside(path)
     with contextlib.suppress(FileNotFoundError):
         path.rename(before)

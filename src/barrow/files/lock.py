@@ -1,4 +1,4 @@
-"""A folder that one process writes to at a time."""
+"""A folder or file that one process writes to at a time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 def locked(
     folder: Path, *, is_shared: bool = False, others: str = "writing to it"
 ) -> Iterator[None]:
-    """Hold a folder, with others who share it or alone; the lock goes when the process does.
+    """Hold a folder or file, with others who share it or alone; a lock ends with its process.
 
     `others` is what a process that has it does, for the error. Folders of some networks cannot be
     locked: there, nothing is held.

@@ -1,11 +1,15 @@
-"""Names that were read from a file, and names of what is to be written: both are checked here."""
+"""Which names are used: those in files of others, and those of results."""
 
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path, PurePosixPath
 
 from barrow.errors import UnsafeName
+
+# A `Path` has one slash where the URL had two; fsspec chains URLs by "::".
+_URL = re.compile(r"(?:[A-Za-z][\w+.-]*:)(?:/|:[A-Za-z][\w+.-]*:)")
 
 
 def inside(folder: Path, name: object, *, links_to: Path | None = None) -> Path:
@@ -34,13 +38,12 @@ def checked_name(name: object) -> PurePosixPath:
     return path
 
 
-def output_folder(path: str | os.PathLike[str]) -> Path:
-    """The path of a folder or file to be written; a URL is refused, for nothing writes there."""
+def local_path(path: str | os.PathLike[str]) -> Path:
+    """The path of a result; a URL is refused, where a folder of the name ``s3:`` would be made."""
     text = os.fspath(path)
-    scheme, colon, _ = text.partition(":/")  # a Path has one slash where the URL had two
-    if colon and scheme.isalnum() and not Path(f"{scheme}:").exists():
+    if _URL.match(text):
         raise ValueError(
-            f"{text} is a URL, and results are written to local folders only; name a local folder "
-            f"and copy it to {scheme}:// afterwards"
+            f"{text} is a URL, and results are written to local disks only; name a local folder, "
+            "and copy it there afterwards"
         )
     return Path(path)

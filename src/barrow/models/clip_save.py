@@ -11,6 +11,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from barrow.files import make_folder
 from barrow.images.normalise import MEAN, STD
 from barrow.models.clip_config import ClipConfig
 from barrow.models.clip_files import (
@@ -79,7 +80,7 @@ def save_open_clip(
     report, tensors = _laid_out(OPENAI, config, {**paths(towers_together(params)), **stats}, dtype)
     if (folder / OPEN_CLIP_CONFIG).exists():
         raise ValueError(f"{folder} holds a model already ({OPEN_CLIP_CONFIG}); write elsewhere")
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     write_safetensors(folder / OPEN_CLIP_WEIGHTS, tensors, metadata={"format": "pt"})
     if tokenizer is not None:
         tokenizer.save(folder)

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from barrow.files import make_folder
 from barrow.models.encode import Pool, embed
 from barrow.models.roberta import Roberta
 from barrow.models.roberta_heads import RobertaWithHead
@@ -90,7 +91,7 @@ def embed_to_file(
     path = Path(path)
     if path.suffix != ".safetensors":
         raise ValueError(f"embeddings are written to a .safetensors file, unlike {path.name}")
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     told = _Told()
     sizes = array("q")
     rows = _rows(iter(texts), told, sizes, tokenizer, model, truncate)

@@ -7,6 +7,7 @@ that was not.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from barrow.errors import ScoreError
+from barrow.files import locked, make_folder, named_failures
 
 _END = {"end": True}
 _READ = 1 << 16
@@ -36,15 +38,30 @@ class Scored:
     kind_nats: tuple[float, ...]
 
 
+@contextlib.contextmanager
+def held(path: Path | None) -> Iterator[None]:
+    """Hold the part of a result, so that no second run writes to the same one."""
+    if path is None:
+        yield
+        return
+    make_folder(path.parent)
+    path.touch()
+    with locked(path, others="scoring to it"):
+        try:
+            yield
+        finally:
+            if path.exists() and not path.stat().st_size:
+                path.unlink()
+
+
 class PartFile:
     """Groups of scored documents, appended one by one."""
 
     def __init__(self, path: Path, about: Mapping[str, Any]) -> None:
         self.path = path
-        path.parent.mkdir(parents=True, exist_ok=True)
         self._kept = _kept(path, about) if path.exists() else 0
         self.is_ended = bool(self._kept) and _has_ended(path)
-        self._file = path.open("r+b" if self._kept else "wb")
+        self._file = path.open("r+b" if self._kept else "wb", buffering=0)
         self._file.truncate(self._kept)
         self._file.seek(self._kept)
         if not self._kept:
@@ -69,9 +86,11 @@ class PartFile:
         self._file.close()
 
     def _append(self, value: Any) -> None:
-        self._file.write(json.dumps(value).encode() + b"\n")
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        with named_failures(self.path):
+            rest = json.dumps(value).encode() + b"\n"
+            while rest:
+                rest = rest[self._file.write(rest) :]
+            os.fsync(self._file.fileno())
 
 
 def read_part(path: Path, about: Mapping[str, Any]) -> Iterator[list[Scored]] | None:

@@ -17,7 +17,7 @@ from barrow.score.card import VERSION
 from barrow.score.joined import joined
 from barrow.score.kinds import KINDS, totals
 from barrow.score.model import DomainModel, Model, TextScore
-from barrow.score.part_file import PartFile, Scored, read_part
+from barrow.score.part_file import PartFile, Scored, held, read_part
 from barrow.score.result import Result, write_result
 from barrow.score.score_domains import score_domains
 from barrow.score.scored_corpus import ScoredCorpus, Text
@@ -67,15 +67,32 @@ def score(
     share = Share() if share is None else share
     if share.of > 1 and out is None:
         raise ValueError("several processes meet in files: say where with out=")
+    if isinstance(model, DomainModel) and share.rank:
+        return None
+    parts = _parts(out, share)
+    with held(None if parts is None else parts[share.rank]):
+        return _scored(
+            model, corpus, out, parts, weights, contamination, settings, share, on_progress
+        )
+
+
+def _scored(
+    model: Model | DomainModel,
+    corpus: ScoredCorpus,
+    out: str | os.PathLike[str] | None,
+    parts: list[Path] | None,
+    weights: Mapping[str, float] | None,
+    contamination: Mapping[str, Any] | None,
+    settings: Mapping[str, Any] | None,
+    share: Share,
+    on_progress: Callable[[int], None] | None,
+) -> Result | None:
     began = time.perf_counter()
     if isinstance(model, DomainModel):
-        if share.rank:
-            return None
         result = score_domains(model, corpus, settings=settings, on_progress=on_progress)
         if out is not None:
             write_result(out, result)
         return result
-    parts = _parts(out, share)
     part = None if parts is None else PartFile(parts[share.rank], _about(model, corpus, share))
     done = ScoredTable()
     try:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from barrow.errors import WriteFailed
-from barrow.files import inside
+from barrow.files import inside, make_folder
 from barrow.stream.packing import Packing, best_fit, one_by_one
 from barrow.stream.store import Store
 from barrow.stream.whole_file import whole_file
@@ -71,7 +71,7 @@ def _write(path: Path, packing: Packing, *, note: dict[str, str]) -> None:
         for name, dtype in _COLUMNS.items()
     }
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         with whole_file(path) as hidden:
             write_arrays(hidden, columns, note=note)
     except OSError as error:

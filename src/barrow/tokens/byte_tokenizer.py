@@ -11,6 +11,7 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
+from barrow.files import make_folder
 from barrow.tokens.byte_alphabet import LETTERS
 from barrow.tokens.json_tokenizer import JSON_NAME, SETTINGS_NAME
 from barrow.tokens.tokenizer import AnyIds, Ids, Offsets, Tokenizer
@@ -58,7 +59,7 @@ class ByteTokenizer(Tokenizer):
 
     def save(self, folder: Path) -> None:
         folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         (folder / JSON_NAME).write_text(self._file.text() + "\n", encoding="utf-8")
         names = {"bos_token": "<|endoftext|>", "pad_token": "<|pad|>", "mask_token": "<|mask|>"}
         settings = {"tokenizer_class": "PreTrainedTokenizerFast", **names}

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from barrow.files import make_folder
 from barrow.tokens.byte_alphabet import LETTERS, spelled, unspelled
 from barrow.tokens.clip_clean import cleaned, words
 from barrow.tokens.clip_merges import END_OF_WORD, Merge, read_merges
@@ -106,7 +107,7 @@ class ClipTokenizer:
     def save(self, folder: str | Path) -> None:
         """Write merges.txt and what `transformers.CLIPTokenizer` wants beside it."""
         folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         lines = ["#version: 0.2", *(f"{left} {right}" for left, right in self.merges)]
         (folder / "merges.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
         ids = {**self._ids, START: self.start, END: self.end}

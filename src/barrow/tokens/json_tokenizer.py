@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from barrow.errors import TokenizerError
+from barrow.files import make_folder
 from barrow.tokens.encoders import Encoder, make_encoder, panics_named, read_by_reference
 from barrow.tokens.offsets import offsets_of
 from barrow.tokens.roles import roles
@@ -117,7 +118,7 @@ class JsonTokenizer(Tokenizer):
 
     def save(self, folder: Path) -> None:
         folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         (folder / JSON_NAME).write_text(self._file.text() + "\n", encoding="utf-8")
         names = {number: name for name, number in self.specials.items()}
         said = {"bos_token": self.begin, "pad_token": self.pad, "mask_token": self.mask}

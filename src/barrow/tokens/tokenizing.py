@@ -12,7 +12,7 @@ from pathlib import Path
 
 from barrow.archive.storage import is_url
 from barrow.engine import Engine, Store, Task, Team, run
-from barrow.files import inside, link_or_copy, locked, sync_folder
+from barrow.files import inside, link_or_copy, local_path, locked, make_folder, sync_folder
 from barrow.tokens import encode_stage, join_stage
 from barrow.tokens.known_pieces import (
     KnownPieces,
@@ -62,10 +62,10 @@ def tokenize(
     files, the tokenizer and `sizes` alone. A run that was killed goes on where it was. Without an
     `engine` the work is done in this process.
     """
-    source, folder = os.fspath(corpus), Path(out)
+    source, folder = os.fspath(corpus), local_path(out)
     refuse_other_folders(folder, source)
     path = split_path(source, split)
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     with locked(folder):
         # Not before: the process that had the lock may just have finished another store.
         known = open_store(folder) if (folder / STORE).is_file() else None

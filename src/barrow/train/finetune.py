@@ -17,6 +17,7 @@ import numpy as np
 from barrow import config
 from barrow.checkpoint.checkpoints import Checkpoints
 from barrow.errors import Diverged
+from barrow.files import local_path
 from barrow.models.head_outputs import head_outputs
 from barrow.models.roberta_heads import RobertaWithHead
 from barrow.models.text import open_tokenizer
@@ -127,7 +128,7 @@ def finetune(
     """
     made = run if isinstance(run, Prepared) else prepare(run)
     run = made.run
-    folder = FinetuneFolder(Path(out))
+    folder = FinetuneFolder(local_path(out))
     checkpoints = Checkpoints(folder.checkpoints, keep_last=1)
     mesh = make_mesh(devices=jax.devices()[: run.devices])
     state = jax.device_put(made.state, whole(mesh))

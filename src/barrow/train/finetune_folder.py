@@ -9,7 +9,6 @@ checkpoints/   the whole state, to go on from
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +16,13 @@ from typing import Any
 
 from barrow import config
 from barrow.errors import ConfigError
-from barrow.files import write_bytes
+from barrow.files import (
+    hidden_beside,
+    make_folder,
+    publish_folder,
+    remove_unfinished,
+    write_bytes,
+)
 from barrow.models.load import Loaded
 from barrow.models.roberta_heads import RobertaWithHead
 from barrow.models.save import save
@@ -53,7 +58,7 @@ class FinetuneFolder:
 
     def write(self, run: FinetuneRun, fingerprint: str) -> None:
         """Write the settings; places by whole paths."""
-        self.path.mkdir(parents=True, exist_ok=True)
+        make_folder(self.path)
         told = {"fingerprint": fingerprint, "run": config.to_dict(_whole(run))}
         write_bytes(self.settings, json.dumps(told, indent=1, ensure_ascii=False).encode())
 
@@ -88,9 +93,8 @@ class FinetuneFolder:
         loaded: Loaded,
     ) -> None:
         """Put a model, whole, in the place of the one before."""
-        part, gone = self.path / ".best.part", self.path / ".best.gone"
-        for left in (part, gone):
-            shutil.rmtree(left, ignore_errors=True)
+        remove_unfinished(self.path)
+        part = hidden_beside(self.best)
         save(
             part,
             replace(model, body=replace(model.body, unroll=False)),
@@ -101,10 +105,7 @@ class FinetuneFolder:
             labels=labels,
         )
         write_bytes(part / "metrics.json", json.dumps(told, indent=1, allow_nan=False).encode())
-        if self.best.exists():
-            self.best.rename(gone)
-        part.rename(self.best)
-        shutil.rmtree(gone, ignore_errors=True)
+        publish_folder(part, self.best)
 
 
 def finetuned_folder(path: str | Path) -> Path:

@@ -7,14 +7,13 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from barrow import config
 from barrow.checkpoint.checkpoints import Checkpoints
 from barrow.checkpoint.folder import locate, open_index
 from barrow.errors import CheckpointError, ConfigError, Diverged
-from barrow.files import locked
+from barrow.files import local_path, locked, make_folder
 from barrow.train.agreed_stop import agreed_stop
 from barrow.train.feed import feed
 from barrow.train.interrupt import Interrupted, stop_on_signals
@@ -51,7 +50,7 @@ def fit(
     answer cannot raise, and exits with code 1.
     """
     with joined() as others:
-        return _fit(run, RunFolder(Path(out)), others, trackers=trackers, clock=clock)
+        return _fit(run, RunFolder(local_path(out)), others, trackers=trackers, clock=clock)
 
 
 def _fit(
@@ -171,7 +170,7 @@ def _told(
         return
     told: list[Tracker] = [JsonLines(folder.log), *trackers]
     begun: list[Tracker] = []
-    folder.path.mkdir(parents=True, exist_ok=True)
+    make_folder(folder.path)
     with locked(folder.path, others="training there"):
         folder.write(run, data)
         try:

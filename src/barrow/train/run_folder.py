@@ -15,7 +15,7 @@ from typing import Any
 
 from barrow import config
 from barrow.errors import ConfigError, NotFound
-from barrow.files import write_bytes
+from barrow.files import make_folder, write_bytes
 from barrow.train.run import Run, differences
 from barrow.train.task import Data
 
@@ -54,7 +54,7 @@ class RunFolder:
 
     def write(self, run: Run, data: Data) -> None:
         """Write settings and stream; data by whole paths, so that a run goes on from anywhere."""
-        self.path.mkdir(parents=True, exist_ok=True)
+        make_folder(self.path)
         run = replace(
             run,
             store=_whole(run.store),

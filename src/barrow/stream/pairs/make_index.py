@@ -13,7 +13,7 @@ from typing import BinaryIO, TextIO
 from barrow import config
 from barrow.ahead import available_cores, map_ahead
 from barrow.errors import BadImage, NotFound, UnsafeName
-from barrow.files import inside, write_bytes
+from barrow.files import inside, make_folder, write_bytes
 from barrow.images import LIMITS, Limits, centre_square, decode
 from barrow.stream.pairs.found import Found, LeftOut
 from barrow.stream.pairs.from_folder import Captions
@@ -59,8 +59,7 @@ def index_pairs(
             f"sources are known by the names of their files or folders, which must differ; got "
             f"{', '.join(names) or 'none'}"
         )
-    folder = Path(out)
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = make_folder(out)
     (folder / TOLD).unlink(missing_ok=True)  # until the new one is whole, there is none
     counts: Counter[str] = Counter()
     domains = []

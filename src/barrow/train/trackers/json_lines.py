@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from barrow.errors import WriteFailed
+from barrow.files import make_folder
 from barrow.train.trackers.tracker import Values
 
 
@@ -28,7 +29,7 @@ class JsonLines:
     def begin(self, run: Mapping[str, Any], start: int) -> None:
         """Keep the lines of steps before `start`."""
         del run
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(self.path.parent)
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
         self._file = os.open(self.path, flags, 0o644)
         os.ftruncate(self._file, _size_before(self.path, start))

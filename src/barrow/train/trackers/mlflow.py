@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from barrow.errors import MissingExtra
+from barrow.files import make_folder
 from barrow.train.trackers.tracker import Values, flat, numbers
 
 _NAME = "mlflow_run"
@@ -32,7 +33,7 @@ class MLflow:
         known = file.read_text() if start and file.is_file() else None
         active = self._mlflow.start_run(run_id=known, run_name=self._folder.resolve().name)
         if known is None:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            make_folder(self._folder)
             file.write_text(active.info.run_id)
             self._mlflow.log_params({key: str(value) for key, value in flat(run).items()})
 

@@ -1,0 +1,37 @@
+"""Nothing writes to a URL: every verb says so before it works, and makes no folder `s3:`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+URL = "s3://bucket/x"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["build", "pile", "root=raw", f"out={URL}"],
+        ["tokenize", "corpus", "--tokenizer", "bytes", "--out", URL],
+        ["pack", "a.jsonl", "--out", URL],
+        ["score", "unigram", "a.jsonl", "--train", "a.jsonl", "--out", f"{URL}.json"],
+        ["train", "gpt2.tiny", "store=store", f"out={URL}"],
+        ["pairs", "index", "images", "--out", URL],
+        ["tokenizer", "train", "a.jsonl", "--vocab", 300, "--out", URL],
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_a_url_is_refused(
+    arguments: list[Any], barrow: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder in ("raw", "images"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "images" / "a.png").write_bytes(b"")
+    (tmp_path / "a.jsonl").write_text('{"text": "some words of text"}\n' * 50)
+    code, _, err = barrow(*arguments)
+    assert (code, "is a URL, and results are written to local disks only" in err) == (1, True), err
+    assert not list(tmp_path.glob("s3*"))
