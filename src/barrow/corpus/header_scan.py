@@ -1,8 +1,4 @@
-"""Finding records, ends of headers, and fields in them: what is done for every record of a WARC.
-
-`field`, `header_end` and `whole_record` are compiled where the compiled part is installed, and
-those below where it is not: slower, never different.
-"""
+"""Finding records, ends of headers, and fields in them: what is done for every record of a WARC."""
 
 from __future__ import annotations
 
@@ -10,13 +6,11 @@ import re
 from functools import lru_cache
 from types import NotImplementedType
 
-__all__ = ["field", "header_end", "whole_record"]
-
 _HEADER_END = re.compile(rb"\n\r?\n")
 _RECORD_ENDS = frozenset([b"\r\n\r\nWARC/", b"\r\n\r\n"])  # in the middle, and at the end
 
 
-def py_field(header: bytes, name: bytes, /) -> bytes | NotImplementedType | None:
+def field(header: bytes, name: bytes, /) -> bytes | NotImplementedType | None:
     """The value of the first field of a name, which is in lower case; None if there is none.
 
     NotImplemented if lines may have to be joined first.
@@ -34,29 +28,23 @@ def _field(name: bytes) -> re.Pattern[bytes]:
     return re.compile(rb"\n(?i:%b)[ \t]*+(?::[ \t]*+([^\r\n]*+)|(?=[\r\n]))" % re.escape(name))
 
 
-def py_header_end(data: bytes, start: int, stop: int, /) -> int:
+def header_end(data: bytes, start: int, stop: int, /) -> int:
     """The place after the empty line that ends a header in ``data[start:stop]``, or -1."""
     found = _HEADER_END.search(data, start, stop)
     return found.end() if found else -1
 
 
-def py_whole_record(data: bytes, at: int, max_header: int, /) -> tuple[int, int] | None:
+def whole_record(data: bytes, at: int, max_header: int, /) -> tuple[int, int] | None:
     """Where the content of the WARC record at `at` begins and ends.
 
-    None unless all of it is there, and the two empty lines behind it, and another record behind
-    these or nothing.
+    None unless all of it is there, the two empty lines after it, and another record after these or
+    nothing.
     """
     if not data.startswith(b"WARC/", at):
         return None
-    start = py_header_end(data, at, at + max_header)
-    length = py_field(data[at:start], b"content-length") if start >= 0 else None
+    start = header_end(data, at, at + max_header)
+    length = field(data[at:start], b"content-length") if start >= 0 else None
     if not isinstance(length, bytes) or not length.isdigit() or len(length) > 18:
         return None
     stop = start + int(length)
     return (start, stop) if data[stop : stop + 9] in _RECORD_ENDS else None
-
-
-try:
-    from barrow.corpus._header_scan import field, header_end, whole_record
-except ImportError:  # pragma: no cover - depends on the installation
-    field, header_end, whole_record = py_field, py_header_end, py_whole_record
