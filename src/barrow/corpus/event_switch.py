@@ -35,7 +35,7 @@ class EventSwitch:
         self._starts, self._ends = starts, ends
         self._usual: Handlers = (self._start, self._end, on_text)
         self._skipping: Handlers = (self._deeper, self._shallower, _ignore)
-        self._handlers = self._usual
+        self._handlers: Handlers = self._usual
         self._parser: expat.XMLParserType | None = None
         self._num_open = 0  # elements of what is skipped, sent elsewhere or put off
         self._put_off_events: list[tuple[str, Attributes | None, str]] = []
