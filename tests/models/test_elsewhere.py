@@ -1,7 +1,8 @@
-"""ROBERTA-4: the same weights in PyTorch, TensorFlow and plain safetensors; mapped, not read."""
+"""ROBERTA-4: the same weights in PyTorch, TensorFlow, Rust, plain safetensors; mapped, not read."""
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from safetensors.numpy import load_file
 
 from barrow.models import save
 from barrow.models.load import load
+from barrow.weights import open_safetensors
 
 TOKENS = np.random.default_rng(0).integers(4, 329, (2, 9))
 
@@ -51,6 +53,30 @@ def test_in_pytorch(written: Path, roberta: Any) -> None:
     text = "Paris is the <mask> of France."
     assert reader(text)["input_ids"] == roberta.make_tokenizer()(text)["input_ids"]
     assert reader.mask_token == "<mask>"
+
+
+@pytest.mark.soak
+def test_in_rust(written: Path, tmp_path: Path) -> None:
+    """ROBERTA-4: a program of Rust's standard library reads the same tensors, to the bit."""
+    if shutil.which("rustc") is None:
+        pytest.fail("this test compiles a Rust program: apt install rustc")
+    program, source = tmp_path / "read", Path(__file__).with_name("read_safetensors.rs")
+    subprocess.run(["rustc", "-O", "--edition=2021", "-o", program, source], check=True)
+    done = subprocess.run(
+        [program, written / "model.safetensors"], check=True, capture_output=True, text=True
+    )
+    rows = [line.split("\t") for line in done.stdout.splitlines()]
+    found = {
+        name: (kind, shape, float(total), int(mixed)) for name, kind, shape, total, mixed in rows
+    }
+    expected = {}
+    for name, array in open_safetensors(written).items():
+        flat = np.ascontiguousarray(array).reshape(-1)
+        words = flat.view("<u4").astype(np.uint64) * np.arange(1, flat.size + 1, dtype=np.uint64)
+        total = sum(flat.astype(np.float64).tolist())
+        expected[name] = ("F32", str(list(array.shape)), total, int(words.sum()))
+    assert found == expected
+    assert len(found) > 30
 
 
 def test_the_same_to_the_bit(written: Path, roberta_folder: Callable[[str], Path]) -> None:

@@ -111,12 +111,17 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = cut is not None
 
 
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, *_: object) -> None:
+        """Clients that close first are no error."""
+
+
 @contextlib.contextmanager
 def running_hub() -> Iterator[Hub]:
     """A hub on this machine."""
     hub = Hub()
     handler = type("Handler", (_Handler,), {"hub": hub})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server = _Server(("127.0.0.1", 0), handler)
     hub.url = f"http://127.0.0.1:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()

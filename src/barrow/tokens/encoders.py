@@ -67,12 +67,11 @@ class Fast:
 
     def encode(self, texts: Sequence[str]) -> tuple[Ids, Offsets]:
         """Text by text, so that as many processes as cores do not each start as many threads."""
-        parts = []
-        for text in texts:
-            if self.leaves_out(text):
-                parts.append(self.reference.encode([text])[0])
-            else:
-                parts.append(self._ids(text))
+        with panics_named(self.reference.where):
+            parts = [
+                self.reference.encode([text])[0] if self.leaves_out(text) else self._ids(text)
+                for text in texts
+            ]
         self.compare(_samples(texts))
         return joined(parts)
 
@@ -162,7 +161,8 @@ def _fast(file: TokenizerJson, reference: Reference) -> Fast:
         raise _NotFast("fastokens is not installed: pip install 'barrow[fast]'") from None
     try:
         known = _in_known_form(file) if pattern == "cl100k" else file
-        library = fastokens.Tokenizer.from_json_str(known.text(without_specials=True))
+        with panics_named(file.where):
+            library = fastokens.Tokenizer.from_json_str(known.text(without_specials=True))
         leaves_out = _LEFT_OUT.get(pattern, _nothing)
         encoder = Fast(library, reference, f"fastokens {version}", leaves_out)
         encoder.compare(_strange_texts())

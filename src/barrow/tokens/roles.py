@@ -32,12 +32,12 @@ def roles(file: TokenizerJson, settings: Mapping[str, Any]) -> Roles:
     it.
     """
     ids = {token.content: token.id for token in file.added if token.special}
-    begin, end = _around(file.data.get("post_processor"), ids)
+    begin, end = _around(file, ids)
     known = {*file.vocab, *(token.id for token in file.added)}
     for edge, number in (("before", begin), ("after", end)):
         if number is not None and number not in known:
             raise TokenizerError(
-                f"the post-processor puts id {number} {edge} every text, and the vocabulary has "
+                f"{file.where}: the post-processor puts id {number} {edge} every text, and the vocabulary has "
                 "no such id; do the file's parts belong together?"
             )
     if begin is None and end is None:
@@ -50,9 +50,8 @@ def roles(file: TokenizerJson, settings: Mapping[str, Any]) -> Roles:
     )
 
 
-def _around(
-    processor: Mapping[str, Any] | None, ids: Mapping[str, int]
-) -> tuple[int | None, int | None]:
+def _around(file: TokenizerJson, ids: Mapping[str, int]) -> tuple[int | None, int | None]:
+    processor = file.data.get("post_processor")
     try:
         for link in components(processor):
             if link["type"] in ("RobertaProcessing", "BertProcessing"):
@@ -61,8 +60,8 @@ def _around(
                 return _of_template(link["single"], ids)
     except (LookupError, TypeError, AttributeError) as error:
         raise TokenizerError(
-            "the post-processor does not say what it puts around a text: expected cls and sep, or "
-            f"a template, got {str(processor)[:80]} ({error!r})"
+            f"{file.where}: the post-processor does not say what it puts around a text: expected "
+            f"cls and sep, or a template, got {str(processor)[:80]} ({error!r})"
         ) from None
     return None, None
 
