@@ -37,8 +37,8 @@ def roles(file: TokenizerJson, settings: Mapping[str, Any]) -> Roles:
     for edge, number in (("before", begin), ("after", end)):
         if number is not None and number not in known:
             raise TokenizerError(
-                f"{file.where}: the post-processor puts id {number} {edge} every text, and the vocabulary has "
-                "no such id; do the file's parts belong together?"
+                f"{file.where}: the post-processor puts id {number} {edge} every text, and the "
+                "vocabulary has no such id; do the file's parts belong together?"
             )
     if begin is None and end is None:
         begin = _named("bos_token", _BEGIN, ids, settings)
