@@ -5,7 +5,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from barrow.corpus.mix import Histogram, Mixture, Splits, below, epochs_by_weight, places
+from barrow.corpus.mix import (
+    Histogram,
+    Mixture,
+    Splits,
+    below,
+    check_shares,
+    epochs_by_weight,
+    places,
+)
 from barrow.errors import ConfigError
 
 
@@ -61,6 +69,26 @@ def test_weights_become_epochs() -> None:
 def test_what_cannot_be_met(weights: dict[str, float], sizes: dict[str, float], words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         epochs_by_weight(weights, sizes, Mixture(by="weight"))
+
+
+def test_shares_are_compared_with_the_weights() -> None:
+    weights = {"a": 75.0, "b": 25.0, "gone": 9.0}
+    check_shares(weights, {"a": 760.0, "b": 240.0}, 0.05)
+    with pytest.raises(ConfigError, match=r"more than 5%.*: b has 23.70% for 25.00%; pass a larg"):
+        check_shares(weights, {"a": 763.0, "b": 237.0}, 0.05)
+    check_shares(weights, {"a": 763.0, "b": 237.0}, 0.06)
+    with pytest.raises(ConfigError, match="a has 0.00%"):
+        check_shares({"a": 1.0}, {"a": 0.0}, 0.05)
+
+
+def test_bytes_below_a_threshold() -> None:
+    rng = np.random.default_rng(0)
+    sizes, where = rng.integers(1, 1000, 500), rng.integers(0, 1 << 63, 500, np.uint64) * 2
+    histogram = Histogram()
+    histogram.add(where, sizes)
+    for share in (0.0, 0.3, 0.9, 1.0):
+        threshold = histogram.threshold(share)
+        assert histogram.below(threshold) == sizes[below(where, threshold)].sum()
 
 
 @pytest.mark.parametrize("shares", [(0.5, 0.5), (-0.1, 0.0), (1.0, 0.0)])

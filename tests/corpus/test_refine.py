@@ -23,6 +23,7 @@ from barrow.corpus.mix import Mixture, Splits
 from barrow.corpus.recipe import Decontamination
 from barrow.engine import Engine, Store
 from barrow.errors import BudgetExceeded, ConfigError, NotFound
+from barrow.recipes import pile
 
 INLINE = Engine(num_workers=0)
 WORDS = [f"{a}{b}" for a in ("ba", "ke", "li", "mo", "nu", "ra", "so", "ti") for b in range(60)]
@@ -296,6 +297,45 @@ def test_byte_shares_are_as_the_weights(tmp_path: Path) -> None:
     assert reasons(tmp_path / "out").count("not-drawn") == sum(
         stage["mix"]["rejects"].get("not-drawn", 0) for stage in told["stages"].values()
     )
+
+
+def test_the_domains_of_the_pile_are_mixed_by_weight(tmp_path: Path) -> None:
+    """PILE-1: 22 domains, from 0.14 to 18 percent, each within 5% of its share."""
+    weights = {domain.name: domain.weight or 0.0 for domain in pile.recipe().domains.values()}
+    assert len(weights) == 22
+    domains = {}
+    for k, (name, weight) in enumerate(sorted(weights.items())):
+        rng = random.Random(k)
+        write(tmp_path / "raw" / str(k), [(text(rng, rng.randint(2, 4)), "") for _ in range(300)])
+        domains[str(k)] = Domain(name, Records(), weight=weight)
+    recipe = replace(
+        BARE, domains=domains, mixture=Mixture(by="weight", size=250_000, max_epochs=20)
+    )
+    built(tmp_path / "raw", tmp_path / "out", recipe)
+    found = shares(tmp_path / "out")
+    assert found.keys() == weights.keys()
+    for name, share in found.items():
+        assert share == pytest.approx(weights[str(name)] / sum(weights.values()), rel=0.05)
+
+
+def test_shares_that_few_large_documents_cannot_have(tmp_path: Path) -> None:
+    """80 and 20 are asked for, and one of the two would be all."""
+    rng = random.Random(0)
+    write(tmp_path / "raw" / "a", [(text(rng, 300), "")])
+    write(tmp_path / "raw" / "b", [(text(rng, 900), "")])
+    recipe = replace(
+        BARE,
+        domains={
+            name: Domain(name.upper(), Records(), weight=weight)
+            for name, weight in (("a", 80.0), ("b", 20.0))
+        },
+        mixture=Mixture(by="weight"),
+    )
+    with pytest.raises(Exception, match="A has 100.00% for 80.00%, B has 0.00% for 20.00%"):
+        built(tmp_path / "raw", tmp_path / "out", recipe)
+    allowed = replace(recipe, mixture=Mixture(by="weight", tolerance=1.0))
+    built(tmp_path / "raw", tmp_path / "out", allowed)
+    assert shares(tmp_path / "out") == {"A": 1.0}
 
 
 def test_epochs_repeat_documents(tmp_path: Path) -> None:

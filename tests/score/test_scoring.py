@@ -255,3 +255,15 @@ def test_weights_contamination_and_progress_are_kept(few: list[Document]) -> Non
     assert result.contamination == receipt
     assert sum(told) == result.overall.bytes
     assert len(told) > 1
+
+
+def test_weights_of_other_domains_are_refused_before_anything_is_scored(
+    few: list[Document],
+) -> None:
+    class Never(Bytes):
+        def score(self, texts: Sequence[str]) -> list[TextScore]:
+            raise AssertionError("it was asked")
+
+    for weights, words in (({"A": 1.0}, "none for"), ({"A": 0.0, "B": 0.0, "Ünïcode": 0.0}, "sum")):
+        with pytest.raises(ValueError, match=words):
+            scored(Never(), few, weights=weights)

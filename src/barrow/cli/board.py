@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from barrow.cli.terminal import printable
+
 
 def board(
     results: Annotated[
@@ -44,7 +46,7 @@ def write_board(results: list[Path], out: Path) -> None:
     if named:
         raise ScoreError(f"nothing was written: {'; '.join(named)}")
     for one in gathered.left_out:
-        typer.echo(f"barrow: left out: {one.file} {one.reason}", err=True)
+        typer.echo(printable(f"barrow: left out: {one.file} {one.reason}"), err=True)
     if not gathered.found:
         raise NotFound(
             f"no results in {', '.join(map(str, results))}; barrow score MODEL CORPUS --out RESULT "

@@ -14,6 +14,7 @@ import typer
 from barrow.cli.options import AsJson, Trust
 from barrow.cli.progress import staged_progress
 from barrow.cli.python_file import made_by
+from barrow.cli.terminal import print_table, printable
 
 if TYPE_CHECKING:
     from barrow.corpus import Recipe
@@ -173,16 +174,8 @@ def load_recipe(name: str, *, trust: Collection[str] | None = ()) -> Recipe:
 
 def print_report(report: dict[str, Any]) -> None:
     """The table people look at."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
     from barrow.corpus.manifest import rejects_by_domain
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("domain", "files", "read", "kept", "bytes", "rejects"):
-        left = name in ("domain", "rejects")
-        table.add_column(name, justify="left" if left else "right", overflow="fold")
     rejects = rejects_by_domain(report)
     kept: Counter[str] = Counter()
     sizes: Counter[str] = Counter()
@@ -193,14 +186,17 @@ def print_report(report: dict[str, Any]) -> None:
     files: Counter[str] = Counter()
     for told in report["reading"].values():
         files[told["name"]] += told["files"]
+    rows = []
     for name in dict.fromkeys([*files, *report["stages"]]):
         reasons = ", ".join(f"{n:,} {reason}" for reason, n in rejects.get(name, {}).items())
         read = report["stages"].get(name, {}).get("documents", 0)
         row = (f"{files[name]:,}" if name in files else "", f"{read:,}", f"{kept[name]:,}")
-        table.add_row(name, *row, f"{sizes[name]:,}", Text(reasons))
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = 160
-    console.print(table)
+        rows.append((name, *row, f"{sizes[name]:,}", reasons))
+    print_table(
+        ("domain", "files", "read", "kept", "bytes", "rejects"),
+        rows,
+        left=("domain", "rejects"),
+        width=160,
+    )
     for folder, why in report["missing"].items():
-        console.print(f"left out: {folder} ({why})", markup=False)
+        typer.echo(printable(f"left out: {folder} ({why})"))

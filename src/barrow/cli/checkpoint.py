@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from barrow.cli.options import AsJson, Trust
-from barrow.cli.terminal import printable
+from barrow.cli.terminal import print_table, printable
 
 if TYPE_CHECKING:
     from barrow.checkpoint.index import Index
@@ -199,24 +199,16 @@ def _short(value: Any) -> str:
 def _print_leaves(index: Index) -> None:
     import math
 
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("array", overflow="fold")
-    for name in ("type", "shape", "elements", "pieces"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for path, leaf in index.leaves.items():
-        kind = leaf.kind
-        table.add_row(
-            Text(printable(path)),
-            Text(kind.key_dtype or kind.dtype),
-            Text(str(list(kind.shape))),
-            f"{math.prod(kind.shape):,}",
-            str(len(leaf.pieces)),
-        )
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = 120
-    console.print(table)
+    print_table(
+        ("array", "type", "shape", "elements", "pieces"),
+        (
+            (
+                path,
+                leaf.kind.key_dtype or leaf.kind.dtype,
+                str(list(leaf.kind.shape)),
+                f"{math.prod(leaf.kind.shape):,}",
+                str(len(leaf.pieces)),
+            )
+            for path, leaf in index.leaves.items()
+        ),
+    )

@@ -10,7 +10,7 @@ import typer
 
 from barrow.cli.options import AsJson, OnBad, OnBadChoice, TextKey, open_archive, report_bad
 from barrow.cli.progress import progress_bar
-from barrow.cli.terminal import printable
+from barrow.cli.terminal import print_table, printable
 from barrow.files import write_bytes
 
 if TYPE_CHECKING:
@@ -141,32 +141,24 @@ def _print_card(card: dict[str, Any]) -> None:
 
 
 def _print_report(report: ScoreReport, threshold: float, alpha: float) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
     from barrow.corpus.classifier_report import QUANTILES
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("domain", overflow="fold")
     quantiles = [f"{quantile:.0%}" for quantile in QUANTILES]
-    for name in ("documents", "mean", *quantiles, f"≥ {threshold:g}", f"Pareto({alpha:g})"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for row in (*report.domains, report.total):
-        if row is report.total:
-            table.add_section()
-        table.add_row(
-            Text(printable(row.domain)),
-            f"{row.documents:,}",
-            f"{row.mean:.3f}",
-            *(f"{value:.3f}" for value in row.quantiles),
-            f"{row.above:.1%}",
-            f"{row.sampled:.1%}",
-        )
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = 120
-    console.print(table)
+    figures = ("documents", "mean", *quantiles, f"≥ {threshold:g}", f"Pareto({alpha:g})")
+    print_table(
+        ("domain", *figures),
+        (
+            (
+                row.domain,
+                f"{row.documents:,}",
+                f"{row.mean:.3f}",
+                *(f"{value:.3f}" for value in row.quantiles),
+                f"{row.above:.1%}",
+                f"{row.sampled:.1%}",
+            )
+            for row in (*report.domains, report.total)
+        ),
+    )
     if report.examples:
         typer.echo(f"\nnearest to {threshold:g}:")
     for example in report.examples:

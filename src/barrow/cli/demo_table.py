@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from barrow.cli.terminal import printable
+from barrow.cli.terminal import print_table, printable
 
 if TYPE_CHECKING:
     from barrow.score import Result
@@ -15,24 +15,12 @@ if TYPE_CHECKING:
 
 def print_scores(results: Sequence[Result]) -> None:
     """Bits per byte by domain and model; the first is ours, and a last line tells what it beats."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("bits per byte", overflow="fold")
-    for result in results:
-        table.add_column(printable(result.model.name), justify="right", no_wrap=True)
-    for domain in [row.name for row in results[0].domains]:
-        figures = [_of(result, domain) for result in results]
-        table.add_row(Text(printable(domain)), *figures)
-    table.add_section()
-    table.add_row("overall", *(f"{result.overall.bpb:.3f}" for result in results))
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = 130
-    console.print(table)
-    typer.echo(verdict(results))
+    rows = [
+        (row.name, *(_of(result, row.name) for result in results)) for row in results[0].domains
+    ]
+    rows.append(("overall", *(f"{result.overall.bpb:.3f}" for result in results)))
+    print_table(("bits per byte", *(result.model.name for result in results)), rows, width=130)
+    typer.echo(printable(verdict(results)))
 
 
 def verdict(results: Sequence[Result]) -> str:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from barrow.cli.options import AsJson
+from barrow.cli.terminal import printable
 
 
 def diff(
@@ -25,10 +26,11 @@ def diff(
         typer.echo(msgspec.json.encode(result).decode())
         return
     for line in result["recipe"]:
-        typer.echo(f"recipe: {line}")
+        typer.echo(printable(f"recipe: {line}"))
     for name, told in result["domains"].items():
         typer.echo(
-            f"{name}: {told['kept']:,} kept, {told['added']:,} added, {told['removed']:,} removed"
+            printable(name)
+            + f": {told['kept']:,} kept, {told['added']:,} added, {told['removed']:,} removed"
             + "".join(
                 f"; {reason} {change:+,}" for reason, change in told["rejects"].items() if change
             )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from barrow.cli.options import AsJson
-from barrow.cli.terminal import printable
+from barrow.cli.terminal import print_table, printable
 
 if TYPE_CHECKING:
     from barrow.stream.explain import Seen
@@ -117,31 +117,25 @@ def _documents(store: TokenStore, name: str) -> list[int]:
 
 
 def _print(seen: list[Seen], metas: dict[int, dict[str, Any]]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("step", "row", "columns"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for name in ("domain", "document"):
-        table.add_column(name, overflow="fold")
-    table.add_column("tokens", justify="right", no_wrap=True)
-    table.add_column("licence, origin", overflow="fold")
+    rows = []
     for one in seen:
         meta = metas.get(one.document, {})
         told = [str(meta[key]) for key in _TOLD if meta.get(key) is not None]
-        table.add_row(
-            f"{one.step:,}",
-            f"{one.row:,}",
-            f"{one.column:,}–{one.column + one.stop - one.first:,}",
-            Text(printable(one.domain)),
-            # A name that --doc takes; the place in the archive is another number.
-            Text(printable(one.identity or f"{one.document} ({one.shard} {one.archive_number})")),
-            f"{one.first:,}–{one.stop:,} of {one.num_tokens:,}",
-            Text(printable(", ".join(told))),
+        rows.append(
+            (
+                f"{one.step:,}",
+                f"{one.row:,}",
+                f"{one.column:,}–{one.column + one.stop - one.first:,}",
+                one.domain,
+                # A name that --doc takes; the place in the archive is another number.
+                one.identity or f"{one.document} ({one.shard} {one.archive_number})",
+                f"{one.first:,}–{one.stop:,} of {one.num_tokens:,}",
+                ", ".join(told),
+            )
         )
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = 160
-    console.print(table)
+    print_table(
+        ("step", "row", "columns", "domain", "document", "tokens", "licence, origin"),
+        rows,
+        left=("domain", "document", "licence, origin"),
+        width=160,
+    )

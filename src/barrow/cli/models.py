@@ -87,7 +87,7 @@ def show(
     typer.echo(f"tokenizer: {'yes' if found.has_tokenizer else 'none'}")
     for name, value in to_dict(found.config).items():
         if value is not None:
-            typer.echo(f"  {name} = {value}")
+            typer.echo(printable(f"  {name} = {value}"))
     typer.echo(f"keys: {printable(str(found.report))}")
 
 

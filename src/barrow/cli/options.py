@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from barrow.cli.terminal import printable
+
 if TYPE_CHECKING:
     from barrow.archive import Archive, BadLog
 
@@ -80,4 +82,4 @@ def report_bad(bad: BadLog) -> None:
     """Say on stderr what was counted."""
     for reason, count in bad.counts.most_common():
         example = next(error for error in bad.examples if error.reason == reason)
-        typer.echo(f"bad input: {count:,} × {reason} (first: {example})", err=True)
+        typer.echo(printable(f"bad input: {count:,} × {reason} (first: {example})"), err=True)

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
+from barrow.cli.terminal import printable
+
 _PATIENCE = 2.0
 
 
@@ -29,7 +31,7 @@ def progress_bar(what: str, total_bytes: int | None) -> Iterator[Callable[[int],
             if time.monotonic() - started < _PATIENCE:
                 return
             bar = _make_bar()
-            task = bar.add_task(what, total=total_bytes)
+            task = bar.add_task(printable(what), total=total_bytes)
             bar.start()
         bar.update(task, completed=done)
 
@@ -70,7 +72,7 @@ def _make_bar() -> Any:
     )
 
     return Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         DownloadColumn(),
         TransferSpeedColumn(),

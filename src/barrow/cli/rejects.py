@@ -51,4 +51,4 @@ def rejects(
         typer.echo(msgspec.json.encode(rows).decode())
     elif not as_json:
         for (name, why), count in sorted(counts.items()):
-            typer.echo(f"{count:>9,}  {name}: {why}")
+            typer.echo(printable(f"{count:>9,}  {name}: {why}"))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from barrow.cli.options import AsJson
-from barrow.cli.terminal import printable
+from barrow.cli.terminal import print_table, printable
 
 if TYPE_CHECKING:
     from barrow.score.diff import Comparison, Difference
@@ -37,19 +37,14 @@ def diff(
 
 
 def _show(found: Comparison) -> None:
-    from rich.console import Console
-
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = 120
     a, b = printable(found.first), printable(found.second)
     typer.echo(f"A is {a}, B is {b}; bits per byte, A − B above 0 where A loses")
     if found.note:
         typer.echo(printable(found.note))
-    console.print(_table("domain", (*found.domains, found.overall)))
+    _print_rows("domain", (*found.domains, found.overall))
     if found.kinds:
         typer.echo()
-        console.print(_table("kind of text", found.kinds))
+        _print_rows("kind of text", found.kinds)
     if found.worst:
         typer.echo("\ndocuments where A loses most:")
     for entry in found.worst:
@@ -60,30 +55,24 @@ def _show(found: Comparison) -> None:
         )
 
 
-def _table(title: str, rows: tuple[Difference, ...]) -> object:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(title, overflow="fold")
-    for name in ("documents", "bytes", "A", "B", "A − B", "95 % interval", "p", "share of A − B"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for row in rows:
-        interval = (
-            "" if row.low is None or row.high is None else f"{row.low:+.4f} to {row.high:+.4f}"
-        )
-        table.add_row(
-            Text(printable(row.name)),
-            f"{row.documents:,}",
-            f"{row.bytes:,}",
-            _number(row.first, ".4f"),
-            _number(row.second, ".4f"),
-            _number(row.difference, "+.4f"),
-            interval,
-            "" if row.p is None else f"{row.p:.4f}",
-            _number(row.share, ".1%"),
-        )
-    return table
+def _print_rows(title: str, rows: tuple[Difference, ...]) -> None:
+    print_table(
+        (title, "documents", "bytes", "A", "B", "A − B", "95 % interval", "p", "share of A − B"),
+        (
+            (
+                row.name,
+                f"{row.documents:,}",
+                f"{row.bytes:,}",
+                _number(row.first, ".4f"),
+                _number(row.second, ".4f"),
+                _number(row.difference, "+.4f"),
+                "" if row.low is None or row.high is None else f"{row.low:+.4f} to {row.high:+.4f}",
+                "" if row.p is None else f"{row.p:.4f}",
+                _number(row.share, ".1%"),
+            )
+            for row in rows
+        ),
+    )
 
 
 def _number(value: float | None, form: str) -> str:

@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from barrow.cli.terminal import printable
+from barrow.cli.terminal import print_table
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from barrow.score.self_test import SelfTest
 
 
@@ -30,22 +28,37 @@ def run_self_test(asked: bool) -> None:
 
 def print_self_test(found: SelfTest) -> None:
     """The tables, and what they come to."""
-    from rich.console import Console
-
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = 160
-    checks = _table("check", "claim", "", "numbers")
-    for checked in found.checked:
-        told = "passed" if checked.verdict.passed else "FAILED"
-        _add(checks, checked.check.name, checked.check.claim, told, checked.verdict.numbers)
-    console.print(checks)
+    columns = ("check", "claim", "", "numbers")
+    print_table(
+        columns,
+        (
+            (
+                checked.check.name,
+                checked.check.claim,
+                "passed" if checked.verdict.passed else "FAILED",
+                checked.verdict.numbers,
+            )
+            for checked in found.checked
+        ),
+        left=columns,
+        width=160,
+    )
     typer.echo()
-    planted = _table("mistake planted", "found by", "also by", "numbers")
-    for sought in found.sought:
-        first = sought.found_by[0] if sought.found_by else "NOT FOUND"
-        _add(planted, sought.mistake.name, first, _others(sought.found_by), sought.numbers)
-    console.print(planted)
+    columns = ("mistake planted", "found by", "also by", "numbers")
+    print_table(
+        columns,
+        (
+            (
+                sought.mistake.name,
+                sought.found_by[0] if sought.found_by else "NOT FOUND",
+                _others(sought.found_by),
+                sought.numbers,
+            )
+            for sought in found.sought
+        ),
+        left=columns,
+        width=160,
+    )
     passed = sum(checked.verdict.passed for checked in found.checked)
     seen = sum(bool(sought.found_by) for sought in found.sought)
     typer.echo(
@@ -57,18 +70,3 @@ def print_self_test(found: SelfTest) -> None:
 def _others(names: tuple[str, ...]) -> str:
     more = len(names) - 1
     return "" if more < 1 else f"{more} other{'s' if more > 1 else ''}"
-
-
-def _table(*names: str) -> Table:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in names:
-        table.add_column(name, overflow="fold")
-    return table
-
-
-def _add(table: Table, *cells: str) -> None:
-    from rich.text import Text
-
-    table.add_row(*(Text(printable(cell)) for cell in cells))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from barrow.cli.terminal import printable
+from barrow.cli.terminal import print_table, printable
 
 if TYPE_CHECKING:
     from barrow.score.result import Result, Row
@@ -17,30 +17,17 @@ _COLUMNS = ("BPB", "95 %", "documents", "bytes", "tokens", "tok/byte", "ppl/tok"
 
 def print_result(result: Result, path: Path | None) -> None:
     """The table per domain and overall; the card in one line; cautions; where it was written."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("domain", overflow="fold")
-    for name in _COLUMNS:
-        table.add_column(name, justify="right", no_wrap=True)
-    for row in result.domains:
-        table.add_row(Text(printable(row.name)), *_cells(row))
-    table.add_section()
-    table.add_row("overall", *_cells(result.overall))
+    rows = [(row.name, *_cells(row)) for row in result.domains]
+    rows.append(("overall", *_cells(result.overall)))
     if result.weighted is not None:
-        table.add_row("weighted", f"{result.weighted.bpb:.4f}", *[""] * (len(_COLUMNS) - 1))
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = 130
-    typer.echo(f"{printable(result.model.name)}: bits per byte, {_kind(result)}")
-    console.print(table)
+        rows.append(("weighted", f"{result.weighted.bpb:.4f}", *[""] * (len(_COLUMNS) - 1)))
+    typer.echo(f"{printable(result.model.name)}: bits per byte, {printable(_kind(result))}")
+    print_table(("domain", *_COLUMNS), rows, width=130)
     typer.echo(printable(str(result.card)))
     for line in cautions(result):
         typer.echo(printable(line))
     if path is not None:
-        typer.echo(f"written to {path}")
+        typer.echo(f"written to {printable(str(path))}")
 
 
 def cautions(result: Result) -> list[str]:

@@ -17,7 +17,7 @@ from barrow.cli.options import (
     report_bad,
 )
 from barrow.cli.progress import progress_bar
-from barrow.cli.terminal import printable
+from barrow.cli.terminal import print_table
 
 if TYPE_CHECKING:
     from barrow.archive import Archive, Composition
@@ -66,32 +66,19 @@ def measure(archive: Archive, by: str = "pile_set_name") -> Composition:
 
 def print_composition(result: Composition) -> None:
     """The table people look at."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("domain", overflow="fold")
-    for name in ("documents", "bytes", "mean", "share"):
-        table.add_column(name, justify="right", no_wrap=True)
     total = result.total
-    for share in result.shares:
-        part = share.bytes / total.bytes if total.bytes else 0.0
-        table.add_row(
-            Text(printable(share.domain)),
+    rows = [
+        (
+            share.domain,
             f"{share.documents:,}",
             f"{share.bytes:,}",
             f"{share.mean:,.0f}",
-            f"{part:.2%}",
+            f"{share.bytes / total.bytes if total.bytes else 0.0:.2%}",
         )
-    table.add_section()
-    table.add_row(
-        "total", f"{total.documents:,}", f"{total.bytes:,}", f"{total.mean:,.0f}", "100.00%"
-    )
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = 120
-    console.print(table)
-    console.print(
+        for share in result.shares
+    ]
+    figures = (f"{total.documents:,}", f"{total.bytes:,}", f"{total.mean:,.0f}", "100.00%")
+    print_table(("domain", "documents", "bytes", "mean", "share"), [*rows, ("total", *figures)])
+    typer.echo(
         f"{result.disk_bytes:,} bytes on disk, compression ratio {result.compression_ratio:.2f}"
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from barrow.cli.options import AsJson
-from barrow.cli.terminal import printable
+from barrow.cli.terminal import print_table
 
 if TYPE_CHECKING:
     from barrow.stream import Stream
@@ -90,29 +90,21 @@ def describe(stream: Stream, step: int | None) -> dict[str, Any]:
 
 
 def _print(plan: dict[str, Any]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("domain", overflow="fold")
-    for name in ("rows", "share", "epochs", "steps of its first epoch"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for row in plan["domains"]:
-        steps = row["steps_per_epoch"]
-        table.add_row(
-            Text(printable(row["domain"])),
-            f"{row['rows']:,}",
-            f"{row['share']:.2%}",
-            f"{row['epochs']:.3f}",
-            "never" if steps is None else f"{steps:,}",
-        )
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = 120
-    console.print(table)
+    print_table(
+        ("domain", "rows", "share", "epochs", "steps of its first epoch"),
+        (
+            (
+                row["domain"],
+                f"{row['rows']:,}",
+                f"{row['share']:.2%}",
+                f"{row['epochs']:.3f}",
+                "never" if row["steps_per_epoch"] is None else f"{row['steps_per_epoch']:,}",
+            )
+            for row in plan["domains"]
+        ),
+    )
     end = plan["num_steps"]
-    console.print(
+    typer.echo(
         f"before step {plan['step']:,}; the stream "
         + ("has no end" if end is None else f"has {end:,} steps")
     )

@@ -11,7 +11,7 @@ import typer
 from barrow.cli.build import EngineChoice
 from barrow.cli.options import AsJson, TextKey
 from barrow.cli.progress import staged_progress
-from barrow.cli.terminal import printable
+from barrow.cli.terminal import print_table
 
 if TYPE_CHECKING:
     from barrow.tokens import TokenStore
@@ -97,29 +97,20 @@ def print_store(store: TokenStore, *, as_json: bool) -> None:
         told = {**{key: total[key] for key in total if key != "domain"}, **about, "domains": rows}
         typer.echo(msgspec.json.encode(told).decode())
         return
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("domain", overflow="fold")
-    for name in ("documents", "tokens", "share", "bytes", "bytes per token"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for row in (*rows, total):
-        if row is total:
-            table.add_section()
-        table.add_row(
-            Text(printable(row["domain"])),
-            f"{row['documents']:,}",
-            f"{row['tokens']:,}",
-            f"{row['tokens'] / total['tokens']:.2%}",
-            f"{row['bytes']:,}",
-            f"{row['bytes_per_token']:.3f}",
-        )
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = 120
-    console.print(table)
+    print_table(
+        ("domain", "documents", "tokens", "share", "bytes", "bytes per token"),
+        (
+            (
+                row["domain"],
+                f"{row['documents']:,}",
+                f"{row['tokens']:,}",
+                f"{row['tokens'] / total['tokens']:.2%}",
+                f"{row['bytes']:,}",
+                f"{row['bytes_per_token']:.3f}",
+            )
+            for row in (*rows, total)
+        ),
+    )
 
 
 _COUNTS = ("documents", "tokens", "bytes")

@@ -10,6 +10,7 @@ import typer
 
 from barrow.cli.options import AsJson, Source, TextKey, is_store
 from barrow.cli.progress import progress_bar
+from barrow.cli.terminal import printable
 
 _MOST_LINES = 50
 
@@ -66,7 +67,7 @@ def _tell(result: Any, counted: Sequence[str], where: Sequence[str], as_json: bo
         typer.echo(msgspec.json.encode(summary).decode())
     else:
         for problem in result.problems[:_MOST_LINES]:
-            typer.echo(f"{problem.reason}: {problem}")
+            typer.echo(printable(f"{problem.reason}: {problem}"))
         if len(result.problems) > _MOST_LINES:
             typer.echo(f"… and {len(result.problems) - _MOST_LINES:,} more (see --json)")
         verdict = "ok" if result.ok else f"{len(result.problems):,} problems"

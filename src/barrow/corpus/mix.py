@@ -44,13 +44,15 @@ class Mixture:
     """How often documents are taken: all of them once ("once"), or by the domains' `epochs` or
     `weight`.
 
-    With weights, the corpus has `size` bytes of text (by default as many as there are), and no
-    domain is repeated more than `max_epochs` times.
+    With weights, the corpus has `size` bytes of text (by default as many as there are), no domain
+    is repeated more than `max_epochs` times, and every domain's share is within `tolerance` of what
+    is asked for, relative to it, or the build ends.
     """
 
     by: Literal["once", "epochs", "weight"] = "once"
     size: int | None = None
     max_epochs: float = 4.0
+    tolerance: float = 0.05
 
 
 def places(identity: npt.NDArray[np.uint64], seed: int, purpose: int) -> Places:
@@ -76,6 +78,10 @@ class Histogram:
     def total(self) -> float:
         return float(self.bytes.sum())
 
+    def below(self, threshold: float) -> float:
+        """The bytes of documents below a threshold of this histogram."""
+        return float(self.bytes[: round(threshold * _BINS)].sum())
+
     def threshold(self, share: float) -> float:
         """Documents below this place, from 0 to 1, have about this share of the bytes."""
         if share <= 0 or not self.total:
@@ -91,6 +97,23 @@ def below(where: Places, threshold: float) -> npt.NDArray[np.bool_]:
     if threshold >= 1:
         return np.ones(len(where), np.bool_)
     return where < np.uint64(int(threshold * _ONE))
+
+
+def check_shares(
+    weights: Mapping[str, float], sizes: Mapping[str, float], tolerance: float
+) -> None:
+    """Raise `ConfigError` if the bytes that are taken of domains miss their weights by too much."""
+    total, total_weight = sum(sizes.values()), sum(weights[name] for name in sizes)
+    off = []
+    for name, size in sizes.items():
+        asked, given = weights[name] / total_weight, size / total if total else 0.0
+        if abs(given - asked) > tolerance * asked:
+            off.append(f"{name} has {given:.2%} for {asked:.2%}")
+    if off:
+        raise ConfigError(
+            f"the mixture misses its weights by more than {tolerance:.0%}, as documents are few or "
+            f"large: {', '.join(off)}; pass a larger mixture.size, or allow it by mixture.tolerance"
+        )
 
 
 def epochs_by_weight(

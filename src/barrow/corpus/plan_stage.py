@@ -20,6 +20,7 @@ from barrow.corpus.mix import (
     Mixture,
     Splits,
     below,
+    check_shares,
     epochs_by_weight,
     places,
 )
@@ -103,7 +104,8 @@ def plan(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
             histograms[name].add(where[mine], facts.size[mine])
 
     epochs = _epochs(settings, {name: h.total for name, h in sorted(histograms.items())})
-    domains = {}
+    domains: dict[str, dict[str, Any]] = {}
+    taken = {}
     held["train"] = 0.0
     for name, histogram in sorted(histograms.items()):
         times, rest_of_epoch = divmod(epochs[name], 1.0)
@@ -114,6 +116,11 @@ def plan(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
             "threshold": histogram.threshold(rest_of_epoch),
         }
         held["train"] += histogram.total * epochs[name]
+        taken[name] = int(times) * histogram.total
+        taken[name] += histogram.below(domains[name]["threshold"])
+    mixture = config.from_dict(Mixture, settings["mixture"])
+    if mixture.by == "weight":
+        check_shares(settings["weights"], taken, mixture.tolerance)
     told = {"domains": domains, "splits": thresholds, "bytes": held, "documents": numbers}
     (out / PLAN).write_text(json.dumps(told, indent=1))
 

@@ -22,7 +22,7 @@ from barrow.score.result import Result, write_result
 from barrow.score.score_domains import score_domains
 from barrow.score.scored_corpus import ScoredCorpus, Text
 from barrow.score.scored_table import ScoredTable
-from barrow.score.summary import weighted_mean
+from barrow.score.summary import check_weights, weighted_mean
 
 _GROUP_DOCUMENTS = 4096
 
@@ -67,6 +67,8 @@ def score(
     share = Share() if share is None else share
     if share.of > 1 and out is None:
         raise ValueError("several processes meet in files: say where with out=")
+    if weights is not None and iter(corpus.documents) is not corpus.documents:
+        check_weights({text.domain for text in corpus}, weights)  # rather than after hours
     if isinstance(model, DomainModel) and share.rank:
         return None
     parts = _parts(out, share)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 import numpy as np
@@ -96,17 +97,22 @@ def interval(
     return float(low), float(high)
 
 
-def weighted_mean(rows: tuple[Row, ...], weights: Mapping[str, float]) -> Weighted:
-    """The mean of the domains' bits per byte by weights, those of the domains that were scored."""
-    told = [row for row in rows if row.bpb is not None]
-    missing = [row.name for row in told if row.name not in weights]
+def check_weights(domains: AbstractSet[str], weights: Mapping[str, float]) -> None:
+    """Raise `ValueError` unless there is a weight for every domain, and not all are 0."""
+    missing = sorted(domains - weights.keys())
     if missing:
         raise ValueError(
             f"the weights have none for {missing[0]!r}; they have {', '.join(sorted(weights))}"
         )
-    total = sum(weights[row.name] for row in told)
-    if not total > 0:
+    if domains and not sum(weights[name] for name in domains) > 0:
         raise ValueError("the weights of the scored domains sum to nothing")
+
+
+def weighted_mean(rows: tuple[Row, ...], weights: Mapping[str, float]) -> Weighted:
+    """The mean of the domains' bits per byte by weights, those of the domains that were scored."""
+    told = [row for row in rows if row.bpb is not None]
+    check_weights({row.name for row in told}, weights)
+    total = sum(weights[row.name] for row in told)
     shares = {row.name: weights[row.name] / total for row in told}
     return Weighted(sum(shares[row.name] * (row.bpb or 0.0) for row in told), shares)
 
