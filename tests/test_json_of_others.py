@@ -7,11 +7,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from barrow.archive.catalog import read_catalog
 from barrow.config import from_json, parse_json
+from barrow.corpus.array_files import save_file
 from barrow.corpus.compare import compare_builds
+from barrow.corpus.decontaminate import load_index
+from barrow.corpus.facts import _ARRAYS, load_facts, load_names
 from barrow.corpus.papers import read_build
 from barrow.corpus.takedown_rules import load_list
 from barrow.errors import BarrowError, ConfigError, ScoreError, TokenizerError
@@ -67,6 +71,16 @@ def test_an_error_that_names_the_file(tmp_path: Path, what: str, text: str) -> N
         opener(tmp_path)
     expected = "the vocabulary" if name == "vocab.json" else name
     assert expected in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("opener", "key"), [(load_facts, "names"), (load_names, "names"), (load_index, "index")]
+)
+def test_metadata_of_arrays(tmp_path: Path, opener: Callable[[Path], Any], key: str) -> None:
+    arrays = {name: np.zeros((1, 1), np.uint8) for name in _ARRAYS}
+    save_file(arrays, tmp_path / "x.safetensors", {key: "[" * 100_000})
+    with pytest.raises(ConfigError, match=r"x\.safetensors is not JSON"):
+        opener(tmp_path / "x.safetensors")
 
 
 def test_deep_inside_a_tokenizer(tmp_path: Path) -> None:

@@ -64,6 +64,13 @@ def test_nobody_there() -> None:
         ask(ServerSettings(url, attempts=1), "models")
 
 
+@pytest.mark.parametrize("status", [200, 400])
+def test_an_answer_that_is_too_deep(status: int) -> None:
+    behaviour = Behaviour(failures=[(status, "[" * 50_000)])
+    with serving(behaviour) as url, pytest.raises(ScoreError, match=r"\[\["):
+        ask(ServerSettings(url, attempts=1), "completions", BODY)
+
+
 def test_what_is_no_json() -> None:
     behaviour = Behaviour(failures=[(200, "<html>")])
     with serving(behaviour) as url, pytest.raises(ScoreError, match="no JSON: '<html>'"):

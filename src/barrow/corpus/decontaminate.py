@@ -19,6 +19,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from barrow.config import parse_json
 from barrow.corpus.array_files import safe_open, save_file
 from barrow.corpus.unpack import BadArchive, open_unpacked
 from barrow.corpus.word_hashes import Offsets
@@ -140,7 +141,7 @@ def save_index(index: NgramIndex, path: Path) -> None:
 def load_index(path: str | Path) -> NgramIndex:
     """Read an index back."""
     with safe_open(path, "numpy") as file:
-        told = json.loads(file.metadata()["index"])
+        told = parse_json(file.metadata()["index"], path)
         told |= {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     table = RunTable(*(told.pop(name) for name in RunTable._fields))
     items = [(name, number) for name, number in told.pop("items")]

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from barrow.config import parse_json
 from barrow.corpus.array_files import safe_open, save_file
 from barrow.corpus.dedup.minhash import NUM_BANDS
 
@@ -74,7 +75,7 @@ def load_facts(path: str | Path) -> Facts:
     """All of a part's facts."""
     with safe_open(path, "numpy") as file:
         values: dict[str, Any] = {name: file.get_tensor(name) for name in _ARRAYS}
-        values |= json.loads(file.metadata()["names"])
+        values |= parse_json(file.metadata()["names"], path)
     return Facts(**values)
 
 
@@ -94,7 +95,7 @@ def load_band(path: str | Path, band: int) -> npt.NDArray[np.uint64]:
 def load_names(path: str | Path) -> tuple[list[str], list[str]]:
     """The names of domains and languages."""
     with safe_open(path, "numpy") as file:
-        names = json.loads(file.metadata()["names"])
+        names = parse_json(file.metadata()["names"], path)
     return names["domains"], names["languages"]
 
 

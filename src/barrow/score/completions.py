@@ -141,7 +141,7 @@ def _answer(settings: ServerSettings, path: str, body: Mapping[str, Any] | None)
         raise _Interrupted(f"the connection broke ({error or type(error).__name__})") from None
     try:
         return json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         start = content[:80].decode(errors="replace")
         raise ScoreError(f"{url} answered what is no JSON: {start!r}") from None
 
@@ -154,7 +154,7 @@ def _message(error: urllib.error.HTTPError) -> str:
         return ""
     try:
         told = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         told = body
     for key in ("error", "message", "detail"):
         if isinstance(told, dict) and key in told:

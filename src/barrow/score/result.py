@@ -199,8 +199,8 @@ def read_documents(path: str | os.PathLike[str], result: Result | None = None) -
         raise ScoreError(f"{file} belongs to another result than {path}")
     try:
         return Documents(
-            domains=tuple(json.loads(metadata["domains"])),
-            kinds=tuple(json.loads(metadata["kinds"])),
+            domains=tuple(config.parse_json(metadata["domains"], "domains")),
+            kinds=tuple(config.parse_json(metadata["kinds"], "kinds")),
             **{
                 name: np.array(tensors[name])
                 for name in ("domain", "bytes", "tokens", "nats", "text", "kind_bytes", "kind_nats")
