@@ -92,3 +92,16 @@ def test_commands(page: str) -> None:
         for word in words:
             if re.match(r"--?[a-zA-Z]", word):
                 assert word.partition("=")[0] in known | {"--help", "-h"}, given
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "tests/outside").glob("mystuff/[!_]*.py")))
+def test_extending_shows_the_package_that_is_tested(path: Path) -> None:
+    """A file of it has a section of its own, and is small."""
+    text = path.read_text()
+    assert f"```python\n{text}```" in (ROOT / "docs/extending.md").read_text()
+    assert len(text.splitlines()) <= (80 if path.name == "model.py" else 30)
+
+
+def test_extending_shows_the_recipe_that_is_tested() -> None:
+    text = (ROOT / "tests/outside/corpus_recipe.py").read_text()
+    assert f"```python\n{text}```" in (ROOT / "docs/extending.md").read_text()

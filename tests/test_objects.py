@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import pytest
 
@@ -227,6 +227,12 @@ def test_a_file_that_changed_is_a_new_module(tmp_path: Path) -> None:
     assert config.import_file(path).SIDES == 5
 
 
+@dataclass(frozen=True)
+class Constant:
+    side: float = 1.0
+    kind_of_shape: ClassVar[str] = "square"
+
+
 def test_the_main_script_is_a_file(tmp_path: Path) -> None:
     path = tmp_path / "main.py"
     path.write_text(
@@ -243,6 +249,28 @@ def test_names_of_barrow_are_those_its_packages_export() -> None:
     assert objects.name_of(Share) == "barrow.archive:Share"
     assert objects.trust_of(Share) is None
     assert objects.resolve("barrow.archive:Share") is Share
+
+
+def test_settings_can_be_looked_at_without_importing_what_they_name(tmp_path: Path) -> None:
+    (tmp_path / "planted.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
+    saved = {"frame": {"object": "planted:Square", "side": 3, "source": "x"}}
+    saved |= {"named": {"a": {"object": "planted.py:Square"}}}
+    drawing = config.from_dict(Drawing, saved, trust=None)
+    assert drawing.frame == config.Named("planted:Square", {"side": 3})
+    assert config.class_name(drawing.frame) == "Square"
+    again = config.to_dict(drawing)
+    assert again["frame"] == {"object": "planted:Square", "side": 3}
+    assert config.from_dict(Drawing, again, trust=None) == drawing
+    assert not (tmp_path / "ran").exists()
+    with pytest.raises(ConfigError, match="has no Shar; did you mean 'Share'"):
+        config.from_dict(Drawing, {"frame": "barrow.archive:Shar"}, trust=None)
+
+
+def test_constants_of_a_class_are_no_settings() -> None:
+    with pytest.raises(ConfigError, match="no setting 'kind_of_shape'; there are side"):
+        config.from_dict(Constant, {"kind_of_shape": "x"})
+    with pytest.raises(ConfigError, match="no setting 'kind_of_shape'"):
+        config.override(Constant(), ["kind_of_shape=x"])
 
 
 def test_deep_json_is_a_clear_error() -> None:

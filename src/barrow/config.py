@@ -183,7 +183,8 @@ def _is_settings(value: Any) -> bool:
 
 @functools.cache
 def _cached_hints(kind: Hashable) -> dict[str, Any]:
-    return typing.get_type_hints(kind)
+    hints = typing.get_type_hints(kind)
+    return {field.name: hints[field.name] for field in dataclasses.fields(kind)}
 
 
 def _hints(kind: Any) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import barrow
 from barrow import Document
-from barrow.corpus import Domain, Recipe, Records, build
+from barrow.corpus import Domain, Recipe, Records, UrlRule, build
 from barrow.corpus.dedup.settings import Deduplication
 from barrow.corpus.filters.length import Length
 from barrow.corpus.mix import Mixture, Splits
@@ -64,6 +64,20 @@ def everything(out: Path) -> dict[str, list[Document]]:
 
 def reasons(out: Path) -> list[str]:
     return sorted(d.meta["reason"] for d in barrow.archive.open(out / "rejects"))
+
+
+def test_files_that_filters_read_decide_too(tmp_path: Path) -> None:
+    """Another list of hosts, and its documents are examined again."""
+    root, hosts = tmp_path / "raw", tmp_path / "hosts.txt"
+    root.mkdir()
+    lines = [{"text": name, "meta": {"url": f"https://{name}.org/x"}} for name in ("one", "two")]
+    (root / "a.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    domain = Domain("A", Records(), filters=(UrlRule(deny_files=(hosts,)),))
+    recipe = Recipe("r", {".": domain})
+    for denied, kept in (("one", "two"), ("two", "one")):
+        hosts.write_text(f"{denied}.org\n")
+        build(recipe, root=root, out=tmp_path / "out", engine=INLINE)
+        assert [d.text for d in barrow.archive.open(tmp_path / "out")] == [kept]
 
 
 # Filters ------------------------------------------------------------------------------------------
