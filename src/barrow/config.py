@@ -183,12 +183,13 @@ def _is_settings(value: Any) -> bool:
 
 @functools.cache
 def _cached_hints(kind: Hashable) -> dict[str, Any]:
-    hints = typing.get_type_hints(kind)
-    return {field.name: hints[field.name] for field in dataclasses.fields(kind)}
+    return typing.get_type_hints(kind)
 
 
 def _hints(kind: Any) -> dict[str, Any]:
-    return _cached_hints(kind)
+    """The types of the fields of a dataclass."""
+    hints = _cached_hints(kind)
+    return {field.name: hints[field.name] for field in dataclasses.fields(kind)}
 
 
 def _inner(kind: Any) -> Any:
