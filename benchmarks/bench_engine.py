@@ -14,22 +14,39 @@ import random
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import zstandard
 
 from barrow.corpus import Domain, PlainText, Recipe, build
-from barrow.engine import Engine, Store, Task, run
+from barrow.engine import Engine, Output, Outputs, Stage, Stages, Store, Task
 
 
-def compress(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
-    rng = random.Random(settings["seed"])
+@dataclass(frozen=True)
+class Settings:
+    seed: int
+
+
+class Compressed(Outputs):
+    text = Output("text.zst")
+
+
+def compress(settings: Settings, inputs: None, out: Compressed) -> None:
+    rng = random.Random(settings.seed)
     words = [rng.randbytes(4).hex() for _ in range(2000)]
     text = " ".join(rng.choices(words, k=900_000)).encode()
-    (out / "text.zst").write_bytes(zstandard.ZstdCompressor(level=3).compress(text))
+    out.text.path.write_bytes(zstandard.ZstdCompressor(level=3).compress(text))
+
+
+COMPRESS = Stage("compress", 1, compress, Compressed)
+
+
+def run(tasks: Sequence[Task[Compressed]], folder: Path, engine: Engine) -> None:
+    with Stages(Store(folder), engine) as stages:
+        stages.run("compress", tasks)
 
 
 def best_of(times: int, call: Callable[[Path], None]) -> float:
@@ -47,22 +64,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tasks", type=int, default=64)
     options = parser.parse_args()
-    tasks = [Task(f"{n}", compress, 1, settings={"seed": n}) for n in range(options.tasks)]
+    tasks = [COMPRESS.task(f"{n}", Settings(n), None) for n in range(options.tasks)]
     print(f"{os.cpu_count()} cores, Python {platform.python_version()}, ray {version('ray')}\n")
 
     def loop(folder: Path) -> None:
         for task in tasks:
             out = folder / task.key
             out.mkdir()
-            compress(out, [], task.settings)
+            task.perform(out)
 
     def engine(engine: Engine) -> Callable[[Path], None]:
-        return lambda folder: run(tasks, Store(folder), engine)
+        return lambda folder: run(tasks, folder, engine)
 
     import ray
 
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="error")
-    run(tasks[:2], Store(Path(tempfile.mkdtemp())), Engine("ray", 2))  # its workers are up
+    run(tasks[:2], Path(tempfile.mkdtemp()), Engine("ray", 2))  # its workers are up
     seconds = {
         "a loop": best_of(3, loop),
         "inline": best_of(3, engine(Engine(num_workers=0))),

@@ -12,11 +12,14 @@ with what the definition says, computed without hashes by doubling (Karp, Miller
 from __future__ import annotations
 
 import argparse
+import json
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,16 +27,16 @@ import numpy.typing as npt
 import barrow.archive
 from barrow.archive import Document, Writer
 from barrow.archive.block import Block
-from barrow.corpus import examine_stage
-from barrow.corpus.dedup.passage_tasks import Cut, cut_repeated
+from barrow.corpus.dedup.parts import Removals
 from barrow.corpus.dedup.passage_windows import select_seeds
+from barrow.corpus.dedup.passages import Cut, cut_repeated
 from barrow.corpus.dedup.settings import Deduplication, Passages
-from barrow.corpus.dedup.tasks import Examined, Removals
-from barrow.corpus.facts import load_facts, load_names
-from barrow.corpus.parts import cut
+from barrow.corpus.examine_stage import Findings, Inputs, Settings, examine
+from barrow.corpus.facts import load_facts
+from barrow.corpus.parts import Examined, cut
 from barrow.corpus.scratch import Scratch
 from barrow.corpus.word_hashes import word_hashes
-from barrow.engine import Engine, Store, Task, run
+from barrow.engine import Engine, File, Stages, Store, Task
 
 PASSES = 5
 
@@ -55,34 +58,27 @@ def examined(folder: Path, texts: Sequence[str]) -> list[Examined]:
             meta = {"pile_set_name": "all", "id": f"{k:016x}-{0:08x}"}
             writer.add(Document(text, {**meta, "decisions": {"read": "keep"}}))
     found = []
-    for k, part in enumerate(cut(folder / "documents.jsonl.zst", "texts")):
-        settings = {"filters": {"": {}}, "near": False, "min_ngrams": 0}
-        out = folder / f"part{k}"
-        out.mkdir()
-        examine_stage.examine(
-            out, [str(part.file)], {**settings, "start": part.start, "stop": part.stop}
-        )
-        facts = out / examine_stage.FACTS
-        domains = load_names(facts)[0]
-        found.append(Examined(part, f"part{k}", facts, out / examine_stage.CHANGED, domains))
+    for k, part in enumerate(cut(File(folder / "documents.jsonl.zst", "texts"))):
+        out = Findings(folder / f"part{k}", f"part{k}")
+        out.folder.mkdir()
+        examine(Settings(part.start, part.stop, {"": ()}), Inputs(part.file), out)
+        found.append(Examined.of(part, out.facts, out.changed))
     return found
 
 
 def cut_all(parts: list[Examined], folder: Path, min_words: int) -> tuple[Cut, dict[str, float]]:
     """Everything that the option adds to a build, and the seconds that its functions took."""
-    store = Store(folder)
-    times: dict[str, float] = {}
+    times: Counter[str] = Counter()
 
-    def runner(label: str, tasks: Sequence[Task]) -> list[Path]:
-        start = time.process_time()
-        run(tasks, store, Engine(num_workers=0))
-        name = tasks[0].function.__name__ if tasks else label
-        times[name] = time.process_time() - start
-        return [store.path(task.key) for task in tasks]
+    class TimedStore(Store):
+        def perform(self, task: Task[Any]) -> None:
+            start = time.process_time()
+            super().perform(task)
+            times[task.stage.name] += time.process_time() - start
 
-    nothing = Removals([], [], None, ())
-    passages = Passages(min_words)
-    return cut_repeated(parts, [], nothing, Deduplication(near=False), passages, runner), times
+    passages, settings = Passages(min_words), Deduplication(near=False)
+    with Stages(TimedStore(folder), Engine(num_workers=0)) as stages:
+        return cut_repeated(parts, [], Removals(), settings, passages, stages), times
 
 
 def goes(texts: Sequence[str], min_words: int) -> list[npt.NDArray[np.bool_]]:
@@ -169,18 +165,18 @@ def agree(texts: Sequence[str], result: Cut, min_words: int) -> None:
     """Compare the words that went with those that should."""
     expected = goes(texts, min_words)
     found = [np.zeros(len(flags), np.bool_) for flags in expected]
-    for path, _ in result.rejects:
-        for document in barrow.archive.open(path):
+    for cut_part in result.results:
+        for document in barrow.archive.open(cut_part.rejects):
             start, stop = document.meta["words"]
             found[int(document.meta["id"][:16], 16)][start:stop] = True
     differ = sum(int((a != b).sum()) for a, b in zip(expected, found, strict=True))
     total = sum(map(len, expected))
     gone = sum(int(flags.sum()) for flags in expected)
     touched = sum(bool(flags.any()) for flags in expected)
-    counts = [part["all"] for part in result.counts]
+    counts = [json.loads(r.counts.path.read_text())["all"] for r in result.results]
     print(f"\n{gone:,} of {total:,} words ({gone / total:.2%}) go, from {touched:,} documents, in ")
     print(f"{sum(c['passages'] for c in counts):,} passages; {differ:,} words differ from that.")
-    left = sum(int(load_facts(part.facts).kept.sum()) for part in result.own)
+    left = sum(int(load_facts(part.files.facts).kept.sum()) for part in result.own)
     print(f"{len(texts) - left:,} documents go as a whole.")
 
 

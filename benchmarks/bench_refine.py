@@ -42,9 +42,8 @@ from pathlib import Path
 from barrow.corpus import build
 from barrow.corpus.filters.language import Language
 from barrow.corpus.filters.pii import RedactPii
-from barrow.corpus.progress import Progress
 from barrow.corpus.recipe import Decontamination
-from barrow.engine import Engine
+from barrow.engine import Engine, Progress
 from barrow.recipes import refine
 
 def main():

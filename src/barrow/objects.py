@@ -28,6 +28,9 @@ from barrow.errors import ConfigError
 
 _OURS = "barrow"
 
+# What `import_file` read: the file may have changed since.
+_SOURCES: dict[str, str] = {}
+
 
 @dataclasses.dataclass(frozen=True)
 class Named:
@@ -91,7 +94,8 @@ def resolve(name: str, *, trust: Collection[str] = ()) -> Any:
 def import_file(path: str | Path) -> ModuleType:
     """The module of a Python file. A file that changed is a new module."""
     path = Path(path).resolve()
-    digest = hashlib.sha256(str(path).encode() + b"\0" + path.read_bytes()).hexdigest()
+    source = path.read_bytes()
+    digest = hashlib.sha256(str(path).encode() + b"\0" + source).hexdigest()
     name = f"{path.stem}_{digest[:16]}"
     if name in sys.modules:
         return sys.modules[name]
@@ -100,8 +104,9 @@ def import_file(path: str | Path) -> ModuleType:
         raise ConfigError(f"{path} must be a Python file (.py)")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # dataclasses look their module up
+    _SOURCES[name] = source.decode()
     try:
-        spec.loader.exec_module(module)
+        exec(compile(source, path, "exec"), module.__dict__)  # noqa: S102 - not a later version
     except BaseException:
         del sys.modules[name]
         raise
@@ -115,7 +120,8 @@ def source_hash(thing: Any) -> str:
     file imports counts by the import statement alone.
     """
     try:
-        text = inspect.getsource(sys.modules[thing.__module__])
+        module = thing.__module__
+        text = _SOURCES.get(module) or inspect.getsource(sys.modules[module])
     except (OSError, KeyError, TypeError):
         raise ConfigError(f"the source of {thing.__qualname__} is not in a file") from None
     statements = ast.parse(text).body

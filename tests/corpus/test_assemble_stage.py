@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 import barrow
 from barrow import Document
 from barrow.archive.catalog import ShardEntry
-from barrow.corpus.assemble_stage import ENTRY, SHARD, assemble, plan_shards
+from barrow.corpus.assemble_stage import assemble_tasks
+from barrow.corpus.publish import Shard
+from barrow.engine import File
 
 
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=4), st.integers(1, 3000))
@@ -18,22 +20,23 @@ def test_shards_hold_everything_once_and_in_order(
 ) -> None:
     folder: Path = tmp_path_factory.mktemp("x")  # type: ignore[attr-defined]
     everything: list[Document] = []
-    files: list[str] = []
+    files: list[File] = []
     for k, size in enumerate(sizes):
         documents = [Document(f"{k} {n} " * 9) for n in range(size)]
         path = folder / f"{k}.jsonl.zst"
         with barrow.archive.Writer(path, frame_size=300) as writer:
             writer.extend(documents)
         everything += documents
-        files.append(str(path))
+        files.append(File(path, str(k)))
     read: list[Document] = []
-    plan = plan_shards(files, shard_size)
-    for k, parts in enumerate(plan):
+    tasks = assemble_tasks(files, shard_size)
+    for k, task in enumerate(tasks):
         out = folder / f"out{k}"
         out.mkdir()
-        assemble(out, [p.file for p in parts], {"ranges": [[p.start, p.stop] for p in parts]})
-        read += list(barrow.archive.open(out / SHARD))
-        entry = msgspec.json.decode((out / ENTRY).read_bytes(), type=ShardEntry)
-        assert entry.documents == sum(part.stop - part.start for part in parts) > 0
-        assert k == len(plan) - 1 or entry.content_bytes >= shard_size
+        task.perform(out)
+        result = Shard(out, task.key)
+        read += list(barrow.archive.open(result.shard))
+        entry = msgspec.json.decode(result.entry.path.read_bytes(), type=ShardEntry)
+        assert entry.documents == sum(stop - start for start, stop in task.settings.ranges) > 0
+        assert k == len(tasks) - 1 or entry.content_bytes >= shard_size
     assert read == everything

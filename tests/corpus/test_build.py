@@ -22,8 +22,7 @@ from barrow.corpus import Domain, GitHub, PlainText, Recipe, Records, Warc, buil
 from barrow.corpus import build as build_function
 from barrow.corpus.dedup.settings import Deduplication
 from barrow.corpus.mix import Splits
-from barrow.corpus.progress import Progress
-from barrow.engine import Engine
+from barrow.engine import Engine, Progress
 from barrow.errors import ConfigError, MissingExtra, NotFound
 
 INLINE = Engine(num_workers=0)

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import barrow
-from barrow import Document, config
+from barrow import Document
 from barrow.archive import Writer
 from barrow.corpus.decontaminate import Item, ngram_index, save_index
-from barrow.corpus.examine_stage import CHANGED, COUNTS, FACTS, REJECTS, Chosen, examine
+from barrow.corpus.examine_stage import Findings, Inputs, Settings, examine
 from barrow.corpus.facts import Facts, load_facts
 from barrow.corpus.filters import deciding
 from barrow.corpus.filters.deciding import Decisions, Filter, Step
@@ -22,6 +22,7 @@ from barrow.corpus.filters.length import Length
 from barrow.corpus.filters.pii import RedactPii
 from barrow.corpus.filters.repair import Repair
 from barrow.corpus.filters.texts import Texts
+from barrow.engine import File
 
 MAIL = "Please write to someone@example-company.com about the matter of the garden fence."
 
@@ -44,16 +45,11 @@ def run(
     with Writer(source, frame_size=frame_size) as writer:
         writer.extend(Document(text, meta(k, name)) for k, (text, name) in enumerate(texts))
     start, stop = span or (0, len(texts))
-    settings = {
-        "start": start,
-        "stop": stop,
-        "filters": config.to_dict(Chosen(filters))["steps"],
-        "trust": config.outside(Chosen(filters)),
-        "min_ngrams": 1,
-    }
-    examine(out, [str(source), *([str(index)] if index else [])], settings)
-    changed, rejects = (list(barrow.archive.open(out / name)) for name in (CHANGED, REJECTS))
-    return load_facts(out / FACTS), changed, rejects, json.loads((out / COUNTS).read_text())
+    found = Findings(out, "key")
+    inputs = Inputs(File(source, "source"), None if index is None else File(index, "index"))
+    examine(Settings(start, stop, filters), inputs, found)
+    changed, rejects = (list(barrow.archive.open(f)) for f in (found.changed, found.rejects))
+    return load_facts(found.facts), changed, rejects, json.loads(found.counts.path.read_text())
 
 
 def test_filters_by_domain(tmp_path: Path) -> None:

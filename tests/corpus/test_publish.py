@@ -11,17 +11,18 @@ import pytest
 import barrow
 from barrow import Document
 from barrow.archive import Writer
-from barrow.corpus.publish import ENTRY, FACTS, INDEX, SHARD, publish, write_if_changed
+from barrow.corpus.publish import FACTS, INDEX, Shard, publish, write_if_changed
 from barrow.errors import UnsafeName
 
 
-def result(folder: Path, *texts: str) -> Path:
+def result(folder: Path, *texts: str) -> Shard:
     folder.mkdir(parents=True)
-    with Writer(folder / SHARD) as writer:
+    shard = Shard(folder, "key")
+    with Writer(shard.shard) as writer:
         writer.extend(Document(text) for text in texts)
-    (folder / ENTRY).write_bytes(msgspec.json.encode(writer.entries[0]))
+    shard.entry.path.write_bytes(msgspec.json.encode(writer.entries[0]))
     (folder / FACTS).write_bytes(np.arange(len(texts)).tobytes())
-    return folder
+    return shard
 
 
 def test_shards_become_an_archive_with_its_index(tmp_path: Path) -> None:
@@ -63,8 +64,8 @@ def test_a_result_of_somebody_else_is_not_published_elsewhere(tmp_path: Path, sh
     out = tmp_path / "out"
     (out / "00000-").mkdir(parents=True)
     made = result(out / ".work" / "1", "a")
-    entry = msgspec.json.decode((made / ENTRY).read_bytes())
-    (made / ENTRY).write_bytes(msgspec.json.encode({**entry, "sha256": sha256}))
+    entry = msgspec.json.decode(made.entry.path.read_bytes())
+    made.entry.path.write_bytes(msgspec.json.encode({**entry, "sha256": sha256}))
     (out / "00000-link.jsonl.zst").symlink_to(tmp_path / "victim")
     with pytest.raises(UnsafeName, match="leads out of the folder"):
         publish(out, [made])

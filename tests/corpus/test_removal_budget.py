@@ -8,12 +8,12 @@ import pytest
 
 from barrow import Document
 from barrow.archive import Writer
-from barrow.corpus.dedup.parts import save_arrays
+from barrow.corpus.dedup.parts import Removals, save_arrays
 from barrow.corpus.dedup.settings import Deduplication
-from barrow.corpus.dedup.tasks import Examined, Removals
 from barrow.corpus.facts import Facts, save_facts
-from barrow.corpus.parts import cut
+from barrow.corpus.parts import Examined, cut
 from barrow.corpus.removal_budget import check_budget
+from barrow.engine import File
 from barrow.errors import BudgetExceeded
 
 
@@ -22,8 +22,8 @@ def examined(tmp_path: Path, name: str, num: int) -> Examined:
         writer.extend(Document(f"{name} text {k}", {"id": f"{name}{k}"}) for k in range(num))
     facts = replace(Facts.blank(num), domains=[name])
     save_facts(facts, tmp_path / f"{name}.safetensors")
-    (part,) = cut(tmp_path / f"{name}.jsonl.zst", name)
-    return Examined(part, name, tmp_path / f"{name}.safetensors", None, [name])
+    (part,) = cut(File(tmp_path / f"{name}.jsonl.zst", name))
+    return Examined.of(part, File(tmp_path / f"{name}.safetensors", name))
 
 
 def test_the_budget_is_of_each_domain(tmp_path: Path) -> None:
@@ -35,7 +35,7 @@ def test_the_budget_is_of_each_domain(tmp_path: Path) -> None:
         of_identity=np.full((5, 2), 7, np.uint64),
         similarity=np.full(5, 0.9),
     )
-    removals = Removals([tmp_path / "removed"], ["near-duplicate"], None, ())
+    removals = Removals(near_duplicates=File(tmp_path / "removed", "removed"))
     with pytest.raises(BudgetExceeded) as caught:
         check_budget(own, removals, Deduplication(budget=0.5))
     words = str(caught.value)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -14,16 +13,18 @@ import pytest
 import barrow
 from barrow import Document
 from barrow.archive import Writer
-from barrow.corpus import gather_stage, scatter_stage
-from barrow.corpus.dedup.parts import load_arrays, save_arrays
+from barrow.corpus import gather_stage
+from barrow.corpus.dedup.parts import Removals, load_arrays, save_arrays
 from barrow.corpus.facts import Facts, load_facts, save_facts
-from barrow.corpus.publish import ENTRY, FACTS, SHARD
+from barrow.corpus.parts import PartFiles
+from barrow.corpus.scatter_stage import Inputs, Scattered, Settings, scatter
+from barrow.engine import File
 
 NUM = 40
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> list[str]:
+def inputs(tmp_path: Path) -> Inputs:
     """A part of forty documents, two of them mended, four kept out by filters."""
     facts = replace(Facts.blank(NUM), domains=["A"], languages=["", "en"])
     facts.kept[[3, 4, 5, 6]] = False
@@ -51,31 +52,27 @@ def files(tmp_path: Path) -> list[str]:
         "domains": {"A": {"whole": 1, "threshold": 0.5}},
     }
     (tmp_path / "p").write_text(json.dumps(plan))
-    return [str(path) for path in (documents, changed, *(tmp_path / name for name in "fpr"))]
+    files = [File(path, "") for path in (documents, tmp_path / "f", changed)]
+    plan_file, removed = (File(tmp_path / name, "") for name in "pr")
+    return Inputs(PartFiles(*files), plan_file, Removals((removed,)))
 
 
-SETTINGS: dict[str, Any] = {
-    "start": 0,
-    "offset": 100,
-    "seed": 42,
-    "reasons": ["near-duplicate"],
-    "clusters": False,
-    "stages": ["filter", "deduplicate"],
-    "buckets": [3, 0, 0],
-}
+SETTINGS = Settings(
+    start=0, offset=100, seed=42, stages=("filter", "deduplicate"), buckets=(3, 0, 0)
+)
 
 
-def scattered(tmp_path: Path, files: list[str]) -> Path:
-    out = tmp_path / "scattered"
-    out.mkdir()
-    scatter_stage.scatter(out, files, SETTINGS)
+def scattered(tmp_path: Path, inputs: Inputs) -> Scattered:
+    out = Scattered(tmp_path / "scattered", "key")
+    out.folder.mkdir()
+    scatter(SETTINGS, inputs, out)
     return out
 
 
-def test_lines_are_grouped_by_bucket(tmp_path: Path, files: list[str]) -> None:
-    out = scattered(tmp_path, files)
-    lines = list(barrow.archive.open(out / scatter_stage.LINES))
-    keys = load_arrays(out / scatter_stage.KEYS)
+def test_lines_are_grouped_by_bucket(tmp_path: Path, inputs: Inputs) -> None:
+    out = scattered(tmp_path, inputs)
+    lines = list(barrow.archive.open(out.lines))
+    keys = load_arrays(out.keys)
     assert keys["bounds"][-1] == len(lines) == len(keys["keys"]) == len(keys["rows"])
     for start, stop in zip(keys["bounds"][:-1], keys["bounds"][1:], strict=True):
         within = keys["keys"][start:stop].astype(np.float64)
@@ -91,30 +88,29 @@ def test_lines_are_grouped_by_bucket(tmp_path: Path, files: list[str]) -> None:
         "deduplicate": "keep",
         "split": "train",
     }
-    rejects = list(barrow.archive.open(out / scatter_stage.REJECTS))
+    rejects = list(barrow.archive.open(out.rejects))
     assert [reject.meta["cause"] for reject in rejects] == [
         "1.000 like 0000000000000001-00000002",
         "0.900 like 0000000000000003-00000004",
     ]
-    counts = json.loads((out / scatter_stage.COUNTS).read_text())
-    assert counts == {"A": {"near-duplicate": 2, "bytes.near-duplicate": 14}}
+    counts = json.loads(out.counts.path.read_text())
+    assert counts == {"A": {"duplicate": 2, "bytes.duplicate": 14}}
 
 
-def test_buckets_become_a_shard_with_its_facts(tmp_path: Path, files: list[str]) -> None:
-    out = scattered(tmp_path, files)
-    shard = tmp_path / "shard"
-    shard.mkdir()
-    names = (scatter_stage.LINES, scatter_stage.KEYS)
-    inputs = [*(str(out / name) for name in names), files[2]]
-    gather_stage.gather(shard, inputs, {"buckets": [0, 1, 2]})
-    documents = list(barrow.archive.open(shard / SHARD))
-    lines = list(barrow.archive.open(out / scatter_stage.LINES))
+def test_buckets_become_a_shard_with_its_facts(tmp_path: Path, inputs: Inputs) -> None:
+    out = scattered(tmp_path, inputs)
+    shard = gather_stage.Gathered(tmp_path / "shard", "key")
+    shard.folder.mkdir()
+    part = gather_stage.Part(out.lines, out.keys, inputs.part.facts)
+    gather_stage.gather(gather_stage.Settings((0, 1, 2)), gather_stage.Inputs((part,)), shard)
+    documents = list(barrow.archive.open(shard.shard))
+    lines = list(barrow.archive.open(out.lines))
     assert sorted(d.text for d in documents) == sorted(d.text for d in lines)
-    facts = load_facts(shard / FACTS)
+    facts = load_facts(shard.facts)
     for document, identity in zip(documents, facts.identity.tolist(), strict=True):
         assert document.meta["id"] == f"{identity[0]:016x}-{identity[1]:08x}"
-    assert msgspec.json.decode((shard / ENTRY).read_bytes())["documents"] == len(documents)
-    told = json.loads((shard / gather_stage.STATISTICS).read_text())["A"]
+    assert msgspec.json.decode(shard.entry.path.read_bytes())["documents"] == len(documents)
+    told = json.loads(shard.statistics.path.read_text())["A"]
     assert told["documents"] == told["language.en.documents"] == len(documents)
     assert told["bytes"] == int(facts.size.sum())
     assert told["licence.unknown.documents"] == len(documents)

@@ -4,9 +4,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from barrow.corpus import PlainText, Recipe
-from barrow.corpus.progress import Progress
 from barrow.corpus.raw_files import HashCache
-from barrow.corpus.sources import Source, find_sources, read_tasks
+from barrow.corpus.read_stage import read_tasks
+from barrow.corpus.sources import Source, find_sources
+from barrow.engine import Progress
 
 
 def sources_of(recipe: Recipe, root: Path) -> list[Source]:
@@ -17,9 +18,9 @@ def sources_of(recipe: Recipe, root: Path) -> list[Source]:
 def test_small_files_are_read_together(root: Path, recipe: Recipe) -> None:
     letters, notes = sources_of(recipe, root)
     (task,) = read_tasks(letters, recipe)
-    assert len(task.settings["names"]) == 31
-    assert task.settings["names"] == sorted(task.settings["names"])
-    assert list(task.settings["groups"][:2]) == [[0], [1]]
+    assert len(task.settings.names) == 31
+    assert list(task.settings.names) == sorted(task.settings.names)
+    assert [len(group) for group in task.inputs.groups] == [1] * 31
     assert len(read_tasks(notes, recipe)) == 1
 
 

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import jobs
 
-from barrow.engine import Store, Task
+from barrow.engine import Store
 from barrow.engine.inline import InlineWorkers
 
 
 def test_tasks_are_done_by_the_caller(tmp_path: Path) -> None:
     workers = InlineWorkers(Store(tmp_path))
-    good, bad = Task("g", jobs.spin, 1, settings={"seconds": 0, "n": 1}), Task("b", jobs.fail, 1)
+    good, bad = jobs.spins(1)[0], jobs.failing()
     workers.start(good)
     workers.start(bad)
     assert workers.wait() == (good, None)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,10 @@ from tests.tokens.stores import expected
 
 import barrow
 from barrow import Document
+from barrow.engine import File
 from barrow.errors import StoreError
 from barrow.tokens import encode_stage, load
-from barrow.tokens.encode_stage import encode
+from barrow.tokens.encode_stage import Encoded, Inputs, Settings, encode
 from barrow.tokens.token_file import TokenFile
 
 U16 = np.dtype("<u2")
@@ -26,21 +28,22 @@ def run(tmp_path: Path) -> Callable[..., list[Path]]:
     load("bytes").save(folder)
 
     def run(path: Path, name: str = "out", **changes: Any) -> list[Path]:
-        settings = {
-            "source": "c" * 32,
-            "start": 0,
-            "stop": None,
-            "text_key": "text",
-            "tokenizer": load("bytes").hash,
-            "frame": [256, None],
-            "dtype": "uint16",
-            "buffer_bytes": 4_000,
-            **changes,
-        }
-        out = tmp_path / name
-        out.mkdir()
-        encode(out, [str(path), str(folder)], settings)
-        return sorted(out.iterdir())
+        settings = Settings(
+            source="c" * 32,
+            start=0,
+            stop=None,
+            text_key="text",
+            tokenizer=load("bytes").hash,
+            begin=256,
+            end=None,
+            dtype="uint16",
+            buffer_bytes=4_000,
+        )
+        out = Encoded(tmp_path / name, "key")
+        out.folder.mkdir()
+        inputs = Inputs(File(path, "documents"), File(folder, "tokenizer"))
+        encode(replace(settings, **changes), inputs, out)
+        return out.parts()
 
     return run
 

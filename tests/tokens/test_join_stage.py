@@ -3,15 +3,16 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
+from barrow.engine import File
 from barrow.errors import StoreError
+from barrow.tokens import index_stage
 from barrow.tokens.array_file import read_header
-from barrow.tokens.join_stage import INDEX, SHARD, check_sha256, index, join, load_written
+from barrow.tokens.join_stage import Inputs, Joined, Settings, check_sha256, join, load_written
 from barrow.tokens.pieces import Piece
 from barrow.tokens.token_file import TokenFile, write_token_file
 
@@ -57,46 +58,52 @@ def files(tmp_path: Path) -> list[Path]:
 
 
 @pytest.fixture
-def run(tmp_path: Path, files: list[Path]) -> Callable[..., Path]:
-    def run(pieces: list[list[int]], name: str = "out", **changes: Any) -> Path:
-        out = tmp_path / name
-        out.mkdir()
-        settings = {"dtype": "uint16", "pieces": pieces, "sha256": {}, **changes}
-        join(out, [str(path) for path in files], settings)
+def run(tmp_path: Path, files: list[Path]) -> Callable[..., Joined]:
+    def run(places: list[tuple[int, int]], name: str = "out", sha256: str | None = None) -> Joined:
+        out = Joined(tmp_path / name, "key")
+        out.folder.mkdir()
+        rows = tuple(row for _, row in places)
+        settings = Settings("uint16", "hash", None, None, rows, (sha256,) * len(rows))
+        join(settings, Inputs(tuple(File(files[k], "") for k, _ in places)), out)
         return out
 
     return run
 
 
-def test_pieces_one_after_another(run: Callable[..., Path], files: list[Path]) -> None:
-    out = run([[1, 2], [0, 0], [2, 0], [2, 2]])
+def test_pieces_one_after_another(run: Callable[..., Joined], files: list[Path]) -> None:
+    out = run([(1, 2), (0, 0), (2, 0), (2, 2)])
     wanted = texts(files[1], [2]) + texts(files[0], [0]) + texts(files[2], [0, 2])
-    assert texts(out / SHARD, slice(None)) == wanted
-    found, sources = load_file(out / SHARD), [load_file(path) for path in files]
+    assert texts(out.tokens.path, slice(None)) == wanted
+    found, sources = load_file(out.tokens.path), [load_file(path) for path in files]
     assert found["number"].tolist() == [5, 6, 7, 8, 0, 1, 2, 3, 0, 1, 2, 3, 5, 6, 7, 8]
     np.testing.assert_array_equal(found["identity"][:4], sources[1]["identity"][5:])
-    assert [p.source[-1] for p in TokenFile.open(out / SHARD, U16).pieces] == ["1", "0", "2", "2"]
-    data = (out / SHARD).read_bytes()
-    written = load_written(out)
+    assert [p.source[-1] for p in TokenFile.open(out.tokens.path, U16).pieces] == [
+        "1",
+        "0",
+        "2",
+        "2",
+    ]
+    data = out.tokens.path.read_bytes()
+    written = load_written(out.entry)
     assert (written.bytes, written.sha256) == (len(data), hashlib.sha256(data).hexdigest())
 
 
-def test_a_shard_can_be_taken_apart_again(run: Callable[..., Path], files: list[Path]) -> None:
+def test_a_shard_can_be_taken_apart_again(run: Callable[..., Joined], files: list[Path]) -> None:
     """Pieces are found again in a shard, so that a store can be its own cache."""
-    once = run([[0, 0], [1, 0], [2, 0]])
-    files.append(once / SHARD)
-    again = run([[3, 0], [3, 1], [3, 2]], "again")
-    assert (again / SHARD).read_bytes() == (once / SHARD).read_bytes()
+    once = run([(0, 0), (1, 0), (2, 0)])
+    files.append(once.tokens.path)
+    again = run([(3, 0), (3, 1), (3, 2)], "again")
+    assert again.tokens.path.read_bytes() == once.tokens.path.read_bytes()
 
 
-def test_damage_does_not_get_a_new_checksum(run: Callable[..., Path], files: list[Path]) -> None:
+def test_damage_does_not_get_a_new_checksum(run: Callable[..., Joined], files: list[Path]) -> None:
     good = hashlib.sha256(files[1].read_bytes()).hexdigest()
-    run([[1, 0]], "good", sha256={"1": good})
+    run([(1, 0)], "good", sha256=good)
     data = bytearray(files[1].read_bytes())
     data[-1] ^= 1
     files[1].write_bytes(data)
     with pytest.raises(StoreError, match=f"1.safetensors: expected SHA-256 {good}, found"):
-        run([[1, 0]], "bad", sha256={"1": good})
+        run([(1, 0)], "bad", sha256=good)
 
 
 def test_a_checksum(tmp_path: Path) -> None:
@@ -107,9 +114,9 @@ def test_a_checksum(tmp_path: Path) -> None:
 
 
 def test_the_index_runs_over_all_shards(tmp_path: Path, files: list[Path]) -> None:
-    out = tmp_path / "out"
-    out.mkdir()
-    index(out, [str(path) for path in files], {"dtype": "uint16", "domain": "A"})
+    out = index_stage.Indexed(tmp_path, "key")
+    inputs = index_stage.Inputs(tuple(File(path, "") for path in files))
+    index_stage.index(index_stage.Settings("A", "uint16"), inputs, out)
     lengths = [len(text) for path in files for text in texts(path, slice(None))]
-    assert load_file(out / INDEX)["starts"].tolist() == np.cumsum([0, *lengths]).tolist()
-    assert read_header(out / INDEX).note == {"domain": "A"}
+    assert load_file(out.starts.path)["starts"].tolist() == np.cumsum([0, *lengths]).tolist()
+    assert read_header(out.starts.path).note == {"domain": "A"}

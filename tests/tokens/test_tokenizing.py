@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,12 +18,11 @@ from tests.tokens.stores import SMALL, expected, files_of, held, some_documents,
 
 import barrow
 from barrow import Document
-from barrow.engine import Engine
+from barrow.engine import Engine, Progress
 from barrow.errors import NotFound, StoreError, TaskFailed
 from barrow.files import locked
 from barrow.tokens import TokenStore, encode_stage, load, open_store, token_file
 from barrow.tokens.array_file import read_rows
-from barrow.tokens.progress import Progress
 from barrow.tokens.store_file import Sizes
 from barrow.tokens.verify import verify_store
 
@@ -389,7 +389,7 @@ def test_what_an_older_barrow_encoded_is_encoded_again(
     archive: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(encode_stage, "VERSION", 99)
+    monkeypatch.setattr(encode_stage, "ENCODE", replace(encode_stage.ENCODE, version=99))
     tally = Tally()
     found = make(archive, progress=tally.progress)
     shards = barrow.archive.read_catalog(str(archive)).shards
@@ -422,7 +422,7 @@ def test_a_failing_document_is_named(
 
 SCRIPT = """
 import resource, sys
-from barrow.engine import Engine
+from barrow.engine import Engine, Progress
 from barrow.tokens import load, tokenize
 from barrow.tokens.store_file import Sizes
 from barrow.files import locked

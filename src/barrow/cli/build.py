@@ -68,7 +68,6 @@ def build(
     """Read raw files as their owners publish them into a corpus with provenance."""
     from barrow import config
     from barrow.corpus import build as build_corpus
-    from barrow.corpus.progress import Progress
     from barrow.engine import Engine
 
     places, changes = _split(assignments)
@@ -79,13 +78,13 @@ def build(
     resolved = config.override(made, changes, trust=trusted)
     if missing is not None:
         resolved = config.override(resolved, [f"missing={missing.value}"])
-    with staged_progress() as (on_plan, on_bytes):
+    with staged_progress() as progress:
         report = build_corpus(
             resolved,
             root=Path(places["root"]),
             out=Path(places["out"]),
             engine=Engine("ray" if engine is EngineChoice.RAY else "local", workers, address),
-            progress=Progress(on_plan, on_bytes),
+            progress=progress,
         )
     if as_json:
         import msgspec

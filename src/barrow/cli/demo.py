@@ -74,7 +74,6 @@ def _timed(what: str, where: Path) -> Iterator[None]:
 def _build(out: Path) -> None:
     import barrow.archive
     from barrow.corpus import build
-    from barrow.corpus.progress import Progress
     from barrow.engine import Engine
     from barrow.recipes import pocket
 
@@ -83,13 +82,13 @@ def _build(out: Path) -> None:
         typer.echo(f"without {folder}: its reader needs pip install 'barrow[{extra}]'")
     pocket.prepare(out / "raw", left_out=left_out)
     corpus = out / "corpus"
-    with staged_progress() as (on_plan, on_bytes):
+    with staged_progress() as progress:
         report = build(
             pocket.recipe(left_out=left_out),
             root=out / "raw",
             out=corpus,
             engine=Engine(num_workers=2),
-            progress=Progress(on_plan, on_bytes),
+            progress=progress,
         )
     for problem in barrow.archive.verify(corpus, deep=True).problems:
         raise problem
@@ -103,7 +102,6 @@ def _tokenize(out: Path) -> TokenStore:
     import barrow.archive
     import barrow.tokens
     from barrow.engine import Engine
-    from barrow.tokens.progress import Progress
 
     archive = barrow.archive.open(out / "corpus")
     sample = barrow.tokens.draw_sample(archive, num_bytes=8_000_000)
@@ -111,13 +109,13 @@ def _tokenize(out: Path) -> TokenStore:
     tokenizer.save(out / "tokenizer")
     stores = []
     for split, name in ((".", "tokens"), ("validation", "held-out")):
-        with staged_progress() as (on_plan, on_bytes):
+        with staged_progress() as progress:
             made = barrow.tokens.tokenize(
                 out / "corpus" / split,
                 tokenizer=tokenizer,
                 out=out / name,
                 engine=Engine(num_workers=2),
-                progress=Progress(on_plan, on_bytes),
+                progress=progress,
             )
         stores.append(made)
     return stores[0]

@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from barrow.cli.terminal import printable
+from barrow.engine import Progress
 
 _PATIENCE = 2.0
 
@@ -43,8 +44,8 @@ def progress_bar(what: str, total_bytes: int | None) -> Iterator[Callable[[int],
 
 
 @contextmanager
-def staged_progress() -> Iterator[tuple[Callable[[str, int], None], Callable[[int], None]]]:
-    """One bar after another: a function that begins a stage, and one that moves it on."""
+def staged_progress() -> Iterator[Progress]:
+    """One bar after another, one for each stage."""
     with ExitStack() as stack:
         advance: Callable[[int], None] = _silent
 
@@ -53,7 +54,7 @@ def staged_progress() -> Iterator[tuple[Callable[[str, int], None], Callable[[in
             stack.close()
             advance = stack.enter_context(progress_bar(what, total_bytes))
 
-        yield begin, lambda num_bytes: advance(num_bytes)
+        yield Progress(begin, lambda num_bytes: advance(num_bytes))
 
 
 def _silent(num_bytes: int) -> None:
@@ -61,22 +62,15 @@ def _silent(num_bytes: int) -> None:
 
 
 def _make_bar() -> Any:
+    from rich import progress
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        DownloadColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-        TransferSpeedColumn,
-    )
 
-    return Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
+    return progress.Progress(
+        progress.TextColumn("{task.description}", markup=False),
+        progress.BarColumn(),
+        progress.DownloadColumn(),
+        progress.TransferSpeedColumn(),
+        progress.TimeRemainingColumn(),
         console=Console(stderr=True),
         transient=True,
     )

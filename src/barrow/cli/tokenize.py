@@ -62,10 +62,9 @@ def tokenize(
     """Turn documents into ids, ready to be trained on."""
     import barrow.tokens
     from barrow.engine import Engine
-    from barrow.tokens.progress import Progress
 
     loaded = barrow.tokens.load(tokenizer)
-    with staged_progress() as (on_plan, on_bytes):
+    with staged_progress() as progress:
         store = barrow.tokens.tokenize(
             corpus,
             tokenizer=loaded,
@@ -73,7 +72,7 @@ def tokenize(
             split=split.value,
             text_key=text_key,
             engine=Engine("ray" if engine is EngineChoice.RAY else "local", workers, address),
-            progress=Progress(on_plan, on_bytes),
+            progress=progress,
         )
     print_store(store, as_json=as_json)
 

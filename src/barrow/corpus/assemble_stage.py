@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -13,24 +11,27 @@ import barrow.archive
 from barrow.archive import Writer
 from barrow.archive.shard import read_table
 from barrow.archive.storage import ByteRanges
-from barrow.corpus.publish import ENTRY, SHARD
-
-VERSION = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """Documents from `start` to `stop` of one file."""
-
-    file: str
-    start: int
-    stop: int
+from barrow.corpus.publish import Shard
+from barrow.engine import File, Stage, Task
 
 
-def plan_shards(files: list[str], shard_size: int) -> list[list[Part]]:
+@dataclass(frozen=True)
+class Settings:
+    """Of each file, the first document that is taken, and the first that is not."""
+
+    ranges: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Files of documents, in their order."""
+
+    files: tuple[File, ...]
+
+
+def assemble_tasks(files: Iterable[File], shard_size: int) -> list[Task[Shard]]:
     """Cut the documents of some files, in order, into shards of about `shard_size` bytes."""
-    shards: list[list[Part]] = []
-    current: list[Part] = []
+    shards: list[list[tuple[File, tuple[int, int]]]] = [[]]
     size = 0
     for file in files:
         start = number = 0
@@ -38,26 +39,36 @@ def plan_shards(files: list[str], shard_size: int) -> list[list[Part]]:
             number += num_documents
             size += content_size
             if size >= shard_size:
-                current.append(Part(file, start, number))
-                shards.append(current)
-                current, size, start = [], 0, number
+                shards[-1].append((file, (start, number)))
+                shards.append([])
+                size, start = 0, number
         if number > start:
-            current.append(Part(file, start, number))
-    if current:
-        shards.append(current)
-    return shards
+            shards[-1].append((file, (start, number)))
+    return [
+        ASSEMBLE.task(
+            f"rejects, shard {k}",
+            Settings(tuple(span for _, span in parts)),
+            Inputs(tuple(file for file, _ in parts)),
+            size=sum(file.path.stat().st_size for file, _ in parts),
+        )
+        for k, parts in enumerate(shards)
+        if parts
+    ]
 
 
-def _frames(file: str) -> Iterator[tuple[int, int]]:
-    table = read_table(ByteRanges(file))
-    assert table is not None, f"{file} is written by an earlier stage"
+def _frames(file: File) -> Iterator[tuple[int, int]]:
+    table = read_table(ByteRanges(str(file.path)))
+    assert table is not None, f"{file.path} is written by an earlier stage"
     for frame in table.frames:
         yield frame.num_documents, frame.content_size
 
 
-def assemble(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
+def assemble(settings: Settings, inputs: Inputs, out: Shard) -> None:
     """Write one shard from parts of files, and what a catalog says about it."""
-    with Writer(out / SHARD) as writer:
-        for file, (start, stop) in zip(files, settings["ranges"], strict=True):
+    with Writer(out.shard) as writer:
+        for file, (start, stop) in zip(inputs.files, settings.ranges, strict=True):
             writer.extend(barrow.archive.open(file, threads=1)[start:stop])
-    (out / ENTRY).write_bytes(msgspec.json.encode(writer.entries[0]))
+    out.entry.path.write_bytes(msgspec.json.encode(writer.entries[0]))
+
+
+ASSEMBLE = Stage("corpus.assemble", 1, assemble, Shard)

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import shutil
 from pathlib import Path
 from typing import Any
 
 from barrow import config
-from barrow.corpus import assemble_stage, read_stage
 from barrow.corpus.corpus_folder import RECIPE, REJECTS, WORK
 from barrow.corpus.mix import SPLITS
-from barrow.corpus.parts import cut
-from barrow.corpus.progress import Progress
 from barrow.corpus.publish import publish, write_if_changed
 from barrow.corpus.raw_files import HashCache
 from barrow.corpus.recipe import Recipe
-from barrow.corpus.sources import find_sources, read_tasks
+from barrow.corpus.sources import find_sources
 from barrow.corpus.takedown_commit import complete_before_build
 from barrow.corpus.takedown_rules import LIST, load_list
-from barrow.engine import Engine, Store, Task, Team
+from barrow.engine import Engine, File, Progress, Stages, Store
 from barrow.errors import MissingExtra, NotFound
-from barrow.files import local_path, locked, make_folder
+from barrow.files import local_path, locked, make_folder, sha256_of
 
 
 def build(
@@ -63,42 +59,25 @@ def _build(
     # Not before: workers that read raw files have no use for compiled kernels.
     from barrow.corpus.manifest import MANIFEST, manifest
     from barrow.corpus.papers import write_papers
-    from barrow.corpus.refine import Stages, refine
+    from barrow.corpus.stages import run_stages
 
-    store = Store(out / WORK / "tasks")
     cache = HashCache(out / WORK / "hashes.json")
-    sources, missing = find_sources(recipe, root, cache, progress, apart_from=out)
-    cache.save()
-
-    # What was taken down does not come back, nor does it lie in the folder of finished work.
-    taken = load_list(out)
-    takedown = out / LIST if taken is not None else None
-    reads = [
-        (source, task)
-        for source in sources
-        for task in read_tasks(source, recipe, takedown=takedown)
-    ]
-    with Team(engine, store) as team:
-        stages = Stages(store, team, progress)
-        results = stages.run("Reading", [task for _, task in reads])
-        parts = [
-            part
-            for (source, task), result in zip(reads, results, strict=True)
-            for part in cut(result / read_stage.DOCUMENTS, task.key, domain=source.folder)
-        ]
-        refined = refine(parts, recipe, stages)
-        rejects = [
-            *((r / read_stage.REJECTS, t.key) for (_, t), r in zip(reads, results, strict=True)),
-            *refined.rejects,
-        ]
-        rejected = stages.run("Writing rejects", _assemble_tasks(rejects, recipe.shard_size))
+    with Stages(Store(out / WORK / "tasks"), engine, progress) as stages:
+        sources, missing = find_sources(recipe, root, cache, progress, apart_from=out)
+        cache.save()
+        # What was taken down does not come back, nor is it in the folder of finished work.
+        taken = load_list(out)
+        takedown = None
+        if taken is not None:
+            takedown = File(out / LIST, sha256_of(out / LIST))
+        built = run_stages(sources, recipe, stages, takedown=takedown)
     # Beside, then inside: whoever sees the new catalog sees what belongs to it.
-    publish(out / REJECTS, rejected)
+    publish(out / REJECTS, built.rejects)
     write_if_changed(out / RECIPE, config.to_json(recipe))
     shards = {
-        split: publish(out if split == "train" else out / split, refined.shards[split])
+        split: publish(out if split == "train" else out / split, built.shards[split])
         for split in reversed(SPLITS)
-        if refined.shards[split] or split == "train"
+        if built.shards[split] or split == "train"
     }
     for split in SPLITS:  # of an earlier build that held something out
         if split not in shards and (out / split / "archive.json").exists():
@@ -106,14 +85,13 @@ def _build(
     told = manifest(
         recipe,
         missing,
-        [(source, result) for (source, _), result in zip(reads, results, strict=True)],
-        refined,
+        built,
         {split: shards[split] for split in SPLITS if split in shards},
         version_number=taken.version if taken is not None else 1,
     )
     write_if_changed(out / MANIFEST, json.dumps(told, indent=1, ensure_ascii=False) + "\n")
     write_papers(out, told, recipe)
-    store.clean(stages.keys)
+    stages.clean()
     return told
 
 
@@ -123,22 +101,3 @@ def _refuse_foreign_folder(out: Path) -> None:
     ours = (out / WORK).is_dir() or (out / RECIPE).is_file()
     if out.is_dir() and any(out.iterdir()) and not ours:
         raise FileExistsError(f"{out} holds something that is no build; name an empty folder")
-
-
-def _assemble_tasks(files: list[tuple[Path, str]], shard_size: int) -> list[Task]:
-    keys = {str(path): key for path, key in files}
-    tasks = []
-    plan = assemble_stage.plan_shards([str(path) for path, _ in files], shard_size)
-    for k, parts in enumerate(plan):
-        tasks.append(
-            Task(
-                label=f"rejects, shard {k}",
-                function=assemble_stage.assemble,
-                version=assemble_stage.VERSION,
-                settings={"ranges": [[part.start, part.stop] for part in parts]},
-                inputs=tuple(f"{keys[part.file]}/{Path(part.file).name}" for part in parts),
-                files=tuple(part.file for part in parts),
-                size=sum(os.path.getsize(part.file) for part in parts),  # noqa: PTH202
-            )
-        )
-    return tasks

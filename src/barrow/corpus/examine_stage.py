@@ -10,14 +10,12 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 import barrow.archive
-from barrow import config
 from barrow.archive import Document, Writer
 from barrow.archive.block import Block
 from barrow.corpus.decontaminate import Match, NgramIndex, find_matches, load_index
@@ -26,56 +24,88 @@ from barrow.corpus.dedup.minhash import band_hashes, shingle_hashes
 from barrow.corpus.facts import Facts, identity_of, save_facts
 from barrow.corpus.filters.deciding import KEEP, Filter, Rewriter, Step
 from barrow.corpus.filters.texts import Texts
-from barrow.corpus.parts import QUICK
+from barrow.corpus.parts import QUICK, Part
 from barrow.corpus.reading import EXCERPT, excerpt
+from barrow.corpus.recipe import Recipe
 from barrow.corpus.scratch import Scratch
-
-VERSION = 2
-FACTS = "facts.safetensors"
-CHANGED = "changed.jsonl.zst"
-REJECTS = "rejects.jsonl.zst"
-COUNTS = "counts.json"
+from barrow.engine import File, Output, Outputs, Stage, Task
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """Filters for documents of some domains by name, and under ``""`` for all others."""
-
-    steps: dict[str, tuple[Step, ...]]
-
-    def resolved(self) -> Chosen:
-        """The same, with the hashes of the files that filters read."""
-        return Chosen(
-            {name: tuple(s.resolved() for s in some) for name, some in self.steps.items()}
-        )
-
-
-def examine(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
-    """Examine documents `start` to `stop` of a file; `files` may have an n-gram index as well.
-
-    `settings` has filters for documents of some domains by name, and under ``""`` for all others.
+class Settings:
+    """Documents `start` to `stop` of a file, and the filters of those of some domains by name;
+    under ``""`` are those of all others. So many n-grams of evaluation sets are too many.
     """
-    start, stop = settings["start"], settings["stop"]
-    archive = barrow.archive.open(files[0], threads=1)[start:stop]
-    index = load_index(files[1]) if len(files) > 1 else None
+
+    start: int
+    stop: int
+    filters: dict[str, tuple[Step, ...]]
+    min_ngrams: int = 1
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Documents as they were read, and the index of evaluation sets."""
+
+    documents: File
+    evaluation: File | None = None
+
+
+class Findings(Outputs):
+    """What is known of every document, those that were rewritten, and rejects."""
+
+    facts = Output("facts.safetensors")
+    changed = Output("changed.jsonl.zst")
+    rejects = Output("rejects.jsonl.zst")
+    counts = Output("counts.json")
+
+
+def examine_tasks(
+    parts: Sequence[Part], recipe: Recipe, evaluation: File | None
+) -> list[Task[Findings]]:
+    """A task for each part."""
+    decontamination = recipe.decontamination
+    filters = {
+        folder: {
+            name: tuple(step.resolved() for step in steps)
+            for name, steps in {"": domain.filters, **domain.filters_of}.items()
+        }
+        for folder, domain in recipe.domains.items()
+    }
+    min_ngrams = decontamination.min_ngrams if decontamination is not None else 1
+    return [
+        EXAMINE.task(
+            part.label,
+            Settings(part.start, part.stop, filters[part.domain], min_ngrams),
+            Inputs(part.file, evaluation),
+            size=part.size,
+        )
+        for part in parts
+    ]
+
+
+def examine(settings: Settings, inputs: Inputs, out: Findings) -> None:
+    """Examine documents of a file."""
+    archive = barrow.archive.open(inputs.documents, threads=1)[settings.start : settings.stop]
     examiner = _Examiner(
-        facts=replace(Facts.blank(stop - start), languages=[""]),
-        filters=config.from_dict(
-            Chosen, {"steps": settings["filters"]}, trust=settings.get("trust", ())
-        ).steps,
-        index=index,
-        min_ngrams=settings["min_ngrams"],
+        facts=replace(Facts.blank(settings.stop - settings.start), languages=[""]),
+        filters=settings.filters,
+        index=None if inputs.evaluation is None else load_index(inputs.evaluation.path),
+        min_ngrams=settings.min_ngrams,
     )
     with (
-        Writer(out / CHANGED, level=QUICK) as changed,
-        Writer(out / REJECTS, level=QUICK) as rejects,
+        Writer(out.changed, level=QUICK) as changed,
+        Writer(out.rejects, level=QUICK) as rejects,
     ):
         at = 0
         for block in archive.blocks():
             examiner.examine(block, at, changed, rejects)
             at += len(block)
-    save_facts(examiner.facts, out / FACTS)
-    (out / COUNTS).write_text(json.dumps(examiner.counts(), sort_keys=True))
+    save_facts(examiner.facts, out.facts)
+    out.counts.path.write_text(json.dumps(examiner.counts(), sort_keys=True))
+
+
+EXAMINE = Stage("corpus.examine", 2, examine, Findings)
 
 
 @dataclass

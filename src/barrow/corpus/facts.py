@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from pathlib import Path
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -63,7 +63,7 @@ _NAMES = ("domains", "languages")
 _ARRAYS = tuple(field.name for field in fields(Facts) if field.name not in _NAMES)
 
 
-def save_facts(facts: Facts, path: Path) -> None:
+def save_facts(facts: Facts, path: str | PathLike[str]) -> None:
     """Write the arrays as safetensors; the names are in its metadata."""
     arrays = {name: getattr(facts, name) for name in _ARRAYS}
     # One entry: safetensors writes several in any order, and not twice in the same.
@@ -71,7 +71,7 @@ def save_facts(facts: Facts, path: Path) -> None:
     save_file(arrays, path, {"names": told})
 
 
-def load_facts(path: str | Path) -> Facts:
+def load_facts(path: str | PathLike[str]) -> Facts:
     """All of a part's facts."""
     with safe_open(path, "numpy") as file:
         values: dict[str, Any] = {name: file.get_tensor(name) for name in _ARRAYS}
@@ -79,20 +79,20 @@ def load_facts(path: str | Path) -> Facts:
     return Facts(**values)
 
 
-def load_columns(path: str | Path, names: Iterable[str]) -> dict[str, npt.NDArray[Any]]:
+def load_columns(path: str | PathLike[str], names: Iterable[str]) -> dict[str, npt.NDArray[Any]]:
     """Some of a part's arrays; only their bytes are read."""
     with safe_open(path, "numpy") as file:
         return {name: file.get_tensor(name) for name in names}
 
 
-def load_band(path: str | Path, band: int) -> npt.NDArray[np.uint64]:
+def load_band(path: str | PathLike[str], band: int) -> npt.NDArray[np.uint64]:
     """One column of the band hashes."""
     with safe_open(path, "numpy") as file:
         column: npt.NDArray[np.uint64] = file.get_slice("bands")[:, band : band + 1][:, 0]
     return column
 
 
-def load_names(path: str | Path) -> tuple[list[str], list[str]]:
+def load_names(path: str | PathLike[str]) -> tuple[list[str], list[str]]:
     """The names of domains and languages."""
     with safe_open(path, "numpy") as file:
         names = parse_json(file.metadata()["names"], path)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
 
 import msgspec
 import numpy as np
@@ -15,10 +15,12 @@ from barrow.archive import Writer
 from barrow.archive.lines import shard_lines
 from barrow.corpus.dedup.parts import load_arrays
 from barrow.corpus.facts import Facts, load_facts, save_facts
-from barrow.corpus.publish import ENTRY, FACTS, SHARD
+from barrow.corpus.parts import Examined
+from barrow.corpus.plan_stage import Buckets
+from barrow.corpus.publish import FACTS, Shard
+from barrow.corpus.scatter_stage import Scattered
+from barrow.engine import File, Output, Stage, Task
 
-VERSION = 1
-STATISTICS = "statistics.json"
 UNKNOWN = "unknown"
 
 
@@ -34,52 +36,111 @@ class CountedMeta(msgspec.Struct):
     language: str | None = None
 
 
-def gather(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
-    """Write one shard from its buckets; `files` are the lines, keys and facts of every part."""
-    lines_of, keys_of, facts_of = files[::3], files[1::3], files[2::3]
+@dataclass(frozen=True)
+class Settings:
+    """The buckets that make one shard."""
+
+    buckets: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Lines of a part by bucket, their keys, and what is known of its documents."""
+
+    lines: File
+    keys: File
+    facts: File
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """All parts."""
+
+    parts: tuple[Part, ...]
+
+
+class Gathered(Shard):
+    """A shard with its facts, and of what it is composed."""
+
+    facts = Output(FACTS)
+    statistics = Output("statistics.json")
+
+
+def gather_tasks(
+    own: Sequence[Examined], scattered: Sequence[Scattered], buckets: Buckets
+) -> dict[str, list[Task[Gathered]]]:
+    """A task for each shard, by split."""
+    inputs = Inputs(
+        tuple(
+            Part(result.lines, result.keys, examined.files.facts)
+            for examined, result in zip(own, scattered, strict=True)
+        )
+    )
+    size = sum(examined.part.size for examined in own)
+    num_shards = sum(shards for shards, _ in buckets.values())
+    numbers = iter(range(sum(shards * each for shards, each in buckets.values())))
+    return {
+        split: [
+            GATHER.task(
+                f"{split}, shard {k}",
+                Settings(tuple(islice(numbers, each))),
+                inputs,
+                size=size // num_shards,
+            )
+            for k in range(shards)
+        ]
+        for split, (shards, each) in buckets.items()
+    }
+
+
+def gather(settings: Settings, inputs: Inputs, out: Gathered) -> None:
+    """Write one shard from its buckets."""
     decoder = msgspec.json.Decoder(CountedMeta)
     places: list[tuple[int, int]] = []
     metas: list[CountedMeta] = []
-    with Writer(out / SHARD) as writer:
-        for bucket in settings["buckets"]:
-            lines, keys, rows = _read_bucket(bucket, lines_of, keys_of)
+    with Writer(out.shard) as writer:
+        for bucket in settings.buckets:
+            lines, keys, rows = _read_bucket(bucket, inputs.parts)
             # Equal keys are those of a document that was read twice: the line settles it.
             for at in sorted(range(len(lines)), key=lambda k: (keys[k], lines[k])):
                 writer.add_line(lines[at])
                 places.append(rows[at])
                 start = lines[at].index(_TEXT_END) + len(_TEXT_END)
                 metas.append(decoder.decode(lines[at][start:-1]))
-    facts = _facts_of(places, facts_of)
-    save_facts(facts, out / FACTS)
-    (out / ENTRY).write_bytes(msgspec.json.encode(writer.entries[0]))
+    facts = _facts_of(places, inputs.parts)
+    save_facts(facts, out.facts)
+    out.entry.path.write_bytes(msgspec.json.encode(writer.entries[0]))
     counted = count_documents(metas, facts.size.tolist(), found_languages(facts))
-    (out / STATISTICS).write_text(json.dumps(counted, sort_keys=True))
+    out.statistics.path.write_text(json.dumps(counted, sort_keys=True))
+
+
+GATHER = Stage("corpus.gather", 1, gather, Gathered)
 
 
 def _read_bucket(
-    bucket: int, lines_of: list[str], keys_of: list[str]
+    bucket: int, parts: Sequence[Part]
 ) -> tuple[list[bytes], list[int], list[tuple[int, int]]]:
     """Lines of all parts, their keys, and the part and row each comes from."""
     lines: list[bytes] = []
     keys: list[int] = []
     rows: list[tuple[int, int]] = []
-    for part, (path, key_path) in enumerate(zip(lines_of, keys_of, strict=True)):
-        arrays = load_arrays(key_path)
+    for number, part in enumerate(parts):
+        arrays = load_arrays(part.keys)
         start, stop = arrays["bounds"][bucket : bucket + 2].tolist()
         if start < stop:
-            lines += shard_lines(path, start, stop)
+            lines += shard_lines(part.lines, start, stop)
             keys += arrays["keys"][start:stop].tolist()
-            rows += [(part, row) for row in arrays["rows"][start:stop].tolist()]
+            rows += [(number, row) for row in arrays["rows"][start:stop].tolist()]
     return lines, keys, rows
 
 
-def _facts_of(places: list[tuple[int, int]], files: list[str]) -> Facts:
+def _facts_of(places: list[tuple[int, int]], parts: Sequence[Part]) -> Facts:
     """The facts of the documents of a shard, in their order, one part at a time."""
     facts = Facts.blank(len(places))
     part = np.array([place[0] for place in places], np.int64)
     row = np.array([place[1] for place in places], np.int64)
     for k in np.unique(part).tolist():
-        theirs = load_facts(files[k])
+        theirs = load_facts(parts[k].facts)
         here = np.flatnonzero(part == k)
         for name in ("size", "quality", "identity", "content", "bands"):
             getattr(facts, name)[here] = getattr(theirs, name)[row[here]]

@@ -1,43 +1,58 @@
-"""A task that makes the index of evaluation sets, once for all parts."""
+"""The stage that makes the index of evaluation sets, once for all parts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from barrow.corpus.decontaminate import ngram_index, read_items, save_index
-from barrow.engine import Task
+from barrow.corpus.recipe import Decontamination
+from barrow.engine import File, Output, Outputs, Stage, Task
 from barrow.errors import NotFound
 from barrow.files import sha256_of
 
-VERSION = 2
-INDEX = "index.safetensors"
+
+@dataclass(frozen=True)
+class Settings:
+    """The length of an n-gram, and the names of the sets."""
+
+    ngram: int
+    names: tuple[str, ...]
 
 
-def index_task(sets: tuple[str, ...], ngram: int) -> Task:
-    """The task for some files, named by their content."""
-    hashes = []
-    for name in sets:
+@dataclass(frozen=True)
+class Inputs:
+    """Evaluation sets."""
+
+    sets: tuple[File, ...]
+
+
+class Indexed(Outputs):
+    """All n-grams of the sets."""
+
+    ngrams = Output("index.safetensors")
+
+
+def index_task(decontamination: Decontamination) -> Task[Indexed]:
+    """The task for some evaluation sets, named by their content."""
+    sets = []
+    for name in decontamination.sets:
         path = Path(name)
         if not path.is_file():
             raise NotFound(f"{name}: no such evaluation set")
-        hashes.append(sha256_of(path))
-    return Task(
-        label="evaluation sets",
-        function=make_index,
-        version=VERSION,
-        settings={"ngram": ngram, "names": [Path(name).name for name in sets]},
-        inputs=tuple(hashes),
-        files=sets,
-    )
+        sets.append(File(path, sha256_of(path)))
+    settings = Settings(decontamination.ngram, tuple(file.path.name for file in sets))
+    return INDEX.task("evaluation sets", settings, Inputs(tuple(sets)))
 
 
-def make_index(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
+def make_index(settings: Settings, inputs: Inputs, out: Indexed) -> None:
     """Index all n-grams of some evaluation sets."""
     items = (
         item
-        for path, name in zip(files, settings["names"], strict=True)
-        for item in read_items(Path(path), name=name)
+        for file, name in zip(inputs.sets, settings.names, strict=True)
+        for item in read_items(file.path, name=name)
     )
-    save_index(ngram_index(items, ngram=settings["ngram"]), out / INDEX)
+    save_index(ngram_index(items, ngram=settings.ngram), out.ngrams.path)
+
+
+INDEX = Stage("corpus.index", 2, make_index, Indexed)

@@ -19,18 +19,20 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from barrow.archive.catalog import ShardEntry
-from barrow.corpus import gather_stage, read_stage
 from barrow.corpus.decontaminate import load_index
 from barrow.corpus.dedup.passage_cut_stage import REASON
+from barrow.corpus.gather_stage import Gathered
+from barrow.corpus.index_stage import Indexed
+from barrow.corpus.read_stage import Read
 from barrow.corpus.recipe import Recipe
-from barrow.corpus.refine import Refined
 from barrow.corpus.sources import Source
+from barrow.corpus.stages import Built
+from barrow.engine import File
 
 MANIFEST = "manifest.json"
 
@@ -42,8 +44,7 @@ _CUT = ("passages", "words", "bytes", "documents")
 def manifest(
     recipe: Recipe,
     missing: dict[str, str],
-    reads: list[tuple[Source, Path]],
-    refined: Refined,
+    built: Built,
     shards: Mapping[str, list[ShardEntry]],
     *,
     version_number: int = 1,
@@ -54,31 +55,31 @@ def manifest(
         "version": version_number,
         "barrow": version("barrow"),
         "missing": missing,
-        "reading": _reading(reads),
-        "evaluation_sets": _evaluation_sets(refined.index),
-        "stages": _stages(refined),
+        "reading": _reading(built.read),
+        "evaluation_sets": _evaluation_sets(built.indexed),
+        "stages": _stages(built),
         "splits": {
             split: {
                 "shards": [msgspec.to_builtins(entry) for entry in entries],
-                "domains": composition(_statistics(refined.shards[split])),
+                "domains": composition(_statistics(built.shards[split])),
             }
             for split, entries in shards.items()
         },
     }
 
 
-def _evaluation_sets(index: Path | None) -> dict[str, int]:
+def _evaluation_sets(indexed: Indexed | None) -> dict[str, int]:
     """Items that documents were compared with, and those too short to be looked for."""
-    if index is None:
+    if indexed is None:
         return {"items": 0, "too_short": 0}
-    found = load_index(index)
+    found = load_index(indexed.ngrams.path)
     return {"items": len(found.items), "too_short": found.num_too_short}
 
 
-def _reading(reads: list[tuple[Source, Path]]) -> dict[str, Any]:
+def _reading(read: Iterable[tuple[Source, Read]]) -> dict[str, Any]:
     told: dict[str, Any] = {}
-    for source, path in reads:
-        counts = json.loads((path / read_stage.COUNTS).read_text())
+    for source, result in read:
+        counts = _loaded(result.counts)
         domain = told.setdefault(
             source.folder,
             {
@@ -98,9 +99,11 @@ def _reading(reads: list[tuple[Source, Path]]) -> dict[str, Any]:
     return told
 
 
-def _stages(refined: Refined) -> dict[str, Any]:
-    examined, scattered = total_by_domain(refined.examined), total_by_domain(refined.scattered)
-    cut = total_by_domain(refined.cut)
+def _stages(built: Built) -> dict[str, Any]:
+    examined, cut, scattered = (
+        total_by_domain(_loaded(result.counts) for result in results)
+        for results in (built.examined, built.cut.results, built.scattered)
+    )
     told: dict[str, Any] = {}
     for name, counts in sorted(examined.items()):
         later, passages = scattered.get(name, {}), cut.get(name, {})
@@ -127,7 +130,7 @@ def _stages(refined: Refined) -> dict[str, Any]:
                 "passages": {key: passages.get(key, 0) for key in _CUT},
             },
             "mix": {
-                "epochs": refined.plan["domains"].get(name, {}).get("epochs", 0.0),
+                "epochs": built.plan["domains"].get(name, {}).get("epochs", 0.0),
                 "rejects": {k: n for k, n in removed.items() if k == "not-drawn"},
             },
         }
@@ -138,10 +141,12 @@ def _removed(counts: Mapping[str, int]) -> int:
     return sum(number for reason, number in counts.items() if reason != "not-drawn")
 
 
-def _statistics(results: Iterable[Path]) -> dict[str, dict[str, int]]:
-    return total_by_domain(
-        json.loads((path / gather_stage.STATISTICS).read_text()) for path in results
-    )
+def _statistics(results: Iterable[Gathered]) -> dict[str, dict[str, int]]:
+    return total_by_domain(_loaded(result.statistics) for result in results)
+
+
+def _loaded(file: File) -> Any:
+    return json.loads(file.path.read_text())
 
 
 def composition(statistics: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:

@@ -8,7 +8,9 @@ from pathlib import Path
 from barrow.archive.catalog import read_catalog
 from barrow.archive.shard import read_table
 from barrow.archive.storage import ByteRanges
+from barrow.corpus.facts import load_names
 from barrow.corpus.publish import INDEX, index_name
+from barrow.engine import File
 from barrow.errors import NotFound
 from barrow.files import inside
 
@@ -21,41 +23,69 @@ QUICK = -7
 
 @dataclass(frozen=True)
 class Part:
-    """Documents `start` to `stop` of a file, whose content `key` names.
+    """Documents `start` to `stop` of a file; `domain` is the folder they were read from."""
 
-    `domain` is the folder they were read from. A part of a finished corpus has its facts already.
-    """
-
-    file: Path
-    key: str
+    file: File
     start: int
     stop: int
     size: int
     domain: str = ""
-    facts: Path | None = None
 
     def __len__(self) -> int:
         return self.stop - self.start
 
+    @property
+    def label(self) -> str:
+        """For the progress display."""
+        return f"{self.file.path.name} from {self.start}"
 
-def cut(file: Path, key: str, part_bytes: int = PART_BYTES, *, domain: str = "") -> list[Part]:
+
+@dataclass(frozen=True)
+class PartFiles:
+    """Files with the texts of a part: documents as they were read, what is known of them, and
+    those that were rewritten. In a finished corpus there is nothing of the last kind.
+    """
+
+    documents: File
+    facts: File
+    changed: File | None
+
+
+@dataclass(frozen=True)
+class Examined:
+    """A part that was examined, and the names of the domains in it."""
+
+    part: Part
+    files: PartFiles
+    domains: tuple[str, ...]
+
+    @classmethod
+    def of(cls, part: Part, facts: File, changed: File | None = None) -> Examined:
+        """With the names that its facts have."""
+        return cls(part, PartFiles(part.file, facts, changed), tuple(load_names(facts)[0]))
+
+    def __len__(self) -> int:
+        return len(self.part)
+
+
+def cut(file: File, part_bytes: int = PART_BYTES, *, domain: str = "") -> list[Part]:
     """A file of ours, cut at frames into parts of about `part_bytes` of JSON lines."""
-    table = read_table(ByteRanges(str(file)))
-    assert table is not None, f"{file} is written by an earlier stage"
+    table = read_table(ByteRanges(str(file.path)))
+    assert table is not None, f"{file.path} is written by an earlier stage"
     parts: list[Part] = []
     start = number = size = 0
     for frame in table.frames:
         number += frame.num_documents
         size += frame.content_size
         if size >= part_bytes:
-            parts.append(Part(file, key, start, number, size, domain))
+            parts.append(Part(file, start, number, size, domain))
             start, size = number, 0
     if number > start:
-        parts.append(Part(file, key, start, number, size, domain))
+        parts.append(Part(file, start, number, size, domain))
     return parts
 
 
-def known_parts(corpus: Path) -> list[Part]:
+def known_parts(corpus: Path) -> list[Examined]:
     """The shards of a finished corpus, with its index."""
     parts = []
     for folder in (corpus, corpus / "validation", corpus / "test"):
@@ -65,9 +95,9 @@ def known_parts(corpus: Path) -> list[Part]:
             facts = inside(folder, f"{INDEX}/{index_name(entry.name)}")
             if not facts.exists():
                 raise NotFound(f"{corpus} has no index to deduplicate against; build it again")
-            size = entry.content_bytes
-            path = folder / entry.name
-            parts.append(Part(path, entry.sha256, 0, entry.documents, size, facts=facts))
+            shard = File(folder / entry.name, entry.sha256)
+            part = Part(shard, 0, entry.documents, entry.content_bytes)
+            parts.append(Examined.of(part, File(facts, f"{entry.sha256}/{INDEX}")))
     if not parts:
         raise NotFound(f"{corpus} is no corpus to deduplicate against")
     return parts

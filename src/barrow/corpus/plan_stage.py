@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from barrow import config
-from barrow.corpus.dedup.parts import load_arrays, removed_flags
+from barrow.corpus.dedup.parts import Removals
 from barrow.corpus.facts import Facts, load_facts
 from barrow.corpus.mix import (
     SPLITS,
@@ -24,9 +24,16 @@ from barrow.corpus.mix import (
     epochs_by_weight,
     places,
 )
+from barrow.corpus.parts import Examined
+from barrow.corpus.recipe import Recipe
+from barrow.engine import File, Output, Outputs, Stage, Task
 
-VERSION = 1
-PLAN = "plan.json"
+# What is shuffled in memory at a time.
+_BUCKET_BYTES = 1 << 26
+_LINE_BYTES = 450  # of a document's line that are not text, about
+
+# Of each split, the number of shards, and of buckets in each.
+Buckets = dict[str, tuple[int, int]]
 
 _SPLIT, _DRAW, ORDER = 1, 2, 3  # purposes of places; ORDER + k for the k-th copy
 
@@ -67,19 +74,61 @@ def copies_of(
     return whole[facts.domain] + drawn
 
 
-def plan(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
+@dataclass(frozen=True)
+class Settings:
+    """The numbers of documents of parts, and what a recipe says of splits and mixture.
+
+    `epochs` and `weights` are by domain.
+    """
+
+    sizes: tuple[int, ...]
+    seed: int
+    splits: Splits
+    mixture: Mixture
+    epochs: dict[str, float | None]
+    weights: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Facts of parts, and what deduplication removed."""
+
+    facts: tuple[File, ...]
+    removals: Removals
+
+
+class Planned(Outputs):
+    """Thresholds by domain, and what each split will have."""
+
+    plan = Output("plan.json")
+
+
+def plan_task(own: Sequence[Examined], removals: Removals, recipe: Recipe) -> Task[Planned]:
+    """One task for all parts."""
+    domains = recipe.domains.values()
+    return PLAN.task(
+        "plan",
+        Settings(
+            sizes=tuple(map(len, own)),
+            seed=recipe.seed,
+            splits=recipe.splits,
+            mixture=recipe.mixture,
+            epochs={domain.name: domain.epochs for domain in domains},
+            weights={domain.name: domain.weight or 0.0 for domain in domains},
+        ),
+        Inputs(tuple(examined.files.facts for examined in own), removals),
+    )
+
+
+def plan(settings: Settings, inputs: Inputs, out: Planned) -> None:
     """Thresholds by domain, and the bytes that each split will have."""
-    sizes = settings["sizes"]
-    offsets = np.cumsum([0, *sizes])
-    parts, rest = files[: len(sizes)], files[len(sizes) :]
-    removals = rest[: settings["num_removals"]]
-    removed = removed_flags(int(offsets[-1]), removals)
-    clusters = load_arrays(rest[-1]) if settings["clusters"] else None
-    splits = config.from_dict(Splits, settings["splits"])
-    seed = settings["seed"]
+    offsets = np.cumsum([0, *settings.sizes])
+    removed = inputs.removals.flags(int(offsets[-1]))
+    clusters = inputs.removals.clusters()
+    splits, seed = settings.splits, settings.seed
 
     whole = Histogram()
-    for k, path in enumerate(parts):
+    for k, path in enumerate(inputs.facts):
         facts = load_facts(path)
         stays = facts.kept & ~removed[offsets[k] : offsets[k + 1]]
         labels = labels_of(facts, int(offsets[k]), clusters)[stays]
@@ -91,7 +140,7 @@ def plan(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
     histograms: dict[str, Histogram] = defaultdict(Histogram)
     held: dict[str, float] = dict.fromkeys(SPLITS, 0.0)
     numbers: dict[str, int] = dict.fromkeys(SPLITS, 0)
-    for k, path in enumerate(parts):
+    for k, path in enumerate(inputs.facts):
         facts = load_facts(path)
         stays = facts.kept & ~removed[offsets[k] : offsets[k + 1]]
         split = split_of(labels_of(facts, int(offsets[k]), clusters), seed, thresholds)
@@ -118,18 +167,30 @@ def plan(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
         held["train"] += histogram.total * epochs[name]
         taken[name] = int(times) * histogram.total
         taken[name] += histogram.below(domains[name]["threshold"])
-    mixture = config.from_dict(Mixture, settings["mixture"])
-    if mixture.by == "weight":
-        check_shares(settings["weights"], taken, mixture.tolerance)
+    if settings.mixture.by == "weight":
+        check_shares(settings.weights, taken, settings.mixture.tolerance)
     told = {"domains": domains, "splits": thresholds, "bytes": held, "documents": numbers}
-    (out / PLAN).write_text(json.dumps(told, indent=1))
+    out.plan.path.write_text(json.dumps(told, indent=1))
 
 
-def _epochs(settings: Mapping[str, Any], sizes: dict[str, float]) -> dict[str, float]:
-    mixture = config.from_dict(Mixture, settings["mixture"])
+PLAN = Stage("corpus.plan", 1, plan, Planned)
+
+
+def _epochs(settings: Settings, sizes: dict[str, float]) -> dict[str, float]:
+    mixture = settings.mixture
     if mixture.by == "once":
         return dict.fromkeys(sizes, 1.0)
     if mixture.by == "epochs":
-        told = {name: settings["epochs"].get(name) for name in sizes}
+        told = {name: settings.epochs.get(name) for name in sizes}
         return {name: 1.0 if epochs is None else epochs for name, epochs in told.items()}
-    return epochs_by_weight(settings["weights"], sizes, mixture) if sizes else {}
+    return epochs_by_weight(settings.weights, sizes, mixture) if sizes else {}
+
+
+def buckets_of(plan: Mapping[str, Any], shard_size: int) -> Buckets:
+    """What documents are shuffled in, so that shards have about `shard_size` bytes of lines."""
+    found = {}
+    for split in SPLITS:
+        size = plan["bytes"][split] + _LINE_BYTES * plan["documents"][split]
+        shards = ceil(size / shard_size)
+        found[split] = (shards, ceil(size / shards / _BUCKET_BYTES) if shards else 0)
+    return found

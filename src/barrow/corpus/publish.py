@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import msgspec
 
 from barrow.archive.catalog import Catalog, ShardEntry, write_catalog
+from barrow.engine import Output, Outputs
 from barrow.errors import ConfigError
 from barrow.files import inside, link_or_copy, make_folder, write_bytes
 
-SHARD = "shard.jsonl.zst"
-ENTRY = "entry.json"
 FACTS = "facts.safetensors"
 INDEX = "index"
 
 
-def publish(folder: Path, results: list[Path]) -> list[ShardEntry]:
+class Shard(Outputs):
+    """A shard, and what a catalog says about it."""
+
+    shard = Output("shard.jsonl.zst")
+    entry = Output("entry.json")
+
+
+def publish(folder: Path, results: Sequence[Shard]) -> list[ShardEntry]:
     """Make finished shards an archive, and their facts the index beside it.
 
     Names carry a hash, so an old catalog stays right until the new one takes its place.
@@ -26,16 +32,16 @@ def publish(folder: Path, results: list[Path]) -> list[ShardEntry]:
     make_folder(folder)
     entries: list[ShardEntry] = []
     for result in results:
-        entry = msgspec.json.decode((result / ENTRY).read_bytes(), type=ShardEntry)
+        entry = msgspec.json.decode(result.entry.path.read_bytes(), type=ShardEntry)
         if not entry.documents:
             continue
         name = f"{len(entries):05d}-{entry.sha256[:8]}.jsonl.zst"
         entries.append(msgspec.structs.replace(entry, name=name))
         if not (folder / name).exists():
-            link_or_copy(result / SHARD, inside(folder, name))
-        if (result / FACTS).exists():
+            link_or_copy(result.shard.path, inside(folder, name))
+        if (facts := result.folder / FACTS).exists():
             (folder / INDEX).mkdir(exist_ok=True)
-            link_or_copy(result / FACTS, inside(folder, f"{INDEX}/{index_name(name)}"))
+            link_or_copy(facts, inside(folder, f"{INDEX}/{index_name(name)}"))
     catalog = Catalog(shards=tuple(entries))
     with contextlib.suppress(OSError, ConfigError, ValueError, RecursionError):
         saved = msgspec.json.decode((folder / "archive.json").read_bytes(), type=Catalog)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from barrow.engine import File
 from barrow.files import sha256_of, write_bytes
 
 
@@ -20,6 +21,11 @@ class RawFile:
     name: str
     size: int
     sha256: str
+
+    @property
+    def file(self) -> File:
+        """As tasks read it."""
+        return File(Path(self.path), self.sha256)
 
 
 def find_files(folder: Path, patterns: Iterable[str]) -> tuple[list[Path], list[Path]]:

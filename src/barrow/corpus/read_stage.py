@@ -8,22 +8,60 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-from barrow import config
 from barrow.archive import Document, Writer
 from barrow.archive.composition import UNKNOWN
 from barrow.corpus.document_limits import DocumentLimits, TooSlow
 from barrow.corpus.parts import QUICK
+from barrow.corpus.raw_files import RawFile
 from barrow.corpus.reading import Item, Reader, Reject, excerpt
+from barrow.corpus.recipe import Recipe
+from barrow.corpus.sources import Source
 from barrow.corpus.takedown_rules import TAKEN_DOWN, Matcher, load_matcher
+from barrow.engine import File, Output, Outputs, Stage, Task
 from barrow.errors import BadRecord, MissingExtra
 
-VERSION = 1
-DOCUMENTS = "documents.jsonl.zst"
-REJECTS = "rejects.jsonl.zst"
-COUNTS = "counts.json"
+
+@dataclass(frozen=True)
+class Settings:
+    """What is said of a domain, how it is read, and the limits of a document.
+
+    `names` are those of the files under the root, by group.
+    """
+
+    name: str
+    reader: Reader
+    extractor: str
+    licence: str
+    language: str | None
+    retrieved: str | None
+    names: tuple[tuple[str, ...], ...]
+    seconds_per_document: float
+    memory_per_document: int
+    max_text: int
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Raw files, in groups that are read together; files beside them; what was taken down."""
+
+    groups: tuple[tuple[File, ...], ...]
+    beside: tuple[File, ...] = ()
+    takedown: File | None = None
+
+
+class Read(Outputs):
+    """Documents with provenance, rejects with reasons, and how many there are."""
+
+    documents = Output("documents.jsonl.zst")
+    rejects = Output("rejects.jsonl.zst")
+    counts = Output("counts.json")
+
+
+# Small files are read together: a task costs some milliseconds.
+_BATCH_BYTES = 1 << 26
+_BATCH_FILES = 500
 
 _OURS = frozenset(
     [
@@ -39,45 +77,64 @@ _OURS = frozenset(
 )
 
 
-@dataclass(frozen=True)
-class Chosen:
-    """What reads the files."""
+def read_tasks(source: Source, recipe: Recipe, takedown: File | None = None) -> list[Task[Read]]:
+    """Tasks that read a domain's files, small ones together, but for what a list takes down."""
+    batches: list[list[list[RawFile]]] = [[]]
+    for group in source.groups:
+        if batches[-1] and _is_full([*batches[-1], group]):
+            batches.append([])
+        batches[-1].append(group)
+    domain = source.domain
+    return [
+        READ.task(
+            f"{source.folder}: {batch[0][0].name}" + (" …" if sum(map(len, batch)) > 1 else ""),
+            Settings(
+                name=domain.name,
+                reader=domain.reader,
+                extractor=domain.reader.extractor,
+                licence=domain.licence,
+                language=domain.language,
+                retrieved=domain.retrieved,
+                names=tuple(tuple(file.name for file in group) for group in batch),
+                seconds_per_document=recipe.seconds_per_document,
+                memory_per_document=recipe.memory_per_document,
+                max_text=recipe.max_text,
+            ),
+            Inputs(
+                tuple(tuple(file.file for file in group) for group in batch),
+                tuple(file.file for file in source.beside),
+                takedown,
+            ),
+            size=sum(file.size for group in batch for file in group),
+        )
+        for batch in batches
+    ]
 
-    reader: Reader
+
+def _is_full(batch: list[list[RawFile]]) -> bool:
+    files = [file for group in batch for file in group]
+    return len(files) > _BATCH_FILES or sum(file.size for file in files) > _BATCH_BYTES
 
 
-def chosen_reader(settings: Mapping[str, Any]) -> Reader:
-    """What reads the files of a task."""
-    chosen = {"reader": settings["reader"]}
-    return config.from_dict(Chosen, chosen, trust=settings.get("trust", ())).reader
-
-
-def read_raw(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
-    """Read groups of raw files of one domain; write documents, rejects and counts.
-
-    The settings are those that `barrow.corpus.build` gives: the domain, the names and hashes of the
-    files, which of them form a group, and the limits. Where the corpus has a list of what was taken
-    down (`takedown` is its hash), that is the last of the files.
-    """
-    files = list(files)
-    taken = load_matcher(files.pop()) if "takedown" in settings else None
-    reader = chosen_reader(settings)
+def read(settings: Settings, inputs: Inputs, out: Read) -> None:
+    """Read groups of raw files of one domain; write documents, rejects and counts."""
+    taken = None if inputs.takedown is None else load_matcher(inputs.takedown)
+    reader = settings.reader
     counts: Counter[str] = Counter()
     rejects: Counter[str] = Counter()
-    num_files = len(files) - len(settings.get("beside", ()))
     with (
-        Writer(out / DOCUMENTS, level=QUICK) as documents,
-        Writer(out / REJECTS, level=QUICK) as rejected,
-        reader.open_beside(list(map(Path, files[num_files:]))) as read,
+        Writer(out.documents, level=QUICK) as documents,
+        Writer(out.rejects, level=QUICK) as rejected,
+        reader.open_beside([file.path for file in inputs.beside]) as read_one,
     ):
-        for group in settings["groups"]:
-            paths = [Path(files[k]) for k in group]
-            items = partial(reader.read_group, paths) if paths[1:] else partial(read, paths[0])
-            origin = _origin(settings, group, reader.extractor)
+        for names, group in zip(settings.names, inputs.groups, strict=True):
+            paths = [file.path for file in group]
+            items = partial(reader.read_group, paths) if paths[1:] else partial(read_one, paths[0])
+            origin = _origin(settings, names, [file.key for file in group])
             for item in _guarded(
-                items, settings["seconds_per_document"], settings["memory_per_document"]
+                items, settings.seconds_per_document, settings.memory_per_document
             ):
-                outcome, size = _finish(item, origin, settings["max_text"])
+                outcome, size = _finish(item, origin, settings.max_text)
                 if taken is not None and _is_taken(outcome, origin, taken):
                     rejects[TAKEN_DOWN] += 1
                     rejected.add(_trace_of(outcome, origin))
@@ -93,29 +150,30 @@ def read_raw(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
                 else:
                     counts["documents"] += 1
                     counts["bytes"] += size
-    told = {
-        "files": num_files,
+    counted = {
+        "files": sum(map(len, inputs.groups)),
         "documents": counts["documents"],
         "bytes": counts["bytes"],
         "rejects": dict(sorted(rejects.items())),
     }
-    (out / COUNTS).write_text(json.dumps(told))
+    out.counts.path.write_text(json.dumps(counted))
 
 
-def _origin(settings: Mapping[str, Any], group: list[int], extractor: str) -> dict[str, Any]:
+READ = Stage("corpus.read", 1, read, Read)
+
+
+def _origin(settings: Settings, names: tuple[str, ...], hashes: list[str]) -> dict[str, Any]:
     """What every document of a group has in common."""
-    names = [settings["names"][k] for k in group]
-    hashes = [settings["hashes"][k] for k in group]
-    origin: dict[str, Any] = {"pile_set_name": settings["name"], "source": names[0]}
+    origin: dict[str, Any] = {"pile_set_name": settings.name, "source": names[0]}
     if len(names) > 1:
         origin["sources"] = names
     origin["raw_sha256"] = (
         hashes[0] if len(hashes) == 1 else hashlib.sha256("".join(hashes).encode()).hexdigest()
     )
-    origin["extractor"] = extractor
+    origin["extractor"] = settings.extractor
     for key in ("licence", "retrieved", "language"):
-        if settings[key] is not None:
-            origin[key] = settings[key]
+        if (value := getattr(settings, key)) is not None:
+            origin[key] = value
     return origin
 
 

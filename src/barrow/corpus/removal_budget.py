@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import accumulate
 
 import numpy as np
 
 import barrow.archive
-from barrow.corpus.dedup.parts import Arrays, load_arrays
+from barrow.corpus.dedup.parts import Arrays, Removals
 from barrow.corpus.dedup.settings import Deduplication
-from barrow.corpus.dedup.tasks import Examined, Removals
 from barrow.corpus.facts import load_facts, name_of
+from barrow.corpus.parts import Examined
 from barrow.errors import BudgetExceeded
 
 _NUM_SAMPLES = 3
 _SAMPLE_CHARACTERS = 300
 
 
-def check_budget(own: list[Examined], removals: Removals, settings: Deduplication) -> None:
+def check_budget(own: Sequence[Examined], removals: Removals, settings: Deduplication) -> None:
     """Raise `BudgetExceeded`, with samples of what would go, if a domain would lose too much."""
-    removed = [load_arrays(path) for path in removals.files]
+    removed = [arrays for _, arrays in removals]
     numbers = np.concatenate([arrays["removed"] for arrays in removed])
     before: dict[str, int] = {}
     gone: dict[str, int] = {}
     samples: dict[str, list[int]] = {}
-    offsets = list(accumulate((len(examined.part) for examined in own), initial=0))
+    offsets = list(accumulate(map(len, own), initial=0))
     for examined, offset in zip(own, offsets, strict=False):
-        facts = load_facts(examined.facts)
+        facts = load_facts(examined.files.facts)
         mine = numbers[(numbers >= offset) & (numbers < offset + len(facts))] - offset
         for k, name in enumerate(facts.domains):
             before[name] = before.get(name, 0) + int((facts.kept & (facts.domain == k)).sum())
@@ -48,12 +49,7 @@ def check_budget(own: list[Examined], removals: Removals, settings: Deduplicatio
             )
 
 
-def _sample(
-    number: int,
-    own: list[Examined],
-    offsets: list[int],
-    removed: list[Arrays],
-) -> str:
+def _sample(number: int, own: Sequence[Examined], offsets: list[int], removed: list[Arrays]) -> str:
     k = int(np.searchsorted(offsets, number, side="right")) - 1
     part = own[k].part
     document = barrow.archive.open(part.file, threads=1)[part.start + number - offsets[k]]

@@ -9,10 +9,8 @@ from __future__ import annotations
 import itertools
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -20,18 +18,14 @@ import numpy.typing as npt
 
 from barrow.archive import Document, Writer
 from barrow.archive.lines import shard_lines
-from barrow.corpus.dedup.parts import load_arrays, save_arrays
+from barrow.corpus.dedup.parts import Arrays, Removals, save_arrays
 from barrow.corpus.facts import Facts, load_facts, name_of
 from barrow.corpus.mix import SPLITS, places
-from barrow.corpus.parts import QUICK
-from barrow.corpus.plan_stage import ORDER, copies_of, labels_of, split_of
+from barrow.corpus.parts import QUICK, Examined, PartFiles
+from barrow.corpus.plan_stage import ORDER, Buckets, copies_of, labels_of, split_of
 from barrow.corpus.reading import excerpt
-
-VERSION = 1
-LINES = "lines.jsonl.zst"
-KEYS = "keys.safetensors"
-REJECTS = "rejects.jsonl.zst"
-COUNTS = "counts.json"
+from barrow.corpus.recipe import Recipe
+from barrow.engine import File, Output, Outputs, Stage, Task
 
 _FRAME = 1 << 18
 _END = b"}}}"
@@ -46,30 +40,78 @@ class _Removal:
     of: dict[int, tuple[str, float]]
 
 
-def scatter(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
-    """Write documents of one part, grouped by the bucket they go to, and rejects for the others."""
-    documents, changed, facts_path, plan_path, *rest = files
-    facts = load_facts(facts_path)
-    plan = json.loads(Path(plan_path).read_text())
-    offset, seed = settings["offset"], settings["seed"]
-    removals = [
-        _removals(path, reason, offset, len(facts))
-        for path, reason in zip(rest, settings["reasons"], strict=False)
+@dataclass(frozen=True)
+class Settings:
+    """A part: the first of its documents in the file, and its number among all documents.
+
+    `stages` are those that documents have passed; `buckets` says how many there are, by split.
+    """
+
+    start: int
+    offset: int
+    seed: int
+    stages: tuple[str, ...]
+    buckets: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The texts of a part, the plan, and what deduplication removed."""
+
+    part: PartFiles
+    plan: File
+    removals: Removals
+
+
+class Scattered(Outputs):
+    """Lines by bucket, the key each is sorted by, and rejects."""
+
+    lines = Output("lines.jsonl.zst")
+    keys = Output("keys.safetensors")
+    rejects = Output("rejects.jsonl.zst")
+    counts = Output("counts.json")
+
+
+def scatter_tasks(
+    own: Sequence[Examined], plan: File, removals: Removals, buckets: Buckets, recipe: Recipe
+) -> list[Task[Scattered]]:
+    """A task for each part."""
+    passed = ["filter"]
+    passed += ["decontaminate"] if recipe.decontamination is not None else []
+    passed += ["deduplicate"] if recipe.deduplication is not None else []
+    offsets = itertools.accumulate(map(len, own), initial=0)
+    numbers = tuple(shards * each for shards, each in buckets.values())
+    return [
+        SCATTER.task(
+            examined.part.label,
+            Settings(examined.part.start, offset, recipe.seed, tuple(passed), numbers),
+            Inputs(examined.files, plan, removals),
+            size=examined.part.size,
+        )
+        for examined, offset in zip(own, offsets, strict=False)
     ]
-    clusters = load_arrays(rest[-1]) if settings["clusters"] else None
+
+
+def scatter(settings: Settings, inputs: Inputs, out: Scattered) -> None:
+    """Write documents of one part, grouped by the bucket they go to, and rejects for the others."""
+    facts = load_facts(inputs.part.facts)
+    plan = json.loads(inputs.plan.path.read_text())
+    offset, seed = settings.offset, settings.seed
+    removals = [_removal(reason, arrays, offset, len(facts)) for reason, arrays in inputs.removals]
+    clusters = inputs.removals.clusters()
     stays = facts.kept.copy()
     for removal in removals:
         stays[list(removal.of)] = False
     split = split_of(labels_of(facts, offset, clusters), seed, plan["splits"])
     copies = np.where(split == 0, copies_of(facts, seed, plan["domains"]), 1)
     copies[~stays] = 0
-    bucket, key, row = _buckets(facts, split, copies, seed, settings["buckets"])
+    bucket, key, row = _buckets(facts, split, copies, seed, settings.buckets)
 
-    endings = [_ending(settings["stages"], name) for name in SPLITS]
+    endings = [_ending(settings.stages, name) for name in SPLITS]
     lines: dict[int, bytes] = {}
     tally: dict[str, Counter[str]] = defaultdict(Counter)
-    with Writer(out / REJECTS, level=QUICK) as rejects:
-        for number, line in enumerate(_lines(documents, changed, facts, settings["start"])):
+    with Writer(out.rejects, level=QUICK) as rejects:
+        for number, line in enumerate(_lines(inputs.part, facts, settings.start)):
             if copies[number]:
                 assert line.endswith(_END), "the reading stage writes decisions last"
                 lines[number] = line[: -len(_END)] + endings[split[number]]
@@ -80,25 +122,27 @@ def scatter(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
                 tally[name][f"bytes.{reason}"] += int(facts.size[number])
                 rejects.add(_reject(line, reason, cause))
     order = np.lexsort((key, bucket))
-    bounds = np.searchsorted(bucket[order], np.arange(sum(settings["buckets"]) + 1))
-    with Writer(out / LINES, level=QUICK, frame_size=_FRAME) as writer:
+    bounds = np.searchsorted(bucket[order], np.arange(sum(settings.buckets) + 1))
+    with Writer(out.lines, level=QUICK, frame_size=_FRAME) as writer:
         for start, stop in itertools.pairwise(bounds):
             for at in order[start:stop]:
                 writer.add_line(lines[int(row[at])])
             writer.end_frame()
     save_arrays(
-        out / KEYS,
+        out.keys,
         bounds=bounds.astype(np.int64),
         keys=key[order],
         rows=row[order].astype(np.int64),
     )
-    (out / COUNTS).write_text(
+    out.counts.path.write_text(
         json.dumps({k: dict(sorted(v.items())) for k, v in sorted(tally.items())})
     )
 
 
-def _removals(path: str, reason: str, offset: int, size: int) -> _Removal:
-    arrays = load_arrays(path)
+SCATTER = Stage("corpus.scatter", 1, scatter, Scattered)
+
+
+def _removal(reason: str, arrays: Arrays, offset: int, size: int) -> _Removal:
     mine = (arrays["removed"] >= offset) & (arrays["removed"] < offset + size)
     names = arrays["of_identity"][mine]
     return _Removal(
@@ -125,7 +169,7 @@ def _buckets(
     split: npt.NDArray[np.int8],
     copies: npt.NDArray[np.int64],
     seed: int,
-    num_buckets: list[int],
+    num_buckets: tuple[int, ...],
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64], npt.NDArray[np.int64]]:
     """Bucket, place in the order, and row of every copy that is written."""
     first = np.cumsum([0, *num_buckets])
@@ -143,15 +187,16 @@ def _buckets(
     return first[split[row]] + within.astype(np.int64), key, row
 
 
-def _lines(documents: str, changed: str, facts: Facts, start: int) -> Iterator[bytes]:
+def _lines(part: PartFiles, facts: Facts, start: int) -> Iterator[bytes]:
     """The line of every document, as it was read or as rewriters left it."""
-    new = shard_lines(changed)
+    assert part.changed is not None, "a part of this build"
+    new = shard_lines(part.changed)
     mended = facts.changed & facts.kept
-    for number, line in enumerate(shard_lines(documents, start, start + len(facts))):
+    for number, line in enumerate(shard_lines(part.documents, start, start + len(facts))):
         yield next(new) if mended[number] else line
 
 
-def _ending(stages: list[str], split: str) -> bytes:
+def _ending(stages: tuple[str, ...], split: str) -> bytes:
     told = "".join(f',"{stage}":"keep"' for stage in stages)
     return f'{told},"split":"{split}"'.encode() + _END
 

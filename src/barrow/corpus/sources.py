@@ -1,13 +1,10 @@
-"""From a recipe to the raw files of its domains, and the tasks that read them."""
+"""From a recipe to the raw files of its domains."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
 
-from barrow import config
-from barrow.corpus import read_stage
-from barrow.corpus.progress import Progress
 from barrow.corpus.raw_files import (
     HashCache,
     RawFile,
@@ -16,13 +13,8 @@ from barrow.corpus.raw_files import (
     portable_name,
 )
 from barrow.corpus.recipe import Domain, Recipe
-from barrow.corpus.takedown_rules import takedown_hash
-from barrow.engine import Task
+from barrow.engine import Progress
 from barrow.errors import NotFound
-
-# Small files are read together: a task costs some milliseconds.
-_BATCH_BYTES = 1 << 26
-_BATCH_FILES = 500
 
 
 @dataclass(frozen=True)
@@ -94,60 +86,3 @@ def _size(path: Path) -> int:
     if not path.is_dir():
         return path.stat().st_size
     return sum(file.stat().st_size for file in find_files(path, ("**/*",))[0])
-
-
-def read_tasks(source: Source, recipe: Recipe, *, takedown: Path | None = None) -> list[Task]:
-    """Tasks that read a domain's files, small ones together, but for what a list takes down."""
-    tasks: list[Task] = []
-    batch: list[list[RawFile]] = []
-    for group in source.groups:
-        if batch and _is_full([*batch, group]):
-            tasks.append(_read_task(source, recipe, batch, takedown))
-            batch = []
-        batch.append(group)
-    tasks.append(_read_task(source, recipe, batch, takedown))
-    return tasks
-
-
-def _is_full(batch: list[list[RawFile]]) -> bool:
-    files = [file for group in batch for file in group]
-    return len(files) > _BATCH_FILES or sum(file.size for file in files) > _BATCH_BYTES
-
-
-def _read_task(
-    source: Source, recipe: Recipe, batch: list[list[RawFile]], takedown: Path | None
-) -> Task:
-    files = [file for group in batch for file in group]
-    places = iter(range(len(files)))
-    domain = source.domain
-    # Named only where there are any, so that the work of other readers stays done.
-    beside = {"beside": [file.sha256 for file in source.beside]} if source.beside else {}
-    taken = {"takedown": takedown_hash(takedown)} if takedown is not None else {}
-    trust = list(config.outside(domain.reader))
-    return Task(
-        label=f"{source.folder}: {files[0].name}" + (" …" if len(files) > 1 else ""),
-        function=read_stage.read_raw,
-        version=read_stage.VERSION,
-        settings=beside
-        | taken
-        | ({"trust": trust} if trust else {})
-        | {
-            "name": domain.name,
-            "reader": config.identity(read_stage.Chosen(domain.reader))["reader"],
-            "extractor": domain.reader.extractor,
-            "licence": domain.licence,
-            "language": domain.language,
-            "retrieved": domain.retrieved,
-            "names": [file.name for file in files],
-            "hashes": [file.sha256 for file in files],
-            "groups": [[next(places) for _ in group] for group in batch],
-            "seconds_per_document": recipe.seconds_per_document,
-            "memory_per_document": recipe.memory_per_document,
-            "max_text": recipe.max_text,
-        },
-        files=(
-            *(file.path for file in (*files, *source.beside)),
-            *([str(takedown)] if takedown is not None else []),
-        ),
-        size=sum(file.size for file in files),
-    )

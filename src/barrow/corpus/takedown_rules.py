@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -93,12 +94,7 @@ def load_list(corpus: Path) -> TakedownList | None:
     return config.from_json(TakedownList, path.read_text(), where=path) if path.exists() else None
 
 
-def takedown_hash(path: Path) -> str:
-    """Names the content of a list, for tasks that honour it."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def load_matcher(path: str | Path) -> Matcher:
+def load_matcher(path: str | PathLike[str]) -> Matcher:
     """The rules of a list, to be applied."""
     return Matcher(config.from_json(TakedownList, Path(path).read_text(), where=path).rules)
 

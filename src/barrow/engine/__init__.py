@@ -1,9 +1,11 @@
-"""Idempotent tasks on files, run by local processes or by Ray."""
+"""Stages of idempotent tasks on files, run by local processes or by Ray."""
 
 from __future__ import annotations
 
-from barrow.engine.run import Engine, Team, run
+from barrow.engine.progress import Progress
+from barrow.engine.stages import Stages
 from barrow.engine.store import Store
-from barrow.engine.task import Task
+from barrow.engine.task import File, Output, Outputs, Stage, Task
+from barrow.engine.workers import Engine
 
-__all__ = ["Engine", "Store", "Task", "Team", "run"]
+__all__ = ["Engine", "File", "Output", "Outputs", "Progress", "Stage", "Stages", "Store", "Task"]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
+from typing import Any
 
-from barrow.engine.run import TaskError, in_words
 from barrow.engine.store import Store
 from barrow.engine.task import Task
+from barrow.engine.workers import TaskError, in_words
 
 
 class InlineWorkers:
@@ -16,13 +17,13 @@ class InlineWorkers:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._started: deque[Task] = deque()
+        self._started: deque[Task[Any]] = deque()
 
-    def start(self, task: Task) -> None:
+    def start(self, task: Task[Any]) -> None:
         """Remember a task."""
         self._started.append(task)
 
-    def wait(self) -> tuple[Task, Exception | None]:
+    def wait(self) -> tuple[Task[Any], Exception | None]:
         """Perform the task that was started first."""
         task = self._started.popleft()
         try:

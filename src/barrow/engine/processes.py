@@ -8,10 +8,11 @@ import signal
 from collections import deque
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
+from typing import Any
 
-from barrow.engine.run import TaskError, WorkerDied, in_words
 from barrow.engine.store import Store
 from barrow.engine.task import Task
+from barrow.engine.workers import TaskError, WorkerDied, in_words, pack, unpack
 
 _spawn = multiprocessing.get_context("spawn")
 
@@ -26,10 +27,10 @@ class ProcessWorkers:
     def __init__(self, store: Store, num_workers: int) -> None:
         self.num_workers = num_workers
         self._store = store
-        self._queue: deque[Task] = deque()
+        self._queue: deque[Task[Any]] = deque()
         self._workers = [_Worker(store) for _ in range(num_workers)]
 
-    def start(self, task: Task) -> None:
+    def start(self, task: Task[Any]) -> None:
         """Give a task to a worker that is free, or to the next that will be."""
         self._queue.append(task)
         self._hand_out()
@@ -39,7 +40,7 @@ class ProcessWorkers:
             if worker.task is None and self._queue:
                 worker.begin(self._queue.popleft())
 
-    def wait(self) -> tuple[Task, Exception | None]:
+    def wait(self) -> tuple[Task[Any], Exception | None]:
         """The next task that ends."""
         busy = {worker.pipe: worker for worker in self._workers if worker.task is not None}
         worker = busy[wait(list(busy))[0]]  # type: ignore[index]
@@ -58,7 +59,7 @@ class ProcessWorkers:
 
 class _Worker:
     def __init__(self, store: Store) -> None:
-        self.task: Task | None = None
+        self.task: Task[Any] | None = None
         self.pipe, theirs = _spawn.Pipe()
         self._process: SpawnProcess = _spawn.Process(
             target=_serve, args=(theirs, store), daemon=True
@@ -66,12 +67,12 @@ class _Worker:
         self._process.start()
         theirs.close()
 
-    def begin(self, task: Task) -> None:
+    def begin(self, task: Task[Any]) -> None:
         self.task = task
         with contextlib.suppress(BrokenPipeError):  # it died; `end` will say so
-            self.pipe.send(task)
+            self.pipe.send(pack(task))
 
-    def end(self) -> tuple[Task, Exception | None]:
+    def end(self) -> tuple[Task[Any], Exception | None]:
         assert self.task is not None
         task, self.task = self.task, None
         try:
@@ -96,13 +97,13 @@ def _serve(pipe: Connection, store: Store) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     while True:
         try:
-            task = pipe.recv()
+            packed = pipe.recv()
         except EOFError:  # the parent is gone
             return
-        if task is None:
+        if packed is None:
             return
         try:
-            store.perform(task)
+            store.perform(unpack(packed))
             outcome: str | None = None
         except Exception as error:  # noqa: BLE001 - it is handed on
             outcome = in_words(error)

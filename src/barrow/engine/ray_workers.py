@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from barrow.engine.run import TaskError, WorkerDied, in_words
 from barrow.engine.store import Store
 from barrow.engine.task import Task
+from barrow.engine.workers import Packed, TaskError, WorkerDied, in_words, pack, unpack
 from barrow.errors import MissingExtra
 
 
@@ -26,13 +26,15 @@ class RayWorkers:
         self.num_workers = max(1, num_workers)
         self._store = ray.put(store)
         self._perform = ray.remote(num_cpus=1, max_retries=0)(_perform)
-        self._started: dict[Any, Task] = {}
+        self._started: dict[Any, Task[Any]] = {}
 
-    def start(self, task: Task) -> None:
+    def start(self, task: Task[Any]) -> None:
         """Hand a task to the cluster."""
-        self._started[self._perform.remote(self._store, task)] = task
+        # Classes of a script that is being run travel as they are: its workers do not have it.
+        packed = pack(task, self._ray.cloudpickle.dumps)
+        self._started[self._perform.remote(self._store, packed)] = task
 
-    def wait(self) -> tuple[Task, Exception | None]:
+    def wait(self) -> tuple[Task[Any], Exception | None]:
         """The next task that ends."""
         done, _ = self._ray.wait(list(self._started), num_returns=1)
         task = self._started.pop(done[0])
@@ -54,5 +56,5 @@ class RayWorkers:
             self._ray.shutdown()
 
 
-def _perform(store: Store, task: Task) -> None:
-    store.perform(task)
+def _perform(store: Store, packed: Packed) -> None:
+    store.perform(unpack(packed))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 from barrow.engine.task import Task
 from barrow.errors import WriteFailed
@@ -32,7 +33,7 @@ class Store:
         """Whether a task is done."""
         return self.path(key).is_dir()
 
-    def perform(self, task: Task) -> None:
+    def perform(self, task: Task[Any]) -> None:
         """Do a task, unless it is done."""
         final = self.path(task.key)
         if final.is_dir():
@@ -41,7 +42,7 @@ class Store:
         out = final.parent / f"{_UNFINISHED}.{task.key}.{os.getpid()}.{os.urandom(4).hex()}"
         out.mkdir()
         try:
-            task.function(out, list(task.files), task.settings)
+            task.perform(out)
             sync_tree(out)
             try:
                 out.rename(final)

@@ -1,38 +1,135 @@
-"""A task: a call that reads files and writes a folder, named by all its output depends on."""
+"""A stage is one kind of work on files; a task is one piece of it.
+
+A stage is a file of its own: what it must know (a frozen dataclass), the files it reads (a frozen
+dataclass of `File`), the files it writes (an `Outputs`), and one function of these three::
+
+    @dataclass(frozen=True)
+    class Settings:
+        min_words: int
+
+    @dataclass(frozen=True)
+    class Inputs:
+        documents: File
+        removals: tuple[File, ...]
+
+    class Seeds(Outputs):
+        hashes = Output("hashes.safetensors")
+
+    def find_seeds(settings: Settings, inputs: Inputs, out: Seeds) -> None: ...
+
+    SEEDS = Stage("corpus.seeds", 1, find_seeds, Seeds)
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
+
+from barrow import config
 
 
 @dataclass(frozen=True)
-class Task:
-    """``function(out, files, settings)`` writes into the new folder `out`, and nowhere else.
-
-    `settings` are JSON values, `inputs` identify the content of what is read (hashes, or the keys
-    of earlier tasks); with the function's name and `version` they make the `key`. `files` say where
-    that content lies on this machine and are no part of it, so a build has the same names
-    everywhere. The function is importable by name. `size` is its weight in the progress display.
+class File:
+    """A file, or a folder, that a task reads: where it is (on this machine, or an address), and a
+    name of its content (its hash, or the task that wrote it and its name there).
     """
 
-    label: str
-    function: Callable[[Path, list[str], Mapping[str, Any]], None]
+    location: str | Path
+    key: str
+
+    @property
+    def path(self) -> Path:
+        """Where it is on this machine."""
+        return Path(self.location)
+
+    def __fspath__(self) -> str:
+        return str(self.location)
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """The folder that a task writes; subclasses name the files in it, each an `Output`."""
+
+    folder: Path
+    key: str
+
+    def file(self, name: str) -> File:
+        """The file of that name."""
+        return File(self.folder / name, f"{self.key}/{name}")
+
+
+class Output:
+    """The name of a file among `Outputs`; of an instance, the file."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, outputs: Outputs, _: type[Outputs]) -> File:
+        return outputs.file(self._name)
+
+
+Settings = TypeVar("Settings")
+Inputs = TypeVar("Inputs")
+Out = TypeVar("Out", bound=Outputs, covariant=True)
+
+
+@dataclass(frozen=True)
+class Stage(Generic[Settings, Inputs, Out]):
+    """``function(settings, inputs, out)`` writes the files of `out`, and nothing else.
+
+    What it writes depends on its arguments alone. `name` and `version` are part of the name of what
+    is written: raise the version whenever that changes for the same arguments, and never change the
+    name, wherever the function moves.
+    """
+
+    name: str
     version: int
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    inputs: tuple[str, ...] = ()
-    files: tuple[str, ...] = ()
+    function: Callable[[Settings, Inputs, Any], None]
+    outputs: type[Out]
+
+    def task(self, label: str, settings: Settings, inputs: Inputs, *, size: int = 1) -> Task[Out]:
+        """A piece of work; `label` and `size` (its weight) are for the progress display."""
+        return Task(label, self, settings, inputs, size)
+
+
+@dataclass(frozen=True)
+class Task(Generic[Out]):
+    """A stage, and what it works on this time."""
+
+    label: str
+    stage: Stage[Any, Any, Out]
+    settings: Any = None
+    inputs: Any = None
     size: int = 1
 
     @cached_property
     def key(self) -> str:
-        """The task's name in the store."""
-        function = f"{self.function.__module__}.{self.function.__qualname__}"
-        told = [function, self.version, self.settings, list(self.inputs)]
-        canonical = json.dumps(told, sort_keys=True, ensure_ascii=False, allow_nan=False)
+        """The name of what it writes: all that this depends on, and nothing of this machine."""
+        identity = [
+            self.stage.name,
+            self.stage.version,
+            config.identity(self.settings),
+            _contents(self.inputs),
+        ]
+        canonical = json.dumps(identity, sort_keys=True, ensure_ascii=False, allow_nan=False)
         return hashlib.sha256(canonical.encode()).hexdigest()[:32]
+
+    def perform(self, folder: Path) -> None:
+        """Write the files into a folder."""
+        self.stage.function(self.settings, self.inputs, self.stage.outputs(folder, self.key))
+
+
+def _contents(inputs: Any) -> Any:
+    """Inputs with the names of their content in the place of files."""
+    if isinstance(inputs, File):
+        return inputs.key
+    if isinstance(inputs, tuple):
+        return [_contents(one) for one in inputs]
+    if inputs is None:
+        return None
+    return {field.name: _contents(getattr(inputs, field.name)) for field in fields(inputs)}

@@ -1,8 +1,8 @@
-"""A task: part of an archive's file to token files, each of a bounded size."""
+"""The stage that tokenizes: part of an archive's file to token files, each of a bounded size."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 import barrow.archive
 from barrow.archive import Block
+from barrow.engine import File, Outputs, Stage
 from barrow.errors import StoreError
 from barrow.tokens.frame_ids import frame_ids
 from barrow.tokens.identity import identity_of
@@ -24,7 +25,6 @@ from barrow.tokens.reference_check import ReferenceCheck
 from barrow.tokens.token_file import write_token_file
 from barrow.tokens.tokenizer import Tokenizer
 
-VERSION = 1
 UNKNOWN = "unknown"
 
 # What is remembered of a document besides its ids: offset, two halves of the id, number.
@@ -39,40 +39,80 @@ class _Meta(msgspec.Struct):
 _METAS = msgspec.json.Decoder(list[_Meta])
 
 
-def encode(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
-    """Tokenize documents `start` to `stop` of the first file with the tokenizer in the second.
+@dataclass(frozen=True)
+class Settings:
+    """Documents `start` to `stop` (None: the last) of a file that pieces call `source`.
+
+    The hash of the tokenizer does not cover the ids that begin and end a document.
+    """
+
+    source: str
+    start: int
+    stop: int | None
+    text_key: str
+    tokenizer: str
+    begin: int | None
+    end: int | None
+    dtype: str
+    buffer_bytes: int
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """A file of documents, and the folder of a tokenizer."""
+
+    documents: File
+    tokenizer: File
+
+
+class Encoded(Outputs):
+    """Token files, numbered."""
+
+    def part(self, number: int) -> Path:
+        """Token file `number`."""
+        return self.folder / f"{number:05d}.safetensors"
+
+    def parts(self) -> list[Path]:
+        """All that were written, in their order."""
+        return sorted(self.folder.iterdir())
+
+
+def encode(settings: Settings, inputs: Inputs, out: Encoded) -> None:
+    """Tokenize documents.
 
     Whenever `buffer_bytes` are full, they are written as a file: its documents by domain, those of
     a domain in the order of the archive.
     """
-    path, folder = files
-    tokenizer = _loaded(folder, settings["tokenizer"], *settings["frame"])
-    archive = barrow.archive.open(path, text_key=settings["text_key"], threads=1)
-    if settings["stop"] is not None:
-        archive = archive[settings["start"] : settings["stop"]]
+    tokenizer = _loaded(inputs.tokenizer.path, settings.tokenizer, settings.begin, settings.end)
+    archive = barrow.archive.open(inputs.documents, text_key=settings.text_key, threads=1)
+    if settings.stop is not None:
+        archive = archive[settings.start : settings.stop]
     check = ReferenceCheck(tokenizer)
-    buffer = _Buffer(settings["source"], settings["start"], np.dtype(settings["dtype"]))
+    buffer = _Buffer(settings.source, settings.start, np.dtype(settings.dtype))
     for block in archive.blocks():
         ids, offsets = _encode_block(block, tokenizer)
         check.look_at(block, ids, offsets)
         framed = frame_ids(ids, offsets, begin=tokenizer.begin, end=tokenizer.end)
         buffer.add(block, *framed)
-        if buffer.num_bytes >= settings["buffer_bytes"]:
+        if buffer.num_bytes >= settings.buffer_bytes:
             buffer.write_to(out)
     buffer.write_to(out)
 
 
+ENCODE = Stage("tokens.encode", 1, encode, Encoded)
+
+
 @lru_cache(maxsize=1)
-def _loaded(folder: str, wanted: str, begin: int | None, end: int | None) -> Tokenizer:
+def _loaded(folder: Path, wanted: str, begin: int | None, end: int | None) -> Tokenizer:
     """A worker has one tokenizer, and loading it may take longer than a task."""
-    tokenizer = load(Path(folder))
+    tokenizer = load(folder)
     found = tokenizer.hash, tokenizer.begin, tokenizer.end
     if found != (wanted, begin, end):
         raise StoreError(
             f"expected the tokenizer {wanted}, which begins documents with {begin} and ends them "
             f"with {end}; found {found[0]}, {found[1]} and {found[2]}: was it changed meanwhile?",
             reason="other-tokenizer",
-            file=Path(folder).name,
+            file=folder.name,
         )
     return tokenizer
 
@@ -130,7 +170,7 @@ class _Buffer:
         self._domains.append(np.array(places, np.int64))
         self.num_bytes += len(ids) * self._dtype.itemsize + len(block) * _DOCUMENT_BYTES
 
-    def write_to(self, out: Path) -> None:
+    def write_to(self, out: Encoded) -> None:
         """Write a file of what is here, if anything is, and begin anew."""
         if not self._places:
             return
@@ -152,7 +192,7 @@ class _Buffer:
             for name, count in zip(names, counts, strict=True)
         ]
         write_token_file(
-            out / f"{self._flush:05d}.safetensors",
+            out.part(self._flush),
             pieces,
             offsets=[offsets_of(lengths[order]).view(np.uint64)],
             identity=[np.concatenate(self._identities)[order]],

@@ -1,9 +1,9 @@
-"""Tasks: pieces to a shard of a store, and the shards of a domain to its index."""
+"""The stage that joins pieces to a shard of a store."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -12,33 +12,57 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from barrow.engine import File, Output, Outputs, Stage
 from barrow.errors import StoreError
-from barrow.tokens.array_file import Column, Written, write_arrays
+from barrow.files import sha256_of
+from barrow.tokens.array_file import Written
 from barrow.tokens.pieces import Piece
 from barrow.tokens.token_file import TokenFile, write_token_file
 
-VERSION = 1
-SHARD = "shard.safetensors"
-INDEX = "index.safetensors"
-ENTRY = "entry.json"
 
-_U64 = np.dtype("<u8")
-_STEP = 1 << 22
+@dataclass(frozen=True)
+class Settings:
+    """Of every piece, its row in the table of its file, and the checksum of a file that may be
+    old: damage must not get a new checksum.
 
-
-def join(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
-    """Write a shard from `pieces`: rows of the tables of files, one after another.
-
-    `sha256` are the checksums of files that may be old: damage must not get a new checksum.
+    What is in a piece follows from its name, the tokenizer, and the ids that begin and end a
+    document.
     """
-    for k, wanted in settings["sha256"].items():
-        check_sha256(Path(files[int(k)]), wanted)
-    dtype = np.dtype(settings["dtype"])
-    opened = lru_cache(maxsize=64)(lambda k: TokenFile.open(Path(files[k]), dtype))
-    places = settings["pieces"]
-    pieces = [opened(k).pieces[row] for k, row in places]
+
+    dtype: str
+    tokenizer: str
+    begin: int | None
+    end: int | None
+    rows: tuple[int, ...]
+    sha256: tuple[str | None, ...]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The token file of every piece, named by the piece."""
+
+    pieces: tuple[File, ...]
+
+
+class Joined(Outputs):
+    """A token file, and its size and checksum."""
+
+    tokens = Output("shard.safetensors")
+    entry = Output("entry.json")
+
+
+def join(settings: Settings, inputs: Inputs, out: Joined) -> None:
+    """Write a shard from pieces."""
+    paths = [file.path for file in inputs.pieces]
+    for path, wanted in dict(zip(paths, settings.sha256, strict=True)).items():
+        if wanted is not None:
+            check_sha256(path, wanted)
+    dtype = np.dtype(settings.dtype)
+    opened = lru_cache(maxsize=64)(lambda path: TokenFile.open(path, dtype))
+    places = list(zip(paths, settings.rows, strict=True))
+    pieces = [opened(path).pieces[row] for path, row in places]
     written = write_token_file(
-        out / SHARD,
+        out.tokens.path,
         pieces,
         offsets=_offsets(_rows("offsets", places, opened), pieces),
         identity=_rows("identity", places, opened),
@@ -46,13 +70,16 @@ def join(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
         ids=_rows("ids", places, opened),
         dtype=dtype,
     )
-    _save(written, out)
+    save_written(written, out.entry)
 
 
-def _rows(name: str, places: list[tuple[int, int]], opened: Any) -> Iterator[npt.NDArray[Any]]:
+JOIN = Stage("tokens.join", 1, join, Joined)
+
+
+def _rows(name: str, places: list[tuple[Path, int]], opened: Any) -> Iterator[npt.NDArray[Any]]:
     """The rows of an array that belong to pieces; of offsets, those where documents end."""
-    for k, row in places:
-        file: TokenFile = opened(k)
+    for path, row in places:
+        file: TokenFile = opened(path)
         starts = file.token_starts if name == "ids" else file.document_starts
         later = name == "offsets"
         for rows in file.rows(name, starts[row] + later, starts[row + 1] + later):
@@ -75,41 +102,22 @@ def _offsets(
         tokens += piece.tokens
 
 
-def index(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
-    """Write where documents of a domain begin, and the last ends, in the tokens of its shards."""
-    shards = [TokenFile.open(Path(path), np.dtype(settings["dtype"])) for path in files]
-    documents = sum(shard.document_starts[-1] for shard in shards)
-
-    def starts() -> Iterator[npt.NDArray[np.uint64]]:
-        yield np.zeros(1, np.uint64)
-        tokens = 0
-        for shard in shards:
-            for rows in shard.rows("offsets", 1, shard.document_starts[-1] + 1):
-                yield rows + np.uint64(tokens)
-            tokens += shard.token_starts[-1]
-
-    column = Column(_U64, (documents + 1,), starts())
-    _save(write_arrays(out / INDEX, {"starts": column}, note={"domain": settings["domain"]}), out)
+def save_written(written: Written, entry: File) -> None:
+    """Remember size and checksum of what a task wrote."""
+    entry.path.write_bytes(msgspec.json.encode(written))
 
 
-def _save(written: Written, out: Path) -> None:
-    (out / ENTRY).write_bytes(msgspec.json.encode(written))
-
-
-def load_written(result: Path) -> Written:
-    """Size and checksum of what a task of these wrote."""
-    return msgspec.json.decode((result / ENTRY).read_bytes(), type=Written)
+def load_written(entry: File) -> Written:
+    """What `save_written` was given."""
+    return msgspec.json.decode(entry.path.read_bytes(), type=Written)
 
 
 def check_sha256(path: Path, wanted: str) -> None:
     """Raise unless a file has the bytes that were written."""
-    hashed = hashlib.sha256()
-    with path.open("rb", buffering=0) as file:
-        while data := file.read(_STEP):
-            hashed.update(data)
-    if hashed.hexdigest() != wanted:
+    found = sha256_of(path)
+    if found != wanted:
         raise StoreError(
-            f"expected SHA-256 {wanted}, found {hashed.hexdigest()}: bytes of the file were "
+            f"expected SHA-256 {wanted}, found {found}: bytes of the file were "
             "changed; make the store anew in another folder, or bring the file back",
             reason="wrong-checksum",
             file=path.name,

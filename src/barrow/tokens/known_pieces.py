@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from barrow.tokens.encode_stage import Encoded
 from barrow.tokens.pieces import Piece
 from barrow.tokens.store import TokenStore
 from barrow.tokens.store_file import FileEntry
@@ -63,10 +64,10 @@ def pieces_of_store(store: TokenStore) -> KnownPieces:
     return KnownPieces(by_source, shards)
 
 
-def pieces_of_task(result: Path, dtype: np.dtype[Any]) -> list[Located]:
+def pieces_of_task(result: Encoded, dtype: np.dtype[Any]) -> list[Located]:
     """The pieces of one part of a source, in the order of its documents."""
     return [
         (piece, At(path, row))
-        for path in sorted(result.iterdir())
+        for path in result.parts()
         for row, piece in enumerate(TokenFile.open(path, dtype).pieces)
     ]

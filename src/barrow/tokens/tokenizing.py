@@ -11,9 +11,9 @@ from itertools import accumulate
 from pathlib import Path
 
 from barrow.archive.storage import is_url
-from barrow.engine import Engine, Store, Task, Team, run
+from barrow.engine import Engine, File, Progress, Stages, Store, Task
 from barrow.files import inside, link_or_copy, local_path, locked, make_folder, sync_folder
-from barrow.tokens import encode_stage, join_stage
+from barrow.tokens import encode_stage, index_stage, join_stage
 from barrow.tokens.known_pieces import (
     KnownPieces,
     Located,
@@ -22,7 +22,6 @@ from barrow.tokens.known_pieces import (
     pieces_of_task,
 )
 from barrow.tokens.plan_shards import plan_shards
-from barrow.tokens.progress import Progress
 from barrow.tokens.sources import Part, Source, absolute, cut, find_sources, split_path
 from barrow.tokens.store import TokenStore, open_store
 from barrow.tokens.store_file import (
@@ -115,21 +114,21 @@ class _Making:
         self._sizes = sizes
         self._progress = progress
         self._dtype = dtype_for(tokenizer.vocab_size)
-        reusable = known is not None and known.told.encoding == encode_stage.VERSION
+        reusable = known is not None and known.told.encoding == encode_stage.ENCODE.version
         self._pieces = pieces_of_store(known) if known and reusable else KnownPieces()
-        self._tasks = Store(folder / WORK / "tasks")
 
     def make(self, corpus: str, path: str, split: str, text_key: str, engine: Engine) -> None:
         sources = find_sources(path, text_key=text_key, on_bytes=self._progress.on_bytes)
         files = self._tokenizer_files()
-        with Team(engine, self._tasks) as team:
-            pieces = self._encode(sources, text_key, team)
+        store = Store(self._folder / WORK / "tasks")
+        with Stages(store, engine, self._progress) as stages:
+            pieces = self._encode(sources, text_key, stages)
             by_domain: dict[str, list[Located]] = defaultdict(list)
             for located in (one for source in sources for one in pieces[source.key]):
                 by_domain[located[0].domain].append(located)
             if not any(piece.tokens for group in by_domain.values() for piece, _ in group):
                 raise ValueError(f"{path} holds no text to tokenize; nothing was written")
-            domains = self._join(dict(sorted(by_domain.items())), team)
+            domains = self._join(dict(sorted(by_domain.items())), stages)
         counts = [sum(piece.documents for piece, _ in pieces[source.key]) for source in sources]
         firsts = accumulate(counts, initial=0)
         told = StoreFile(
@@ -142,7 +141,7 @@ class _Making:
             ),
             dtype=self._dtype.name,
             sizes=self._sizes,
-            encoding=encode_stage.VERSION,
+            encoding=encode_stage.ENCODE.version,
             domains=domains,
             corpus=Corpus(
                 path=absolute(corpus),
@@ -171,54 +170,48 @@ class _Making:
         self._tokenizer.save(folder)
         return tuple(_file_entry(path) for path in sorted(folder.iterdir()))
 
-    def _run(self, what: str, tasks: Sequence[Task], team: Team) -> list[Path]:
-        distinct = {task.key: task for task in tasks}
-        self._progress.on_plan(what, sum(task.size for task in distinct.values()))
-        run(
-            distinct.values(),
-            self._tasks,
-            team,
-            on_done=lambda task, _: self._progress.on_bytes(task.size),
-        )
-        return [self._tasks.path(task.key) for task in tasks]
-
     # Tokenizing ----------------------------------------------------------------------------------
 
-    def _encode(self, sources: list[Source], text_key: str, team: Team) -> dict[str, list[Located]]:
+    def _encode(
+        self, sources: list[Source], text_key: str, stages: Stages
+    ) -> dict[str, list[Located]]:
         """The pieces of every source, by its key, in the order of its documents."""
         known = self._pieces.by_source
         new = {source.key: source for source in sources if source.key not in known}
         parts = [part for s in new.values() for part in cut(s, self._sizes.part_bytes)]
         tasks = [self._encode_task(part, text_key) for part in parts]
         found: dict[str, list[Located]] = {key: [] for key in new}
-        for part, result in zip(parts, self._run("Tokenizing", tasks, team), strict=True):
+        for part, result in zip(parts, stages.run("Tokenizing", tasks), strict=True):
             found[part.source.key] += pieces_of_task(result, self._dtype)
         return {**known, **found}
 
-    def _encode_task(self, part: Part, text_key: str) -> Task:
+    def _encode_task(self, part: Part, text_key: str) -> Task[encode_stage.Encoded]:
         last = "" if part.stop is None else f", documents {part.start:,} to {part.stop:,}"
-        return Task(
-            label=f"{part.source.name}{last}",
-            function=encode_stage.encode,
-            version=encode_stage.VERSION,
-            settings={
-                "source": part.source.key,
-                "start": part.start,
-                "stop": part.stop,
-                "text_key": text_key,
-                "tokenizer": self._tokenizer.hash,
-                "frame": [self._tokenizer.begin, self._tokenizer.end],
-                "dtype": self._dtype.name,
-                "buffer_bytes": self._sizes.buffer_bytes,
-            },
-            inputs=(part.source.sha256,),
-            files=(part.source.path, str(self._folder / TOKENIZER)),
+        return encode_stage.ENCODE.task(
+            f"{part.source.name}{last}",
+            encode_stage.Settings(
+                source=part.source.key,
+                start=part.start,
+                stop=part.stop,
+                text_key=text_key,
+                tokenizer=self._tokenizer.hash,
+                begin=self._tokenizer.begin,
+                end=self._tokenizer.end,
+                dtype=self._dtype.name,
+                buffer_bytes=self._sizes.buffer_bytes,
+            ),
+            encode_stage.Inputs(
+                documents=File(part.source.path, part.source.sha256),
+                tokenizer=File(self._folder / TOKENIZER, self._tokenizer.hash),
+            ),
             size=part.size,
         )
 
     # Joining -------------------------------------------------------------------------------------
 
-    def _join(self, by_domain: Mapping[str, list[Located]], team: Team) -> tuple[DomainEntry, ...]:
+    def _join(
+        self, by_domain: Mapping[str, list[Located]], stages: Stages
+    ) -> tuple[DomainEntry, ...]:
         """Make the shards and indices of every domain that are not there yet."""
         plans = [
             (name, shard)
@@ -233,19 +226,19 @@ class _Making:
             for (name, shard), old in zip(plans, kept, strict=True)
             if old is None
         ]
-        results = iter(self._run("Joining", tasks, team))
+        results = iter(stages.run("Joining", tasks))
         shards: dict[str, list[ShardEntry]] = defaultdict(list)
         for (name, shard), old in zip(plans, kept, strict=True):
             stem = f"tokens-{slug(name)}-{len(shards[name]):05d}"
-            file = (
-                self._publish(next(results) / join_stage.SHARD, stem)
-                if old is None
-                else self._keep(old, stem)
-            )
+            if old is None:
+                result = next(results)
+                file = self._publish(result.tokens, result.entry, stem)
+            else:
+                file = self._keep(old, stem)
             documents = sum(piece.documents for piece, _ in shard)
             tokens = sum(piece.tokens for piece, _ in shard)
             shards[name].append(ShardEntry(file, documents, tokens))
-        indices = self._index(shards, team)
+        indices = self._index(shards, stages)
         return tuple(
             DomainEntry(
                 name=name,
@@ -258,52 +251,47 @@ class _Making:
             for name in by_domain
         )
 
-    def _join_task(self, domain: str, shard: Sequence[Located]) -> Task:
-        files = list(dict.fromkeys(at.file for _, at in shard))
-        place = {file: k for k, file in enumerate(files)}
-        old = {str(place[at.file]): at.sha256 for _, at in shard if at.sha256 is not None}
-        return Task(
-            label=f"{domain}, {len(shard):,} pieces",
-            function=join_stage.join,
-            version=join_stage.VERSION,
-            settings={
-                "dtype": self._dtype.name,
-                "tokenizer": self._tokenizer.hash,
-                "frame": [self._tokenizer.begin, self._tokenizer.end],
-                "pieces": [[place[at.file], at.row] for _, at in shard],
-                "sha256": old,
-            },
-            inputs=tuple(piece.key for piece, _ in shard),
-            files=tuple(map(str, files)),
+    def _join_task(self, domain: str, shard: Sequence[Located]) -> Task[join_stage.Joined]:
+        return join_stage.JOIN.task(
+            f"{domain}, {len(shard):,} pieces",
+            join_stage.Settings(
+                dtype=self._dtype.name,
+                tokenizer=self._tokenizer.hash,
+                begin=self._tokenizer.begin,
+                end=self._tokenizer.end,
+                rows=tuple(at.row for _, at in shard),
+                sha256=tuple(at.sha256 for _, at in shard),
+            ),
+            join_stage.Inputs(tuple(File(at.file, piece.key) for piece, at in shard)),
             size=sum(piece.tokens for piece, _ in shard) * self._dtype.itemsize,
         )
 
-    def _index(self, shards: Mapping[str, list[ShardEntry]], team: Team) -> dict[str, FileEntry]:
+    def _index(
+        self, shards: Mapping[str, list[ShardEntry]], stages: Stages
+    ) -> dict[str, FileEntry]:
         """The index of every domain; one whose shards are those it had stays."""
         old = self._known.told.domains if self._known is not None else ()
         indices = {d.name: d.index for d in old if list(d.shards) == shards.get(d.name)}
         names = [name for name in shards if name not in indices]
         tasks = [self._index_task(name, shards[name]) for name in names]
-        for name, result in zip(names, self._run("Indexing", tasks, team), strict=True):
-            indices[name] = self._publish(result / join_stage.INDEX, f"index-{slug(name)}")
+        for name, result in zip(names, stages.run("Indexing", tasks), strict=True):
+            indices[name] = self._publish(result.starts, result.entry, f"index-{slug(name)}")
         return indices
 
-    def _index_task(self, domain: str, shards: list[ShardEntry]) -> Task:
-        return Task(
-            label=f"index of {domain}",
-            function=join_stage.index,
-            version=join_stage.VERSION,
-            settings={"domain": domain, "dtype": self._dtype.name},
-            inputs=tuple(shard.file.sha256 for shard in shards),
-            files=tuple(str(self._folder / shard.file.name) for shard in shards),
+    def _index_task(self, domain: str, shards: list[ShardEntry]) -> Task[index_stage.Indexed]:
+        files = [File(self._folder / shard.file.name, shard.file.sha256) for shard in shards]
+        return index_stage.INDEX.task(
+            f"index of {domain}",
+            index_stage.Settings(domain, self._dtype.name),
+            index_stage.Inputs(tuple(files)),
             size=8 * sum(shard.documents for shard in shards),
         )
 
-    def _publish(self, path: Path, stem: str) -> FileEntry:
+    def _publish(self, file: File, entry: File, stem: str) -> FileEntry:
         """Give what a task wrote a name in the store, where nobody looks before store.json does."""
-        written = join_stage.load_written(path.parent)
+        written = join_stage.load_written(entry)
         name = f"{stem}-{written.sha256[:8]}.safetensors"
-        link_or_copy(path, inside(self._folder, name))
+        link_or_copy(file.path, inside(self._folder, name))
         return FileEntry(name, written.bytes, written.sha256)
 
     def _keep(self, old: FileEntry, stem: str) -> FileEntry:

@@ -11,6 +11,8 @@ import pytest
 from barrow.archive import Document, Writer
 from barrow.corpus.dedup.part_texts import PartTexts, part_texts
 from barrow.corpus.facts import Facts, save_facts
+from barrow.corpus.parts import PartFiles
+from barrow.engine import File
 
 TEXTS = [f"text {i} " + "é水" * (i % 4) + "x" * (7 * i) for i in range(24)]
 START = 3
@@ -24,6 +26,12 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> str:
         for i, text in enumerate(TEXTS):
             writer.add(Document(text, {"number": i}))
     return str(path)
+
+
+def part(documents: str, facts: str = "nowhere", changed: str | None = None) -> PartFiles:
+    return PartFiles(
+        File(documents, ""), File(facts, ""), None if changed is None else File(changed, "")
+    )
 
 
 def write_changes(folder: Path, kept: list[bool], changed: list[bool]) -> tuple[str, str]:
@@ -53,27 +61,28 @@ def found(blocks: list[PartTexts]) -> list[tuple[int, str, int]]:
 
 
 def test_all_of_them(documents: str) -> None:
-    blocks = list(part_texts(documents, 0, np.ones(len(TEXTS), np.bool_)))
+    blocks = list(part_texts(part(documents), 0, np.ones(len(TEXTS), np.bool_)))
     assert len(blocks) > 2, "a block at a time"
     assert found(blocks) == [(i, text, i) for i, text in enumerate(TEXTS)]
 
 
 def test_nothing_is_opened_where_nothing_is_wanted() -> None:
-    assert list(part_texts("nowhere", 0, np.zeros(5, np.bool_), "nowhere", "nowhere")) == []
-    assert list(part_texts("nowhere", 0, np.zeros(0, np.bool_))) == []
+    nowhere = part("nowhere", "nowhere", "nowhere")
+    assert list(part_texts(nowhere, 0, np.zeros(5, np.bool_))) == []
+    assert list(part_texts(nowhere, 0, np.zeros(0, np.bool_))) == []
 
 
 def test_rows_count_from_the_start_of_the_part(documents: str) -> None:
     wanted = np.zeros(10, np.bool_)
     wanted[[0, 4, 9]] = True
     expected = [(row, TEXTS[START + row], START + row) for row in (0, 4, 9)]
-    assert found(list(part_texts(documents, START, wanted))) == expected
+    assert found(list(part_texts(part(documents), START, wanted))) == expected
 
 
 def test_facts_without_changes_change_nothing(documents: str, tmp_path: Path) -> None:
     facts, _ = write_changes(tmp_path, [True] * 4, [True] * 4)
     wanted = np.ones(4, np.bool_)
-    assert found(list(part_texts(documents, 0, wanted, facts))) == [
+    assert found(list(part_texts(part(documents, facts), 0, wanted))) == [
         (i, TEXTS[i], i) for i in range(4)
     ]
 
@@ -90,7 +99,7 @@ def test_texts_made_anew_take_the_place_of_old_ones(
         [rng.random() < chance for _ in range(size)] for chance in (0.7, rng.random(), share)
     )
     facts, path = write_changes(tmp_path, kept, changed)
-    blocks = list(part_texts(documents, START, np.array(wanted), facts, path))
+    blocks = list(part_texts(part(documents, facts, path), START, np.array(wanted)))
     expected = []
     for row in range(size):
         text = f"anew {row} ü" * (row % 3) if kept[row] and changed[row] else TEXTS[START + row]

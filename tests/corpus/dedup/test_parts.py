@@ -2,13 +2,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from barrow.corpus.dedup.parts import Parts, load_arrays, removed_flags, save_arrays
+from barrow.corpus.dedup.parts import Order, Parts, Removals, load_arrays, save_arrays
 from barrow.corpus.facts import Facts, save_facts
+from barrow.engine import File
 
 
 def parts_of(tmp_path: Path, keep: str, num_own: int = 2) -> Parts:
@@ -21,11 +21,10 @@ def parts_of(tmp_path: Path, keep: str, num_own: int = 2) -> Parts:
         facts.domain[:] = [i % 2 for i in range(len(values))]
         facts.identity[:, 0] = [100 - 10 * k - i for i in range(len(values))]
         save_facts(facts, tmp_path / f"{k}.safetensors")
-        files.append(str(tmp_path / f"{k}.safetensors"))
+        files.append(File(tmp_path / f"{k}.safetensors", ""))
         sizes.append(len(values))
-        names.append(facts.domains)
-    settings: dict[str, Any] = {"sizes": sizes, "num_own": num_own, "keep": keep}
-    return Parts(files, settings | {"prefer": ["B"], "domains": names})
+        names.append(tuple(facts.domains))
+    return Parts(files, Order(tuple(sizes), tuple(names), num_own, keep, prefer=("B",)))
 
 
 @pytest.mark.parametrize(
@@ -55,6 +54,8 @@ def test_identities_in_any_order(tmp_path: Path) -> None:
 def test_removals_add_up(tmp_path: Path) -> None:
     save_arrays(tmp_path / "a", removed=np.array([1, 3]))
     save_arrays(tmp_path / "b", removed=np.array([4]))
-    flags = removed_flags(6, [str(tmp_path / "a"), str(tmp_path / "b")])
-    assert np.flatnonzero(flags).tolist() == [1, 3, 4]
+    one, other = File(tmp_path / "a", ""), File(tmp_path / "b", "")
+    for removals in (Removals((one, other)), Removals((one,), other)):
+        assert np.flatnonzero(removals.flags(6)).tolist() == [1, 3, 4]
+    assert [reason for reason, _ in removals] == ["duplicate", "near-duplicate"]
     assert load_arrays(tmp_path / "b")["removed"].tolist() == [4]

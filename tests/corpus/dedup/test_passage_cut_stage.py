@@ -14,10 +14,12 @@ import pytest
 import barrow.archive
 from barrow.archive import Document, Writer
 from barrow.archive.lines import shard_lines
-from barrow.corpus.dedup import passage_cut_stage as stage
 from barrow.corpus.dedup.exact import content_hashes
 from barrow.corpus.dedup.parts import save_arrays
+from barrow.corpus.dedup.passage_cut_stage import Cut, Inputs, Settings, cut_passages
 from barrow.corpus.facts import Facts, load_facts, save_facts
+from barrow.corpus.parts import PartFiles
+from barrow.engine import File
 
 SIZE = 3
 Window = tuple[int, int]
@@ -92,20 +94,20 @@ def cut(
             of_identity=np.array([(9, 9), *((lost[k][1], 0) for k in mine), (8, 8)], np.uint64),
             bounds=np.array([0, 1, 1 + len(mine), 2 + len(mine)]),
         )
-        files.append(str(folder / f"owners{task}"))
-    inputs = [str(folder / n) for n in ("documents.jsonl.zst", "facts", "before.jsonl.zst")]
-    (folder / "out").mkdir()
-    defaults = {"start": 1, "part": 1, "min_words": SIZE, "min_rest": 1, "near": True}
-    stage.cut_passages(
-        folder / "out", [*inputs, str(folder / "windows"), *files], defaults | settings
-    )
-    out = folder / "out"
+        files.append(File(folder / f"owners{task}", ""))
+    names = ("documents.jsonl.zst", "facts", "before.jsonl.zst")
+    part = PartFiles(*(File(folder / name, "") for name in names))
+    inputs = Inputs(part, File(folder / "windows", ""), tuple(files))
+    defaults = Settings(part=1, start=1, min_words=SIZE, min_rest=1, near=True)
+    out = Cut(folder / "out", "key")
+    out.folder.mkdir()
+    cut_passages(replace(defaults, **settings), inputs, out)
     return Outcome(
-        load_facts(out / stage.FACTS),
-        list(barrow.archive.open(out / stage.CHANGED)),
-        list(shard_lines(out / stage.CHANGED)),
-        list(barrow.archive.open(out / stage.REJECTS)),
-        json.loads((out / stage.COUNTS).read_text()),
+        load_facts(out.facts),
+        list(barrow.archive.open(out.changed)),
+        list(shard_lines(out.changed)),
+        list(barrow.archive.open(out.rejects)),
+        json.loads(out.counts.path.read_text()),
     )
 
 

@@ -8,25 +8,29 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from barrow.archive import Document, Writer
-from barrow.corpus.dedup import passage_stages as stages
-from barrow.corpus.dedup.buckets import NUM_BUCKETS, bucket_bounds
-from barrow.corpus.dedup.parts import Arrays, load_arrays, save_arrays
+from barrow.corpus.dedup import passage_owners_stage as owning
+from barrow.corpus.dedup import passage_repeated_stage as comparing
+from barrow.corpus.dedup import passage_seeds_stage as seeding
+from barrow.corpus.dedup import passage_windows_stage as windowing
+from barrow.corpus.dedup.buckets import NUM_BUCKETS, bucket_bounds, load_part
+from barrow.corpus.dedup.parts import Arrays, Order, Removals, load_arrays, save_arrays
 from barrow.corpus.dedup.passage_windows import select_seeds
 from barrow.corpus.facts import Facts, save_facts
+from barrow.corpus.parts import PartFiles
 from barrow.corpus.scratch import Scratch
 from barrow.corpus.word_hashes import word_hashes
+from barrow.engine import File
 
 SIZE = 4
 ALL = (0, NUM_BUCKETS)
 
 
-def write_part(folder: Path, texts: Sequence[str], *, skipped: int = 0) -> tuple[str, str]:
+def write_part(folder: Path, texts: Sequence[str], *, skipped: int = 0) -> PartFiles:
     """Documents and facts of a part, after some documents that are none of its own."""
     folder.mkdir()
     with Writer(folder / "documents.jsonl.zst", frame_size=300) as writer:
@@ -36,11 +40,11 @@ def write_part(folder: Path, texts: Sequence[str], *, skipped: int = 0) -> tuple
     facts.size[:] = [len(text) for text in texts]
     facts.identity[:, 0] = np.arange(len(texts)) + 100
     save_facts(facts, folder / "facts")
-    return str(folder / "documents.jsonl.zst"), str(folder / "facts")
+    return PartFiles(File(folder / "documents.jsonl.zst", ""), File(folder / "facts", ""), None)
 
 
-def result(folder: Path) -> Arrays:
-    return load_arrays(folder / stages.RESULT)
+def order_of(*sizes: int, num_own: int = 1, keep: str = "longest") -> Order:
+    return Order(sizes, (("A",),) * len(sizes), num_own=num_own, keep=keep)
 
 
 def seeds_of(text: str, min_words: int = SIZE) -> list[int]:
@@ -58,10 +62,34 @@ def made_up(rng: random.Random, letters: str, number: int) -> list[str]:
 # Seeds --------------------------------------------------------------------------------------------
 
 
-def find_seeds(tmp_path: Path, files: Sequence[str], **settings: Any) -> Arrays:
-    defaults = {"start": 0, "num_removals": 0, "offset": 0, "min_words": SIZE}
-    stages.find_seeds(tmp_path, list(files), defaults | settings)
-    return result(tmp_path)
+def find_seeds(
+    tmp_path: Path,
+    part: PartFiles,
+    *removals: File,
+    start: int = 0,
+    offset: int = 0,
+    min_words: int = SIZE,
+) -> Arrays:
+    out = seeding.Seeds(tmp_path, "key")
+    settings = seeding.Settings(start, offset, min_words)
+    seeding.find_seeds(settings, seeding.Inputs(part, Removals(removals)), out)
+    return load_arrays(out.seeds)
+
+
+def find_repeated(
+    tmp_path: Path, seeds: Sequence[File], buckets: tuple[int, int]
+) -> comparing.Repeated:
+    out = comparing.Repeated(tmp_path, "key")
+    comparing.find_repeated(comparing.Settings(buckets), comparing.Inputs(tuple(seeds)), out)
+    return out
+
+
+def find_owners(
+    tmp_path: Path, inputs: owning.Inputs, buckets: tuple[int, int], order: Order
+) -> owning.Owners:
+    out = owning.Owners(tmp_path, "key")
+    owning.find_owners(owning.Settings(buckets, order), inputs, out)
+    return out
 
 
 def told(found: Arrays) -> Counter[tuple[int, int]]:
@@ -85,27 +113,28 @@ def test_seeds_are_sorted_and_at_most_two_of_a_kind(tmp_path: Path) -> None:
 
 def test_what_is_gone_has_no_seeds(tmp_path: Path) -> None:
     texts = made_up(random.Random(1), "abcdefgh", 10)
-    documents, facts_path = write_part(tmp_path / "p", texts)
+    part = write_part(tmp_path / "p", texts)
     facts = Facts.blank(len(texts))
     facts.kept[3] = False
-    save_facts(facts, Path(facts_path))
+    save_facts(facts, part.facts)
     # Numbers of all parts together; those of this one begin at 20.
     save_arrays(tmp_path / "one", removed=np.array([3, 19, 20, 25]))
     save_arrays(tmp_path / "two", removed=np.array([28, 30, 31]))
-    removals = [str(tmp_path / "one"), str(tmp_path / "two")]
-    found = find_seeds(tmp_path, [documents, facts_path, *removals], num_removals=2, offset=20)
+    removals = [File(tmp_path / "one", ""), File(tmp_path / "two", "")]
+    found = find_seeds(tmp_path, part, *removals, offset=20)
     gone = {0, 3, 5, 8}
     assert told(found) == expected_seeds({i: t for i, t in enumerate(texts) if i not in gone})
 
 
 def test_seeds_are_of_texts_made_anew(tmp_path: Path) -> None:
-    documents, facts_path = write_part(tmp_path / "p", ["a b c d e", "old words are not here"])
+    part = write_part(tmp_path / "p", ["a b c d e", "old words are not here"])
     facts = Facts.blank(2)
     facts.changed[1] = True
-    save_facts(facts, Path(facts_path))
-    with Writer(tmp_path / "changed.jsonl.zst") as writer:
+    save_facts(facts, part.facts)
+    changed = File(tmp_path / "changed.jsonl.zst", "")
+    with Writer(changed) as writer:
         writer.add(Document("f g h i j k", {}))
-    found = find_seeds(tmp_path, [documents, facts_path, str(tmp_path / "changed.jsonl.zst")])
+    found = find_seeds(tmp_path, replace(part, changed=changed))
     assert told(found) == expected_seeds({0: "a b c d e", 1: "f g h i j k"})
 
 
@@ -118,10 +147,10 @@ def test_a_part_without_words(tmp_path: Path) -> None:
 # Which are repeated -------------------------------------------------------------------------------
 
 
-def save_hashes(path: Path, values: Sequence[int]) -> str:
+def save_hashes(path: Path, values: Sequence[int]) -> File:
     ordered = np.sort(np.array(values, np.uint64))
     save_arrays(path, values=ordered, bounds=bucket_bounds(ordered))
-    return str(path)
+    return File(path, "")
 
 
 @pytest.mark.parametrize("cuts", [[], [1], [7, 2000, 4095]])
@@ -134,19 +163,16 @@ def test_repeated_seeds_of_all_parts(tmp_path: Path, cuts: list[int]) -> None:
     number = Counter(value for values in parts for value in values)
     found: list[list[int]] = [[] for _ in parts]
     for buckets in pairwise([0, *cuts, NUM_BUCKETS]):
-        stages.find_repeated(tmp_path, files, {"buckets": buckets})
+        out = find_repeated(tmp_path, files, buckets)
         for k in range(len(parts)):
-            path = str(tmp_path / stages.RESULT)
-            found[k] += stages.part_slice(path, "found", {"part": k}).tolist()
+            found[k] += load_part(out.found, "found", k).tolist()
     for values, places in zip(parts, found, strict=True):
         assert places == [i for i, value in enumerate(values) if number[value] > 1]
 
 
 def test_a_slice_of_what_concerns_all_parts(tmp_path: Path) -> None:
     save_arrays(tmp_path / "a", things=np.array([5, 6, 7, 8]), bounds=np.array([0, 3, 3, 4]))
-    sliced = [
-        stages.part_slice(str(tmp_path / "a"), "things", {"part": k}).tolist() for k in range(3)
-    ]
+    sliced = [load_part(tmp_path / "a", "things", k).tolist() for k in range(3)]
     assert sliced == [[5, 6, 7], [], [8]]
 
 
@@ -157,20 +183,16 @@ def find_windows(
     tmp_path: Path, texts: Sequence[str], keep: str = "longest", min_words: int = SIZE
 ) -> Arrays:
     """Of a corpus that is one part."""
-    documents, facts = write_part(tmp_path / "p", texts, skipped=3)
-    for name in ("seeds", "repeated", "windows"):
-        (tmp_path / name).mkdir()
-    find_seeds(tmp_path / "seeds", [documents, facts], start=3, min_words=min_words)
-    seeds = str(tmp_path / "seeds" / stages.RESULT)
-    stages.find_repeated(tmp_path / "repeated", [seeds], {"buckets": ALL})
-    order = {"sizes": [len(texts)], "num_own": 1, "keep": keep, "prefer": [], "domains": [["A"]]}
-    settings = {"start": 3, "part": 0, "size": len(texts), "num_repeated": 1, "order": order}
-    stages.find_windows(
-        tmp_path / "windows",
-        [documents, facts, seeds, str(tmp_path / "repeated" / stages.RESULT)],
-        settings | {"min_words": min_words},
+    part = write_part(tmp_path / "p", texts, skipped=3)
+    seeds, out = seeding.Seeds(tmp_path, "seeds").seeds, windowing.Found(tmp_path, "windows")
+    find_seeds(tmp_path, part, start=3, min_words=min_words)
+    repeated = find_repeated(tmp_path, [seeds], ALL).found
+    windowing.find_windows(
+        windowing.Settings(0, 3, min_words, order_of(len(texts), keep=keep)),
+        windowing.Inputs(part, seeds, (repeated,)),
+        out,
     )
-    return result(tmp_path / "windows")
+    return load_arrays(out.windows)
 
 
 @pytest.mark.parametrize("min_words", [2, 4, 7])
@@ -225,13 +247,13 @@ def test_nothing_is_repeated(tmp_path: Path) -> None:
 HIGH = 1 << 63
 
 
-def save_windows(path: Path, windows: Sequence[tuple[int, int, int]]) -> str:
+def save_windows(path: Path, windows: Sequence[tuple[int, int, int]]) -> File:
     """Windows as (first half, second half, row)."""
     first, second, rows = np.array(sorted(windows), np.uint64).reshape(-1, 3).T
     save_arrays(
         path, first=first, second=second, rows=rows.astype(np.int64), bounds=bucket_bounds(first)
     )
-    return str(path)
+    return File(path, "")
 
 
 @pytest.mark.parametrize("ranges", [[ALL], [(0, 1), (1, 2048), (2048, NUM_BUCKETS)]])
@@ -243,23 +265,21 @@ def test_owners_are_the_best_of_all_parts(tmp_path: Path, ranges: list[tuple[int
         facts.size[:] = each
         facts.identity[:] = [[10 * k + row, 7] for row in range(len(each))]
         save_facts(facts, tmp_path / f"facts{k}")
-        files.append(str(tmp_path / f"facts{k}"))
+        files.append(File(tmp_path / f"facts{k}", ""))
     windows = [
         [(1, 1, 0), (2, 1, 0), (HIGH, 5, 1)],
         [(1, 1, 0), (1, 2, 0), (HIGH, 5, 1), (HIGH + 1, 5, 1)],
         [(2, 1, 0), (HIGH + 1, 5, 0)],
     ]
-    files += [save_windows(tmp_path / f"windows{k}", each) for k, each in enumerate(windows)]
+    saved = [save_windows(tmp_path / f"windows{k}", each) for k, each in enumerate(windows)]
+    inputs = owning.Inputs(tuple(files), tuple(saved))
     # The last part is of a finished corpus: its document owns what it has, short as it is.
-    settings = {"sizes": [2, 2, 1], "num_own": 2, "keep": "longest", "prefer": []}
-    settings["domains"] = [["A"]] * 3
     lost: list[list[tuple[int, int]]] = [[], [], []]
     for buckets in ranges:
-        stages.find_owners(tmp_path, files, settings | {"buckets": buckets})
-        path = str(tmp_path / stages.RESULT)
+        out = find_owners(tmp_path, inputs, buckets, order_of(2, 2, 1, num_own=2))
         for k in range(3):
-            places = stages.part_slice(path, "lost", {"part": k})
-            identities = stages.part_slice(path, "of_identity", {"part": k})
+            places = load_part(out.lost, "lost", k)
+            identities = load_part(out.lost, "of_identity", k)
             assert identities.shape == (len(places), 2)
             lost[k] += zip(places.tolist(), identities[:, 0].tolist(), strict=True)
             assert set(identities[:, 1].tolist()) <= {7}
@@ -267,9 +287,7 @@ def test_owners_are_the_best_of_all_parts(tmp_path: Path, ranges: list[tuple[int
 
 
 def test_no_windows_no_owners(tmp_path: Path) -> None:
-    _, facts = write_part(tmp_path / "p", ["a"])
-    order = {"sizes": [1], "num_own": 1, "keep": "longest", "prefer": [], "domains": [["A"]]}
-    files = [facts, save_windows(tmp_path / "w", [])]
-    stages.find_owners(tmp_path, files, order | {"buckets": ALL})
-    found = result(tmp_path)
+    part = write_part(tmp_path / "p", ["a"])
+    inputs = owning.Inputs((part.facts,), (save_windows(tmp_path / "w", []),))
+    found = load_arrays(find_owners(tmp_path, inputs, ALL, order_of(1)).lost)
     assert (len(found["lost"]), found["bounds"].tolist()) == (0, [0, 0])

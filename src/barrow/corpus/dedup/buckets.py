@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ def bucket_bounds(hashes: Hashes) -> Bounds:
     return np.searchsorted(hashes >> _SHIFT, numbers).astype(np.int64)
 
 
-def share_out(files: Iterable[Path], most: int) -> list[tuple[int, int]]:
+def share_out(files: Iterable[PathLike[str]], most: int) -> list[tuple[int, int]]:
     """Ranges of buckets that have about `most` hashes at most, in all files together."""
     sizes = np.zeros(NUM_BUCKETS, np.int64)
     for path in files:
@@ -35,7 +35,7 @@ def share_out(files: Iterable[Path], most: int) -> list[tuple[int, int]]:
 
 
 def load_slice(
-    path: str | Path, name: str, start: int = 0, stop: int | None = None
+    path: str | PathLike[str], name: str, start: int = 0, stop: int | None = None
 ) -> npt.NDArray[Any]:
     """Elements of an array in a file; no others are read."""
     with safe_open(path, "numpy") as file:
@@ -51,10 +51,16 @@ def load_slice(
 
 
 def load_buckets(
-    path: str | Path, buckets: Sequence[int], names: Iterable[str]
+    path: str | PathLike[str], buckets: Sequence[int], names: Iterable[str]
 ) -> tuple[int, dict[str, npt.NDArray[Any]]]:
     """What arrays of a file have in a range of buckets, and where in them that begins."""
     first, last = buckets
     bounds = load_slice(path, "bounds", first, last + 1)
     start, stop = int(bounds[0]), int(bounds[-1])
     return start, {name: load_slice(path, name, start, stop) for name in names}
+
+
+def load_part(path: str | PathLike[str], name: str, part: int) -> npt.NDArray[Any]:
+    """What a file about all parts says about one of them."""
+    start, stop = load_slice(path, "bounds", part, part + 2).tolist()
+    return load_slice(path, name, start, stop)

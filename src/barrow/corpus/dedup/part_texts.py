@@ -12,6 +12,7 @@ import numpy.typing as npt
 import barrow.archive
 from barrow.archive.block import Block
 from barrow.corpus.facts import load_columns
+from barrow.corpus.parts import PartFiles
 from barrow.corpus.word_hashes import Offsets
 
 
@@ -35,27 +36,22 @@ class PartTexts:
         return [metas[place] for place in self._places]
 
 
-def part_texts(
-    documents: str,
-    start: int,
-    wanted: npt.NDArray[np.bool_],
-    facts: str | None = None,
-    changed: str | None = None,
-) -> Iterator[PartTexts]:
+def part_texts(part: PartFiles, start: int, wanted: npt.NDArray[np.bool_]) -> Iterator[PartTexts]:
     """The texts that are wanted of the documents from `start` on, a block at a time.
 
-    Those that a rewriter made anew, as `facts` say, are taken from `changed`.
+    Those that a rewriter made anew are taken from where it left them.
     """
     if not wanted.any():
         return
     mended = np.zeros(len(wanted), np.bool_)
     new: Iterator[barrow.archive.Document] = iter(())
-    if facts is not None and changed is not None:
-        columns = load_columns(facts, ("kept", "changed"))
+    if part.changed is not None:
+        columns = load_columns(part.facts, ("kept", "changed"))
         mended = columns["kept"] & columns["changed"]
-        new = iter(barrow.archive.open(changed, threads=1))
+        new = iter(barrow.archive.open(part.changed, threads=1))
     at = 0
-    for block in barrow.archive.open(documents, threads=1)[start : start + len(wanted)].blocks():
+    archive = barrow.archive.open(part.documents, threads=1)[start : start + len(wanted)]
+    for block in archive.blocks():
         here = slice(at, at + len(block))
         places = np.flatnonzero(wanted[here])
         mended_here = np.flatnonzero(mended[here]).tolist()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -12,44 +13,86 @@ import numpy.typing as npt
 
 from barrow.corpus.array_files import load_file, save_file
 from barrow.corpus.dedup.candidates import Numbers
+from barrow.corpus.dedup.settings import Deduplication
 from barrow.corpus.facts import load_columns
+from barrow.corpus.parts import Examined
+from barrow.engine import File
 
 Arrays = dict[str, npt.NDArray[Any]]
 
 _RANKED = ("size", "quality", "domain", "identity")
 
 
-def save_arrays(path: Path, **arrays: npt.NDArray[Any]) -> None:
+def save_arrays(path: str | PathLike[str], **arrays: npt.NDArray[Any]) -> None:
     """Write arrays under their names."""
     save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, path)
 
 
-def load_arrays(path: str | Path) -> Arrays:
+def load_arrays(path: str | PathLike[str]) -> Arrays:
     """Arrays by their names."""
     arrays: Arrays = load_file(path)
     return arrays
 
 
-def removed_flags(num_documents: int, removals: Sequence[str]) -> npt.NDArray[np.bool_]:
-    """Which documents some files of removals name."""
-    flags = np.zeros(num_documents, np.bool_)
-    for path in removals:
-        flags[load_arrays(path)["removed"]] = True
-    return flags
+@dataclass(frozen=True)
+class Removals:
+    """Files of removed documents; near-duplicates come with the clusters of all in some pair."""
+
+    duplicates: tuple[File, ...] = ()
+    near_duplicates: File | None = None
+
+    def __iter__(self) -> Iterator[tuple[str, Arrays]]:
+        """The reason, and the arrays, of each file."""
+        for file in self.duplicates:
+            yield "duplicate", load_arrays(file)
+        if self.near_duplicates is not None:
+            yield "near-duplicate", load_arrays(self.near_duplicates)
+
+    def flags(self, num_documents: int) -> npt.NDArray[np.bool_]:
+        """Which of all documents were removed."""
+        flags = np.zeros(num_documents, np.bool_)
+        for _, arrays in self:
+            flags[arrays["removed"]] = True
+        return flags
+
+    def clusters(self) -> Arrays | None:
+        """The name of the cluster of every document that is in one."""
+        return None if self.near_duplicates is None else load_arrays(self.near_duplicates)
 
 
-class Parts:
-    """Facts files, one after the other; document i of part k has the number ``offsets[k] + i``.
+@dataclass(frozen=True)
+class Order:
+    """What numbers and preference depend on: the sizes of parts and the names of their domains.
 
     The parts from `num_own` on are known: of corpora that are finished, and stay as they are.
     """
 
-    def __init__(self, files: Sequence[str], settings: Mapping[str, Any]) -> None:
-        self.sizes: list[int] = settings["sizes"]
-        self.files = files[: len(self.sizes)]
-        self.offsets = np.cumsum([0, *self.sizes], dtype=np.int64)
-        self.first_known = int(self.offsets[settings["num_own"]])
-        self._settings = settings
+    sizes: tuple[int, ...]
+    domains: tuple[tuple[str, ...], ...]
+    num_own: int
+    keep: str
+    prefer: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, parts: Sequence[Examined], num_own: int, settings: Deduplication) -> Order:
+        """The order of some parts."""
+        return cls(
+            sizes=tuple(map(len, parts)),
+            domains=tuple(part.domains for part in parts),
+            num_own=num_own,
+            keep=settings.keep,
+            prefer=settings.prefer,
+        )
+
+
+class Parts:
+    """Facts files, one after the other; document i of part k has the number ``offsets[k] + i``."""
+
+    def __init__(self, files: Sequence[File], order: Order) -> None:
+        self.files = files
+        self.offsets = np.cumsum([0, *order.sizes], dtype=np.int64)
+        self.first_known = int(self.offsets[order.num_own])
+        self._order = order
 
     def __len__(self) -> int:
         return int(self.offsets[-1])
@@ -62,11 +105,11 @@ class Parts:
         return [identity[:, 1], identity[:, 0], self._policy(k, columns)[rows], known]
 
     def _policy(self, k: int, columns: Arrays) -> npt.NDArray[np.float64]:
-        if self._settings["keep"] == "longest":
+        if self._order.keep == "longest":
             return -columns["size"].astype(np.float64)
-        if self._settings["keep"] == "quality":
+        if self._order.keep == "quality":
             return -columns["quality"].astype(np.float64)
-        names, prefer = self._settings["domains"][k], self._settings["prefer"]
+        names, prefer = self._order.domains[k], self._order.prefer
         order = [prefer.index(name) if name in prefer else len(prefer) for name in names]
         return np.array([*order, len(prefer)], np.float64)[columns["domain"]]
 

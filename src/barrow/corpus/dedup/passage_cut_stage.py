@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,24 +13,20 @@ import numpy.typing as npt
 
 from barrow.archive import Document, Writer
 from barrow.archive.lines import shard_lines
+from barrow.corpus.dedup.buckets import load_part
 from barrow.corpus.dedup.exact import content_hashes
 from barrow.corpus.dedup.minhash import band_hashes, shingle_hashes
 from barrow.corpus.dedup.part_texts import PartTexts, part_texts
 from barrow.corpus.dedup.parts import load_arrays
 from barrow.corpus.dedup.passage_cuts import Runs, cut_runs, join_windows
-from barrow.corpus.dedup.passage_stages import part_slice
 from barrow.corpus.facts import Facts, load_facts, name_of, save_facts
 from barrow.corpus.filters.texts import Texts
-from barrow.corpus.parts import QUICK
+from barrow.corpus.parts import QUICK, PartFiles
 from barrow.corpus.reading import excerpt
 from barrow.corpus.scratch import Scratch
 from barrow.corpus.word_spans import word_spans
+from barrow.engine import File, Output, Outputs, Stage
 
-VERSION = 2
-FACTS = "facts.safetensors"
-CHANGED = "changed.jsonl.zst"
-REJECTS = "rejects.jsonl.zst"
-COUNTS = "counts.json"
 REASON = "repeated-passage"
 
 # Owners that the record of a cut names.
@@ -39,22 +34,55 @@ _NAMED = 5
 _SHOWN = ("pile_set_name", "id", "source", "member", "url", "licence", "language", "extractor")
 
 
-def cut_passages(out: Path, files: list[str], settings: Mapping[str, Any]) -> None:
+@dataclass(frozen=True)
+class Settings:
+    """A part: its number among parts, and its first document in the file; what `Passages` say.
+
+    With `near`, later builds look for near-duplicates of what is left.
+    """
+
+    part: int
+    start: int
+    min_words: int
+    min_rest: int
+    near: bool
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The texts of a part, its windows, and which of them have their owner elsewhere."""
+
+    part: PartFiles
+    windows: File
+    owners: tuple[File, ...]
+
+
+class Cut(Outputs):
+    """Facts and rewritten documents of a part anew, and a record of every passage."""
+
+    facts = Output("facts.safetensors")
+    changed = Output("changed.jsonl.zst")
+    rejects = Output("rejects.jsonl.zst")
+    counts = Output("counts.json")
+
+
+def cut_passages(settings: Settings, inputs: Inputs, out: Cut) -> None:
     """Facts and changed documents of a part anew, and a record of every passage that was cut."""
-    documents, facts_path, changed, windows, *owners = files
-    facts = load_facts(facts_path)
-    redundant = _redundant(load_arrays(windows), owners, facts, settings)
+    changed = inputs.part.changed
+    assert changed is not None, "a part of this build"
+    facts = load_facts(inputs.part.facts)
+    redundant = _redundant(inputs, facts, settings)
     cutter = _Cutter(facts, redundant, settings)
     wanted = np.zeros(len(facts), np.bool_)
     wanted[redundant.runs.document] = True
     old_rows = iter(np.flatnonzero(facts.changed & facts.kept).tolist())
     old = zip(old_rows, shard_lines(changed), strict=True)
     with (
-        Writer(out / CHANGED, level=QUICK) as writer,
-        Writer(out / REJECTS, level=QUICK) as rejects,
+        Writer(out.changed, level=QUICK) as writer,
+        Writer(out.rejects, level=QUICK) as rejects,
     ):
         waiting = next(old, None)
-        for texts in part_texts(documents, settings["start"], wanted, facts_path, changed):
+        for texts in part_texts(inputs.part, settings.start, wanted):
             for row, document in cutter.cut(texts, rejects):
                 while waiting is not None and waiting[0] < row:
                     writer.add_line(waiting[1])
@@ -66,9 +94,12 @@ def cut_passages(out: Path, files: list[str], settings: Mapping[str, Any]) -> No
         while waiting is not None:
             writer.add_line(waiting[1])
             waiting = next(old, None)
-    save_facts(facts, out / FACTS)
+    save_facts(facts, out.facts)
     counts = {name: dict(sorted(tally.items())) for name, tally in sorted(cutter.tally.items())}
-    (out / COUNTS).write_text(json.dumps(counts))
+    out.counts.path.write_text(json.dumps(counts))
+
+
+CUT = Stage("corpus.passage_cut", 2, cut_passages, Cut)
 
 
 @dataclass(frozen=True)
@@ -86,20 +117,16 @@ class _Redundant:
         return list(dict.fromkeys(name_of(identity) for identity in theirs[change]))
 
 
-def _redundant(
-    windows: Mapping[str, npt.NDArray[Any]],
-    owners: list[str],
-    facts: Facts,
-    settings: Mapping[str, Any],
-) -> _Redundant:
+def _redundant(inputs: Inputs, facts: Facts, settings: Settings) -> _Redundant:
     """A window that has an owner elsewhere goes; but not for an owner that it overlaps with."""
-    rows, starts, min_words = windows["rows"], windows["starts"], settings["min_words"]
+    windows, min_words = load_arrays(inputs.windows), settings.min_words
+    rows, starts = windows["rows"], windows["starts"]
     identity = facts.identity[rows]
     is_lost = np.zeros(len(rows), np.bool_)
-    for path in owners:
-        lost = part_slice(path, "lost", settings)
+    for file in inputs.owners:
+        lost = load_part(file, "lost", settings.part)
         is_lost[lost] = True
-        identity[lost] = part_slice(path, "of_identity", settings)
+        identity[lost] = load_part(file, "of_identity", settings.part)
     row, start, group = windows["others"]
     apart = (row != rows[group]) | (start >= starts[group] + min_words)
     goes = is_lost[group] | apart
@@ -114,7 +141,7 @@ def _redundant(
 class _Cutter:
     facts: Facts
     redundant: _Redundant
-    settings: Mapping[str, Any]
+    settings: Settings
     tally: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     _scratch: Scratch = field(default_factory=Scratch)
 
@@ -130,7 +157,7 @@ class _Cutter:
             first, last = np.searchsorted(runs.document, (row, row + 1)).tolist()
             theirs = [(int(runs.start[k]), int(runs.stop[k])) for k in range(first, last)]
             rest, passages = cut_runs(texts.text_of(i), starts, ends, theirs)
-            whole = len(rest) < self.settings["min_rest"] and not self._stays(theirs, len(starts))
+            whole = len(rest) < self.settings.min_rest and not self._stays(theirs, len(starts))
             for k, passage in zip(range(first, last), passages, strict=True):
                 rejects.add(self._record(k, passage, meta, whole))
             self._count(row, theirs, 0 if whole else len(rest), whole)
@@ -147,7 +174,7 @@ class _Cutter:
         """Whether as many words as a passage has are left in a row."""
         edges = [0, *(edge for run in runs for edge in run), num_words]
         return any(
-            stop - start >= self.settings["min_words"]
+            stop - start >= self.settings.min_words
             for start, stop in zip(edges[::2], edges[1::2], strict=True)
         )
 
@@ -167,7 +194,7 @@ class _Cutter:
         self.facts.changed[rows] = True
         self.facts.size[rows] = texts.sizes
         self.facts.content[rows] = content_hashes(texts.text, texts.offsets)
-        if self.settings["near"]:
+        if self.settings.near:
             self.facts.bands[rows] = band_hashes(shingle_hashes(texts.words, self._scratch))
 
     def _record(self, run: int, passage: bytes, meta: dict[str, Any], whole: bool) -> Document:

@@ -1,4 +1,4 @@
-"""What a build tells while it goes on."""
+"""What work reports on the way."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 
-def _tell_nobody(*_: object) -> None:
+def _report_to_nobody(*_: object) -> None:
     pass
 
 
@@ -14,5 +14,5 @@ def _tell_nobody(*_: object) -> None:
 class Progress:
     """A stage and its bytes, then bytes done."""
 
-    on_plan: Callable[[str, int], None] = _tell_nobody
-    on_bytes: Callable[[int], None] = _tell_nobody
+    on_plan: Callable[[str, int], None] = _report_to_nobody
+    on_bytes: Callable[[int], None] = _report_to_nobody

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import random
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,17 +16,16 @@ from hypothesis import strategies as st
 import barrow.archive
 from barrow.archive import Document, Writer
 from barrow.archive.lines import shard_lines
-from barrow.corpus import examine_stage
-from barrow.corpus.dedup import passage_tasks
-from barrow.corpus.dedup.passage_tasks import Cut, cut_repeated
+from barrow.corpus.dedup import passages as passages_module
+from barrow.corpus.dedup.parts import Removals
+from barrow.corpus.dedup.passages import Cut, cut_repeated
 from barrow.corpus.dedup.settings import Deduplication, Passages
-from barrow.corpus.dedup.tasks import Examined, Removals
-from barrow.corpus.facts import load_facts, load_names, name_of
-from barrow.corpus.parts import Part
-from barrow.engine import Engine, Store, Task, run
+from barrow.corpus.examine_stage import Findings, Inputs, Settings, examine
+from barrow.corpus.facts import load_facts, name_of, save_facts
+from barrow.corpus.parts import Examined, Part
+from barrow.engine import Engine, File, Stages, Store
 
 SIZE = 6
-NOTHING_REMOVED = Removals([], [], None, ())
 BREAK = "\n\n"
 
 
@@ -39,13 +40,9 @@ def examined(folder: Path, texts: Sequence[str]) -> Examined:
     with Writer(folder / "documents.jsonl.zst") as writer:
         for text in texts:
             writer.add(Document(text, {"pile_set_name": "A", "id": name(text)}))
-    settings = {"filters": {"": {}}, "near": True, "min_ngrams": 0, "start": 0, "stop": len(texts)}
-    documents = folder / "documents.jsonl.zst"
-    examine_stage.examine(folder, [str(documents)], settings)
-    facts = folder / examine_stage.FACTS
-    key = str(folder)
-    part = Part(documents, key, 0, len(texts), 1)
-    return Examined(part, key, facts, folder / examine_stage.CHANGED, load_names(facts)[0])
+    documents, found = File(folder / "documents.jsonl.zst", str(folder)), Findings(folder, "key")
+    examine(Settings(0, len(texts), {"": ()}), Inputs(documents), found)
+    return Examined.of(Part(documents, 0, len(texts), 1), found.facts, found.changed)
 
 
 def cut(
@@ -54,29 +51,29 @@ def cut(
     known: Sequence[Sequence[str]] = (),
     **options: Any,
 ) -> Cut:
-    store = Store(folder / "tasks")
-
-    def runner(label: str, tasks: Sequence[Task]) -> list[Path]:
-        run(tasks, store, Engine(num_workers=0))
-        return [store.path(task.key) for task in tasks]
-
-    return cut_repeated(
+    return cut_parts(
+        folder,
         [examined(folder / f"part{k}", texts) for k, texts in enumerate(parts) if texts],
         [examined(folder / f"known{k}", texts) for k, texts in enumerate(known)],
-        NOTHING_REMOVED,
-        Deduplication(),
-        Passages(**{"min_words": SIZE, "min_rest": 1} | options),
-        runner,
+        **options,
     )
+
+
+def cut_parts(
+    folder: Path, own: list[Examined], known: Sequence[Examined] = (), **options: Any
+) -> Cut:
+    passages = Passages(**{"min_words": SIZE, "min_rest": 1} | options)
+    with Stages(Store(folder / "tasks"), Engine(num_workers=0)) as stages:
+        return cut_repeated(own, known, Removals(), Deduplication(), passages, stages)
 
 
 def texts_after(result: Cut) -> list[list[str | None]]:
     """The texts of every part as the next stage will see them; none where the document goes."""
     found: list[list[str | None]] = []
     for part in result.own:
-        facts = load_facts(part.facts)
-        assert part.changed is not None
-        new = iter(barrow.archive.open(part.changed))
+        facts = load_facts(part.files.facts)
+        assert part.files.changed is not None
+        new = iter(barrow.archive.open(part.files.changed))
         texts: list[str | None] = []
         for old, kept, changed in zip(
             barrow.archive.open(part.part.file), facts.kept, facts.changed, strict=True
@@ -90,7 +87,7 @@ def texts_after(result: Cut) -> list[list[str | None]]:
 
 
 def records(result: Cut) -> list[Document]:
-    return [document for path, _ in result.rejects for document in barrow.archive.open(path)]
+    return [document for one in result.results for document in barrow.archive.open(one.rejects)]
 
 
 def kept_words(documents: Sequence[str], size: int) -> dict[str, list[list[str]]]:
@@ -206,17 +203,17 @@ def test_planted_passages_stay_once_and_are_cut_everywhere_else(tmp_path: Path, 
         start, stop = record.meta["words"]
         assert owners[record.meta["id"]].split()[start:stop] == passage.split()
         assert record.meta["cause"].startswith(f"{stop - start} words from word {start} on stay in")
-    assert sum_of(result.counts)["passages"] == total > 20
+    assert counts_of(result)["passages"] == total > 20
     unique = {word for text in documents for word in text.split()}
     assert {word for text in after for word in text.split()} == unique, "no word is lost"
 
 
-def sum_of(counts: Sequence[dict[str, dict[str, int]]]) -> dict[str, int]:
-    total: dict[str, int] = {}
-    for part in counts:
-        for key, number in part["A"].items():
-            total[key] = total.get(key, 0) + number
-    return total
+def counts_of(result: Cut) -> dict[str, int]:
+    total = Counter[str]()
+    for one in result.results:
+        for counts in json.loads(one.counts.path.read_text()).values():
+            total.update(counts)
+    return dict(total)
 
 
 def test_a_finished_corpus_keeps_its_passages(tmp_path: Path) -> None:
@@ -234,29 +231,21 @@ def test_texts_that_rewriters_made_anew_are_compared_and_passed_on(tmp_path: Pat
     passage, one, two = (" ".join(fresh(rng, 10)) for _ in range(3))
     texts = [f"{one} x {passage}", "to be mended", two, "mended but without passages"]
     part = examined(tmp_path / "part", texts)
-    facts = load_facts(part.facts)
-    assert part.changed is not None
-    part.changed.unlink()
-    with Writer(part.changed) as writer:
+    facts = load_facts(part.files.facts)
+    assert part.files.changed is not None
+    part.files.changed.path.unlink()
+    with Writer(part.files.changed) as writer:
         for row, text in ((1, f"{passage} {two} y and more"), (3, "other words")):
             facts.changed[row] = True
             facts.size[row] = len(text.encode())
             meta = {"pile_set_name": "A", "id": name(texts[row]), "decisions": {"read": "keep"}}
             writer.add(Document(text, meta))
-    examine_stage.save_facts(facts, part.facts)
-    store = Store(tmp_path / "tasks")
-
-    def runner(label: str, tasks: Sequence[Task]) -> list[Path]:
-        run(tasks, store, Engine(num_workers=0))
-        return [store.path(task.key) for task in tasks]
-
-    result = cut_repeated(
-        [part], [], NOTHING_REMOVED, Deduplication(), Passages(SIZE, min_rest=1), runner
-    )
+    save_facts(facts, part.files.facts)
+    result = cut_parts(tmp_path, [part])
     (after,) = texts_after(result)
     assert after == [f"{one} x", f"{passage} {two} y and more", None, "other words"]
-    assert result.own[0].changed is not None
-    lines = list(shard_lines(result.own[0].changed))
+    assert result.own[0].files.changed is not None
+    lines = list(shard_lines(result.own[0].files.changed))
     assert len(lines) == 3
 
 
@@ -272,7 +261,7 @@ def test_a_scrap_goes_with_the_passage_unless_it_is_one(tmp_path: Path) -> None:
     result = cut(tmp_path, [documents], min_rest=300)
     (after,) = texts_after(result)
     assert after == [documents[0], None, other, None]
-    counts = sum_of(result.counts)
+    counts = counts_of(result)
     assert (counts["whole"], counts["documents"], counts["passages"]) == (2, 1, 3)
     assert counts["bytes"] == sum(map(len, (d.encode() for d in documents))) - sum(
         len(text.encode()) for text in after if text
@@ -284,8 +273,8 @@ def test_facts_are_those_of_the_text_that_is_left(tmp_path: Path) -> None:
     rng = random.Random(5)
     passage, one, two = (" ".join(fresh(rng, 30)) for _ in range(3))
     result = cut(tmp_path / "a", [[f"{one} {passage} more", f"{passage} {two}"]])
-    after = load_facts(result.own[0].facts)
-    alone = load_facts(examined(tmp_path / "b", [two]).facts)
+    after = load_facts(result.own[0].files.facts)
+    alone = load_facts(examined(tmp_path / "b", [two]).files.facts)
     assert after.content[1].tolist() == alone.content[0].tolist()
     assert after.bands[1].tolist() == alone.bands[0].tolist()
     assert name_of(after.identity[1]) == name(f"{passage} {two}")
@@ -297,7 +286,7 @@ def test_many_tasks_share_the_hashes(tmp_path: Path, monkeypatch: pytest.MonkeyP
     documents = [" ".join(fresh(rng, 9) + rng.choice(passages) + fresh(rng, 9)) for _ in range(60)]
     parts = [documents[k::5] for k in range(5)]
     one = texts_after(cut(tmp_path / "one", parts))
-    monkeypatch.setattr(passage_tasks, "_TASK_HASHES", 10)
+    monkeypatch.setattr(passages_module, "_TASK_HASHES", 10)
     assert texts_after(cut(tmp_path / "many", parts)) == one
 
 

@@ -10,88 +10,76 @@ from pathlib import Path
 import jobs
 import pytest
 
-from barrow.engine import Engine, Store, Task, Team, run
+from barrow.engine import Engine, Progress, Stages, Store
 from barrow.errors import TaskFailed
 
 INLINE, TWO = Engine(num_workers=0), Engine(num_workers=2)
 
 
-def spins(num: int, seconds: float = 0.0) -> list[Task]:
-    return [
-        Task(f"spin {n}", jobs.spin, 1, settings={"seconds": seconds, "n": n}) for n in range(num)
-    ]
-
-
 @pytest.mark.parametrize("engine", [INLINE, Engine(num_workers=1), TWO, Engine(num_workers=5)])
-def test_every_task_is_done_once(engine: Engine, tmp_path: Path) -> None:
+def test_every_task_is_done_once(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store = Store(tmp_path)
-    tasks = spins(20)
-    told: list[tuple[str, bool]] = []
-    run(tasks, store, engine, on_done=lambda task, worked: told.append((task.label, worked)))
-    assert sorted(told) == sorted((task.label, True) for task in tasks)
-    assert all(store.has(task.key) for task in tasks)
-    told.clear()
-    run(tasks, store, engine, on_done=lambda task, worked: told.append((task.label, worked)))
-    assert told == [(task.label, False) for task in tasks]
+    tasks = jobs.spins(20)
+    plans: list[tuple[str, int]] = []
+    done: list[int] = []
+    progress = Progress(lambda what, total: plans.append((what, total)), done.append)
+    results = jobs.run([*tasks, tasks[0]], store, engine, progress)
+    assert [result.text.path.read_text() for result in results] == [*map(str, range(20)), "0"]
+    assert (plans, sum(done)) == ([("stage", 20)], 20)
+    monkeypatch.setattr(Engine, "workers", lambda *_: pytest.fail("workers were started"))
+    assert jobs.run(tasks, store, engine, progress) == results[:20], "there is nothing to do"
+    assert sum(done) == 40
 
 
 @pytest.mark.parametrize("engine", [INLINE, TWO])
 def test_a_failure_names_the_task(engine: Engine, tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    tasks = [*spins(3), Task("the bad one", jobs.fail, 1), *spins(6)[3:]]
+    tasks = [*jobs.spins(3), jobs.failing("the bad one"), *jobs.spins(6)[3:]]
     with pytest.raises(TaskFailed, match="the bad one: ValueError: this one cannot be done"):
-        run(tasks, store, engine)
+        jobs.run(tasks, Store(tmp_path), engine)
     assert not list(tmp_path.rglob("half"))
 
 
-def pids(store: Store, tasks: list[Task]) -> set[str]:
-    return {(store.path(task.key) / "pid").read_text() for task in tasks}
+def test_workers_stay_until_one_fails(tmp_path: Path) -> None:
+    with Stages(Store(tmp_path), TWO) as stages:
 
+        def pids(num: int, stage: int) -> set[str]:
+            asking = [jobs.TELL_PID.task("pid", jobs.Spin(n, stage), None) for n in range(num)]
+            return {result.text.path.read_text() for result in stages.run("pids", asking)}
 
-def asking(num: int, stage: int) -> list[Task]:
-    return [Task("pid", jobs.tell_pid, 1, settings={"n": n, "stage": stage}) for n in range(num)]
-
-
-def test_a_team_keeps_its_workers_until_it_fails(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    with Team(TWO, store) as team:
-        first, second = asking(8, 1), asking(8, 2)
-        run(first, store, team)
-        run(second, store, team)
-        assert pids(store, second) <= pids(store, first)
-        assert len(pids(store, first)) <= 2
+        first = pids(8, 1)
+        assert len(first) <= 2
+        assert pids(8, 2) <= first
         with pytest.raises(TaskFailed):
-            run([Task("bad", jobs.fail, 1)], store, team)
-        third = asking(4, 3)
-        run(third, store, team)
-        assert pids(store, third).isdisjoint(pids(store, first))
-        last = pids(store, third)
+            stages.run("bad", [jobs.failing()])
+        last = pids(4, 3)
+        assert last.isdisjoint(first)
     for pid in last:
-        assert not Path(f"/proc/{pid}").exists(), "nobody is left behind"
+        assert not Path(f"/proc/{pid}").exists(), "nobody is left"
 
 
-def test_a_team_with_nothing_to_do_starts_nobody(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_other_stages_left_goes(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    run(spins(2), store, INLINE)
-    monkeypatch.setattr(Engine, "workers", lambda *_: pytest.fail("workers were started"))
-    with Team(TWO, store) as team:
-        run(spins(2), store, team)
+    old, new = jobs.spins(2)
+    jobs.run([old], store, INLINE)
+    with Stages(store, INLINE) as stages:
+        stages.run("new", [new])
+    stages.clean()
+    assert [store.has(task.key) for task in (old, new)] == [False, True]
 
 
 def test_a_worker_that_dies_is_replaced(tmp_path: Path) -> None:
     store = Store(tmp_path / "store")
-    mark = tmp_path / "mark"
-    tasks = [*spins(5), Task("dies once", jobs.die_once, 1, files=(str(mark),)), *spins(9)[5:]]
-    run(tasks, store, TWO)
+    tasks = [*jobs.spins(5), jobs.dying_once(tmp_path / "mark"), *jobs.spins(9)[5:]]
+    jobs.run(tasks, store, TWO)
     assert all(store.has(task.key) for task in tasks)
 
 
 def test_a_task_that_always_kills_its_worker(tmp_path: Path) -> None:
     store = Store(tmp_path)
     with pytest.raises(TaskFailed, match=r"deadly: 3 workers died of it \(exit code -9\)"):
-        run([Task("deadly", jobs.die, 1)], store, TWO)
+        jobs.run([jobs.DIE.task("deadly", None, None)], store, TWO)
     store.clean(set())
     assert not list(tmp_path.rglob("half"))
 
@@ -101,12 +89,10 @@ import sys
 sys.path.insert(0, {here!r})
 import jobs
 from pathlib import Path
-from barrow.engine import Engine, Store, Task, run
-settings = [{{"seconds": 0.05, "n": n}} for n in range(200)]
-tasks = [Task("spin", jobs.spin, 1, settings=each) for each in settings]
+from barrow.engine import Engine, Store
 if __name__ == "__main__":
     print("go", flush=True)
-    run(tasks, Store(Path({store!r})), Engine(num_workers=2))
+    jobs.run(jobs.spins(200, 0.05), Store(Path({store!r})), Engine(num_workers=2))
 """
 
 
@@ -130,7 +116,7 @@ def start(tmp_path: Path) -> subprocess.Popen[str]:
 
 def num_done(tmp_path: Path) -> int:
     """Results in the store; folders with a dot are not done yet."""
-    return len(list(tmp_path.glob("store/*/[!.]*/done")))
+    return len(list(tmp_path.glob("store/*/[!.]*/result.txt")))
 
 
 def processes_of_group(group: int) -> list[str]:
@@ -159,8 +145,11 @@ def test_stopped_and_started_again(how: signal.Signals, tmp_path: Path) -> None:
     assert processes_of_group(process.pid) == [], "no worker outlives its parent"
     assert 3 <= num_done(tmp_path) < 200
     store = Store(tmp_path / "store")
-    worked: list[bool] = []
-    tasks = [Task("s", jobs.spin, 1, settings={"seconds": 0.05, "n": n}) for n in range(20)]
-    finished = sum(store.has(task.key) for task in tasks)
-    run(tasks, store, TWO, on_done=lambda task, did: worked.append(did))
-    assert worked.count(False) == finished, "what was finished is not done again"
+    tasks = jobs.spins(20, 0.05)
+    finished = {
+        task.key: store.path(task.key).stat().st_ino for task in tasks if store.has(task.key)
+    }
+    jobs.run(tasks, store, TWO)
+    assert all(store.has(task.key) for task in tasks)
+    for key, inode in finished.items():
+        assert store.path(key).stat().st_ino == inode, "what was finished is not done again"

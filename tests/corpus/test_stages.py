@@ -477,14 +477,14 @@ def test_an_edited_filter_leaves_other_domains_alone(
     original = Store.perform
 
     def perform(self: Store, task: Any) -> None:
-        done.append(task.function.__name__)
+        done.append(task.stage.name)
         original(self, task)
 
     monkeypatch.setattr(Store, "perform", perform)
     domains["b"] = replace(domains["b"], filters=(Length(10),))
     built(tmp_path / "raw", tmp_path / "out", replace(BARE, domains=domains))
-    assert done.count("examine") == 1
-    assert "read_raw" not in done
+    assert done.count("corpus.examine") == 1
+    assert "corpus.read" not in done
 
 
 def test_what_an_earlier_build_held_out_goes(tmp_path: Path) -> None:

@@ -9,16 +9,14 @@ import pytest
 
 from barrow import Document
 from barrow.archive import Writer
-from barrow.corpus import examine_stage
-from barrow.corpus.dedup import stages, tasks
-from barrow.corpus.dedup.parts import load_arrays
+from barrow.corpus.dedup import deduplicate as deduplicate_module
+from barrow.corpus.dedup import pairs_stage
+from barrow.corpus.dedup.deduplicate import deduplicate
+from barrow.corpus.dedup.parts import Removals
 from barrow.corpus.dedup.settings import Deduplication
-from barrow.corpus.dedup.tasks import Examined, Removals, deduplicate
-from barrow.corpus.facts import load_names
-from barrow.corpus.parts import cut
-from barrow.corpus.progress import Progress
-from barrow.corpus.refine import Stages
-from barrow.engine import Engine, Store, Team
+from barrow.corpus.examine_stage import Findings, Inputs, Settings, examine
+from barrow.corpus.parts import Examined, cut
+from barrow.engine import Engine, File, Stages, Store
 
 
 def texts(rng: random.Random) -> list[str]:
@@ -39,21 +37,18 @@ def examined(tmp_path: Path, found: list[str], part_bytes: int) -> list[Examined
             meta = {"pile_set_name": "A", "id": f"{k * 7919 % 10007:016x}-{k:08x}", "source": "a"}
             writer.add(Document(text, meta))
     own = []
-    for part in cut(tmp_path / "in.jsonl.zst", "key", part_bytes):
-        out = tmp_path / f"examined{part.start}"
-        out.mkdir()
-        settings = {"start": part.start, "stop": part.stop, "filters": {"": {}}}
-        examine_stage.examine(out, [str(part.file)], settings | {"min_ngrams": 1})
-        facts = out / examine_stage.FACTS
-        names = load_names(facts)[0]
-        own.append(Examined(part, f"k{part.start}", facts, out / examine_stage.CHANGED, names))
+    for part in cut(File(tmp_path / "in.jsonl.zst", "key"), part_bytes):
+        out = Findings(tmp_path / f"examined{part.start}", f"k{part.start}")
+        out.folder.mkdir()
+        examine(Settings(part.start, part.stop, {"": ()}), Inputs(part.file), out)
+        own.append(Examined.of(part, out.facts, out.changed))
     return own
 
 
 def removed(removals: Removals) -> dict[str, set[int]]:
     found: dict[str, set[int]] = {}
-    for path, reason in zip(removals.files, removals.reasons, strict=True):
-        found.setdefault(reason, set()).update(load_arrays(path)["removed"].tolist())
+    for reason, arrays in removals:
+        found.setdefault(reason, set()).update(arrays["removed"].tolist())
     return found
 
 
@@ -66,20 +61,18 @@ def test_the_cut_makes_no_difference(
     partition: int,
     chunk: int,
 ) -> None:
-    monkeypatch.setattr(tasks, "_PARTITION_DOCUMENTS", partition)
-    monkeypatch.setattr(stages, "_CHUNK_BYTES", chunk)
+    monkeypatch.setattr(deduplicate_module, "_PARTITION_DOCUMENTS", partition)
+    monkeypatch.setattr(pairs_stage, "_CHUNK_BYTES", chunk)
     own = examined(tmp_path, texts(random.Random(0)), part_bytes)
-    store = Store(tmp_path / "store")
-    with Team(Engine(num_workers=0), store) as team:
-        run = Stages(store, team, Progress()).run
-        found = removed(deduplicate(own, [], Deduplication(), run))
+    with Stages(Store(tmp_path / "store"), Engine(num_workers=0)) as stages:
+        found = removed(deduplicate(own, [], Deduplication(), stages))
         assert {reason: len(numbers) for reason, numbers in found.items()} == {
             "duplicate": 10,
             "near-duplicate": 20,
         }
-        assert found == removed(deduplicate(own, [], Deduplication(), run))
-        stricter = removed(deduplicate(own, [], Deduplication(similarity=1.0), run))
+        assert found == removed(deduplicate(own, [], Deduplication(), stages))
+        stricter = removed(deduplicate(own, [], Deduplication(similarity=1.0), stages))
         assert stricter["near-duplicate"] == set()
         # What was kept once counts as known the next time, and stays.
-        again = removed(deduplicate(own, own, Deduplication(), run))
+        again = removed(deduplicate(own, own, Deduplication(), stages))
         assert again["duplicate"] == set(range(80))

@@ -1,0 +1,104 @@
+"""Deduplication, stage by stage: copies, then candidates by band, shingles, verification, choice.
+
+What the stages hand on are arrays of document numbers; texts are read again only of candidates. All
+but joining and choosing work on a partition, so that their memory does not grow with the corpus.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
+
+from barrow.corpus.dedup import (
+    bands_stage,
+    choose_stage,
+    copies_stage,
+    pairs_stage,
+    shingles_stage,
+    verify_stage,
+)
+from barrow.corpus.dedup.minhash import NUM_BANDS
+from barrow.corpus.dedup.parts import Order, Removals
+from barrow.corpus.dedup.settings import Deduplication
+from barrow.corpus.parts import Examined
+from barrow.engine import Stages
+
+# Documents whose hashes one task sorts: 40 bytes each.
+_PARTITION_DOCUMENTS = 1 << 22
+
+
+def deduplicate(
+    own: Sequence[Examined], known: Sequence[Examined], settings: Deduplication, stages: Stages
+) -> Removals:
+    """Find duplicates among the parts of a build, and of finished corpora."""
+    parts = [*own, *known]
+    order = Order.of(parts, len(own), settings)
+    facts = tuple(examined.files.facts for examined in parts)
+    of = 1 + sum(order.sizes) // _PARTITION_DOCUMENTS
+
+    copies = stages.run(
+        "Copies",
+        [
+            copies_stage.COPIES.task(
+                "copies", copies_stage.Settings(order, k, of), copies_stage.Inputs(facts)
+            )
+            for k in range(of)
+        ],
+    )
+    exact = Removals(tuple(result.removed for result in copies))
+    if not settings.near:
+        return exact
+
+    bands = stages.run(
+        "Candidates",
+        [
+            bands_stage.BANDS.task(
+                f"band {band}",
+                bands_stage.Settings(order, band, k, of),
+                bands_stage.Inputs(facts, exact),
+            )
+            for band in range(NUM_BANDS)
+            for k in range(of)
+        ],
+    )
+    joining = pairs_stage.PAIRS.task(
+        "candidates",
+        pairs_stage.Settings(order),
+        pairs_stage.Inputs(facts, tuple(result.pairs for result in bands)),
+    )
+    (candidates,) = stages.run("Candidates", [joining])
+    plan = json.loads(candidates.plan.path.read_text())
+    offsets = list(accumulate(order.sizes, initial=0))
+    shingles = stages.run(
+        "Shingles",
+        [
+            shingles_stage.SHINGLES.task(
+                "shingles",
+                shingles_stage.Settings(parts[k].part.start, offsets[k], len(parts[k])),
+                shingles_stage.Inputs(parts[k].files, candidates.pairs),
+                size=parts[k].part.size,
+            )
+            for k in plan["parts"]
+        ],
+    )
+    hashes = tuple(result.hashes for result in shingles)
+    verified = stages.run(
+        "Verifying",
+        [
+            verify_stage.VERIFY.task(
+                "pairs",
+                verify_stage.Settings(start, stop, settings.similarity),
+                verify_stage.Inputs(candidates.pairs, hashes),
+                size=stop - start,
+            )
+            for start, stop in pairwise(plan["chunks"])
+        ],
+    )
+    choosing = choose_stage.CHOOSE.task(
+        "clusters",
+        choose_stage.Settings(order),
+        choose_stage.Inputs(facts, tuple(result.pairs for result in verified)),
+    )
+    (chosen,) = stages.run("Clusters", [choosing])
+    return Removals(exact.duplicates, chosen.removed)
