@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from barrow.checkpoint.index import Index, index_bytes
 from barrow.checkpoint.leaves import Kind
 from barrow.checkpoint.meeting import Alone
 from barrow.checkpoint.read import Checkpoint, open_checkpoint
 from barrow.checkpoint.snapshot import HeldPiece, Snapshot
-from barrow.checkpoint.write import write_checkpoint
+from barrow.checkpoint.write import _gathered, _write_part, write_checkpoint
 from barrow.errors import CheckpointError, NotFound
 from barrow.weights import write_safetensors
 
@@ -87,6 +88,27 @@ def test_verify_names_the_file(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match=f"{ARRAYS}: the bytes are not those that were wri"):
         checkpoint.verify(["x"])
     checkpoint.verify([])
+
+
+def test_every_file_is_verified(tmp_path: Path) -> None:
+    """Each process of a run writes one; damage in the second is as bad as in the first."""
+    folder, array = tmp_path / "c", np.arange(24, dtype=np.float32).reshape(4, 6)
+    folder.mkdir()
+    for process, start in enumerate((0, 2)):
+        piece = HeldPiece("x", (start, 0), array[start : start + 2])
+        _write_part(folder, (piece,), process)
+    files, leaves = _gathered(folder, Snapshot({"x": Kind("F32", (4, 6))}, ()))
+    (folder / "index.json").write_bytes(index_bytes(Index(1, {}, leaves, files)))
+    checkpoint = open_checkpoint(folder)
+    assert list(files) == ["arrays-00000.safetensors", "arrays-00001.safetensors"]
+    assert np.array_equal(checkpoint.tensors()["x"], array)
+    checkpoint.verify()
+    for name in files:
+        whole = (folder / name).read_bytes()
+        (folder / name).write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+        with pytest.raises(CheckpointError, match=f"{name}: the bytes are not those"):
+            checkpoint.verify()
+        (folder / name).write_bytes(whole)
 
 
 def test_folders_that_are_none(tmp_path: Path) -> None:

@@ -97,3 +97,10 @@ def test_bad_input(
     code, _, err = barrow("embed", "-", *common)
     assert code == 1
     assert "line 2 is not UTF-8" in err
+
+
+def test_the_help_names_the_batch_that_is_used(barrow: Callable) -> None:
+    from barrow.models import encode
+
+    words = f"{encode._ON_CPU} on a CPU, else {encode._ELSEWHERE}"
+    assert words in " ".join(barrow("embed", "--help").out.replace("│", " ").split())

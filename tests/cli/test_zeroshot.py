@@ -39,6 +39,24 @@ def test_classes_of_images(clip_folder: Path, barrow: Callable, tmp_path: Path) 
     assert page.read_text().count("<tr>") == 1
 
 
+def test_accuracy_of_folders_named_as_classes(
+    clip_folder: Path, barrow: Callable, tmp_path: Path
+) -> None:
+    for name in ("red", "green"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x.png").write_bytes(
+            (clip_folder / "images" / f"{name}.png").read_bytes()
+        )
+    options = ["--classes", "red,green", "--weights", clip_folder / "model"]
+    told = json.loads(barrow("zeroshot", tmp_path, *options, "--json").out)
+    right = [Path(t["image"]).parent.name == t["classes"][0]["name"] for t in told["images"]]
+    assert told["accuracy"] == sum(right) / 2
+    out = barrow("zeroshot", tmp_path, *options).out
+    expected = f"accuracy: {told['accuracy']:.2%} of 2 images, by their folders' names"
+    assert out.splitlines()[-1] == expected
+    assert "accuracy" not in barrow("zeroshot", clip_folder / "images", *options).out
+
+
 def test_many_classes_on_the_command_line(clip_folder: Path, barrow: Callable) -> None:
     """CLIP-1: more names than a file's name may have letters."""
     names = [f"class {number}" for number in range(99)]

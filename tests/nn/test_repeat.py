@@ -52,11 +52,13 @@ def test_24_layers_scanned_equal_the_loop() -> None:
         seen = found["intermediates"]["y"]
         return jnp.sum(x**2), (x, jnp.stack([out["mean"] for out in outs]), seen)
 
-    wanted = jax.grad(by_hand, has_aux=True)(params)
+    wanted = jax.jit(jax.grad(by_hand, has_aux=True))(params)
     for unroll in (False, True):
         found = jax.jit(jax.grad(lambda p, u=unroll: ours(p, u), has_aux=True))(params)
         for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
-            np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+            # Gradients reach 150: a small one beside it has the rounding of the large ones.
+            atol = 1e-5 * max(1.0, float(jnp.abs(other).max()))
+            np.testing.assert_allclose(one, other, rtol=0, atol=atol)
 
 
 def test_names_are_the_same_scanned_or_unrolled() -> None:

@@ -19,11 +19,21 @@ def heads(dim: int) -> np.ndarray[Any, Any]:
     return np.random.default_rng(dim).standard_normal((2, LENGTH, 3, dim)).astype(np.float32)
 
 
-def theirs(module: Any, config: Any, x: np.ndarray[Any, Any], at: np.ndarray[Any, Any]) -> Any:
-    """Queries as transformers turns them (it has heads before places)."""
+def theirs(
+    module: Any, config: Any, x: np.ndarray[Any, Any], at: np.ndarray[Any, Any], ours: Rotary
+) -> Any:
+    """Queries as transformers turns them (it has heads before places).
+
+    Its frequencies are float32 all the way, which a thousand positions on turns by 1e-4 elsewhere:
+    they are compared by themselves, and the turning is done with the same ones.
+    """
     kind = "GPTNeoXRotaryEmbedding" if module is neox else "LlamaRotaryEmbedding"
     q = torch.tensor(x).transpose(1, 2)
-    cos, sin = getattr(module, kind)(config)(q, torch.tensor(at))
+    embedding = getattr(module, kind)(config)
+    exact = ours.frequencies(x.shape[-1])
+    np.testing.assert_allclose(embedding.inv_freq.numpy(), exact, rtol=5e-7)
+    embedding.inv_freq = torch.tensor(exact, dtype=torch.float32)
+    cos, sin = embedding(q, torch.tensor(at))
     return module.apply_rotary_pos_emb(q, q, cos, sin)[0].transpose(1, 2).numpy()
 
 
@@ -58,8 +68,8 @@ def test_as_transformers_turns_llama(rope: dict[str, Any], rotary: Rotary, offse
     )
     x = heads(32)
     at = np.broadcast_to(offset + np.arange(LENGTH), (2, LENGTH))
-    expected = theirs(llama, config, x, at)
-    np.testing.assert_allclose(rotary(x, jnp.asarray(at)), expected, atol=2e-4 if offset else 1e-5)
+    expected = theirs(llama, config, x, at, rotary)
+    np.testing.assert_allclose(rotary(x, jnp.asarray(at)), expected, atol=1e-5)
 
 
 def test_as_transformers_turns_a_quarter_of_neox() -> None:
@@ -68,7 +78,7 @@ def test_as_transformers_turns_a_quarter_of_neox() -> None:
     x = heads(32)
     at = np.broadcast_to(np.arange(LENGTH), (2, LENGTH))
     ours = np.asarray(Rotary(dim=8)(x, jnp.asarray(at)))
-    np.testing.assert_allclose(ours, theirs(neox, config, x, at), atol=1e-5)
+    np.testing.assert_allclose(ours, theirs(neox, config, x, at, Rotary(dim=8)), atol=1e-5)
     assert np.array_equal(ours[..., 8:], x[..., 8:])
 
 

@@ -2,15 +2,18 @@ from __future__ import annotations
 
 import collections
 import itertools
+import json
 import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import barrow.tokens
 from barrow.errors import ConfigError
+from barrow.score.protocol import prefix_token
 from barrow.tokens import JsonTokenizer
 
 TEXTS = ["low low low low lower lower", "newest newest newest widest widest", "naïve low\n\n日本"]
@@ -126,3 +129,20 @@ def test_bad_wishes(options: dict[str, object], words: str) -> None:
 def test_no_text(texts: list[str]) -> None:
     with pytest.raises(ConfigError, match="there is no text to train a tokenizer on"):
         barrow.tokens.train(texts, vocab_size=300)
+
+
+def test_what_begins_a_document_also_ends_the_one_before(tmp_path: Path) -> None:
+    """Others read that in tokenizer_config.json; ids and scores do not change by it."""
+    for made in (barrow.tokens.train(TEXTS, vocab_size=290), barrow.tokens.load("bytes")):
+        made.save(tmp_path)
+        settings = json.loads((tmp_path / "tokenizer_config.json").read_text())
+        assert settings["bos_token"] == settings["eos_token"] == "<|endoftext|>"
+        opened = barrow.tokens.load(tmp_path)
+        (tmp_path / "tokenizer_config.json").write_text(
+            json.dumps({name: x for name, x in settings.items() if name != "eos_token"})
+        )
+        before = barrow.tokens.load(tmp_path)
+        assert opened.hash == before.hash
+        assert (opened.begin, opened.end) == (before.begin, before.end) == (made.begin, None)
+        for role in ("begin", "end"):
+            assert prefix_token(opened, role) == prefix_token(before, role)

@@ -86,6 +86,20 @@ def test_the_symmetric_loss(params: Any, loss_of: Any) -> None:
     assert float(found.metrics["scale"].value) == pytest.approx(1 / 0.07)
 
 
+def test_captions_that_tie_count_at_chance(params: Any, loss_of: Any) -> None:
+    """One caption for all images says nothing about a model; it was 100% once."""
+    rows = batch()
+    rows["texts"] = np.repeat(rows["texts"][:1], 16, axis=0)
+    found = loss_of(params, rows).metrics
+    assert float(found["image_to_text"].value) == pytest.approx(1 / 16)
+    assert float(found["text_to_image"].value) == pytest.approx(1 / 16)
+    # Two of them alike: those who find it get half.
+    rows = batch()
+    _, images, _ = by_torch(params, rows)
+    rows["texts"][1] = rows["texts"][0]
+    assert float(loss_of(params, rows).metrics["image_to_text"].value) <= images + 1 / 16
+
+
 def test_pairs_that_only_fill_a_batch_do_not_count(params: Any, loss_of: Any) -> None:
     whole = batch(16, real=11)
     part = {name: array[:11] for name, array in whole.items()}

@@ -88,3 +88,19 @@ def test_a_batch_larger_than_the_index_is_refused(index: Path) -> None:
     run = replace(run_of(index), data=PairChoices(batch=7))
     with pytest.raises(ConfigError, match=r"a batch of 7 pairs, and the index has 6: .*batch=6"):
         pair_data(run, MODEL)
+
+
+def test_captions_that_come_again_are_named(index: Path, tmp_path: Path) -> None:
+    each = held_out_pairs(run_of(index), MODEL)
+    assert each is not None
+    assert "caption" not in each.baseline()
+    (tmp_path / "same").mkdir()
+    for number in range(6):
+        pixels = np.random.default_rng(number).integers(0, 256, (12, 20, 3), np.uint8)
+        Image.fromarray(pixels).save(tmp_path / "same" / f"{number}.png")
+        (tmp_path / "same" / f"{number}.txt").write_text("a photo" if number else "another")
+    index_pairs(tmp_path / "same", tmp_path / "index")
+    held = held_out_pairs(run_of(tmp_path / "index"), MODEL)
+    assert held is not None
+    line = held.baseline().splitlines()[1]
+    assert line.endswith("of them 'a photo': no model can tell them apart by it")

@@ -38,6 +38,14 @@ def test_identity_is_of_contents(run: Run, held_out: Path, tmp_path: Path) -> No
     assert identity(held_out) != identity(run.store)
 
 
+def test_a_model_learns_to_end_a_document_with_what_begins_the_next(stream: Stream) -> None:
+    """And so `generate` and exported models stop there."""
+    store, batch = stream.store, stream.batch(0)
+    assert (store.begin, store.end) == (256, None)
+    assert (batch.targets[batch.mask != 0] == 256).any()
+    assert TokenData(stream, 259).about()["end"] == 256
+
+
 def test_a_step_in_words(stream: Stream) -> None:
     seen = seen_at(stream, 2)
     lines = TokenData(stream, 259).describe(2)

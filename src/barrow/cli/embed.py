@@ -55,7 +55,7 @@ def embed(
     truncate: Truncate = False,
     batch_tokens: Annotated[
         int | None,
-        typer.Option(min=1, help="Tokens in a batch.", show_default="4096 on a CPU, else 65536"),
+        typer.Option(min=1, help="Tokens in a batch.", show_default="4096 on a CPU, else 16384"),
     ] = None,
     ahead: Annotated[int, typer.Option(min=1, help="Texts sorted by length at a time.")] = 8192,
     tokenizer: TokenizerOption = None,

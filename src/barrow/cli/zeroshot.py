@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -51,7 +51,10 @@ def zeroshot(
     page: Page = None,
     as_json: AsJson = False,
 ) -> None:
-    """Classify images by the names of classes."""
+    """Classify images by the names of classes.
+
+    Where every image is in a folder named as one of the classes, the accuracy is printed too.
+    """
     files = find_images(images)
     names = _classes(classes)
     sentences = _templates(templates)
@@ -63,10 +66,12 @@ def zeroshot(
     if page is not None:
         about = f"{len(names):,} classes, templates {templates}; weights: {opened.origin}"
         write_page(page, "Images and their classes", about, files, found, num=top)
+    truth = [file.parent.name for file in files]
+    accuracy = found.accuracy(truth) if set(truth) <= set(names) else None
     if as_json:
         import json
 
-        told = [
+        told: Any = [
             {
                 "image": str(file),
                 "classes": [
@@ -76,12 +81,16 @@ def zeroshot(
             }
             for number, file in enumerate(files)
         ]
+        if accuracy is not None:
+            told = {"accuracy": accuracy, "images": told}
         typer.echo(json.dumps(told, indent=1, ensure_ascii=False))
         return
     for number, file in enumerate(files):
         typer.echo(printable(str(file)))
         for name, share, similarity in found.top(number, top):
             typer.echo(f"  {share:7.2%}  {similarity:7.2f}  {printable(name)}")
+    if accuracy is not None:
+        typer.echo(f"accuracy: {accuracy:.2%} of {len(files):,} images, by their folders' names")
 
 
 def write_page(

@@ -31,6 +31,11 @@ class ZeroShot:
             for i in order.tolist()
         ]
 
+    def accuracy(self, truth: Sequence[str]) -> float:
+        """The share of images whose likeliest class is the true one."""
+        guessed = [self.classes[i] for i in self.probabilities.argmax(axis=1).tolist()]
+        return float(np.mean([a == b for a, b in zip(guessed, truth, strict=True)]))
+
 
 def unit(x: Floats) -> Floats:
     """Vectors of length 1; zeros stay zeros."""

@@ -61,6 +61,11 @@ class ByteTokenizer(Tokenizer):
         folder = Path(folder)
         make_folder(folder)
         (folder / JSON_NAME).write_text(self._file.text() + "\n", encoding="utf-8")
-        names = {"bos_token": "<|endoftext|>", "pad_token": "<|pad|>", "mask_token": "<|mask|>"}
+        names = {
+            "bos_token": "<|endoftext|>",
+            "eos_token": "<|endoftext|>",
+            "pad_token": "<|pad|>",
+            "mask_token": "<|mask|>",
+        }
         settings = {"tokenizer_class": "PreTrainedTokenizerFast", **names}
         (folder / SETTINGS_NAME).write_text(json.dumps(settings, indent=1) + "\n", encoding="utf-8")

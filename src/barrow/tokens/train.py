@@ -26,9 +26,10 @@ def train(
     """Learn byte-level BPE: the 256 bytes, then the pair that is most frequent, again and again.
 
     `vocab_size` counts the special tokens too, which get the last ids; the first begins every
-    document. Pairs are counted within the pieces that `pattern` cuts. Which of equally frequent
-    pairs comes first is fixed, so the result depends on the texts alone, not on their order or the
-    number of threads. It has fewer ids than asked for if too few pairs occur twice.
+    document, and so ends the one before. Pairs are counted within the pieces that `pattern` cuts.
+    Which of equally frequent pairs comes first is fixed, so the result depends on the texts alone,
+    not on their order or the number of threads. It has fewer ids than asked for if too few pairs
+    occur twice.
     """
     _refuse(vocab_size, specials)
     cut = pre_tokenizer(pattern)
@@ -39,7 +40,8 @@ def train(
         pre_tokenizer=cut,
         specials={name: len(vocab) + number for number, name in enumerate(specials)},
     )
-    settings = {"bos_token": specials[0]} if specials else {}
+    # It separates documents, so it also ends them. Only others read eos_token: see `roles`.
+    settings = dict.fromkeys(("bos_token", "eos_token"), specials[0]) if specials else {}
     return JsonTokenizer(check(data, "the trained tokenizer"), settings=settings)
 
 

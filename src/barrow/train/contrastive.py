@@ -38,8 +38,9 @@ def contrastive_objective(
 
     Pairs of mask 0 (they fill up a last batch) are in nobody's way: no image and no text is
     compared with them. Metrics are shares of images that find their text first, of texts that find
-    their image, and the scale. `mutable` are collections that training changes (`batch_stats`).
-    Activations have the type of the parameters, which the step's precision chose.
+    their image (a tie of n counts 1/n), and the scale. `mutable` are collections that training
+    changes (`batch_stats`). Activations have the type of the parameters, which the step's precision
+    chose.
     """
 
     def loss(params: Any, collections: Any, batch: Any, key: jax.Array) -> Loss:
@@ -103,9 +104,14 @@ def _apply(
 
 
 def _first(logits: jax.Array, own: jax.Array, mask: jax.Array, axis: int) -> jax.Array:
-    """How many have the largest logit with their own."""
-    best = jax.lax.stop_gradient(logits).max(axis=axis)
-    return jnp.sum((jax.lax.stop_gradient(own) >= best) & mask).astype(jnp.float32)
+    """How many have the largest logit with their own; one of n that tie counts 1/n.
+
+    Pairs with the same caption tie: all of them counted, a model that knows nothing is perfect.
+    """
+    logits, own = jax.lax.stop_gradient((logits, own))
+    best = logits.max(axis=axis)
+    num = (logits == jnp.expand_dims(best, axis)).sum(axis=axis)
+    return jnp.sum(jnp.where((own >= best) & mask, 1 / num, 0.0))
 
 
 def _refuse_other_arrays(batch: Mapping[str, Any]) -> None:

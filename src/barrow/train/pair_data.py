@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -61,13 +62,26 @@ class PairData:
         return {"tokenizer": self.tokenizer, "pairs": config.to_dict(saved)}
 
     def baseline(self) -> str:
-        """What guessing gives; the last batch of a stream that ends may have fewer pairs."""
+        """What guessing gives, and captions that the first batch has more than once.
+
+        The last batch of a stream that ends may have fewer pairs.
+        """
         stream = self.stream
         rows = [stream.shape(step)[0] for step in range((stream.num_steps or 1) - 1)]
         rows.append(int((stream.pairs(len(rows)) >= 0).sum()))
         nats = sum(n * math.log(n) for n in rows) / sum(rows)
         among = f"{rows[0]:,}" if len(set(rows)) == 1 else f"{max(rows):,} or fewer"
-        return f"a guess among {among} pairs: {nats:.4f} nats per pair"
+        counts = Counter(seen.text for seen in pairs_at(stream, 0))
+        again = {text: num for text, num in counts.items() if num > 1}
+        line = f"a guess among {among} pairs: {nats:.4f} nats per pair"
+        if not again:
+            return line
+        text = max(again, key=lambda text: again[text])
+        return (
+            f"{line}\n{sum(again.values()):,} of the first {counts.total():,} pairs share their "
+            f"caption with another, {again[text]:,} of them {text[:60]!r}: no model can tell them "
+            "apart by it"
+        )
 
 
 def pair_data(run: Run, model: ClipConfig) -> PairData:

@@ -77,13 +77,17 @@ class TokenData:
         check_store(read_saved(path), self.stream.store, name=str(path))
 
     def about(self) -> dict[str, Any]:
-        """Where the tokenizer lies, the stream, and the ids that begin and end a document."""
+        """Where the tokenizer is, the stream, and the ids that begin and end a document.
+
+        A document without an end is ended by the begin of the next one: that is what a model is
+        trained to say after it, so there generated text stops.
+        """
         store = self.stream.store
         return {
             "tokenizer": str(store.folder.resolve() / "tokenizer"),
             "stream": config.to_dict(saved_stream(store, self.stream.settings)),
             "begin": store.begin,
-            "end": store.end,
+            "end": store.begin if store.end is None else store.end,
         }
 
     def baseline(self) -> str:
