@@ -18,7 +18,7 @@ def main(port: str, process: int, folder: Path) -> None:
 
     from barrow.checkpoint import Checkpoints
     from barrow.checkpoint.leaves import as_stored
-    from barrow.errors import CheckpointError
+    from barrow.errors import PeerFailed
 
     place = placement(8)
     state, step = make_run(devices=8)
@@ -47,8 +47,8 @@ def main(port: str, process: int, folder: Path) -> None:
         hasty = Checkpoints(folder.with_name("alone"), timeout=0.5)
         try:
             hasty.save(state, {}, wait=True)
-        except CheckpointError as error:
-            say(f"{error.reason} {error}")
+        except PeerFailed as error:
+            say(f"timeout {error}")
         assert hasty.steps() == []
 
     # One whose second process cannot write: both hear of it, and nothing is committed.
@@ -62,7 +62,7 @@ def main(port: str, process: int, folder: Path) -> None:
     failing = Checkpoints(folder.with_name("failing"), timeout=200)
     try:
         failing.save(state, {}, wait=True)
-    except (CheckpointError, OSError) as error:
+    except (PeerFailed, OSError) as error:
         say(f"heard {error}")
     assert failing.steps() == []
 

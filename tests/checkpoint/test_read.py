@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from barrow.checkpoint.index import Index, index_bytes
 from barrow.checkpoint.leaves import Kind
-from barrow.checkpoint.meeting import Alone
 from barrow.checkpoint.read import Checkpoint, open_checkpoint
 from barrow.checkpoint.snapshot import HeldPiece, Snapshot
 from barrow.checkpoint.write import _gathered, _write_part, write_checkpoint
 from barrow.errors import CheckpointError, NotFound
+from barrow.parallel.processes import Peers
 from barrow.weights import write_safetensors
 
 ARRAYS = "arrays-00000.safetensors"
@@ -34,7 +34,7 @@ def written(folder: Path, array: np.ndarray, cuts: list[list[int]]) -> Checkpoin
         for box in itertools.product(*ranges)
     ]
     held = Snapshot({"x": Kind("I64", array.shape)}, tuple(pieces))
-    write_checkpoint(folder, held, step=None, about={}, meeting=Alone())
+    write_checkpoint(folder, held, step=None, about={}, peers=Peers())
     return open_checkpoint(folder)
 
 
@@ -72,7 +72,7 @@ def test_prefixes(tmp_path: Path) -> None:
     kinds = {name: Kind("F32", (1,)) for name in ("params/a", "params/b/c", "ema/a")}
     pieces = [HeldPiece(name, (0,), np.ones(1, np.float32)) for name in kinds]
     held = Snapshot(kinds, tuple(pieces))
-    write_checkpoint(tmp_path / "c", held, step=3, about={"x": 1}, meeting=Alone())
+    write_checkpoint(tmp_path / "c", held, step=3, about={"x": 1}, peers=Peers())
     checkpoint = open_checkpoint(tmp_path / "c")
     assert list(checkpoint.tensors("params/")) == ["a", "b/c"]
     assert list(checkpoint.tensors()) == list(kinds)

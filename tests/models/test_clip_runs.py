@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from barrow.checkpoint import save_params
-from barrow.checkpoint.meeting import meet
 from barrow.checkpoint.snapshot import snapshot
 from barrow.checkpoint.write import write_checkpoint
 from barrow.models import DecoderConfig, clip, family_table
@@ -17,6 +16,7 @@ from barrow.models.clip_config import ClipConfig, ResNetConfig, TextConfig, Visi
 from barrow.models.clip_model import CLIP
 from barrow.models.convert import convert
 from barrow.nn.module import init_collections
+from barrow.parallel.processes import Peers
 
 TEXT = TextConfig(514, 12, 32, 2, 2)
 VIT = ClipConfig(32, VisionConfig(32, 8, 64, 2, 2), TEXT)
@@ -74,7 +74,7 @@ def test_running_statistics_come_along(tmp_path: Path) -> None:
         snapshot({"params": params, "collections": collections}),
         step=1,
         about=about(RESNET),
-        meeting=meet(tmp_path / "run", "state", timeout=60),
+        peers=Peers(),
     )
     ours, _ = clip.load(weights=tmp_path / "run")
     texts = np.zeros((2, 12), np.int32)

@@ -6,7 +6,7 @@ import threading
 
 import jax
 
-from barrow.parallel.room import Room
+from barrow.parallel.processes import Peers
 
 
 class Service:
@@ -17,9 +17,9 @@ class Service:
         self.is_gone = False
         self._told = threading.Condition()
 
-    def rooms(self, num: int) -> list[Room]:
-        """One room as each of some processes sees it."""
-        return [Room(self, "room", number, num) for number in range(num)]
+    def peers(self, num: int, **seconds: float) -> list[Peers]:
+        """Some processes, as each of them sees the others."""
+        return [Peers(self, "run", number, num, **seconds) for number in range(num)]
 
     def key_value_set(self, key: str, value: str) -> None:
         with self._told:

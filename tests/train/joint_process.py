@@ -18,7 +18,8 @@ def main(port: str, process: int, num: int, settings: Path, out: Path) -> None:
 
     from barrow import config
     from barrow.errors import BarrowError
-    from barrow.train import Run, fit, joint_run, token_data
+    from barrow.parallel import processes
+    from barrow.train import Run, fit, token_data
 
     run = config.from_json(Run, settings.read_text())
 
@@ -40,7 +41,7 @@ def main(port: str, process: int, num: int, settings: Path, out: Path) -> None:
 
         token_data.TokenData.batch = batch  # type: ignore[method-assign]
     # A test need not wait as long as a run does.
-    joint_run.Together = partial(joint_run.Together, grace=1.0)  # type: ignore[assignment, misc]
+    processes.Peers = partial(processes.Peers, grace=1.0)  # type: ignore[assignment, misc]
     fit(run, out)
 
 

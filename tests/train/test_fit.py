@@ -22,6 +22,7 @@ from barrow import config
 from barrow.checkpoint import Checkpoints
 from barrow.errors import CheckpointError, ConfigError, Diverged, StoreError
 from barrow.files import locked
+from barrow.parallel.processes import Peers
 from barrow.stream import Stream
 from barrow.train import CheckpointSettings, Constant, EvaluationSettings, Interrupted, Run, fit
 from barrow.train.objective import Objective
@@ -154,12 +155,11 @@ def test_a_process_stops_when_all_have_agreed_to(
 ) -> None:
     """Another process of the run was asked; and one that is asked waits for the rest."""
 
-    class Agreed:
-        def is_now(self, step: int, *, is_asked: bool) -> bool:
-            assert is_asked == (step >= 2)
-            return step == 4
+    def stops(self: Peers, step: int, *, is_asked: bool) -> bool:
+        assert is_asked == (step >= 2)
+        return step == 4
 
-    monkeypatch.setattr(sys.modules["barrow.train.fit"], "agreed_stop", lambda _: Agreed())
+    monkeypatch.setattr(Peers, "stops", stops)
     with pytest.raises(Interrupted, match="after step 4"):
         fit(replace(run, log_every=1), tmp_path, trackers=[Ctrl(1)])
     assert Checkpoints(tmp_path / "checkpoints").steps() == [3, 5]

@@ -18,12 +18,12 @@ from barrow.checkpoint.folder import (
     remove,
 )
 from barrow.checkpoint.index import as_json, read_index
-from barrow.checkpoint.meeting import Meeting, meet
 from barrow.checkpoint.read import open_checkpoint
 from barrow.checkpoint.restore import restore
 from barrow.checkpoint.snapshot import Snapshot, snapshot
 from barrow.checkpoint.write import write_checkpoint
 from barrow.errors import CheckpointError, NotFound
+from barrow.parallel.processes import Peers, open_peers
 
 T = TypeVar("T")
 
@@ -98,8 +98,8 @@ class Checkpoints:
         self.wait()
         step = int(state.step)
         held = snapshot(state)
-        meeting = meet(self.folder, f"step {step}", timeout=self.timeout)
-        self._saving.start(lambda: self._write(held, step, told, meeting))
+        peers = open_peers(f"checkpoint/{self.folder}/step {step}", timeout=self.timeout)
+        self._saving.start(lambda: self._write(held, step, told, peers))
         if wait:
             self.wait()
 
@@ -146,7 +146,7 @@ class Checkpoints:
             if later > step:
                 remove(locate(self.folder, later))
 
-    def _write(self, held: Snapshot, step: int, about: Any, meeting: Meeting) -> None:
+    def _write(self, held: Snapshot, step: int, about: Any, peers: Peers) -> None:
         def begin() -> None:
             if self.folder.is_dir():
                 clean(self.folder)
@@ -157,11 +157,9 @@ class Checkpoints:
             ):
                 remove(folder_of(self.folder, old))
 
-        meeting.lead("clean", begin)
-        write_checkpoint(
-            folder_of(self.folder, step), held, step=step, about=about, meeting=meeting
-        )
-        meeting.lead("thin-out", thin_out)
+        peers.lead("clean", begin)
+        write_checkpoint(folder_of(self.folder, step), held, step=step, about=about, peers=peers)
+        peers.lead("thin-out", thin_out)
 
     def _where(self, step: int) -> Path:
         where = locate(self.folder, step)

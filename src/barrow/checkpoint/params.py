@@ -14,13 +14,13 @@ import numpy as np
 from barrow.checkpoint.folder import find_checkpoint
 from barrow.checkpoint.index import as_json
 from barrow.checkpoint.leaves import leaves, rebuilt
-from barrow.checkpoint.meeting import meet
 from barrow.checkpoint.read import Checkpoint, open_checkpoint
 from barrow.checkpoint.restore import placed, restore
 from barrow.checkpoint.snapshot import snapshot
 from barrow.checkpoint.sources import PARAMS, open_params
 from barrow.checkpoint.write import write_checkpoint
 from barrow.nn.tree import Tree, from_paths
+from barrow.parallel.processes import open_peers
 from barrow.weights.matching import Matching, match
 from barrow.weights.tensors import lazy
 
@@ -41,9 +41,9 @@ def save_params(
     It returns when all is on the disk. Every process of a run calls this.
     """
     folder = Path(folder)
-    meeting = meet(folder, "parameters", timeout=timeout)
+    peers = open_peers(f"checkpoint/{folder}/parameters", timeout=timeout)
     held = snapshot({"params": params})
-    write_checkpoint(folder, held, step=None, about=as_json(about or {}), meeting=meeting)
+    write_checkpoint(folder, held, step=None, about=as_json(about or {}), peers=peers)
 
 
 def load_params(folder: str | os.PathLike[str], like: Any = None, *, shardings: Any = None) -> Any:

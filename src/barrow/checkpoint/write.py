@@ -20,15 +20,15 @@ from barrow.checkpoint.index import (
     parse_piece,
     piece_table,
 )
-from barrow.checkpoint.meeting import Meeting
 from barrow.checkpoint.snapshot import HeldPiece, Snapshot
 from barrow.errors import CheckpointError, WriteFailed
 from barrow.files import make_folder, sync_folder, write_bytes
+from barrow.parallel.processes import Peers
 from barrow.weights.safetensors_write import write_safetensors
 
 
 def write_checkpoint(
-    folder: Path, held: Snapshot, *, step: int | None, about: Mapping[str, Any], meeting: Meeting
+    folder: Path, held: Snapshot, *, step: int | None, about: Mapping[str, Any], peers: Peers
 ) -> None:
     """Write to a hidden folder beside `folder` and rename it; a failure leaves nothing behind.
 
@@ -51,11 +51,11 @@ def write_checkpoint(
         commit(part, folder)
 
     try:
-        meeting.lead("begin", begin)
-        meeting.everyone("write", lambda: _write_part(part, held.pieces, meeting.process))
-        meeting.lead("commit", finish)
+        peers.lead("begin", begin)
+        peers.everyone("write", lambda: _write_part(part, held.pieces, peers.process))
+        peers.lead("commit", finish)
     except BaseException as error:
-        if meeting.process == 0:
+        if peers.process == 0:
             shutil.rmtree(part, ignore_errors=True)
         if isinstance(error, OSError) and not isinstance(error, WriteFailed):
             raise WriteFailed(

@@ -61,12 +61,12 @@ def train(
     import jax
 
     from barrow import config
+    from barrow.parallel.processes import open_peers
     from barrow.train import Interrupted, fit
-    from barrow.train.joint_run import joined
     from barrow.train.task import task_of
     from barrow.train.trackers import make_tracker, terminal
 
-    with joined() as others:
+    with open_peers("run").watched() as others:
         trusted = [*(trust or ()), *([recipe] if recipe.endswith(".py") else [])]
         described = load_run(recipe, trust=trusted)
         out, changes = _split(recipe, assignments or [])

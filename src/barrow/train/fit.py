@@ -14,10 +14,9 @@ from barrow.checkpoint.checkpoints import Checkpoints
 from barrow.checkpoint.folder import locate, open_index
 from barrow.errors import CheckpointError, ConfigError, Diverged
 from barrow.files import local_path, locked, make_folder
-from barrow.train.agreed_stop import agreed_stop
+from barrow.parallel.processes import Peers, open_peers
 from barrow.train.feed import feed
 from barrow.train.interrupt import Interrupted, stop_on_signals
-from barrow.train.joint_run import Joint, joined
 from barrow.train.logbook import Logbook, Trouble
 from barrow.train.objective import Mean
 from barrow.train.program import make_program
@@ -49,14 +48,14 @@ def fit(
     folder. Where one fails the others raise `PeerFailed`; one that waits for devices which never
     answer cannot raise, and exits with code 1.
     """
-    with joined() as others:
+    with open_peers("run").watched(shared=(Interrupted, Diverged)) as others:
         return _fit(run, RunFolder(local_path(out)), others, trackers=trackers, clock=clock)
 
 
 def _fit(
     run: Run,
     folder: RunFolder,
-    others: Joint,
+    others: Peers,
     *,
     trackers: Sequence[Tracker],
     clock: Callable[[], float],
@@ -88,7 +87,6 @@ def _fit(
         watch = config.from_dict(Watch, checkpoints.about(start).get("watch", {}))
         state = checkpoints.restore(start, program.shapes, shardings=program.shardings)
     rows = program.placement.rows()
-    together = agreed_stop(folder.path)
 
     def evaluate() -> Mapping[str, Mean]:
         assert held_out is not None
@@ -104,7 +102,7 @@ def _fit(
                 log.add(step, task.work(batch, program.num_params), metrics)
                 done = step + 1
                 is_last = done == run.steps
-                is_stopped = together.is_now(step, is_asked=stop.asked)
+                is_stopped = others.stops(step, is_asked=stop.asked)
                 if held_out is not None and (is_last or _is_due(done, run.evaluation.every)):
                     log.evaluated(evaluate)
                 if is_last or is_stopped or _is_due(done, run.checkpoint.every):
@@ -161,7 +159,7 @@ def _told(
     data: Data,
     start: int,
     trackers: Sequence[Tracker],
-    others: Joint,
+    others: Peers,
 ) -> Iterator[Sequence[Tracker]]:
     """The trackers, begun, and closed in the end; the first process of a run alone has any."""
     if others.process != 0:

@@ -1,0 +1,275 @@
+"""The processes of a run: how they act together, agree, stop and fail.
+
+They talk through the key-value store of JAX's coordination service, and not through collectives of
+devices. For those all would have to come at the same time, and from a thread beside the step they
+could fall between the step's own, in another order in each process. And devices of several
+processes wait for one another in every step, silently and without end: that one has failed must
+reach the others by another way.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+
+from barrow.errors import ConfigError, PeerFailed
+
+# A process that asks after step k has read the loss of step k − 1, to which all have given their
+# part. So when one says after step k that all shall stop, the others have done step k + 1 at most,
+# and whoever asks after step k + 2 finds what was said.
+_AHEAD = 2
+# Words in errors of JAX that are about the network between processes.
+_NETWORK = ("Gloo", "NCCL", "UNAVAILABLE", "closed by peer", "reset by peer")
+
+
+@dataclass
+class Peers:
+    """The processes of a run as one of them sees them. A single process has no `client`.
+
+    `name` is the same in all. Seconds: `timeout` to wait for another process (it may still be
+    opening its data), `nap` between two looks for a failure, `grace` to end by oneself after
+    another has failed. A service that is gone is an error of JAX (`jax.errors.JaxRuntimeError`).
+    """
+
+    client: Any = None
+    name: str = ""
+    process: int = 0
+    num: int = 1
+    timeout: float = 600.0
+    nap: float = 0.5
+    grace: float = 20.0
+    _last: int | None = field(default=None, init=False, compare=False)
+
+    def lead(self, name: str, action: Callable[[], None]) -> None:
+        """Let process 0 act; return in every process once it has, or raise in every one."""
+        if self.num == 1:
+            action()
+        elif self.process:
+            self._expect(f"{name}/lead", 0)
+        else:
+            error = _failure(action)
+            self._report(f"{name}/lead", error)
+            if error is not None:
+                raise error
+
+    def everyone(self, name: str, action: Callable[[], None]) -> None:
+        """Act in every process; return in each once all have, or raise in each."""
+        if self.num == 1:
+            action()
+            return
+        error = _failure(action)
+        if self.process == 0:
+            try:
+                for other in range(1, self.num):
+                    self._expect(f"{name}/{other}", other)
+            except PeerFailed as failed:
+                error = error or failed
+            self._report(f"{name}/all", error)
+        else:
+            self._report(f"{name}/{self.process}", error)
+            if error is None:
+                self._expect(f"{name}/all", 0)
+        if error is not None:
+            raise error
+
+    def agree(self, name: str, words: Mapping[str, Any]) -> None:
+        """Return when all have called this with the same words; `ConfigError` in all if not."""
+        if self.num == 1:
+            return
+        self.tell(f"{name}/{self.process}", words)
+        if self.process == 0:
+            told = [self.wait(f"{name}/{n}", n) for n in range(self.num)]
+            self.tell(f"{name}/verdict", _differences(told))
+        verdict = self.wait(f"{name}/verdict", 0)
+        if verdict:
+            raise ConfigError(verdict)
+
+    def stops(self, step: int, *, is_asked: bool) -> bool:
+        """Whether all stop after this step; `is_asked` is whether this process was asked to.
+
+        Called after every step, once the loss of the one before was read. A scheduler's signal
+        comes to processes at different steps, or to one of them alone.
+        """
+        if self.num == 1:
+            return is_asked
+        if self._last is None and is_asked:
+            self.tell("last", step + _AHEAD)  # unless another process was asked first
+        if self._last is None:
+            self._last = self.look("last")
+        return self._last is not None and step >= self._last
+
+    def fail(self, reason: str) -> None:
+        """Tell the others why this process cannot continue; the first that fails is heard."""
+        with contextlib.suppress(jax.errors.JaxRuntimeError):  # nobody is there to listen
+            self.tell("failed", reason)
+
+    def failure(self) -> str | None:
+        """What the first process that failed has told; None while all is well."""
+        found: str | None = self.look("failed")
+        return found
+
+    @contextlib.contextmanager
+    def watched(
+        self,
+        *,
+        shared: tuple[type[BaseException], ...] = (),
+        end: Callable[[str], None] | None = None,
+    ) -> Iterator[Peers]:
+        """While inside, what is raised is told to the others, and their failures are noticed.
+
+        `shared` are errors that all processes raise by themselves. `end` is for a process that
+        hears of a failure and does not leave, as it waits for devices; by default it exits.
+        """
+        if self.num == 1:
+            yield self
+            return
+        by_all: tuple[type[BaseException], ...] = (*shared, PeerFailed)
+        left = threading.Event()
+
+        def listen() -> None:
+            while not left.wait(self.nap):
+                try:
+                    reason = self.failure()
+                except jax.errors.JaxRuntimeError:  # the service is gone, and JAX ends us
+                    return
+                if reason is not None:
+                    if not left.wait(self.grace):
+                        (end or _end)(reason)
+                    return
+
+        listener = threading.Thread(target=listen, name="barrow-peers", daemon=True)
+        listener.start()
+        try:
+            yield self
+        except by_all:
+            raise
+        except BaseException as error:
+            lost = _lost(error)
+            reason = f"process {self.process} {lost or f'failed: {type(error).__name__}: {error}'}"
+            self.fail(reason)
+            if lost is None:
+                raise
+            with contextlib.suppress(jax.errors.JaxRuntimeError):
+                reason = self.failure() or reason  # that of the first
+            raise PeerFailed(reason) from error
+        finally:
+            left.set()
+            listener.join()  # where it has begun to end the process, nothing else may
+
+    def tell(self, key: str, words: Any) -> bool:
+        """Tell all, once: anything that JSON holds but null; False if it was told before."""
+        try:
+            self.client.key_value_set(f"{self.name}/{key}", json.dumps(words))
+        except jax.errors.JaxRuntimeError as error:
+            if "ALREADY_EXISTS" not in str(error):
+                raise
+            return False
+        return True
+
+    def look(self, key: str) -> Any:
+        """What was told; None if nothing was."""
+        try:
+            return json.loads(self.client.key_value_try_get(f"{self.name}/{key}"))
+        except jax.errors.JaxRuntimeError as error:
+            if "NOT_FOUND" not in str(error):
+                raise
+            return None
+
+    def wait(self, key: str, process: int) -> Any:
+        """What a process tells; `PeerFailed` where one fails before, or nothing comes in time."""
+        milliseconds = max(1, int(min(self.nap, self.timeout) * 1000))
+        for _ in range(max(1, round(self.timeout / self.nap))):
+            with contextlib.suppress(jax.errors.JaxRuntimeError):
+                return json.loads(
+                    self.client.blocking_key_value_get(f"{self.name}/{key}", milliseconds)
+                )
+            failure, words = self.failure(), self.look(key)
+            if words is not None:  # what was told before a failure counts
+                return words
+            if failure is not None:
+                raise PeerFailed(failure)
+        raise PeerFailed(
+            f"waited {self.timeout:g} s for process {process} ({key}) and heard nothing: all "
+            "processes of a run do the same, with the same settings; is one gone, or slow?"
+        )
+
+    def _report(self, key: str, error: Exception | None) -> None:
+        self.tell(key, "" if error is None else f"{type(error).__name__}: {error}")
+
+    def _expect(self, key: str, process: int) -> None:
+        words = self.wait(key, process)
+        if words:
+            raise PeerFailed(f"process {process} failed: {words}")
+
+
+def open_peers(subject: str, *, timeout: float = 600.0) -> Peers:
+    """The processes of this run, to talk about a subject.
+
+    Every process opens it as often as the others do: each counts, and the same number is the same
+    conversation.
+    """
+    # JAX has no public way to its store (0.10: jax.distributed is initialize, is_initialized and
+    # shutdown; jax.experimental.multihost_utils runs collectives). jax.process_count() would wait
+    # for the devices of all.
+    from jax._src import distributed
+
+    state = distributed.global_state
+    if state.client is None or state.num_processes == 1:
+        return Peers()
+    client: Any = state.client
+    number = client.key_value_increment(f"barrow/{subject}/opened-by-{state.process_id}", 1)
+    name = f"barrow/{subject}/{number}"
+    return Peers(client, name, state.process_id, state.num_processes, timeout)
+
+
+def _failure(action: Callable[[], None]) -> Exception | None:
+    try:
+        action()
+    except Exception as error:  # noqa: BLE001 - whatever it is, the others must hear of it
+        return error
+    return None
+
+
+def _end(reason: str) -> None:
+    """End this process, whatever its other threads wait for."""
+    sys.stdout.flush()
+    sys.stderr.write(f"barrow: {reason}; without it this process cannot continue, and ends\n")
+    sys.stderr.flush()
+    # All who end meet here or on their way out; whoever just left would be taken for dead.
+    jax.distributed.shutdown()
+    os._exit(1)
+
+
+def _lost(error: BaseException) -> str | None:
+    """What to say where an error of JAX is about another process, not about this one."""
+    if not isinstance(error, jax.errors.JaxRuntimeError):
+        return None
+    cause = str(error).strip().partition("\n")[0]
+    if not any(word in cause for word in _NETWORK):
+        return None
+    return (
+        f"cannot reach the devices of another; is one gone? ({cause[:200]}). To resume from the "
+        "newest checkpoint, start all processes again"
+    )
+
+
+def _differences(told: list[Any]) -> str:
+    """In which words others differ from the first; empty where none do."""
+    parts = []
+    for number, words in enumerate(told[1:], 1):
+        other = [
+            f"{key}: {words.get(key)!r}, the first {told[0].get(key)!r}"
+            for key in dict.fromkeys([*told[0], *words])
+            if words.get(key) != told[0].get(key)
+        ]
+        if other:
+            parts.append(f"process {number} has other settings than the first ({'; '.join(other)})")
+    return "; ".join(parts) and "; ".join(parts) + ": start all processes with the same"
