@@ -54,8 +54,12 @@ def test_every_document_says_where_it_came_from(root: Path, recipe: Recipe, tmp_
         assert meta["decisions"] == {"read": "keep", "filter": "keep", "split": "train"}
         if meta["pile_set_name"] == "Letters":
             assert (meta["licence"], meta["retrieved"]) == ("CC0-1.0", "2024-05-06")
+            assert "retrieved_from" not in meta
         else:
-            assert (meta["licence"], meta["language"]) == ("unknown", "en")
+            assert (meta["licence"], meta["language"]) == ("LicenseRef-unknown", "en")
+            changed = (root / meta["source"]).stat().st_mtime
+            assert meta["retrieved"] == time.strftime("%Y-%m-%d", time.gmtime(changed))
+            assert meta["retrieved_from"] == "file"
     assert len({d.meta["id"] for d in archive}) == 42
     assert report["reading"]["letters"] == {
         "name": "Letters",

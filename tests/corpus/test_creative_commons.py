@@ -21,7 +21,7 @@ from barrow.corpus.creative_commons import article_licence
         ("Creative Commons\nAttribution-NonCommercial 4.0 International", "CC-BY-NC-4.0"),
         ("Creative Commons Attribution Non-Commercial Share Alike License", "CC-BY-NC-SA"),
         ("made available under the Creative Commons CC0 public domain dedication", "CC0-1.0"),
-        ("This work is in the public domain.", "public-domain"),
+        ("This work is in the public domain.", "LicenseRef-public-domain"),
         ("See https://www.elsevier.com/tdm/userlicense/1.0/.", "https://www.elsevier.com/tdm/userlicense/1.0/"),
         ("All rights reserved.", ""),
         ("", ""),

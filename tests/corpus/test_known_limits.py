@@ -50,7 +50,7 @@ def test_reserved_rights_and_unstated_languages(
     told_manifest: dict[str, Any], told_recipe: Recipe
 ) -> None:
     notes = told_manifest["splits"]["train"]["domains"]["Notes"]
-    notes["licences"] = {"all rights reserved": {"documents": 20, "bytes": 1_000}}
+    notes["licences"] = {"LicenseRef-all-rights-reserved": {"documents": 20, "bytes": 1_000}}
     notes["languages"] = {"None": {"documents": 20, "bytes": 1_000}}
     text = limits(told_manifest, told_recipe)
     assert "All rights are reserved in 20 documents, 1.0 kB (1.5% of the text)" in text

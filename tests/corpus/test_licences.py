@@ -6,14 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from barrow.corpus.filters.rules import LicenceRule
+from barrow.corpus.filters.texts import Texts
 from barrow.corpus.licences import (
     is_licence_file,
     is_metadata_file,
+    is_spdx,
     licence_of_metadata,
     licence_of_repository,
     licence_of_text,
     licence_tag,
+    spdx_expression,
 )
+from barrow.corpus.scratch import Scratch
+from barrow.recipes import permissive, pile, pocket, refine
 
 MIT = """The MIT License (MIT)
 
@@ -142,3 +148,65 @@ def test_any_text(text: str, name: str) -> None:
     licence_of_text(text)
     licence_of_metadata(name, text)
     licence_tag(text)
+
+
+@pytest.mark.parametrize(
+    ("stated", "expression"),
+    [
+        ("MIT", "MIT"),
+        ("mit", "MIT"),
+        ("MIT  OR (apache-2.0 and CC-BY-4.0)", "MIT OR (Apache-2.0 AND CC-BY-4.0)"),
+        ("MIT OR (apache-2.0 AND cc-by-4.0)", "MIT OR (Apache-2.0 AND CC-BY-4.0)"),
+        ("GPL-2.0 WITH Classpath-exception-2.0", "GPL-2.0 WITH Classpath-exception-2.0"),
+        ("CC BY-SA 4.0", "CC-BY-SA-4.0"),
+        ("http://creativecommons.org/licenses/by-nc/3.0/", "CC-BY-NC-3.0"),
+        ("https://creativecommons.org/publicdomain/mark/1.0/", "CC-PDM-1.0"),
+        ("CC-BY", "LicenseRef-CC-BY"),
+        ("The MIT License", "MIT"),
+        ("unknown", "LicenseRef-unknown"),
+        ("NOASSERTION", "LicenseRef-unknown"),
+        ("", "LicenseRef-unknown"),
+        ("All rights reserved.", "LicenseRef-all-rights-reserved"),
+        ("public domain (US courts)", "LicenseRef-public-domain"),
+        (
+            "http://arxiv.org/licenses/nonexclusive-distrib/1.0/",
+            "LicenseRef-http-arxiv.org-licenses-nonexclusive-distrib-1.0",
+        ),
+        ("LicenseRef-ours AND MIT", "LicenseRef-ours AND MIT"),
+        ("MIT AND", "LicenseRef-MIT-AND"),
+        ("日本", "LicenseRef-other"),
+    ],
+)
+def test_what_is_stated_becomes_an_expression(stated: str, expression: str) -> None:
+    """PILE-5."""
+    assert spdx_expression(stated) == expression
+    assert is_spdx(expression)
+
+
+@given(st.text(max_size=60))
+def test_every_licence_is_an_expression(stated: str) -> None:
+    expression = spdx_expression(stated)
+    assert is_spdx(expression)
+    assert spdx_expression(expression) == expression
+
+
+def test_licences_of_all_recipes_are_expressions_that_rules_work_on() -> None:
+    found = {
+        domain.licence
+        for made in (pile, permissive, pocket, refine)
+        for domain in made.recipe().domains.values()
+    }
+    assert len(found) > 8
+    assert {licence for licence in found if not is_spdx(licence)} == set()
+
+    def kept(rule: LicenceRule) -> set[str]:
+        metas = [{"licence": licence} for licence in sorted(found)]
+        codes = rule.decide(Texts.of_strings([""] * len(metas), metas, Scratch())).code
+        return {meta["licence"] for meta, code in zip(metas, codes, strict=True) if not code}
+
+    free = kept(LicenceRule(allow=("CC-BY-*", "Apache-*", "PSF-*", "LicenseRef-US-*")))
+    assert {"CC-BY-SA-4.0", "Apache-2.0", "LicenseRef-US-government-work"} <= free
+    assert not any("reserved" in licence or "unknown" in licence for licence in free)
+    assert kept(LicenceRule(deny=("*-all-rights-reserved",), unknown="keep")) == found - {
+        "LicenseRef-all-rights-reserved"
+    }

@@ -84,3 +84,15 @@ def test_two_builds_remember_hashes_at_once(
     first.save()
     assert json.loads(cache.read_text())
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "hashes.json"]
+
+
+def test_the_day_of_a_file_and_of_a_folder(tmp_path: Path) -> None:
+    """Of the last change, in UTC wherever we are; of a folder that of the last of its files."""
+    for name, seconds in (("a", 1_700_000_000), ("b", 1_699_919_999)):
+        (tmp_path / "in" / name).parent.mkdir(exist_ok=True)
+        (tmp_path / "in" / name).write_text(name)
+        os.utime(tmp_path / "in" / name, (seconds, seconds))
+    cache = HashCache(tmp_path / "cache.json")
+    dates = [cache.raw_file(tmp_path / "in" / name, tmp_path, lambda _: None).date for name in "ab"]
+    assert dates == ["2023-11-14", "2023-11-13"]
+    assert cache.raw_folder(tmp_path / "in", tmp_path, lambda _: None).date == "2023-11-14"

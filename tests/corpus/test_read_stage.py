@@ -28,6 +28,7 @@ def run(
         language=None,
         retrieved=None,
         names=(("test/a",), ("test/b",)),
+        dates=("2024-05-06", "2024-05-07"),
         seconds_per_document=5.0,
         memory_per_document=1 << 27,
         max_text=1000,
@@ -68,6 +69,8 @@ def test_documents_and_rejects(tmp_path: Path) -> None:
         "raw_sha256": "aa",
         "extractor": "test/7",
         "licence": "MIT",
+        "retrieved": "2024-05-06",
+        "retrieved_from": "file",
         "member": "1",
         "decisions": {"read": "keep"},
     }
@@ -127,14 +130,14 @@ def test_a_group_is_one_source(tmp_path: Path) -> None:
         def read_group(self, paths: Sequence[Path]) -> Iterator[Item]:
             yield Document(" and ".join(path.name for path in paths))
 
-    documents, _, _ = run(tmp_path, Together(), names=(("test/a", "test/b"),))
+    documents, _, _ = run(tmp_path, Together(), names=(("test/a", "test/b"),), dates=())
     assert documents[0].text == "a and b"
     assert documents[0].meta["sources"] == ["test/a", "test/b"]
 
 
 def test_files_of_a_group_are_read_one_by_one_unless_a_reader_knows_better(tmp_path: Path) -> None:
     reader = reader_of(lambda path: iter([Document(path.name)]))
-    documents, _, _ = run(tmp_path, reader, names=(("test/a", "test/b"),))
+    documents, _, _ = run(tmp_path, reader, names=(("test/a", "test/b"),), dates=())
     assert [document.text for document in documents] == ["a", "b"]
 
 

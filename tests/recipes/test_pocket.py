@@ -11,6 +11,7 @@ import pytest
 
 import barrow
 from barrow.corpus import Pdf, build
+from barrow.corpus.licences import is_spdx
 from barrow.engine import Engine
 from barrow.recipes import pocket
 from barrow.recipes.pocket_samples.donors import Donor
@@ -58,7 +59,8 @@ def check(out: Path) -> None:
         for document in barrow.archive.open(path) if path.exists() else ():
             assert document.text.strip()
             assert not document.meta["source"].startswith("/"), "no path of this machine"
-            assert document.meta["licence"]
+            assert is_spdx(document.meta["licence"])
+            assert document.meta["retrieved"], "PILE-5"
             for paragraph in paragraphs(document.text):
                 where[paragraph].add(document.meta["pile_set_name"])
     assert {paragraph: names for paragraph, names in where.items() if len(names) > 1} == {}

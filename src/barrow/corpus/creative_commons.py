@@ -37,7 +37,7 @@ def article_licence(statement: str) -> str:
     if found := _WORDS.search(words):
         return _from_words(words, found)
     if "public domain" in words:
-        return "public-domain"
+        return "LicenseRef-public-domain"
     address = _URL.search(statement)
     return address[0].rstrip(".,;)") if address else ""
 

@@ -184,7 +184,7 @@ def _collection(told: Survey, recipe: Recipe) -> str:
                 readable_count(domain.files),
                 readable_count(domain.unread_files),
                 ", ".join(map(markdown_code, domain.extractors)) or "–",
-                known.retrieved if known and known.retrieved else "not stated",
+                known.retrieved if known and known.retrieved else "the days of the files",
                 markdown_text(known.licence) if known else "–",
             )
         )

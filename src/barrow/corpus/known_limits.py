@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from barrow.corpus.filters.pii import RedactPii, RejectPii
+from barrow.corpus.licences import RESERVED, UNKNOWN
 from barrow.corpus.recipe import Recipe
 from barrow.corpus.survey import NOT_STATED, Amount, Survey
 from barrow.pages.escape import one_line
@@ -44,10 +45,10 @@ def _left_out(told: Survey) -> Iterable[str]:
 
 def _licences(told: Survey) -> Iterable[str]:
     yield "Licences are as the documents or the recipe state them; nobody has verified them."
-    unknown = _sum(told.licences, lambda name: name == NOT_STATED or name.startswith("unknown"))
+    unknown = _sum(told.licences, lambda name: name in (NOT_STATED, UNKNOWN))
     if unknown.documents:
         yield f"The licence of {_of(unknown, told)} is unknown."
-    reserved = _sum(told.licences, lambda name: name == "all rights reserved")
+    reserved = _sum(told.licences, lambda name: name == RESERVED)
     if reserved.documents:
         yield (
             f"All rights are reserved in {_of(reserved, told)}: whoever passes the corpus on needs "
@@ -108,7 +109,10 @@ def _filters(told: Survey, recipe: Recipe) -> Iterable[str]:
     undated = [domain.name for domain in chosen if domain.retrieved is None]
     if undated:
         names = _listed(map(one_line, dict.fromkeys(undated)), len(here))
-        yield f"The recipe does not say when the raw files were fetched of {names}."
+        yield (
+            f"The recipe does not say when the raw files were fetched of {names}: there, "
+            "`retrieved` is the day of the file."
+        )
 
 
 def _held_out(told: Survey, recipe: Recipe) -> Iterable[str]:

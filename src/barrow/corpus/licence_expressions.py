@@ -26,6 +26,12 @@ def expression_holds(expression: str, is_allowed: Callable[[str], bool]) -> bool
     return is_allowed(whole)
 
 
+def is_expression(text: str) -> bool:
+    """Whether names are put together as an expression."""
+    parts = _PART.findall(text.lower())
+    return len(text) <= _MAX_SIZE and _evaluate(parts, lambda _: True) is not None
+
+
 def _evaluate(parts: list[str], is_allowed: Callable[[str], bool]) -> bool | None:
     """The value of an expression, with two stacks; None if it is none."""
     values: list[bool] = []

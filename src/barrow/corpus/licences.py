@@ -1,4 +1,4 @@
-"""The licence of a repository as an SPDX identifier, told from its files.
+"""Licences as SPDX expressions: of anything that states one, and of a repository by its files.
 
 What is recognised are the standard texts, by phrases every copy of them has; a file that is none of
 them, or alters one, gives None. GPL texts do not say whether later versions may be chosen, so their
@@ -11,7 +11,40 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
+
+from barrow.corpus.creative_commons import article_licence
+from barrow.corpus.licence_expressions import is_expression
+
+UNKNOWN = "LicenseRef-unknown"
+RESERVED = "LicenseRef-all-rights-reserved"
+
+# Identifiers that data comes under; any other name becomes a LicenseRef.
+_IDENTIFIERS = {
+    name.lower(): name
+    for name in str.split(
+        "0BSD AFL-3.0 AGPL-3.0 AGPL-3.0-only AGPL-3.0-or-later Apache-1.1 Apache-2.0 Artistic-1.0 "
+        "Artistic-2.0 BlueOak-1.0.0 BSD-1-Clause BSD-2-Clause BSD-3-Clause BSD-3-Clause-Clear "
+        "BSD-4-Clause BSD-Source-Code BSL-1.0 BUSL-1.1 CC-PDM-1.0 CC0-1.0 CDDL-1.0 CDDL-1.1 "
+        "CDLA-Permissive-1.0 CDLA-Permissive-2.0 CDLA-Sharing-1.0 CECILL-2.1 CNRI-Python CPL-1.0 "
+        "ECL-2.0 EPL-1.0 EPL-2.0 EUPL-1.1 EUPL-1.2 FSFAP GFDL-1.2 GFDL-1.3 GFDL-1.3-only "
+        "GFDL-1.3-or-later GPL-1.0 GPL-2.0 GPL-2.0+ GPL-2.0-only GPL-2.0-or-later GPL-3.0 "
+        "GPL-3.0+ GPL-3.0-only GPL-3.0-or-later HPND ISC LGPL-2.0 LGPL-2.1 LGPL-2.1+ "
+        "LGPL-2.1-only LGPL-2.1-or-later LGPL-3.0 LGPL-3.0-only LGPL-3.0-or-later LPPL-1.3c MIT "
+        "MIT-0 MPL-1.1 MPL-2.0 MS-PL MulanPSL-2.0 NCSA ODbL-1.0 ODC-By-1.0 OFL-1.1 OGL-UK-3.0 "
+        "OSL-3.0 PDDL-1.0 PHP-3.01 PostgreSQL PSF-2.0 Python-2.0 Ruby SSPL-1.0 TCL UPL-1.0 "
+        "Unicode-3.0 Unlicense W3C WTFPL X11 Zlib ZPL-2.1 Classpath-exception-2.0 "
+        "GCC-exception-3.1 LLVM-exception OpenSSL"
+    )
+    + [
+        f"CC-BY{terms}-{version}"
+        for terms in ("", "-NC", "-ND", "-SA", "-NC-ND", "-NC-SA")
+        for version in ("1.0", "2.0", "2.5", "3.0", "4.0")
+    ]
+}
+_REFERENCE = re.compile(r"(?:DocumentRef-[A-Za-z0-9.-]+:)?LicenseRef-[A-Za-z0-9.-]+")
+_NAMES = re.compile(r"[()]|[^\s()]+")
 
 # Grants that several licences begin with.
 _MIT = (
@@ -86,6 +119,36 @@ _ALIASES = {
 }
 # Words in npm's licence field that name no licence.
 _NO_LICENCE = {"unlicensed", "none", "proprietary", "commercial", "private", "see license"}
+
+
+@lru_cache(4096)
+def spdx_expression(stated: str) -> str:
+    """What somebody stated as an SPDX expression; names that are not SPDX's become a LicenseRef."""
+    value = " ".join(stated.split())
+    if is_spdx(value):
+        return value
+    words = _WORDS.sub(" ", value.lower()).strip()
+    if not value or words in ("unknown", "noassertion", "none"):
+        return UNKNOWN
+    if words in ("all rights reserved", "copyrighted", "copyright", "proprietary"):
+        return RESERVED
+    names = [_IDENTIFIERS.get(part.lower(), part) for part in _NAMES.findall(value)]
+    names = [name.upper() if name.lower() in ("and", "or", "with") else name for name in names]
+    cased = " ".join(names).replace("( ", "(").replace(" )", ")")
+    for found in (cased, _ALIASES.get(words, ""), article_licence(value)):
+        if is_spdx(found):
+            return found
+    return f"LicenseRef-{re.sub('[^A-Za-z0-9.]+', '-', value).strip('-')[:100] or 'other'}"
+
+
+def is_spdx(expression: str) -> bool:
+    """Whether an expression has identifiers of SPDX's and LicenseRefs only, as SPDX writes them."""
+    names = set(_NAMES.findall(expression)) - {"(", ")", "AND", "OR", "WITH"}
+    if not names or not all(
+        _IDENTIFIERS.get(name.lower()) == name or _REFERENCE.fullmatch(name) for name in names
+    ):
+        return False
+    return is_expression(expression)
 
 
 def is_licence_file(name: str) -> bool:

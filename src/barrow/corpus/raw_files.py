@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import json
 import os
@@ -15,12 +16,15 @@ from barrow.files import sha256_of, write_bytes
 
 @dataclass(frozen=True, slots=True)
 class RawFile:
-    """A file: where it lies here, its name under the root, its size and the hash of its bytes."""
+    """A file: its path here, its name under the root, its size, the hash of its bytes, and the day
+    (UTC) of its last change.
+    """
 
     path: str
     name: str
     size: int
     sha256: str
+    date: str
 
     @property
     def file(self) -> File:
@@ -92,7 +96,8 @@ class HashCache:
             digest = sha256_of(path, on_bytes=on_bytes)
             self._known[place] = (status.st_size, status.st_mtime_ns, digest)
             self._changed = True
-        return RawFile(str(path), portable_name(path, root), status.st_size, digest)
+        day = datetime.datetime.fromtimestamp(status.st_mtime, datetime.UTC).date().isoformat()
+        return RawFile(str(path), portable_name(path, root), status.st_size, digest, day)
 
     def raw_folder(self, folder: Path, root: Path, on_bytes: Callable[[int], None]) -> RawFile:
         """A folder read as a whole: the hash is that of its files' names and hashes."""
@@ -101,7 +106,8 @@ class HashCache:
         told = "".join(f"{file.sha256} {file.name}\n" for file in raw)
         digest = hashlib.sha256(told.encode()).hexdigest()
         size = sum(file.size for file in raw)
-        return RawFile(str(folder), portable_name(folder, root), size, digest)
+        day = max((file.date for file in raw), default="")
+        return RawFile(str(folder), portable_name(folder, root), size, digest, day)
 
     def save(self) -> None:
         """Remember what was learnt."""

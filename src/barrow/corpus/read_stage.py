@@ -13,6 +13,7 @@ from typing import Any
 from barrow.archive import Document, Writer
 from barrow.archive.composition import UNKNOWN
 from barrow.corpus.document_limits import DocumentLimits, TooSlow
+from barrow.corpus.licences import spdx_expression
 from barrow.corpus.parts import QUICK
 from barrow.corpus.raw_files import RawFile
 from barrow.corpus.reading import Item, Reader, Reject, excerpt
@@ -27,7 +28,8 @@ from barrow.errors import BadRecord, MissingExtra
 class Settings:
     """What is said of a domain, how it is read, and the limits of a document.
 
-    `names` are those of the files under the root, by group.
+    `names` are those of the files under the root, by group. Where it is not said when they were
+    `retrieved`, `dates` has the last day that a file of each group was changed.
     """
 
     name: str
@@ -37,6 +39,7 @@ class Settings:
     language: str | None
     retrieved: str | None
     names: tuple[tuple[str, ...], ...]
+    dates: tuple[str, ...]
     seconds_per_document: float
     memory_per_document: int
     max_text: int
@@ -72,6 +75,7 @@ _OURS = frozenset(
         "raw_sha256",
         "extractor",
         "retrieved",
+        "retrieved_from",
         "decisions",
     ]
 )
@@ -96,6 +100,9 @@ def read_tasks(source: Source, recipe: Recipe, takedown: File | None = None) -> 
                 language=domain.language,
                 retrieved=domain.retrieved,
                 names=tuple(tuple(file.name for file in group) for group in batch),
+                dates=()
+                if domain.retrieved is not None
+                else tuple(max(file.date for file in group) for group in batch),
                 seconds_per_document=recipe.seconds_per_document,
                 memory_per_document=recipe.memory_per_document,
                 max_text=recipe.max_text,
@@ -127,10 +134,11 @@ def read(settings: Settings, inputs: Inputs, out: Read) -> None:
         Writer(out.rejects, level=QUICK) as rejected,
         reader.open_beside([file.path for file in inputs.beside]) as read_one,
     ):
-        for names, group in zip(settings.names, inputs.groups, strict=True):
+        dates = settings.dates or [None] * len(settings.names)
+        for names, date, group in zip(settings.names, dates, inputs.groups, strict=True):
             paths = [file.path for file in group]
             items = partial(reader.read_group, paths) if paths[1:] else partial(read_one, paths[0])
-            origin = _origin(settings, names, [file.key for file in group])
+            origin = _origin(settings, names, date, [file.key for file in group])
             for item in _guarded(
                 items, settings.seconds_per_document, settings.memory_per_document
             ):
@@ -162,7 +170,9 @@ def read(settings: Settings, inputs: Inputs, out: Read) -> None:
 READ = Stage("corpus.read", 1, read, Read)
 
 
-def _origin(settings: Settings, names: tuple[str, ...], hashes: list[str]) -> dict[str, Any]:
+def _origin(
+    settings: Settings, names: tuple[str, ...], date: str | None, hashes: list[str]
+) -> dict[str, Any]:
     """What every document of a group has in common."""
     origin: dict[str, Any] = {"pile_set_name": settings.name, "source": names[0]}
     if len(names) > 1:
@@ -174,6 +184,8 @@ def _origin(settings: Settings, names: tuple[str, ...], hashes: list[str]) -> di
     for key in ("licence", "retrieved", "language"):
         if (value := getattr(settings, key)) is not None:
             origin[key] = value
+    if date is not None:
+        origin |= {"retrieved": date, "retrieved_from": "file"}
     return origin
 
 
@@ -200,6 +212,9 @@ def _finish(item: Item, origin: Mapping[str, Any], max_text: int) -> tuple[Item,
         if value is not None and not (key == "pile_set_name" and own_name):
             # A record may have keys of its own by names that are ours.
             meta[f"record.{key}" if key in _OURS else key] = value
+    stated = meta.get("licence")
+    if isinstance(stated, str) and (licence := spdx_expression(stated)) != stated:
+        meta |= {"licence": licence, "licence_stated": stated}
     meta["decisions"] = {"read": "keep"}  # the last: later stages write on at its end
     return Document(item.text, meta), len(content)
 

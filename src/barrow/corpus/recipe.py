@@ -29,7 +29,7 @@ class Domain:
 
     name: str
     reader: Reader
-    licence: str = "unknown"
+    licence: str = "LicenseRef-unknown"
     paths: tuple[str, ...] = ()
     weight: float | None = None
     epochs: float | None = None

@@ -52,9 +52,10 @@ from barrow.corpus import (
     Wikipedia,
     YoutubeSubtitles,
 )
+from barrow.corpus.licences import RESERVED, UNKNOWN
 
-_US_GOVERNMENT = "public domain (US government work)"
-_PER_DOCUMENT = "stated per document"
+_US_PUBLIC_DOMAIN = "LicenseRef-public-domain-US"
+_US_GOVERNMENT = "LicenseRef-US-government-work"
 
 
 _PROSE = (Repair(),)
@@ -77,43 +78,46 @@ def recipe() -> Recipe:
 
 def _domains() -> dict[str, Domain]:
     return {
-        "pile_cc": _domain("Pile-CC", Warc(), 18.11, 1.0, "unknown (web)", filters=_ENGLISH_WEB),
-        "pubmed_central": _domain("PubMed Central", Jats(), 14.40, 2.0, _PER_DOCUMENT),
-        "books3": _domain("Books3", Epub(), 12.07, 1.5, "all rights reserved"),
-        "openwebtext2": _domain(
-            "OpenWebText2", WebPages(), 10.01, 2.0, "unknown (web)", filters=_WEB
-        ),
-        "arxiv": _domain("ArXiv", Latex(), 8.96, 2.0, _PER_DOCUMENT),
-        "github": _domain("Github", GitHub(), 7.59, 1.0, "unknown", language=None, filters=()),
-        "freelaw": _domain("FreeLaw", CourtListener(), 6.12, 1.5, "public domain (US courts)"),
+        "pile_cc": _domain("Pile-CC", Warc(), 18.11, 1.0, UNKNOWN, filters=_ENGLISH_WEB),
+        "pubmed_central": _domain("PubMed Central", Jats(), 14.40, 2.0, UNKNOWN),
+        "books3": _domain("Books3", Epub(), 12.07, 1.5, RESERVED),
+        "openwebtext2": _domain("OpenWebText2", WebPages(), 10.01, 2.0, UNKNOWN, filters=_WEB),
+        "arxiv": _domain("ArXiv", Latex(), 8.96, 2.0, UNKNOWN),
+        "github": _domain("Github", GitHub(), 7.59, 1.0, UNKNOWN, language=None, filters=()),
+        "freelaw": _domain("FreeLaw", CourtListener(), 6.12, 1.5, _US_GOVERNMENT),
         "stackexchange": _domain("StackExchange", StackExchange(), 5.13, 2.0, "CC-BY-SA-4.0"),
         "uspto": _domain("USPTO Backgrounds", Uspto(), 3.65, 2.0, _US_GOVERNMENT),
-        "pubmed_abstracts": _domain("PubMed Abstracts", Medline(), 3.07, 2.0, "unknown"),
-        "gutenberg": _domain("Gutenberg (PG-19)", Gutenberg(), 2.17, 2.5, "public domain (US)"),
+        "pubmed_abstracts": _domain("PubMed Abstracts", Medline(), 3.07, 2.0, UNKNOWN),
+        "gutenberg": _domain("Gutenberg (PG-19)", Gutenberg(), 2.17, 2.5, _US_PUBLIC_DOMAIN),
         "opensubtitles": _domain(
-            "OpenSubtitles", OpenSubtitles(), 1.55, 1.5, "all rights reserved", language=None
+            "OpenSubtitles", OpenSubtitles(), 1.55, 1.5, RESERVED, language=None
         ),
         "wikipedia_en": _domain("Wikipedia (en)", Wikipedia(), 1.53, 3.0, "CC-BY-SA-4.0"),
         "dm_mathematics": _domain(
             "DM Mathematics", DmMathematics(), 1.24, 2.0, "Apache-2.0", filters=()
         ),
-        "ubuntu_irc": _domain("Ubuntu IRC", UbuntuIrc(), 0.88, 2.0, "public channel logs"),
-        "bookcorpus2": _domain("BookCorpus2", Epub(), 0.75, 1.5, "all rights reserved"),
+        "ubuntu_irc": _domain("Ubuntu IRC", UbuntuIrc(), 0.88, 2.0, "LicenseRef-public-channel"),
+        "bookcorpus2": _domain("BookCorpus2", Epub(), 0.75, 1.5, RESERVED),
         "europarl": _domain(
-            "EuroParl", EuroParl(), 0.73, 2.0, "reuse with acknowledgement (EU)", language=None
+            "EuroParl",
+            EuroParl(),
+            0.73,
+            2.0,
+            "LicenseRef-EU-reuse",
+            language=None,
         ),
-        "hackernews": _domain("HackerNews", HackerNews(), 0.62, 2.0, "unknown (forum)"),
+        "hackernews": _domain("HackerNews", HackerNews(), 0.62, 2.0, UNKNOWN),
         "youtube_subtitles": _domain(
             "YoutubeSubtitles",
             YoutubeSubtitles(),
             0.60,
             2.0,
-            "all rights reserved",
+            RESERVED,
             language=None,
         ),
-        "philpapers": _domain("PhilPapers", Pdf(), 0.38, 2.0, _PER_DOCUMENT, language=None),
+        "philpapers": _domain("PhilPapers", Pdf(), 0.38, 2.0, UNKNOWN, language=None),
         "nih_exporter": _domain("NIH ExPorter", NihExporter(), 0.30, 2.0, _US_GOVERNMENT),
-        "enron_emails": _domain("Enron Emails", Mail(), 0.14, 2.0, "public record (FERC)"),
+        "enron_emails": _domain("Enron Emails", Mail(), 0.14, 2.0, "LicenseRef-public-record-FERC"),
     }
 
 

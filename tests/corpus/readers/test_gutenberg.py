@@ -137,7 +137,8 @@ def test_dates(tmp_path: Path, words: str, date: str | None) -> None:
 
 def test_copyrighted(tmp_path: Path) -> None:
     extra = "** This is a COPYRIGHTED Project Gutenberg eBook, Details Below **\r\n\r\n"
-    assert one(write(tmp_path / "a.txt", whole(extra=extra))).meta["licence"] == "copyrighted"
+    book = one(write(tmp_path / "a.txt", whole(extra=extra)))
+    assert book.meta["licence"] == "LicenseRef-all-rights-reserved"
 
 
 def test_unwrap(tmp_path: Path) -> None:

@@ -85,7 +85,7 @@ def test_a_question_and_its_best_answers(read_posts: ReadPosts) -> None:
                 "url": "https://beer.stackexchange.com/q/1",
                 "date": DATE,
                 "by": "Ann",
-                "licence": "CC BY-SA 3.0",
+                "licence": "CC-BY-SA-3.0",
                 "member": "1",
                 "tags": ["a", "b-c"],
                 "score": 18,
@@ -165,11 +165,11 @@ def test_tags_in_either_form(read_posts: ReadPosts, tags: str, expected: list[st
 @pytest.mark.parametrize(
     ("asked", "answered", "expected"),
     [
-        ({"CreationDate": "2011-04-07T23:59:59.999"}, {}, "CC BY-SA 2.5 AND CC BY-SA 3.0"),
-        ({"CreationDate": "2011-04-08T00:00:00.000"}, {}, "CC BY-SA 3.0"),
-        ({"CreationDate": "2018-05-01T23:59:59.999"}, {}, "CC BY-SA 3.0"),
-        ({"CreationDate": "2018-05-02T00:00:00.000"}, {}, "CC BY-SA 3.0 AND CC BY-SA 4.0"),
-        ({"ContentLicense": "CC BY-SA 4.0"}, {"ContentLicense": "CC BY-SA 4.0"}, "CC BY-SA 4.0"),
+        ({"CreationDate": "2011-04-07T23:59:59.999"}, {}, "CC-BY-SA-2.5 AND CC-BY-SA-3.0"),
+        ({"CreationDate": "2011-04-08T00:00:00.000"}, {}, "CC-BY-SA-3.0"),
+        ({"CreationDate": "2018-05-01T23:59:59.999"}, {}, "CC-BY-SA-3.0"),
+        ({"CreationDate": "2018-05-02T00:00:00.000"}, {}, "CC-BY-SA-3.0 AND CC-BY-SA-4.0"),
+        ({"ContentLicense": "CC BY-SA 4.0"}, {"ContentLicense": "CC BY-SA 4.0"}, "CC-BY-SA-4.0"),
         ({"CreationDate": "no date"}, {}, None),
     ],
 )

@@ -65,7 +65,7 @@ def test_a_page(tmp_path: Path) -> None:
             "url": "https://en.wikipedia.org/wiki/Long_barrow_(%C3%9C)",
             "date": "2020-01-02T03:04:05Z",
             "language": "en",
-            "licence": "CC BY-SA 4.0",
+            "licence": "CC-BY-SA-4.0",
             "member": "12",
             "revision": "9",
         },

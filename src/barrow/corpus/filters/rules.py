@@ -15,6 +15,7 @@ from barrow.corpus.filters.deciding import Decisions, Filter
 from barrow.corpus.filters.texts import Texts
 from barrow.corpus.globs import glob_matches
 from barrow.corpus.licence_expressions import expression_holds
+from barrow.corpus.licences import UNKNOWN
 from barrow.corpus.url_hosts import (
     host_suffixes,
     hosts_sha256,
@@ -24,7 +25,7 @@ from barrow.corpus.url_hosts import (
 )
 from barrow.errors import ConfigError
 
-UNKNOWN = "unknown"
+_UNKNOWN = (UNKNOWN.lower(), "unknown", "noassertion")
 _REJECTED = 1
 # Figures of decisions that no single entry of a rule made.
 _KEPT, _NOT_LISTED, _MISSING = -1, -2, -3
@@ -37,7 +38,7 @@ class LicenceRule(Filter):
     A licence is allowed when a pattern of `allow` matches it, or there is none, and no pattern of
     `deny` does: ``("CC-BY-*", "MIT")``. A choice of licences needs one that is allowed, licences
     that apply together all. A licence with an exception matches by its own name and by the whole.
-    Where none is stated, or it is ``unknown``, `unknown` says what to do.
+    Where none is stated, or it is ``LicenseRef-unknown``, `unknown` says what to do.
     """
 
     allow: tuple[str, ...] = ()
@@ -76,13 +77,13 @@ class LicenceRule(Filter):
         return "its licence is not allowed"
 
     def _figure(self, licence: str) -> int:
-        if licence.strip().lower() in ("", UNKNOWN):
+        if licence.strip().lower() in ("", *_UNKNOWN):
             return _MISSING if self.unknown == "reject" else _KEPT
         return _KEPT if expression_holds(licence, self._allows) else _NOT_LISTED
 
     def _allows(self, name: str) -> bool:
         forms = (name, name.partition(" with ")[0])
-        if name == UNKNOWN:  # a part of an expression
+        if name in _UNKNOWN:  # a part of an expression
             return self.unknown == "keep"
         return (not self.allow or _any_matches(self.allow, forms)) and not _any_matches(
             self.deny, forms

@@ -20,6 +20,7 @@ from barrow.archive import Document
 from barrow.corpus.gutenberg_frame import Framed, take_out_of_frame
 from barrow.corpus.html_text import html_to_text
 from barrow.corpus.language_names import language_of_name
+from barrow.corpus.licences import RESERVED
 from barrow.corpus.raw_file import load_raw
 from barrow.corpus.reading import Item, Reader, Reject, excerpt
 from barrow.corpus.text_encoding import decode
@@ -153,7 +154,7 @@ def _meta(framed: Framed, name: str) -> dict[str, str | int]:
         "language": language_of_name(fields.get("language", "").partition(",")[0]),
         "date": _iso(fields.get("release date", "")) or _iso(fields.get("posting date", "")),
         "url": f"https://www.gutenberg.org/ebooks/{int(number[1])}" if number else "",
-        "licence": "copyrighted" if _COPYRIGHTED.search(head + framed.footer[:_HEAD]) else "",
+        "licence": RESERVED if _COPYRIGHTED.search(head + framed.footer[:_HEAD]) else "",
         "gutenberg_header": framed.header_form,
         "gutenberg_footer": framed.footer_form,
     }

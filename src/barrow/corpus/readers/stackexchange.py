@@ -154,9 +154,9 @@ def _date(text: str) -> str:
 def _licence(post: Post) -> str:
     """The licence the post names, or the one that contributions of its day were under."""
     if post.licence or not (date := _date(post.date)):
-        return post.licence
+        return post.licence.replace("CC BY-SA ", "CC-BY-SA-")
     version = "2.5" if date < "2011-04-08" else "3.0" if date < "2018-05-02" else "4.0"
-    return f"CC BY-SA {version}"
+    return f"CC-BY-SA-{version}"
 
 
 def _tags(text: str) -> list[str]:

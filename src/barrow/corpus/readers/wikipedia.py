@@ -143,7 +143,7 @@ def _item(
         "url": _url(site.base, page.title),
         "date": revision.timestamp if _TIMESTAMP.fullmatch(revision.timestamp) else "",
         "language": site.language,
-        "licence": "CC BY-SA 4.0" if site.is_wikipedia else "",
+        "licence": "CC-BY-SA-4.0" if site.is_wikipedia else "",
         "member": excerpt(page.id),
         "revision": excerpt(revision.id),
     }
