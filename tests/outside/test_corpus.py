@@ -56,22 +56,17 @@ def test_from_python_and_resumed(raw: Path, tmp_path: Path) -> None:
     assert finished(out) == done, "nothing is done again"
 
 
-def test_from_the_command_line_with_workers(raw: Path, tmp_path: Path) -> None:
-    """In a process of its own, whose workers import the package by name."""
-
-    def call(*arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "barrow", "build", *arguments, f"root={raw}"]
-        path = os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])
-        environment = {**os.environ, "PYTHONPATH": path}
-        return subprocess.run(command, capture_output=True, text=True, env=environment)
-
-    first = call(str(RECIPE), f"out={tmp_path / 'a'}")
-    assert first.returncode == 0, first.stderr
-    assert texts(tmp_path / "a") == KEPT
-    saved = str(tmp_path / "a" / "recipe.json")
-    again = call(saved, f"out={tmp_path / 'b'}", "--trust", "mystuff", "--workers", "0")
-    assert again.returncode == 0, again.stderr
-    assert texts(tmp_path / "b") == KEPT
+def test_from_the_command_line_with_a_worker(raw: Path, tmp_path: Path) -> None:
+    """In a process of its own, whose worker imports the package by name."""
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "barrow", "build", str(RECIPE), f"root={raw}", f"out={out}"]
+    path = os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "PYTHONPATH": path}
+    done = subprocess.run(
+        [*command, "--workers", "1"], capture_output=True, text=True, env=environment
+    )
+    assert done.returncode == 0, done.stderr
+    assert texts(out) == KEPT
 
 
 @pytest.fixture
@@ -109,6 +104,9 @@ def test_a_recipe_that_came_with_a_corpus_runs_no_code(
     assert run(["takedown", str(corpus), "--doc", next(iter_ids(corpus)), "--yes"]) == 0
     assert run(["verify", str(corpus)]) == 0
     assert run(["diff", str(corpus), str(corpus)]) == 0
+    weighed = ["score", "zstd:3", str(corpus), "--split", "train", "--weights", str(saved)]
+    assert run(weighed) == 2
+    assert "gives its domains no weights" in capfd.readouterr().err
     _, recipe = read_build(corpus)
     assert config.to_json(recipe) == saved.read_text()
     assert recipe.domains["cookies"].filters[0] == Repair()

@@ -1,1 +1,1 @@
-"""One file per raw format, each with a `read(path)` and its `READER`."""
+"""One file per raw format, each with a `Reader`: a frozen dataclass of its settings."""
