@@ -204,7 +204,8 @@ def random_start(folder: Path) -> float:
 
 def synthetic_store(folder: Path, size: int) -> None:
     """A store of `size` bytes of ids whose shards are one file of 256 MB under many names."""
-    from barrow.tokens.array_file import Column, write_arrays
+    from barrow.files.safetensors import Column
+    from barrow.tokens.array_file import write_arrays
     from barrow.tokens.pieces import Piece
     from barrow.tokens.store_file import (
         Corpus,

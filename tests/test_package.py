@@ -80,6 +80,21 @@ def test_imports_follow_the_design(path: Path) -> None:
     assert imported_parts(path) <= allowed
 
 
+def test_the_floor_of_files_imports_errors_alone() -> None:
+    for path in (SOURCE / "files").glob("*.py"):
+        assert imported_parts(path) <= {"files", "errors"}, path
+
+
+def test_folders_of_results_are_made_in_one_place() -> None:
+    """Where a URL is refused; elsewhere `s3://bucket` becomes a local folder named `s3:`."""
+    places = {
+        str(path.relative_to(SOURCE))
+        for path in SOURCE.rglob("*.py")
+        if "mkdir(parents=True, exist_ok=True)" in path.read_text()
+    }
+    assert places <= {"files/folder.py", "recipes/pocket.py"}
+
+
 def test_a_forbidden_import_would_be_seen(tmp_path: Path) -> None:
     file = tmp_path / "bad.py"
     file.write_text("def f():\n    from barrow.cli import main\n")

@@ -64,7 +64,7 @@ def test_a_truncated_file(stores: Callable, tmp_path: Path) -> None:
     open_packing(store, 0, kind="fit", seq_len=8, folder=tmp_path)
     (file,) = tmp_path.iterdir()
     file.write_bytes(file.read_bytes()[:-2])
-    with pytest.raises(StoreError, match="cut off"):
+    with pytest.raises(StoreError, match="cut short"):
         open_packing(store, 0, kind="fit", seq_len=8, folder=tmp_path)
 
 

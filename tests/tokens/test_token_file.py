@@ -8,7 +8,8 @@ import pytest
 from safetensors.numpy import load_file
 
 from barrow.errors import StoreError
-from barrow.tokens.array_file import Column, write_arrays
+from barrow.files.safetensors import Column
+from barrow.tokens.array_file import write_arrays
 from barrow.tokens.pieces import Piece, to_table
 from barrow.tokens.token_file import TokenFile, write_token_file
 

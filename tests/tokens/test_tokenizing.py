@@ -19,7 +19,7 @@ from tests.tokens.stores import SMALL, expected, files_of, held, some_documents,
 import barrow
 from barrow import Document
 from barrow.engine import Engine, Progress
-from barrow.errors import NotFound, StoreError, TaskFailed
+from barrow.errors import NotFound, StoreError, TaskFailed, WriteFailed
 from barrow.files import locked
 from barrow.tokens import TokenStore, encode_stage, load, open_store, token_file
 from barrow.tokens.array_file import read_rows
@@ -376,6 +376,22 @@ def test_a_folder_of_something_else(make: Callable[..., TokenStore], archive: Pa
         make(archive, "archive/store")
     with pytest.raises(FileExistsError, match="no token store"):
         make(archive, ".")
+
+
+@pytest.mark.parametrize("limit", [100, 5_000])
+def test_a_disk_that_takes_no_more_is_named(
+    make: Callable[..., TokenStore], archive: Path, limit: int
+) -> None:
+    """The system's own error does not say which file; here it refuses files over a size."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limits[1]))
+    try:
+        with pytest.raises(
+            (TaskFailed, WriteFailed), match=r"/.*/store/.* could not be written: File too large"
+        ):
+            make(archive, "store")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
 def test_two_writers(store: TokenStore, make: Callable[..., TokenStore], archive: Path) -> None:

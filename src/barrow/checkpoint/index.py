@@ -14,7 +14,7 @@ from barrow.checkpoint.leaves import Kind
 from barrow.config import to_dict
 from barrow.errors import CheckpointError
 from barrow.files import checked_name
-from barrow.weights.dtypes import is_known
+from barrow.files.dtypes import is_known
 
 INDEX = "index.json"
 FORMAT = "barrow checkpoint"

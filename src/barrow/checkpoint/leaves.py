@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from barrow.weights.dtypes import name_of
+from barrow.files.dtypes import name_of
 
 
 @dataclass(frozen=True)

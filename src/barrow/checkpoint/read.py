@@ -14,7 +14,7 @@ from barrow.checkpoint.folder import open_index
 from barrow.checkpoint.index import Index, Piece
 from barrow.errors import CheckpointError, WeightsError
 from barrow.files import sha256_of
-from barrow.weights.dtypes import dtype_of
+from barrow.files.dtypes import dtype_of
 from barrow.weights.safetensors_read import open_safetensors
 from barrow.weights.tensors import Array, LazyTensor, Tensors
 

@@ -57,7 +57,7 @@ raw files → corpus → jsonl.zst → tokens → stream → train → score
 _INTERRUPTED = 130
 
 # Libraries that whole parts are written in, and what brings them.
-_EXTRA_OF = {"jax": "train", "ml_dtypes": "train", "optax": "train"}
+_EXTRA_OF = {"jax": "train", "ml_dtypes": "train", "optax": "train", "safetensors": "corpus"}
 
 _VERBS = (
     *("demo", "build", "classifier", "report", "rejects", "trace", "diff", "takedown"),

@@ -18,9 +18,10 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 import numpy.typing as npt
+from safetensors import safe_open
+from safetensors.numpy import save_file
 
 from barrow.config import parse_json
-from barrow.corpus.array_files import safe_open, save_file
 from barrow.corpus.unpack import BadArchive, open_unpacked
 from barrow.corpus.word_hashes import Offsets
 from barrow.corpus.word_runs import RunTable, find_runs, run_table, runs_of

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from safetensors import safe_open
+from safetensors.numpy import save_file
 
 from barrow.config import parse_json
-from barrow.corpus.array_files import safe_open, save_file
 from barrow.corpus.dedup.minhash import NUM_BANDS
 
 

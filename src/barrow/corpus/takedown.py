@@ -38,7 +38,7 @@ from barrow.corpus.takedown_find import Finding, Mask
 from barrow.corpus.takedown_rules import Rules, TakedownList, load_list
 from barrow.corpus.takedown_texts import words_scheme
 from barrow.errors import NotFound
-from barrow.files import sync_folder
+from barrow.files import sync_tree
 
 
 def take_down(
@@ -127,7 +127,7 @@ def _stage(corpus: Path, name: str, masks: Mapping[str, Mask]) -> ArchivePlan:
             shards.append(entry)
         elif not masks[entry.name].all():
             shards.append(_without(folder, entry, masks[entry.name], staged))
-    sync_folder(staged)
+    sync_tree(staged)
     return ArchivePlan(place, tuple(shards), tuple(masks))
 
 
@@ -146,11 +146,7 @@ def _without(folder: Path, entry: ShardEntry, mask: Mask, staged: Path) -> Shard
     index = folder / INDEX / index_name(entry.name)
     if index.exists():
         (staged / INDEX).mkdir(exist_ok=True)
-        new_index = staged / INDEX / index_name(name)
-        save_facts(_rows(load_facts(index), ~mask), new_index)
-        with new_index.open("rb") as file:
-            os.fsync(file.fileno())
-        sync_folder(staged / INDEX)
+        save_facts(_rows(load_facts(index), ~mask), staged / INDEX / index_name(name))
     return msgspec.structs.replace(new, name=name)
 
 

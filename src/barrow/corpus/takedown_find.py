@@ -22,6 +22,7 @@ from barrow.corpus.gather_stage import CountedMeta, count_documents, found_langu
 from barrow.corpus.publish import INDEX, index_name
 from barrow.corpus.takedown_rules import TAKEN_DOWN, Matcher, Rules, place_of
 from barrow.errors import NotFound
+from barrow.files import inside
 
 Mask = npt.NDArray[np.bool_]
 Statistics = dict[str, dict[str, int]]
@@ -271,7 +272,7 @@ class _Search:
 
 
 def _index_of(folder: Path, entry: ShardEntry) -> Path:
-    path = folder / INDEX / index_name(entry.name)
+    path = inside(folder, f"{INDEX}/{index_name(entry.name)}")
     if not path.exists():
         raise NotFound(f"{path} is missing; build the corpus again")
     return path

@@ -42,6 +42,7 @@ from barrow.corpus.takedown_commit import PLAN, RECORDS, STAGING
 from barrow.corpus.takedown_find import DocumentMeta, matches
 from barrow.corpus.takedown_rules import LIST, TAKEN_DOWN, Matcher, load_list
 from barrow.errors import ConfigError, DamagedShard
+from barrow.files import inside
 
 _METAS = msgspec.json.Decoder(list[DocumentMeta])
 
@@ -171,7 +172,7 @@ class _Check:
             path = folder / INDEX / index_name(entry.name)
             facts = None
             try:
-                facts = load_facts(path)
+                facts = load_facts(inside(folder, f"{INDEX}/{path.name}"))
             except Exception as error:  # noqa: BLE001 - whatever is wrong with the file, it is told
                 self._problem(self._name(path), "bad-facts", f"cannot be read ({error})")
             if facts is not None and len(facts) != entry.documents:

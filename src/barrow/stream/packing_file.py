@@ -15,10 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from barrow.errors import WriteFailed
-from barrow.files import inside, make_folder
+from barrow.files import inside
 from barrow.stream.packing import Packing, best_fit, one_by_one
 from barrow.stream.store import Store
-from barrow.stream.whole_file import whole_file
 
 Kind = Literal["fit", "document"]
 
@@ -64,18 +63,14 @@ def open_packing(
 
 
 def _write(path: Path, packing: Packing, *, note: dict[str, str]) -> None:
-    from barrow.tokens.array_file import Column, write_arrays
+    from barrow.files.safetensors import Column
+    from barrow.tokens.array_file import write_arrays
 
     columns = {
         name: Column(dtype, getattr(packing, name).shape, (getattr(packing, name),))
         for name, dtype in _COLUMNS.items()
     }
     try:
-        make_folder(path.parent)
-        with whole_file(path) as hidden:
-            write_arrays(hidden, columns, note=note)
-    except OSError as error:
-        raise WriteFailed(
-            f"the packing could not be written to {path.parent} ({error.strerror}); "
-            "name another folder for it: cache=…"
-        ) from error
+        write_arrays(path, columns, note=note)
+    except WriteFailed as error:
+        raise WriteFailed(f"{error}; name another folder for it: cache=…") from error

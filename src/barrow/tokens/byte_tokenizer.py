@@ -11,7 +11,7 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from barrow.files import make_folder
+from barrow.files import make_folder, write_bytes
 from barrow.tokens.byte_alphabet import LETTERS
 from barrow.tokens.json_tokenizer import JSON_NAME, SETTINGS_NAME
 from barrow.tokens.tokenizer import AnyIds, Ids, Offsets, Tokenizer
@@ -58,9 +58,8 @@ class ByteTokenizer(Tokenizer):
         return listed[listed < 256].astype(np.uint8).tobytes()
 
     def save(self, folder: Path) -> None:
-        folder = Path(folder)
-        make_folder(folder)
-        (folder / JSON_NAME).write_text(self._file.text() + "\n", encoding="utf-8")
+        folder = make_folder(folder)
+        write_bytes(folder / JSON_NAME, (self._file.text() + "\n").encode())
         names = {
             "bos_token": "<|endoftext|>",
             "eos_token": "<|endoftext|>",
@@ -68,4 +67,4 @@ class ByteTokenizer(Tokenizer):
             "mask_token": "<|mask|>",
         }
         settings = {"tokenizer_class": "PreTrainedTokenizerFast", **names}
-        (folder / SETTINGS_NAME).write_text(json.dumps(settings, indent=1) + "\n", encoding="utf-8")
+        write_bytes(folder / SETTINGS_NAME, (json.dumps(settings, indent=1) + "\n").encode())

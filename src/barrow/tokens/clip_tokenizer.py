@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from barrow.files import make_folder
+from barrow.files import make_folder, write_bytes
 from barrow.tokens.byte_alphabet import LETTERS, spelled, unspelled
 from barrow.tokens.clip_clean import cleaned, words
 from barrow.tokens.clip_merges import END_OF_WORD, Merge, read_merges
@@ -106,13 +106,12 @@ class ClipTokenizer:
 
     def save(self, folder: str | Path) -> None:
         """Write merges.txt and what `transformers.CLIPTokenizer` wants beside it."""
-        folder = Path(folder)
-        make_folder(folder)
+        folder = make_folder(folder)
         lines = ["#version: 0.2", *(f"{left} {right}" for left, right in self.merges)]
-        (folder / "merges.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        write_bytes(folder / "merges.txt", ("\n".join(lines) + "\n").encode())
         ids = {**self._ids, START: self.start, END: self.end}
         text = json.dumps(ids, ensure_ascii=False)
-        (folder / "vocab.json").write_text(text + "\n", encoding="utf-8")
+        write_bytes(folder / "vocab.json", (text + "\n").encode())
         settings = {
             "tokenizer_class": "CLIPTokenizer",
             "bos_token": START,
@@ -123,7 +122,7 @@ class ClipTokenizer:
             "do_lower_case": True,
         }
         text = json.dumps(settings, indent=1)
-        (folder / "tokenizer_config.json").write_text(text + "\n", encoding="utf-8")
+        write_bytes(folder / "tokenizer_config.json", (text + "\n").encode())
 
     def _word(self, word: str) -> tuple[int, ...]:
         found = self._known.get(word)

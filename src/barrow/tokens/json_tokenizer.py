@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from barrow.errors import TokenizerError
-from barrow.files import make_folder
+from barrow.files import make_folder, write_bytes
 from barrow.tokens.encoders import Encoder, make_encoder, panics_named, read_by_reference
 from barrow.tokens.offsets import offsets_of
 from barrow.tokens.roles import roles
@@ -117,9 +117,8 @@ class JsonTokenizer(Tokenizer):
             return text
 
     def save(self, folder: Path) -> None:
-        folder = Path(folder)
-        make_folder(folder)
-        (folder / JSON_NAME).write_text(self._file.text() + "\n", encoding="utf-8")
+        folder = make_folder(folder)
+        write_bytes(folder / JSON_NAME, (self._file.text() + "\n").encode())
         names = {number: name for name, number in self.specials.items()}
         said = {"bos_token": self.begin, "pad_token": self.pad, "mask_token": self.mask}
         settings = {
@@ -128,4 +127,4 @@ class JsonTokenizer(Tokenizer):
             **{key: names[number] for key, number in said.items() if number in names},
         }
         text = json.dumps(settings, indent=1, ensure_ascii=False)
-        (folder / SETTINGS_NAME).write_text(text + "\n", encoding="utf-8")
+        write_bytes(folder / SETTINGS_NAME, (text + "\n").encode())

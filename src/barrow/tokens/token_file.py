@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from barrow.errors import StoreError
+from barrow.files.safetensors import Column
 from barrow.tokens.array_file import (
-    Column,
     Header,
     Written,
     map_arrays,

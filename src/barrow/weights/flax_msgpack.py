@@ -18,7 +18,7 @@ import numpy as np
 
 from barrow.errors import WeightsError
 from barrow.files import WrittenFile, atomic_file
-from barrow.weights.dtypes import extended
+from barrow.files.dtypes import extended
 from barrow.weights.mapped_file import MappedFile
 from barrow.weights.tensors import Array
 

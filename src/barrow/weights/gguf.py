@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from barrow.errors import MissingExtra, WeightsError
+from barrow.files.safetensors import is_possible
 from barrow.weights.mapped_file import MappedFile
-from barrow.weights.tensors import Array, LazyTensor, Tensors, is_possible
+from barrow.weights.tensors import Array, LazyTensor, Tensors
 
 _MAGIC = b"GGUF"
 _VERSIONS = (2, 3)

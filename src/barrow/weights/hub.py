@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from barrow.errors import FetchFailed, MissingExtra, NotFound
-from barrow.files import sha256_of
+from barrow.files import sha256_of, write_bytes
 from barrow.weights.known import KNOWN, known
 from barrow.weights.safetensors_read import read_index
 from barrow.weights.url_file import download, place_of, sum_in
@@ -207,5 +207,4 @@ def _check(file: Path, marks: Path, *, again: bool) -> None:
             f"{file}: expected {digest.name} {expected}, got {digest.hexdigest()}; deleted, run "
             "again to download it"
         )
-    mark.parent.mkdir(parents=True, exist_ok=True)
-    mark.write_text(stamp)
+    write_bytes(mark, stamp.encode())

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from barrow.weights.dtypes import extended
+from barrow.files.dtypes import extended
+from barrow.files.safetensors import is_possible
 from barrow.weights.restricted_pickle import Global, Meanings, Refused
-from barrow.weights.tensors import Array, LazyTensor, is_possible
+from barrow.weights.tensors import Array, LazyTensor
 
 _PLAIN = {
     "float32": "<f4",

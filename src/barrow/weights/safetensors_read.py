@@ -10,9 +10,9 @@ from typing import Any
 
 from barrow.errors import NotFound, UnsafeName, WeightsError
 from barrow.files import inside
-from barrow.weights.dtypes import dtype_of
+from barrow.files.dtypes import dtype_of
+from barrow.files.safetensors import Header, read_header
 from barrow.weights.mapped_file import MappedFile
-from barrow.weights.safetensors_header import Header, header_length, parse_header
 from barrow.weights.tensors import LazyTensor, Tensors
 
 SINGLE = "model.safetensors"
@@ -62,8 +62,7 @@ def _in_folder(folder: Path) -> Path:
 
 def _open_file(path: Path) -> tuple[MappedFile, Header]:
     file = MappedFile(path)
-    length = header_length(file.read(0, 8), path=path, file_size=file.size)
-    return file, parse_header(file.read(8, length), path=path, file_size=file.size)
+    return file, read_header(path)
 
 
 def _entries(file: MappedFile, header: Header) -> dict[str, LazyTensor]:

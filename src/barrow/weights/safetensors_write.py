@@ -1,26 +1,21 @@
-"""Write safetensors: one file, or shards with an index as Hugging Face lays them out.
-
-The container is written here rather than by the library, for three reasons: a tensor at a time in
-constant memory, an atomic rename, and bytes that depend on nothing but the contents (the library
-puts metadata of several keys in an order that changes from run to run).
-"""
+"""Write safetensors: one file, or shards with an index as Hugging Face lays them out."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from barrow.files import WrittenFile, atomic_file, write_bytes
-from barrow.weights.dtypes import dtype_of, name_of, rank_of
-from barrow.weights.safetensors_header import MAX_HEADER, METADATA
+from barrow.files import WrittenFile, write_bytes
+from barrow.files.dtypes import name_of, rank_of
+from barrow.files.safetensors import METADATA, Column, write_arrays
 from barrow.weights.safetensors_read import INDEX_SUFFIX, SINGLE
-from barrow.weights.tensors import LazyTensor, Tensors, lazy
+from barrow.weights.tensors import Array, LazyTensor, Tensors, lazy
 
 DEFAULT_SHARD_BYTES = 5_000_000_000
 
@@ -110,35 +105,18 @@ def _write_file(
 ) -> WrittenFile:
     # Wide types first, so that every tensor begins at a multiple of its element's size.
     order = sorted(names, key=lambda name: (-rank_of(name_of(entries.entry(name).dtype)), name))
-    table: dict[str, Any] = {METADATA: dict(sorted(metadata.items()))} if metadata else {}
-    at = 0
+    columns = {}
     for name in order:
         entry = entries.entry(name)
-        end = at + entry.num_bytes
-        table[name] = {
-            "dtype": name_of(entry.dtype),
-            "shape": list(entry.shape),
-            "data_offsets": [at, end],
-        }
-        at = end
-    header = json.dumps(table, ensure_ascii=False, separators=(",", ":")).encode()
-    header += b" " * (-len(header) % 8)
-    if len(header) > MAX_HEADER:
-        raise ValueError(f"a header of {len(header):,} bytes; at most {MAX_HEADER:,}: more shards")
-    with atomic_file(path) as writer:
-        writer.write(len(header).to_bytes(8, "little"))
-        writer.write(header)
-        for name in order:
-            writer.write(_bytes_of(name, entries.entry(name)))
-    return writer.written
+        columns[name] = Column(entry.dtype, entry.shape, _read(name, entry))
+    return write_arrays(path, columns, metadata=dict(sorted(metadata.items())))
 
 
-def _bytes_of(name: str, entry: LazyTensor) -> memoryview:
+def _read(name: str, entry: LazyTensor) -> Iterator[Array]:
     array = np.asarray(entry.read())
     if array.shape != entry.shape or array.dtype != entry.dtype:
         raise ValueError(
             f"tensor {name!r} was announced as {entry.dtype} {entry.shape} "
             f"and came as {array.dtype} {array.shape}"
         )
-    array = np.ascontiguousarray(array, dtype_of(name_of(entry.dtype)))
-    return array.reshape(-1).view(np.uint8).data
+    yield array

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,13 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[Any]
-
-_MAX_DIMS = 32  # of NumPy 1; later ones allow 64
-
-
-def is_possible(shape: Sequence[int]) -> bool:
-    """Whether NumPy can have an array of that shape; an empty one may be too long elsewhere."""
-    return len(shape) <= _MAX_DIMS and math.prod(dim or 1 for dim in shape) < 1 << 58
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ def test_damage_is_told(make: Callable, tmp_path: Path) -> None:
             open_index(folder)
     (folder / "pairs.json").write_text(json.dumps(told))
     (folder / "pairs.safetensors").write_bytes(whole[:-1])
-    with pytest.raises(StoreError, match="cut off"):
+    with pytest.raises(StoreError, match="cut short"):
         open_index(folder)
     (folder / "pairs.safetensors").unlink()
     with pytest.raises(StoreError, match="the table is missing"):

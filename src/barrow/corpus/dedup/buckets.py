@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from safetensors import safe_open
 
-from barrow.corpus.array_files import safe_open
 from barrow.corpus.word_hashes import Hashes
 
 Bounds = npt.NDArray[np.int64]

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from safetensors.numpy import load_file, save_file
 
-from barrow.corpus.array_files import load_file, save_file
 from barrow.corpus.dedup.candidates import Numbers
 from barrow.corpus.dedup.settings import Deduplication
 from barrow.corpus.facts import load_columns

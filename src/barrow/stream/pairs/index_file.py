@@ -19,8 +19,8 @@ from typing import Any, BinaryIO, Literal
 import numpy as np
 import numpy.typing as npt
 
-from barrow.stream.whole_file import whole_file
-from barrow.tokens.array_file import Column, Written, write_arrays
+from barrow.files.safetensors import Column
+from barrow.tokens.array_file import Written, write_arrays
 
 TOLD = "pairs.json"
 TABLE = "pairs.safetensors"
@@ -164,8 +164,9 @@ class TableWriter:
             **self._files.columns("files", "file_ends"),
         }
         columns["file"] = _column(self._numbers["file"], _U32)
-        with whole_file(self._folder / TABLE) as hidden:
-            return write_arrays(hidden, {name: columns[name] for name in COLUMNS}, note={})
+        return write_arrays(
+            self._folder / TABLE, {name: columns[name] for name in COLUMNS}, note={}
+        )
 
 
 def _column(values: array[int], dtype: np.dtype[Any] = _U64) -> Column:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barrow.errors import WeightsError
-from barrow.weights.safetensors_header import MAX_HEADER, header_length, parse_header
+from barrow.files.safetensors import MAX_HEADER, header_length, parse_header
 
 PATH = Path("m.safetensors")
 GOOD = {

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from barrow.errors import MissingExtra
-from barrow.weights import dtypes
+from barrow.files import dtypes
 
 NAMES = dtypes._ORDER
 

@@ -1,4 +1,7 @@
-"""The header of a safetensors file, believed only after every claim in it was checked.
+"""safetensors: written a part at a time, and headers believed only after every claim was checked.
+
+The library does neither: to write, it wants whole arrays in memory, and it gives NumPy copies where
+we map (docs/design/0005-files.md has the figures).
 
 A file is 8 bytes of length, little-endian; so many bytes of JSON, an object of name → ``{dtype,
 shape, data_offsets}`` and perhaps ``__metadata__``; then the elements. The spans lie end to end:
@@ -9,17 +12,22 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from barrow.errors import WeightsError
-from barrow.weights.dtypes import is_known, width_of
-from barrow.weights.tensors import is_possible
+from barrow.files.atomic import WrittenFile, atomic_file
+from barrow.files.dtypes import dtype_of, is_known, name_of, width_of
 
 MAX_HEADER = 100_000_000  # the limit of the safetensors library
 METADATA = "__metadata__"
+
+_MAX_DIMS = 32  # of NumPy 1; later ones allow 64
 
 
 @dataclass(frozen=True)
@@ -38,6 +46,60 @@ class Header:
 
     spans: Mapping[str, Span]
     metadata: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """An array to be written: `parts`, one after another, are its elements."""
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    parts: Iterable[npt.NDArray[Any]]
+
+
+def write_arrays(
+    path: Path, columns: Mapping[str, Column], *, metadata: Mapping[str, str], alignment: int = 8
+) -> WrittenFile:
+    """Write a file, atomically, in the order given; the same contents give the same bytes.
+
+    Each part is fetched when its turn comes and let go of after. Data begins at a multiple of
+    `alignment`; with the widest elements first, every array is aligned without gaps.
+    """
+    table: dict[str, Any] = {METADATA: dict(metadata)} if metadata else {}
+    at = 0
+    for name, column in columns.items():
+        end = at + math.prod(column.shape) * column.dtype.itemsize
+        dtype = name_of(column.dtype)
+        table[name] = {"dtype": dtype, "shape": list(column.shape), "data_offsets": [at, end]}
+        at = end
+    header = json.dumps(table, ensure_ascii=False, separators=(",", ":")).encode()
+    header += b" " * (-(8 + len(header)) % alignment)
+    if len(header) > MAX_HEADER:
+        raise ValueError(f"a header of {len(header):,} bytes; at most {MAX_HEADER:,}: more shards")
+    with atomic_file(path) as file:
+        file.write(len(header).to_bytes(8, "little") + header)
+        start = file.num_bytes
+        for name, column in columns.items():
+            for part in column.parts:
+                if part.size:  # an empty view cannot be cast to bytes
+                    little = np.ascontiguousarray(part, dtype_of(table[name]["dtype"]))
+                    file.write(little.reshape(-1).view(np.uint8).data)
+            expected = start + table[name]["data_offsets"][1]
+            assert file.num_bytes == expected, f"{name} has other elements than were announced"
+    return file.written
+
+
+def read_header(path: Path) -> Header:
+    """The header of a file, after checking that it describes exactly the bytes that are there."""
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        length = header_length(file.read(8), path=path, file_size=size)
+        return parse_header(file.read(length), path=path, file_size=size)
+
+
+def is_possible(shape: Sequence[int]) -> bool:
+    """Whether NumPy can have an array of that shape; an empty one may be too long elsewhere."""
+    return len(shape) <= _MAX_DIMS and math.prod(dim or 1 for dim in shape) < 1 << 58
 
 
 def header_length(prefix: bytes, *, path: Path, file_size: int) -> int:
