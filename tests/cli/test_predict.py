@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -39,3 +40,21 @@ def test_a_model_without_labels(
     )
     assert code == 0
     assert len(deep.read_text().splitlines()) == 1
+
+
+def test_the_file_is_on_the_disk_when_it_has_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events: list[str] = []
+    sync, replace = os.fsync, Path.replace
+    monkeypatch.setattr(os, "fsync", lambda fd: (events.append("sync"), sync(fd))[1])
+    monkeypatch.setattr(Path, "replace", lambda a, b: (events.append("name"), replace(a, b))[1])
+    with module._written(tmp_path / "x.jsonl") as write:
+        write("ü\n")
+        assert not (tmp_path / "x.jsonl").exists()
+    assert events == ["sync", "name", "sync"]
+    assert (tmp_path / "x.jsonl").read_text() == "ü\n"
+    with pytest.raises(KeyError), module._written(tmp_path / "x.jsonl") as write:
+        write("half")
+        raise KeyError
+    assert os.listdir(tmp_path) == ["x.jsonl"]

@@ -14,6 +14,8 @@ URL = "s3://bucket/x"
 @pytest.mark.parametrize(
     "arguments",
     [
+        ["demo", URL],
+        ["classifier", "train", "a.jsonl", "a.jsonl", "--out", URL],
         ["build", "pile", "root=raw", f"out={URL}"],
         ["tokenize", "corpus", "--tokenizer", "bytes", "--out", URL],
         ["pack", "a.jsonl", "--out", URL],

@@ -11,7 +11,7 @@ import typer
 from barrow.cli.options import AsJson, OnBad, OnBadChoice, TextKey, open_archive, report_bad
 from barrow.cli.progress import progress_bar
 from barrow.cli.terminal import print_table, printable
-from barrow.files import write_bytes
+from barrow.files import local_path, write_bytes
 
 if TYPE_CHECKING:
     from barrow.archive import Archive
@@ -57,7 +57,7 @@ def train(
     from barrow.corpus.classifier_training import TrainingSettings, read_examples
     from barrow.corpus.classifier_training import train as learn
 
-    if out.suffix != ".safetensors":
+    if local_path(out).suffix != ".safetensors":
         raise typer.BadParameter(f"--out is a .safetensors file, not {out}")
     settings = TrainingSettings(max_documents=max_documents, epochs=epochs, seed=seed)
     sides = []

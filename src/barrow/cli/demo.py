@@ -17,6 +17,7 @@ from barrow.cli.demo_table import print_scores
 from barrow.cli.progress import progress_bar, staged_progress
 from barrow.cli.stats import measure, print_composition
 from barrow.cli.tokenize import print_store
+from barrow.files import local_path
 
 if TYPE_CHECKING:
     from barrow.score import Result
@@ -39,7 +40,9 @@ def demo(
     ] = None,
 ) -> None:
     """Build a corpus of many domains, train a small model on it, and score it beside others."""
-    if out.exists() and (strange := sorted({p.name for p in out.iterdir()} - {*_PARTS})):
+    if local_path(out).exists() and (
+        strange := sorted({p.name for p in out.iterdir()} - {*_PARTS})
+    ):
         raise FileExistsError(
             f"{out} holds {strange[0]!r}, which the demo did not make; name another place"
         )

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from barrow.errors import NotFound, UnsafeName, WeightsError
-from barrow.files import inside
+from barrow.files import inside, listed
 from barrow.files.dtypes import dtype_of
 from barrow.files.safetensors import Header, read_header
 from barrow.weights.mapped_file import MappedFile
@@ -39,7 +39,7 @@ def open_safetensors(path: str | os.PathLike[str]) -> Tensors:
 
 
 def _in_folder(folder: Path) -> Path:
-    names = sorted(entry.name for entry in folder.iterdir() if not entry.name.startswith("."))
+    names = listed(folder)
     indices = [name for name in names if name.endswith(INDEX_SUFFIX)]
     files = [name for name in names if name.endswith(".safetensors")]
     if SINGLE + ".index.json" in indices:
