@@ -72,62 +72,46 @@ def score(
     if isinstance(model, DomainModel) and share.rank:
         return None
     parts = _parts(out, share)
-    with held(None if parts is None else parts[share.rank]):
-        return _scored(
-            model, corpus, out, parts, weights, contamination, settings, share, on_progress
-        )
-
-
-def _scored(
-    model: Model | DomainModel,
-    corpus: ScoredCorpus,
-    out: str | os.PathLike[str] | None,
-    parts: list[Path] | None,
-    weights: Mapping[str, float] | None,
-    contamination: Mapping[str, Any] | None,
-    settings: Mapping[str, Any] | None,
-    share: Share,
-    on_progress: Callable[[int], None] | None,
-) -> Result | None:
     began = time.perf_counter()
-    if isinstance(model, DomainModel):
-        result = score_domains(model, corpus, settings=settings, on_progress=on_progress)
-        if out is not None:
-            write_result(out, result)
-        return result
-    part = None if parts is None else PartFile(parts[share.rank], _about(model, corpus, share))
-    done = ScoredTable()
-    try:
-        before: Iterator[list[Scored]] = iter(()) if part is None else part.before()
-        for group in _groups(corpus, model.group_bytes, share):
-            scored = next(before, None)
-            if scored is not None:
-                _refuse_changed(scored, group)
-            else:
-                scored = _score_group(model, group)
-                if part is not None:
-                    part.add(scored)
-            done.add(scored)
-            if on_progress is not None:
-                on_progress(sum(text.bytes for text in scored))
-    except BaseException:
+    with held(None if parts is None else parts[share.rank]):
+        if isinstance(model, DomainModel):
+            result = score_domains(model, corpus, settings=settings, on_progress=on_progress)
+            if out is not None:
+                write_result(out, result)
+            return result
+        part = None if parts is None else PartFile(parts[share.rank], _about(model, corpus, share))
+        done = ScoredTable()
+        try:
+            before: Iterator[list[Scored]] = iter(()) if part is None else part.before()
+            for group in _groups(corpus, model.group_bytes, share):
+                scored = next(before, None)
+                if scored is not None:
+                    _refuse_changed(scored, group)
+                else:
+                    scored = _score_group(model, group)
+                    if part is not None:
+                        part.add(scored)
+                done.add(scored)
+                if on_progress is not None:
+                    on_progress(sum(text.bytes for text in scored))
+        except BaseException:
+            if part is not None:
+                part.close()
+            raise
         if part is not None:
-            part.close()
-        raise
-    if part is not None:
-        part.end()
-    if share.rank:
-        return None
-    if parts is not None:
-        for others in _others(parts, model, corpus, share):
-            done.add(others)
-    result = joined(model, corpus, done)
-    result = _completed(result, weights, contamination, settings, time.perf_counter() - began)
-    if out is not None and parts is not None:
-        write_result(out, result)
-        for path in parts:
-            path.unlink()
-    return result
+            part.end()
+        if share.rank:
+            return None
+        if parts is not None:
+            for others in _others(parts, model, corpus, share):
+                done.add(others)
+        result = joined(model, corpus, done)
+        result = _completed(result, weights, contamination, settings, time.perf_counter() - began)
+        if out is not None and parts is not None:
+            write_result(out, result)
+            for path in parts:
+                path.unlink()
+        return result
 
 
 def _completed(
