@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 from collections import defaultdict
@@ -303,15 +302,11 @@ class _Making:
 
 
 def _file_entry(path: Path) -> FileEntry:
-    """A small file, once it is on the disk."""
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
-        data = file.read()
-    return FileEntry(path.name, len(data), hashlib.sha256(data).hexdigest())
+    return FileEntry(path.name, path.stat().st_size, sha256_of(path))
 
 
 def _manifest_hash(corpus: str) -> str | None:
     path = Path(corpus) / "manifest.json"
     if is_url(corpus) or not path.is_file():
         return None
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    return sha256_of(path)
