@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from safetensors.numpy import save_file
 
 from barrow.archive.catalog import read_catalog
 from barrow.config import from_json, parse_json
-from barrow.corpus.array_files import save_file
 from barrow.corpus.compare import compare_builds
 from barrow.corpus.decontaminate import load_index
 from barrow.corpus.facts import _ARRAYS, load_facts, load_names
