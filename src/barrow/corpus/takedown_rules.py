@@ -18,7 +18,6 @@ from barrow.archive.block import Block
 from barrow.corpus.reading import excerpt
 from barrow.corpus.takedown_texts import TextMatcher, TextRule, words_scheme
 from barrow.errors import ConfigError
-from barrow.files import sha256_of
 
 LIST = "takedown.json"
 TAKEN_DOWN = "taken-down"

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from barrow.engine import File, Output, Outputs, Stage
-from barrow.tokens.array_file import Column, write_arrays
+from barrow.files.safetensors import Column
+from barrow.tokens.array_file import write_arrays
 from barrow.tokens.join_stage import save_written
 from barrow.tokens.token_file import TokenFile
 

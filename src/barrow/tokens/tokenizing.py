@@ -11,7 +11,15 @@ from pathlib import Path
 
 from barrow.archive.storage import is_url
 from barrow.engine import Engine, File, Progress, Stages, Store, Task
-from barrow.files import inside, link_or_copy, local_path, locked, make_folder, sync_folder
+from barrow.files import (
+    inside,
+    link_or_copy,
+    local_path,
+    locked,
+    make_folder,
+    sha256_of,
+    sync_folder,
+)
 from barrow.tokens import encode_stage, index_stage, join_stage
 from barrow.tokens.known_pieces import (
     KnownPieces,
