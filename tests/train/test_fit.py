@@ -150,6 +150,16 @@ def test_stopping_saves_and_going_on_changes_nothing(
     assert timeless(tmp_path / "whole" / "log.jsonl") == timeless(tmp_path / "parts" / "log.jsonl")
 
 
+def test_a_finished_run_can_be_lengthened(run: Run, tmp_path: Path) -> None:
+    """The same bits as a run that was planned that long."""
+    run = replace(run, optimizer=replace(run.optimizer, schedule=Constant(peak=1e-2, warmup=2)))
+    whole = fit(run, tmp_path / "whole")
+    fit(replace(run, steps=5), tmp_path / "parts")
+    assert same(whole, fit(run, tmp_path / "parts"))
+    with pytest.raises(ConfigError, match="has done 8 steps: steps must be more, got 5"):
+        fit(replace(run, steps=5), tmp_path / "parts")
+
+
 def test_a_process_stops_when_all_have_agreed_to(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,7 +11,7 @@ from barrow.errors import ConfigError, NotFound
 from barrow.models import DecoderConfig
 from barrow.stream.saved import SavedStream
 from barrow.tokens import load
-from barrow.train import Run
+from barrow.train import Constant, Cosine, Run, Schedule, WarmupStableDecay
 from barrow.train.run_folder import RunFolder, about
 from barrow.train.token_data import token_data
 
@@ -24,9 +24,36 @@ def test_written_and_read(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     folder = RunFolder(tmp_path / "deep" / "run")
     folder.write(relative, data)
     assert folder.read() == replace(run, held_out=run.store)
-    folder.check(run, data)
-    with pytest.raises(ConfigError, match=r"other settings \(steps: 8 → 9\)"):
-        folder.check(replace(run, steps=9), data)
+    folder.check(run, data, 4)
+    with pytest.raises(ConfigError, match=r"other settings \(seed: 0 → 9\)"):
+        folder.check(replace(run, seed=9), data, 4)
+
+
+def planned(run: Run, schedule: Schedule) -> Run:
+    return replace(run, optimizer=replace(run.optimizer, schedule=schedule))
+
+
+def test_which_runs_may_become_longer(run: Run, tmp_path: Path) -> None:
+    """Where what is done would have been done at the same learning rates."""
+    data, folder = token_data(run, vocab_size=259), RunFolder(tmp_path)
+    for schedule in (Constant(warmup=3), WarmupStableDecay(warmup=2, decay=0.25)):
+        made = planned(run, schedule)
+        folder.write(made, data)
+        folder.check(replace(made, steps=100), data, 6)
+    # The decay has begun after step 6; a cosine falls from the beginning.
+    for schedule, first in (
+        (made.optimizer.schedule, 7),
+        (Cosine(warmup=2), 3),
+        (Constant(warmup=0.5), 0),
+    ):
+        made = planned(run, schedule)
+        folder.write(made, data)
+        with pytest.raises(
+            ConfigError, match=f"from step {first} on .*init={tmp_path} and another"
+        ):
+            folder.check(replace(made, steps=100), data, 8)
+    with pytest.raises(ConfigError, match="has done 8 steps: steps must be more, got 7"):
+        folder.check(replace(made, steps=7), data, 8)
 
 
 def test_no_folder_of_a_run(tmp_path: Path) -> None:

@@ -205,12 +205,14 @@ def print_metrics(metrics: Mapping[str, float], *, err: bool = False) -> None:
         typer.echo(f"{name:>10}  {value:.4f}", err=err)
 
 
-def remember_programs() -> None:
-    """Keep what is compiled, for the next time."""
+def remember_programs() -> Path:
+    """Keep what is compiled for the next time, in this folder."""
     from barrow.models.compile_cache import keep_compiled
     from barrow.weights.cache import cache_folder
 
-    keep_compiled(cache_folder(os.environ) / "compiled")
+    folder = cache_folder(os.environ) / "compiled"
+    keep_compiled(folder)
+    return folder
 
 
 def _validation(given: str) -> str | float:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from barrow.cli.finetune import remember_programs
 from barrow.cli.options import Trust
 from barrow.cli.python_file import made_by
 from barrow.cli.warnings_in_words import warnings_in_words
@@ -21,14 +21,6 @@ if TYPE_CHECKING:
 _INTERRUPTED = 130
 # Settings that the data decide unless they are given.
 _FITTED = ("model.vocab_size=", "model.text.vocab_size=")
-
-
-class TrackChoice(StrEnum):
-    """Who else is told the metrics."""
-
-    TENSORBOARD = "tensorboard"
-    WANDB = "wandb"
-    MLFLOW = "mlflow"
 
 
 def train(
@@ -52,8 +44,12 @@ def train(
         ),
     ] = None,
     track: Annotated[
-        list[TrackChoice] | None,
-        typer.Option(help="Send the metrics there too; may be given several times."),
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Send the metrics there too: tensorboard, wandb, mlflow, or module:Name of your "
+            "own (with --trust); may be repeated.",
+        ),
     ] = None,
     trust: Trust = None,
 ) -> None:
@@ -63,21 +59,26 @@ def train(
     from barrow import config
     from barrow.parallel.processes import open_peers
     from barrow.train import Interrupted, fit
+    from barrow.train.own_data import Batches
     from barrow.train.task import task_of
     from barrow.train.trackers import make_tracker, terminal
 
+    kept = remember_programs()
+    trusted = [*(trust or ()), *([recipe] if recipe.endswith(".py") else [])]
     with open_peers("run").watched() as others:
-        trusted = [*(trust or ()), *([recipe] if recipe.endswith(".py") else [])]
         described = load_run(recipe, trust=trusted)
         out, changes = _split(recipe, assignments or [])
         run = config.override(described, changes, trust=trusted)
-        if not (run.store or run.pairs):
+        is_own = isinstance(run.data, Batches)
+        if not (run.store or run.pairs or is_own):
             raise typer.BadParameter(
                 "say what to train on: store=STORE, a token store, or for CLIP pairs=INDEX"
             )
-        if not _is_saved(recipe) and not any(c.startswith(_FITTED) for c in changes):
+        is_fitted = _is_saved(recipe) or is_own or any(c.startswith(_FITTED) for c in changes)
+        if not is_fitted:
             run = task_of(run).fitted()
-        trackers = [terminal(sys.stderr), *(make_tracker(name, out) for name in track or ())]
+        others_told = [make_tracker(name, out, trust=trusted) for name in track or ()]
+        trackers = [terminal(sys.stderr), *others_told]
         others.agree("described", {})  # who failed here is not waited for in the run
     try:
         with warnings_in_words():
@@ -87,6 +88,7 @@ def train(
         raise typer.Exit(_INTERRUPTED) from None
     if jax.process_index() == 0:  # of several processes, one tells
         _print_end(run, out)
+        typer.echo(f"Compiled programs are kept in {kept}", err=True)
 
 
 def _split(recipe: str, assignments: list[str]) -> tuple[Path, list[str]]:
@@ -139,7 +141,7 @@ def _print_end(run: Run, out: Path) -> None:
     import math
 
     from barrow.train.run_folder import RunFolder
-    from barrow.train.task import task_of
+    from barrow.train.task import opened, task_of
     from barrow.train.trackers import read_log
 
     logged = read_log(RunFolder(out).log)
@@ -148,9 +150,12 @@ def _print_end(run: Run, out: Path) -> None:
     task = task_of(run)
     # A run that was over already has no line if its log was lost.
     for loss in [line[key] for line in logged if key in line][-1:]:
-        typer.echo(f"{words}: {loss:.4f} {task.measure} ({loss / math.log(2):.4f} bits)")
-    data = task.data()
+        bits = f" ({loss / math.log(2):.4f} bits)" if task.measure.startswith("nats") else ""
+        typer.echo(f"{words}: {loss:.4f} {task.measure}{bits}")
+    data, held_out = opened(task)
     # Among fewer pairs a guess is easier, and a held-out index may have fewer than a batch.
-    held_out = task.held_out(data) if key == "held_out_loss" and task.unit == "pair" else None
-    typer.echo((held_out or data).baseline())
+    is_held_out = key == "held_out_loss" and task.unit == "pair"
+    baseline = (held_out if held_out is not None and is_held_out else data).baseline()
+    if baseline:
+        typer.echo(baseline)
     typer.echo(f"Next: {run.model.usage.format(run=out)}   ·   barrow explain {out} --step 0")

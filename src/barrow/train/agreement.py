@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from barrow.stream.choices import Choices
 from barrow.stream.pairs.choices import PairChoices
+from barrow.train.own_data import Batches
 
-DataChoices = Choices | PairChoices
+DataChoices = Choices | PairChoices | Batches
 
 
 def token_choices(data: DataChoices) -> Choices:
@@ -40,6 +41,8 @@ def batches_of(data: DataChoices) -> tuple[int, ...]:
     """Rows of the global batches, of all phases."""
     if isinstance(data, Choices) and data.schedule is not None:
         return tuple(phase.batch for phase in data.schedule.phases)
+    if isinstance(data, Batches):
+        return ()
     if data.batch is None:
         raise ValueError("say data.batch: the pairs of a step")
     return (data.batch,)

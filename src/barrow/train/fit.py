@@ -23,7 +23,7 @@ from barrow.train.program import make_program
 from barrow.train.run import Run, all_settings
 from barrow.train.run_folder import RunFolder, about
 from barrow.train.state import TrainState
-from barrow.train.task import Data, task_of
+from barrow.train.task import Data, opened, task_of
 from barrow.train.trackers import JsonLines, Tracker
 from barrow.train.watch import Watch
 
@@ -61,8 +61,7 @@ def _fit(
     clock: Callable[[], float],
 ) -> TrainState:
     task = task_of(run)
-    data = task.data()
-    held_out = task.held_out(data)
+    data, held_out = opened(task)
     _refuse_too_few(run, data)
     checkpoints = Checkpoints(
         folder.checkpoints,
@@ -83,7 +82,7 @@ def _fit(
     if start is None:
         start, watch, state = 0, Watch(), program.start()
     else:
-        folder.check(run, data)
+        folder.check(run, data, start)
         watch = config.from_dict(Watch, checkpoints.about(start).get("watch", {}))
         state = checkpoints.restore(start, program.shapes, shardings=program.shardings)
     rows = program.placement.rows()

@@ -58,6 +58,7 @@ class Logbook:
             for path, _ in jax.tree_util.tree_leaves_with_path(program.shapes.params)
         ]
         self._unit = program.task.unit
+        self._is_nats = program.task.measure.startswith("nats")
         self._peak = peak_flops(list(program.placement.mesh.devices.flat))
         self._pending: tuple[int, Work, StepMetrics] | None = None
         self._held_out: Mapping[str, Mean] = {}
@@ -116,11 +117,12 @@ class Logbook:
     def _values(self, loss: float, rate: float, metrics: StepMetrics) -> dict[str, float | int]:
         found: dict[str, float] = {
             "loss": loss,
-            f"bits_per_{self._unit}": loss / math.log(2),
             f"{self._unit}s": int(metrics.loss.weight),
             "learning_rate": rate,
             "grad_norm": float(metrics.grad_norm),
         }
+        if self._is_nats:
+            found[f"bits_per_{self._unit}"] = loss / math.log(2)
         found |= {name: float(mean.value) for name, mean in metrics.metrics.items()}
         if metrics.scale is not None:
             found |= {"loss_scale": float(metrics.scale), "overflows": self.watch.overflows}

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from barrow.nn.tree import Tree
+
+if TYPE_CHECKING:
+    from barrow.nn.trace import Constrain
 
 
 @jax.tree_util.register_dataclass
@@ -61,3 +64,16 @@ class Objective:
 
     loss: LossFunction
     is_sum_over_rows: bool = True
+
+
+class MakeObjective(Protocol):
+    """The objective of a run: a function of the model, or a frozen dataclass that is called as one.
+
+    It is called for training, and again for held-out batches: nothing is dropped there, that is,
+    `Module.apply` gets no keys. `constrain` is for `Module.apply` too: how activations lie on the
+    devices. A class may have `unit` and `measure`, as `Task` has them.
+    """
+
+    def __call__(
+        self, model: Any, *, is_training: bool, constrain: Constrain | None
+    ) -> Objective: ...

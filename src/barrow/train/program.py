@@ -62,6 +62,11 @@ def make_program(run: Run) -> Program:
     model, example, optimizer = task.model, task.example, task.optimizer()
     placement = Placement(mesh, zero, axes(model, *example))
     constrain = constrainer(zero.activations, mesh)
+    if run.objective is None:
+        objective, evaluation = task.objective(constrain), task.evaluation(constrain)
+    else:
+        objective = run.objective(model, is_training=True, constrain=constrain)
+        evaluation = run.objective(model, is_training=False, constrain=constrain)
 
     def start(placement: Placement | None = placement) -> TrainState:
         return init_state(
@@ -78,6 +83,6 @@ def make_program(run: Run) -> Program:
         placement=placement,
         shapes=jax.eval_shape(lambda: start(None)),
         start=start,
-        advance=make_step(task.objective(constrain), optimizer, run.step, placement=placement),
-        evaluate=make_evaluate(task.evaluation(constrain), run.step.precision, placement),
+        advance=make_step(objective, optimizer, run.step, placement=placement),
+        evaluate=make_evaluate(evaluation, run.step.precision, placement),
     )

@@ -14,7 +14,9 @@ from barrow.train.agreement import (
     batches_of,
     seq_len_of,
 )
+from barrow.train.objective import MakeObjective
 from barrow.train.optimizers import AdamW, Optimizer
+from barrow.train.own_data import Batches
 from barrow.train.remat import Remat
 from barrow.train.step import StepSettings
 
@@ -67,10 +69,11 @@ class CheckpointSettings:
 class Run:
     """The settings of a run. The model says which kind of training it is (`task.task_of`).
 
-    - `data`: rows, mixture and order of the batches.
+    - `data`: rows, mixture and order of the batches; or `Batches` of your own.
     - `store`: the token store to train on; or `pairs`: the index of image–text pairs.
     - `held_out`: the store, or the index, to evaluate with.
     - `tokenizer`: of the texts of pairs; a store has its own.
+    - `objective`: the loss; None for that of the model's kind.
     - `step`: precision, micro-batches, clipping, averages.
     - `is_parted`: attention and positions stop at the borders of documents.
     - `unroll`: layers one after another in the program instead of a loop over them; faster to run,
@@ -89,6 +92,7 @@ class Run:
     tokenizer: str = ""
     held_out: str | None = None
     optimizer: Optimizer = field(default_factory=AdamW)
+    objective: MakeObjective | None = None
     step: StepSettings = field(default_factory=StepSettings)
     mesh: MeshSettings = field(default_factory=MeshSettings)
     evaluation: EvaluationSettings = field(default_factory=EvaluationSettings)
@@ -108,7 +112,9 @@ class Run:
             raise ValueError(f"run: seed is from 0 to {(1 << 32) - 1}, not {self.seed}")
         from barrow.train.task import task_of
 
-        task_of(self).check()
+        task = task_of(self)
+        if not isinstance(self.data, Batches):
+            task.check()
 
     @property
     def seq_len(self) -> int:
@@ -124,8 +130,8 @@ class Run:
 # Where things lie: data are known by their content.
 PLACES = ("store", "pairs", "tokenizer", "held_out")
 # What may change between a run and its resumption: places, how often something is told or kept, and
-# on how many devices it runs.
-FREE = (*PLACES, *("mesh", "evaluation", "checkpoint", "log_every", "diverged"))
+# on how many devices it runs. The number of steps may, where the schedule permits it.
+FREE = (*PLACES, *("mesh", "evaluation", "checkpoint", "log_every", "diverged", "steps"))
 
 
 def all_settings(run: Run) -> dict[str, Any]:

@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from barrow import config
 from barrow.errors import ConfigError, NotFound
 from barrow.files import make_folder, write_bytes
@@ -64,15 +66,42 @@ class RunFolder:
         write_bytes(self.settings, config.to_json(run).encode())
         data.save(self.stream)
 
-    def check(self, run: Run, data: Data) -> None:
-        """Raise unless a run would go on with the same numbers as the one that lies here."""
-        changed = differences(self.read(trust=config.outside(run)), run)
+    def check(self, run: Run, data: Data, start: int) -> None:
+        """Raise unless a run would resume at `start` with the same numbers as the one here."""
+        before = self.read(trust=config.outside(run))
+        changed = differences(before, run)
         if changed:
             raise ConfigError(
                 f"{self.path} has a run with other settings ({'; '.join(changed)}): give them as "
                 "they were to go on with it, or another folder to begin anew"
             )
+        if before.steps != run.steps:
+            self._refuse_other_length(before, run, start)
         data.check(self.stream)
+
+    def _refuse_other_length(self, before: Run, run: Run, start: int) -> None:
+        """Raise where what is done would have been done at other learning rates."""
+        if start > run.steps:
+            raise ConfigError(
+                f"{self.path} has done {start} steps: steps must be more, got {run.steps}"
+            )
+        old, new = (
+            [
+                float(one.optimizer.schedule.rate(np.float32(step), one.steps))
+                for step in range(start)
+            ]
+            for one in (before, run)
+        )
+        if old == new:
+            return
+        first = next(step for step in range(start) if old[step] != new[step])
+        raise ConfigError(
+            f"{self.path} was planned for {before.steps} steps, and with {run.steps} its learning "
+            f"rate would have been another from step {first} on ({new[first]:.4g} instead of "
+            f"{old[first]:.4g}). Train on from its weights with init={self.path} and another out=; "
+            "or resume from a checkpoint of an earlier step, in a copy without the later ones. "
+            "A run with Constant, or with WarmupStableDecay before its decay, can be lengthened"
+        )
 
 
 def read_run(path: Path, *, trust: Collection[str] = ()) -> Run:

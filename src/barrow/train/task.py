@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from barrow.objects import resolve
 from barrow.train.objective import Objective
+from barrow.train.own_data import Batches, OwnData
 from barrow.train.run import Run
 
 if TYPE_CHECKING:
@@ -88,6 +89,9 @@ class Task(Protocol):
     def measure(self) -> str: ...
 
     @property
+    def run(self) -> Run: ...
+
+    @property
     def model(self) -> Module:
         """The model, run as the settings say."""
         ...
@@ -102,7 +106,7 @@ class Task(Protocol):
         ...
 
     def objective(self, constrain: Constrain | None) -> Objective:
-        """The loss of training."""
+        """The loss of training, unless the run has one of its own."""
         ...
 
     def evaluation(self, constrain: Constrain | None) -> Objective:
@@ -126,8 +130,21 @@ class Task(Protocol):
         ...
 
 
+def opened(task: Task) -> tuple[Data, Data | None]:
+    """What a run trains on and is evaluated with."""
+    own = task.run.data
+    if isinstance(own, Batches):
+        return OwnData(own), None if own.held_out is None else OwnData(own.held_out)
+    data = task.data()
+    return data, task.held_out(data)
+
+
 def task_of(run: Run) -> Task:
     """The kind of training that a run's model asks for."""
     name = run.model.objective
+    if not name:
+        from barrow.train.own_task import OwnTask
+
+        return OwnTask(run)
     task: Task = resolve(name, trust=(name.rpartition(":")[0],))(run)  # the model is trusted
     return task

@@ -19,5 +19,7 @@ def test_what_is_not_installed(name: str, tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_what_is_not_known(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="no tracker 'comet': tensorboard, wandb, mlflow"):
+    with pytest.raises(
+        ValueError, match="no tracker 'comet': tensorboard, wandb, mlflow, or module:Name"
+    ):
         make_tracker("comet", tmp_path)
