@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -116,3 +117,27 @@ def test_from_the_command_line(
     assert "pass --trust mystuff" in capfd.readouterr().err
     assert run(["train", str(out), "steps=6", "--trust", "mystuff"]) == 0, capfd.readouterr().err
     assert read_log(out / "log.jsonl")[-1]["step"] == 5
+
+
+def test_the_page_s_model_of_ones_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """In at most forty lines, blank ones left out: it learns, is evaluated, and resumes."""
+    page = (HERE.parents[1] / "docs" / "train.md").read_text()
+    code = re.search(r"## A model of your own.*?```python\n(.*?)```", page, re.DOTALL)
+    assert code is not None
+    assert len([line for line in code[1].splitlines() if line.strip()]) <= 40
+    (tmp_path / "own.py").write_text(code[1])
+    monkeypatch.chdir(tmp_path)
+    planned = config.import_file("own.py").run
+    whole = fit(planned, "build/own")
+    log = read_log("build/own/log.jsonl")
+    assert log[-1]["held_out_loss"] < 0.1 * log[0]["loss"]
+    assert log[-1]["held_out_rows"] == 128
+    assert "bits_per_row" not in log[-1]
+    Checkpoints("build/own/checkpoints").discard_after(100)
+    assert run(["train", "build/own"]) == 1
+    assert "pass --trust own.py" in capfd.readouterr().err
+    assert run(["train", "build/own", "--trust", "own.py"]) == 0, capfd.readouterr().err
+    assert "held-out loss: " in capfd.readouterr().out
+    assert weights(fit(planned, "build/own")) == weights(whole)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from barrow.cli.finetune import remember_programs
+from barrow.cli.models import locate_model
 from barrow.cli.options import Trust
 from barrow.cli.python_file import made_by
 from barrow.cli.warnings_in_words import warnings_in_words
@@ -36,10 +37,10 @@ def train(
     assignments: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="store=STORE|pairs=INDEX out=DIR [held_out=…] [KEY=VALUE]…",
+            metavar="store=STORE|pairs=INDEX out=DIR [held_out=…] [init=MODEL] [KEY=VALUE]…",
             help="A token store (for CLIP an index of image–text pairs) to train on, another to "
-            "evaluate with, where the run goes, and changes to the recipe, such as steps=200 or "
-            "optimizer.schedule.peak=1e-3.",
+            "evaluate with, where the run goes, a model to begin with (a run, a folder or a file), "
+            "and changes to the recipe, such as steps=200 or optimizer.schedule.peak=1e-3.",
             show_default=False,
         ),
     ] = None,
@@ -54,12 +55,15 @@ def train(
     trust: Trust = None,
 ) -> None:
     """Train a model, or go on with a run that was stopped."""
+    from dataclasses import replace
+
     import jax
 
     from barrow import config
     from barrow.parallel.processes import open_peers
     from barrow.train import Interrupted, fit
     from barrow.train.own_data import Batches
+    from barrow.train.start import initial_family
     from barrow.train.task import task_of
     from barrow.train.trackers import make_tracker, terminal
 
@@ -74,9 +78,13 @@ def train(
             raise typer.BadParameter(
                 "say what to train on: store=STORE, a token store, or for CLIP pairs=INDEX"
             )
+        if run.init and not _is_saved(recipe):
+            run = replace(run, init=str(locate_model(run.init)))
         is_fitted = _is_saved(recipe) or is_own or any(c.startswith(_FITTED) for c in changes)
         if not is_fitted:
             run = task_of(run).fitted()
+        if run.init and not _is_saved(recipe) and not any(c.startswith("model.") for c in changes):
+            run = replace(run, model=initial_family(run.init, trust=trusted))
         others_told = [make_tracker(name, out, trust=trusted) for name in track or ()]
         trackers = [terminal(sys.stderr), *others_told]
         others.agree("described", {})  # who failed here is not waited for in the run

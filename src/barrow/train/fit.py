@@ -19,9 +19,10 @@ from barrow.train.feed import feed
 from barrow.train.interrupt import Interrupted, stop_on_signals
 from barrow.train.logbook import Logbook, Trouble
 from barrow.train.objective import Mean
-from barrow.train.program import make_program
+from barrow.train.program import Program, make_program
 from barrow.train.run import Run, all_settings
 from barrow.train.run_folder import RunFolder, about
+from barrow.train.start import initial_params
 from barrow.train.state import TrainState
 from barrow.train.task import Data, opened, task_of
 from barrow.train.trackers import JsonLines, Tracker
@@ -80,7 +81,8 @@ def _fit(
     others.agree("settings", _words(run, folder, start, data, held_out))
     program = make_program(run)
     if start is None:
-        start, watch, state = 0, Watch(), program.start()
+        start, watch = 0, Watch()
+        state = program.start(_given(run, program, data))
     else:
         folder.check(run, data, start)
         watch = config.from_dict(Watch, checkpoints.about(start).get("watch", {}))
@@ -114,6 +116,13 @@ def _fit(
                         f"on: barrow train {folder.path}"
                     )
     return state
+
+
+def _given(run: Run, program: Program, data: Data) -> dict[str, Any]:
+    if not run.init:
+        return {}
+    trust = config.outside(run)
+    return initial_params(run.init, program.shapes.params, data, trust=trust)
 
 
 def _is_due(done: int, every: int | None) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import jax
@@ -21,13 +21,14 @@ from barrow.train.task import Task, task_of
 class Program:
     """The kind of training; where its state lies; how a run begins; a step; held-out losses.
 
+    `start(given)` takes parameters, by path, that are known already.
     `shapes` is the state without its numbers, for restoring a checkpoint.
     """
 
     task: Task
     placement: Placement
     shapes: TrainState
-    start: Callable[[], TrainState]
+    start: Callable[..., TrainState]
     advance: Step
     evaluate: Evaluate
 
@@ -68,7 +69,9 @@ def make_program(run: Run) -> Program:
         objective = run.objective(model, is_training=True, constrain=constrain)
         evaluation = run.objective(model, is_training=False, constrain=constrain)
 
-    def start(placement: Placement | None = placement) -> TrainState:
+    def start(
+        given: Mapping[str, jax.Array] | None = None, placement: Placement | None = placement
+    ) -> TrainState:
         return init_state(
             lambda key: model.init(key, *example),
             optimizer,
@@ -76,12 +79,13 @@ def make_program(run: Run) -> Program:
             jax.random.key(run.seed),
             collections=init_collections(model, *example),
             placement=placement,
+            given=given,
         )
 
     return Program(
         task=task,
         placement=placement,
-        shapes=jax.eval_shape(lambda: start(None)),
+        shapes=jax.eval_shape(lambda: start(placement=None)),
         start=start,
         advance=make_step(objective, optimizer, run.step, placement=placement),
         evaluate=make_evaluate(evaluation, run.step.precision, placement),

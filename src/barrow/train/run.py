@@ -73,6 +73,7 @@ class Run:
     - `store`: the token store to train on; or `pairs`: the index of image–text pairs.
     - `held_out`: the store, or the index, to evaluate with.
     - `tokenizer`: of the texts of pairs; a store has its own.
+    - `init`: a run, a folder or a file of the model whose parameters the run begins with.
     - `objective`: the loss; None for that of the model's kind.
     - `step`: precision, micro-batches, clipping, averages.
     - `is_parted`: attention and positions stop at the borders of documents.
@@ -91,6 +92,7 @@ class Run:
     pairs: str = ""
     tokenizer: str = ""
     held_out: str | None = None
+    init: str = ""
     optimizer: Optimizer = field(default_factory=AdamW)
     objective: MakeObjective | None = None
     step: StepSettings = field(default_factory=StepSettings)
@@ -128,7 +130,7 @@ class Run:
 
 
 # Where things lie: data are known by their content.
-PLACES = ("store", "pairs", "tokenizer", "held_out")
+PLACES = ("store", "pairs", "tokenizer", "held_out", "init")
 # What may change between a run and its resumption: places, how often something is told or kept, and
 # on how many devices it runs. The number of steps may, where the schedule permits it.
 FREE = (*PLACES, *("mesh", "evaluation", "checkpoint", "log_every", "diverged", "steps"))

@@ -62,6 +62,7 @@ class RunFolder:
             store=_whole(run.store),
             pairs=_whole(run.pairs),
             held_out=None if run.held_out is None else _whole(run.held_out),
+            init=_whole(run.init),
         )
         write_bytes(self.settings, config.to_json(run).encode())
         data.save(self.stream)

@@ -7,7 +7,7 @@ one piece, in micro-batches or over devices gives the same step, ragged rows or 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -76,12 +76,19 @@ def init_state(
     *,
     collections: Any = None,
     placement: Placement | None = None,
+    given: Mapping[str, jax.Array] | None = None,
 ) -> TrainState:
-    """The state a run begins with; ``init(key)`` makes parameters, each straight into its shard."""
+    """The state a run begins with; ``init(key)`` makes parameters, each straight into its shard.
 
-    def make(key: jax.Array) -> TrainState:
+    `given` are parameters, by path, that are known already.
+    """
+
+    def make(key: jax.Array, given: Mapping[str, jax.Array]) -> TrainState:
         of_params, of_run = jax.random.split(key)
-        params = init(of_params)
+        params = jax.tree_util.tree_map_with_path(
+            lambda path, x: given.get(jax.tree_util.keystr(path, simple=True, separator="/"), x),
+            init(of_params),
+        )
         return TrainState(
             step=jnp.int32(0),
             params=params,
@@ -93,10 +100,11 @@ def init_state(
         )
 
     if placement is None:
-        return jax.jit(make)(key)  # type: ignore[no-any-return]
-    shapes = jax.eval_shape(make, key)
-    sharded = jax.jit(make, out_shardings=placement.of_state(shapes))
-    return sharded(key)  # type: ignore[no-any-return]
+        return jax.jit(make)(key, given or {})  # type: ignore[no-any-return]
+    shardings = placement.of_state(jax.eval_shape(make, key, given or {}))
+    lying = paths(shardings.params)
+    placed = {path: jax.device_put(x, lying[path]) for path, x in (given or {}).items()}
+    return jax.jit(make, out_shardings=shardings)(key, placed)  # type: ignore[no-any-return]
 
 
 def make_step(

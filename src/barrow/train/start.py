@@ -1,0 +1,95 @@
+"""The parameters that a run begins with, taken from a model that exists."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from barrow.checkpoint.folder import find_checkpoint
+from barrow.checkpoint.index import read_index
+from barrow.errors import ConfigError, NotFound
+from barrow.models.family import Family, described_family
+from barrow.models.keys_report import KeysReport
+from barrow.models.load import Loaded
+from barrow.models.open_model import is_run, open_model
+from barrow.models.text import open_tokenizer
+from barrow.nn.tree import paths
+from barrow.stream.store_tokenizer import store_tokenizer
+from barrow.train.task import Data
+from barrow.train.token_data import TokenData
+from barrow.weights.matching import Mismatch
+
+
+def initial_params(
+    init: str, wanted: Any, data: Data, *, trust: Collection[str] = ()
+) -> dict[str, Any]:
+    """Parameters by path of the model at `init`: a run, a checkpoint, a folder or a file.
+
+    `wanted` is the tree that the run has. Parameters of other shapes are an error, and so are ids
+    that mean other texts. Those that only one of the two has are reported.
+    """
+    loaded = open_model(init, dtype="float32", trust=trust)
+    if isinstance(data, TokenData):
+        _refuse_other_vocabulary(init, loaded, data)
+    found, report = _matched(paths(loaded.params), paths(wanted))
+    if report.mismatched or not report.matched:
+        raise ConfigError(
+            f"init={init} has another shape than the run's model: {report}. Take its settings as "
+            "they are: on the command line leave out model.…"
+        )
+    if not report.is_exact:
+        warnings.warn(
+            f"init={init}: {report}. Missing parameters begin as the seed decides", stacklevel=2
+        )
+    return found
+
+
+def initial_family(init: str, *, trust: Collection[str] = ()) -> Family:
+    """The settings of the model at `init`."""
+    if not is_run(Path(init)):
+        return open_model(init).family
+    folder = find_checkpoint(Path(init))
+    return described_family(read_index(folder).about, folder, trust=trust)
+
+
+def _matched(
+    theirs: Mapping[str, jax.Array], ours: Mapping[str, Any]
+) -> tuple[dict[str, Any], KeysReport]:
+    both = [path for path in ours if path in theirs]
+    other = [path for path in both if theirs[path].shape != ours[path].shape]
+    report = KeysReport(
+        matched=tuple(path for path in both if path not in other),
+        missing=tuple(path for path in ours if path not in theirs),
+        unexpected=tuple(path for path in theirs if path not in ours),
+        mismatched=tuple(Mismatch(p, ours[p].shape, theirs[p].shape) for p in other),
+    )
+    return {path: theirs[path] for path in report.matched}, report
+
+
+def _refuse_other_vocabulary(init: str, loaded: Loaded, data: TokenData) -> None:
+    if loaded.tokenizer is None:
+        return
+    try:
+        theirs = open_tokenizer(loaded.tokenizer, settings=loaded.tokenizer_config)
+    except NotFound as error:
+        warnings.warn(f"init={init}: its tokenizer cannot be compared: {error}", stacklevel=3)
+        return
+    ours = store_tokenizer(data.stream.store)
+    if theirs.hash == ours.hash:
+        return
+    num = ours.vocab_size
+    other = [
+        i
+        for i in range(num)
+        if i >= theirs.vocab_size or theirs.token_bytes(i) != ours.token_bytes(i)
+    ]
+    if other:
+        raise ConfigError(
+            f"init={init}: its vocabulary is not the store's: {len(other):,} of {num:,} ids mean "
+            f"other texts, the first is {other[0]}. Tokenize with the model's tokenizer: "
+            f"barrow tokenize CORPUS -t {init} -o STORE"
+        )
