@@ -17,8 +17,8 @@ from barrow.stream.labelled import Example
 from barrow.stream.masking import Mlm
 from barrow.tokens import tokenize, train
 from barrow.train import fit, for_store
-from barrow.train.finetune import finetune, prepare
-from barrow.train.finetune_run import FinetuneRun, usual_optimizer
+from barrow.train.finetune import finetune, finetune_run
+from barrow.train.labelled_settings import LabelledRows, Labels, usual_optimizer
 from barrow.train.predict import open_finetuned, predictions
 
 folder = Path(tempfile.mkdtemp())
@@ -60,19 +60,13 @@ convert(folder / "masked", folder / "masked-hf", to="hf")
 
 # The head is new; a quarter of the rows is kept to judge by; the best epoch's model stays.
 usual = usual_optimizer()
-made = prepare(
-    FinetuneRun(
-        str(folder / "rows.jsonl"),
-        "classify",
-        str(folder / "masked-hf"),
-        validation=0.25,
-        epochs=40,
-        patience=10,
-        optimizer=replace(usual, schedule=replace(usual.schedule, peak=5e-3)),
-    )
+tuning = finetune_run(
+    LabelledRows(str(folder / "rows.jsonl"), "classify", validation=0.25, epochs=40),
+    str(folder / "masked-hf"),
+    objective=Labels(patience=10),
+    optimizer=replace(usual, schedule=replace(usual.schedule, peak=5e-3)),
 )
-print(made.report)
-done = finetune(made, folder / "run")
+done = finetune(tuning, folder / "run")
 print(f"best by {done.progress.metric}: {done.progress.best:.3f} of the rows kept apart")
 
 # `barrow predict` does this for files; transformers opens the same folder.

@@ -26,7 +26,7 @@ def test_finetune_then_predict(
     given = ["--task", "tag", "--model", roberta_folder("bare"), "--out", run, "--epochs", 1]
     code, said, told = barrow("finetune", data, *given, "--freeze", "embeddings, layers:0-1")
     assert code == 0, told
-    assert "27,776 parameters taken over; left: pooler; new: classifier, 66" in told
+    assert "2 missing: classifier/bias, classifier/kernel; 2 unexpected: pooler/" in told
     assert "rows to learn from" in told
     assert "best: epoch 1 of 1, by entity_f1" in said
     assert f"barrow predict DATA --model {run}" in said
@@ -54,7 +54,7 @@ def test_finetune_then_predict(
         (["--max-length", "99"], 1, "max-length is from 5 to 64"),
         (["--layer-decay", "2"], 1, "layer-decay is above 0 and at most 1"),
         (["--lr-schedule", "up"], 2, "up"),
-        (["--epochs", "0"], 1, "epochs is at least 1, not 0"),
+        (["--epochs", "0"], 1, "epochs must be ≥ 1, got 0"),
     ],
 )
 def test_wrong_settings(

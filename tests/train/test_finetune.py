@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,40 +19,62 @@ from tests.train import labelled_files
 from barrow.checkpoint import Checkpoints
 from barrow.checkpoint.index import read_index
 from barrow.errors import ConfigError, Diverged
+from barrow.files import locked
+from barrow.models.load import load
 from barrow.stream.labelled import read_examples
-from barrow.train import Interrupted
+from barrow.train import Constant, Interrupted, Run, fit
 from barrow.train import finetune as module
-from barrow.train.finetune import Finetuned, finetune, prepare
-from barrow.train.finetune_run import FinetuneRun, usual_optimizer
+from barrow.train.finetune import Finetuned, finetune, finetune_run
+from barrow.train.labelled_settings import LabelledRows, Labels, usual_optimizer
 from barrow.train.predict import open_finetuned, predictions
+from barrow.train.run_folder import RunFolder
 from barrow.train.trackers import read_log
 
 pytestmark = pytest.mark.usefixtures("compiled_once")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def one_device() -> Iterator[None]:
+    """One of the eight, for which less is to be compiled."""
+    first = jax.devices()[:1]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jax, "devices", lambda: first)
+        yield
+
+
 @pytest.fixture(scope="module")
-def run(
-    roberta_folder: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory
-) -> FinetuneRun:
+def run(roberta_folder: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Nine steps in three epochs; everything that can be set is."""
+    path = labelled_files.classes(tmp_path_factory.mktemp("data") / "data.jsonl")
     usual = usual_optimizer()
-    return FinetuneRun(
-        str(labelled_files.classes(tmp_path_factory.mktemp("data") / "data.jsonl")),
-        "classify",
+    return finetune_run(
+        LabelledRows(str(path), "classify", 0.25, batch=12),
         str(roberta_folder("mlm")),
-        0.25,
-        freeze=("embeddings", "layers:1"),
-        layer_decay=0.5,
-        batch=12,
+        objective=Labels(("embeddings", "layers:1"), layer_decay=0.5),
         optimizer=replace(usual, schedule=replace(usual.schedule, peak=1e-2)),
         log_every=1,
-        devices=1,
     )
+
+
+def with_rows(run: Run, **changes: Any) -> Run:
+    """The run with other settings of its rows, which may change the number of its steps."""
+    return finetune_run(
+        replace(run.data, **changes),
+        run.init,
+        objective=run.objective,
+        optimizer=run.optimizer,
+        log_every=1,
+    )
+
+
+def timeless(log: Path) -> list[dict[str, Any]]:
+    timed = ("step_seconds", "rows_per_second")
+    return [{k: v for k, v in line.items() if k not in timed} for line in read_log(log)]
 
 
 @pytest.fixture(scope="module")
 def done(
-    run: FinetuneRun, compiled_once: Path, tmp_path_factory: pytest.TempPathFactory
+    run: Run, compiled_once: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Path, Finetuned]:
     out = tmp_path_factory.mktemp("run")
     return out, finetune(run, out)
@@ -92,7 +114,7 @@ def state_bytes(out: Path) -> dict[str, bytes]:
 
 
 def test_what_is_frozen_keeps_every_bit(
-    run: FinetuneRun, done: tuple[Path, Finetuned], roberta_folder: Callable[[str], Path]
+    run: Run, done: tuple[Path, Finetuned], roberta_folder: Callable[[str], Path]
 ) -> None:
     """ROBERTA-3: and has no state in the optimizer."""
     before = load_file(roberta_folder("mlm") / "model.safetensors")
@@ -110,7 +132,7 @@ def test_what_is_frozen_keeps_every_bit(
     assert not any("embed" in path or "layers/1/" in path for path in held)
 
 
-def test_transformers_opens_the_best_model(done: tuple[Path, Finetuned], run: FinetuneRun) -> None:
+def test_transformers_opens_the_best_model(done: tuple[Path, Finetuned], run: Run) -> None:
     """ROBERTA-3, ROBERTA-4: labels, tokenizer, and the same probabilities."""
     best = done[1].folder
     theirs, told = transformers.RobertaForSequenceClassification.from_pretrained(
@@ -121,7 +143,7 @@ def test_transformers_opens_the_best_model(done: tuple[Path, Finetuned], run: Fi
     assert theirs.config.label2id == {"early": 0, "late": 1}
     assert theirs.config.problem_type == "single_label_classification"
     tokenizer = transformers.AutoTokenizer.from_pretrained(best)
-    examples = list(read_examples(run.data, "classify"))
+    examples = list(read_examples(run.data.path, "classify"))
     for one, said in predictions(open_finetuned(best), examples[:5]):
         with torch.no_grad():
             logits = theirs.eval()(**tokenizer(one.text, return_tensors="pt")).logits
@@ -131,7 +153,7 @@ def test_transformers_opens_the_best_model(done: tuple[Path, Finetuned], run: Fi
         )
 
 
-def test_the_log_and_the_measures(done: tuple[Path, Finetuned], run: FinetuneRun) -> None:
+def test_the_log_and_the_measures(done: tuple[Path, Finetuned], run: Run) -> None:
     out, ended = done
     logged = read_log(out / "log.jsonl")
     assert [line["step"] for line in logged] == list(range(9))
@@ -146,14 +168,14 @@ def test_the_log_and_the_measures(done: tuple[Path, Finetuned], run: FinetuneRun
 
 
 def test_a_run_goes_on_as_if_it_had_never_stopped(
-    run: FinetuneRun, done: tuple[Path, Finetuned], tmp_path: Path
+    run: Run, done: tuple[Path, Finetuned], tmp_path: Path
 ) -> None:
     """Killed in the second epoch, stopped in the third, with other places for the same data."""
     with pytest.raises(ZeroDivisionError):
         finetune(run, tmp_path / "run", trackers=[Trouble(4, crash)])
     moved = tmp_path / "moved.jsonl"
-    moved.write_bytes(Path(run.data).read_bytes())
-    again = replace(run, data=str(moved))
+    moved.write_bytes(Path(run.data.path).read_bytes())
+    again = replace(run, data=replace(run.data, path=str(moved)))
     with pytest.raises(Interrupted, match="stopped after step 7, with 1 to go; saved"):
         finetune(again, tmp_path / "run", trackers=[Trouble(6, interrupt)])
     assert Checkpoints(tmp_path / "run" / "checkpoints").steps() == [8]
@@ -163,57 +185,78 @@ def test_a_run_goes_on_as_if_it_had_never_stopped(
     assert state_bytes(tmp_path / "run") == state_bytes(done[0])
     for name in ("model.safetensors", "metrics.json", "config.json"):
         assert (ended.folder / name).read_bytes() == (done[1].folder / name).read_bytes()
-    assert read_log(tmp_path / "run" / "log.jsonl") == read_log(done[0] / "log.jsonl")
+    assert timeless(tmp_path / "run" / "log.jsonl") == timeless(done[0] / "log.jsonl")
     # A run that has ended is not begun anew.
     assert finetune(again, tmp_path / "run") == ended
 
 
-def test_early_stopping(run: FinetuneRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_early_stopping(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The epoch that was best is the one that stays."""
     values = iter([0.7, 0.6])
     monkeypatch.setattr(module, "evaluate", lambda *_: {"accuracy": next(values)})
-    ended = finetune(replace(run, patience=1), tmp_path / "run")
+    ended = finetune(replace(run, objective=replace(run.objective, patience=1)), tmp_path / "run")
     assert (ended.progress.epochs, ended.progress.best_epoch) == (2, 1)
     assert ended.metrics == {"accuracy": 0.7}
     assert Checkpoints(tmp_path / "run" / "checkpoints").steps() == [6]
+    stopped = replace(run, objective=replace(run.objective, patience=1))
+    assert finetune(stopped, tmp_path / "run") == ended, "it is over, although steps are left"
 
 
-def test_another_run_is_refused(
-    run: FinetuneRun, done: tuple[Path, Finetuned], tmp_path: Path
-) -> None:
-    with pytest.raises(ConfigError, match=r"other settings \(batch: 12 → 20\)"):
-        finetune(replace(run, batch=20), done[0])
+def test_another_run_is_refused(run: Run, done: tuple[Path, Finetuned], tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"other settings \(data.batch: 12 → 13\)"):
+        finetune(with_rows(run, batch=13), done[0])
     other = str(labelled_files.classes(tmp_path / "other.jsonl", seed=1))
-    with pytest.raises(ConfigError, match="the data or the tokenizer"):
-        finetune(replace(run, data=other), done[0])
+    with pytest.raises(ConfigError, match="the data or the tokenizer are not those of the run"):
+        finetune(with_rows(run, path=other), done[0])
+    (tmp_path / "busy").mkdir()
+    with locked(tmp_path / "busy", others="training there"), pytest.raises(FileExistsError):
+        finetune(run, tmp_path / "busy")
 
 
-def test_what_diverges(run: FinetuneRun, tmp_path: Path) -> None:
-    made = prepare(run)
-    broken = jax.tree.map(lambda x: x * np.nan, made.state.params["classifier"])
-    state = replace(made.state, params=made.state.params | {"classifier": broken})
-    with pytest.raises(Diverged, match="step 0: the loss is nan") as raised:
-        finetune(replace(made, state=state), tmp_path)
+def test_barrow_train_resumes_it(run: Run, done: tuple[Path, Finetuned], tmp_path: Path) -> None:
+    """One `Run`, one loop: what `fit` resumes is the same."""
+    Path(tmp_path / "run").mkdir()
+    with pytest.raises(ZeroDivisionError):
+        finetune(run, tmp_path / "run", trackers=[Trouble(4, crash)])
+    fit(RunFolder(tmp_path / "run").read(), tmp_path / "run")
+    assert state_bytes(tmp_path / "run") == state_bytes(done[0])
+
+
+def test_what_diverges(run: Run, tmp_path: Path) -> None:
+    wild = replace(run.optimizer, schedule=Constant(peak=1e30))
+    with pytest.raises(Diverged, match="step 1: the gradient of .* is not finite") as raised:
+        finetune(replace(run, optimizer=wild), tmp_path)
     assert "data.jsonl, line " in str(raised.value)
 
 
-def test_the_seed_decides_the_head(run: FinetuneRun) -> None:
-    heads = [prepare(replace(run, seed=seed)).state.params["classifier"] for seed in (0, 0, 1)]
-    kernels = [np.asarray(head["dense"]["kernel"]) for head in heads]
-    assert (kernels[0] == kernels[1]).all()
-    assert not (kernels[0] == kernels[2]).any()
-    assert kernels[0].std() == pytest.approx(0.3, rel=0.1)  # the file's initializer_range
+def test_the_head_is_new_and_the_rest_is_taken_over(
+    run: Run, roberta_folder: Callable[[str], Path], tmp_path: Path
+) -> None:
+    """ROBERTA-3: what was left and what is new is reported; the seed decides the head."""
+    still = replace(run.optimizer, schedule=Constant(peak=0.0))
+    heads, loaded = [], load(roberta_folder("tag"), apart=True)
+    for number, seed in enumerate((0, 0, 1)):
+        made = finetune_run(run.data, str(roberta_folder("tag")), optimizer=still, seed=seed)
+        with pytest.warns(UserWarning, match="missing: classifier/dense/bias"):
+            params = fit(replace(made, steps=1), tmp_path / str(number)).params
+        np.testing.assert_array_equal(
+            params["layers"][1]["mlp"]["up"]["kernel"],
+            loaded.params["layers"][1]["mlp"]["up"]["kernel"],
+        )
+        heads.append(np.asarray(params["classifier"]["dense"]["kernel"]))
+    assert (heads[0] == heads[1]).all()
+    assert not (heads[0] == heads[2]).any()
+    assert heads[0].std() == pytest.approx(0.3, rel=0.1)  # the file's initializer_range
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("task", ["tag", "regress"])
-def test_other_tasks(task: Any, run: FinetuneRun, tmp_path: Path) -> None:
+def test_other_tasks(task: Any, run: Run, tmp_path: Path) -> None:
     make = {"tag": labelled_files.tags, "regress": labelled_files.numbers}[task]
     path = make(tmp_path / ("x.jsonl" if task == "tag" else "x.csv"), 200)
     slower = replace(run.optimizer, schedule=replace(run.optimizer.schedule, peak=1e-3))
-    other = replace(run, data=str(path), task=task, freeze=(), layer_decay=1.0, epochs=40)
-    other = replace(other, batch=16, optimizer=slower)
-    ended = finetune(other, tmp_path / "run")
+    rows = LabelledRows(str(path), task, 0.25, epochs=40)
+    ended = finetune(finetune_run(rows, run.init, optimizer=slower), tmp_path / "run")
     assert ended.metrics["entity_f1" if task == "tag" else "pearson"] > 0.4
     name = "TokenClassification" if task == "tag" else "SequenceClassification"
     opened = getattr(transformers, f"RobertaFor{name}").from_pretrained(ended.folder)
@@ -223,9 +266,11 @@ def test_other_tasks(task: Any, run: FinetuneRun, tmp_path: Path) -> None:
 
 @pytest.mark.soak
 def test_devices_do_not_matter(
-    run: FinetuneRun, done: tuple[Path, Finetuned], tmp_path: Path
+    run: Run, done: tuple[Path, Finetuned], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    finetune(replace(run, devices=None), tmp_path)
+    every = jax.local_devices()
+    monkeypatch.setattr(jax, "devices", lambda: every)
+    finetune(run, tmp_path)
     ours, one = (load_file(p / "best" / "model.safetensors") for p in (tmp_path, done[0]))
     for name, array in one.items():
         np.testing.assert_allclose(ours[name], array, atol=1e-4)

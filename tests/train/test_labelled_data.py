@@ -14,8 +14,8 @@ from barrow import tokens
 from barrow.errors import ConfigError
 from barrow.models import RobertaConfig
 from barrow.models.labelled_rows import Limit
-from barrow.train.finetune_run import FinetuneRun
 from barrow.train.labelled_data import Labelled, labelled_data
+from barrow.train.labelled_settings import LabelledRows
 
 CONFIG = RobertaConfig(330, 32, 2, 4, 48, 66)
 
@@ -36,8 +36,8 @@ def read(tmp_path: Path, tokenizer: Any) -> Callable[..., Labelled]:
                 (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
                 places.append(str(tmp_path / name))
         validation = held if isinstance(held, float) else places[1]
-        run = FinetuneRun(places[0], task, "", validation)
-        return labelled_data(replace(run, **changes), tokenizer, CONFIG)
+        given = LabelledRows(places[0], task, validation)
+        return labelled_data(replace(given, **changes), tokenizer, CONFIG)
 
     return read
 
@@ -58,7 +58,7 @@ def test_a_share_and_a_file(read: Callable[..., Labelled]) -> None:
 
 def test_batches_are_filled_up(tmp_path: Path, tokenizer: Any) -> None:
     path = labelled_files.tags(tmp_path / "tags.jsonl")
-    found = labelled_data(FinetuneRun(str(path), "tag", ""), tokenizer, CONFIG)
+    found = labelled_data(LabelledRows(str(path), "tag"), tokenizer, CONFIG)
     data = found.train
     batch = data.batch([0, 3], 4, CONFIG)
     assert batch["tokens"].shape == batch["mask"].shape == batch["targets"].shape == (4, 16)
@@ -69,7 +69,7 @@ def test_batches_are_filled_up(tmp_path: Path, tokenizer: Any) -> None:
     assert at.tolist() == data.first[3].tolist()
     assert batch["targets"][1][at].tolist() == data.targets[3].tolist()
     path = labelled_files.numbers(tmp_path / "numbers.csv")
-    found = labelled_data(FinetuneRun(str(path), "regress", ""), tokenizer, CONFIG)
+    found = labelled_data(LabelledRows(str(path), "regress"), tokenizer, CONFIG)
     batch = found.train.batch([1], 2, CONFIG)
     assert (found.labels, batch["targets"].dtype) == ((), np.float32)
     assert batch["mask"].tolist() == [1, 0]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from barrow.cli.models import locate_model
+from barrow.cli.warnings_in_words import warnings_in_words
 
 if TYPE_CHECKING:
     from barrow.stream.labelled import Keys, Kind
@@ -148,40 +149,43 @@ def finetune(
         StepSettings,
         default_precision,
     )
+    from barrow.train.finetune import FinetuneTask, finetune_run
     from barrow.train.finetune import finetune as run_it
-    from barrow.train.finetune import prepare
-    from barrow.train.finetune_run import FinetuneRun, usual_optimizer
+    from barrow.train.labelled_settings import LabelledRows, Labels, usual_optimizer
     from barrow.train.trackers import terminal
 
     remember_programs()
     kinds = {"linear": Linear(end=0.0), "cosine": Cosine(end=0.0), "constant": Constant()}
     schedule = replace(kinds[lr_schedule.value], peak=lr, warmup=warmup)
-    made = prepare(
-        FinetuneRun(
+    run = finetune_run(
+        LabelledRows(
             data,
             task.value,
-            str(locate_model(model)),
             _validation(validation),
             read_keys(task.value, text_key, label_key, pair_key),
             Limit(max_length, truncate),
-            tuple(word.strip() for word in freeze.split(",") if word.strip()),
-            layer_decay,
             epochs,
             batch,
+            seed,
+        ),
+        str(locate_model(model)),
+        objective=Labels(
+            tuple(word.strip() for word in freeze.split(",") if word.strip()),
+            layer_decay,
             "" if metric is None else metric.value,
             patience,
-            replace(usual_optimizer(), schedule=schedule, weight_decay=weight_decay),
-            StepSettings(precision=default_precision()),
-            seed,
-        )
+        ),
+        optimizer=replace(usual_optimizer(), schedule=schedule, weight_decay=weight_decay),
+        step=StepSettings(precision=default_precision()),
+        seed=seed,
     )
-    parts = {"to learn from": made.data.train, "to judge by": made.data.validation}
-    for words, part in parts.items():
+    found = FinetuneTask(run).data().rows
+    for words, part in (("to learn from", found.train), ("to judge by", found.validation)):
         cut = f", {part.num_cut:,} truncated" if truncate else ""
         typer.echo(f"{len(part.rows):,} rows {words}{cut}", err=True)
-    typer.echo(made.report, err=True)
     try:
-        done = run_it(made, out, trackers=[terminal(sys.stderr)])
+        with warnings_in_words():
+            done = run_it(run, out, trackers=[terminal(sys.stderr)])
     except Interrupted as stopped:
         typer.echo(str(stopped), err=True)
         raise typer.Exit(_INTERRUPTED) from None

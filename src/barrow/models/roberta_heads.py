@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +13,7 @@ from barrow.nn.dense import Dense
 from barrow.nn.dropout import Dropout
 from barrow.nn.initialisers import normal
 from barrow.nn.module import Module
+from barrow.nn.remat import Policy
 from barrow.nn.scope import Scope
 
 
@@ -92,3 +93,38 @@ class RobertaWithHead(Module):
         """What the head gives; `inputs` are those of `Roberta.forward`."""
         y: jax.Array = self.head(scope / "classifier", self.body(scope, tokens, **inputs))
         return y
+
+
+@dataclass(frozen=True)
+class LabelledConfig:
+    """A family: an encoder with a head that says one of `labels`, tags of words, or a number."""
+
+    body: RobertaConfig
+    kind: Literal["classify", "tag", "regress"]
+    labels: tuple[str, ...] = ()
+
+    objective = "barrow.train.finetune:FinetuneTask"
+    scoring = ""
+    usage = "barrow predict DATA --model {run}"
+
+    @property
+    def example(self) -> tuple[Any, ...]:
+        """Tokens."""
+        return self.body.example
+
+    @property
+    def head(self) -> Head:
+        """The head, dropping as much as the body does."""
+        dropout, std = self.body.dropout, self.body.init_std
+        if self.kind == "tag":
+            return TokenHead(len(self.labels), dropout, std)
+        if self.kind == "regress":
+            return RegressionHead(1, dropout, std)
+        return ClassificationHead(len(self.labels), dropout, std)
+
+    def module(
+        self, *, unroll: bool = True, remat: Policy | None = None, dtype: str = "float32"
+    ) -> RobertaWithHead:
+        """As `Family` says; layers are always unrolled, for they may be frozen one by one."""
+        del unroll
+        return RobertaWithHead(self.body.module(unroll=True, remat=remat, dtype=dtype), self.head)

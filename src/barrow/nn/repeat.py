@@ -125,6 +125,16 @@ def take_apart(params: Mapping[str, Any], name: str) -> Tree:
     return Tree({**params, name: layers})
 
 
+def axes_apart(axes: Mapping[str, Any], params: Mapping[str, Any], name: str) -> Tree:
+    """The axes (`nn.axes`) of parameters that `take_apart` took apart."""
+    layer = jax.tree.map(lambda names: names[1:], axes[name], is_leaf=_is_names)
+    return Tree({**axes, name: (layer,) * len(params[name])})
+
+
+def _is_names(x: Any) -> bool:
+    return isinstance(x, tuple)
+
+
 def put_together(params: Mapping[str, Any], name: str) -> Tree:
     """What `take_apart` took apart in one array again, on the host, as parameters are saved."""
     layers = jax.tree.map(lambda *xs: np.stack([np.asarray(x) for x in xs]), *params[name])

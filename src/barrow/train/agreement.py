@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from barrow.stream.choices import Choices
 from barrow.stream.pairs.choices import PairChoices
-from barrow.train.own_data import Batches
+from barrow.train.own_data import Batches, DataSettings
 
-DataChoices = Choices | PairChoices | Batches
+DataChoices = Choices | PairChoices | Batches | DataSettings
 
 
 def token_choices(data: DataChoices) -> Choices:
@@ -43,6 +43,8 @@ def batches_of(data: DataChoices) -> tuple[int, ...]:
         return tuple(phase.batch for phase in data.schedule.phases)
     if isinstance(data, Batches):
         return ()
+    if not isinstance(data, Choices | PairChoices):
+        return data.batches
     if data.batch is None:
         raise ValueError("say data.batch: the pairs of a step")
     return (data.batch,)

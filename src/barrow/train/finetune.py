@@ -1,70 +1,54 @@
-"""Fine-tuning: a pretrained encoder, a head of labels, and the best of some epochs."""
+"""Fine-tuning: a run that puts a head of labels on a pretrained encoder, and keeps the best epoch.
+
+`fit` trains it as any other run. After each epoch the held-out rows are judged, and the model of
+the best epoch is written to `best/` in the run's folder.
+"""
 
 from __future__ import annotations
 
+import json
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from barrow import config
-from barrow.checkpoint.checkpoints import Checkpoints
-from barrow.errors import Diverged
+from barrow.checkpoint import Checkpoints
 from barrow.files import local_path
 from barrow.models.head_outputs import head_outputs
-from barrow.models.roberta_heads import RobertaWithHead
+from barrow.models.load import Loaded
+from barrow.models.open_model import of_kind, open_model
+from barrow.models.roberta import Roberta, RobertaConfig
+from barrow.models.roberta_heads import LabelledConfig, RobertaWithHead
 from barrow.models.text import open_tokenizer
 from barrow.nn.tree import Tree
-from barrow.parallel import make_mesh, num_row_shards, rows_sharding, whole
-from barrow.stream import Prefetch
 from barrow.stream.length_batches import LengthBatches
 from barrow.train.finetune_folder import FinetuneFolder
-from barrow.train.finetune_run import FinetuneRun
-from barrow.train.finetune_start import Pretrained, pretrained
-from barrow.train.interrupt import Interrupted, stop_on_signals
+from barrow.train.fit import fit
 from barrow.train.judge import judged, refuse_metric, usual_metric
-from barrow.train.labelled import labelled_objective
-from barrow.train.labelled_data import Labelled, LabelledData, labelled_data
-from barrow.train.layer_groups import LayerGroups, frozen_depths, grouped_optimizer
+from barrow.train.labelled_data import Labelled, LabelledData, LabelledStream, labelled_data
+from barrow.train.labelled_settings import LabelledRows, Labels, usual_optimizer
+from barrow.train.layer_groups import grouped_optimizer
+from barrow.train.optimizers import Optimizer
 from barrow.train.progress import Progress
+from barrow.train.run import CheckpointSettings, EvaluationSettings, Run
 from barrow.train.state import TrainState
-from barrow.train.step import Step, StepMetrics, bad_tensor_name, make_step
-from barrow.train.trackers import JsonLines, Tracker
+from barrow.train.step import StepSettings
+from barrow.train.task import Data, Work
+from barrow.train.trackers import Tracker
 
+if TYPE_CHECKING:
+    import optax
 
-@dataclass(frozen=True)
-class Prepared:
-    """A run, ready to go: its model and first state, its data, the batches of its steps.
-
-    `report` says in words what became of the pretrained parameters.
-    """
-
-    run: FinetuneRun
-    start: Pretrained
-    model: RobertaWithHead
-    data: Labelled
-    order: LengthBatches
-    state: TrainState
-    advance: Step
-    metric: str
-    report: str
-
-    @property
-    def num_steps(self) -> int:
-        """Steps of all epochs."""
-        return self.run.epochs * self.order.per_epoch
-
-    @property
-    def fingerprint(self) -> str:
-        """A hash of all that is learned from and judged by."""
-        return f"{self.data.train.fingerprint}-{self.data.validation.fingerprint}"
+    from barrow.nn.trace import Constrain
+    from barrow.train.objective import Objective
 
 
 @dataclass(frozen=True)
@@ -76,113 +60,213 @@ class Finetuned:
     folder: Path
 
 
-def prepare(run: FinetuneRun) -> Prepared:
-    """Open model and data, and make the first state and the step."""
-    if jax.process_count() > 1:
-        raise ValueError("fine-tuning runs in one process, over all devices that it has")
-    start = pretrained(run.model)
-    tokenizer = open_tokenizer(start.loaded.tokenizer, settings=start.loaded.tokenizer_config)
-    data = labelled_data(run, tokenizer, start.config)
-    metric = run.metric or usual_metric(run.task, data.labels)
-    refuse_metric(metric, run.task, data.labels)
-    model, params = start.with_head(run.task, len(data.labels), seed=run.seed)
-    order = LengthBatches(tuple(map(len, data.train.rows)), run.batch, run.seed)
-    num_steps = run.epochs * order.per_epoch
-    groups = LayerGroups(
-        start.config.layers, frozen_depths(run.freeze, start.config.layers), run.layer_decay
-    )
-    optimizer = grouped_optimizer(run.optimizer, num_steps, groups)
-    _, of_run = jax.random.split(jax.random.key(run.seed))
-    state = TrainState(
-        step=jnp.int32(0),
-        params=params,
-        collections=Tree(),
-        optimizer=jax.jit(optimizer.init)(params),
-        key=of_run,
-    )
-    return Prepared(
-        run,
-        start,
-        model,
-        data,
-        order,
-        state,
-        make_step(labelled_objective(model, groups), optimizer, run.step),
-        metric,
-        start.in_words(params["classifier"]),
+@dataclass(frozen=True)
+class _Opened:
+    """What files say: the encoder's without its parameters, and the rows."""
+
+    loaded: Loaded
+    config: RobertaConfig
+    rows: Labelled
+
+
+@lru_cache(maxsize=1)
+def _open(rows: LabelledRows, init: str) -> _Opened:
+    loaded = open_model(init, dtype="float32", apart=True)
+    model: Any = of_kind(loaded, init, Roberta, RobertaWithHead)
+    body = replace(model.config, mlm_head=False, pooler=False)
+    tokenizer = open_tokenizer(loaded.tokenizer, settings=loaded.tokenizer_config)
+    return _Opened(replace(loaded, params=Tree()), body, labelled_data(rows, tokenizer, body))
+
+
+def finetune_run(
+    rows: LabelledRows,
+    init: str,
+    *,
+    objective: Labels = Labels(),  # noqa: B008 frozen
+    optimizer: Optimizer | None = None,
+    step: StepSettings = StepSettings(),  # noqa: B008 frozen
+    seed: int = 0,
+    log_every: int = 10,
+) -> Run:
+    """The run that fine-tunes the encoder at `init` on labelled rows.
+
+    Labels and the number of steps are found in the rows. `seed` is of the head and of dropout.
+    """
+    places: dict[str, Any] = {
+        name: str(Path(place).resolve())
+        for name in ("path", "validation")
+        if isinstance(place := getattr(rows, name), str) and Path(place).exists()
+    }
+    rows = replace(rows, **places)
+    found = _open(rows, init)
+    per_epoch = LengthBatches(found.rows.lengths, rows.batch, rows.seed).per_epoch
+    return Run(
+        LabelledConfig(found.config, rows.kind, found.rows.labels),
+        rows,
+        rows.epochs * per_epoch,
+        init=init,
+        objective=objective,
+        optimizer=optimizer or usual_optimizer(),
+        step=step,
+        evaluation=EvaluationSettings(every=per_epoch),
+        checkpoint=CheckpointSettings(every=per_epoch, keep_last=1),
+        log_every=log_every,
+        seed=seed,
     )
 
 
 def finetune(
-    run: FinetuneRun | Prepared,
-    out: str | os.PathLike[str],
-    *,
-    trackers: Sequence[Tracker] = (),
+    run: Run, out: str | os.PathLike[str], *, trackers: Sequence[Tracker] = ()
 ) -> Finetuned:
-    """Fine-tune; the model of the best epoch, settings, log and checkpoints go to the folder `out`.
-
-    After each epoch the held-out rows are judged and the state is saved. A run that lies there goes
-    on from its newest checkpoint, as if it had never stopped. Ctrl-C finishes the step, saves, and
-    raises `Interrupted`; a loss or gradient that is not finite raises `Diverged`. What is given as
-    `Prepared` is used up.
-    """
-    made = run if isinstance(run, Prepared) else prepare(run)
-    run = made.run
+    """`fit`, and how it ended; the model of the best epoch is in `out`/best."""
+    fit(run, out, trackers=trackers)
     folder = FinetuneFolder(local_path(out))
-    checkpoints = Checkpoints(folder.checkpoints, keep_last=1)
-    mesh = make_mesh(devices=jax.devices()[: run.devices])
-    state = jax.device_put(made.state, whole(mesh))
-    begin, progress = checkpoints.latest(), Progress(made.metric)
-    if begin is None:
-        folder.write(run, made.fingerprint)
-    else:
-        folder.check(run, made.fingerprint)
-        progress = config.from_dict(Progress, checkpoints.about(begin)["progress"])
-        state = checkpoints.restore(begin, state)
-    parts = num_row_shards(mesh) * run.step.accumulate
-    num_rows = -(-run.batch // parts) * parts
+    kept = Checkpoints(folder.path / "checkpoints")
+    step = kept.latest()
+    assert step is not None
+    progress = config.from_dict(Progress, kept.about(step)["progress"])
+    told = json.loads((folder.best / "metrics.json").read_bytes())
+    return Finetuned(progress, told["metrics"], folder.best)
 
-    def batch(step: int) -> dict[str, Any]:
-        found = made.data.train.batch(made.order(step), num_rows, made.model.config)
-        return jax.device_put(found, rows_sharding(mesh))  # type: ignore[no-any-return]
 
-    end = made.num_steps
-    if progress.is_over(epochs=run.epochs, patience=run.patience):
-        return _ended(folder, progress)
-    with (
-        _told(folder, made, begin or 0, trackers) as told,
-        stop_on_signals() as stop,
-        checkpoints,
-        Prefetch(batch, start=begin or 0, stop=end) as batches,
-    ):
-        pending: tuple[int, StepMetrics] | None = None
-        for step, rows in batches:
-            state, metrics = made.advance(state, rows)
-            # Looked at while the device works on the step behind it.
-            _tell(made, told, pending)
-            pending = step, metrics
-            done = step + 1
-            is_stopped = stop.asked
-            if done % made.order.per_epoch == 0:
-                found = evaluate(made.model, state.params, made.data.validation, made.data.labels)
-                _tell(made, told, pending, found)
-                pending = None
-                progress = progress.after(found[made.metric])
-                if progress.was_best:
-                    _write_best(folder, made, state, progress, found)
-                checkpoints.save(state, {"progress": progress})
-                if progress.is_over(epochs=run.epochs, patience=run.patience):
-                    break
-            elif is_stopped:
-                _tell(made, told, pending)
-                checkpoints.save(state, {"progress": progress})
-            if is_stopped:
-                checkpoints.wait()
-                raise Interrupted(
-                    f"stopped after step {step}, with {end - done} to go; saved. To go on, give "
-                    "the same command again"
-                )
-    return _ended(folder, progress)
+@dataclass(frozen=True)
+class FinetuneTask:
+    """The task of a run whose model is an encoder with a head of labels."""
+
+    run: Run
+    unit = "row"
+    # Layers are trees of their own, so that each can be frozen; the head is new.
+    is_apart = True
+    fresh = ("classifier",)
+
+    @property
+    def measure(self) -> str:
+        """Of labels nats."""
+        return "squared error" if self.rows.kind == "regress" else "nats per label"
+
+    @property
+    def config(self) -> LabelledConfig:
+        """The encoder and its labels."""
+        assert isinstance(self.run.model, LabelledConfig)
+        return self.run.model
+
+    @property
+    def rows(self) -> LabelledRows:
+        """The settings of the data."""
+        assert isinstance(self.run.data, LabelledRows)
+        return self.run.data
+
+    @property
+    def labels(self) -> Labels:
+        """How labels are learned."""
+        assert isinstance(self.run.objective, Labels)
+        return self.run.objective
+
+    def check(self) -> None:
+        """Labelled rows, and an objective of labels."""
+        if not isinstance(self.run.data, LabelledRows) or not isinstance(
+            self.run.objective, Labels
+        ):
+            raise ValueError(
+                "a head of labels learns from labelled rows: data=LabelledRows(…), "
+                "objective=Labels(…); see finetune_run"
+            )
+        self.labels.check(self.rows.kind)
+        self.labels.groups(self.config.body.layers)
+        if self.run.step.precision.name not in ("fp32", "bf16"):
+            raise ValueError(
+                f"fine-tuning computes in fp32 or bf16, not {self.run.step.precision.name}"
+            )
+
+    @cached_property
+    def model(self) -> RobertaWithHead:
+        """Encoder and head."""
+        return self.config.module(dtype=jnp.dtype(self.run.step.precision.dtype).name)
+
+    @property
+    def example(self) -> tuple[Any, ...]:
+        """Tokens."""
+        return self.config.example
+
+    def optimizer(self) -> optax.GradientTransformation:
+        """The run's, by depth."""
+        groups = self.labels.groups(self.config.body.layers)
+        return grouped_optimizer(self.run.optimizer, self.run.steps, groups)
+
+    def objective(self, constrain: Constrain | None) -> Objective:
+        """Nats of the labels."""
+        return self.labels(self.model, is_training=True, constrain=constrain)
+
+    def evaluation(self, constrain: Constrain | None) -> Objective:
+        """Rows are judged instead (`judge`)."""
+        return self.objective(constrain)
+
+    def data(self) -> LabelledStream:
+        """The rows to learn from."""
+        found = self._opened.rows
+        order = LengthBatches(found.lengths, self.rows.batch, self.rows.seed)
+        parts = self.run.step.accumulate
+        return LabelledStream(found, order, self.config.body, self.rows.epochs, parts)
+
+    def held_out(self, data: Data) -> None:
+        """Rows are judged instead (`judge`)."""
+        del data
+
+    def work(self, batch: Mapping[str, Any], num_params: int) -> Work:
+        """Rows, by 6N operations for each token."""
+        rows, length = batch["tokens"].shape
+        return Work(rows, 6.0 * num_params * rows * length)
+
+    def fitted(self) -> Run:
+        """As it is."""
+        return self.run
+
+    def judge(self, folder: Path, told: Mapping[str, Any]) -> Epochs:
+        """Who judges the epochs of the run in a folder; `told` is what its checkpoint says."""
+        found = self._opened.rows
+        metric = self.labels.metric or usual_metric(self.rows.kind, found.labels)
+        refuse_metric(metric, self.rows.kind, found.labels)
+        known = told.get("progress")
+        progress = Progress(metric) if known is None else config.from_dict(Progress, known)
+        return Epochs(self, FinetuneFolder(folder), progress)
+
+    @property
+    def _opened(self) -> _Opened:
+        return _open(self.rows, self.run.init)
+
+
+class Epochs:
+    """Judges held-out rows, writes the best model, and says when a run is over."""
+
+    def __init__(self, task: FinetuneTask, folder: FinetuneFolder, progress: Progress) -> None:
+        self._task, self._folder, self._progress = task, folder, progress
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all epochs are done, or enough of them without a better one."""
+        patience = self._task.labels.patience
+        return self._progress.is_over(epochs=self._task.rows.epochs, patience=patience)
+
+    def measures(self, state: TrainState) -> dict[str, float]:
+        """All measures of the held-out rows; the best model is written."""
+        task, opened = self._task, self._task._opened
+        rows, labels = opened.rows.validation, opened.rows.labels
+        found = evaluate(task.model, state.params, rows, labels)
+        self._progress = self._progress.after(found[self._progress.metric])
+        if self._progress.was_best and jax.process_index() == 0:
+            told = {
+                "epoch": self._progress.best_epoch,
+                "metric": self._progress.metric,
+                "rows": len(rows.rows),
+                "metrics": {name: value for name, value in found.items() if math.isfinite(value)},
+            }
+            params = jax.tree.map(np.asarray, state.params)
+            self._folder.write_best(task.model, params, labels, told, loaded=opened.loaded)
+        return found
+
+    def about(self) -> dict[str, Any]:
+        """What a checkpoint keeps of it."""
+        return {"progress": config.to_dict(self._progress)}
 
 
 def evaluate(
@@ -193,87 +277,3 @@ def evaluate(
     if data.kind == "tag":
         outputs = [out[first] for out, first in zip(outputs, data.first, strict=True)]
     return judged(data.kind, outputs, data.targets, labels)
-
-
-def _write_best(
-    folder: FinetuneFolder,
-    made: Prepared,
-    state: TrainState,
-    progress: Progress,
-    found: Mapping[str, float],
-) -> None:
-    told = {
-        "epoch": progress.best_epoch,
-        "metric": made.metric,
-        "rows": len(made.data.validation.rows),
-        "metrics": _finite(found),
-    }
-    params = jax.tree.map(np.asarray, state.params)
-    folder.write_best(made.model, params, made.data.labels, told, loaded=made.start.loaded)
-
-
-def _tell(
-    made: Prepared,
-    trackers: Sequence[Tracker],
-    pending: tuple[int, StepMetrics] | None,
-    found: Mapping[str, float] | None = None,
-) -> None:
-    if pending is None:
-        return
-    step, metrics = pending
-    loss, bad = float(metrics.loss.value), int(metrics.bad_tensor)
-    if bad != -1 or not math.isfinite(loss):
-        name = bad_tensor_name(made.state.params, bad) if bad < 0 else _names(made)[bad]
-        rows = [made.data.train.places[i] for i in made.order(step)]
-        raise Diverged(
-            f"step {step}: the loss is {loss:.6g}, and the gradient of {name} is not finite: a "
-            "lower learning rate, or a look at the rows\n" + "\n".join(f"  {r}" for r in rows[:8]),
-            step=step,
-        )
-    if found is None and (step + 1) % made.run.log_every and step:
-        return
-    rate = made.run.optimizer.schedule.rate(np.float32(step), made.num_steps)
-    values: dict[str, float | int] = {
-        "epoch": made.order.epoch_of(step) + 1,
-        "loss": loss,
-        "learning_rate": float(rate),
-        "grad_norm": float(metrics.grad_norm),
-        **{name: float(mean.value) for name, mean in metrics.metrics.items()},
-        **{f"held_out_{name}": value for name, value in _finite(found or {}).items()},
-    }
-    for tracker in trackers:
-        tracker.log(step, values)
-
-
-def _names(made: Prepared) -> list[str]:
-    return [
-        jax.tree_util.keystr(path, simple=True, separator="/")
-        for path, _ in jax.tree_util.tree_leaves_with_path(made.state.params)
-    ]
-
-
-def _finite(found: Mapping[str, float]) -> dict[str, float]:
-    return {name: value for name, value in found.items() if math.isfinite(value)}
-
-
-@contextmanager
-def _told(
-    folder: FinetuneFolder, made: Prepared, start: int, trackers: Sequence[Tracker]
-) -> Iterator[Sequence[Tracker]]:
-    """The trackers, begun, and closed in the end."""
-    begun: list[Tracker] = []
-    try:
-        for tracker in (JsonLines(folder.log), *trackers):
-            tracker.begin({**config.to_dict(made.run), "steps": made.num_steps}, start)
-            begun.append(tracker)
-        yield begun
-    finally:
-        for tracker in begun:
-            tracker.close()
-
-
-def _ended(folder: FinetuneFolder, progress: Progress) -> Finetuned:
-    import json
-
-    told = json.loads((folder.best / "metrics.json").read_bytes())
-    return Finetuned(progress, told["metrics"], folder.best)

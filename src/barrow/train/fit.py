@@ -24,7 +24,7 @@ from barrow.train.run import Run, all_settings
 from barrow.train.run_folder import RunFolder, about
 from barrow.train.start import initial_params
 from barrow.train.state import TrainState
-from barrow.train.task import Data, opened, task_of
+from barrow.train.task import Data, Judged, opened, task_of
 from barrow.train.trackers import JsonLines, Tracker
 from barrow.train.watch import Watch
 
@@ -87,9 +87,15 @@ def _fit(
         folder.check(run, data, start)
         watch = config.from_dict(Watch, checkpoints.about(start).get("watch", {}))
         state = checkpoints.restore(start, program.shapes, shardings=program.shardings)
+    told_before = checkpoints.about(start) if start else {}
+    judge = task.judge(folder.path, told_before) if isinstance(task, Judged) else None
+    if judge is not None and judge.is_over:
+        return state
     rows = program.placement.rows()
 
-    def evaluate() -> Mapping[str, Mean]:
+    def evaluate() -> Mapping[str, Mean | float]:
+        if judge is not None:
+            return judge.measures(state)
         assert held_out is not None
         with feed(held_out, rows, stop=run.evaluation.batches) as batches:
             return program.evaluate(state, (batch for _, batch in batches))
@@ -104,12 +110,17 @@ def _fit(
                 done = step + 1
                 is_last = done == run.steps
                 is_stopped = others.stops(step, is_asked=stop.asked)
-                if held_out is not None and (is_last or _is_due(done, run.evaluation.every)):
+                is_judged = judge is not None or held_out is not None
+                if is_judged and (is_last or _is_due(done, run.evaluation.every)):
                     log.evaluated(evaluate)
+                is_last = is_last or (judge is not None and judge.is_over)
                 if is_last or is_stopped or _is_due(done, run.checkpoint.every):
                     log.settle()
-                    checkpoints.save(state, about(run, data, watch=log.watch))
-                if is_stopped and not is_last:
+                    more = {} if judge is None else judge.about()
+                    checkpoints.save(state, about(run, data, watch=log.watch, **more))
+                if is_last:
+                    break
+                if is_stopped:
                     checkpoints.wait()
                     raise Interrupted(
                         f"stopped after step {step}, with {run.steps - done} to go; saved. To go "
@@ -122,7 +133,8 @@ def _given(run: Run, program: Program, data: Data) -> dict[str, Any]:
     if not run.init:
         return {}
     trust = config.outside(run)
-    return initial_params(run.init, program.shapes.params, data, trust=trust)
+    fresh = getattr(program.task, "fresh", ())
+    return initial_params(run.init, program.shapes.params, data, fresh=fresh, trust=trust)
 
 
 def _is_due(done: int, every: int | None) -> bool:

@@ -14,6 +14,13 @@ from barrow.models.entities import EntityCounts, entity_counts, is_bio
 from barrow.stream.labelled import Kind
 
 Outputs = Sequence[npt.NDArray[np.float32]]
+# Measures of each kind; those in LOWER are better when they are lower.
+METRICS = {
+    "classify": ("accuracy", "f1", "macro_f1", "matthews", "loss"),
+    "tag": ("entity_f1", "accuracy", "macro_f1", "matthews", "loss"),
+    "regress": ("pearson", "spearman", "mse", "loss"),
+}
+LOWER = ("loss", "mse")
 
 
 def judged(

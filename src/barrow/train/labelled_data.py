@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from barrow.errors import ConfigError
+from barrow.files import write_bytes
 from barrow.models.labelled_rows import pair_rows, word_rows
 from barrow.models.roberta import RobertaConfig
 from barrow.models.rows import padded
 from barrow.stream.labelled import Example, Kind, class_names, parted, read_examples
-from barrow.train.finetune_run import FinetuneRun
+from barrow.stream.length_batches import LengthBatches
+from barrow.train.labelled_settings import LabelledRows
+from barrow.train.own_data import placed
 
 if TYPE_CHECKING:
+    from jax.sharding import Sharding
+
     from barrow.models.labelled_rows import Tokenizer
     from barrow.models.rows import Tokens
 
@@ -76,49 +84,107 @@ class Labelled:
     validation: LabelledData
     labels: tuple[str, ...]
 
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """Tokens of the rows to learn from."""
+        return tuple(map(len, self.train.rows))
 
-def labelled_data(run: FinetuneRun, tokenizer: Tokenizer, config: RobertaConfig) -> Labelled:
+
+@dataclass(frozen=True)
+class LabelledStream:
+    """The rows to learn from, in their order: the `Data` of a run.
+
+    `parts` is the number of micro-batches. Rows are filled up to what it and the devices divide.
+    """
+
+    rows: Labelled
+    order: LengthBatches
+    config: RobertaConfig
+    epochs: int
+    parts: int = 1
+
+    @property
+    def num_steps(self) -> int:
+        """Steps of all epochs."""
+        return self.epochs * self.order.per_epoch
+
+    @property
+    def identity(self) -> str:
+        """A hash of all that is learned from and judged by."""
+        return f"{self.rows.train.fingerprint}-{self.rows.validation.fingerprint}"
+
+    def place(self, step: int, sharding: Sharding) -> dict[str, Any]:
+        """The batch of a step on the devices."""
+        parts = len(sharding.device_set) * self.parts
+        num_rows = -(-self.order.batch // parts) * parts
+        found = self.rows.train.batch(self.order(step), num_rows, self.config)
+        return placed(found, sharding)
+
+    def describe(self, step: int) -> list[str]:
+        """Where the rows of a step are."""
+        return [self.rows.train.places[i] for i in self.order(step)]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write which data these are."""
+        told = {"format": "barrow-labelled", "identity": self.identity}
+        write_bytes(Path(path), json.dumps(told).encode())
+
+    def check(self, path: str | os.PathLike[str]) -> None:
+        """Raise unless the data are those that a run began with."""
+        if json.loads(Path(path).read_bytes())["identity"] != self.identity:
+            raise ConfigError(f"{path}: the data or the tokenizer are not those of the run here")
+
+    def about(self) -> dict[str, Any]:
+        """The labels."""
+        return {"labels": list(self.rows.labels)}
+
+    def baseline(self) -> str:
+        """Nothing is known."""
+        return ""
+
+
+def labelled_data(rows: LabelledRows, tokenizer: Tokenizer, config: RobertaConfig) -> Labelled:
     """The data of a run."""
-    examples = list(read_examples(run.data, run.task, keys=run.read_keys))
+    examples = list(read_examples(rows.path, rows.kind, keys=rows.read_keys))
     if not examples:
-        raise ConfigError(f"{run.data} has no examples")
-    if isinstance(run.validation, str):
-        train, held = examples, list(read_examples(run.validation, run.task, keys=run.read_keys))
+        raise ConfigError(f"{rows.path} has no examples")
+    if isinstance(rows.validation, str):
+        train, held = examples, list(read_examples(rows.validation, rows.kind, keys=rows.read_keys))
         if not held:
-            raise ConfigError(f"{run.validation} has no examples")
+            raise ConfigError(f"{rows.validation} has no examples")
     else:
-        train, held = parted(examples, run.validation, seed=run.seed)
+        train, held = parted(examples, rows.validation, seed=rows.seed)
     if not train or not held:
         what = "validation" if train else "training"
         raise ConfigError(
             f"nothing is left for {what} of {len(examples)} examples: more of them, another share, "
             "or a file of its own (--validation)"
         )
-    labels = () if run.task == "regress" else _labels(run, examples, train)
+    labels = () if rows.kind == "regress" else _labels(rows, examples, train)
     number = {name: i for i, name in enumerate(labels)}
     return Labelled(
-        encode_examples(train, run, tokenizer, config, number),
-        encode_examples(held, run, tokenizer, config, number),
+        encode_examples(train, rows, tokenizer, config, number),
+        encode_examples(held, rows, tokenizer, config, number),
         labels,
     )
 
 
 def encode_examples(
     examples: Sequence[Example],
-    run: FinetuneRun,
+    rows: LabelledRows,
     tokenizer: Tokenizer,
     config: RobertaConfig,
     number: Mapping[str, int],
 ) -> LabelledData:
     """Rows and targets of examples; `number` numbers the classes."""
     places = tuple(one.place for one in examples)
-    around: dict[str, Any] = {"config": config, "places": places, "limit": run.limit}
-    if run.task != "tag":
+    around: dict[str, Any] = {"config": config, "places": places, "limit": rows.limit}
+    if rows.kind != "tag":
         found = pair_rows(
             tokenizer, [one.text for one in examples], [one.pair for one in examples], **around
         )
         return LabelledData(
-            run.task,
+            rows.kind,
             tuple(row.tokens for row in found),
             tuple(_target(one, number) for one in examples),
             places,
@@ -126,7 +192,7 @@ def encode_examples(
         )
     words = word_rows(tokenizer, [one.words for one in examples], **around)
     return LabelledData(
-        run.task,
+        rows.kind,
         tuple(row.tokens for row in words),
         tuple(
             _target(one, number)[: len(row.first)] for one, row in zip(examples, words, strict=True)
@@ -138,12 +204,12 @@ def encode_examples(
 
 
 def _labels(
-    run: FinetuneRun, examples: Sequence[Example], train: Sequence[Example]
+    rows: LabelledRows, examples: Sequence[Example], train: Sequence[Example]
 ) -> tuple[str, ...]:
     seen = class_names(name for one in train for name in _names(one))
     if len(seen) < 2:
         raise ConfigError(
-            f"{run.data}: all examples to learn from have the label {seen[0]!r}; there is nothing "
+            f"{rows.path}: all examples to learn from have the label {seen[0]!r}; there is nothing "
             "to tell apart"
         )
     return class_names(name for one in examples for name in _names(one))

@@ -61,7 +61,7 @@ class Logbook:
         self._is_nats = program.task.measure.startswith("nats")
         self._peak = peak_flops(list(program.placement.mesh.devices.flat))
         self._pending: tuple[int, Work, StepMetrics] | None = None
-        self._held_out: Mapping[str, Mean] = {}
+        self._held_out: Mapping[str, Mean | float] = {}
 
     def add(self, step: int, work: Work, metrics: StepMetrics) -> None:
         """The metrics of a step, and what it was; those of the one before are told."""
@@ -92,12 +92,15 @@ class Logbook:
         )
         values: dict[str, Any] = self._values(loss, float(rate), metrics)
         good = step - 1 if reason is not None else step
-        means = {name: float(mean.value) for name, mean in held_out.items()}
+        means = {
+            name: float(mean.value if isinstance(mean, Mean) else mean)
+            for name, mean in held_out.items()
+        }
         values |= {f"held_out_{name}": v for name, v in means.items() if math.isfinite(v)}
         if not math.isfinite(means.get("loss", 0.0)) and metrics.scale is None and reason is None:
             reason = f"the held-out loss after it is {means['loss']:.6g}"
-        if held_out:
-            values[f"held_out_{self._unit}s"] = int(held_out["loss"].weight)
+        if isinstance(loss_of_all := held_out.get("loss"), Mean):
+            values[f"held_out_{self._unit}s"] = int(loss_of_all.weight)
         if is_bad and metrics.scale is not None:
             values["overflow"] = bad or "the loss itself"
         is_due = (step + 1) % self._run.log_every == 0 or step in (0, self._run.steps - 1)
@@ -108,7 +111,7 @@ class Logbook:
         if reason is not None:
             raise Trouble(step, reason, good=good)
 
-    def evaluated(self, take: Callable[[], Mapping[str, Mean]]) -> None:
+    def evaluated(self, take: Callable[[], Mapping[str, Mean | float]]) -> None:
         """Take held-out means, which belong to the step added last; their time is not counted."""
         self._pace.pause()
         self._held_out = take()

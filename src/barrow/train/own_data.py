@@ -37,6 +37,25 @@ class Batches(Protocol):
         ...
 
 
+class DataSettings(Protocol):
+    """Settings of data that the model's task reads."""
+
+    @property
+    def batches(self) -> tuple[int, ...]:
+        """Rows of the global batches; none where they are filled up to any number of devices."""
+        ...
+
+
+def placed(batch: Mapping[str, Any], sharding: Sharding) -> dict[str, Any]:
+    """Arrays of a whole batch on the devices."""
+
+    def place(x: Any) -> jax.Array:
+        array = np.asarray(x)
+        return jax.make_array_from_callback(array.shape, sharding, lambda at: array[at])
+
+    return {name: place(x) for name, x in batch.items()}
+
+
 @dataclass(frozen=True)
 class OwnData:
     """Such batches, as training sees data (`task.Data`)."""
@@ -56,12 +75,7 @@ class OwnData:
 
     def place(self, step: int, sharding: Sharding) -> dict[str, Any]:
         """The batch of a step on the devices; each process makes all of it and takes its part."""
-
-        def placed(x: Any) -> jax.Array:
-            array = np.asarray(x)
-            return jax.make_array_from_callback(array.shape, sharding, lambda at: array[at])
-
-        return {name: placed(x) for name, x in self.batches.batch(step).items()}
+        return placed(self.batches.batch(step), sharding)
 
     def describe(self, step: int) -> list[str]:
         """Which batch of what."""

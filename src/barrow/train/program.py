@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 
 from barrow.nn.module import Module, axes, init_collections, num_params
+from barrow.nn.repeat import axes_apart, take_apart
 from barrow.parallel import ZERO, constrainer, make_mesh, num_row_shards
 from barrow.train.evaluate import Evaluate, make_evaluate
 from barrow.train.placement import Placement
@@ -61,7 +63,16 @@ def make_program(run: Run) -> Program:
             )
     task, zero = task_of(run), ZERO[run.mesh.zero]
     model, example, optimizer = task.model, task.example, task.optimizer()
-    placement = Placement(mesh, zero, axes(model, *example))
+    is_apart = getattr(task, "is_apart", False)
+
+    def init(key: jax.Array) -> Any:
+        made = model.init(key, *example)
+        return take_apart(made, "layers") if is_apart else made
+
+    laid = axes(model, *example)
+    if is_apart:
+        laid = axes_apart(laid, jax.eval_shape(init, jax.random.key(0)), "layers")
+    placement = Placement(mesh, zero, laid)
     constrain = constrainer(zero.activations, mesh)
     if run.objective is None:
         objective, evaluation = task.objective(constrain), task.evaluation(constrain)
@@ -73,7 +84,7 @@ def make_program(run: Run) -> Program:
         given: Mapping[str, jax.Array] | None = None, placement: Placement | None = placement
     ) -> TrainState:
         return init_state(
-            lambda key: model.init(key, *example),
+            init,
             optimizer,
             run.step,
             jax.random.key(run.seed),

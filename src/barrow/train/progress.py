@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from barrow.train.finetune_run import LOWER
+from barrow.train.judge import LOWER
 
 
 @dataclass(frozen=True)

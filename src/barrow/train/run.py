@@ -130,7 +130,7 @@ class Run:
 
 
 # Where things lie: data are known by their content.
-PLACES = ("store", "pairs", "tokenizer", "held_out", "init")
+PLACES = ("store", "pairs", "tokenizer", "held_out", "init", "data.path", "data.validation")
 # What may change between a run and its resumption: places, how often something is told or kept, and
 # on how many devices it runs. The number of steps may, where the schedule permits it.
 FREE = (*PLACES, *("mesh", "evaluation", "checkpoint", "log_every", "diverged", "steps"))
@@ -148,7 +148,7 @@ def differences(before: Run, after: Run) -> list[str]:
     return [
         f"{key}: {old.get(key)!r} → {new.get(key)!r}"
         for key in dict.fromkeys([*old, *new])
-        if old.get(key) != new.get(key) and key.split(".")[0] not in FREE
+        if old.get(key) != new.get(key) and not {key, key.split(".")[0]} & set(FREE)
     ]
 
 

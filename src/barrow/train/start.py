@@ -17,7 +17,6 @@ from barrow.models.keys_report import KeysReport
 from barrow.models.load import Loaded
 from barrow.models.open_model import is_run, open_model
 from barrow.models.text import open_tokenizer
-from barrow.nn.tree import paths
 from barrow.stream.store_tokenizer import store_tokenizer
 from barrow.train.task import Data
 from barrow.train.token_data import TokenData
@@ -25,17 +24,25 @@ from barrow.weights.matching import Mismatch
 
 
 def initial_params(
-    init: str, wanted: Any, data: Data, *, trust: Collection[str] = ()
+    init: str,
+    wanted: Mapping[str, Any],
+    data: Data,
+    *,
+    fresh: Collection[str] = (),
+    trust: Collection[str] = (),
 ) -> dict[str, Any]:
     """Parameters by path of the model at `init`: a run, a checkpoint, a folder or a file.
 
     `wanted` is the tree that the run has. Parameters of other shapes are an error, and so are ids
-    that mean other texts. Those that only one of the two has are reported.
+    that mean other texts. Those that only one of the two has are reported. Parts whose names are in
+    `fresh` are not taken over.
     """
-    loaded = open_model(init, dtype="float32", trust=trust)
+    apart = isinstance(wanted.get("layers"), tuple)
+    loaded = open_model(init, dtype="float32", apart=apart, trust=trust)
     if isinstance(data, TokenData):
         _refuse_other_vocabulary(init, loaded, data)
-    found, report = _matched(paths(loaded.params), paths(wanted))
+    theirs = {name: tree for name, tree in loaded.params.items() if name not in fresh}
+    found, report = _matched(_by_path(theirs), _by_path(wanted))
     if report.mismatched or not report.matched:
         raise ConfigError(
             f"init={init} has another shape than the run's model: {report}. Take its settings as "
@@ -54,6 +61,11 @@ def initial_family(init: str, *, trust: Collection[str] = ()) -> Family:
         return open_model(init).family
     folder = find_checkpoint(Path(init))
     return described_family(read_index(folder).about, folder, trust=trust)
+
+
+def _by_path(tree: Any) -> dict[str, Any]:
+    found = jax.tree_util.tree_leaves_with_path(tree)
+    return {jax.tree_util.keystr(path, simple=True, separator="/"): leaf for path, leaf in found}
 
 
 def _matched(

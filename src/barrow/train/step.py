@@ -102,8 +102,11 @@ def init_state(
     if placement is None:
         return jax.jit(make)(key, given or {})  # type: ignore[no-any-return]
     shardings = placement.of_state(jax.eval_shape(make, key, given or {}))
-    lying = paths(shardings.params)
-    placed = {path: jax.device_put(x, lying[path]) for path, x in (given or {}).items()}
+    places = {
+        jax.tree_util.keystr(path, simple=True, separator="/"): sharding
+        for path, sharding in jax.tree_util.tree_leaves_with_path(shardings.params)
+    }
+    placed = {path: jax.device_put(x, places[path]) for path, x in (given or {}).items()}
     return jax.jit(make, out_shardings=shardings)(key, placed)  # type: ignore[no-any-return]
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from barrow.objects import resolve
 from barrow.train.objective import Objective
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from barrow.nn.module import Module
     from barrow.nn.trace import Constrain
+    from barrow.train.state import TrainState
 
 
 class Data(Protocol):
@@ -127,6 +129,36 @@ class Task(Protocol):
 
     def fitted(self) -> Run:
         """The run with those settings of its model that its data decide, as the vocabulary is."""
+        ...
+
+
+class Judge(Protocol):
+    """Measures held-out rows where the mean of a loss is not enough, and may end a run."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the run ends here."""
+        ...
+
+    def measures(self, state: TrainState) -> Mapping[str, float]:
+        """Measures by name; taken when a run is evaluated."""
+        ...
+
+    def about(self) -> dict[str, Any]:
+        """What a checkpoint keeps of it."""
+        ...
+
+
+@runtime_checkable
+class Judged(Protocol):
+    """A task whose held-out rows are judged. Besides, a task may have
+
+    `is_apart`, for parameters whose layers are trees of their own, and `fresh`, the names of
+    parameters that `init` does not give.
+    """
+
+    def judge(self, folder: Path, told: Mapping[str, Any]) -> Judge:
+        """Of the run in a folder; `told` is what its newest checkpoint says about itself."""
         ...
 
 
