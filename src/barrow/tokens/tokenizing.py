@@ -305,7 +305,7 @@ class _Making:
         """A shard that stays, though there may be more or fewer before it now."""
         name = f"{stem}-{old.sha256[:8]}.safetensors"
         if name != old.name:
-            link_or_copy(self._folder / old.name, self._folder / name)
+            link_or_copy(self._folder / old.name, inside(self._folder, name))
         return FileEntry(name, old.bytes, old.sha256)
 
 
