@@ -39,6 +39,7 @@ def run(
     index: Path | None = None,
     span: tuple[int, int] | None = None,
     frame_size: int = 1 << 20,
+    min_ngrams: int = 1,
 ) -> tuple[Facts, list[Document], list[Document], dict[str, Any]]:
     source, out = tmp_path / "in.jsonl.zst", tmp_path / "out"
     out.mkdir()
@@ -47,7 +48,7 @@ def run(
     start, stop = span or (0, len(texts))
     found = Findings(out, "key")
     inputs = Inputs(File(source, "source"), None if index is None else File(index, "index"))
-    examine(Settings(start, stop, filters), inputs, found)
+    examine(Settings(start, stop, filters, min_ngrams), inputs, found)
     changed, rejects = (list(barrow.archive.open(f)) for f in (found.changed, found.rejects))
     return load_facts(found.facts), changed, rejects, json.loads(found.counts.path.read_text())
 
@@ -157,6 +158,21 @@ def test_evaluation_data_goes(tmp_path: Path) -> None:
     assert facts.kept.tolist() == [True, False, False]
     assert rejects[0].meta["cause"] == "8 times 13 words in a row of quiz, item 4"
     assert counts["A"]["matches.quiz"] == 2, "a mended text is counted once"
+
+
+@pytest.mark.parametrize(("min_ngrams", "kept"), [(7, False), (8, False), (9, True)])
+def test_as_many_ngrams_as_a_document_may_not_have(
+    tmp_path: Path, min_ngrams: int, kept: bool
+) -> None:
+    """The document has eight: 20 words of the item in a row."""
+    leak = " ".join(f"w{k}" for k in range(20))
+    save_index(ngram_index([Item("quiz", 4, leak)]), tmp_path / "index")
+    texts = [(f"so {leak} it was", "A")]
+    facts, _, rejects, counts = run(
+        tmp_path, texts, {"": ()}, index=tmp_path / "index", min_ngrams=min_ngrams
+    )
+    assert facts.kept.tolist() == [kept]
+    assert len(rejects) == counts["A"].get("matches.quiz", 0) == (not kept)
 
 
 @pytest.mark.parametrize("frame_size", [50, 1 << 20])

@@ -19,6 +19,7 @@ from barrow import Document
 from barrow.corpus import Domain, Recipe, Records, UrlRule, build
 from barrow.corpus.dedup.settings import Deduplication
 from barrow.corpus.filters.length import Length
+from barrow.corpus.filters.pii import RedactPii
 from barrow.corpus.mix import Mixture, Splits
 from barrow.corpus.recipe import Decontamination
 from barrow.engine import Engine, Store
@@ -272,6 +273,27 @@ def test_no_near_duplicate_crosses_a_split(tmp_path: Path) -> None:
     sizes = {split: sum(len(d.text) for d in kept) for split, kept in found.items()}
     for split in ("validation", "test"):
         assert sizes[split] / sum(sizes.values()) == pytest.approx(0.2, abs=0.08)
+
+
+def test_near_duplicates_are_compared_as_rewriters_left_them(tmp_path: Path) -> None:
+    """Two texts that only addresses make different, until these are redacted."""
+    rng = random.Random(5)
+    words = text(rng, 90).split()
+
+    def mixed(words: list[str], host: str) -> str:
+        return " ".join(f"{word} {host}{k}@example-company.com" for k, word in enumerate(words))
+
+    write(
+        tmp_path / "raw",
+        [(mixed(words, "anna"), ""), (mixed([*words[:-1], "other"], "bert"), "")],
+    )
+    plain = replace(BARE, deduplication=Deduplication(budget=None, similarity=0.8))
+    built(tmp_path / "raw", tmp_path / "plain", plain)
+    assert len(everything(tmp_path / "plain")["train"]) == 2
+    redacting = replace(plain, domains={".": Domain("", Records(), filters=(RedactPii(),))})
+    built(tmp_path / "raw", tmp_path / "out", redacting)
+    assert len(everything(tmp_path / "out")["train"]) == 1
+    assert reasons(tmp_path / "out") == ["near-duplicate"]
 
 
 # Mixture ------------------------------------------------------------------------------------------

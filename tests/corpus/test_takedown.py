@@ -5,6 +5,7 @@ import os
 import random
 import shutil
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 import barrow
 from barrow.corpus import build
 from barrow.corpus.facts import load_facts, name_of
+from barrow.corpus.filters.length import Length
 from barrow.corpus.takedown_rules import Rules
 from barrow.corpus.takedown_texts import TextRule
 from barrow.corpus.verify import verify_corpus
@@ -144,6 +146,38 @@ def test_excerpts_of_rejected_copies_go(made: Any, tmp_path: Path) -> None:
     assert "rejects" in {name.split("/")[0] for name in made.files_with(corpus, [tail])}
     made.remove(corpus, Rules(ids=(victim.meta["id"],)))
     assert made.files_with(corpus, [tail]) == []
+    assert verify_corpus(corpus).problems == []
+
+
+def test_excerpts_of_a_text_go(made: Any, tmp_path: Path) -> None:
+    """A reject keeps 2,000 characters of a text that has more: some n-grams, far from all."""
+    text = made.sentence("a long one", 400)
+    records = made.usual_records()
+    records["notes"].append({"text": f"{text} and so on", "meta": {"title": "long"}})
+    root = made.write_raw(tmp_path / "raw", records)
+    recipe = made.recipe()
+    domains = {
+        name: replace(domain, filters=(Length(max_bytes=3_000),))
+        for name, domain in recipe.domains.items()
+    }
+    corpus = tmp_path / "corpus"
+    build(replace(recipe, domains=domains), root=root, out=corpus, engine=made.INLINE)
+    beginning = text[:60].encode()
+    assert "rejects" in {name.split("/")[0] for name in made.files_with(corpus, [beginning])}
+    made.remove(corpus, Rules(texts=(TextRule.of(text),)))
+    assert made.files_with(corpus, [beginning]) == []
+    assert verify_corpus(corpus).problems == []
+
+
+def test_what_killed_builds_left_goes(made: Any, tmp_path: Path) -> None:
+    """Also in folders of which no shard changes: it may be a copy of what was there before."""
+    corpus = made.make_corpus(tmp_path)
+    (victim,) = made.titled(corpus, "letter 8")
+    places = [corpus, corpus / "index", corpus / "rejects", corpus / "test", corpus / "test/index"]
+    for place in (*places, corpus / "validation"):
+        (place / ".0001.jsonl.zst.77.abcd.writing").write_text(victim.text)
+    made.remove(corpus, Rules(ids=(victim.meta["id"],)))
+    assert made.files_with(corpus, [victim.text.encode()]) == []
     assert verify_corpus(corpus).problems == []
 
 

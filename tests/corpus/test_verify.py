@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.corpus.takedown_corpora import sentence
 
+from barrow.config import to_dict
 from barrow.corpus.facts import load_facts, save_facts
 from barrow.corpus.takedown_rules import Rules
+from barrow.corpus.takedown_texts import TextRule, words_scheme
 from barrow.corpus.verify import verify_corpus
 
 
@@ -74,6 +77,23 @@ def forge(corpus: Path) -> None:
     path.write_text(first.replace("asked", "willed") + "".join(rest))
 
 
+def list_text(corpus: Path, text: str) -> None:
+    """As if a text was still there: it alone is put on the list."""
+    told = json.loads((corpus / "takedown.json").read_text())
+    told["scheme"] = words_scheme()
+    told["rules"]["texts"].append(to_dict(TextRule.of(text)))
+    (corpus / "takedown.json").write_text(json.dumps(told))
+
+
+def list_a_text(corpus: Path) -> None:
+    list_text(corpus, sentence("note 7").upper())
+
+
+def list_a_text_of_an_excerpt(corpus: Path) -> None:
+    """The reject has its beginning, no more."""
+    list_text(corpus, f"{sentence('bad')} {sentence('and what was cut off')}")
+
+
 def bring_back(corpus: Path) -> None:
     """As if a document was still there: another is put on the list."""
     told = json.loads((corpus / "takedown.json").read_text())
@@ -106,6 +126,8 @@ BROKEN: list[tuple[Callable[[Path], Any], str]] = [
     (lambda corpus: (corpus / "takedown.json").unlink(), "bad-records"),
     (lambda corpus: (corpus / "takedown.json").write_text("{}"), "bad-records"),
     (bring_back, "taken-down"),
+    (list_a_text, "taken-down"),
+    (list_a_text_of_an_excerpt, "taken-down"),
 ]
 
 

@@ -14,8 +14,9 @@ from pathlib import Path
 import msgspec
 
 from barrow.archive.catalog import Catalog, ShardEntry, write_catalog
-from barrow.corpus.corpus_folder import WORK
+from barrow.corpus.corpus_folder import REJECTS, WORK
 from barrow.corpus.manifest import MANIFEST
+from barrow.corpus.mix import SPLITS
 from barrow.corpus.papers import renew_papers
 from barrow.corpus.publish import INDEX, index_name
 from barrow.corpus.takedown_rules import LIST
@@ -25,6 +26,8 @@ from barrow.files import inside, locked, remove_unfinished, sync_folder, write_b
 STAGING = ".takedown"
 PLAN = "plan.json"
 RECORDS = "takedowns.jsonl"
+_FOLDERS = ("", *(f"{name}/" for name in (*SPLITS[1:], REJECTS)))
+_PLACES = (*_FOLDERS, *(f"{folder}{INDEX}" for folder in _FOLDERS))
 
 
 class ArchivePlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -74,6 +77,9 @@ def complete_interrupted(corpus: Path) -> str | None:
     write_bytes(corpus / MANIFEST, plan.manifest.encode())
     for archive in plan.archives:
         _remove_old(corpus / archive.folder, archive.removed)
+    # What a killed build left anywhere may be a copy of an old shard.
+    for place in _PLACES:
+        remove_unfinished(corpus / place)
     if (corpus / WORK / "tasks").exists():
         shutil.rmtree(corpus / WORK / "tasks")
     renew_papers(corpus)
@@ -93,7 +99,7 @@ def _check(corpus: Path, plan: Plan) -> None:
     All that a takedown moves or removes is named here.
     """
     try:
-        for name in (LIST, MANIFEST, RECORDS, f"{WORK}/tasks", f"{STAGING}/{PLAN}"):
+        for name in (LIST, MANIFEST, RECORDS, f"{WORK}/tasks", f"{STAGING}/{PLAN}", *_PLACES[1:]):
             inside(corpus, name)
         for archive in plan.archives:
             for place in (corpus, corpus / STAGING):
@@ -130,7 +136,4 @@ def _remove_old(folder: Path, names: tuple[str, ...]) -> None:
     for name in names:
         (folder / name).unlink(missing_ok=True)
         (folder / INDEX / index_name(name)).unlink(missing_ok=True)
-    # What a killed build left may be a copy of an old shard.
-    for place in (folder, folder / INDEX):
-        remove_unfinished(place)
     sync_folder(folder)

@@ -196,14 +196,17 @@ class _Check:
         for entry in _shards(folder):
             for block in barrow.archive.open(folder / entry.name).blocks():
                 number += len(block)
-                self._taken(folder / entry.name, block, _METAS.decode(block.meta_array()))
+                metas = _METAS.decode(block.meta_array())
+                self._taken(folder / entry.name, block, metas, is_excerpt=True)
         return number
 
-    def _taken(self, path: Path, block: Block, metas: list[DocumentMeta]) -> None:
-        """No document may match what was taken down."""
+    def _taken(
+        self, path: Path, block: Block, metas: list[DocumentMeta], *, is_excerpt: bool = False
+    ) -> None:
+        """No document may match what was taken down; of an excerpt some of a text is enough."""
         if self.matcher is None:
             return
-        found = self.matcher.texts_match(block)
+        found = self.matcher.texts_match(block, any_ngram=is_excerpt)
         for i, meta in enumerate(metas):
             trace = meta.reason == TAKEN_DOWN and block.offsets[i] == block.offsets[i + 1]
             if not trace and (found[i] or matches(self.matcher, meta)):
