@@ -15,7 +15,6 @@ from barrow.cli.options import AsJson, DtypeOption, TextKey, TokenizerOption, Tr
 from barrow.cli.progress import progress_bar
 from barrow.cli.score_self_test import run_self_test
 from barrow.cli.score_table import print_result
-from barrow.cli.score_training import receipt_or_hint
 from barrow.cli.terminal import printable
 from barrow.files import local_path
 
@@ -124,6 +123,7 @@ def score(
     del self_test
     from barrow.score import Opening, Share, open_corpus, score
     from barrow.score.protocol import named_protocol
+    from barrow.score.training_corpus import receipt_or_hint
 
     rules = named_protocol(protocol.value).changed(
         context=context, stride=stride, prefix=None if prefix is None else prefix.value
@@ -145,7 +145,12 @@ def score(
     opened = _open(model, opening)
     told = _recipe_weights(weights)
     share = _share(process) or Share()
-    receipt, hint = (None, None) if share.rank else receipt_or_hint(scored, opened.info, train)
+    with progress_bar("Looking for what is scored in the training corpus", None) as advance:
+        receipt, hint = (
+            (None, None)
+            if share.rank
+            else receipt_or_hint(scored, opened.info, train, on_progress=advance)
+        )
     with progress_bar(f"Scoring {opened.info.name}", _own_bytes(corpus, scored, share)) as advance:
         result = score(
             opened,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ _TRAINED = ("barrow", "transformers", "custom")
 
 @dataclass(frozen=True)
 class TrainingCorpus:
-    """Where the documents lie that a model was trained on."""
+    """Where the documents are that a model was trained on."""
 
     path: str
     text_key: str = "text"
@@ -47,12 +47,20 @@ def training_corpus(info: ModelInfo) -> TrainingCorpus | str:
 
 
 def receipt_or_hint(
-    corpus: ScoredCorpus, info: ModelInfo, train: str | None
+    corpus: ScoredCorpus,
+    info: ModelInfo,
+    train: str | None,
+    *,
+    on_progress: Callable[[int], None] | None = None,
 ) -> tuple[dict[str, Any] | None, str | None]:
-    """The contamination receipt; or, for a model that was trained, why there is none."""
+    """The contamination receipt; or, for a model that was trained, why there is none.
+
+    `train` names the training corpus where the model does not know it. `on_progress` is called
+    with the bytes of text that were read.
+    """
     found = training_corpus(info) if train is None else TrainingCorpus(train)
     if isinstance(found, TrainingCorpus):
-        return _receipt(corpus, found), None
+        return _receipt(corpus, found, on_progress), None
     if info.kind not in _TRAINED:
         return None, None
     return None, (
@@ -60,18 +68,19 @@ def receipt_or_hint(
     )
 
 
-def _receipt(corpus: ScoredCorpus, train: TrainingCorpus) -> dict[str, Any]:
+def _receipt(
+    corpus: ScoredCorpus, train: TrainingCorpus, on_progress: Callable[[int], None] | None
+) -> dict[str, Any]:
     import barrow.archive
-    from barrow.cli.progress import progress_bar
     from barrow.score.contamination import contamination
 
     documents = ((text.domain, text.text.decode()) for text in corpus)
     archive = barrow.archive.open(train.path, text_key=train.text_key)
-    with progress_bar(f"Looking for what is scored in {train.path}", None) as advance:
 
-        def blocks() -> Any:
-            for block in archive.blocks():
-                yield block
-                advance(block.num_text_bytes)
+    def blocks() -> Any:
+        for block in archive.blocks():
+            yield block
+            if on_progress is not None:
+                on_progress(block.num_text_bytes)
 
-        return contamination(documents, blocks, name=train.path)
+    return contamination(documents, blocks, name=train.path)

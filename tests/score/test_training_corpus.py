@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from barrow import Document, tokens
-from barrow.cli.score_training import TrainingCorpus, receipt_or_hint, training_corpus
 from barrow.score import ModelInfo, open_corpus
+from barrow.score.training_corpus import TrainingCorpus, receipt_or_hint, training_corpus
 
 SHARED = "one two three four five six seven eight nine ten eleven twelve thirteen"
 
