@@ -102,7 +102,7 @@ def test_buckets_become_a_shard_with_its_facts(tmp_path: Path, inputs: Inputs) -
     shard = gather_stage.Gathered(tmp_path / "shard", "key")
     shard.folder.mkdir()
     part = gather_stage.Part(out.lines, out.keys, inputs.part.facts)
-    gather_stage.gather(gather_stage.Settings((0, 1, 2)), gather_stage.Inputs((part,)), shard)
+    gather_stage.gather(gather_stage.Settings((0, 1, 2)), (part,), shard)
     documents = list(barrow.archive.open(shard.shard))
     lines = list(barrow.archive.open(out.lines))
     assert sorted(d.text for d in documents) == sorted(d.text for d in lines)

@@ -12,7 +12,7 @@ from barrow.engine import File
 from barrow.errors import StoreError
 from barrow.tokens import index_stage
 from barrow.tokens.array_file import read_header
-from barrow.tokens.join_stage import Inputs, Joined, Settings, check_sha256, join, load_written
+from barrow.tokens.join_stage import Joined, Settings, check_sha256, join, load_written
 from barrow.tokens.pieces import Piece
 from barrow.tokens.token_file import TokenFile, write_token_file
 
@@ -64,7 +64,7 @@ def run(tmp_path: Path, files: list[Path]) -> Callable[..., Joined]:
         out.folder.mkdir()
         rows = tuple(row for _, row in places)
         settings = Settings("uint16", "hash", None, None, rows, (sha256,) * len(rows))
-        join(settings, Inputs(tuple(File(files[k], "") for k, _ in places)), out)
+        join(settings, tuple(File(files[k], "") for k, _ in places), out)
         return out
 
     return run
@@ -115,8 +115,8 @@ def test_a_checksum(tmp_path: Path) -> None:
 
 def test_the_index_runs_over_all_shards(tmp_path: Path, files: list[Path]) -> None:
     out = index_stage.Indexed(tmp_path, "key")
-    inputs = index_stage.Inputs(tuple(File(path, "") for path in files))
-    index_stage.index(index_stage.Settings("A", "uint16"), inputs, out)
+    shards = tuple(File(path, "") for path in files)
+    index_stage.index(index_stage.Settings("A", "uint16"), shards, out)
     lengths = [len(text) for path in files for text in texts(path, slice(None))]
     assert load_file(out.starts.path)["starts"].tolist() == np.cumsum([0, *lengths]).tolist()
     assert read_header(out.starts.path).note == {"domain": "A"}

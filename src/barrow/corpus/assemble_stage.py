@@ -22,13 +22,6 @@ class Settings:
     ranges: tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True)
-class Inputs:
-    """Files of documents, in their order."""
-
-    files: tuple[File, ...]
-
-
 def assemble_tasks(files: Iterable[File], shard_size: int) -> list[Task[Shard]]:
     """Cut the documents of some files, in order, into shards of about `shard_size` bytes."""
     shards: list[list[tuple[File, tuple[int, int]]]] = [[]]
@@ -48,7 +41,7 @@ def assemble_tasks(files: Iterable[File], shard_size: int) -> list[Task[Shard]]:
         ASSEMBLE.task(
             f"rejects, shard {k}",
             Settings(tuple(span for _, span in parts)),
-            Inputs(tuple(file for file, _ in parts)),
+            tuple(file for file, _ in parts),
             size=sum(file.path.stat().st_size for file, _ in parts),
         )
         for k, parts in enumerate(shards)
@@ -63,10 +56,10 @@ def _frames(file: File) -> Iterator[tuple[int, int]]:
         yield frame.num_documents, frame.content_size
 
 
-def assemble(settings: Settings, inputs: Inputs, out: Shard) -> None:
+def assemble(settings: Settings, files: tuple[File, ...], out: Shard) -> None:
     """Write one shard from parts of files, and what a catalog says about it."""
     with Writer(out.shard) as writer:
-        for file, (start, stop) in zip(inputs.files, settings.ranges, strict=True):
+        for file, (start, stop) in zip(files, settings.ranges, strict=True):
             writer.extend(barrow.archive.open(file, threads=1)[start:stop])
     out.entry.path.write_bytes(msgspec.json.encode(writer.entries[0]))
 

@@ -25,7 +25,7 @@ from barrow.corpus.facts import Facts, identity_of, save_facts
 from barrow.corpus.filters.deciding import KEEP, Filter, Rewriter, Step
 from barrow.corpus.filters.texts import Texts
 from barrow.corpus.parts import QUICK, Part
-from barrow.corpus.reading import EXCERPT, excerpt
+from barrow.corpus.reading import EXCERPT, rejected
 from barrow.corpus.recipe import Recipe
 from barrow.corpus.scratch import Scratch
 from barrow.engine import File, Output, Outputs, Stage, Task
@@ -279,10 +279,7 @@ def _in_words(match: Match, ngram: int) -> str:
 
 
 def _reject(texts: Texts, i: int, told: _Told) -> Document:
-    meta = texts.metas[i]
-    kept = ("pile_set_name", "id", "source", "member", "url", "licence", "language", "extractor")
-    shown = {key: meta[key] for key in kept if key in meta}
-    shown |= {"reason": told.reasons[i], "cause": told.causes[i], "stage": "filter"}
     start = texts.offsets[i]
-    beginning = texts.text[start : min(start + 4 * EXCERPT, texts.offsets[i + 1])]
-    return Document(excerpt(beginning.tobytes().decode("utf-8", "ignore")), shown)
+    data = texts.text[start : min(start + 4 * EXCERPT, texts.offsets[i + 1])].tobytes()
+    why = {"reason": told.reasons[i], "cause": told.causes[i], "stage": "filter"}
+    return rejected(data.decode("utf-8", "ignore"), texts.metas[i], **why)

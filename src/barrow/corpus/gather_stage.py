@@ -52,13 +52,6 @@ class Part:
     facts: File
 
 
-@dataclass(frozen=True)
-class Inputs:
-    """All parts."""
-
-    parts: tuple[Part, ...]
-
-
 class Gathered(Shard):
     """A shard with its facts, and of what it is composed."""
 
@@ -70,11 +63,9 @@ def gather_tasks(
     own: Sequence[Examined], scattered: Sequence[Scattered], buckets: Buckets
 ) -> dict[str, list[Task[Gathered]]]:
     """A task for each shard, by split."""
-    inputs = Inputs(
-        tuple(
-            Part(result.lines, result.keys, examined.files.facts)
-            for examined, result in zip(own, scattered, strict=True)
-        )
+    parts = tuple(
+        Part(result.lines, result.keys, examined.files.facts)
+        for examined, result in zip(own, scattered, strict=True)
     )
     size = sum(examined.part.size for examined in own)
     num_shards = sum(shards for shards, _ in buckets.values())
@@ -84,7 +75,7 @@ def gather_tasks(
             GATHER.task(
                 f"{split}, shard {k}",
                 Settings(tuple(islice(numbers, each))),
-                inputs,
+                parts,
                 size=size // num_shards,
             )
             for k in range(shards)
@@ -93,21 +84,21 @@ def gather_tasks(
     }
 
 
-def gather(settings: Settings, inputs: Inputs, out: Gathered) -> None:
+def gather(settings: Settings, parts: tuple[Part, ...], out: Gathered) -> None:
     """Write one shard from its buckets."""
     decoder = msgspec.json.Decoder(CountedMeta)
     places: list[tuple[int, int]] = []
     metas: list[CountedMeta] = []
     with Writer(out.shard) as writer:
         for bucket in settings.buckets:
-            lines, keys, rows = _read_bucket(bucket, inputs.parts)
+            lines, keys, rows = _read_bucket(bucket, parts)
             # Equal keys are those of a document that was read twice: the line settles it.
             for at in sorted(range(len(lines)), key=lambda k: (keys[k], lines[k])):
                 writer.add_line(lines[at])
                 places.append(rows[at])
                 start = lines[at].index(_TEXT_END) + len(_TEXT_END)
                 metas.append(decoder.decode(lines[at][start:-1]))
-    facts = _facts_of(places, inputs.parts)
+    facts = _facts_of(places, parts)
     save_facts(facts, out.facts)
     out.entry.path.write_bytes(msgspec.json.encode(writer.entries[0]))
     counted = count_documents(metas, facts.size.tolist(), found_languages(facts))

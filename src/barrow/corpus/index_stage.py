@@ -20,13 +20,6 @@ class Settings:
     names: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Inputs:
-    """Evaluation sets."""
-
-    sets: tuple[File, ...]
-
-
 class Indexed(Outputs):
     """All n-grams of the sets."""
 
@@ -42,14 +35,14 @@ def index_task(decontamination: Decontamination) -> Task[Indexed]:
             raise NotFound(f"{name}: no such evaluation set")
         sets.append(File(path, sha256_of(path)))
     settings = Settings(decontamination.ngram, tuple(file.path.name for file in sets))
-    return INDEX.task("evaluation sets", settings, Inputs(tuple(sets)))
+    return INDEX.task("evaluation sets", settings, tuple(sets))
 
 
-def make_index(settings: Settings, inputs: Inputs, out: Indexed) -> None:
+def make_index(settings: Settings, sets: tuple[File, ...], out: Indexed) -> None:
     """Index all n-grams of some evaluation sets."""
     items = (
         item
-        for file, name in zip(inputs.sets, settings.names, strict=True)
+        for file, name in zip(sets, settings.names, strict=True)
         for item in read_items(file.path, name=name)
     )
     save_index(ngram_index(items, ngram=settings.ngram), out.ngrams.path)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from barrow.archive import Document
 
@@ -75,6 +75,14 @@ class Reader(Protocol):
         one of them changes, everything is read again.
         """
         return nullcontext(self.read)
+
+
+_SHOWN = ("pile_set_name", "id", "source", "member", "url", "licence", "language", "extractor")
+
+
+def rejected(text: str, meta: Mapping[str, Any], **why: Any) -> Document:
+    """A document that a later stage drops, as it is kept: the beginning of its text, and why."""
+    return Document(excerpt(text), {key: meta[key] for key in _SHOWN if key in meta} | why)
 
 
 def excerpt(data: bytes | str) -> str:

@@ -23,13 +23,12 @@ from barrow.corpus.facts import Facts, load_facts, name_of
 from barrow.corpus.mix import SPLITS, places
 from barrow.corpus.parts import QUICK, Examined, PartFiles
 from barrow.corpus.plan_stage import ORDER, Buckets, copies_of, labels_of, split_of
-from barrow.corpus.reading import excerpt
+from barrow.corpus.reading import rejected
 from barrow.corpus.recipe import Recipe
 from barrow.engine import File, Output, Outputs, Stage, Task
 
 _FRAME = 1 << 18
 _END = b"}}}"
-_SHOWN = ("pile_set_name", "id", "source", "member", "url", "licence", "language", "extractor")
 
 
 @dataclass(frozen=True)
@@ -203,7 +202,5 @@ def _ending(stages: tuple[str, ...], split: str) -> bytes:
 
 def _reject(line: bytes, reason: str, cause: str) -> Document:
     document = msgspec.json.decode(line, type=Document)
-    shown = {key: document.meta[key] for key in _SHOWN if key in document.meta}
     stage = "mix" if reason == "not-drawn" else "deduplicate"
-    shown |= {"reason": reason, "cause": cause, "stage": stage}
-    return Document(excerpt(document.text), shown)
+    return rejected(document.text, document.meta, reason=reason, cause=cause, stage=stage)

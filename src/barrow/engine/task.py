@@ -1,7 +1,7 @@
 """A stage is one kind of work on files; a task is one piece of it.
 
 A stage is a file of its own: what it must know (a frozen dataclass), the files it reads (a frozen
-dataclass of `File`), the files it writes (an `Outputs`), and one function of these three::
+dataclass of `File`, or a tuple of them), the files it writes (an `Outputs`), and one function::
 
     @dataclass(frozen=True)
     class Settings:

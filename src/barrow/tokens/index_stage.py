@@ -23,13 +23,6 @@ class Settings:
     dtype: str
 
 
-@dataclass(frozen=True)
-class Inputs:
-    """All shards of the domain."""
-
-    shards: tuple[File, ...]
-
-
 class Indexed(Outputs):
     """Where documents begin, and the size and checksum of that file."""
 
@@ -37,9 +30,9 @@ class Indexed(Outputs):
     entry = Output("entry.json")
 
 
-def index(settings: Settings, inputs: Inputs, out: Indexed) -> None:
+def index(settings: Settings, files: tuple[File, ...], out: Indexed) -> None:
     """Write where documents of a domain begin, and the last ends, in the tokens of its shards."""
-    shards = [TokenFile.open(file.path, np.dtype(settings.dtype)) for file in inputs.shards]
+    shards = [TokenFile.open(file.path, np.dtype(settings.dtype)) for file in files]
     documents = sum(shard.document_starts[-1] for shard in shards)
 
     def starts() -> Iterator[npt.NDArray[np.uint64]]:

@@ -37,13 +37,6 @@ class Settings:
     sha256: tuple[str | None, ...]
 
 
-@dataclass(frozen=True)
-class Inputs:
-    """The token file of every piece, named by the piece."""
-
-    pieces: tuple[File, ...]
-
-
 class Joined(Outputs):
     """A token file, and its size and checksum."""
 
@@ -51,9 +44,9 @@ class Joined(Outputs):
     entry = Output("entry.json")
 
 
-def join(settings: Settings, inputs: Inputs, out: Joined) -> None:
-    """Write a shard from pieces."""
-    paths = [file.path for file in inputs.pieces]
+def join(settings: Settings, files: tuple[File, ...], out: Joined) -> None:
+    """Write a shard from pieces; `files` has the token file of each, named by the piece."""
+    paths = [file.path for file in files]
     for path, wanted in dict(zip(paths, settings.sha256, strict=True)).items():
         if wanted is not None:
             check_sha256(path, wanted)

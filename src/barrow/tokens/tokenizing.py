@@ -269,7 +269,7 @@ class _Making:
                 rows=tuple(at.row for _, at in shard),
                 sha256=tuple(at.sha256 for _, at in shard),
             ),
-            join_stage.Inputs(tuple(File(at.file, piece.key) for piece, at in shard)),
+            tuple(File(at.file, piece.key) for piece, at in shard),
             size=sum(piece.tokens for piece, _ in shard) * self._dtype.itemsize,
         )
 
@@ -286,11 +286,11 @@ class _Making:
         return indices
 
     def _index_task(self, domain: str, shards: list[ShardEntry]) -> Task[index_stage.Indexed]:
-        files = [File(self._folder / shard.file.name, shard.file.sha256) for shard in shards]
+        files = (File(self._folder / shard.file.name, shard.file.sha256) for shard in shards)
         return index_stage.INDEX.task(
             f"index of {domain}",
             index_stage.Settings(domain, self._dtype.name),
-            index_stage.Inputs(tuple(files)),
+            tuple(files),
             size=8 * sum(shard.documents for shard in shards),
         )
 

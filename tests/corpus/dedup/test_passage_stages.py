@@ -80,7 +80,7 @@ def find_repeated(
     tmp_path: Path, seeds: Sequence[File], buckets: tuple[int, int]
 ) -> comparing.Repeated:
     out = comparing.Repeated(tmp_path, "key")
-    comparing.find_repeated(comparing.Settings(buckets), comparing.Inputs(tuple(seeds)), out)
+    comparing.find_repeated(comparing.Settings(buckets), tuple(seeds), out)
     return out
 
 

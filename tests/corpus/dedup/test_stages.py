@@ -25,7 +25,7 @@ def copies(tmp_path: Path, facts: Facts, partition: int = 0, of: int = 1) -> Arr
     files, order = one_part(tmp_path, facts)
     out = copies_stage.Copies(tmp_path, "key")
     settings = copies_stage.Settings(order, partition, of)
-    copies_stage.find_copies(settings, copies_stage.Inputs(files), out)
+    copies_stage.find_copies(settings, files, out)
     return load_arrays(out.removed)
 
 
@@ -36,7 +36,7 @@ def pairs(tmp_path: Path, facts: Facts, *bands: Any) -> pairs_stage.Pairs:
     for k, band in enumerate(bands):
         save_arrays(tmp_path / f"band{k}", pairs=np.array(band, np.int64).reshape(-1, 2))
     found = tuple(File(tmp_path / f"band{k}", "") for k in range(len(bands)))
-    pairs_stage.join_pairs(pairs_stage.Settings(order), pairs_stage.Inputs(files, found), out)
+    pairs_stage.join_pairs(order, pairs_stage.Inputs(files, found), out)
     return out
 
 
@@ -44,7 +44,7 @@ def chosen(tmp_path: Path, facts: Facts, *verified: File) -> Arrays:
     files, order = one_part(tmp_path, facts)
     out = choose_stage.Chosen(tmp_path, "key")
     inputs = choose_stage.Inputs(files, verified)
-    choose_stage.choose_kept(choose_stage.Settings(order), inputs, out)
+    choose_stage.choose_kept(order, inputs, out)
     return load_arrays(out.removed)
 
 

@@ -12,13 +12,6 @@ from barrow.engine import File, Output, Outputs, Stage
 
 
 @dataclass(frozen=True)
-class Settings:
-    """The order of preference."""
-
-    order: Order
-
-
-@dataclass(frozen=True)
 class Inputs:
     """Facts of all parts, and verified pairs."""
 
@@ -32,13 +25,13 @@ class Chosen(Outputs):
     removed = Output("removed.safetensors")
 
 
-def choose_kept(settings: Settings, inputs: Inputs, out: Chosen) -> None:
+def choose_kept(order: Order, inputs: Inputs, out: Chosen) -> None:
     """Choose from every cluster.
 
     The result also has a label for each document that is in a pair: the same for those that pairs
     connect, whatever the order of the input, so that a split does not part them.
     """
-    parts = Parts(inputs.facts, settings.order)
+    parts = Parts(inputs.facts, order)
     verified = [load_arrays(file) for file in inputs.verified]
     pairs = np.concatenate([np.empty((0, 2), np.int64), *(v["pairs"] for v in verified)])
     value = np.concatenate([np.empty(0), *(v["similarity"] for v in verified)])

@@ -20,22 +20,15 @@ class Settings:
     of: int
 
 
-@dataclass(frozen=True)
-class Inputs:
-    """Facts of all parts."""
-
-    facts: tuple[File, ...]
-
-
 class Copies(Outputs):
     """Numbers of documents that go, and for each the id of the one that stays."""
 
     removed = Output("removed.safetensors")
 
 
-def find_copies(settings: Settings, inputs: Inputs, out: Copies) -> None:
+def find_copies(settings: Settings, facts: tuple[File, ...], out: Copies) -> None:
     """Find all documents that are copies of one before them in the order of preference."""
-    parts = Parts(inputs.facts, settings.order)
+    parts = Parts(facts, settings.order)
     numbers, keys = [], []
     for k, file in enumerate(parts.files):
         columns = load_columns(file, ("kept", "content"))

@@ -40,9 +40,7 @@ def deduplicate(
     copies = stages.run(
         "Copies",
         [
-            copies_stage.COPIES.task(
-                "copies", copies_stage.Settings(order, k, of), copies_stage.Inputs(facts)
-            )
+            copies_stage.COPIES.task("copies", copies_stage.Settings(order, k, of), facts)
             for k in range(of)
         ],
     )
@@ -64,7 +62,7 @@ def deduplicate(
     )
     joining = pairs_stage.PAIRS.task(
         "candidates",
-        pairs_stage.Settings(order),
+        order,
         pairs_stage.Inputs(facts, tuple(result.pairs for result in bands)),
     )
     (candidates,) = stages.run("Candidates", [joining])
@@ -97,7 +95,7 @@ def deduplicate(
     )
     choosing = choose_stage.CHOOSE.task(
         "clusters",
-        choose_stage.Settings(order),
+        order,
         choose_stage.Inputs(facts, tuple(result.pairs for result in verified)),
     )
     (chosen,) = stages.run("Clusters", [choosing])

@@ -16,13 +16,6 @@ _CHUNK_BYTES = 1 << 26
 
 
 @dataclass(frozen=True)
-class Settings:
-    """The numbering of documents."""
-
-    order: Order
-
-
-@dataclass(frozen=True)
 class Inputs:
     """Facts of all parts, and pairs of all bands."""
 
@@ -37,9 +30,9 @@ class Pairs(Outputs):
     plan = Output("plan.json")
 
 
-def join_pairs(settings: Settings, inputs: Inputs, out: Pairs) -> None:
+def join_pairs(order: Order, inputs: Inputs, out: Pairs) -> None:
     """Join the pairs of all bands; find which documents are needed, and chunks of bounded size."""
-    parts = Parts(inputs.facts, settings.order)
+    parts = Parts(inputs.facts, order)
     pairs = np.unique(np.concatenate([load_arrays(band)["pairs"] for band in inputs.bands]), axis=0)
     needed = np.unique(pairs)
     sizes = np.zeros(len(needed), np.int64)

@@ -22,7 +22,7 @@ from barrow.corpus.dedup.passage_cuts import Runs, cut_runs, join_windows
 from barrow.corpus.facts import Facts, load_facts, name_of, save_facts
 from barrow.corpus.filters.texts import Texts
 from barrow.corpus.parts import QUICK, PartFiles
-from barrow.corpus.reading import excerpt
+from barrow.corpus.reading import rejected
 from barrow.corpus.scratch import Scratch
 from barrow.corpus.word_spans import word_spans
 from barrow.engine import File, Output, Outputs, Stage
@@ -31,7 +31,6 @@ REASON = "repeated-passage"
 
 # Owners that the record of a cut names.
 _NAMED = 5
-_SHOWN = ("pile_set_name", "id", "source", "member", "url", "licence", "language", "extractor")
 
 
 @dataclass(frozen=True)
@@ -202,13 +201,13 @@ class _Cutter:
         start, stop = int(self.redundant.runs.start[run]), int(self.redundant.runs.stop[run])
         more = f" and {len(owners) - 1} other{'s' * (len(owners) > 2)}" if len(owners) > 1 else ""
         rest = "; too little is left" if whole else ""
-        shown = {key: meta[key] for key in _SHOWN if key in meta}
-        shown |= {
-            "reason": REASON,
-            "cause": f"{stop - start} words from word {start} on stay in {owners[0]}{more}{rest}",
-            "stage": "deduplicate",
-            "words": [start, stop],
-            "kept_in": owners[:_NAMED],
-            "whole": whole,
-        }
-        return Document(excerpt(passage.decode()), shown)
+        return rejected(
+            passage.decode(),
+            meta,
+            reason=REASON,
+            cause=f"{stop - start} words from word {start} on stay in {owners[0]}{more}{rest}",
+            stage="deduplicate",
+            words=[start, stop],
+            kept_in=owners[:_NAMED],
+            whole=whole,
+        )

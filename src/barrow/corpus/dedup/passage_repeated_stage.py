@@ -19,22 +19,15 @@ class Settings:
     buckets: tuple[int, int]
 
 
-@dataclass(frozen=True)
-class Inputs:
-    """Seeds of all parts."""
-
-    seeds: tuple[File, ...]
-
-
 class Repeated(Outputs):
     """Places of seeds, part after part; `bounds` says where each part begins."""
 
     found = Output("found.safetensors")
 
 
-def find_repeated(settings: Settings, inputs: Inputs, out: Repeated) -> None:
+def find_repeated(settings: Settings, seeds: tuple[File, ...], out: Repeated) -> None:
     """Compare the seeds of all parts."""
-    loaded = [load_buckets(file, settings.buckets, ("values",)) for file in inputs.seeds]
+    loaded = [load_buckets(file, settings.buckets, ("values",)) for file in seeds]
     values = [arrays["values"] for _, arrays in loaded]
     flags = repeated(np.concatenate(values))
     ends = np.cumsum([0, *map(len, values)])

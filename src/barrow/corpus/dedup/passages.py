@@ -63,9 +63,7 @@ def cut_repeated(
     compared = stages.run(
         "Passages",
         [
-            comparing.REPEATED.task(
-                "passages", comparing.Settings(buckets), comparing.Inputs(seeds)
-            )
+            comparing.REPEATED.task("passages", comparing.Settings(buckets), seeds)
             for buckets in share_out(seeds, _TASK_HASHES)
         ],
     )
