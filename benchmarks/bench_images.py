@@ -24,7 +24,8 @@ import PIL
 from PIL import Image
 
 from barrow.images import load_images, normalise
-from barrow.stream.pairs import PairStream, index_pairs
+from barrow.stream import Stream
+from barrow.stream.pairs import PairBatch, PairSettings, index_pairs
 
 RESOLUTION = 224
 
@@ -80,13 +81,13 @@ class NoTexts:
         return np.zeros((len(texts), 1), np.int32)
 
 
-def pairs_from(files: Sequence[bytes], folder: Path) -> PairStream:
+def pairs_from(files: Sequence[bytes], folder: Path) -> Stream[PairBatch]:
     """A stream of the same pictures from a folder."""
     for number, data in enumerate(files):
         (folder / f"{number}.jpg").write_bytes(data)
     index = index_pairs(folder, folder / "index", captions="name")
-    size = len(files)
-    return PairStream(index, texts=NoTexts(), seed=0, batch=size, resolution=RESOLUTION, threads=1)
+    settings = PairSettings(batch=len(files), resolution=RESOLUTION)
+    return Stream(settings.open(index, texts=NoTexts(), threads=1))
 
 
 def main() -> None:

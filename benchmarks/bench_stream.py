@@ -279,7 +279,7 @@ before = anonymous()
 stream = Stream(sys.argv[1], seq_len=1024, batch=32, seed=1)
 for step in range(300):
     stream.batch(step * 997)
-print(stream.store.num_tokens * stream.store.dtype.itemsize / 1e6, before, anonymous())
+print(stream.data.store.num_tokens * stream.data.store.dtype.itemsize / 1e6, before, anonymous())
 """
 
 

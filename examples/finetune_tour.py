@@ -12,7 +12,7 @@ from barrow.engine import Engine
 from barrow.models import RobertaConfig
 from barrow.models.convert import convert
 from barrow.recipes import roberta
-from barrow.stream.choices import Choices
+from barrow.stream import StreamSettings
 from barrow.stream.labelled import Example
 from barrow.stream.masking import Mlm
 from barrow.tokens import tokenize, train
@@ -51,7 +51,7 @@ store = make_store()
 run = replace(
     roberta.tiny(),
     model=RobertaConfig(width=32, layers=2, heads=4, hidden=64, positions=34),
-    data=Choices(seq_len=32, batch=16, mlm=Mlm()),
+    data=StreamSettings(seq_len=32, batch=16, mlm=Mlm()),
     steps=60,
     log_every=60,
 )

@@ -9,7 +9,6 @@ import barrow
 from barrow import Document
 from barrow.engine import Engine
 from barrow.stream import Mixture, Mlm, Phase, Stream
-from barrow.stream.explain import seen_at, steps_of
 from barrow.tokens import load, tokenize
 
 folder = Path(tempfile.mkdtemp())
@@ -26,8 +25,8 @@ store = tokenize(
 )
 
 # Two rows of code for each row of prose; code at most three times.
-mixture = Mixture(weights={"Code": 2.0, "Prose": 1.0}, max_epochs={"Code": 3.0})
-stream = Stream(store, seq_len=64, batch=8, seed=1, mixture=mixture)
+weights = {"Code": 2.0, "Prose": 1.0}
+stream = Stream(store, seq_len=64, batch=8, seed=1, weights=weights, max_epochs={"Code": 3.0})
 batch = stream.batch(0)
 print("tokens", batch.tokens.shape, "documents of row 0:", batch.documents[0])
 row = batch.tokens[0][batch.segments[0] == 1]
@@ -51,6 +50,6 @@ print(f"{batch.num_tokens / batch.tokens.size:.1%} filled, {batch.mask.sum()} to
 with stream.prefetch(0, 3) as batches:
     print("ahead:", [step for step, _ in batches])
 
-for seen in seen_at(stream, 7, row=2):
+for seen in stream.explain(7, row=2):
     print("step 7, row 2:", seen.domain, seen.identity, f"tokens {seen.first} to {seen.stop}")
-print("steps that saw it:", [one.step for one in steps_of(stream, seen.document, until=40)])
+print("steps that saw it:", [one.step for one in stream.steps_of(seen.document, until=40)])

@@ -13,9 +13,7 @@ from barrow.checkpoint import Checkpoints
 from barrow.engine import Engine
 from barrow.models import DecoderConfig
 from barrow.recipes import gpt2
-from barrow.stream import Stream
-from barrow.stream.choices import Choices
-from barrow.stream.explain import seen_at
+from barrow.stream import Stream, StreamSettings
 from barrow.tokens import load, tokenize
 from barrow.train import CheckpointSettings, EvaluationSettings, Interrupted, fit, for_store
 from barrow.train.trackers import Lines, read_log
@@ -44,7 +42,7 @@ held_out = make_store("held_out", range(1, 100, 10))
 run = replace(
     gpt2.tiny(),
     model=DecoderConfig(width=32, layers=2, heads=2, hidden=64, context=64),
-    data=Choices(seq_len=64, batch=8),
+    data=StreamSettings(seq_len=64, batch=8),
     steps=120,
     evaluation=EvaluationSettings(every=60),
     checkpoint=CheckpointSettings(every=40),
@@ -83,4 +81,4 @@ print(
 
 # Which documents did step 7 see?
 stream = Stream.load(folder / "run")
-print("step 7, row 0:", [one.identity for one in seen_at(stream, 7, row=0)])
+print("step 7, row 0:", [one.identity for one in stream.explain(7, row=0)])

@@ -21,7 +21,7 @@ from barrow.corpus.takedown_rules import load_list
 from barrow.errors import BarrowError, ConfigError, ScoreError, TokenizerError
 from barrow.models.sources import open_source
 from barrow.score.result import read_result
-from barrow.stream.saved import read_saved
+from barrow.stream.saved import Saved
 from barrow.tokens import load
 from barrow.tokens.store_file import read_store_file
 from barrow.train.run_folder import read_run
@@ -56,8 +56,8 @@ OPENERS: dict[str, tuple[str, Callable[[Path], Any]]] = {
     "manifest": ("manifest.json", built),
     "compared": ("recipe.json", lambda folder: compare_builds(folder, folder)),
     "takedowns": ("takedown.json", load_list),
-    "stream": ("stream.json", read_saved),
-    "stream of a checkpoint": ("index.json", read_saved),
+    "stream": ("stream.json", Saved.read),
+    "stream of a checkpoint": ("index.json", Saved.read),
     "run": ("run.json", lambda folder: read_run(folder / "run.json")),
 }
 

@@ -9,7 +9,6 @@ import pytest
 
 from barrow import Document
 from barrow.stream import Stream
-from barrow.stream.explain import seen_at, steps_of
 
 
 @pytest.fixture
@@ -36,13 +35,13 @@ def test_a_step(barrow: Callable, run: Path) -> None:
     assert (code, err) == (0, "")
     told = json.loads(out)
     assert [(r["row"], r["document"], r["first"]) for r in told] == [
-        (one.row, one.document, one.first) for one in seen_at(stream, 2)
+        (one.row, one.document, one.first) for one in stream.explain(2)
     ]
     assert all(r["meta"]["licence"] == "CC0-1.0" for r in told if r["identity"])
     code, out, _ = barrow("explain", run, "--step", 2, "--row", 1)
     assert code == 0
     assert "CC0-1.0" in out
-    row = [one for one in seen_at(stream, 2) if one.row == 1]
+    row = [one for one in stream.explain(2) if one.row == 1]
     assert len(out.splitlines()) == 1 + len(row)
     assert row[0].identity in out
 
@@ -50,22 +49,22 @@ def test_a_step(barrow: Callable, run: Path) -> None:
 def test_a_document(barrow: Callable, run: Path) -> None:
     stream = Stream.load(run)
     name = f"{6:016x}-{5:08x}"
-    number = stream.store.find(name)  # type: ignore[attr-defined]
+    number = stream.data.store.find(name)  # type: ignore[attr-defined]
     code, out, _ = barrow("explain", run, "--doc", name, "--json")
     assert code == 0
-    assert [r["step"] for r in json.loads(out)] == [s.step for s in steps_of(stream, number)]
+    assert [r["step"] for r in json.loads(out)] == [s.step for s in stream.steps_of(number)]
     _, by_number, _ = barrow("explain", run, "--doc", number, "--json")
     assert by_number == out
     _, early, _ = barrow("explain", run, "--doc", name, "--json", "--until", 3)
     assert [r["step"] for r in json.loads(early)] == [
-        s.step for s in steps_of(stream, number, until=3)
+        s.step for s in stream.steps_of(number, until=3)
     ]
 
 
 def test_names_are_shown_as_they_are(barrow: Callable, run: Path) -> None:
     stream = Stream.load(run)
-    place = stream.store.domains.index("[red]")
-    code, out, _ = barrow("explain", run, "--doc", stream.store.domain_range(place).start)
+    place = stream.data.store.domains.index("[red]")
+    code, out, _ = barrow("explain", run, "--doc", stream.data.store.domain_range(place).start)
     assert code == 0
     assert "[red]" in out
     assert "example.org" in out
@@ -74,7 +73,7 @@ def test_names_are_shown_as_they_are(barrow: Callable, run: Path) -> None:
 
 def test_a_document_without_an_id_is_shown_by_its_number(barrow: Callable, run: Path) -> None:
     """The number that --doc takes, not the place in the archive."""
-    store = Stream.load(run).store
+    store = Stream.load(run).data.store
     number = store.domain_range(store.domains.index("[red]")).start
     _, out, _ = barrow("explain", run, "--doc", number)
     assert f" {number} (" in out
@@ -109,7 +108,7 @@ def test_bad_input(barrow: Callable, run: Path, tmp_path: Path) -> None:
         (("--step", 3, "--until", 1), 2, "--until goes with --doc"),
         (("--step", -1), 1, "steps count from 0, got -1"),
         (("--step", 10**6), 1, "past the end"),
-        (("--step", 1, "--row", 4), 1, "rows 0 to 3, not 4"),
+        (("--step", 1, "--row", 4), 1, "row must be from 0 to 3 at step 1, got 4"),
         (("--doc", "0" * 15 + "f-00000000"), 1, "has the id"),
         (("--doc", "what"), 1, "16 and 8 hexadecimal digits"),
         (("--doc", 10**6), 1, "document is from 0 to"),
@@ -117,4 +116,4 @@ def test_bad_input(barrow: Callable, run: Path, tmp_path: Path) -> None:
         outcome = barrow("explain", run, *arguments)
         assert outcome.code == code, arguments
         assert message in outcome.err
-    assert "is no saved stream" in barrow("explain", tmp_path / "no.json", "--step", 1).err
+    assert "is not a saved stream" in barrow("explain", tmp_path / "no.json", "--step", 1).err

@@ -65,7 +65,7 @@ def test_a_schedule(barrow: Callable, store: Path, tmp_path: Path) -> None:
 
 def test_bad_input(barrow: Callable, store: Path, tmp_path: Path) -> None:
     for arguments, message in (
-        ((store, "seq_len=16"), "say seq_len=… and batch=…"),
+        ((store, "seq_len=16"), "pass seq_len and batch"),
         ((store, "seq_len=16", "batch=0"), "batch: expected 1 to"),
         ((store, "seq_len=16", "batch=2", 'weights={"Q":1}'), "the mixture names 'Q'"),
         ((store, "seqlen=16"), "did you mean 'seq_len'"),

@@ -14,7 +14,7 @@ import barrow
 from barrow import config
 from barrow.cli.main import run as command
 from barrow.errors import ConfigError
-from barrow.stream.choices import Choices
+from barrow.stream import StreamSettings
 from barrow.train import Interrupted, Run, fit
 
 HERE = Path(__file__).parent
@@ -25,7 +25,7 @@ def trained(monkeypatch: pytest.MonkeyPatch, store: Path) -> Run:
     monkeypatch.syspath_prepend(str(HERE))
     from mystuff.model import FadingConfig
 
-    data = Choices(seq_len=16, batch=8)
+    data = StreamSettings(seq_len=16, batch=8)
     return Run(FadingConfig(width=16), data, steps=8, store=str(store), log_every=2)
 
 

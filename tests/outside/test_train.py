@@ -20,7 +20,7 @@ from barrow.checkpoint import Checkpoints
 from barrow.cli.main import run
 from barrow.errors import ConfigError
 from barrow.models import DecoderConfig
-from barrow.stream.choices import Choices
+from barrow.stream import StreamSettings
 from barrow.train import CheckpointSettings, Constant, Run, fit
 from barrow.train.trackers import read_log
 
@@ -43,7 +43,7 @@ def mine(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Any]:
 def made(store: Path, mine: Callable[[str], Any]) -> Run:
     return Run(
         model=DecoderConfig(vocab_size=259, width=16, layers=1, heads=2, hidden=32, context=16),
-        data=Choices(seq_len=16, batch=8),
+        data=StreamSettings(seq_len=16, batch=8),
         steps=4,
         store=str(store),
         optimizer=mine("optimizer").SignDescent(Constant(peak=1e-3), weight_decay=0.0),

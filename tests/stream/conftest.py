@@ -51,6 +51,17 @@ class MemoryStore:
         return np.array(self.sequences[domain][start:stop], np.uint16)
 
 
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Data that are just their three parts."""
+
+    order: Any
+    source: Any
+    collate: Any
+    at_once: int = 1
+    has_columns: bool = True
+
+
 def make_store(
     lengths: Sequence[Sequence[int]],
     *,

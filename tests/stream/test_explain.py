@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from barrow.stream import Mixture, Stream
-from barrow.stream.explain import seen_at, steps_of
+from barrow.stream import Stream
 
-EPOCHS = Mixture(epochs={"A": 2.0, "B": 1.0, "C": 1.5})
+EPOCHS = {"A": 2.0, "B": 1.0, "C": 1.5}
 
 
 def walk(stream: Stream, until: int) -> dict[int, list[tuple[int, int, int, int]]]:
@@ -34,7 +33,7 @@ def stream(request: pytest.FixtureRequest, token_store: Any, tmp_path: Any) -> S
         seq_len=24,
         batch=4,
         seed=2,
-        mixture=EPOCHS,
+        epochs=EPOCHS,
         packing=request.param,
         cache=tmp_path,
     )
@@ -43,7 +42,7 @@ def stream(request: pytest.FixtureRequest, token_store: Any, tmp_path: Any) -> S
 def test_a_step(stream: Stream, token_store: Any) -> None:
     for step in (0, 7, (stream.num_steps or 0) - 1):
         batch = stream.batch(step)
-        seen = seen_at(stream, step)
+        seen = stream.explain(step)
         assert sorted(seen) == seen
         assert sum(one.stop - one.first for one in seen) == batch.num_tokens
         for one in seen:
@@ -56,35 +55,33 @@ def test_a_step(stream: Stream, token_store: Any) -> None:
             assert (batch.tokens[one.row, columns] == ids).all()
             (segment,) = set(batch.segments[one.row, columns].tolist())
             assert batch.documents[one.row, segment - 1] == one.document
-        assert seen_at(stream, step, row=2) == [one for one in seen if one.row == 2]
-    with pytest.raises(ValueError, match="rows 0 to 3, not 4"):
-        seen_at(stream, 0, row=4)
+        assert stream.explain(step, row=2) == [one for one in seen if one.row == 2]
+    with pytest.raises(ValueError, match="row must be from 0 to 3 at step 0, got 4"):
+        stream.explain(0, row=4)
     with pytest.raises(ValueError, match="past the end"):
-        seen_at(stream, stream.num_steps or 0)
+        stream.explain(stream.num_steps or 0)
 
 
 def test_a_document(stream: Stream, token_store: Any) -> None:
     expected = walk(stream, stream.num_steps or 0)
     for document in range(token_store.num_documents):
-        found = steps_of(stream, document)
+        found = stream.steps_of(document)
         told = [(one.step, one.row, one.column, one.stop - one.first) for one in found]
         assert told == expected.get(document, [])
-        earlier = steps_of(stream, document, until=9)
+        earlier = stream.steps_of(document, until=9)
         assert earlier == [one for one in found if one.step < 9]
 
 
 def test_without_end(token_store: Any) -> None:
     """An endless stream is looked through until the domain was read once."""
-    stream = Stream(
-        token_store, seq_len=24, batch=4, seed=2, mixture=Mixture(weights={"A": 1.0, "B": 3.0})
-    )
+    stream = Stream(token_store, seq_len=24, batch=4, seed=2, weights={"A": 1.0, "B": 3.0})
     entry = token_store.document(0)
     assert entry.domain == "A"
-    found = steps_of(stream, 0)
+    found = stream.steps_of(0)
     tokens = sorted(n for one in found for n in range(one.first, one.stop))
     assert set(tokens) == set(range(entry.num_tokens))
-    far = steps_of(stream, 0, until=1000)
+    far = stream.steps_of(0, until=1000)
     assert far[: len(found)] == found
     assert len(far) > len(found)
     unread = token_store.domain_range(token_store.domains.index("C")).start
-    assert steps_of(stream, unread) == []
+    assert stream.steps_of(unread) == []

@@ -459,3 +459,26 @@ def test_steps_for_tokens(data: st.DataObject) -> None:
     for name in sizes:
         read = (step for step in range(last + 1) if order.progress(step)[name].tokens >= tokens)
         assert order.steps_for(name, tokens) == next(read, None)
+
+
+def test_steps_of_the_first_epoch() -> None:
+    mixture = Mixture(weights={"a": 3.0, "b": 1.0})
+    order = Order(1, constant(seq_len=4, batch=2, mixture=mixture), {"a": 400, "b": 101, "c": 0})
+    for name in "ab":
+        steps = order.first_epoch(name)
+        assert steps is not None
+        assert order.progress(steps)[name].epochs >= 1
+        assert order.progress(steps - 1)[name].epochs < 1
+    assert order.first_epoch("c") is None
+
+
+def test_an_epoch_that_never_ends() -> None:
+    mixture = Mixture(weights={"a": 1.0})
+    order = Order(1, constant(seq_len=4, batch=2, mixture=mixture), {"a": 40, "b": 10})
+    assert order.first_epoch("b") is None
+    capped = Mixture(epochs={"a": 1.0, "b": 0.5})
+    ends = Order(1, constant(seq_len=4, batch=3, mixture=capped), {"a": 40, "b": 16})
+    assert ends.first_epoch("a") == ends.num_steps
+    assert ends.first_epoch("b") is None
+    late = Schedule((Phase(0, 4, 2, mixture), Phase(70, 4, 2, Mixture(weights={"b": 1.0}))))
+    assert Order(1, late, {"a": 40, "b": 10}).first_epoch("b") == 72

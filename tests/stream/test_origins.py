@@ -7,17 +7,16 @@ from typing import Any
 import barrow
 from barrow import Document
 from barrow.engine import Engine
-from barrow.stream import Mixture, Stream
-from barrow.stream.explain import seen_at
+from barrow.stream import Stream
 from barrow.stream.origins import origins
 from barrow.tokens import load, tokenize
 
-EPOCH = Mixture(epochs={"A": 1.0, "unknown": 1.0})
+EPOCH = {"A": 1.0, "unknown": 1.0}
 
 
 def test_metas_of_the_archive(token_store: Any, corpus: Path) -> None:
     stream = Stream(token_store, seq_len=24, batch=4, seed=2)
-    seen = seen_at(stream, 3)
+    seen = stream.explain(3)
     metas = origins(token_store, seen)
     archive = barrow.archive.open(corpus)
     assert set(metas) == {one.document for one in seen}
@@ -34,7 +33,7 @@ def test_an_archive_that_is_gone_or_was_rewritten(corpus: Path, tmp_path: Path) 
     store = tokenize(
         moved, tokenizer=load("bytes"), out=tmp_path / "store", engine=Engine("local", 0)
     )
-    seen = seen_at(Stream(store, seq_len=24, batch=4, seed=2), 3)
+    seen = Stream(store, seq_len=24, batch=4, seed=2).explain(3)
     assert origins(store, seen)
     documents = list(barrow.archive.open(moved))
     shutil.rmtree(moved)
@@ -63,7 +62,7 @@ def test_a_takedown_moves_documents(tmp_path: Path) -> None:
     store = tokenize(
         tmp_path / "archive", tokenizer=load("bytes"), out=tmp_path / "s", engine=Engine("local", 0)
     )
-    seen = seen_at(Stream(store, seq_len=31, batch=60, seed=0, mixture=EPOCH), 0)
+    seen = Stream(store, seq_len=31, batch=60, seed=0, epochs=EPOCH).explain(0)
     assert len(origins(store, seen)) == 60
     del documents[3], documents[29:32]
     write()

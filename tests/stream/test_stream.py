@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 from collections import Counter
 from collections.abc import Callable
@@ -15,9 +16,22 @@ import numpy as np
 import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
+from tests.stream.conftest import Parts
 
 from barrow.errors import ConfigError, StoreError
-from barrow.stream import Batch, Mixture, Mlm, Phase, Schedule, Stream, StreamSettings
+from barrow.stream import (
+    Batch,
+    Mixture,
+    Mlm,
+    Order,
+    Phase,
+    Schedule,
+    Stream,
+    StreamSettings,
+    constant,
+)
+from barrow.stream.order import Rows
+from barrow.stream.part import Part
 
 
 def equal(a: Batch, b: Batch) -> bool:
@@ -64,7 +78,7 @@ def test_every_token_once_an_epoch(
         seq_len=10,
         batch=4,
         seed=3,
-        mixture=Mixture(epochs={"A": 1.0, "B": 1.0, "C": 1.0}),
+        epochs={"A": 1.0, "B": 1.0, "C": 1.0},
         packing=packing,
         cache=tmp_path,
     )
@@ -92,9 +106,8 @@ def test_whole_documents_stay_whole(stores: Callable, tmp_path: Path) -> None:
     """Best-fit packing cuts only documents that are longer than a row, and wastes little."""
     rng = np.random.default_rng(0)
     store = stores([rng.integers(1, 60, 400).tolist()])
-    mixture = Mixture(epochs={"A": 1.0})
     stream = Stream(
-        store, seq_len=64, batch=8, seed=0, mixture=mixture, packing="fit", cache=tmp_path
+        store, seq_len=64, batch=8, seed=0, epochs={"A": 1.0}, packing="fit", cache=tmp_path
     )
     total = filled = 0
     for step in range(stream.num_steps or 0):
@@ -138,7 +151,7 @@ def test_seq_len_one(stores: Callable) -> None:
     """The shortest rows there can be."""
     stream = Stream(stores([[3, 2]]), seq_len=1, batch=5, seed=0)
     batch = stream.batch(0)
-    assert sorted(batch.tokens[:, 0].tolist()) == sorted(stream.store.sequences[0])
+    assert sorted(batch.tokens[:, 0].tolist()) == sorted(stream.data.store.sequences[0])
     assert batch.mask.all()
 
 
@@ -165,7 +178,9 @@ def draw_settings(rng: Random, names: list[str]) -> StreamSettings:
         seq_len = rng.randint(1, 12) if packing == "cut" else fixed
         phases.append(Phase(start, seq_len, rng.choice([12, 24]), mixture))
     mlm = rng.choice([None, Mlm(0.3), Mlm(0.3, whole_word=True)])
-    return StreamSettings(rng.getrandbits(70), Schedule(tuple(phases)), packing, mlm=mlm)
+    return StreamSettings(
+        seed=rng.getrandbits(70), schedule=Schedule(tuple(phases)), packing=packing, mlm=mlm
+    )
 
 
 @given(st.randoms(use_true_random=True))
@@ -180,7 +195,7 @@ def test_elastic(stores: Callable, tmp_path: Path, rng: Random) -> None:
     chosen = draw_settings(rng, names)
 
     def fresh() -> Stream:
-        return Stream.from_settings(store, chosen, cache=tmp_path, tokenizer=FakeTokenizer())
+        return Stream(chosen.open(store, cache=tmp_path, tokenizer=FakeTokenizer()))
 
     try:
         whole = fresh()
@@ -285,11 +300,11 @@ def test_saved_and_loaded(stores: Callable, tmp_path: Path) -> None:
         Phase(5, 2, 6, Mixture(weights={"B": 1.0}))
     )
     stream.save(tmp_path / "run.json")
-    loaded = Stream.load(tmp_path / "run.json", store=store)
+    loaded = Stream.load(tmp_path / "run.json", store)
     assert loaded.settings == stream.settings
     assert equal(loaded.batch(7), stream.batch(7))
-    with pytest.raises(StoreError, match="its documents have changed"):
-        Stream.load(tmp_path / "run.json", store=replace(store, identity="x" * 64))
+    with pytest.raises(StoreError, match="every batch would change"):
+        Stream.load(tmp_path / "run.json", replace(store, identity="x" * 64))
 
 
 def test_a_real_store(token_store: Any, tmp_path: Path) -> None:
@@ -318,7 +333,7 @@ def test_prefetch(stores: Callable) -> None:
         seq_len=4,
         batch=2,
         seed=1,
-        mixture=Mixture(epochs={"A": 1.0, "B": 1.0}),
+        epochs={"A": 1.0, "B": 1.0},
     )
     last = stream.num_steps
     assert last is not None
@@ -331,7 +346,7 @@ def test_prefetch(stores: Callable) -> None:
             assert equal(batch, stream.batch(step, rank=1, of=2))
     with stream.prefetch(rank=0, of=3) as ahead, pytest.raises(ValueError, match="3 ranks cannot"):
         next(ahead)
-    with pytest.raises(ValueError, match="there is no step -1|steps count from 0"):
+    with pytest.raises(ValueError, match="start must be ≥ 0, got -1"):
         stream.prefetch(-1)
 
 
@@ -340,10 +355,10 @@ def test_prefetch(stores: Callable) -> None:
 
 def test_bad_settings(stores: Callable, tmp_path: Path) -> None:
     store = stores([[5, 6], [], [0]])
-    with pytest.raises(ConfigError, match="say seq_len=… and batch=…, or schedule=…"):
+    with pytest.raises(ConfigError, match="pass seq_len and batch, or a schedule"):
         Stream(store, seed=0, seq_len=4)
     schedule = Schedule((Phase(0, 4, 2, Mixture(weights={"A": 1.0})),))
-    with pytest.raises(ConfigError, match="are those of the schedule"):
+    with pytest.raises(ConfigError, match="the phases of the schedule say batch"):
         Stream(store, seed=0, schedule=schedule, batch=4)
     for packing in PACKINGS:
         for name in "BC":
@@ -353,12 +368,12 @@ def test_bad_settings(stores: Callable, tmp_path: Path) -> None:
                     seed=0,
                     seq_len=4,
                     batch=2,
-                    mixture=Mixture(weights={"A": 1.0, name: 1.0}),
+                    weights={"A": 1.0, name: 1.0},
                     packing=packing,
                     cache=tmp_path,
                 )
     with pytest.raises(ConfigError, match="names 'D'"):
-        Stream(store, seed=0, seq_len=4, batch=2, mixture=Mixture(weights={"D": 1.0}))
+        Stream(store, seed=0, seq_len=4, batch=2, weights={"D": 1.0})
     with pytest.raises(ConfigError, match="pad: expected an id from 0 to 999"):
         Stream(store, seed=0, seq_len=4, batch=2, pad=1000)
 
@@ -380,8 +395,7 @@ def test_another_tokenizer(stores: Callable) -> None:
 
 
 def test_steps_and_ranks_that_are_not_there(stores: Callable) -> None:
-    mixture = Mixture(epochs={"A": 1.0})
-    stream = Stream(stores([[50]]), seq_len=4, batch=4, seed=0, mixture=mixture)
+    stream = Stream(stores([[50]]), seq_len=4, batch=4, seed=0, epochs={"A": 1.0})
     assert stream.num_steps == 4
     with pytest.raises(ValueError, match="step 4 is past the end"):
         stream.batch(4)
@@ -408,3 +422,74 @@ def test_a_truncated_store(token_store: Any, tmp_path: Path) -> None:
     file.write_bytes(file.read_bytes()[:-10])
     with pytest.raises(StoreError, match=file.name):
         Stream(copy, seq_len=4, batch=2, seed=0)
+
+
+# Views and parts ----------------------------------------------------------------------------------
+
+
+def test_numpy(stores: Callable) -> None:
+    store = stores([[50, 3, 20]])
+    stream = Stream(store, seq_len=4, batch=2, seed=1, epochs={"A": 1.0})
+    got = list(stream.numpy(2))
+    assert [step for step, _ in got] == list(range(2, stream.num_steps or 0))
+    assert all((b.tokens == stream.batch(s).tokens).all() for s, b in got)
+    assert [step for step, _ in stream.numpy(1, 3)] == [1, 2]
+    (_, part), *_ = stream.numpy(rank=1, of=2)
+    assert (part.tokens == stream.batch(0).tokens[1:]).all()
+    with pytest.raises(ValueError, match="start must be ≥ 0, got -1"):
+        stream.numpy(-1)
+
+
+def test_numpy_without_end(stores: Callable) -> None:
+    stream = Stream(stores([[50]]), seq_len=4, batch=2, seed=1)
+    assert [step for step, _ in itertools.islice(stream.numpy(), 100)] == list(range(100))
+
+
+class Numbers:
+    """A source whose samples are the numbers of items; it notes how many it was asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+
+    def width(self, seq_len: int, rows: Callable[[], Rows]) -> int:
+        return seq_len + len(rows())
+
+    def samples(self, rows: Rows) -> list[int]:
+        self.asked.append(len(rows))
+        return rows.start.tolist()
+
+
+def made(at_once: int = 1) -> tuple[Numbers, Stream[Any]]:
+    source = Numbers()
+    schedule = constant(seq_len=3, batch=4, mixture=Mixture(weights={"x": 1.0}))
+    order = Order.of_items(5, schedule, {"x": 100})
+    return source, Stream(Parts(order, source, lambda samples, part: (samples, part), at_once))
+
+
+def test_a_costly_source_is_asked_for_no_more_than_needed() -> None:
+    source, stream = made()
+    samples, part = stream.batch(3, rows=slice(1, 3), columns=slice(2, 5))
+    assert source.asked == [2]
+    assert part == Part(3, range(1, 3), range(2, 5), 7)
+    assert samples == stream.samples(3)[1:3]
+    assert stream.shape(3) == (4, 7)
+
+
+def test_a_cheap_source_is_asked_once_for_many() -> None:
+    source, stream = made(at_once=64)
+    _, alone = made()
+    for step in (0, 15, 3, 16):
+        assert stream.batch(step)[0] == alone.batch(step)[0]
+    assert source.asked == [64, 64]
+
+
+def test_parts_that_are_not_there() -> None:
+    _, stream = made()
+    with pytest.raises(ValueError, match="steps count from 0, got -1"):
+        stream.batch(-1)
+    with pytest.raises(ValueError, match="3 ranks cannot share a batch of 4 rows"):
+        stream.batch(0, rank=0, of=3)
+    with pytest.raises(ValueError, match="rows 2:5:None is no part of 4"):
+        stream.batch(0, rows=slice(2, 5))
+    with pytest.raises(ValueError, match="columns 0:8:None is no part of 7"):
+        stream.batch(0, columns=slice(0, 8))

@@ -19,7 +19,7 @@ from barrow.engine import Engine
 from barrow.models.decoder import Decoder, DecoderConfig
 from barrow.nn.rotary import Rotary
 from barrow.parallel import ZERO, constrainer, make_mesh
-from barrow.stream.choices import Choices
+from barrow.stream import StreamSettings
 from barrow.tokens import load, tokenize
 from barrow.train import (
     AdamW,
@@ -160,7 +160,7 @@ def run(store: Path) -> Run:
     """Eight steps of a model of some thousand parameters."""
     return Run(
         model=DecoderConfig(vocab_size=259, width=16, layers=1, heads=2, hidden=32, context=16),
-        data=Choices(seq_len=16, batch=8, seed=3),
+        data=StreamSettings(seq_len=16, batch=8, seed=3),
         steps=8,
         store=str(store),
         optimizer=AdamW(Cosine(peak=1e-2, warmup=2)),

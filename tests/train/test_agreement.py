@@ -8,13 +8,12 @@ from barrow import config
 from barrow.models.clip_config import ClipConfig, ResNetConfig
 from barrow.models.decoder import DecoderConfig
 from barrow.models.roberta import RobertaConfig
-from barrow.stream import Mlm
-from barrow.stream.choices import Choices
-from barrow.stream.pairs import PairChoices
+from barrow.stream import Mlm, StreamSettings
+from barrow.stream.pairs import PairSettings
 from barrow.train import Run
 
-TOKENS = Choices(seq_len=64, batch=8)
-MASKED = Choices(seq_len=64, batch=8, mlm=Mlm())
+TOKENS = StreamSettings(seq_len=64, batch=8)
+MASKED = StreamSettings(seq_len=64, batch=8, mlm=Mlm())
 
 
 @pytest.mark.parametrize(
@@ -22,8 +21,8 @@ MASKED = Choices(seq_len=64, batch=8, mlm=Mlm())
     [
         Run(DecoderConfig(), TOKENS, 10),
         Run(RobertaConfig(layers=2), MASKED, 10),
-        Run(ClipConfig(), PairChoices(batch=8), 10),
-        Run(ClipConfig(image=ResNetConfig()), PairChoices(batch=8, epochs={"a": 1.0}), 10),
+        Run(ClipConfig(), PairSettings(batch=8), 10),
+        Run(ClipConfig(image=ResNetConfig()), PairSettings(batch=8, epochs={"a": 1.0}), 10),
     ],
 )
 def test_kinds_are_told_apart_in_json(run: Run) -> None:
@@ -39,7 +38,7 @@ def test_the_model_is_saved_by_its_public_name() -> None:
     ("model", "data", "words"),
     [
         (DecoderConfig(), MASKED, "leave out data.mlm"),
-        (DecoderConfig(), PairChoices(batch=8), "learns from a token store"),
+        (DecoderConfig(), PairSettings(batch=8), "learns from a token store"),
         (RobertaConfig(), TOKENS, "data.mlm={}"),
         (RobertaConfig(mlm_head=False), MASKED, "model.mlm_head=true"),
         (
@@ -48,7 +47,7 @@ def test_the_model_is_saved_by_its_public_name() -> None:
             "64 tokens and the model 58 positions: data.seq_len=58, or model.positions=66",
         ),
         (ClipConfig(), TOKENS, "image–text pairs"),
-        (ClipConfig(), PairChoices(), "say data.batch"),
+        (ClipConfig(), PairSettings(), "pass batch"),
     ],
 )
 def test_what_does_not_go_together(model: Any, data: Any, words: str) -> None:
@@ -58,7 +57,7 @@ def test_what_does_not_go_together(model: Any, data: Any, words: str) -> None:
 
 def test_settings_inside_are_reached_by_key() -> None:
     run = config.override(
-        Run(ClipConfig(), PairChoices(batch=8), 10), ["model.image.patch=16", "data.batch=32"]
+        Run(ClipConfig(), PairSettings(batch=8), 10), ["model.image.patch=16", "data.batch=32"]
     )
     assert isinstance(run.model, ClipConfig)
     assert run.batches == (32,)

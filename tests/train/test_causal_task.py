@@ -54,5 +54,5 @@ def test_held_out_is_what_the_run_names(run: Run, held_out: Path) -> None:
     task = CausalTask(replace(run, held_out=str(held_out)))
     found = task.held_out(task.data())
     assert found is not None
-    assert found.stream.store.folder == held_out
+    assert found.stream.data.store.folder == held_out
     assert found.num_steps is not None

@@ -13,7 +13,7 @@ from barrow.errors import ConfigError, StoreError
 from barrow.images.normalise import normalise
 from barrow.models.clip_config import ClipConfig, TextConfig, VisionConfig
 from barrow.models.convert import convert
-from barrow.stream.pairs import PairChoices, index_pairs
+from barrow.stream.pairs import PairSettings, index_pairs
 from barrow.train import (
     AdamW,
     CheckpointSettings,
@@ -61,7 +61,7 @@ def run(index: Path) -> Run:
     )
     made = Run(
         model=model,
-        data=PairChoices(batch=16, min_area=0.8),
+        data=PairSettings(batch=16, min_area=0.8),
         steps=30,
         pairs=str(index),
         held_out=str(index),
@@ -137,7 +137,7 @@ def test_what_cannot_begin(run: Run, tmp_path: Path) -> None:
     data.check(tmp_path / "stream.json")
     longer = replace(model, text=replace(model.text, context=20))
     other = task_of(replace(run, model=longer)).data()
-    with pytest.raises(StoreError, match="encoder"):
+    with pytest.raises(StoreError, match=r"tokenizer \w+-\d+, .* is \w+-20: every batch"):
         other.check(tmp_path / "stream.json")
     assert data.describe(3)[0].startswith("row 0: ")
-    assert set(data.about()) == {"tokenizer", "pairs"}
+    assert set(data.about()) == {"tokenizer", "stream"}

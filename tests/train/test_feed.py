@@ -6,7 +6,6 @@ import pytest
 
 from barrow.parallel import make_mesh, rows_sharding
 from barrow.stream import Stream
-from barrow.stream.choices import make_stream
 from barrow.train import Run
 from barrow.train.feed import feed
 from barrow.train.token_data import TokenData
@@ -14,7 +13,7 @@ from barrow.train.token_data import TokenData
 
 @pytest.fixture
 def stream(run: Run) -> Stream:
-    return make_stream(run.store, run.data)
+    return Stream(run.data.open(run.store))
 
 
 def test_batches_lie_on_the_mesh(stream: Stream) -> None:
@@ -32,9 +31,8 @@ def test_batches_lie_on_the_mesh(stream: Stream) -> None:
 
 
 def test_a_stream_that_ends(store: object) -> None:
-    from barrow.stream import Mixture
 
-    stream = Stream(str(store), seed=0, seq_len=16, batch=8, mixture=Mixture(epochs={"A": 1.0}))
+    stream = Stream(str(store), seed=0, seq_len=16, batch=8, epochs={"A": 1.0})
     assert stream.num_steps is not None
     with feed(TokenData(stream, 259), rows_sharding(make_mesh())) as batches:
         assert len(list(batches)) == stream.num_steps

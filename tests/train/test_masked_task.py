@@ -13,8 +13,7 @@ import torch
 from barrow.checkpoint import Checkpoints
 from barrow.models.convert import convert
 from barrow.models.roberta import RobertaConfig
-from barrow.stream import Mlm
-from barrow.stream.choices import Choices
+from barrow.stream import Mlm, StreamSettings
 from barrow.train import EvaluationSettings, Run, fit, for_store
 from barrow.train.masked_task import MaskedTask
 from barrow.train.task import task_of
@@ -28,14 +27,14 @@ def masked(run: Run, store: Path, held_out: Path) -> Run:
     small = RobertaConfig(
         vocab_size=7, width=16, layers=1, heads=2, hidden=32, positions=18, pad=1, dropout=0.0
     )
-    data = Choices(seq_len=16, batch=8, seed=3, mlm=Mlm())
+    data = StreamSettings(seq_len=16, batch=8, seed=3, mlm=Mlm())
     return for_store(replace(run, model=small, data=data), store, held_out=held_out)
 
 
 def test_the_store_decides_vocabulary_and_padding(masked: Run) -> None:
     model = masked.model
     assert isinstance(model, RobertaConfig)
-    assert isinstance(masked.data, Choices)
+    assert isinstance(masked.data, StreamSettings)
     assert (model.vocab_size, model.pad, masked.data.pad) == (259, 257, 257)
     assert (model.context, model.positions) == (16, 16 + 258)
     assert isinstance(task_of(masked), MaskedTask)

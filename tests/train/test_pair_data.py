@@ -11,7 +11,7 @@ from PIL import Image
 
 from barrow.errors import ConfigError
 from barrow.models.clip_config import ClipConfig, TextConfig, VisionConfig
-from barrow.stream.pairs import PairChoices, index_pairs
+from barrow.stream.pairs import PairSettings, index_pairs
 from barrow.train import Run
 from barrow.train.pair_data import held_out_pairs, pair_data
 
@@ -32,7 +32,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run_of(index: Path, **choices: Any) -> Run:
-    data = PairChoices(batch=4, min_area=0.3, templates=("a {}",), **choices)
+    data = PairSettings(batch=4, min_area=0.3, templates=("a {}",), **choices)
     told = {"pairs": str(index), "held_out": str(index), "tokenizer": "bytes"}
     return Run(model=MODEL, data=data, steps=3, **told)
 
@@ -79,13 +79,13 @@ def test_a_guess_among_the_pairs_that_are_there(index: Path) -> None:
     assert held is not None
     expected = (4 * math.log(4) + 2 * math.log(2)) / 6
     assert held.baseline() == f"a guess among 4 or fewer pairs: {expected:.4f} nats per pair"
-    whole = held_out_pairs(replace(run_of(index), data=PairChoices(batch=8)), MODEL)
+    whole = held_out_pairs(replace(run_of(index), data=PairSettings(batch=8)), MODEL)
     assert whole is not None
     assert whole.baseline() == f"a guess among 6 pairs: {math.log(6):.4f} nats per pair"
 
 
 def test_a_batch_larger_than_the_index_is_refused(index: Path) -> None:
-    run = replace(run_of(index), data=PairChoices(batch=7))
+    run = replace(run_of(index), data=PairSettings(batch=7))
     with pytest.raises(ConfigError, match=r"a batch of 7 pairs, and the index has 6: .*batch=6"):
         pair_data(run, MODEL)
 

@@ -9,14 +9,13 @@ from barrow import config
 from barrow.errors import ConfigError
 from barrow.models import DecoderConfig
 from barrow.nn.rotary import Rotary
-from barrow.stream import Mixture, Mlm, Phase, Schedule
-from barrow.stream.choices import Choices
+from barrow.stream import Mixture, Mlm, Phase, Schedule, StreamSettings
 from barrow.train import CheckpointSettings, EvaluationSettings, MeshSettings, Run
 from barrow.train.precision import Precision
 from barrow.train.run import all_settings, differences
 from barrow.train.step import StepSettings
 
-RUN = Run(DecoderConfig(context=64), Choices(seq_len=64, batch=8), 10)
+RUN = Run(DecoderConfig(context=64), StreamSettings(seq_len=64, batch=8), 10)
 
 
 def test_settings_are_json_and_back() -> None:
@@ -54,7 +53,7 @@ def test_settings_by_key() -> None:
 def test_rows_of_a_schedule() -> None:
     mixture = Mixture(weights={"A": 1.0})
     schedule = Schedule((Phase(0, 16, 32, mixture), Phase(5, 64, 8, mixture)), 64)
-    run = replace(RUN, data=Choices(schedule=schedule))
+    run = replace(RUN, data=StreamSettings(schedule=schedule))
     assert (run.seq_len, run.batches) == (64, (32, 8))
     assert (RUN.seq_len, RUN.batches) == (64, (8,))
 
@@ -72,8 +71,11 @@ def test_rows_of_a_schedule() -> None:
         (lambda: replace(RUN, seed=-1), "seed is from 0 to 4294967295, not -1"),
         (lambda: replace(RUN, seed=1 << 32), "seed is from 0 to 4294967295, not 4294967296"),
         (lambda: replace(RUN, diverged=float("nan")), "a factor above 1"),
-        (lambda: replace(RUN, data=Choices(seq_len=65, batch=8)), "65 tokens .* 64 positions"),
-        (lambda: replace(RUN, data=Choices(batch=8)), "data.seq_len and data.batch"),
+        (
+            lambda: replace(RUN, data=StreamSettings(seq_len=65, batch=8)),
+            "65 tokens .* 64 positions",
+        ),
+        (lambda: replace(RUN, data=StreamSettings(batch=8)), "pass seq_len and batch"),
         (lambda: replace(RUN, data=replace(RUN.data, mlm=Mlm())), "leave out data.mlm"),
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 from barrow import config
 from barrow.errors import ConfigError, NotFound
 from barrow.models.family import described_family
-from barrow.stream.saved import SavedStream
+from barrow.stream.saved import Saved
 from barrow.tokens import load
 from barrow.train import Constant, Cosine, Run, Schedule, WarmupStableDecay
 from barrow.train.run_folder import RunFolder, about
@@ -65,11 +65,11 @@ def test_what_a_checkpoint_tells(run: Run) -> None:
     data = token_data(run, vocab_size=259)
     stream, told = data.stream, about(run, data, more=1)
     assert config.from_dict(Run, told["run"]) == run
-    saved = config.from_dict(SavedStream, told["stream"])
-    assert (saved.identity, saved.settings) == (stream.store.identity, stream.settings)
+    saved = config.from_dict(Saved, told["stream"])
+    assert saved == stream.saved()
     assert (told["begin"], told["end"], told["more"]) == (256, 256, 1)
     assert described_family(told, Path()) == run.model
-    assert load(told["tokenizer"]).hash == stream.store.tokenizer_hash
+    assert load(told["tokenizer"]).hash == stream.data.store.tokenizer_hash
 
 
 @pytest.mark.parametrize(

@@ -8,19 +8,18 @@ import pytest
 from barrow.models.clip_config import ClipConfig
 from barrow.models.decoder import DecoderConfig
 from barrow.models.roberta import RobertaConfig
-from barrow.stream import Mlm
-from barrow.stream.choices import Choices
-from barrow.stream.pairs import PairChoices
+from barrow.stream import Mlm, StreamSettings
+from barrow.stream.pairs import PairSettings
 from barrow.train import Run
 from barrow.train.task import task_of
 
 KINDS = [
-    (DecoderConfig(), Choices(seq_len=8, batch=2), "CausalTask", "token", "nats per token"),
+    (DecoderConfig(), StreamSettings(seq_len=8, batch=2), "CausalTask", "token", "nats per token"),
     (
-        *(RobertaConfig(), Choices(seq_len=8, batch=2, mlm=Mlm())),
+        *(RobertaConfig(), StreamSettings(seq_len=8, batch=2, mlm=Mlm())),
         *("MaskedTask", "token", "nats per masked token"),
     ),
-    (ClipConfig(), PairChoices(batch=2), "ContrastiveTask", "pair", "nats per pair"),
+    (ClipConfig(), PairSettings(batch=2), "ContrastiveTask", "pair", "nats per pair"),
 ]
 
 

@@ -11,16 +11,14 @@ from barrow import Document, archive
 from barrow.engine import Engine
 from barrow.errors import ConfigError, StoreError
 from barrow.stream import Stream
-from barrow.stream.choices import make_stream
-from barrow.stream.explain import seen_at
 from barrow.tokens import tokenize, train
 from barrow.train import Run
-from barrow.train.token_data import TokenData, held_out_data, in_words, token_data, vocab_size_of
+from barrow.train.token_data import TokenData, held_out_data, token_data, vocab_size_of
 
 
 @pytest.fixture
 def stream(run: Run) -> Stream:
-    return make_stream(run.store, run.data)
+    return Stream(run.data.open(run.store))
 
 
 def test_a_run_needs_a_store(run: Run) -> None:
@@ -40,17 +38,17 @@ def test_identity_is_of_contents(run: Run, held_out: Path, tmp_path: Path) -> No
 
 def test_a_model_learns_to_end_a_document_with_what_begins_the_next(stream: Stream) -> None:
     """And so `generate` and exported models stop there."""
-    store, batch = stream.store, stream.batch(0)
+    store, batch = stream.data.store, stream.batch(0)
     assert (store.begin, store.end) == (256, None)
     assert (batch.targets[batch.mask != 0] == 256).any()
     assert TokenData(stream, 259).about()["end"] == 256
 
 
 def test_a_step_in_words(stream: Stream) -> None:
-    seen = seen_at(stream, 2)
+    seen = stream.explain(2)
     lines = TokenData(stream, 259).describe(2)
     assert len(lines) == len(seen) >= 8
-    assert lines[0] == f"row 0: {in_words(seen[0])}"
+    assert lines[0] == str(seen[0])
 
 
 def test_ids_over_the_vocabulary_are_named(stream: Stream) -> None:
@@ -60,10 +58,9 @@ def test_ids_over_the_vocabulary_are_named(stream: Stream) -> None:
     with pytest.raises(ValueError, match="vocabulary has 256 ids") as error:
         TokenData(stream, 256).batch(1, rows=slice(row, row + 1), columns=slice(column, 16))
     words = str(error.value)
-    inside = [s for s in seen_at(stream, 1, row=row) if s.column == column]
-    assert words.startswith(
-        f"step 1, row {row}, column {column} ({in_words(inside[0])}) has id 256"
-    )
+    inside = [s for s in stream.explain(1, row=row) if s.column == column]
+    name = str(inside[0]).removeprefix(f"row {row}: ")
+    assert words.startswith(f"step 1, row {row}, column {column} ({name}) has id 256")
     assert "model.vocab_size=259 is the store's" in words
     assert inside[0].identity in words
 
@@ -96,7 +93,7 @@ def test_the_batches_are_always_the_same(run: Run, held_out: Path) -> None:
     assert one is not None
     assert other is not None
     np.testing.assert_array_equal(one.batch(1).tokens, other.batch(1).tokens)
-    assert one.stream.store.folder == held_out
+    assert one.stream.data.store.folder == held_out
 
 
 def test_another_tokenizer_is_refused(run: Run, tmp_path: Path) -> None:

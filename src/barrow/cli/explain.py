@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,6 +13,7 @@ from barrow.cli.terminal import print_table, printable
 
 if TYPE_CHECKING:
     from barrow.stream.explain import Seen
+    from barrow.stream.pairs import PairSeen
     from barrow.tokens import TokenStore
 
 _TOLD = ("licence", "url", "source", "member")
@@ -43,8 +44,9 @@ def explain(
 ) -> None:
     """Tell which documents a step of a run saw, or which steps saw a document."""
     from barrow.stream import Stream
-    from barrow.stream.explain import seen_at, steps_of
     from barrow.stream.origins import origins
+    from barrow.stream.pairs import PairSettings
+    from barrow.stream.saved import Saved
 
     if (step is None) == (doc is None):
         raise typer.BadParameter("give --step N, or --doc ID")
@@ -52,18 +54,17 @@ def explain(
         raise typer.BadParameter("--row goes with --step")
     if until is not None and doc is None:
         raise typer.BadParameter("--until goes with --doc")
-    if is_of_pairs(run):
-        if step is None:
-            raise typer.BadParameter("a run on image–text pairs is explained by --step N")
-        _explain_pairs(run, step, row=row, as_json=as_json)
-        return
-    stream = Stream.load(run, store=store)
-    tokens = cast("TokenStore", stream.store)
+    of_pairs = isinstance(Saved.read(run).settings, PairSettings)
+    stream: Any = _pairs(run) if of_pairs else Stream.load(run, store)
     if step is not None:
-        seen = seen_at(stream, step, row=row)
+        seen = stream.explain(step, row=row)
     else:
-        numbers = _documents(tokens, str(doc))
-        seen = sorted(s for n in numbers for s in steps_of(stream, n, until=until))
+        numbers = [int(str(doc))] if of_pairs else _documents(stream.data.store, str(doc))
+        seen = sorted(s for n in numbers for s in stream.steps_of(n, until=until))
+    if of_pairs:
+        _print_pairs(seen, as_json=as_json)
+        return
+    tokens: TokenStore = stream.data.store
     metas = origins(tokens, seen)
     if as_json:
         import msgspec
@@ -80,32 +81,24 @@ def explain(
         )
 
 
-def is_of_pairs(run: Path) -> bool:
-    """Whether a folder is that of a run on image–text pairs."""
-    from barrow.config import parse_json
-
-    file = run / "stream.json"
-    told = parse_json(file.read_bytes(), file) if file.is_file() else {}
-    return isinstance(told, dict) and told.get("format") == "barrow-pair-stream"
-
-
-def _explain_pairs(run: Path, step: int, *, row: int | None, as_json: bool) -> None:
-    from barrow.stream.pairs import pairs_at
-    from barrow.train.pair_data import PairData
+def _pairs(run: Path) -> Any:
+    """The stream of a run on image–text pairs; the run says which tokenizer encodes the texts."""
     from barrow.train.run_folder import RunFolder
     from barrow.train.task import task_of
 
-    data = task_of(RunFolder(run).read()).data()
-    assert isinstance(data, PairData)
-    data.check(run / "stream.json")
-    seen = pairs_at(data.stream, step, row=row)
+    data: Any = task_of(RunFolder(run).read()).data()
+    data.check(run)
+    return data.stream
+
+
+def _print_pairs(seen: list[PairSeen], *, as_json: bool) -> None:
     if as_json:
         import msgspec
 
         typer.echo(msgspec.json.encode([dataclasses.asdict(one) for one in seen]).decode())
         return
     for one in seen:
-        typer.echo(printable(str(one)))
+        typer.echo(printable(f"step {one.step}, {one}"))
 
 
 def _documents(store: TokenStore, name: str) -> list[int]:

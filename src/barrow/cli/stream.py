@@ -43,14 +43,13 @@ def stream(
 ) -> None:
     """Plan the batches of a run, save the plan, and tell what it reads."""
     from barrow import config
-    from barrow.stream import Schedule
-    from barrow.stream.choices import Choices, make_stream
+    from barrow.stream import Schedule, Stream, StreamSettings
 
-    choices = config.override(Choices(), assignments or ())
+    settings = config.override(StreamSettings(), assignments or ())
     if schedule is not None:
         phases = config.from_json(Schedule, schedule.read_text(), where=schedule)
-        choices = dataclasses.replace(choices, schedule=phases)
-    made = make_stream(store, choices)
+        settings = dataclasses.replace(settings, schedule=phases)
+    made = Stream(settings.open(store))
     if out is not None:
         made.save(out)
     plan = describe(made, step)
@@ -62,12 +61,10 @@ def stream(
         _print(plan)
 
 
-def describe(stream: Stream, step: int | None) -> dict[str, Any]:
+def describe(stream: Stream[Any], step: int | None) -> dict[str, Any]:
     """What a stream reads of each domain before a step, by default in one epoch of all."""
-    from barrow.stream.epochs import first_epoch
-
     order = stream.order
-    epochs = {name: first_epoch(order, name) for name in order.domains}
+    epochs = {name: order.first_epoch(name) for name in order.domains}
     longest = max((steps for steps in epochs.values() if steps is not None), default=0)
     at = (stream.num_steps or longest) if step is None else step
     progress = order.progress(at)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from barrow.models.clip_config import ClipConfig, TextConfig, VisionConfig
 from barrow.models.clip_variants import VARIANTS
-from barrow.stream.pairs.choices import PairChoices
+from barrow.stream.pairs import PairSettings
 from barrow.train.optimizers import AdamW
 from barrow.train.precision import Precision
 from barrow.train.run import CheckpointSettings, EvaluationSettings, Run
@@ -22,7 +22,7 @@ def tiny() -> Run:
             image=VisionConfig(resolution=32, patch=8, width=128, layers=3, heads=4),
             text=TextConfig(vocab_size=514, context=48, width=96, layers=3, heads=4),
         ),
-        data=PairChoices(batch=128, min_area=0.8, background=(255, 255, 255)),
+        data=PairSettings(batch=128, min_area=0.8, background=(255, 255, 255)),
         steps=600,
         tokenizer="bytes",
         optimizer=AdamW(
@@ -41,7 +41,7 @@ def b32() -> Run:
     """ViT-B/32 as it was published: 151 million parameters, 32 epochs of 400 million pairs."""
     return Run(
         model=VARIANTS["ViT-B/32"],
-        data=PairChoices(batch=32_768),
+        data=PairSettings(batch=32_768),
         steps=390_625,
         optimizer=AdamW(
             schedule=Cosine(peak=5e-4, warmup=2000, end=0.0),

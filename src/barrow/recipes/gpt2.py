@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from barrow.models.decoder import DecoderConfig
-from barrow.stream.choices import Choices
+from barrow.stream import StreamSettings
 from barrow.train.optimizers import AdamW, Muon
 from barrow.train.precision import Precision
 from barrow.train.run import CheckpointSettings, EvaluationSettings, Run
@@ -20,7 +20,7 @@ def tiny() -> Run:
     """
     return Run(
         model=DecoderConfig(vocab_size=2048, width=128, layers=2, heads=4, hidden=512, context=128),
-        data=Choices(seq_len=128, batch=8),
+        data=StreamSettings(seq_len=128, batch=8),
         steps=250,
         optimizer=Muon(schedule=Cosine(peak=2e-2, warmup=20)),
         evaluation=EvaluationSettings(every=125, batches=40),
@@ -33,7 +33,7 @@ def small() -> Run:
     """124 million parameters, on 10 billion tokens: half a million a step, as GPT-3 had it."""
     return Run(
         model=DecoderConfig(),
-        data=Choices(seq_len=1024, batch=512),
+        data=StreamSettings(seq_len=1024, batch=512),
         steps=19_073,
         optimizer=AdamW(schedule=Cosine(peak=6e-4, warmup=700)),
         step=StepSettings(precision=Precision("bf16"), accumulate=16),
@@ -47,7 +47,7 @@ def medium() -> Run:
     """354 million parameters, on 10 billion tokens."""
     return Run(
         model=DecoderConfig(width=1024, layers=24, heads=16, hidden=4096),
-        data=Choices(seq_len=1024, batch=512),
+        data=StreamSettings(seq_len=1024, batch=512),
         steps=19_073,
         optimizer=AdamW(schedule=Cosine(peak=3e-4, warmup=700)),
         step=StepSettings(precision=Precision("bf16"), accumulate=32),

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from barrow.models.decoder import DecoderConfig
 from barrow.nn.rotary import Rotary
-from barrow.stream.choices import Choices
+from barrow.stream import StreamSettings
 from barrow.train.optimizers import AdamW, Muon
 from barrow.train.precision import Precision
 from barrow.train.run import CheckpointSettings, EvaluationSettings, MeshSettings, Run
@@ -35,7 +35,7 @@ def tiny() -> Run:
         model=replace(
             SHAPE, vocab_size=4096, width=128, layers=4, heads=4, hidden=320, context=256
         ),
-        data=Choices(seq_len=256, batch=8),
+        data=StreamSettings(seq_len=256, batch=8),
         steps=600,
         optimizer=Muon(schedule=Cosine(peak=2e-2, warmup=20, end=0.02)),
         evaluation=EvaluationSettings(batches=40),
@@ -61,7 +61,7 @@ def one_b() -> Run:
             context=2048,
             tied=False,
         ),
-        data=Choices(seq_len=2048, batch=512),
+        data=StreamSettings(seq_len=2048, batch=512),
         steps=25_000,
         optimizer=AdamW(schedule=Cosine(peak=4e-4, warmup=2000)),
         step=StepSettings(precision=Precision("bf16"), accumulate=8),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from barrow.models.roberta import RobertaConfig
-from barrow.stream.choices import Choices
+from barrow.stream import StreamSettings
 from barrow.stream.masking import Mlm
 from barrow.train.optimizers import AdamW, Muon
 from barrow.train.precision import Precision
@@ -20,7 +20,7 @@ def tiny() -> Run:
         model=RobertaConfig(
             vocab_size=2048, width=128, layers=2, heads=4, hidden=512, positions=130, dropout=0.0
         ),
-        data=Choices(seq_len=128, batch=16, mlm=Mlm()),
+        data=StreamSettings(seq_len=128, batch=16, mlm=Mlm()),
         steps=250,
         optimizer=Muon(schedule=Cosine(peak=2e-2, warmup=20), momentum=0.98, beta2=0.98, eps=1e-6),
         evaluation=EvaluationSettings(every=125, batches=40),
@@ -36,7 +36,7 @@ def distil() -> Run:
     """
     return Run(
         model=RobertaConfig(layers=6),
-        data=Choices(seq_len=512, batch=2048, mlm=Mlm()),
+        data=StreamSettings(seq_len=512, batch=2048, mlm=Mlm()),
         steps=25_000,
         optimizer=AdamW(
             schedule=Linear(peak=6e-4, warmup=1500), beta2=0.98, eps=1e-6, weight_decay=0.01

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 from barrow.stream.batch import Batch
-from barrow.stream.batches import Batches
+from barrow.stream.explain import Seen
 from barrow.stream.masking import Mlm
 from barrow.stream.order import Order
 from barrow.stream.prefetch import Prefetch
 from barrow.stream.schedule import Mixture, Phase, Schedule, constant
 from barrow.stream.settings import StreamSettings
-from barrow.stream.source import Collate, Source
+from barrow.stream.source import Collate, Data, DataSettings, Source
 from barrow.stream.stream import Stream
+from barrow.stream.tokens import Tokens
 
 __all__ = [
     "Batch",
-    "Batches",
     "Collate",
+    "Data",
+    "DataSettings",
     "Mixture",
     "Mlm",
     "Order",
     "Phase",
     "Prefetch",
     "Schedule",
+    "Seen",
     "Source",
     "Stream",
     "StreamSettings",
+    "Tokens",
     "constant",
 ]

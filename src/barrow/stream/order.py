@@ -183,6 +183,10 @@ class Order:
             out[name] = Progress(rows, tokens, tokens / size if size else 0.0)
         return out
 
+    def first_epoch(self, name: str) -> int | None:
+        """The number of steps after which all of a domain has been read once; None if never."""
+        return self.steps_for(name, self.sizes[name])
+
     def steps_for(self, name: str, tokens: int) -> int | None:
         """The least number of steps in which so many tokens of a domain are read; None if they
         never are.

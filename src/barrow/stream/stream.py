@@ -1,186 +1,123 @@
-"""A stream of batches: a function of (store, settings, step), and nothing else."""
+"""A stream of batches: a function of (data, settings, step), and nothing else."""
 
 from __future__ import annotations
 
+import itertools
 import os
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 
-from barrow.errors import ConfigError
 from barrow.stream.batch import Batch
-from barrow.stream.batches import Batches
-from barrow.stream.collate import TokenCollate
-from barrow.stream.cut_rows import CutRows
-from barrow.stream.masked_collate import MaskedCollate
-from barrow.stream.masking import Mlm, mask_ids
+from barrow.stream.blocks import Blocks
 from barrow.stream.order import Order
-from barrow.stream.packed_rows import BucketedRows, PackedRows
-from barrow.stream.packing import Packing as PackedDomain
-from barrow.stream.packing_file import open_packing
+from barrow.stream.part import Part, part_of
 from barrow.stream.prefetch import Prefetch
-from barrow.stream.saved import check_store, read_saved, save_stream
-from barrow.stream.schedule import Mixture, Phase, Schedule, constant
-from barrow.stream.settings import Packing, StreamSettings
-from barrow.stream.source import Collate, Source
-from barrow.stream.spans import Spans
-from barrow.stream.store import Store
-from barrow.stream.store_tokenizer import store_tokenizer
+from barrow.stream.saved import Saved
+from barrow.stream.schedule import Phase
+from barrow.stream.settings import OrderSettings, StreamSettings
+from barrow.stream.source import Arrays, Data
 
 if TYPE_CHECKING:
     from jax.sharding import Sharding
 
+    from barrow.stream.store import Store
     from barrow.tokens import Tokenizer
 
-# Rows that are located together; only the rows asked for are read.
-_AT_ONCE = 1024
+Made = TypeVar("Made", bound=Arrays)
 
 
-class Stream:
-    """Batches of a token store, in a shuffled order, mixed from its domains.
+class Stream(Generic[Made]):
+    """Batches of data in a shuffled order, mixed from their domains.
 
-    `stream.batch(step)` depends on the store, the settings and the step alone. So it is the same on
-    any number of ranks and after any restart, and there is nothing to save but the step.
+    `stream.batch(step)` depends on the data, their settings and the step alone. So it is the same
+    on any number of ranks and after any restart, any step can be asked for in any order, and there
+    is nothing to save but the step.
     """
 
-    def __init__(
-        self,
-        store: Store | str | os.PathLike[str],
-        *,
-        seed: int,
-        seq_len: int | None = None,
-        batch: int | None = None,
-        mixture: Mixture | None = None,
-        schedule: Schedule | None = None,
-        packing: Packing = "cut",
-        buckets: tuple[int, ...] | None = None,
-        mlm: Mlm | None = None,
-        pad: int = 0,
-        tokenizer: Tokenizer | None = None,
-        cache: str | os.PathLike[str] | None = None,
-    ) -> None:
-        """Give `seq_len` and `batch`, with a `mixture` or for all domains as they are, or else a
-        `schedule`. `tokenizer` is checked against the store's. `cache` is a folder for packings,
-        by default one within the store.
-        """
-        opened = _open(store)
-        if schedule is None:
-            if seq_len is None or batch is None:
-                raise ConfigError("say seq_len=… and batch=…, or schedule=…")
-            mixture = natural_mixture(opened) if mixture is None else mixture
-            schedule = constant(seq_len=seq_len, batch=batch, mixture=mixture)
-        elif any(value is not None for value in (seq_len, batch, mixture)):
-            raise ConfigError(
-                "seq_len, batch and mixture are those of the schedule; do not give them besides"
-            )
-        settings = StreamSettings(seed, schedule, packing, buckets, mlm, pad)
-        self._build(opened, settings, tokenizer, cache)
+    @overload
+    def __init__(self, data: Data[Made]) -> None: ...
 
-    @classmethod
-    def from_settings(
-        cls,
-        store: Store | str | os.PathLike[str],
-        settings: StreamSettings,
+    @overload
+    def __init__(
+        self: Stream[Batch],
+        data: Store | str | os.PathLike[str],
         *,
         tokenizer: Tokenizer | None = None,
         cache: str | os.PathLike[str] | None = None,
-    ) -> Stream:
-        """The stream of some settings."""
-        stream = cls.__new__(cls)
-        stream._build(_open(store), settings, tokenizer, cache)
-        return stream
+        **settings: Any,
+    ) -> None: ...
+
+    def __init__(self, data: Any, **settings: Any) -> None:
+        """Data of any kind, opened; or a token store, with what `StreamSettings` has."""
+        if not hasattr(data, "collate"):
+            opened = {name: settings.pop(name, None) for name in ("tokenizer", "cache")}
+            data = StreamSettings(**settings).open(data, **opened)
+        elif settings:
+            raise TypeError(f"data have their settings already; got {', '.join(settings)} as well")
+        self.data: Data[Made] = data
+        self._blocks = Blocks(data.order, data.source, at_once=data.at_once)
 
     @classmethod
     def load(
         cls,
         path: str | os.PathLike[str],
+        folder: Any = None,
         *,
-        store: Store | str | os.PathLike[str] | None = None,
-        tokenizer: Tokenizer | None = None,
-        cache: str | os.PathLike[str] | None = None,
-    ) -> Stream:
-        """A stream that was saved; `store` says where its store lies now, if it was moved."""
-        saved = read_saved(path)
-        opened = _open(saved.store if store is None else store)
-        check_store(saved, opened, name=str(path))
-        return cls.from_settings(opened, saved.settings, tokenizer=tokenizer, cache=cache)
+        trust: Collection[str] = (),
+        **options: Any,
+    ) -> Stream[Any]:
+        """A stream that was saved; `folder` says where its data are now, if they were moved.
 
-    def _build(
-        self,
-        store: Store,
-        settings: StreamSettings,
-        tokenizer: Tokenizer | None,
-        cache: str | os.PathLike[str] | None,
-    ) -> None:
-        if tokenizer is not None and tokenizer.hash != store.tokenizer_hash:
-            raise ValueError(
-                f"the tokenizer is {tokenizer.hash[:16]}, the store was made with "
-                f"{store.tokenizer_hash[:16]}; use the one in its folder, or tokenize again"
-            )
-        if not any(store.domain_tokens(d) for d in range(len(store.domains))):
-            raise ValueError(f"the store at {store.folder} has no tokens; there is nothing to read")
-        if not 0 <= settings.pad < store.vocab_size:
-            raise ConfigError(f"pad: expected an id from 0 to {store.vocab_size - 1}")
-        self.store = store
-        self.settings = settings
-        self._cache = None if cache is None else Path(cache)
-        order, source = self._rows()
-        collate: Collate[Spans, Batch] = TokenCollate(store, settings.pad)
-        if settings.mlm is not None:
-            speaker = store_tokenizer(store) if tokenizer is None else tokenizer
-            ids = mask_ids(speaker, whole_word=settings.mlm.whole_word)
-            collate = MaskedCollate(collate, settings.mlm, ids, settings.seed)
-        self._tokenizer = tokenizer
-        self.batches = Batches(order, source, collate, at_once=_AT_ONCE)
+        `options` are those of opening such data: `texts` of pairs, for example.
+        """
+        saved = Saved.read(path, trust=trust)
+        data = saved.settings.open(saved.folder if folder is None else folder, **options)
+        saved.check(data, name=str(path))
+        return Stream(data)
 
-    def _rows(self) -> tuple[Order, Source[Spans]]:
-        store, settings = self.store, self.settings
-        seed, schedule, kind = settings.seed, settings.schedule, settings.packing
-        sizes = {name: store.domain_tokens(d) for d, name in enumerate(store.domains)}
-        for phase in schedule.phases:
-            phase.mixture.check(sizes)
-        if kind == "cut":
-            return Order(seed, schedule, sizes), CutRows(store)
-        read = {d for phase in schedule.phases for d, much in phase.mixture.amounts.items() if much}
-        packings: dict[int, PackedDomain] = {
-            d: open_packing(
-                store, d, kind=kind, seq_len=schedule.phases[0].seq_len, folder=self._cache
-            )
-            for d, name in enumerate(store.domains)
-            if name in read
-        }
-        rows = {n: packings[d].num_rows if n in read else 0 for d, n in enumerate(store.domains)}
-        order = Order.of_items(seed, schedule, rows)
-        if kind == "fit":
-            return order, PackedRows(store, packings)
-        return order, BucketedRows(store, packings, settings.widths)
-
-    def __reduce__(self) -> tuple[Callable[..., Stream], tuple[Any, ...]]:
-        return _rebuild, (self.store, self.settings, self._tokenizer, self._cache)
+    def __reduce__(self) -> tuple[type[Stream[Any]], tuple[Any]]:
+        return Stream, (replace(cast("Any", self.data)),)  # without what was computed
 
     def __repr__(self) -> str:
-        phases = self.settings.schedule.phases
+        phases = self.order.schedule.phases
         shapes = ", ".join(f"{p.batch}×{p.seq_len} from step {p.start}" for p in phases)
         steps = "endless" if self.num_steps is None else f"{self.num_steps:,} steps"
-        return f"<barrow.stream.Stream of {str(self.store.folder)!r}: {shapes}; {steps}>"
+        kind = type(self.data).__name__
+        return f"<barrow.stream.Stream of {kind} {str(self.data.folder)!r}: {shapes}; {steps}>"
+
+    @property
+    def settings(self) -> Any:
+        """Those of the data, with the schedule that they mean for these data."""
+        given = self.data.settings
+        if isinstance(given, OrderSettings):
+            return given.with_schedule(self.order.schedule)
+        return given
 
     @property
     def order(self) -> Order:
         """Which rows each step has."""
-        return self.batches.order
+        return self.data.order
 
     @property
     def num_steps(self) -> int | None:
         """Steps until all has been read, a last partial batch included; None if never."""
-        return self.batches.num_steps
+        return self.order.num_steps
+
+    @property
+    def has_columns(self) -> bool:
+        """Whether a part of the columns of a batch can be asked for."""
+        return self.data.has_columns
 
     def shape(self, step: int) -> tuple[int, int]:
         """Rows and columns of the global batch of a step."""
-        return self.batches.shape(step)
+        seq_len = self.order.seq_len(step)
+        width = self.data.source.width(seq_len, lambda: self._blocks.rows(step))
+        return self.order.batch(step), width
 
-    def spans(self, step: int) -> Spans:
-        """Which parts of which documents stand where at a step."""
-        return self.batches.samples(step)
+    def samples(self, step: int) -> Any:
+        """What the source says is in the rows of a step: spans of tokens, numbers of pairs."""
+        return self._blocks.samples(step, range(self.order.batch(step)))
 
     def batch(
         self,
@@ -190,23 +127,60 @@ class Stream:
         of: int | None = None,
         rows: slice | None = None,
         columns: slice | None = None,
-    ) -> Batch:
+    ) -> Made:
         """The batch of a step, or the part that rank `rank` of `of`, or slices, ask for.
 
         Only that part is computed and read. Ranks have equal parts, in order.
         """
-        return self.batches.batch(step, rank=rank, of=of, rows=rows, columns=columns)
+        num_rows, width = self.shape(step)
+        if columns is not None and not self.has_columns:
+            raise ValueError(f"a batch of {type(self.data).__name__} has no columns; pass rows")
+        wanted = part_of(num_rows, rows, what="rows", rank=rank, of=of)
+        part = Part(step, wanted, part_of(width, columns, what="columns"), width)
+        return self.data.collate(self._blocks.samples(step, wanted), part)
 
-    def then(self, phase: Phase) -> Stream:
+    def explain(self, step: int, *, row: int | None = None) -> list[Any]:
+        """What a step saw, by row and from left to right; of one row only, if one is given."""
+        num_rows, width = self.shape(step)
+        if row is not None and not 0 <= row < num_rows:
+            raise ValueError(f"row must be from 0 to {num_rows - 1} at step {step}, got {row}")
+        rows = range(num_rows) if row is None else range(row, row + 1)
+        samples = self._blocks.samples(step, rows)
+        return self.data.explain(samples, Part(step, rows, range(width), width))
+
+    def steps_of(self, number: int, *, until: int | None = None) -> list[Any]:
+        """The steps before `until` that saw a document, or a pair, by its number, in their order.
+
+        Without `until`: all steps of a stream that ends, else those until all of its domain was
+        read once.
+        """
+        order, (domain, places) = self.order, self.data.places(number)
+        if until is None:
+            until = self.num_steps or order.first_epoch(order.domains[domain])
+            # From the last phase on nothing changes: a domain that is not read then never is.
+            until = until or order.schedule.phases[-1].start
+        found = {
+            seen
+            for first, last in places
+            for sighting in order.seen(domain, first, last, until_step=until)
+            for seen in self.explain(sighting.step, row=sighting.row)
+            if seen.number == number
+        }
+        return sorted(found)
+
+    def then(self, phase: Phase) -> Stream[Made]:
         """The stream with one more phase; what steps before it see stays the same."""
-        from dataclasses import replace
-
-        settings = replace(self.settings, schedule=self.settings.schedule.then(phase))
-        return _rebuild(self.store, settings, self._tokenizer, self._cache)
+        settings = self.settings.with_schedule(self.order.schedule.then(phase))
+        return Stream(replace(cast("Any", self.data), settings=settings))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the settings, and which store they are for, as JSON."""
-        save_stream(path, self.store, self.settings)
+        """Write the settings, and which data they are for, as JSON."""
+        self.saved().write(path)
+
+    def saved(self) -> Saved:
+        """What is saved."""
+        data = self.data
+        return Saved(str(data.folder.resolve()), dict(data.identity), self.settings)
 
     # Iteration, here and in other frameworks -----------------------------------------------------
 
@@ -223,25 +197,25 @@ class Stream:
     ) -> Prefetch[Any]:
         """(step, batch) from a step on, prepared ahead on threads.
 
-        With `place`, a JAX sharding of [rows, columns], a batch is a dict of global arrays; every
-        process computes the parts of its own devices.
+        With `place`, a JAX sharding, a batch is a dict of global arrays; every process makes the
+        parts of its own devices.
         """
-        stop = self.batches.stop(start, stop)
-        if place is None:
+        if place is not None and (rank is not None or of is not None):
+            raise ValueError("the sharding says who has which rows; leave out rank and of")
 
-            def make(step: int) -> Any:
-                return self.batch(step, rank=rank, of=of)
+        def make(step: int) -> Any:
+            if place is not None:
+                return self.place(step, place)
+            return self.batch(step, rank=rank, of=of)
 
-        else:
-            from barrow.stream.placing import place_batch
-
-            if rank is not None or of is not None:
-                raise ValueError("the sharding says who has which rows; leave out rank and of")
-
-            def make(step: int) -> Any:
-                return place_batch(self, step, place)
-
+        stop = self._stop(start, stop)
         return Prefetch(make, start=start, stop=stop, depth=depth, threads=threads)
+
+    def place(self, step: int, sharding: Sharding) -> dict[str, Any]:
+        """The batch of a step as global JAX arrays by name, laid out by a sharding."""
+        from barrow.stream.placing import place_batch
+
+        return place_batch(self, step, sharding)
 
     def numpy(
         self,
@@ -250,11 +224,11 @@ class Stream:
         *,
         rank: int | None = None,
         of: int | None = None,
-    ) -> Iterator[tuple[int, Batch]]:
+    ) -> Iterator[tuple[int, Made]]:
         """(step, batch) from a step on, each made when it is asked for."""
-        from barrow.stream.views.numpy import numpy_view
-
-        return numpy_view(self, start, self.batches.stop(start, stop), rank=rank, of=of)
+        stop = self._stop(start, stop)
+        steps = itertools.count(start) if stop is None else range(start, stop)
+        return ((step, self.batch(step, rank=rank, of=of)) for step in steps)
 
     def jax(
         self, sharding: Sharding, start: int = 0, stop: int | None = None, *, depth: int = 2
@@ -274,27 +248,8 @@ class Stream:
 
         return tf_view(self, start, rank=rank, of=of)
 
-
-def natural_mixture(store: Store) -> Mixture:
-    """All domains in proportion to their tokens, without end."""
-    sizes = {name: float(store.domain_tokens(d)) for d, name in enumerate(store.domains)}
-    if not any(sizes.values()):
-        raise ValueError(f"the store at {store.folder} has no tokens; there is nothing to read")
-    return Mixture(weights={name: size for name, size in sizes.items() if size})
-
-
-def _open(store: Store | str | os.PathLike[str]) -> Store:
-    if not isinstance(store, str | os.PathLike):
-        return store
-    from barrow.tokens import open_store
-
-    return open_store(store)
-
-
-def _rebuild(
-    store: Store,
-    settings: StreamSettings,
-    tokenizer: Tokenizer | None,
-    cache: Path | None,
-) -> Stream:
-    return Stream.from_settings(store, settings, tokenizer=tokenizer, cache=cache)
+    def _stop(self, start: int, stop: int | None) -> int | None:
+        """The step to end before, from `start` on: the one given, but never after the last."""
+        if start < 0:
+            raise ValueError(f"start must be ≥ 0, got {start}")
+        return min((end for end in (stop, self.num_steps) if end is not None), default=None)

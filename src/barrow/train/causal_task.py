@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import jax.numpy as jnp
 
 from barrow.models.family import CausalFamily, CausalModule
-from barrow.train.agreement import refuse_long_rows, seq_len_of, token_choices
+from barrow.train.agreement import refuse_long_rows, token_settings
 from barrow.train.causal import causal_objective
 from barrow.train.remat import policy_of
 from barrow.train.run import Run
@@ -39,10 +39,10 @@ class CausalTask:
 
     def check(self) -> None:
         """Rows of tokens, none of them hidden, that the model has positions for."""
-        data = token_choices(self.run.data)
+        data = token_settings(self.run.data)
         if data.mlm is not None:
             raise ValueError("a causal model guesses the next token: leave out data.mlm")
-        context, length = self.config.context, seq_len_of(data)
+        context, length = self.config.context, data.longest
         refuse_long_rows(length, context, f"model.context={length}")
 
     @cached_property

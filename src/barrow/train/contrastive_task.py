@@ -17,8 +17,7 @@ from barrow.models.clip_tower import Running
 from barrow.nn.batch_norm import COLLECTION
 from barrow.nn.flops import flops
 from barrow.nn.module import init_collections
-from barrow.stream.pairs.choices import PairChoices
-from barrow.train.agreement import batches_of
+from barrow.stream.pairs import PairSettings
 from barrow.train.contrastive import contrastive_objective, scale_kept
 from barrow.train.pair_data import PairData, held_out_pairs, pair_data
 from barrow.train.remat import policy_of
@@ -48,9 +47,9 @@ class ContrastiveTask:
 
     def check(self) -> None:
         """Image–text pairs."""
-        if not isinstance(self.run.data, PairChoices):
-            raise ValueError("CLIP learns from image–text pairs: data=PairChoices(batch=…)")
-        batches_of(self.run.data)
+        if not isinstance(self.run.data, PairSettings):
+            raise ValueError("CLIP learns from image–text pairs: data=PairSettings(batch=…)")
+        _ = self.run.data.batches  # which says what is missing
 
     @cached_property
     def model(self) -> CLIP:

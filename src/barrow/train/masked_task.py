@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import jax.numpy as jnp
 
 from barrow.models.roberta import Roberta, RobertaConfig
-from barrow.stream.choices import Choices
+from barrow.stream import StreamSettings
 from barrow.stream.store_tokenizer import padding_of
-from barrow.train.agreement import refuse_long_rows, seq_len_of, token_choices
+from barrow.train.agreement import refuse_long_rows, token_settings
 from barrow.train.masked import masked_objective
 from barrow.train.mfu import flops_per_token
 from barrow.train.remat import policy_of
@@ -44,19 +44,19 @@ class MaskedTask:
 
     def check(self) -> None:
         """Rows of tokens, some of them hidden, that the model has positions and a head for."""
-        data, config = token_choices(self.run.data), self.config
+        data, config = token_settings(self.run.data), self.config
         if data.mlm is None:
             raise ValueError("a masked model guesses hidden tokens: say how, data.mlm={}")
         if not config.mlm_head:
             raise ValueError("guessing hidden tokens takes a head: model.mlm_head=true")
-        length = seq_len_of(data)
+        length = data.longest
         more = f"model.positions={config.positions + length - config.context}"
         refuse_long_rows(length, config.context, more)
 
     @property
     def mlm(self) -> Mlm:
         """How tokens are hidden."""
-        assert isinstance(self.run.data, Choices)
+        assert isinstance(self.run.data, StreamSettings)
         assert self.run.data.mlm is not None  # the run refuses it
         return self.run.data.mlm
 
@@ -113,8 +113,8 @@ class MaskedTask:
 
     def fitted(self) -> Run:
         """With the vocabulary of the store's tokenizer, and its padding."""
-        store, config = self.data().stream.store, self.config
-        assert isinstance(self.run.data, Choices)
+        store, config = self.data().store, self.config
+        assert isinstance(self.run.data, StreamSettings)
         pad = padding_of(store)
         return replace(
             self.run,

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from barrow import config
 from barrow.errors import ConfigError
 from barrow.models.clip_load import named_tokenizer
-from barrow.stream.pairs import ClipTexts, PairChoices, PairStream, make_pairs, pairs_at
-from barrow.stream.pairs.saved import check_index, read_saved, saved_pairs
+from barrow.stream import Stream
+from barrow.stream.pairs import ClipTexts, PairBatch, Pairs, PairSettings, open_index
+from barrow.stream.saved import Saved
 from barrow.train.run import Run
 
 if TYPE_CHECKING:
@@ -25,8 +26,14 @@ if TYPE_CHECKING:
 class PairData:
     """A stream of pairs; `tokenizer` is the name of the one that its captions are encoded with."""
 
-    stream: PairStream
+    stream: Stream[PairBatch]
     tokenizer: str
+
+    @property
+    def pairs(self) -> Pairs:
+        """The pairs."""
+        assert isinstance(self.stream.data, Pairs)
+        return self.stream.data
 
     @property
     def num_steps(self) -> int | None:
@@ -36,8 +43,7 @@ class PairData:
     @property
     def identity(self) -> str:
         """Of the index and of the encoder of its texts."""
-        stream = self.stream
-        return f"index {stream.index.identity[:16]}, texts {stream.texts.hash[:16]}"
+        return f"index {self.pairs.index.identity[:16]}, texts {self.pairs.texts.hash[:16]}"
 
     def place(self, step: int, sharding: Sharding) -> dict[str, Any]:
         """The batch of a step on the devices; an image that cannot be read is named."""
@@ -45,7 +51,7 @@ class PairData:
 
     def describe(self, step: int) -> list[str]:
         """The images of a step and their texts."""
-        return [str(seen) for seen in pairs_at(self.stream, step)]
+        return [str(seen) for seen in self.stream.explain(step)]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the stream."""
@@ -53,13 +59,12 @@ class PairData:
 
     def check(self, path: str | os.PathLike[str]) -> None:
         """Raise unless index and tokenizer are those that a stream was saved with."""
-        check_index(read_saved(path), self.stream.index, self.stream.texts, name=str(path))
+        Saved.read(path).check(self.stream.data, name=str(path))
 
     def about(self) -> dict[str, Any]:
         """Which tokenizer and which pairs."""
-        stream = self.stream
-        saved = saved_pairs(stream.index, stream.texts, stream.settings)
-        return {"tokenizer": self.tokenizer, "pairs": config.to_dict(saved)}
+        saved = self.stream.saved()
+        return {"tokenizer": self.tokenizer, "stream": config.to_dict(saved)}
 
     def baseline(self) -> str:
         """What guessing gives, and captions that the first batch has more than once.
@@ -68,10 +73,10 @@ class PairData:
         """
         stream = self.stream
         rows = [stream.shape(step)[0] for step in range((stream.num_steps or 1) - 1)]
-        rows.append(int((stream.pairs(len(rows)) >= 0).sum()))
+        rows.append(int((stream.samples(len(rows)) >= 0).sum()))
         nats = sum(n * math.log(n) for n in rows) / sum(rows)
         among = f"{rows[0]:,}" if len(set(rows)) == 1 else f"{max(rows):,} or fewer"
-        counts = Counter(seen.text for seen in pairs_at(stream, 0))
+        counts = Counter(seen.text for seen in stream.explain(0))
         again = {text: num for text, num in counts.items() if num > 1}
         line = f"a guess among {among} pairs: {nats:.4f} nats per pair"
         if not again:
@@ -91,8 +96,8 @@ def pair_data(run: Run, model: ClipConfig) -> PairData:
             "a run of this model needs an index of image–text pairs: pairs=INDEX, which barrow "
             "pairs index makes"
         )
-    data = _opened(run, model, run.pairs, _choices(run))
-    held, most = data.stream.index.num_pairs, max(run.batches)
+    data = _opened(run, model, run.pairs, _settings(run))
+    held, most = data.pairs.index.num_pairs, max(run.batches)
     if most > held:
         raise ConfigError(
             f"a batch of {most:,} pairs, and the index has {held:,}: the same pairs would be there "
@@ -105,26 +110,39 @@ def held_out_pairs(run: Run, model: ClipConfig) -> PairData | None:
     """The held-out index, each of its pairs once: squares from the middle, first captions."""
     if run.held_out is None:
         return None
-    choices = _choices(run)
-    calm = replace(choices, crop="centre", min_area=1.0, caption="first", templates=())
-    natural = _opened(run, model, run.held_out, replace(calm, weights=None, epochs=None))
-    names = natural.stream.index.sizes
-    once = {name: 1.0 for name, size in names.items() if size}
-    return _opened(run, model, run.held_out, replace(calm, weights=None, epochs=once))
+    names = open_index(run.held_out).sizes
+    calm = replace(
+        _settings(run),
+        crop="centre",
+        min_area=1.0,
+        caption="first",
+        templates=(),
+        schedule=None,
+        weights=None,
+        max_epochs=None,
+        batch=max(run.batches),
+        epochs={name: 1.0 for name, size in names.items() if size},
+    )
+    return _opened(run, model, run.held_out, calm)
 
 
-def _opened(run: Run, model: ClipConfig, index: str, choices: PairChoices) -> PairData:
+def _opened(run: Run, model: ClipConfig, index: str, settings: PairSettings) -> PairData:
     tokenizer = named_tokenizer(run.tokenizer)
     if tokenizer.vocab_size > model.text.vocab_size:
         raise ConfigError(
             f"the tokenizer has {tokenizer.vocab_size} ids and the model's text tower "
             f"{model.text.vocab_size}: model.text.vocab_size={tokenizer.vocab_size}"
         )
+    resolution = model.image.resolution
+    if settings.resolution not in (None, resolution):
+        raise ConfigError(
+            f"data.resolution is {settings.resolution}, and the model's {resolution}; leave it out"
+        )
     texts = ClipTexts(tokenizer, model.text.context)
-    stream = make_pairs(index, choices, texts=texts, resolution=model.image.resolution)
-    return PairData(stream, run.tokenizer)
+    pairs = replace(settings, resolution=resolution).open(index, texts=texts)
+    return PairData(Stream(pairs), run.tokenizer)
 
 
-def _choices(run: Run) -> PairChoices:
-    assert isinstance(run.data, PairChoices)
+def _settings(run: Run) -> PairSettings:
+    assert isinstance(run.data, PairSettings)
     return run.data

@@ -9,11 +9,8 @@ from typing import Any
 
 from barrow import config
 from barrow.models.family import Family
-from barrow.train.agreement import (
-    DataChoices,
-    batches_of,
-    seq_len_of,
-)
+from barrow.stream import StreamSettings
+from barrow.train.agreement import DataOf, batches_of
 from barrow.train.objective import MakeObjective
 from barrow.train.optimizers import AdamW, Optimizer
 from barrow.train.own_data import Batches
@@ -86,7 +83,7 @@ class Run:
     """
 
     model: Family
-    data: DataChoices
+    data: DataOf
     steps: int
     store: str = ""
     pairs: str = ""
@@ -121,7 +118,8 @@ class Run:
     @property
     def seq_len(self) -> int:
         """Tokens of the longest row."""
-        return seq_len_of(self.data)
+        assert isinstance(self.data, StreamSettings)
+        return self.data.longest
 
     @property
     def batches(self) -> tuple[int, ...]:

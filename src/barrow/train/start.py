@@ -90,7 +90,7 @@ def _refuse_other_vocabulary(init: str, loaded: Loaded, data: TokenData) -> None
     except NotFound as error:
         warnings.warn(f"init={init}: its tokenizer cannot be compared: {error}", stacklevel=3)
         return
-    ours = store_tokenizer(data.stream.store)
+    ours = store_tokenizer(data.store)
     if theirs.hash == ours.hash:
         return
     num = ours.vocab_size

@@ -7,12 +7,14 @@ import json
 import tarfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from barrow.stream.pairs import PairIndex, PairStream, index_pairs
+from barrow.stream import Stream
+from barrow.stream.pairs import PairBatch, PairIndex, PairSettings, index_pairs
 
 
 def pixels(number: int) -> np.ndarray:
@@ -107,9 +109,11 @@ def index(make: Callable, tmp_path: Path) -> PairIndex:
     return index_pairs(sources, tmp_path / "index")
 
 
-def stream_of(index: PairIndex, **options: object) -> PairStream:
-    told = {"texts": Words(), "seed": 3, "batch": 6, "resolution": 8, **options}
-    return PairStream(index, **told)  # type: ignore[arg-type]
+def stream_of(index: PairIndex, **options: Any) -> Stream[PairBatch]:
+    """Of an encoder that tells the text, unless settings or options say otherwise."""
+    opened = {name: options.pop(name) for name in ("limits", "threads") if name in options}
+    settings = PairSettings(**{"seed": 3, "batch": 6, "resolution": 8, **options})
+    return Stream(settings.open(index, texts=Words(), **opened))
 
 
 def same(one: object, other: object) -> bool:

@@ -28,4 +28,4 @@ def test_wrong_settings(index: PairIndex, wrong: dict, words: str) -> None:
 def test_settings_are_json(index: PairIndex) -> None:
     settings = stream_of(index, background=(1, 2, 3), templates=("{}",)).settings
     assert config.from_json(PairSettings, config.to_json(settings)) == settings
-    assert "6 pairs a step, 8 pixels; endless" in repr(stream_of(index))
+    assert "of Pairs" in repr(stream_of(index))

@@ -7,13 +7,13 @@ import pytest
 import tensorflow as tf
 
 from barrow.errors import MissingExtra
-from barrow.stream import Mixture, Stream
+from barrow.stream import Stream
 
 
 def test_the_same_batches(stores: Callable) -> None:
     """PILE-3: TensorFlow."""
     store = stores([[50, 3, 20]])
-    stream = Stream(store, seq_len=4, batch=2, seed=1, mixture=Mixture(epochs={"A": 1.0}))
+    stream = Stream(store, seq_len=4, batch=2, seed=1, epochs={"A": 1.0})
     dataset = stream.tf(start=1)
     assert isinstance(dataset, tf.data.Dataset)
     got = list(dataset.as_numpy_iterator())

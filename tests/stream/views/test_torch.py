@@ -11,13 +11,14 @@ import torch
 from torch.utils.data import DataLoader, IterableDataset
 
 from barrow.errors import MissingExtra
-from barrow.stream import Mixture, Stream
+from barrow.stream import Stream
 
 
 @pytest.fixture
 def stream(stores: Callable) -> Stream:
-    mixture = Mixture(epochs={"A": 1.0, "B": 2.0})
-    return Stream(stores([[50, 3, 20], [33]]), seq_len=4, batch=2, seed=1, mixture=mixture)
+    return Stream(
+        stores([[50, 3, 20], [33]]), seq_len=4, batch=2, seed=1, epochs={"A": 1.0, "B": 2.0}
+    )
 
 
 def check(items: list[dict[str, Any]], stream: Stream, steps: range) -> None:

@@ -11,11 +11,11 @@ import numpy.typing as npt
 from barrow.images import LIMITS, Limits, centre_square, decode, random_box, square
 from barrow.images.load import on_threads
 from barrow.stream.pairs.batch import PairBatch
-from barrow.stream.pairs.draws import draws
 from barrow.stream.pairs.index import PairIndex
 from barrow.stream.pairs.settings import PairSettings
 from barrow.stream.pairs.texts import TextEncoder
 from barrow.stream.part import Part
+from barrow.stream.permutation import GOLDEN, derive, mixed
 
 Numbers = npt.NDArray[np.int64]
 
@@ -62,6 +62,7 @@ class PairCollate:
 
     def _images(self, pairs: Numbers, part: Part) -> npt.NDArray[np.uint8]:
         settings, size = self.settings, self.settings.resolution
+        assert size is not None  # which `Pairs` checked
         out = np.zeros((len(pairs), size, size, 3), np.uint8)
         real = np.flatnonzero(pairs >= 0).tolist()
         drawn = [self._draws(f"pair {what}", part) for what in ("area", "left", "top")]
@@ -84,3 +85,13 @@ class PairCollate:
 
     def _draws(self, purpose: str, part: Part) -> npt.NDArray[np.float64]:
         return draws(purpose, seed=self.settings.seed, step=part.step, rows=part.rows)
+
+
+def draws(purpose: str, *, seed: int, step: int, rows: range) -> npt.NDArray[np.float64]:
+    """A number in [0, 1) for each row: a hash of (seed, step, row), so any slice draws as the
+    whole.
+    """
+    key = np.uint64(derive(purpose, seed, step))
+    places = np.arange(rows.start, rows.stop, dtype=np.uint64)
+    words = mixed(mixed(places * np.uint64(GOLDEN)) ^ key)
+    return (words >> np.uint64(11)).astype(np.float64) / 2.0**53

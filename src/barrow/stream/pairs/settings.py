@@ -1,23 +1,30 @@
-"""Settings of a stream of pairs: with index and encoder, all that its batches depend on."""
+"""Settings of image–text pairs: with index and encoder, all that batches depend on."""
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from barrow.errors import ConfigError
-from barrow.stream.schedule import Schedule
+from barrow.images import LIMITS, Limits
+from barrow.stream.settings import OrderSettings
+
+if TYPE_CHECKING:
+    from barrow.stream.pairs.index import PairIndex
+    from barrow.stream.pairs.pairs import Pairs
+    from barrow.stream.pairs.texts import TextEncoder
 
 CropKind = Literal["random", "centre"]
 CaptionKind = Literal["random", "first"]
 
 
-@dataclass(frozen=True)
-class PairSettings:
-    """What a stream of pairs is made of, beside its index.
+@dataclass(frozen=True, kw_only=True)
+class PairSettings(OrderSettings):
+    """What a stream of pairs is made of, beside its index; domains are the index's sources.
 
-    - `schedule`: batch and mixture from each step on; its seq_len means nothing here.
-    - `resolution`: pixels of a side.
+    - `schedule`: its seq_len means nothing here.
+    - `resolution`: pixels of a side; None where a model decides it.
     - `crop`: a "random" square of each image, anew in every epoch, or the "centre".
     - `min_area`: of a random square, as a share of the largest.
     - `background`: what shows behind transparent pixels; None for the colour hidden in them.
@@ -25,17 +32,16 @@ class PairSettings:
     - `templates`: a caption is put into one of them, drawn anew each time, in place of ``{}``.
     """
 
-    seed: int
-    schedule: Schedule
-    resolution: int = 224
+    resolution: int | None = None
     crop: CropKind = "random"
     min_area: float = 1.0
     background: tuple[int, int, int] | None = None
     caption: CaptionKind = "random"
     templates: tuple[str, ...] = ()
+    kind: Literal["pairs"] = "pairs"
 
     def __post_init__(self) -> None:
-        if self.resolution < 1:
+        if self.resolution is not None and self.resolution < 1:
             raise ConfigError(f"resolution: expected 1 or more pixels, got {self.resolution}")
         if not 0 < self.min_area <= 1:
             raise ConfigError(f"min_area is a share above 0 and up to 1, not {self.min_area}")
@@ -57,3 +63,21 @@ class PairSettings:
             raise ConfigError(
                 f"background: expected red, green and blue from 0 to 255, got {self.background}"
             )
+
+    def open(
+        self,
+        index: PairIndex | str | os.PathLike[str],
+        *,
+        texts: TextEncoder,
+        limits: Limits = LIMITS,
+        threads: int | None = None,
+    ) -> Pairs:
+        """The pairs of an index, captions encoded by `texts`. `threads` decode, one for each core
+        by default.
+        """
+        from barrow.stream.pairs.index import open_index
+        from barrow.stream.pairs.pairs import Pairs
+
+        if isinstance(index, str | os.PathLike):
+            index = open_index(index)
+        return Pairs(index, self, texts, limits, threads)

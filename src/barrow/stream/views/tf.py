@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from barrow.stream.stream import Stream
 
 
-def tf_view(stream: Stream, start: int, *, rank: int | None, of: int | None) -> Any:
-    """A `tf.data.Dataset` of ``{"step", "tokens", "targets", "segments", "positions", "mask"}``."""
+def tf_view(stream: Stream[Any], start: int, *, rank: int | None, of: int | None) -> Any:
+    """A `tf.data.Dataset` of ``{"step", …}`` with the arrays of a batch by name."""
     try:
         import tensorflow as tf
     except ImportError:
@@ -22,10 +22,11 @@ def tf_view(stream: Stream, start: int, *, rank: int | None, of: int | None) -> 
         for step, batch in stream.numpy(start, rank=rank, of=of):
             yield {"step": step, **batch.arrays()}
 
-    ids = tf.TensorSpec(shape=(None, None), dtype=tf.int32)
+    # Rows may be longer at another step.
+    none = stream.batch(min(start, (stream.num_steps or start + 1) - 1), rows=slice(0, 0))
     signature = {
-        "step": tf.TensorSpec(shape=(), dtype=tf.int64),
-        **dict.fromkeys(("tokens", "targets", "segments", "positions"), ids),
-        "mask": tf.TensorSpec(shape=(None, None), dtype=tf.bool),
+        name: tf.TensorSpec(shape=[None] * array.ndim, dtype=array.dtype)
+        for name, array in none.arrays().items()
     }
+    signature["step"] = tf.TensorSpec(shape=(), dtype=tf.int64)
     return tf.data.Dataset.from_generator(batches, output_signature=signature)

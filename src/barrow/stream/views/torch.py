@@ -25,13 +25,13 @@ class TorchView(IterableDataset):
     """
 
     def __init__(
-        self, stream: Stream, *, start: int = 0, rank: int | None = None, of: int | None = None
+        self, stream: Stream[Any], *, start: int = 0, rank: int | None = None, of: int | None = None
     ) -> None:
         if (rank is None) != (of is None):
             raise ValueError("rank and of go together")
         if rank is None and torch.distributed.is_available() and torch.distributed.is_initialized():
             rank, of = torch.distributed.get_rank(), torch.distributed.get_world_size()
-        if rank is not None:  # a wrong rank is told here, not by a worker
+        if rank is not None:  # a wrong rank is reported here, not by a worker
             stream.batch(min(start, (stream.num_steps or start + 1) - 1), rank=rank, of=of)
         self._stream, self._rank, self._of = stream, rank, of
         self.load_state_dict({"step": start})
