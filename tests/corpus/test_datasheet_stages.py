@@ -24,7 +24,7 @@ def test_every_stage(told_manifest: dict[str, Any], told_recipe: Recipe) -> None
     assert "| Letters | 130 | 100 | 100 kB | empty 25, not-text 5 |" in under(parts, "Reading")
     assert "| Notes | 10 | 10 | 500 B | – |" in under(parts, "Reading")
     filters = under(parts, "Filters")
-    assert "- `length`: Letters\n" in filters
+    assert "- `Length`: Letters\n" in filters
     assert (
         "| Letters | 100 | 90 | 100 kB | 90.0 kB | 2 | too-few-bytes 8, contaminated 2 |" in filters
     )
