@@ -65,8 +65,11 @@ def train(
     from barrow.train.own_data import Batches
     from barrow.train.start import initial_family
     from barrow.train.task import task_of
-    from barrow.train.trackers import make_tracker, terminal
+    from barrow.train.trackers import NAMES, make_tracker, terminal
 
+    for name in track or ():
+        if ":" not in name and name not in NAMES:
+            raise typer.BadParameter(f"no tracker {name!r}: {', '.join(NAMES)}, or module:Name")
     kept = remember_programs()
     trusted = [*(trust or ()), *([recipe] if recipe.endswith(".py") else [])]
     with open_peers("run").watched() as others:
