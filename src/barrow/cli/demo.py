@@ -15,7 +15,10 @@ from barrow.cli.board import write_board
 from barrow.cli.build import print_report
 from barrow.cli.demo_table import print_scores
 from barrow.cli.progress import progress_bar, staged_progress
+from barrow.cli.score_table import cautions
+from barrow.cli.score_training import receipt_or_hint
 from barrow.cli.stats import measure, print_composition
+from barrow.cli.terminal import printable
 from barrow.cli.tokenize import print_store
 from barrow.files import local_path
 
@@ -55,6 +58,8 @@ def demo(
     with _timed("held-out text scored", out / "scores"):
         results = _score(out, limit)
     print_scores(results)
+    for line in cautions(results[0]):
+        typer.echo(printable(line))
     write_board([out / "scores"], out / "board.html")
     typer.echo(f"{out / 'corpus' / 'report.html'}")
     typer.echo(
@@ -145,11 +150,14 @@ def _score(out: Path, limit: int | None) -> list[Result]:
     opening = Opening(train=str(corpus), cache=folder / "baselines")
     scored = open_corpus(str(corpus), split="test", limit=limit)
     results = []
+    receipt = None
     for name in ("model", *_BESIDE):
         model = open_model(str(out / "run") if name == "model" else name, opening)
+        if receipt is None:
+            receipt, _ = receipt_or_hint(scored, model.info, str(corpus))
         file = folder / f"{name.replace(':', '-')}.json"
         with progress_bar(f"Scoring {name}", None) as advance:
-            result = score(model, scored, out=file, on_progress=advance)
+            result = score(model, scored, out=file, contamination=receipt, on_progress=advance)
         assert result is not None  # one process has the whole
         results.append(result)
     return results
