@@ -16,7 +16,6 @@ from barrow.cli.build import print_report
 from barrow.cli.demo_table import print_scores
 from barrow.cli.progress import progress_bar, staged_progress
 from barrow.cli.score_table import cautions
-from barrow.cli.score_training import receipt_or_hint
 from barrow.cli.stats import measure, print_composition
 from barrow.cli.terminal import printable
 from barrow.cli.tokenize import print_store
@@ -144,6 +143,7 @@ def _train(out: Path, steps: int | None) -> None:
 def _score(out: Path, limit: int | None) -> list[Result]:
     """The model and what is beside it, on the test split; each result also as a file."""
     from barrow.score import Opening, open_corpus, open_model, score
+    from barrow.score.training_corpus import receipt_or_hint
 
     corpus, folder = out / "corpus", out / "scores"
     folder.mkdir(exist_ok=True)
