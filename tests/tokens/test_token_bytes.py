@@ -138,3 +138,27 @@ def test_such_kinds_encode_and_decode_all_the_same() -> None:
     for ask in (lambda: tokenizer.num_bytes, lambda: tokenizer.decode_bytes([3])):
         with pytest.raises(TokenizerError, match="WordPiece"):
             ask()
+
+
+@pytest.mark.parametrize("scheme", ["first", "always", "never"])
+def test_a_space_that_metaspace_puts_first_is_not_in_the_text(scheme: str) -> None:
+    """Bits per byte count the bytes of the text, so they must be the text's own."""
+    tokenizer = as_llama(metaspace=scheme)
+    for text in ("stone cart", "stone", "a  b"):
+        assert tokenizer.decode_bytes(tokenizer.encode(text)) == text.encode()
+
+
+def test_places_in_bytes_at_every_length_of_utf_8() -> None:
+    """The first and the last character of one, two, three and four bytes."""
+    tokenizer = as_llama(metaspace="never")
+    text = "a\x7f\x80b\u07ff\u0800c\uffff\U00010000d\U0010ffff"
+    sizes = [len(character.encode()) for character in text]
+    assert sizes == [1, 1, 2, 1, 2, 3, 1, 3, 4, 1, 4]
+    spans = tokenizer.spans(text)
+    assert spans is not None
+    expected = [
+        (len(text[:first].encode()), len(text[:last].encode()))
+        for first, last in tokenizer._found(text).offsets
+    ]
+    assert spans.tolist() == [list(span) for span in expected]
+    assert spans[-1, 1] == sum(sizes)

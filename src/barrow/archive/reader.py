@@ -18,7 +18,7 @@ from barrow.archive.document import Document
 from barrow.archive.piece import Piece, Source, count_lines, is_blank
 from barrow.archive.records import Parsed, RecordForm
 from barrow.archive.shard import Shard
-from barrow.errors import ArchiveError, BadRecord
+from barrow.errors import ArchiveError, BadRecord, MissingExtra
 
 if TYPE_CHECKING:
     import numpy as np
@@ -271,6 +271,14 @@ class Archive:
         raise IndexError(f"document {number} is in no readable part of {source.path}")
 
     # The same documents, in other frameworks -----------------------------------------------------
+
+    def jax(self) -> Iterator[tuple[Any, dict[str, Any]]]:
+        """Each document as a JAX array of its UTF-8 bytes, and its meta."""
+        try:
+            import jax.numpy as jnp
+        except ImportError:
+            raise MissingExtra("JAX", "train", "archive.jax()") from None
+        return ((jnp.array(text), meta) for text, meta in self.numpy())
 
     def torch(self, *, rank: int | None = None, of: int | None = None) -> Any:
         """A `torch.utils.data.IterableDataset` that splits over ranks and workers."""
