@@ -85,8 +85,10 @@ def parse_json(
     """What the JSON of a file of others holds; an `error` that names it where it is not JSON."""
     try:
         return json.loads(text)
-    except (ValueError, RecursionError) as cause:
+    except ValueError as cause:
         raise error(f"{where} is not JSON: {cause}") from None
+    except RecursionError:
+        raise error(f"{where} is not JSON: nested too deeply") from None
 
 
 def to_dict(settings: Any) -> Any:

@@ -41,7 +41,7 @@ TEXT = f"{LONG}\n\n{OTHER}"
     ],
 )
 def test_only_the_article(markup: str) -> None:
-    assert page_text(body(markup)) == (TEXT, "Barrows", "en")
+    assert page_text(body(markup)) == (TEXT, "Barrows", "en", "")
 
 
 def test_an_article_in_pieces() -> None:

@@ -7,13 +7,12 @@ from barrow.models.clip_lines import (
     Entry,
     convolution,
     into_heads,
-    linear,
     out_of_heads,
     read,
-    same,
     tower,
     written,
 )
+from barrow.models.names import linear, same
 
 
 def test_layouts_are_those_of_torch() -> None:

@@ -206,7 +206,7 @@ def test_going_on_wants_the_same_settings(run: Run, store: Path, tmp_path: Path)
 
 def test_going_on_wants_the_same_store(run: Run, held_out: Path, tmp_path: Path) -> None:
     fit(run, tmp_path)
-    with pytest.raises(StoreError, match="its documents have changed"):
+    with pytest.raises(StoreError, match="the stream was saved with store"):
         fit(replace(run, store=str(held_out)), tmp_path)
 
 
