@@ -150,7 +150,8 @@ def test_the_kernels_own_full_device(saved: Checkpoints, monkeypatch: pytest.Mon
 
     def opened(path: Any, flags: int, *rest: Any, **options: Any) -> int:
         full = str(path).endswith(".writing") and flags & os.O_CREAT
-        return real("/dev/full" if full else path, flags & ~(os.O_TRUNC | os.O_EXCL), *rest, **options)
+        flags &= ~(os.O_TRUNC | os.O_EXCL)
+        return real("/dev/full" if full else path, flags, *rest, **options)
 
     monkeypatch.setattr(os, "open", opened)
     with pytest.raises(WriteFailed, match="No space left on device"):

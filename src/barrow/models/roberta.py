@@ -78,7 +78,7 @@ class RobertaConfig:
     @property
     def scoring(self) -> str:
         """By pseudo-likelihood, where there is a head for tokens."""
-        return "barrow.score:masked_model" if self.mlm_head else ""
+        return "barrow.score:pseudo_likelihood_model" if self.mlm_head else ""
 
     @property
     def example(self) -> tuple[Any, ...]:

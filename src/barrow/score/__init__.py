@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from barrow.score.card import Card, Ground, Window, comparable
     from barrow.score.model import DomainModel, Model, ModelInfo, TextScore, TokenModel
-    from barrow.score.opening import Opening, causal_model, masked_model, open_model
+    from barrow.score.opening import Opening, causal_model, open_model, pseudo_likelihood_model
     from barrow.score.protocol import PROTOCOLS, Protocol
     from barrow.score.result import Result, read_documents, read_result, write_result
     from barrow.score.scored_corpus import ScoredCorpus, open_corpus
@@ -33,9 +33,9 @@ __all__ = [
     "WindowedModel",
     "causal_model",
     "comparable",
-    "masked_model",
     "open_corpus",
     "open_model",
+    "pseudo_likelihood_model",
     "read_documents",
     "read_result",
     "score",
@@ -46,7 +46,7 @@ __all__ = [
 _HOMES = {
     "card": ("Card", "Ground", "Window", "comparable"),
     "model": ("DomainModel", "Model", "ModelInfo", "TextScore", "TokenModel"),
-    "opening": ("Opening", "causal_model", "masked_model", "open_model"),
+    "opening": ("Opening", "causal_model", "open_model", "pseudo_likelihood_model"),
     "protocol": ("PROTOCOLS", "Protocol"),
     "result": ("Result", "read_documents", "read_result", "write_result"),
     "scored_corpus": ("ScoredCorpus", "open_corpus"),

@@ -99,7 +99,7 @@ def causal_model(
     )
 
 
-def masked_model(
+def pseudo_likelihood_model(
     model: Roberta, params: Any, tokenizer: Tokenizer, info: ModelInfo, opening: Opening
 ) -> Model:
     """A masked model and its parameters, scored by pseudo-likelihood."""
