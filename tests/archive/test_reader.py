@@ -1,7 +1,9 @@
 from __future__ import annotations
 
-import multiprocessing
+import ast
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -107,19 +109,36 @@ def test_an_archive_can_be_pickled(folder: Path, documents: list[Document]) -> N
     assert list(archive) == documents[10:500]
 
 
-def _texts_of(frame: barrow.archive.Frame) -> list[str]:
+_PARALLEL = """
+import multiprocessing, sys
+import barrow.archive
+
+def texts_of(frame):
     return [document.text for document in frame]
+
+if __name__ == "__main__":
+    frames = barrow.archive.open(sys.argv[2]).frames()
+    with multiprocessing.get_context(sys.argv[1]).Pool(2) as pool:
+        parts = pool.map(texts_of, frames)
+    print(ascii([text for part in parts for text in part]))
+"""
 
 
 @pytest.mark.parametrize("start", ["fork", "spawn"])
-def test_frames_for_parallel_work(start: str, folder: Path, documents: list[Document]) -> None:
+def test_frames_for_parallel_work(
+    start: str, folder: Path, documents: list[Document], tmp_path: Path
+) -> None:
     frames = barrow.archive.open(folder).frames()
     assert len(frames) > 10
     assert sum(len(frame) for frame in frames) == len(documents)
-    with multiprocessing.get_context(start).Pool(2) as pool:
-        parts = pool.map(_texts_of, frames)
-    assert [text for part in parts for text in part] == [d.text for d in documents]
     assert [len(list(frame.blocks())) for frame in frames] == [1] * len(frames)
+    # In a process of its own: this one may hold threads of other tests, and must not be forked.
+    script = tmp_path / "parallel.py"
+    script.write_text(_PARALLEL)
+    done = subprocess.run(
+        [sys.executable, str(script), start, str(folder)], capture_output=True, check=True
+    )
+    assert ast.literal_eval(done.stdout.decode()) == [d.text for d in documents]
 
 
 def test_leaving_early_leaves_no_thread(folder: Path) -> None:

@@ -1,14 +1,19 @@
 from __future__ import annotations
 
-from pathlib import Path
+import re
 
+from barrow import corpus
 from barrow.corpus.reading import EXCERPT, Reader, excerpt
 
 
-def test_an_extractor_has_a_version() -> None:
-    reader = Reader(name="mail", version=3, read=lambda path: iter(()), patterns=("**/*",))
-    assert reader.extractor == "mail/3"
-    assert list(reader.read(Path("x"))) == []
+def test_every_reader_has_a_name_and_a_version_of_its_own() -> None:
+    """PILE-5: provenance names what extracted a text."""
+    offered = (getattr(corpus, name) for name in corpus.__all__)
+    readers = [each for each in offered if isinstance(each, type) and Reader in each.mro()[1:]]
+    names = [each.extractor for each in readers]
+    assert len(names) > 15
+    assert len(set(names)) == len(names)
+    assert all(re.fullmatch(r"\w+/\d+", name) for name in names)
 
 
 def test_excerpts_can_always_be_written() -> None:

@@ -94,12 +94,10 @@ class _Handler(BaseHTTPRequestHandler):
             failure = behaviour.failures.pop(0) if behaviour.failures else None
         if behaviour.delay:
             threading.Event().wait(behaviour.delay)
-        if failure is not None:
-            self._send(failure[0], failure[1])
-        else:
-            self._send(*_answer(behaviour, body))
-        with behaviour.lock:
+        answer = failure or _answer(behaviour, body)
+        with behaviour.lock:  # before who asked hears of it, and asks again
             behaviour.running -= 1
+        self._send(*answer)
 
     def _send(self, status: int, body: Any) -> None:
         data = body.encode() if isinstance(body, str) else json.dumps(body).encode()
