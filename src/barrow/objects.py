@@ -152,22 +152,27 @@ def source_hash(thing: Any) -> str:
 
 def _import(module: str, name: str, trust: Collection[str]) -> ModuleType:
     if is_ours(module):
-        return _import_named(module)
+        return import_trusted(module)
     if module.endswith(".py"):
         for trusted in trust:
             if trusted.endswith(".py") and Path(trusted).name == Path(module).name:
                 if not Path(trusted).is_file():
                     raise ConfigError(f"{name}: {trusted} does not exist")
-                return import_file(trusted)
+                return import_trusted(trusted)
     elif any(module == trusted or module.startswith(f"{trusted}.") for trusted in trust):
-        return _import_named(module)
+        return import_trusted(module)
     raise ConfigError(
         f"{name} is code outside barrow, which is not run unless you trust it: "
         f"pass --trust {module}"
     )
 
 
-def _import_named(module: str) -> ModuleType:
+def import_trusted(module: str) -> ModuleType:
+    """A module by its name, or by its file (``.py``): what `trust_of` says."""
+    if module.endswith(".py"):
+        main = sys.modules["__main__"]
+        file = getattr(main, "__file__", None)
+        return main if file and Path(file).resolve() == Path(module) else import_file(module)
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import jobs
@@ -83,8 +85,59 @@ def tasks_of_text(text: str, file: Path) -> list[Task[jobs.Result]]:
 
 
 def test_a_file_that_changed_meanwhile(file: Path, tmp_path: Path) -> None:
-    task = tasks(file)[0]
-    assert unpack(pack(task)) == task
-    file.write_text(CODE.replace("UNUSED = 1", "UNUSED = 3"))
+    task, other = tasks(file)
+    assert unpack(pack(task)).settings == task.settings
+    file.write_text(CODE.replace('END = "!"', 'END = "?"'))
+    jobs.run([other], Store(tmp_path / "store"), Engine(num_workers=1))  # does not use it
     with pytest.raises(TaskFailed, match=r"mine\.py: changed since the work began"):
         jobs.run([task], Store(tmp_path / "store"), Engine(num_workers=1))
+
+
+SCRIPT = """
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+sys.path.insert(0, {here!r})
+import jobs
+from barrow.engine import Engine, File, Output, Outputs, Stage, Store
+
+class Text(Outputs):
+    text = Output("text.txt")
+
+@dataclass(frozen=True)
+class Said:
+    text: str
+    times: tuple[tuple[float, int], ...]
+    by_name: dict[str, int | None]
+
+def say(settings: Said, inputs: tuple[File, ...], out: Text) -> None:
+    assert isinstance(settings.times[0], tuple)
+    out.text.path.write_text(f"{{settings}} {{inputs[0].path.read_text()}}")
+
+SAY = Stage("say", 1, say, Text)
+if __name__ == "__main__":
+    file = File(Path({file!r}), "in")
+    said = Said("caf\\u00e9", ((0.1, 3), (1e300, 4)), {{"a": None, "b": 2}})
+    task = SAY.task("say", said, (file,))
+    for num in (0, 1):
+        (result,) = jobs.run([task], Store(Path({store!r}) / str(num)), Engine(num_workers=num))
+        print(result.text.path.read_text())
+"""
+
+
+def test_a_stage_of_the_script_that_is_run(file: Path, tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        SCRIPT.format(
+            here=str(Path(__file__).parent),
+            file=str(file.parent / "in.txt"),
+            store=str(tmp_path / "store"),
+        )
+    )
+    done = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    here, worker = done.stdout.splitlines()
+    assert here == worker
+    assert here.endswith("by_name={'a': None, 'b': 2}) ab")

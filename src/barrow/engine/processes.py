@@ -70,14 +70,14 @@ class _Worker:
     def begin(self, task: Task[Any]) -> None:
         self.task = task
         with contextlib.suppress(BrokenPipeError):  # it died; `end` will say so
-            self.pipe.send(pack(task))
+            self.pipe.send_bytes(pack(task))
 
     def end(self) -> tuple[Task[Any], Exception | None]:
         assert self.task is not None
         task, self.task = self.task, None
         try:
-            words = self.pipe.recv()
-            return task, None if words is None else TaskError(words)
+            words = self.pipe.recv_bytes().decode()
+            return task, TaskError(words) if words else None
         except (EOFError, ConnectionResetError):
             self._process.join()
             return task, WorkerDied(f"exit code {self._process.exitcode}")
@@ -85,7 +85,7 @@ class _Worker:
     def kill(self) -> None:
         if self.task is None:
             with contextlib.suppress(BrokenPipeError):
-                self.pipe.send(None)
+                self.pipe.send_bytes(b"")
         else:
             self._process.kill()
         self._process.join()
@@ -97,15 +97,15 @@ def _serve(pipe: Connection, store: Store) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     while True:
         try:
-            packed = pipe.recv()
+            packed = pipe.recv_bytes()
         except EOFError:  # the parent is gone
             return
-        if packed is None:
+        if not packed:
             return
         try:
             store.perform(unpack(packed))
-            outcome: str | None = None
+            outcome = ""
         except Exception as error:  # noqa: BLE001 - it is handed on
             outcome = in_words(error)
         with contextlib.suppress(BrokenPipeError):
-            pipe.send(outcome)
+            pipe.send_bytes(outcome.encode(errors="backslashreplace"))

@@ -6,7 +6,7 @@ from typing import Any
 
 from barrow.engine.store import Store
 from barrow.engine.task import Task
-from barrow.engine.workers import Packed, TaskError, WorkerDied, in_words, pack, unpack
+from barrow.engine.workers import TaskError, WorkerDied, in_words, pack, unpack
 from barrow.errors import MissingExtra
 
 
@@ -30,9 +30,7 @@ class RayWorkers:
 
     def start(self, task: Task[Any]) -> None:
         """Hand a task to the cluster."""
-        # Classes of a script that is being run travel as they are: its workers do not have it.
-        packed = pack(task, self._ray.cloudpickle.dumps)
-        self._started[self._perform.remote(self._store, packed)] = task
+        self._started[self._perform.remote(self._store, pack(task))] = task
 
     def wait(self) -> tuple[Task[Any], Exception | None]:
         """The next task that ends."""
@@ -56,5 +54,5 @@ class RayWorkers:
             self._ray.shutdown()
 
 
-def _perform(store: Store, packed: Packed) -> None:
+def _perform(store: Store, packed: bytes) -> None:
     store.perform(unpack(packed))

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Callable
+import json
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, get_type_hints
 
 from barrow import config
 from barrow.engine.store import Store
-from barrow.engine.task import Task
+from barrow.engine.task import Stage, Task
 from barrow.errors import ConfigError
+from barrow.objects import import_trusted, trust_of
 
 EngineName = Literal["local", "ray"]
 
@@ -61,34 +61,47 @@ class Engine:
         return ProcessWorkers(store, self.num_workers)
 
 
-# The modules and files outside barrow that a task needs, and the task itself.
-Packed = tuple[tuple[str, ...], bytes]
+def pack(task: Task[Any]) -> bytes:
+    """A task as it is sent to a worker: JSON, with code by its name."""
+    stage = task.stage
+    packed = {
+        "key": task.key,
+        "label": task.label,
+        "name": stage.name,
+        "version": stage.version,
+        "function": _place(stage.function),
+        "outputs": _place(stage.outputs),
+        "settings": config.identity(task.settings),
+        "inputs": config.to_dict(task.inputs),
+        "trust": config.outside(task.settings),
+    }
+    return json.dumps(packed, allow_nan=False).encode()
 
 
-def pack(task: Task[Any], dumps: Callable[[Any], bytes] = pickle.dumps) -> Packed:
-    """A task as it is sent to a worker."""
-    return config.outside(task.settings), dumps(task)
-
-
-def unpack(packed: Packed) -> Task[Any]:
-    """A task that was sent; code that is in a file of its own is imported from there."""
-    outside, data = packed
-    try:
-        task = pickle.loads(data)  # noqa: S301 - it comes from the process that started us
-    except ModuleNotFoundError:
-        files = [name for name in outside if name.endswith(".py")]
-        for file in files:
-            config.import_file(file)
-        try:
-            task = pickle.loads(data)  # noqa: S301 - it comes from the process that started us
-        except ModuleNotFoundError as error:
-            if not files:
-                raise
-            raise ConfigError(
-                f"{', '.join(files)}: changed since the work began ({error}); start it again"
-            ) from None
-    assert isinstance(task, Task)
+def unpack(packed: bytes) -> Task[Any]:
+    """A task that was sent; `ConfigError` if the code it names is not what it was there."""
+    sent = json.loads(packed)
+    function, outputs = _at(sent["function"]), _at(sent["outputs"])
+    settings_kind, inputs_kind, *_ = get_type_hints(function).values()
+    settings = config.from_dict(settings_kind, sent["settings"], trust=sent["trust"])
+    if config.identity(settings) != sent["settings"]:
+        files = [name for name in sent["trust"] if name.endswith(".py")]
+        changed = ", ".join(files or sent["trust"])
+        raise ConfigError(f"{changed}: changed since the work began; start it again")
+    stage: Stage[Any, Any, Any] = Stage(sent["name"], sent["version"], function, outputs)
+    task = stage.task(sent["label"], settings, config.from_dict(inputs_kind, sent["inputs"]))
+    # A field of floats may have held 1, and has 1.0 now: the same work, but not the same hash.
+    vars(task)["key"] = sent["key"]
     return task
+
+
+def _place(code: Any) -> tuple[str, str]:
+    """The file or module of a function or class, and its name there."""
+    return trust_of(code) or code.__module__, code.__qualname__
+
+
+def _at(place: tuple[str, str]) -> Any:
+    return getattr(import_trusted(place[0]), place[1])
 
 
 def in_words(error: Exception) -> str:
