@@ -306,3 +306,26 @@ def test_a_program_that_ends_finishes_the_job(tmp_path: Path) -> None:
     )
     subprocess.run([sys.executable, "-c", program, tmp_path / "x"], check=True)
     assert (tmp_path / "x").read_text() == "done"
+
+
+def test_ctrl_c_at_any_instruction_of_a_save_does_not_hang() -> None:
+    program = """
+from interrupted import at_every_instruction
+from barrow.checkpoint.checkpoints import BackgroundSave
+def scenario():
+    saving = BackgroundSave()
+    saving.start(lambda: None)
+    saving.start(lambda: None)
+    saving.wait()
+print(at_every_instruction(scenario))
+"""
+    path = os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert int(done.stdout) > 200

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any, Protocol, TypeVar
 
+from barrow.ahead import Ahead
 from barrow.checkpoint.folder import (
     clean,
     complete,
@@ -40,20 +41,27 @@ class BackgroundSave:
     """Runs one job at a time on a thread; a program that ends waits for it."""
 
     def __init__(self) -> None:
-        self._pending: Future[None] | None = None
+        self._job: Ahead[Callable[[], None], None] | None = None
 
     def start(self, job: Callable[[], None]) -> None:
         """Begin a job after the one before; its error is raised here, and nothing begun."""
         self.wait()
-        thread = ThreadPoolExecutor(1, thread_name_prefix="checkpoint")
-        self._pending = thread.submit(job)
-        thread.shutdown(wait=False)
+        begun: SimpleQueue[None] = SimpleQueue()
+
+        def run(job: Callable[[], None]) -> None:
+            begun.put(None)
+            job()
+
+        self._job = Ahead(run, threads=1)
+        self._job.put(job)
+        begun.get()  # once begun, it is finished, also by a program that ends
 
     def wait(self) -> None:
         """Return when nothing is under way; raise the error of the last job, once."""
-        pending, self._pending = self._pending, None
-        if pending is not None:
-            pending.result()
+        job, self._job = self._job, None
+        if job is not None:
+            with job:
+                next(job, None)
 
 
 @dataclass(frozen=True)

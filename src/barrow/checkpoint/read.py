@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
+from barrow.ahead import available_cores, map_ahead
 from barrow.checkpoint.folder import open_index
 from barrow.checkpoint.index import Index, Piece
 from barrow.errors import CheckpointError, WeightsError
@@ -32,11 +32,15 @@ class Checkpoint:
     def verify(self, paths: Iterable[str] | None = None) -> None:
         """Raise unless the files that hold these leaves (or all) are as they were written."""
         wanted = self.index.leaves if paths is None else paths
-        names = {piece.file for path in wanted for piece in self.index.leaves[path].pieces}
-        with ThreadPoolExecutor() as threads:  # hashing lets go of the interpreter
-            digests = threads.map(sha256_of, (self.folder / name for name in sorted(names)))
-            found = dict(zip(sorted(names), digests, strict=True))
-        bad = [name for name, digest in found.items() if digest != self.index.files[name].sha256]
+        names = sorted({piece.file for path in wanted for piece in self.index.leaves[path].pieces})
+        files = [self.folder / name for name in names]
+        # Hashing releases the interpreter lock.
+        digests = map_ahead(sha256_of, files, threads=min(len(files), available_cores()))
+        bad = [
+            name
+            for name, digest in zip(names, digests, strict=True)
+            if digest != self.index.files[name].sha256
+        ]
         if bad:
             raise CheckpointError(
                 f"{', '.join(bad)}: the bytes are not those that were written (checksum differs)",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import jax
 import numpy as np
 from jax.sharding import SingleDeviceSharding
 
+from barrow.ahead import Ahead
 from barrow.checkpoint.leaves import Kind, as_used, kind_of, leaves, rebuilt
 from barrow.checkpoint.read import Block, Checkpoint
 from barrow.errors import CheckpointError
@@ -30,10 +30,10 @@ def restore(checkpoint: Checkpoint, like: Any, *, prefix: str = "", shardings: A
     if shardings is not None:
         laid = dict(zip(wanted, jax.tree.leaves(shardings), strict=True))
     # Hashing takes as long as reading; side by side they take half, and damage is raised anyway.
-    with ThreadPoolExecutor(1) as beside:
-        verified = beside.submit(checkpoint.verify, [prefix + path for path in wanted])
+    with Ahead(checkpoint.verify, threads=1) as verified:
+        verified.put([prefix + path for path in wanted])
         found = {path: placed(checkpoint, prefix + path, laid[path]) for path in wanted}
-        verified.result()
+        next(verified)
     return rebuilt(like, found)
 
 
