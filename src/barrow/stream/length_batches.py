@@ -6,7 +6,7 @@ batches: little padding, no row twice, none left out, and nothing to be saved bu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -42,48 +42,26 @@ class LengthBatches:
         """Batches of an epoch."""
         return -(-len(self.lengths) // self.batch)
 
-    def epoch_of(self, step: int) -> int:
-        """The epoch of a step."""
-        return step // self.per_epoch
-
     def __call__(self, step: int) -> Places:
         """The rows of a step."""
-        return self._epoch(self.epoch_of(step))[step % self.per_epoch]
+        epoch, at = divmod(step, self.per_epoch)
+        return self._batches(epoch)[at]
 
     @cached_property
-    def _epoch(self) -> _Epochs:
-        return _Epochs(self)
+    def _batches(self) -> Callable[[int], tuple[Places, ...]]:
+        """The batches of an epoch; those of the last two are kept."""
+        return lru_cache(maxsize=2)(lambda epoch: epoch_batches(self, epoch))
 
 
-class _Epochs:
-    """The batches of an epoch; those of the last two are kept."""
-
-    def __init__(self, batches: LengthBatches) -> None:
-        self._kept = lru_cache(maxsize=2)(
-            lambda epoch: epoch_batches(
-                batches.lengths,
-                batch=batches.batch,
-                seed=batches.seed,
-                epoch=epoch,
-                window=batches.window,
-            )
-        )
-
-    def __call__(self, epoch: int) -> tuple[Places, ...]:
-        return self._kept(epoch)
-
-
-def epoch_batches(
-    lengths: Sequence[int], *, batch: int, seed: int, epoch: int, window: int
-) -> tuple[Places, ...]:
+def epoch_batches(batches: LengthBatches, epoch: int) -> tuple[Places, ...]:
     """All batches of an epoch, in their order."""
-    sizes = np.asarray(lengths)
+    sizes, batch, window = np.asarray(batches.lengths), batches.batch, batches.window
     num = len(sizes)
-    order = Permutation(num, derive(seed, "rows", epoch))(np.arange(num))
+    order = Permutation(num, derive(batches.seed, "rows", epoch))(np.arange(num))
     found: list[Places] = []
     for start in range(0, num, batch * window):
         part = order[start : start + batch * window]
         part = part[np.argsort(sizes[part], kind="stable")]
         found += [part[at : at + batch] for at in range(0, len(part), batch)]
-    places = Permutation(len(found), derive(seed, "batches", epoch))(np.arange(len(found)))
+    places = Permutation(len(found), derive(batches.seed, "batches", epoch))(np.arange(len(found)))
     return tuple(found[place] for place in places)

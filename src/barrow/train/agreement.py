@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from barrow.stream import StreamSettings
 from barrow.stream.pairs import PairSettings
-from barrow.train.own_data import Batches, DataSettings
+from barrow.train.own_data import Batches, BatchSizes
 
-DataOf = StreamSettings | PairSettings | Batches | DataSettings
+DataOf = StreamSettings | PairSettings | Batches | BatchSizes
 
 
 def token_settings(data: DataOf) -> StreamSettings:

@@ -37,8 +37,8 @@ class Batches(Protocol):
         ...
 
 
-class DataSettings(Protocol):
-    """Settings of data that the model's task reads."""
+class BatchSizes(Protocol):
+    """Settings of data that the model's task opens; `stream.DataSettings` open themselves."""
 
     @property
     def batches(self) -> tuple[int, ...]:
