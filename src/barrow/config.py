@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import collections.abc
 import dataclasses
-import difflib
 import enum
 import functools
 import json
@@ -28,7 +27,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
 
-from barrow.errors import ConfigError
+from barrow.errors import ConfigError, nearest
 from barrow.objects import (
     Named,
     class_name,
@@ -419,9 +418,7 @@ def _build_sequence(
 
 
 def _unknown(name: str, known: list[str], where: str) -> ConfigError:
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(sorted(known))}"
-    return ConfigError(f"{where}: no setting {name!r}; {hint}")
+    return ConfigError(f"{where}: no setting {name!r}; {nearest(name, sorted(known))}")
 
 
 def _name(kind: Any) -> str:

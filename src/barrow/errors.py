@@ -26,9 +26,22 @@ Wrong arguments to a function are plain `ValueError` and `TypeError`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from os import PathLike
+
+_LISTED = 40
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The end of an error about an unknown name: the known one that is nearest, or all of them."""
+    import difflib
+
+    names = list(known)
+    if close := difflib.get_close_matches(name, names, n=1, cutoff=0.5):
+        return f"did you mean {close[0]!r}?"
+    more = f" and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
+    return f"there are {', '.join(names[:_LISTED])}{more}"
 
 
 class BarrowError(Exception):

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-import difflib
 import hashlib
 import importlib
 import importlib.util
@@ -24,7 +23,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
-from barrow.errors import ConfigError
+from barrow.errors import ConfigError, nearest
 
 _OURS = "barrow"
 
@@ -78,9 +77,8 @@ def resolve(name: str, *, trust: Collection[str] = ()) -> Any:
     home = _import(module, name, trust)
     thing = getattr(home, attribute, None)
     if thing is None:
-        close = difflib.get_close_matches(attribute, getattr(home, "__all__", ()), n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        raise ConfigError(f"{module} has no {attribute}{hint}")
+        public = getattr(home, "__all__", ()) or [n for n in vars(home) if not n.startswith("_")]
+        raise ConfigError(f"{module} has no {attribute}; {nearest(attribute, public)}")
     is_settings = isinstance(thing, type) and dataclasses.is_dataclass(thing)
     if not is_settings and not isinstance(thing, FunctionType):
         raise ConfigError(f"{name} must be a dataclass or a function, got {thing!r:.80}")

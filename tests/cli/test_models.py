@@ -87,7 +87,7 @@ def test_failures_are_one_line(barrow: Callable, url: str, monkeypatch: pytest.M
     assert "expected SHA-256 0000" in err
     code, _, err = barrow("models", "get", "gtp2")
     assert code == 1
-    assert "did you mean gpt2?" in err
+    assert "did you mean 'gpt2'?" in err
     code, _, err = barrow("models", "get", url + "x", "--sha256", SUM)
     assert code == 1
     assert "HTTP 404" in err

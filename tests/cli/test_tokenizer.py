@@ -91,7 +91,7 @@ def test_errors(barrow: Callable, corpus: Path, tmp_path: Path, write: Callable[
     assert "DOMAIN=WEIGHT, unlike 'A=x'" in fails("--weights", "A=x")[1]
     code, err = fails(vocab=200)
     assert (code, "at least 257 ids; 200 are too few" in err) == (1, True)
-    assert "a pattern is one of gpt2" in fails("--pattern", "gpt5")[1]
+    assert "no pattern 'gpt5'; did you mean 'gpt2'" in fails("--pattern", "gpt5")[1]
     code, err = fails(source=write([], "empty.jsonl.zst"))
     assert (code, "the corpus has no text to train on" in err) == (1, True)
     assert not out.exists()

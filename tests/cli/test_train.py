@@ -169,7 +169,7 @@ def test_a_python_file(barrow: Callable, stores: tuple[Path, Path], tmp_path: Pa
         (["clip.tiny", "store=x", "out=y"], 1, "pairs=INDEX"),
         (["roberta.tiny", "store=x", "out=y", "data.mlm=null"], 1, "say how, data.mlm={}"),
         (["gpt2.tiny", "store=x"], 2, "out=DIR"),
-        (["build/rum"], 2, "no recipe 'build/rum'; no such folder of a run either; there are"),
+        (["build/rum"], 2, "no folder and no recipe 'build/rum'; there are"),
         (["gpt2.tiny", "store=x", "out=y", "stps=3"], 1, "did you mean 'steps'?"),
         (["gpt2.tiny", "store=x", "out=y", "optimizer.schedule.peek=3"], 1, "'peak'"),
         (["gpt2.tiny", "store=x", "out=y", "optimizer.schedule.peak=NaN"], 1, "learning rate"),

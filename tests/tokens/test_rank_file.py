@@ -84,7 +84,7 @@ def test_the_file_opens_by_its_name_or_by_what_is_in_it(
     other = barrow.tokens.load(tmp_path, pattern="cl100k")
     assert other.hash != first.hash
     assert len(first.encode("1234")) == 1 < len(other.encode("1234"))
-    with pytest.raises(ConfigError, match="a pattern is one of gpt2"):
+    with pytest.raises(ConfigError, match="no pattern 'gpt9'; did you mean 'gpt2'"):
         barrow.tokens.load(tmp_path, pattern="gpt9")
 
 

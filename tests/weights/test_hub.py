@@ -199,7 +199,7 @@ def test_what_can_be_asked_for() -> None:
 @pytest.mark.parametrize(
     ("what", "sha256", "words"),
     [
-        ("gtp2", None, "got 'gtp2'; did you mean gpt2"),
+        ("gtp2", None, "got 'gtp2'; did you mean 'gpt2'"),
         ("", None, "expected a known name, a URL or OWNER/MODEL, got ''"),
         ("../x", None, "expected a known name"),
         ("a/..", None, "expected a known name"),

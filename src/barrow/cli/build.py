@@ -145,13 +145,13 @@ def load_recipe(name: str, *, trust: Collection[str] | None = ()) -> Recipe:
 
     Of a saved one, `trust` says what code outside barrow may be imported (`config.from_dict`).
     """
-    import difflib
     import importlib
     import pkgutil
 
     import barrow.recipes
     from barrow import config
     from barrow.corpus import Recipe
+    from barrow.errors import nearest
 
     if name.endswith(".json"):
         return config.from_json(Recipe, Path(name).read_text(), trust=trust, where=name)
@@ -163,9 +163,7 @@ def load_recipe(name: str, *, trust: Collection[str] | None = ()) -> Recipe:
         if not module.ispkg and module.name not in barrow.recipes.TRAINING
     ]
     if name not in known:
-        close = difflib.get_close_matches(name, known, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known)}"
-        raise typer.BadParameter(f"there is no recipe {name!r}; {hint}")
+        raise typer.BadParameter(f"there is no recipe {name!r}; {nearest(name, known)}")
     made = importlib.import_module(f"barrow.recipes.{name}").recipe()
     assert isinstance(made, Recipe)
     return made

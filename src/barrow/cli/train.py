@@ -120,9 +120,9 @@ def load_run(name: str, *, trust: Collection[str] = ()) -> Run:
 
     Of a saved one, `trust` says what code outside barrow may be imported (`config.from_dict`).
     """
-    import difflib
     import importlib
 
+    from barrow.errors import nearest
     from barrow.recipes import TRAINING
     from barrow.train import Run
     from barrow.train.run_folder import RunFolder, read_run
@@ -138,10 +138,8 @@ def load_run(name: str, *, trust: Collection[str] = ()) -> Run:
         runs = importlib.import_module(f"barrow.recipes.{part}").RUNS
         known |= {f"{part}.{size}": make for size, make in runs.items()}
     if name not in known:
-        close = difflib.get_close_matches(name, known, n=1)
-        there = f"no such folder of a run either; there are {', '.join(known)}"
-        hint = f"did you mean {close[0]!r}?" if close else there
-        raise typer.BadParameter(f"there is no recipe {name!r}; {hint}")
+        hint = nearest(name, known)
+        raise typer.BadParameter(f"there is no folder and no recipe {name!r}; {hint}")
     made = known[name]()
     assert isinstance(made, Run)
     return made

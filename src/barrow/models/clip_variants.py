@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
-
+from barrow.errors import nearest
 from barrow.models.clip_config import ClipConfig, ResNetConfig, TextConfig, VisionConfig
 
 
@@ -29,9 +28,7 @@ def variant(name: str) -> ClipConfig:
     plain = {_plain(known): known for known in VARIANTS}
     if _plain(name) in plain:
         return VARIANTS[plain[_plain(name)]]
-    close = difflib.get_close_matches(_plain(name), plain, n=1)
-    hint = f"did you mean {plain[close[0]]}? " if close else ""
-    raise ValueError(f"no CLIP model {name!r}; {hint}there are {', '.join(VARIANTS)}")
+    raise ValueError(f"no CLIP model {name!r}; {nearest(name, VARIANTS)}")
 
 
 def _plain(name: str) -> str:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
-from barrow.errors import ConfigError
+from barrow.errors import ConfigError, nearest
 from barrow.stream.mixture import MOST
 
 
@@ -91,7 +90,7 @@ class Mixture:
             named.update({domain: 0.0 for domain in self.max_epochs if domain not in named})
         for domain, amount in named.items():
             if domain not in sizes:
-                raise ConfigError(f"the mixture names {domain!r}; {_nearest(domain, sizes)}")
+                raise ConfigError(f"the mixture names {domain!r}; {nearest(domain, sorted(sizes))}")
             if amount and not sizes[domain]:
                 raise ConfigError(
                     f"the mixture has {self.kind} of {amount:g} for {domain!r}, which has no "
@@ -159,9 +158,3 @@ class Schedule:
 def constant(*, seq_len: int, batch: int, mixture: Mixture, chunk: int = 0) -> Schedule:
     """A schedule that never changes."""
     return Schedule((Phase(0, seq_len, batch, mixture),), chunk)
-
-
-def _nearest(name: str, known: Iterable[str]) -> str:
-    names = sorted(known)
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-    return f"did you mean {close[0]!r}?" if close else f"there are {', '.join(names)}"

@@ -5,12 +5,11 @@ A `.tiktoken` file holds neither; both belong to the name of the encoding.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from barrow.errors import ConfigError
+from barrow.errors import ConfigError, nearest
 from barrow.tokens.tokenizer_json import byte_level
 
 _ENDINGS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
@@ -85,10 +84,7 @@ def guess(num_ranks: int) -> Encoding:
 def pre_tokenizer(pattern: str) -> dict[str, Any]:
     """The component of a `tokenizer.json` that cuts as a named pattern does."""
     if pattern not in PATTERNS:
-        close = difflib.get_close_matches(pattern, PATTERNS, n=1, cutoff=0)
-        raise ConfigError(
-            f"a pattern is one of {', '.join(PATTERNS)}, not {pattern!r}; did you mean {close[0]}?"
-        )
+        raise ConfigError(f"no pattern {pattern!r}; {nearest(pattern, PATTERNS)}")
     expression = PATTERNS[pattern]
     if expression is None:
         return byte_level(use_regex=True)

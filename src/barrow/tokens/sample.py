@@ -7,7 +7,6 @@ sample depends on nothing else, and is read twice without being held.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from barrow.errors import ConfigError
+from barrow.errors import ConfigError, nearest
 
 if TYPE_CHECKING:
     from barrow.archive import Archive
@@ -90,8 +89,7 @@ def _checked(weights: Mapping[str, float] | None, sizes: Mapping[str, int]) -> d
         return dict(sizes)
     for name, weight in weights.items():
         if name not in sizes:
-            close = difflib.get_close_matches(name, sizes, n=1, cutoff=0.5)
-            hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(sizes)}"
+            hint = nearest(name, sizes)
             raise ConfigError(f"the corpus has no domain {name!r} to weigh; {hint}")
         if not 0 <= weight < float("inf"):
             raise ConfigError(f"a weight is a number from 0 on, unlike {weight} of {name}")

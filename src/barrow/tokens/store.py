@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import operator
 import os
 import resource
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from barrow.errors import NotFound, StoreError
+from barrow.errors import NotFound, StoreError, nearest
 from barrow.tokens.array_file import map_arrays
 from barrow.tokens.identity import identity_of, name_of
 from barrow.tokens.store_file import (
@@ -138,11 +137,7 @@ class TokenStore:
     def domain_place(self, name: str) -> int:
         """The place of a domain in `domains`."""
         if name not in self.domains:
-            close = difflib.get_close_matches(name, self.domains, n=1)
-            hint = (
-                f"did you mean {close[0]!r}?" if close else f"there are {', '.join(self.domains)}"
-            )
-            raise ValueError(f"the store has no domain {name!r}; {hint}")
+            raise ValueError(f"the store has no domain {name!r}; {nearest(name, self.domains)}")
         return self.domains.index(name)
 
     def domain_tokens(self, domain: int) -> int:

@@ -6,7 +6,6 @@ once after it came: in that cache a large file is named by its SHA-256, a small 
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import os
 import re
@@ -14,7 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from barrow.errors import FetchFailed, MissingExtra, NotFound
+from barrow.errors import FetchFailed, MissingExtra, NotFound, nearest
 from barrow.files import sha256_of, write_bytes
 from barrow.weights.known import KNOWN, known
 from barrow.weights.safetensors_read import read_index
@@ -56,12 +55,8 @@ def source_of(what: str) -> str:
         return entry.source
     if "://" in what or (_REPOSITORY.fullmatch(what) and ".." not in what):
         return what
-    close = difflib.get_close_matches(what, [entry.name for entry in KNOWN], n=1)
-    hint = f"; did you mean {close[0]}?" if close else ""
-    raise ValueError(
-        f"expected a known name, a URL or OWNER/MODEL, got {what!r}{hint} "
-        "(barrow models list shows the names)"
-    )
+    hint = nearest(what, (entry.name for entry in KNOWN))
+    raise ValueError(f"expected a known name, a URL or OWNER/MODEL, got {what!r}; {hint}")
 
 
 def fetch(

@@ -6,7 +6,6 @@ elements are read, decoded or mapped from the disk at each look-up and not kept.
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -14,6 +13,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from barrow.errors import nearest
 
 Array = npt.NDArray[Any]
 
@@ -74,9 +75,7 @@ class Tensors(Mapping[str, Array]):
         try:
             return self._entries[name]
         except KeyError:
-            close = difflib.get_close_matches(name, self._entries, n=1)
-            hint = f"; did you mean {close[0]!r}?" if close else f" among {len(self)}"
-            raise KeyError(f"no tensor {name!r}{hint}") from None
+            raise KeyError(f"no tensor {name!r}; {nearest(name, self._entries)}") from None
 
     @property
     def num_elements(self) -> int:
