@@ -46,6 +46,18 @@ class Table:
     index_start: int
     frames: tuple[Frame, ...]
 
+    def spans(self, num_bytes: int) -> Iterator[tuple[int, int, int]]:
+        """Parts of about `num_bytes`, cut at frames: documents from one to another, and bytes."""
+        start = number = size = 0
+        for frame in self.frames:
+            number += frame.num_documents
+            size += frame.content_size
+            if size >= num_bytes:
+                yield start, number, size
+                start, size = number, 0
+        if number > start:
+            yield start, number, size
+
 
 def read_table(file: ByteRanges) -> Table | None:
     """The table at the end of a shard; None for a file that is not one of ours.

@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import Any
 
 from barrow.archive import Document
+from barrow.corpus.article_dates import month_number
 from barrow.corpus.html_text import html_to_text
 from barrow.corpus.paged_text import unpaged
 from barrow.corpus.printed_html import printed_text
@@ -39,7 +40,6 @@ _HEAD_PART = re.compile(
 )
 _CASE_ID = re.compile(r"data-case-id=\"([^\"]{1,200})\"")
 _MARKS = re.compile(r"\[.{1,3}\]")
-_MONTHS = "janfebmaraprmayjunjulaugsepoctnovdec"
 _WRITTEN_DATE = re.compile(r"\b([A-Z][a-z]{2,8})\.?\s++(\d{1,2}),?\s++(\d{4})\b")
 _TEXT = 300
 
@@ -187,7 +187,7 @@ def without_stars(text: str, pages: range | None = None) -> str:
 def written_date(value: str) -> str:
     """The ISO 8601 form of a date such as ``Aug. 29, 2014``; empty if there is none."""
     found = _WRITTEN_DATE.search(value)
-    month = _MONTHS.find(found[1][:3].lower()) // 3 + 1 if found else 0
+    month = month_number(found[1]) if found else 0
     return f"{found[3]}-{month:02}-{found[2]:0>2}" if found and month else ""
 
 

@@ -18,10 +18,11 @@ import numpy.typing as npt
 import barrow.archive
 from barrow.archive import Document, Writer
 from barrow.archive.block import Block
+from barrow.archive.document_id import identity_of
 from barrow.corpus.decontaminate import Match, NgramIndex, find_matches, load_index
 from barrow.corpus.dedup.exact import content_hashes
 from barrow.corpus.dedup.minhash import band_hashes, shingle_hashes
-from barrow.corpus.facts import Facts, identity_of, save_facts
+from barrow.corpus.facts import Facts, save_facts
 from barrow.corpus.filters.deciding import KEEP, Filter, Rewriter, Step
 from barrow.corpus.filters.texts import Texts
 from barrow.corpus.parts import QUICK, Part

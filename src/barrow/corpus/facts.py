@@ -98,14 +98,3 @@ def load_names(path: str | PathLike[str]) -> tuple[list[str], list[str]]:
     with safe_open(path, "numpy") as file:
         names = parse_json(file.metadata()["names"], path)
     return names["domains"], names["languages"]
-
-
-def identity_of(name: str) -> tuple[int, int]:
-    """The two halves of an id as numbers."""
-    content, _, place = name.partition("-")
-    return int(content, 16), int(place, 16)
-
-
-def name_of(identity: npt.NDArray[np.uint64]) -> str:
-    """The id of two halves."""
-    return f"{int(identity[0]):016x}-{int(identity[1]):08x}"

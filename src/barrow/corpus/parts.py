@@ -72,17 +72,7 @@ def cut(file: File, part_bytes: int = PART_BYTES, *, domain: str = "") -> list[P
     """A file of ours, cut at frames into parts of about `part_bytes` of JSON lines."""
     table = read_table(ByteRanges(str(file.path)))
     assert table is not None, f"{file.path} is written by an earlier stage"
-    parts: list[Part] = []
-    start = number = size = 0
-    for frame in table.frames:
-        number += frame.num_documents
-        size += frame.content_size
-        if size >= part_bytes:
-            parts.append(Part(file, start, number, size, domain))
-            start, size = number, 0
-    if number > start:
-        parts.append(Part(file, start, number, size, domain))
-    return parts
+    return [Part(file, *span, domain) for span in table.spans(part_bytes)]
 
 
 def known_parts(corpus: Path) -> list[Examined]:

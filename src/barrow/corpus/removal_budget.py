@@ -8,9 +8,10 @@ from itertools import accumulate
 import numpy as np
 
 import barrow.archive
+from barrow.archive.document_id import name_of
 from barrow.corpus.dedup.parts import Arrays, Removals
 from barrow.corpus.dedup.settings import Deduplication
-from barrow.corpus.facts import load_facts, name_of
+from barrow.corpus.facts import load_facts
 from barrow.corpus.parts import Examined
 from barrow.errors import BudgetExceeded
 

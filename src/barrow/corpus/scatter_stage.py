@@ -17,9 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from barrow.archive import Document, Writer
+from barrow.archive.document_id import name_of
 from barrow.archive.lines import shard_lines
 from barrow.corpus.dedup.parts import Arrays, Removals, save_arrays
-from barrow.corpus.facts import Facts, load_facts, name_of
+from barrow.corpus.facts import Facts, load_facts
 from barrow.corpus.mix import SPLITS, places
 from barrow.corpus.parts import QUICK, Examined, PartFiles
 from barrow.corpus.plan_stage import ORDER, Buckets, copies_of, labels_of, split_of

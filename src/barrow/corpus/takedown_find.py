@@ -16,8 +16,9 @@ import numpy.typing as npt
 import barrow.archive
 from barrow.archive.block import Block
 from barrow.archive.catalog import ShardEntry, read_catalog
+from barrow.archive.document_id import identity_of, name_of
 from barrow.corpus.corpus_folder import archive_folders, rejects_folder
-from barrow.corpus.facts import identity_of, load_columns, load_facts, load_names, name_of
+from barrow.corpus.facts import load_columns, load_facts, load_names
 from barrow.corpus.gather_stage import CountedMeta, count_documents, found_languages
 from barrow.corpus.publish import INDEX, index_name
 from barrow.corpus.takedown_rules import TAKEN_DOWN, Matcher, Rules, place_of

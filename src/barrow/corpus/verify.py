@@ -22,6 +22,7 @@ import barrow.archive
 from barrow.archive import Verification
 from barrow.archive.block import Block
 from barrow.archive.catalog import ShardEntry, read_catalog
+from barrow.archive.document_id import identity_of
 from barrow.config import parse_json
 from barrow.corpus.corpus_folder import (
     RECIPE,
@@ -32,7 +33,7 @@ from barrow.corpus.corpus_folder import (
 )
 from barrow.corpus.datasheet import DATASHEET
 from barrow.corpus.dedup.exact import content_hashes
-from barrow.corpus.facts import Facts, identity_of, load_facts
+from barrow.corpus.facts import Facts, load_facts
 from barrow.corpus.gather_stage import count_documents, found_languages
 from barrow.corpus.manifest import MANIFEST, composition, num_reject_records, total_by_domain
 from barrow.corpus.mix import SPLITS

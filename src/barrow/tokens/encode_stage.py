@@ -14,10 +14,10 @@ import numpy.typing as npt
 
 import barrow.archive
 from barrow.archive import Block
+from barrow.archive.document_id import identity_of
 from barrow.engine import File, Outputs, Stage
 from barrow.errors import StoreError
 from barrow.tokens.frame_ids import frame_ids
-from barrow.tokens.identity import identity_of
 from barrow.tokens.load import load
 from barrow.tokens.offsets import offsets_of
 from barrow.tokens.pieces import Piece
@@ -164,7 +164,7 @@ class _Buffer:
         # Arrays, not objects of Python's: a block of one-word documents has very many.
         self._numbers.append(np.array(block.numbers, np.uint64))
         metas = _METAS.decode(block.meta_array())
-        identities = [identity_of(meta.id) or (0, 0) for meta in metas]
+        identities = [identity_of(meta.id) for meta in metas]
         self._identities.append(np.array(identities, np.uint64).reshape(-1, 2))
         places = [self._places.setdefault(_domain(meta), len(self._places)) for meta in metas]
         self._domains.append(np.array(places, np.int64))

@@ -90,17 +90,7 @@ def cut(source: Source, part_bytes: int) -> list[Part]:
     table = read_table(file) if source.path.endswith(".zst") else None
     if table is None:
         return [Part(source, 0, None, file.size)]
-    parts: list[Part] = []
-    start = number = size = 0
-    for frame in table.frames:
-        number += frame.num_documents
-        size += frame.content_size
-        if size >= part_bytes:
-            parts.append(Part(source, start, number, size))
-            start, size = number, 0
-    if number > start:
-        parts.append(Part(source, start, number, size))
-    return parts
+    return [Part(source, *span) for span in table.spans(part_bytes)]
 
 
 def absolute(path: str) -> str:

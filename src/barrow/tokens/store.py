@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from barrow.archive.document_id import identity_of, name_of
 from barrow.errors import NotFound, StoreError, nearest
 from barrow.tokens.array_file import map_arrays
-from barrow.tokens.identity import identity_of, name_of
 from barrow.tokens.store_file import (
     TOKENIZER,
     DomainEntry,
@@ -255,7 +255,7 @@ class TokenStore:
     def find_all(self, identity: str) -> npt.NDArray[np.int64]:
         """The numbers of all documents with an id, by looking through the ids of the store."""
         wanted = identity_of(identity)
-        if wanted is None:
+        if not any(wanted):
             raise ValueError(
                 f"a document id is 16 and 8 hexadecimal digits, as 0123456789abcdef-01234567; "
                 f"not {identity!r}"

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from barrow.archive import Document, Writer
+from barrow.archive.document_id import name_of
 from barrow.archive.lines import shard_lines
 from barrow.corpus.dedup.buckets import load_part
 from barrow.corpus.dedup.exact import content_hashes
@@ -19,7 +20,7 @@ from barrow.corpus.dedup.minhash import band_hashes, shingle_hashes
 from barrow.corpus.dedup.part_texts import PartTexts, part_texts
 from barrow.corpus.dedup.parts import load_arrays
 from barrow.corpus.dedup.passage_cuts import Runs, cut_runs, join_windows
-from barrow.corpus.facts import Facts, load_facts, name_of, save_facts
+from barrow.corpus.facts import Facts, load_facts, save_facts
 from barrow.corpus.filters.texts import Texts
 from barrow.corpus.parts import QUICK, PartFiles
 from barrow.corpus.reading import rejected

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from barrow.archive import Document
+from barrow.corpus.article_dates import month_number
 from barrow.corpus.gutenberg_frame import Framed, take_out_of_frame
 from barrow.corpus.html_text import html_to_text
 from barrow.corpus.language_names import language_of_name
@@ -42,7 +43,6 @@ _OPENING = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _DATE = re.compile(r"([A-Za-z]{3,9})\.? *(?:(\d{1,2}),?|,)? *(\d{4})|(\d{4})-(\d\d)-(\d\d)")
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _COPYRIGHTED = re.compile(
     r"COPYRIGHTED Project Gutenberg|This is a COPYRIGHTED|SMALL PRINT! FOR COPYRIGHT PROTECTED",
     re.IGNORECASE,
@@ -169,10 +169,10 @@ def _iso(words: str) -> str:
         return ""
     if found[4]:
         return found[0]
-    month = found[1][:3].lower()
-    if month not in _MONTHS:
+    month = month_number(found[1])
+    if not month:
         return ""
-    date = f"{found[3]}-{_MONTHS.index(month) + 1:02}"
+    date = f"{found[3]}-{month:02}"
     return f"{date}-{int(found[2]):02}" if found[2] and 1 <= int(found[2]) <= 31 else date
 
 

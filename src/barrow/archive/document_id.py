@@ -11,10 +11,10 @@ import numpy.typing as npt
 _FORM = re.compile(r"([0-9a-f]{16})-([0-9a-f]{8})")
 
 
-def identity_of(value: Any) -> tuple[int, int] | None:
-    """The two halves of an id; None for what is none."""
+def identity_of(value: Any) -> tuple[int, int]:
+    """The two halves of an id; zeros for anything else."""
     match = _FORM.fullmatch(value) if isinstance(value, str) else None
-    return None if match is None else (int(match[1], 16), int(match[2], 16))
+    return (0, 0) if match is None else (int(match[1], 16), int(match[2], 16))
 
 
 def name_of(identity: npt.NDArray[np.uint64]) -> str:

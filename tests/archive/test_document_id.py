@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barrow.tokens.identity import identity_of, name_of
+from barrow.archive.document_id import identity_of, name_of
 
 
 @given(st.integers(0, 2**64 - 1), st.integers(0, 2**32 - 1))
@@ -24,4 +24,4 @@ def test_no_id() -> None:
     "value", [None, 3, "", "abc", "0" * 16, "0" * 16 + "-" + "0" * 9, "G" * 25]
 )
 def test_what_is_no_id(value: object) -> None:
-    assert identity_of(value) is None
+    assert identity_of(value) == (0, 0)
