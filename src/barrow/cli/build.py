@@ -11,20 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from barrow.cli.options import AsJson, Trust
+from barrow.cli.options import Address, AsJson, EngineChoice, EngineOption, Trust, Workers
 from barrow.cli.progress import staged_progress
 from barrow.cli.python_file import made_by
 from barrow.cli.terminal import print_table, printable
 
 if TYPE_CHECKING:
     from barrow.corpus import Recipe
-
-
-class EngineChoice(StrEnum):
-    """Who does the work."""
-
-    LOCAL = "local"
-    RAY = "ray"
 
 
 class MissingChoice(StrEnum):
@@ -52,13 +45,9 @@ def build(
             show_default=False,
         ),
     ],
-    workers: Annotated[int, typer.Option(min=0, help="Processes; 0 works in this one.")] = 2,
-    engine: Annotated[EngineChoice, typer.Option(help="Local processes, or Ray.")] = (
-        EngineChoice.LOCAL
-    ),
-    address: Annotated[
-        str | None, typer.Option(help="Of a Ray cluster; without it, one is started here.")
-    ] = None,
+    workers: Workers = 2,
+    engine: EngineOption = EngineChoice.LOCAL,
+    address: Address = None,
     missing: Annotated[
         MissingChoice | None, typer.Option(help="Domains without files: an error, or left out.")
     ] = None,

@@ -21,6 +21,13 @@ class OnBadChoice(StrEnum):
     COUNT = "count"
 
 
+class EngineChoice(StrEnum):
+    """Who does the work."""
+
+    LOCAL = "local"
+    RAY = "ray"
+
+
 Source = Annotated[
     str,
     typer.Argument(metavar="PATH", help="A shard, a folder, a glob or a URL.", show_default=False),
@@ -43,6 +50,11 @@ Trust = Annotated[
         "Python file; may be repeated.",
         show_default=False,
     ),
+]
+Workers = Annotated[int, typer.Option(min=0, help="Processes; 0 works in this one.")]
+EngineOption = Annotated[EngineChoice, typer.Option(help="Local processes, or Ray.")]
+Address = Annotated[
+    str | None, typer.Option(help="Of a Ray cluster; without it, one is started here.")
 ]
 TextKey = Annotated[str, typer.Option(help="Key of the text in foreign records.")]
 OnBad = Annotated[

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from barrow.cli.build import EngineChoice
-from barrow.cli.options import AsJson, TextKey
+from barrow.cli.options import Address, AsJson, EngineChoice, EngineOption, TextKey, Workers
 from barrow.cli.progress import staged_progress
 from barrow.cli.terminal import print_table
 
@@ -49,13 +48,9 @@ def tokenize(
         ),
     ],
     split: Annotated[SplitChoice, typer.Option(help="Of a corpus.")] = SplitChoice.TRAIN,
-    workers: Annotated[int, typer.Option(min=0, help="Processes; 0 works in this one.")] = 2,
-    engine: Annotated[EngineChoice, typer.Option(help="Local processes, or Ray.")] = (
-        EngineChoice.LOCAL
-    ),
-    address: Annotated[
-        str | None, typer.Option(help="Of a Ray cluster; without it, one is started here.")
-    ] = None,
+    workers: Workers = 2,
+    engine: EngineOption = EngineChoice.LOCAL,
+    address: Address = None,
     text_key: TextKey = "text",
     as_json: AsJson = False,
 ) -> None:

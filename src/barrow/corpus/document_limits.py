@@ -5,7 +5,6 @@ from __future__ import annotations
 import resource
 import signal
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 _STATM = Path("/proc/self/statm")
@@ -36,12 +35,7 @@ class DocumentLimits:
         self._previous = signal.signal(signal.SIGALRM, _stop)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.end()
         signal.signal(signal.SIGALRM, self._previous)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -68,49 +68,48 @@ class C4Lines(Rewriter):
     def touches(self, texts: Texts) -> npt.NDArray[np.bool_]:
         touched = np.empty(len(texts), np.bool_)
         room = texts.scratch.take("c4-lines", int(texts.sizes.max(initial=0)) + 1, np.uint8)
-        _touch(
-            texts.text,
-            texts.offsets,
-            character_classes(),
-            *self._settings(),
-            room,
-            eight_byte_view(room),
-            touched,
-        )
+        _touch(texts.text, texts.offsets, self._rules(room), touched)
         return touched
 
     def rewrite(self, text: str, meta: Mapping[str, Any]) -> Rewritten:  # noqa: ARG002
         data = np.frombuffer(text.encode(), np.uint8)
         room = np.empty(len(data) + 1, np.uint8)
         counts = np.zeros(len(_FOUND) + 1, np.int64)
-        size = _clean(
-            data, character_classes(), *self._settings(), room, eight_byte_view(room), counts
-        )
+        size = _clean(data, self._rules(room), counts)
         found = {name: int(n) for name, n in zip(_FOUND, counts[1:], strict=True) if n}
         return Rewritten(room[:size].tobytes().decode().strip(), found)
 
-    def _settings(self) -> tuple[int, npt.NDArray[np.uint8], int, Phrases, bool]:
-        return (
+    def _rules(self, room: npt.NDArray[np.uint8]) -> _Rules:
+        return _Rules(
             -1 if self.max_word_length is None else self.max_word_length,
             np.frombuffer(self.end_marks.encode(), np.uint8),
             self.min_words,
             prepare(self.phrases),
             self.citations,
+            character_classes(),
+            room,
+            eight_byte_view(room),
         )
+
+
+class _Rules(NamedTuple):
+    """The settings, compiled; and room for the lines of a text."""
+
+    max_word_length: int
+    end_marks: npt.NDArray[np.uint8]
+    min_words: int
+    phrases: Phrases
+    citations: bool
+    classes: Classes
+    room: npt.NDArray[np.uint8]
+    room_eights: npt.NDArray[np.uint64]
 
 
 @compiled
 def _touch(
     text: npt.NDArray[np.uint8],
     offsets: Offsets,
-    classes: Classes,
-    max_word_length: int,
-    end_marks: npt.NDArray[np.uint8],
-    min_words: int,
-    phrases: Phrases,
-    citations: bool,
-    room: npt.NDArray[np.uint8],
-    room_eights: npt.NDArray[np.uint64],
+    rules: _Rules,
     touched: npt.NDArray[np.bool_],
 ) -> None:
     """Whether anything but a newline between two lines would change, up to the first change."""
@@ -118,23 +117,8 @@ def _touch(
         at, end = np.uint64(offsets[document]), np.uint64(offsets[document + 1])
         touched[document] = False
         while at < end and not touched[document]:
-            stop, after, start, last, num_words, longest = _measure(text, at, end, classes)
-            fate, size = _judge(
-                text,
-                start,
-                last,
-                num_words,
-                longest,
-                classes,
-                max_word_length,
-                end_marks,
-                min_words,
-                phrases,
-                citations,
-                room,
-                room_eights,
-                np.uint64(0),
-            )
+            stop, after, start, last, num_words, longest = _measure(text, at, end, rules.classes)
+            fate, size = _judge(text, start, last, num_words, longest, rules, np.uint64(0))
             touched[document] = (
                 fate != _KEPT
                 or size != stop - at
@@ -147,41 +131,20 @@ def _touch(
 @compiled
 def _clean(
     text: npt.NDArray[np.uint8],
-    classes: Classes,
-    max_word_length: int,
-    end_marks: npt.NDArray[np.uint8],
-    min_words: int,
-    phrases: Phrases,
-    citations: bool,
-    room: npt.NDArray[np.uint8],
-    room_eights: npt.NDArray[np.uint64],
+    rules: _Rules,
     counts: npt.NDArray[np.int64],
 ) -> np.uint64:
     """Put the lines that stay into `room`, with newlines between them; how many bytes."""
     at, end, size = np.uint64(0), np.uint64(len(text)), np.uint64(0)
+    room = rules.room
     while at < end:
-        _, after, start, last, num_words, longest = _measure(text, at, end, classes)
+        _, after, start, last, num_words, longest = _measure(text, at, end, rules.classes)
         # A newline before it, which is overwritten if the line goes.
         begin = size
         if size > 0:
             room[size] = 0x0A
             begin += np.uint64(1)
-        fate, new_size = _judge(
-            text,
-            start,
-            last,
-            num_words,
-            longest,
-            classes,
-            max_word_length,
-            end_marks,
-            min_words,
-            phrases,
-            citations,
-            room,
-            room_eights,
-            begin,
-        )
+        fate, new_size = _judge(text, start, last, num_words, longest, rules, begin)
         counts[fate] += 1
         if fate == _KEPT:
             size = new_size
@@ -228,25 +191,19 @@ def _judge(
     last: np.uint64,
     num_words: np.int64,
     longest: np.int64,
-    classes: Classes,
-    max_word_length: int,
-    end_marks: npt.NDArray[np.uint8],
-    min_words: int,
-    phrases: Phrases,
-    citations: bool,
-    room: npt.NDArray[np.uint8],
-    room_eights: npt.NDArray[np.uint64],
+    rules: _Rules,
     begin: np.uint64,
 ) -> tuple[int, np.uint64]:
     """What becomes of the line ``text[start:last]``, put into `room`, and where it ends there."""
     one = np.uint64(1)
-    if max_word_length >= 0 and longest > max_word_length:
+    room, end_marks = rules.room, rules.end_marks
+    if rules.max_word_length >= 0 and longest > rules.max_word_length:
         return _LONG_WORD, begin
     size = begin
     while start < last:
         byte = text[start]
-        if byte == _OPEN and not citations:
-            after = _after_citation(text, start, last, classes)
+        if byte == _OPEN and not rules.citations:
+            after = _after_citation(text, start, last, rules.classes)
             if after > start:
                 start = after
                 continue
@@ -262,9 +219,9 @@ def _judge(
             num_dots += one
         if not ends or num_dots == 3:
             return _NO_END_MARK, begin
-    if num_words < min_words:
+    if num_words < rules.min_words:
         return _FEW_WORDS, begin
-    if has_phrase(room, room_eights, begin, size, phrases):
+    if has_phrase(room, rules.room_eights, begin, size, rules.phrases):
         return _PHRASE, begin
     return _KEPT, size
 
