@@ -160,7 +160,7 @@ def test_a_python_file(barrow: Callable, stores: tuple[Path, Path], tmp_path: Pa
     [
         (["gpt2.tinny", "store=x", "out=y"], 2, "no recipe 'gpt2.tinny'; did you mean 'gpt2.tiny'"),
         (
-            ["bert", "store=x", "out=y"],
+            ["mistral", "store=x", "out=y"],
             2,
             "there are gpt2.tiny, gpt2.small, gpt2.medium, llama.tiny, llama.1b",
         ),
