@@ -310,7 +310,7 @@ def make_file(path: Path, source: str | None, num_bytes: int) -> int:
 def _demo_documents() -> list[Any]:
     import barrow.archive
     from barrow.corpus import build
-    from barrow.recipes import pocket
+    from barrow.demo import pocket
 
     with tempfile.TemporaryDirectory() as folder:
         pocket.prepare(Path(folder) / "raw")

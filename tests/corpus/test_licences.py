@@ -19,7 +19,8 @@ from barrow.corpus.licences import (
     spdx_expression,
 )
 from barrow.corpus.scratch import Scratch
-from barrow.recipes import permissive, pile, pocket, refine
+from barrow.demo import pocket
+from barrow.recipes import permissive, pile, refine
 
 MIT = """The MIT License (MIT)
 

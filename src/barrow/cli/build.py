@@ -146,14 +146,12 @@ def load_recipe(name: str, *, trust: Collection[str] | None = ()) -> Recipe:
         return config.from_json(Recipe, Path(name).read_text(), trust=trust, where=name)
     if name.endswith(".py"):
         return made_by(Path(name), "recipe", Recipe)
-    known = [
-        module.name
-        for module in pkgutil.iter_modules(barrow.recipes.__path__)
-        if not module.ispkg and module.name not in barrow.recipes.TRAINING
-    ]
-    if name not in known:
-        raise typer.BadParameter(f"there is no recipe {name!r}; {nearest(name, known)}")
-    made = importlib.import_module(f"barrow.recipes.{name}").recipe()
+    found = (module.name for module in pkgutil.iter_modules(barrow.recipes.__path__))
+    homes = {one: f"barrow.recipes.{one}" for one in found if one not in barrow.recipes.TRAINING}
+    homes["pocket"] = "barrow.demo.pocket"
+    if name not in homes:
+        raise typer.BadParameter(f"there is no recipe {name!r}; {nearest(name, sorted(homes))}")
+    made = importlib.import_module(homes[name]).recipe()
     assert isinstance(made, Recipe)
     return made
 

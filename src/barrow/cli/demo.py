@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -21,54 +22,54 @@ from barrow.cli.terminal import printable
 from barrow.cli.tokenize import print_store
 from barrow.files import local_path
 
-if TYPE_CHECKING:
-    from barrow.score import Result
-    from barrow.tokens import TokenStore
-
-# Enough merges for good tokens of a few megabytes of text, few enough for a small model.
-_VOCAB_SIZE = 4096
-# What the model is measured against; "whole:" sees all documents of a domain at once.
-_BESIDE = ("ngram:5", "xz", "zstd:19", "unigram", "uniform", "whole:xz")
-_PARTS = ("raw", "corpus", "tokenizer", "tokens", "held-out", "run", "scores", "board.html")
+_MEGABYTES = 6.0
 
 
 def demo(
     out: Annotated[Path, typer.Argument(help="Folder for everything.")] = Path("demo"),
-    steps: Annotated[
-        int | None, typer.Option(min=1, help="Steps of training.", show_default="the recipe's")
-    ] = None,
+    steps: Annotated[int, typer.Option(min=1, help="Steps of training.")] = 450,
     limit: Annotated[
-        int | None, typer.Option(min=1, help="Score only so many held-out documents.")
+        int | None, typer.Option(min=1, help="Score only so many documents of the test split.")
     ] = None,
+    megabytes: Annotated[
+        float, typer.Option(min=0.1, max=_MEGABYTES, help="Raw text to take, about.")
+    ] = _MEGABYTES,
 ) -> None:
-    """Build a corpus of many domains, train a small model on it, and score it beside others."""
+    """Build a corpus of eight domains, train a small model on it, and score it beside baselines."""
+    import barrow.archive
+    from barrow.demo import pipeline, pocket
+    from barrow.train.trackers import terminal
+
     if local_path(out).exists() and (
-        strange := sorted({p.name for p in out.iterdir()} - {*_PARTS})
+        strange := sorted({p.name for p in out.iterdir()} - {*pipeline.PARTS})
     ):
         raise FileExistsError(
             f"{out} holds {strange[0]!r}, which the demo did not make; name another place"
         )
-    with _timed("corpus built and verified", out / "corpus"):
-        _build(out)
-    with _timed("tokenizer learnt and corpus tokenized", out / "tokens"):
-        print_store(_tokenize(out), as_json=False)
-    with _timed("model trained", out / "run"):
-        _train(out, steps)
-    with _timed("held-out text scored", out / "scores"):
-        results = _score(out, limit)
+    corpus, run, scores = out / "corpus", out / "run", out / "scores"
+    with _timed("corpus built and verified", corpus):
+        for folder, why in pocket.prepare(out / "raw", share=megabytes / _MEGABYTES).items():
+            typer.echo(f"without {folder}: too little text ({why})")
+        print_report(pipeline.build(out, staged_progress))
+        typer.echo("")
+        print_composition(measure(barrow.archive.open(corpus)))
+    with _timed("tokenizer trained and corpus tokenized", out / "tokens"):
+        print_store(pipeline.tokenize(out, staged_progress), as_json=False)
+    with _timed("model trained", run):
+        pipeline.train(out, steps=steps, trackers=[terminal(sys.stderr)])
+    with _timed("test split scored", scores):
+        results = pipeline.score(out, limit=limit, shown=lambda what: progress_bar(what, None))
     print_scores(results)
     for line in cautions(results[0]):
         typer.echo(printable(line))
-    write_board([out / "scores"], out / "board.html")
-    typer.echo(f"{out / 'corpus' / 'report.html'}")
-    typer.echo(
-        f"Next: barrow trace {out / 'corpus'} 0   ·   barrow rejects {out / 'corpus'}"
-        f"\n      barrow score diff {out / 'scores' / 'model.json'} {out / 'scores' / 'xz.json'}"
-        f'\n      barrow generate {out / "run"} --prompt "The"'
-        f"   ·   barrow explain {out / 'run'} --step 0"
-        f"\n      barrow checkpoint convert {out / 'run'} MODEL --to hf"
-        "\n      and then your own text: barrow build --help"
-    )
+    write_board([scores], out / "board.html")
+    typer.echo(f"{corpus / 'report.html'}\n\nNext:")
+    for command in (
+        ("generate", str(run), "--prompt", "The", "--temperature", "0.8"),
+        ("rejects", str(corpus)),
+        ("build", "refine", "source=YOUR.jsonl", "out=corpus"),
+    ):
+        typer.echo(f"  {shlex.join(('barrow', *command))}")
 
 
 @contextmanager
@@ -76,88 +77,3 @@ def _timed(what: str, where: Path) -> Iterator[None]:
     started = time.perf_counter()
     yield
     typer.echo(f"{what} in {time.perf_counter() - started:.1f} s → {where}\n")
-
-
-def _build(out: Path) -> None:
-    import barrow.archive
-    from barrow.corpus import build
-    from barrow.engine import Engine
-    from barrow.recipes import pocket
-
-    left_out = pocket.missing_extras()
-    for folder, extra in left_out.items():
-        typer.echo(f"without {folder}: its reader needs pip install 'barrow[{extra}]'")
-    pocket.prepare(out / "raw", left_out=left_out)
-    corpus = out / "corpus"
-    with staged_progress() as progress:
-        report = build(
-            pocket.recipe(left_out=left_out),
-            root=out / "raw",
-            out=corpus,
-            engine=Engine(num_workers=2),
-            progress=progress,
-        )
-    for problem in barrow.archive.verify(corpus, deep=True).problems:
-        raise problem
-    print_report(report)
-    typer.echo("")
-    print_composition(measure(barrow.archive.open(corpus)))
-
-
-def _tokenize(out: Path) -> TokenStore:
-    """Stores of the train and validation splits, by a tokenizer learnt from the first."""
-    import barrow.archive
-    import barrow.tokens
-    from barrow.engine import Engine
-
-    archive = barrow.archive.open(out / "corpus")
-    sample = barrow.tokens.draw_sample(archive, num_bytes=8_000_000)
-    tokenizer = barrow.tokens.train(sample.texts(archive), vocab_size=_VOCAB_SIZE)
-    tokenizer.save(out / "tokenizer")
-    stores = []
-    for split, name in ((".", "tokens"), ("validation", "held-out")):
-        with staged_progress() as progress:
-            made = barrow.tokens.tokenize(
-                out / "corpus" / split,
-                tokenizer=tokenizer,
-                out=out / name,
-                engine=Engine(num_workers=2),
-                progress=progress,
-            )
-        stores.append(made)
-    return stores[0]
-
-
-def _train(out: Path, steps: int | None) -> None:
-    from dataclasses import replace
-
-    from barrow.recipes import llama
-    from barrow.train import fit, for_store
-    from barrow.train.trackers import terminal
-
-    run = llama.tiny() if steps is None else replace(llama.tiny(), steps=steps)
-    run = for_store(run, out / "tokens", held_out=out / "held-out")
-    fit(run, out / "run", trackers=[terminal(sys.stderr)])
-
-
-def _score(out: Path, limit: int | None) -> list[Result]:
-    """The model and what is beside it, on the test split; each result also as a file."""
-    from barrow.score import Opening, open_corpus, open_model, score
-    from barrow.score.training_corpus import receipt_or_hint
-
-    corpus, folder = out / "corpus", out / "scores"
-    folder.mkdir(exist_ok=True)
-    opening = Opening(train=str(corpus), cache=folder / "baselines")
-    scored = open_corpus(str(corpus), split="test", limit=limit)
-    results = []
-    receipt = None
-    for name in ("model", *_BESIDE):
-        model = open_model(str(out / "run") if name == "model" else name, opening)
-        if receipt is None:
-            receipt, _ = receipt_or_hint(scored, model.info, str(corpus))
-        file = folder / f"{name.replace(':', '-')}.json"
-        with progress_bar(f"Scoring {name}", None) as advance:
-            result = score(model, scored, out=file, contamination=receipt, on_progress=advance)
-        assert result is not None  # one process has the whole
-        results.append(result)
-    return results

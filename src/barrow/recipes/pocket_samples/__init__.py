@@ -1,1 +1,0 @@
-"""Raw files of every format that a reader takes, made of real text that every machine has."""
