@@ -25,7 +25,7 @@ help:
 
 $(VENV)/.demo: pyproject.toml setup.py constraints.txt $(wildcard src/barrow/*/_*.c)
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) -e '.[corpus,fast,pdf,train]'
+	$(PIP) -e '.[corpus,fast,train]'
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.demo

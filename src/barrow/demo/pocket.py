@@ -206,7 +206,7 @@ def _descriptions() -> Files:
     for distribution in distributions():
         text = distribution.metadata.json.get("description")
         if isinstance(text, str):
-            kind = str(distribution.metadata.get("Description-Content-Type"))
+            kind = str(distribution.metadata.json.get("description_content_type"))
             found.append((f"{distribution.name}{'.md' if 'markdown' in kind else '.rst'}", text))
     return _parts(found)
 
