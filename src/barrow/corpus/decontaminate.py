@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice, permutations
@@ -117,13 +118,13 @@ def find_matches(text: npt.NDArray[np.uint8], offsets: Offsets, index: NgramInde
     """What of the index is in which of the documents of a block, the most n-grams first."""
     hits = find_runs(text, offsets, index.table)
     # A place where several n-grams of an item begin counts once.
-    found = np.stack([hits.document, index.owners[hits.run], hits.piece], axis=1)
-    pairs, counts = np.unique(np.unique(found, axis=0)[:, :2], axis=0, return_counts=True)
+    owners = index.owners[hits.run].tolist()
+    found = set(zip(hits.document.tolist(), owners, hits.piece.tolist(), strict=True))
+    counts = Counter((document, owner) for document, owner, _ in found)
     return [
         Match(document, index.items[owner][0], index.items[owner][1], count)
-        for document, owner, count in sorted(
-            ((d, o, n) for (d, o), n in zip(pairs.tolist(), counts.tolist(), strict=True)),
-            key=lambda match: (match[0], -match[2], match[1]),
+        for (document, owner), count in sorted(
+            counts.items(), key=lambda match: (match[0][0], -match[1], match[0][1])
         )
     ]
 

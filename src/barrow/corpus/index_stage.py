@@ -48,4 +48,4 @@ def make_index(settings: Settings, sets: tuple[File, ...], out: Indexed) -> None
     save_index(ngram_index(items, ngram=settings.ngram), out.ngrams.path)
 
 
-INDEX = Stage("corpus.index", 2, make_index, Indexed)
+INDEX = Stage("corpus.index", 3, make_index, Indexed)

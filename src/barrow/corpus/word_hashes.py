@@ -23,6 +23,7 @@ from barrow.corpus.characters import (
 )
 from barrow.corpus.compiled import compiled, trailing_zeros
 from barrow.corpus.scratch import Scratch
+from barrow.corpus.utf8 import code_at, code_size
 
 Hashes = npt.NDArray[np.uint64]
 Offsets = npt.NDArray[np.int64]
@@ -143,28 +144,8 @@ def _hash_words(
                     if next_at > at:
                         at = slow_until = next_at
                         continue
-            byte = text[at]
-            if byte < 0x80:
-                code = np.uint32(byte)
-                at += one
-            elif byte < 0xE0:
-                code = np.uint32(byte & 0x1F) << np.uint32(6) | np.uint32(text[at + one] & 0x3F)
-                at += np.uint64(2)
-            elif byte < 0xF0:
-                code = (
-                    np.uint32(byte & 0x0F) << np.uint32(12)
-                    | np.uint32(text[at + one] & 0x3F) << np.uint32(6)
-                    | np.uint32(text[at + np.uint64(2)] & 0x3F)
-                )
-                at += np.uint64(3)
-            else:
-                code = (
-                    np.uint32(byte & 0x07) << np.uint32(18)
-                    | np.uint32(text[at + one] & 0x3F) << np.uint32(12)
-                    | np.uint32(text[at + np.uint64(2)] & 0x3F) << np.uint32(6)
-                    | np.uint32(text[at + np.uint64(3)] & 0x3F)
-                )
-                at += np.uint64(4)
+            code = code_at(text, at)
+            at += code_size(text[at])
             entry = entries[code]
             kind = entry >> np.uint32(KIND_SHIFT)
             if kind == NOTHING:

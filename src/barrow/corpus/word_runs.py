@@ -5,34 +5,33 @@ letters are and one of the two has no digits at all (then line and footnote numb
 only ones). Everything else counts for nothing: blanks, line breaks, marks, case, accents, HTML
 entities. So it makes no difference where a text has its gaps, but a run begins and ends at one.
 
-A text is parsed into pieces: runs of letters and digits between anything else. Prefix sums of a
-polynomial in the letters, and in the digits, give the hash of any run at once. A text that is
-looked for leaves a row (KEY, PREFIX, SHAPE) for every run of n pieces. In a document, the first
-letters of a run are looked up at every gap; only where they are known, whole runs are compared.
+A text is parsed into pieces (`word_pieces`). One that is looked for leaves a row (KEY, PREFIX,
+SHAPE) for every run of n pieces. In a document, the first letters of a run are looked up at every
+gap; only where they are known, whole runs are compared.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from barrow.corpus.characters import (
-    ALONE,
-    KIND_SHIFT,
-    LETTER,
-    NOTHING,
-    SEPARATOR,
-    SEQUENCE,
-    VALUE_MASK,
-    letters,
-)
 from barrow.corpus.compiled import compiled
 from barrow.corpus.word_hashes import Hashes, Offsets, finish_hash
+from barrow.corpus.word_pieces import (
+    MIX,
+    Buffers,
+    Tables,
+    blank_before,
+    digits_before,
+    letters_before,
+    parse,
+    tables_of_letters,
+    whole_pieces,
+)
 
 Runs = npt.NDArray[np.uint64]
 KEY, PREFIX, SHAPE = 0, 1, 2
@@ -43,8 +42,6 @@ _SIZE_BITS, _BLANK_BIT, _PLACE_SHIFT = 16, 39, np.uint64(40)
 _MAX_PLACES = 1 << 24
 
 _MAX_SIZE = 2048  # letters and digits of a run
-_CHUNK = 1 << 14  # letters and digits that are parsed at a time
-_LONGEST = 32  # letters that one character may stand for, and more
 # The prefix of a run is in a window: its first 1, 2, … 32 letters, or its first 1, 2, 4, 8 digits.
 _LETTER_WINDOWS, _DIGIT_WINDOWS = 6, 4
 _FEW = 5  # runs of fewer pieces agree in their blanks as well: now here is not nowhere
@@ -52,10 +49,7 @@ _FEW_LETTERS = 8  # runs of fewer letters than this, and than digits, are looked
 
 _BROKEN = re.compile(r"(?<=\w)[-\u2010]\n\s*(?=\w)")  # a word, at the end of a line
 
-_BASE = 0x9E3779B97F4A7C15
-_SPECIAL = np.uint64(2)  # of a byte that is neither a letter, whose hash is odd, nor a gap
 _ANY = np.uint64(0xD6E8FEB86659FD93)
-_MIX = np.uint64(0xA24BAED4963EE407)
 
 
 class RunTable(NamedTuple):
@@ -99,7 +93,7 @@ def runs_of(texts: Sequence[str], ngram: int, *, whole_words: bool = False) -> t
     runs = np.empty((3 * (len(text) // 2 + 2 * len(offsets)), 3), np.uint64)
     run_offsets = np.empty(len(offsets), np.int64)
     number = _find_runs(
-        text, offsets, ngram, whole_words, _tables(), _Buffers.make(), runs, run_offsets
+        text, offsets, ngram, whole_words, tables_of_letters(), Buffers.make(), runs, run_offsets
     )
     return runs[:number].copy(), run_offsets
 
@@ -141,7 +135,7 @@ def run_table(runs: Runs) -> tuple[RunTable, npt.NDArray[np.int64]]:
     spans = [0]
     for window in range(_LETTER_WINDOWS + _DIGIT_WINDOWS):
         number = int((windows[kept[firsts]] == window).sum())
-        spans.append(spans[-1] + (1 << (number // 4).bit_length() if number else 0))
+        spans.append(spans[-1] + (1 << (number // 8).bit_length() if number else 0))
     slots = np.zeros(1 << max(4, int(2 * len(prefixes)).bit_length()), np.uint32)
     bits = np.zeros(spans[-1], np.uint64)
     table = RunTable(
@@ -162,231 +156,26 @@ def find_runs(text: npt.NDArray[np.uint8], offsets: Offsets, table: RunTable) ->
     """The runs of a table that are in texts, which lie in one UTF-8 buffer as in a block."""
     if not len(table.keys):
         return Hits(*np.empty((3, 0), np.int64))
-    room = 1 << 12
+    room = 1 << 16
     while True:
         found = np.empty((room, 3), np.int64)
-        number = _scan(text, offsets, _tables(), _Buffers.make(), table, found)
+        number = _scan(text, offsets, tables_of_letters(), Buffers.make(), table, found)
         if number <= room:
             return Hits(*found[:number].T)
         room = int(number)
 
 
-class _Tables(NamedTuple):
-    """What characters count for, hashes of letters in ASCII, powers of the base, inverse ones."""
-
-    entries: npt.NDArray[np.uint32]
-    sequences: npt.NDArray[np.uint32]
-    byte_hashes: Hashes
-    powers: Hashes
-    inverses: Hashes
-
-
-class _Buffers(NamedTuple):
-    """Sums over the letters and digits of a chunk; its pieces, as one number each: from the lowest
-    bit on, whether a blank is before it, and how many digits (15 bits), letters (15) and bytes are.
-    The other two are prefixes, and the pieces they begin at.
-    """
-
-    letter_sums: Hashes
-    digit_sums: Hashes
-    pieces: Hashes
-    prefixes: Hashes
-    starts: Hashes
-
-    @classmethod
-    def make(cls) -> _Buffers:
-        return cls(*(np.zeros(_CHUNK + 2 * _LONGEST, np.uint64) for _ in range(5)))
-
-
-@cache
-def _tables() -> _Tables:
-    table = letters()
-    kinds = table.entries[:128] >> np.uint32(KIND_SHIFT)
-    values = (table.entries[:128] & np.uint32(VALUE_MASK)).tolist()
-    byte_hashes = np.full(256, _SPECIAL, np.uint64)
-    for code in range(128):
-        if not chr(code).isdecimal() and chr(code) != "&":
-            is_letter = kinds[code] == LETTER
-            byte_hashes[code] = _hash_of(np.uint64(values[code])) if is_letter else 0
-    inverse = pow(_BASE, -1, 1 << 64)
-    powers, inverses = [1], [1]
-    for _ in range(_CHUNK + 2 * _LONGEST):
-        powers.append(powers[-1] * _BASE % (1 << 64))
-        inverses.append(inverses[-1] * inverse % (1 << 64))
-    return _Tables(
-        table.entries,
-        table.sequences,
-        byte_hashes,
-        np.array(powers, np.uint64),
-        np.array(inverses, np.uint64),
-    )
-
-
-@compiled
-def _hash_of(code: np.uint64) -> np.uint64:
-    """The number of a character, never 0."""
-    return finish_hash(code * _MIX) | np.uint64(1)
-
-
-@compiled
-def _parse(
-    text: npt.NDArray[np.uint8],
-    at: np.uint64,
-    end: np.uint64,
-    tables: _Tables,
-    buffers: _Buffers,
-) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
-    """Parse from a gap on, a chunk at most: pieces, letters, digits, and where it ended."""
-    entries, sequences, byte_hashes, powers, _ = tables
-    letter_sums, digit_sums, pieces, _, _ = buffers
-    start = at
-    zero, one = np.uint64(0), np.uint64(1)
-    num_pieces, num_letters, num_digits = zero, zero, zero
-    letter_sum, digit_sum = zero, zero
-    letter_sums[0] = digit_sums[0] = zero
-    inside, white = zero, one
-    room = np.uint64(_CHUNK)
-    stop = at
-    while True:
-        if at >= stop:  # the room that is left is enough for as many bytes of ASCII
-            stop = min(end, at + room - min(room, num_letters + num_digits))
-            if at >= stop:
-                break
-        byte = text[at]
-        value = byte_hashes[byte]
-        if value != _SPECIAL:
-            # A letter or a gap: no branches, which would be guessed wrongly at every word's end.
-            is_letter = value & one
-            pieces[num_pieces] = (
-                (at - start) << np.uint64(31)
-                | num_letters << np.uint64(16)
-                | num_digits << one
-                | white
-            )
-            num_pieces += is_letter & ~inside
-            letter_sum += value * powers[num_letters]
-            num_letters += is_letter
-            letter_sums[num_letters] = letter_sum
-            white = ~is_letter & (white | np.uint64(byte <= 0x20))
-            inside = is_letter
-            at += one
-            continue
-        first, stop = at, at  # it may be more than one
-        if byte < 0x80:
-            code = np.uint32(byte)
-            at += one
-            if byte == 0x26:  # an entity, such as &nbsp; or &#39;
-                after = at
-                while after < end and after < at + np.uint64(9):
-                    byte = text[after]
-                    if not (
-                        0x30 <= byte < 0x3A
-                        or 0x61 <= byte | 0x20 < 0x7B
-                        or (byte == 0x23 and after == at)
-                    ):
-                        break
-                    after += one
-                if after < end and after > at + one and text[after] == 0x3B:
-                    at = after + one
-        elif byte < 0xE0:
-            code = np.uint32(byte & 0x1F) << np.uint32(6) | np.uint32(text[at + one] & 0x3F)
-            at += np.uint64(2)
-        elif byte < 0xF0:
-            code = (
-                np.uint32(byte & 0x0F) << np.uint32(12)
-                | np.uint32(text[at + one] & 0x3F) << np.uint32(6)
-                | np.uint32(text[at + np.uint64(2)] & 0x3F)
-            )
-            at += np.uint64(3)
-        else:
-            code = (
-                np.uint32(byte & 0x07) << np.uint32(18)
-                | np.uint32(text[at + one] & 0x3F) << np.uint32(12)
-                | np.uint32(text[at + np.uint64(2)] & 0x3F) << np.uint32(6)
-                | np.uint32(text[at + np.uint64(3)] & 0x3F)
-            )
-            at += np.uint64(4)
-        entry = entries[code]
-        kind = entry >> np.uint32(KIND_SHIFT)
-        if kind == NOTHING:
-            continue
-        character = entry & np.uint32(VALUE_MASK)
-        if kind == SEPARATOR:
-            inside, white = zero, white | np.uint64(character != 0)
-            continue
-        is_alone = np.uint64(kind == ALONE)
-        if inside == zero or is_alone:
-            pieces[num_pieces] = (
-                (first - start) << np.uint64(31)
-                | num_letters << np.uint64(16)
-                | num_digits << one
-                | (white | is_alone)
-            )
-            num_pieces += one
-        place = np.uint64(character)
-        while True:
-            if entry & np.uint32(SEQUENCE):
-                character = sequences[place]
-                place += one
-                if character == 0:
-                    break
-            value = _hash_of(np.uint64(character))
-            if 0x30 <= character < 0x3A:
-                digit_sum += value * powers[num_digits]
-                num_digits += one
-                digit_sums[num_digits] = digit_sum
-            else:
-                letter_sum += value * powers[num_letters]
-                num_letters += one
-                letter_sums[num_letters] = letter_sum
-            if not entry & np.uint32(SEQUENCE):
-                break
-        inside, white = one - is_alone, is_alone
-    pieces[num_pieces] = (
-        (at - start) << np.uint64(31) | num_letters << np.uint64(16) | num_digits << one | one
-    )
-    return num_pieces, num_letters, num_digits, at
-
-
 @compiled
 def _key(letter_hash: np.uint64, digit_hash: np.uint64, blanks: np.uint64) -> np.uint64:
     """The key of a run; `blanks` count in runs of few pieces, and otherwise are 0."""
-    value = finish_hash(letter_hash) ^ (digit_hash * _MIX) ^ (blanks * _ANY)
+    value = finish_hash(letter_hash) ^ (digit_hash * MIX) ^ (blanks * _ANY)
     return max(finish_hash(value), np.uint64(1))
 
 
 @compiled
 def _prefix(value: np.uint64, window: np.uint64) -> np.uint64:
-    value = (value ^ window) * _MIX
+    value = (value ^ window) * MIX
     return value ^ (value >> np.uint64(29))
-
-
-@compiled
-def _letters_before(piece: np.uint64) -> np.uint64:
-    return piece >> np.uint64(16) & np.uint64(0x7FFF)
-
-
-@compiled
-def _digits_before(piece: np.uint64) -> np.uint64:
-    return piece >> np.uint64(1) & np.uint64(0x7FFF)
-
-
-@compiled
-def _blank_before(piece: np.uint64) -> np.uint64:
-    return piece & np.uint64(1)
-
-
-@compiled
-def _whole_pieces(pieces: Hashes, number: np.uint64, reach: np.uint64) -> np.uint64:
-    """Of the pieces of a chunk that is not the last, those after which it has `reach` characters;
-    the first at least.
-    """
-    size = _letters_before(pieces[number]) + _digits_before(pieces[number])
-    while number > np.uint64(1) and (
-        _letters_before(pieces[number]) + _digits_before(pieces[number]) + reach > size
-    ):
-        number -= np.uint64(1)
-    return number
 
 
 @compiled
@@ -395,8 +184,8 @@ def _find_runs(
     offsets: Offsets,
     ngram: int,
     whole_words: bool,
-    tables: _Tables,
-    buffers: _Buffers,
+    tables: Tables,
+    buffers: Buffers,
     runs: Runs,
     run_offsets: Offsets,
 ) -> np.uint64:
@@ -410,40 +199,40 @@ def _find_runs(
         at, end = np.uint64(offsets[document]), np.uint64(offsets[document + 1])
         place = zero
         while at < end:
-            num_pieces, _, _, next_at = _parse(text, at, end, tables, buffers)
+            num_pieces, _, _, next_at = parse(text, at, end, tables, buffers)
             stop = num_pieces
             if next_at < end:  # what may not be whole comes again with the next chunk
-                stop = _whole_pieces(pieces, num_pieces, np.uint64(_MAX_SIZE))
+                stop = whole_pieces(pieces, num_pieces, np.uint64(_MAX_SIZE))
                 next_at = at + (pieces[stop] >> np.uint64(31))
             for i in range(stop):
                 first = np.uint64(i)
-                if whole_words and not _blank_before(pieces[first]):
+                if whole_words and not blank_before(pieces[first]):
                     continue
                 # The ends of n words, of these when the last is whole, of n that have letters.
                 exact, num_words = first, zero
                 while exact < num_pieces and num_words < wanted:
                     exact += one
-                    num_words += one if not whole_words else _blank_before(pieces[exact])
+                    num_words += one if not whole_words else blank_before(pieces[exact])
                 if num_words < wanted:
                     continue
                 whole, furthest = exact, min(num_pieces, first + np.uint64(3) * wanted)
-                while whole < furthest and not _blank_before(pieces[whole]):
+                while whole < furthest and not blank_before(pieces[whole]):
                     whole += one
                 last, num_words, has_letters = first, zero, zero
                 while last < num_pieces and num_words < wanted:
                     last += one
                     has_letters |= np.uint64(
-                        _letters_before(pieces[last]) > _letters_before(pieces[last - one])
+                        letters_before(pieces[last]) > letters_before(pieces[last - one])
                     )
-                    if not whole_words or _blank_before(pieces[last]):
+                    if not whole_words or blank_before(pieces[last]):
                         num_words += has_letters
                         has_letters = zero
-                s, d = _letters_before(pieces[first]), _digits_before(pieces[first])
+                s, d = letters_before(pieces[first]), digits_before(pieces[first])
                 written = zero
                 for kind in range(3):
                     after = exact if kind == 0 else whole if kind == 1 else last
-                    m, n = _letters_before(pieces[after]) - s, _digits_before(pieces[after]) - d
-                    if kind == 1 and (whole == exact or not _blank_before(pieces[whole])):
+                    m, n = letters_before(pieces[after]) - s, digits_before(pieces[after]) - d
+                    if kind == 1 and (whole == exact or not blank_before(pieces[whole])):
                         continue
                     if kind == 2 and (num_words < wanted or n == zero):
                         continue
@@ -454,7 +243,7 @@ def _find_runs(
                     blanks = zero
                     if after - first < np.uint64(_FEW):
                         for k in range(first, after):
-                            blanks += _blank_before(pieces[np.uint64(k) + one])
+                            blanks += blank_before(pieces[np.uint64(k) + one])
                     by_digits = kind < 2 and m < np.uint64(_FEW_LETTERS) and n + n > m
                     window = np.uint64(_DIGIT_WINDOWS - 1 if by_digits else _LETTER_WINDOWS - 1)
                     while one << window > (n if by_digits else m):
@@ -471,7 +260,7 @@ def _find_runs(
                         m
                         | (m + n) << np.uint64(_SIZE_BITS)
                         | window << np.uint64(2 * _SIZE_BITS)
-                        | _blank_before(pieces[first]) << np.uint64(_BLANK_BIT)
+                        | blank_before(pieces[first]) << np.uint64(_BLANK_BIT)
                         | (place & np.uint64(_MAX_PLACES - 1)) << _PLACE_SHIFT
                     )
                     number += one
@@ -515,8 +304,8 @@ def _fill(
 def _scan(
     text: npt.NDArray[np.uint8],
     offsets: Offsets,
-    tables: _Tables,
-    buffers: _Buffers,
+    tables: Tables,
+    buffers: Buffers,
     table: RunTable,
     found: npt.NDArray[np.int64],
 ) -> np.int64:
@@ -530,10 +319,10 @@ def _scan(
         at, end = np.uint64(offsets[document]), np.uint64(offsets[document + 1])
         before = np.int64(0)
         while at < end:
-            num_pieces, num_letters, num_digits, next_at = _parse(text, at, end, tables, buffers)
+            num_pieces, num_letters, num_digits, next_at = parse(text, at, end, tables, buffers)
             stop = num_pieces
             if next_at < end:  # what may not be whole comes again with the next chunk
-                stop = _whole_pieces(pieces, num_pieces, np.uint64(table.reach))
+                stop = whole_pieces(pieces, num_pieces, np.uint64(table.reach))
                 next_at = at + (pieces[stop] >> np.uint64(31))
             for k in range(_LETTER_WINDOWS + _DIGIT_WINDOWS):
                 base = np.uint64(spans[k])
@@ -546,7 +335,7 @@ def _scan(
                 if k < _LETTER_WINDOWS:
                     size = one << window
                     for i in range(stop):
-                        s = _letters_before(pieces[np.uint64(i)])
+                        s = letters_before(pieces[np.uint64(i)])
                         if s + size > num_letters:
                             break
                         value = (letter_sums[s + size] - letter_sums[s]) * inverses[s]
@@ -556,7 +345,7 @@ def _scan(
                 else:
                     size = one << (window - np.uint64(_LETTER_WINDOWS))
                     for i in range(stop):
-                        d = _digits_before(pieces[np.uint64(i)])
+                        d = digits_before(pieces[np.uint64(i)])
                         if d + size > num_digits:
                             break
                         # Eight digits, and fewer than eight letters, are in sixteen pieces at most.
@@ -564,7 +353,7 @@ def _scan(
                         value = (digit_sums[d + size] - digit_sums[d]) * inverses[d]
                         prefixes[num] = _prefix(value, window)
                         starts[num] = np.uint64(i)
-                        num += np.uint64(_digits_before(pieces[ahead]) >= d + size)
+                        num += np.uint64(digits_before(pieces[ahead]) >= d + size)
                 num_likely = zero
                 for i in range(num):
                     prefix = prefixes[np.uint64(i)]
@@ -593,8 +382,8 @@ def _scan(
 def _compare(
     num_likely: np.uint64,
     num_pieces: np.uint64,
-    tables: _Tables,
-    buffers: _Buffers,
+    tables: Tables,
+    buffers: Buffers,
     table: RunTable,
     found: npt.NDArray[np.int64],
     number: np.int64,
@@ -621,13 +410,13 @@ def _compare(
         if slots[slot] == 0:
             continue
         row, after = np.uint64(firsts[slots[slot] - 1]), np.uint64(firsts[slots[slot]])
-        s, d = _letters_before(pieces[first]), _digits_before(pieces[first])
-        begins_with_number = _letters_before(pieces[first + one]) == s
+        s, d = letters_before(pieces[first]), digits_before(pieces[first])
+        begins_with_number = letters_before(pieces[first + one]) == s
         last, blanks = first, zero
         while last < num_pieces:
             last += one
-            blanks += _blank_before(pieces[last])
-            m, n = _letters_before(pieces[last]) - s, _digits_before(pieces[last]) - d
+            blanks += blank_before(pieces[last])
+            m, n = letters_before(pieces[last]) - s, digits_before(pieces[last]) - d
             if m + n > reach:
                 break
             while row < after and sizes[row] < m:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from barrow.corpus.characters import ALONE, KIND_SHIFT, LETTER, NOTHING, SEPARATOR, characters
 from barrow.corpus.compiled import compiled
 from barrow.corpus.scratch import Scratch
+from barrow.corpus.utf8 import code_at, code_size
 from barrow.corpus.word_hashes import Offsets
 
 
@@ -46,34 +47,15 @@ def _find_words(
     word_offsets: Offsets,
 ) -> np.uint64:
     num_words = np.uint64(0)
-    one, two, three = np.uint64(1), np.uint64(2), np.uint64(3)
+    one = np.uint64(1)
     for document in range(len(offsets) - 1):
         word_offsets[document] = num_words
         at, end = np.uint64(offsets[document]), np.uint64(offsets[document + 1])
         inside = False
         while at < end:
             byte, start = text[at], at
-            if byte < 0x80:
-                code = np.uint32(byte)
-                at += one
-            elif byte < 0xE0:
-                code = np.uint32(byte & 0x1F) << np.uint32(6) | np.uint32(text[at + one] & 0x3F)
-                at += two
-            elif byte < 0xF0:
-                code = (
-                    np.uint32(byte & 0x0F) << np.uint32(12)
-                    | np.uint32(text[at + one] & 0x3F) << np.uint32(6)
-                    | np.uint32(text[at + two] & 0x3F)
-                )
-                at += three
-            else:
-                code = (
-                    np.uint32(byte & 0x07) << np.uint32(18)
-                    | np.uint32(text[at + one] & 0x3F) << np.uint32(12)
-                    | np.uint32(text[at + two] & 0x3F) << np.uint32(6)
-                    | np.uint32(text[at + three] & 0x3F)
-                )
-                at += np.uint64(4)
+            code = code_at(text, at)
+            at += code_size(byte)
             kind = entries[code] >> np.uint32(KIND_SHIFT)
             if kind == NOTHING:
                 continue

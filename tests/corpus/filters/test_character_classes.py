@@ -11,13 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barrow.corpus.filters import character_classes as module
-from barrow.corpus.filters.character_classes import (
-    character_classes,
-    class_before,
-    code_at,
-    code_size,
-    num_characters,
-)
+from barrow.corpus.filters.character_classes import character_classes, class_before, num_characters
+from barrow.corpus.utf8 import code_at, code_size
 
 EVERY = [chr(code) for code in range(0x110000)]
 

@@ -10,18 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from barrow.corpus.compiled import compiled
-from barrow.corpus.filters.character_classes import (
-    BREAK,
-    DIGIT,
-    SPACE,
-    Classes,
-    character_classes,
-    code_at,
-    code_size,
-)
+from barrow.corpus.filters.character_classes import BREAK, DIGIT, SPACE, Classes, character_classes
 from barrow.corpus.filters.deciding import Rewriter, Rewritten
 from barrow.corpus.filters.phrases import Phrases, has_phrase, prepare
 from barrow.corpus.filters.texts import Texts
+from barrow.corpus.utf8 import code_at, code_size
 from barrow.corpus.word_hashes import Offsets, eight_byte_view
 from barrow.errors import ConfigError
 

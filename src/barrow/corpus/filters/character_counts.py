@@ -15,9 +15,8 @@ from barrow.corpus.filters.character_classes import (
     LETTER,
     SYMBOL,
     character_classes,
-    code_at,
-    code_size,
 )
+from barrow.corpus.utf8 import code_at, code_size
 from barrow.corpus.word_hashes import eight_byte_view
 
 Counts = npt.NDArray[np.int64]

@@ -16,12 +16,11 @@ from barrow.corpus.filters.character_classes import (
     Classes,
     character_classes,
     class_before,
-    code_at,
-    code_size,
     num_characters,
 )
 from barrow.corpus.filters.character_counts import CharacterCounts, Counts
 from barrow.corpus.scratch import Scratch
+from barrow.corpus.utf8 import code_at, code_size
 from barrow.corpus.word_hashes import Hashes, Offsets, eight_byte_view
 
 _HIGH = np.uint64(0x8080808080808080)

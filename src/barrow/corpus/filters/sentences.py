@@ -18,10 +18,9 @@ from barrow.corpus.filters.character_classes import (
     TERMINAL,
     Classes,
     character_classes,
-    code_at,
-    code_size,
 )
 from barrow.corpus.filters.character_counts import Counts
+from barrow.corpus.utf8 import code_at, code_size
 from barrow.corpus.word_hashes import Offsets
 
 _DOT = 0x2E

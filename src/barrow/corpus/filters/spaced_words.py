@@ -13,17 +13,10 @@ import numpy.typing as npt
 
 from barrow.corpus.compiled import compiled, trailing_zeros
 from barrow.corpus.filters.byte_hashes import START, finish, hash_bytes, mix
-from barrow.corpus.filters.character_classes import (
-    LETTER,
-    MARK,
-    SPACE,
-    Classes,
-    character_classes,
-    code_at,
-    code_size,
-)
+from barrow.corpus.filters.character_classes import LETTER, MARK, SPACE, Classes, character_classes
 from barrow.corpus.filters.character_counts import Counts
 from barrow.corpus.scratch import Scratch
+from barrow.corpus.utf8 import code_at, code_size
 from barrow.corpus.word_hashes import Hashes, Offsets, eight_byte_view
 
 _HIGH = np.uint64(0x8080808080808080)
