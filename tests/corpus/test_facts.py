@@ -7,12 +7,10 @@ import numpy as np
 
 from barrow.corpus.facts import (
     Facts,
-    identity_of,
     load_band,
     load_columns,
     load_facts,
     load_names,
-    name_of,
     save_facts,
 )
 
@@ -50,8 +48,3 @@ def test_the_same_facts_are_the_same_bytes(tmp_path: Path) -> None:
 def test_nothing(tmp_path: Path) -> None:
     save_facts(Facts.blank(0), tmp_path / "a.safetensors")
     assert len(load_facts(tmp_path / "a.safetensors")) == 0
-
-
-def test_ids_are_two_numbers() -> None:
-    name = "00ff00ff00ff00ff-0000abcd"
-    assert name_of(np.array(identity_of(name), np.uint64)) == name

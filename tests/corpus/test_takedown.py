@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import barrow
+from barrow.archive.document_id import name_of
 from barrow.corpus import build
-from barrow.corpus.facts import load_facts, name_of
+from barrow.corpus.facts import load_facts
 from barrow.corpus.filters.length import Length
 from barrow.corpus.takedown_rules import Rules
 from barrow.corpus.takedown_texts import TextRule

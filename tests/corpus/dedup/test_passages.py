@@ -15,13 +15,14 @@ from hypothesis import strategies as st
 
 import barrow.archive
 from barrow.archive import Document, Writer
+from barrow.archive.document_id import name_of
 from barrow.archive.lines import shard_lines
 from barrow.corpus.dedup import passages as passages_module
 from barrow.corpus.dedup.parts import Removals
 from barrow.corpus.dedup.passages import Cut, cut_repeated
 from barrow.corpus.dedup.settings import Deduplication, Passages
 from barrow.corpus.examine_stage import Findings, Inputs, Settings, examine
-from barrow.corpus.facts import load_facts, name_of, save_facts
+from barrow.corpus.facts import load_facts, save_facts
 from barrow.corpus.parts import Examined, Part
 from barrow.engine import Engine, File, Stages, Store
 
