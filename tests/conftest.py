@@ -124,7 +124,7 @@ def folder(write: Callable[..., Path], documents: list[Document]) -> Path:
 @pytest.fixture(params=["compiled", "general"])
 def either_path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Run a test with the compiled scanner and without it."""
-    import barrow.archive.scan as scan
+    from barrow.archive import scan
 
     if request.param == "general":
         monkeypatch.setattr(scan, "_scan", None)

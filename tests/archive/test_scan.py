@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-import barrow.archive.scan as scan_module
 from barrow import Document
+from barrow.archive import scan as scan_module
 from barrow.archive.block import Block, read_block
 from barrow.archive.buffers import BufferPool
 from barrow.archive.piece import Piece, count_lines

@@ -417,8 +417,8 @@ def test_two_writers_of_one_shard(tmp_path: Path) -> None:
 def test_what_fails_after_the_commit_takes_nothing_back(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import barrow.archive.catalog as catalog
-    import barrow.archive.writer as writer_module
+    from barrow.archive import catalog
+    from barrow.archive import writer as writer_module
 
     def interrupted(folder: Path, content: barrow.archive.Catalog) -> None:
         catalog.write_catalog(folder, content)

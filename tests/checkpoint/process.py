@@ -53,7 +53,7 @@ def main(port: str, process: int, folder: Path) -> None:
 
     # One whose second process cannot write: both hear of it, and nothing is committed.
     if process == 1:
-        import barrow.checkpoint.write as module
+        from barrow.checkpoint import write as module
 
         def fail(*_: object) -> None:
             raise OSError(28, "No space left on device")

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 from tests.checkpoint.runs import advance, bits, make_run, placement, three_steps
 
-import barrow.checkpoint.checkpoints as module
 from barrow.checkpoint import Checkpoints
+from barrow.checkpoint import checkpoints as module
 from barrow.checkpoint.checkpoints import BackgroundSave
 from barrow.config import from_dict
 from barrow.errors import ConfigError

@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-import barrow.checkpoint.diff as module
+from barrow.checkpoint import diff as module
 from barrow.checkpoint.diff import LeafDifference, differences
 from barrow.weights.tensors import lazy
 

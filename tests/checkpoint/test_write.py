@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
-import barrow.checkpoint.write as module
+from barrow.checkpoint import write as module
 from barrow.checkpoint.index import read_index
 from barrow.checkpoint.leaves import Kind
 from barrow.checkpoint.snapshot import HeldPiece, Snapshot

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-import barrow.score.self_test as module
 from barrow.cli.score_self_test import print_self_test
+from barrow.score import self_test as module
 from barrow.score.self_test import Checked, SelfTest, Sought, self_test
 from barrow.score.self_test_check import Check, Verdict
 from barrow.score.self_test_mutants import Mistake, mistakes

@@ -8,7 +8,6 @@ import time
 
 import pytest
 
-from barrow.corpus import document_limits
 from barrow.corpus.document_limits import DocumentLimits, TooSlow
 
 PLENTY = 1 << 40
@@ -53,7 +52,7 @@ def test_a_stricter_limit_of_the_system_stays() -> None:
 
 
 def test_where_nobody_tells_there_is_no_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(document_limits, "memory_held", lambda: None)
+    monkeypatch.setattr("barrow.corpus.document_limits.memory_held", lambda: None)
     before = resource.getrlimit(resource.RLIMIT_DATA)
     with DocumentLimits(60, 1) as limits:
         limits.begin()

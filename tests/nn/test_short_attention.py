@@ -13,7 +13,7 @@ import pytest
 from jax.experimental import pallas as pl
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
-import barrow.nn.short_attention as kernels
+from barrow.nn import short_attention as kernels
 from barrow.nn.attention import ALL, CAUSAL, Visible, _best, attention
 from barrow.nn.short_attention import short_attention
 

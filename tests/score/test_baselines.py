@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import barrow.score.baselines as baselines
 from barrow import Document
+from barrow.score import baselines
 from barrow.score.baselines import is_baseline, open_baseline
 from barrow.score.byte_models import Ngram, Uniform, Unigram
 

@@ -38,7 +38,7 @@ def test_the_interval_is_that_of_a_mean() -> None:
 
 
 def test_the_same_draws_every_time_in_any_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    import barrow.score.paired_bootstrap as module
+    from barrow.score import paired_bootstrap as module
 
     values, sizes = np.arange(30.0).reshape(10, 3) - 14, np.ones((10, 3), np.int64)
     first = paired_bootstrap(values, sizes, resamples=50)

@@ -70,7 +70,7 @@ def test_the_interval_is_that_of_a_plain_bootstrap() -> None:
 
 
 def test_parts_of_the_draws_are_the_same_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    import barrow.score.summary as module
+    from barrow.score import summary as module
 
     held = documents(50)
     whole = interval(held.nats, held.bytes)

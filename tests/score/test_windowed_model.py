@@ -138,7 +138,7 @@ def test_answers_that_cannot_be_right(answer: Callable[[Any], Any], words: str) 
 
 
 def test_rows_of_a_long_document_are_handed_over_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    import barrow.score.windowed_model as module
+    from barrow.score import windowed_model as module
 
     monkeypatch.setattr(module, "_HANDED", 30)
     sizes = []

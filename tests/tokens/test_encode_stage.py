@@ -14,7 +14,7 @@ import barrow
 from barrow import Document
 from barrow.engine import File
 from barrow.errors import StoreError
-from barrow.tokens import encode_stage, load
+from barrow.tokens import load
 from barrow.tokens.encode_stage import Encoded, Inputs, Settings, encode
 from barrow.tokens.token_file import TokenFile
 
@@ -159,7 +159,7 @@ def with_encoder(monkeypatch: pytest.MonkeyPatch, change: Callable[[Any], Any]) 
             ids, where = super().encode_texts(text, offsets)
             return change(ids.copy()), where
 
-    monkeypatch.setattr(encode_stage, "load", lambda _: Odd())
+    monkeypatch.setattr("barrow.tokens.encode_stage.load", lambda _: Odd())
 
 
 def test_an_encoder_that_differs_from_the_reference(

@@ -270,7 +270,7 @@ def test_other_devices_go_on_alike(run: Run, tmp_path: Path) -> None:
 
 def poisoned(monkeypatch: pytest.MonkeyPatch, run: Run, step: int, value: float) -> None:
     """Make the loss of one batch `value` times what it is."""
-    import barrow.train.causal_task as module
+    from barrow.train import causal_task as module
 
     plain = module.causal_objective
     marked = Stream(run.store, seed=3, seq_len=16, batch=8).batch(step).tokens

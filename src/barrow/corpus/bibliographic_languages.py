@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-_CODES = {
+_BIBLIOGRAPHIC = {
     "afr": "af", "alb": "sq", "ara": "ar", "arm": "hy", "aze": "az", "bos": "bs", "bul": "bg",
     "cat": "ca", "chi": "zh", "cze": "cs", "dan": "da", "dut": "nl", "eng": "en", "epo": "eo",
     "est": "et", "fin": "fi", "fre": "fr", "geo": "ka", "ger": "de", "glg": "gl", "gre": "el",
@@ -16,4 +16,4 @@ _CODES = {
 
 def language_of_library_code(code: str) -> str:
     """The code of ``ger``, ``chi`` and the like; empty if it is none of the common ones."""
-    return _CODES.get(code.strip().lower(), "")
+    return _BIBLIOGRAPHIC.get(code.strip().lower(), "")

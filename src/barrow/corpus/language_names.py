@@ -19,7 +19,7 @@ _NAMES = {
     "telugu": "te", "thai": "th", "turkish": "tr", "ukrainian": "uk", "urdu": "ur",
     "uzbek": "uz", "vietnamese": "vi", "welsh": "cy",
 }  # fmt: skip
-_CODES = frozenset(_NAMES.values())
+_BY_NAME = frozenset(_NAMES.values())
 
 
 def language_of_name(name: str) -> str:
@@ -30,4 +30,4 @@ def language_of_name(name: str) -> str:
 def language_of_tag(tag: str) -> str:
     """The code of a tag such as ``de``, ``pt-BR``, ``zh_Hans`` or ``en-orig``; empty if none."""
     code, _, region = tag.strip().lower().replace("_", "-").partition("-")
-    return code if code in _CODES and len(region) <= 12 else ""
+    return code if code in _BY_NAME and len(region) <= 12 else ""

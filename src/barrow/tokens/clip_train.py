@@ -13,7 +13,7 @@ from barrow.tokens.clip_tokenizer import ClipTokenizer
 from barrow.tokens.encoders import import_tokenizers
 
 _BESIDE_MERGES = 256 + 256 + 2
-_MIN_COUNT = 2
+_CLIP_MIN_COUNT = 2
 
 
 def train_clip(texts: Iterable[str], *, vocab_size: int) -> ClipTokenizer:
@@ -33,7 +33,7 @@ def train_clip(texts: Iterable[str], *, vocab_size: int) -> ClipTokenizer:
     library.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
     trainer = tokenizers.trainers.BpeTrainer(
         vocab_size=vocab_size,
-        min_frequency=_MIN_COUNT,
+        min_frequency=_CLIP_MIN_COUNT,
         initial_alphabet=list(LETTERS),
         end_of_word_suffix=END_OF_WORD,
         show_progress=False,

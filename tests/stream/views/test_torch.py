@@ -86,7 +86,7 @@ def test_state_in_workers_is_that_of_a_round(
     stream: Stream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A loader that saves the state of each worker's copy restores each where it was."""
-    import barrow.stream.views.torch as module
+    from barrow.stream.views import torch as module
 
     class Worker:
         num_workers = 3
