@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import zstandard
 
-from barrow.archive.decompress import in_words, thread_decompressor
+from barrow.archive.zstd import in_words, thread_decompressor
 
 
 def test_errors_in_words() -> None:

@@ -9,7 +9,7 @@ import pytest
 import barrow
 from barrow import Document
 from barrow.archive import Writer
-from barrow.archive.lines import shard_lines
+from barrow.archive.shard import shard_lines
 from barrow.errors import DamagedShard
 
 

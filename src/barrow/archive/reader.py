@@ -11,7 +11,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from barrow.ahead import available_cores, map_ahead
-from barrow.archive.bad import BadLog, OnBad
+from barrow.archive.bad_records import BadLog, OnBad
 from barrow.archive.block import Block, read_block
 from barrow.archive.buffers import BufferPool
 from barrow.archive.document import Document

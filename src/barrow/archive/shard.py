@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +12,6 @@ import xxhash
 import zstandard
 
 from barrow.archive import format as layout
-from barrow.archive.decompress import in_words, thread_decompressor
 from barrow.archive.piece import (
     MAX_DOCUMENT,
     MAX_FRAME_SIZE,
@@ -19,7 +19,7 @@ from barrow.archive.piece import (
     Piece,
 )
 from barrow.archive.storage import ByteRanges, base_name
-from barrow.archive.zstd_frames import Span, salvage_frames
+from barrow.archive.zstd import Span, in_words, salvage_frames, thread_decompressor
 from barrow.errors import DamagedShard
 
 # Enough of a file's end for the index and seek table of a shard of several GiB.
@@ -275,3 +275,18 @@ def _look_through(frame: bytes, limit: int) -> tuple[int, int, int] | None:
     except zstandard.ZstdError:
         return None
     return size, hasher.intdigest() & 0xFFFFFFFF, num_documents
+
+
+def shard_lines(
+    path: str | os.PathLike[str], start: int = 0, stop: int | None = None
+) -> Iterator[bytes]:
+    """The JSON lines of documents `start` to `stop` of a shard, without their line ends."""
+    file = ByteRanges(os.fspath(path))
+    table = read_table(file)
+    if table is None:
+        raise DamagedShard("not a shard of ours", reason="no-index", shard=file.path)
+    shard = Shard.of(file, table)
+    stop = shard.num_documents if stop is None else min(stop, shard.num_documents)
+    for piece in shard.pieces(start, stop):
+        lines = piece.lines().split(b"\n")
+        yield from lines[max(0, start - piece.first) : min(piece.num_documents, stop - piece.first)]

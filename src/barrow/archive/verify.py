@@ -13,8 +13,8 @@ import xxhash
 from barrow.ahead import available_cores, map_ahead
 from barrow.archive import format as layout
 from barrow.archive.catalog import ShardEntry, read_catalog
-from barrow.archive.foreign import ForeignFile
-from barrow.archive.open_archive import refuse_unfinished
+from barrow.archive.foreign.files import ForeignFile
+from barrow.archive.open import refuse_unfinished
 from barrow.archive.piece import MAX_DOCUMENT, MAX_FRAME_SIZE, Piece, count_lines
 from barrow.archive.records import RecordForm
 from barrow.archive.shard import Shard, Table, read_table

@@ -16,7 +16,7 @@ from typing import BinaryIO, Protocol, cast
 
 import zstandard
 
-from barrow.archive.zstd_frames import FrameScanner, NotZstandard
+from barrow.archive.zstd import FrameScanner, NotZstandard
 from barrow.corpus.reading import Reject
 
 _READ = 1 << 17

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from barrow.archive import Writer
-from barrow.archive.lines import shard_lines
+from barrow.archive.shard import shard_lines
 from barrow.corpus.dedup.parts import load_arrays
 from barrow.corpus.facts import Facts, load_facts, save_facts
 from barrow.corpus.parts import Examined

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from barrow.archive import Document, Writer
 from barrow.archive.document_id import name_of
-from barrow.archive.lines import shard_lines
+from barrow.archive.shard import shard_lines
 from barrow.corpus.dedup.parts import Arrays, Removals, save_arrays
 from barrow.corpus.facts import Facts, load_facts
 from barrow.corpus.mix import SPLITS, places

@@ -21,7 +21,7 @@ from barrow import config
 from barrow.ahead import available_cores
 from barrow.archive import Writer
 from barrow.archive.catalog import ShardEntry, read_catalog
-from barrow.archive.lines import shard_lines
+from barrow.archive.shard import shard_lines
 from barrow.corpus.corpus_folder import REJECTS, WORK, archive_folders
 from barrow.corpus.facts import Facts, load_facts, save_facts
 from barrow.corpus.manifest import MANIFEST, composition

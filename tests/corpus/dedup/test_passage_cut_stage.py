@@ -13,7 +13,7 @@ import pytest
 
 import barrow.archive
 from barrow.archive import Document, Writer
-from barrow.archive.lines import shard_lines
+from barrow.archive.shard import shard_lines
 from barrow.corpus.dedup.exact import content_hashes
 from barrow.corpus.dedup.parts import save_arrays
 from barrow.corpus.dedup.passage_cut_stage import Cut, Inputs, Settings, cut_passages

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import barrow.archive
 from barrow.archive import Document, Writer
 from barrow.archive.document_id import name_of
-from barrow.archive.lines import shard_lines
+from barrow.archive.shard import shard_lines
 from barrow.corpus.dedup import passages as passages_module
 from barrow.corpus.dedup.parts import Removals
 from barrow.corpus.dedup.passages import Cut, cut_repeated

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from barrow.archive import Document, Writer
 from barrow.archive.document_id import name_of
-from barrow.archive.lines import shard_lines
+from barrow.archive.shard import shard_lines
 from barrow.corpus.dedup.buckets import load_part
 from barrow.corpus.dedup.exact import content_hashes
 from barrow.corpus.dedup.minhash import band_hashes, shingle_hashes

@@ -28,8 +28,8 @@ from typing import Any
 import msgspec
 
 from barrow.archive import Document
-from barrow.archive.foreign import whole_lines
-from barrow.archive.json_values import split_values
+from barrow.archive.foreign.files import whole_lines
+from barrow.archive.foreign.json_values import split_values
 from barrow.archive.piece import BadLine
 from barrow.corpus.html_text import html_to_text
 from barrow.corpus.reading import Item, Reader, Reject, excerpt

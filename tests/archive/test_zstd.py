@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barrow.archive.format import skippable
-from barrow.archive.zstd_frames import FrameScanner, NotZstandard, Span, frame_at, salvage_frames
+from barrow.archive.zstd import FrameScanner, NotZstandard, Span, frame_at, salvage_frames
 
 
 def compress(data: bytes, *, level: int = 3, checksum: bool = True, size: bool = True) -> bytes:

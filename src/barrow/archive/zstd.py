@@ -8,8 +8,11 @@ It follows the headers of frames and blocks (RFC 8878, section 3) and skips what
 from __future__ import annotations
 
 import mmap
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+
+import zstandard
 
 from barrow.archive.format import FRAME_MAGIC, FRAME_MAGIC_BYTES, SKIPPABLE_MAGIC
 
@@ -164,3 +167,19 @@ def _only_skippable(data: memoryview, start: int, end: int) -> bool:
     except NotZstandard:
         return False
     return scanner.at_boundary and all(span.skippable for span in scanner.spans)
+
+
+class _ThreadDecompressor(threading.local):
+    def __init__(self) -> None:
+        self.zstd = zstandard.ZstdDecompressor()
+
+
+thread_decompressor = _ThreadDecompressor()
+
+
+def in_words(error: Exception) -> str:
+    """The cause inside the library's message, with a way out where there is one."""
+    cause = str(error).rsplit(": ", 1)[-1].lower()
+    if "too much memory" in cause:
+        cause += "; written with a window over 128 MiB, which `zstd -d --long=31` unpacks"
+    return cause

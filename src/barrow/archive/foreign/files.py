@@ -10,9 +10,8 @@ from typing import BinaryIO, cast
 
 import zstandard
 
-from barrow.archive.decompress import in_words
+from barrow.archive.foreign.json_values import split_values
 from barrow.archive.format import FRAME_MAGIC_BYTES
-from barrow.archive.json_values import split_values
 from barrow.archive.piece import (
     MAX_DOCUMENT,
     PIECE_SIZE,
@@ -22,7 +21,7 @@ from barrow.archive.piece import (
     count_lines,
 )
 from barrow.archive.storage import READABLE, ByteRanges, base_name, open_binary
-from barrow.archive.zstd_frames import FrameScanner, NotZstandard
+from barrow.archive.zstd import FrameScanner, NotZstandard, in_words
 from barrow.errors import ArchiveError, BadRecord, DamagedShard
 
 # What a decompressor gives next, or what is wrong at that place.
@@ -100,7 +99,7 @@ class ForeignFile:
     def _lines(self, name: str) -> Iterator[bytes | BadLine | DamagedShard]:
         try:
             if self.path.endswith(".parquet"):
-                from barrow.archive.parquet import parquet_lines
+                from barrow.archive.foreign.parquet import parquet_lines
 
                 yield from parquet_lines(
                     self.path, text_key=self._text_key, max_line=self._max_document

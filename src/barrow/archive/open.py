@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from barrow.archive.bad import OnBad
+from barrow.archive.bad_records import OnBad
 from barrow.archive.catalog import ShardEntry, read_catalog
-from barrow.archive.foreign import ForeignFile
+from barrow.archive.foreign.files import ForeignFile
 from barrow.archive.piece import MAX_DOCUMENT, Source
 from barrow.archive.reader import Archive, Reading
 from barrow.archive.records import FIELDS, RecordForm

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import barrow
 from barrow import Document
-from barrow.archive.foreign import whole_lines
+from barrow.archive.foreign.files import whole_lines
 from barrow.errors import BadRecord, DamagedShard
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barrow.archive.json_values import split_values
+from barrow.archive.foreign.json_values import split_values
 from barrow.errors import DamagedShard
 
 values = st.recursive(
