@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from barrow.cli.demo_table import print_scores, verdict
+from barrow.cli.demo import print_scores, verdict
 
 
 def made(name: str, bpb: float, **domains: float) -> Any:

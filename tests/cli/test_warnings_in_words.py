@@ -4,7 +4,7 @@ import warnings
 
 import pytest
 
-from barrow.cli.warnings_in_words import warnings_in_words
+from barrow.cli.terminal import warnings_in_words
 
 
 def test_warnings_are_sentences(capsys: pytest.CaptureFixture[str]) -> None:

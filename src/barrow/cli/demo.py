@@ -5,22 +5,25 @@ from __future__ import annotations
 import shlex
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from barrow.cli.board import write_board
 from barrow.cli.build import print_report
-from barrow.cli.demo_table import print_scores
+from barrow.cli.corpus.stats import measure, print_composition
 from barrow.cli.progress import progress_bar, staged_progress
-from barrow.cli.score_table import cautions
-from barrow.cli.stats import measure, print_composition
-from barrow.cli.terminal import printable
+from barrow.cli.score.table import cautions
+from barrow.cli.terminal import print_table, printable
 from barrow.cli.tokenize import print_store
 from barrow.files import local_path
+
+if TYPE_CHECKING:
+    from barrow.score import Result
+
 
 _MEGABYTES = 6.0
 
@@ -77,3 +80,32 @@ def _timed(what: str, where: Path) -> Iterator[None]:
     started = time.perf_counter()
     yield
     typer.echo(f"{what} in {time.perf_counter() - started:.1f} s → {where}\n")
+
+
+def print_scores(results: Sequence[Result]) -> None:
+    """Bits per byte by domain and model; the first is ours, and a last line tells what it beats."""
+    rows = [
+        (row.name, *(_of(result, row.name) for result in results)) for row in results[0].domains
+    ]
+    rows.append(("overall", *(f"{result.overall.bpb:.3f}" for result in results)))
+    print_table(("bits per byte", *(result.model.name for result in results)), rows, width=130)
+    typer.echo(printable(verdict(results)))
+
+
+def verdict(results: Sequence[Result]) -> str:
+    """Which of the others the first is below, overall, in words."""
+    ours, others = results[0], results[1:]
+    assert ours.overall.bpb is not None
+    below = [r.model.name for r in others if (r.overall.bpb or 0.0) > ours.overall.bpb]
+    above = [r.model.name for r in others if r.model.name not in below]
+    told = f"the model needs {ours.overall.bpb:.3f} bits for a byte it has not seen: "
+    told += f"fewer than {', '.join(below)}" if below else "more than all others"
+    if below and above:
+        told += f"; not fewer than {', '.join(above)}"
+    return told
+
+
+def _of(result: Result, domain: str) -> str:
+    """A domain's figure; a dash where there is none."""
+    found = next((row.bpb for row in result.domains if row.name == domain), None)
+    return "–" if found is None else f"{found:.3f}"

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from barrow.cli.models import locate_model
-from barrow.cli.warnings_in_words import warnings_in_words
+from barrow.cli.model.models import locate_model
+from barrow.cli.terminal import warnings_in_words
 
 if TYPE_CHECKING:
     from barrow.stream.labelled import Keys, Kind

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
+from barrow.cli.model.open import open_text_model
 from barrow.cli.options import AsJson, DtypeOption, TokenizerOption, Trust
 from barrow.cli.terminal import printable
-from barrow.cli.text_model import open_text_model
 
 _DEFAULT_TOKENS = 128
 

@@ -11,41 +11,33 @@ import typer
 import typer.core
 
 from barrow.cli import (
-    attention,
     board,
     build,
-    cat,
     checkpoint,
-    classifier,
     completion,
     demo,
-    diff,
-    embed,
-    explain,
-    fill,
     finetune,
     generate,
+    tokenize,
+    train,
+)
+from barrow.cli.corpus import (
+    cat,
+    classifier,
+    diff,
     head,
-    models,
     pack,
-    pairs,
-    predict,
-    probe,
     rejects,
     report,
-    score,
-    similar,
     stats,
-    stream,
     takedown,
-    tokenize,
-    tokenizer,
     trace,
-    train,
     verify,
-    zeroshot,
 )
+from barrow.cli.model import attention, embed, fill, models, predict, probe, similar, zeroshot
+from barrow.cli.score import score
 from barrow.cli.terminal import printable
+from barrow.cli.tokens import lineage, pairs, stream, tokenizer
 from barrow.errors import BarrowError, BudgetExceeded, Diverged
 from barrow.heap import keep_freed_memory
 
@@ -110,7 +102,7 @@ app.add_typer(tokenizer.app, name="tokenizer")
 app.command("tokenize")(tokenize.tokenize)
 app.command("stream")(stream.stream)
 app.add_typer(pairs.app, name="pairs")
-app.command("explain")(explain.explain)
+app.command("explain")(lineage.explain)
 app.add_typer(checkpoint.app, name="checkpoint")
 app.add_typer(models.app, name="models")
 app.command("generate")(generate.generate)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+import sys
+import warnings
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
 
 
 def printable(text: str) -> str:
@@ -41,3 +45,16 @@ def print_table(
     if not console.is_terminal:
         console.width = width
     console.print(table)
+
+
+@contextmanager
+def warnings_in_words() -> Iterator[None]:
+    """Say warnings on stderr as sentences, without the line of code that they are from."""
+
+    def say(message: Warning | str, *_: Any, **__: Any) -> None:
+        print(f"barrow: {message}", file=sys.stderr, flush=True)  # noqa: T201
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = say
+        yield

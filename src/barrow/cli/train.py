@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from barrow.cli.finetune import remember_programs
-from barrow.cli.models import locate_model
+from barrow.cli.model.models import locate_model
 from barrow.cli.options import Trust
 from barrow.cli.python_file import made_by
-from barrow.cli.warnings_in_words import warnings_in_words
+from barrow.cli.terminal import warnings_in_words
 from barrow.files import local_path
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from barrow.cli.clip_options import (
+from barrow.cli.model.clip_options import (
     Bpe,
     Model,
     Page,
@@ -20,8 +20,7 @@ from barrow.cli.clip_options import (
     open_model,
 )
 from barrow.cli.options import AsJson, Trust
-from barrow.cli.terminal import printable
-from barrow.cli.warnings_in_words import warnings_in_words
+from barrow.cli.terminal import printable, warnings_in_words
 
 if TYPE_CHECKING:
     from barrow.models.clip import ZeroShot

@@ -6,14 +6,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from barrow.cli.text_model import open_text_model
-
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from barrow.models.roberta import Roberta
     from barrow.models.roberta_heads import RobertaWithHead
     from barrow.tokens import Tokenizer
+import os
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from barrow.cli.model.models import locate_model
+
+if TYPE_CHECKING:
+    from barrow.models import Loaded
+    from barrow.tokens import Tokenizer
+
 
 ModelOption = Annotated[
     str,
@@ -48,3 +56,34 @@ def open_encoder(
     )
     found: Any = of_kind(loaded, model, Roberta, RobertaWithHead)
     return found, loaded.params, reader
+
+
+def open_text_model(
+    name: str,
+    *,
+    tokenizer: str | None,
+    dtype: str | None,
+    num_layers: int | None = None,
+    trust: Collection[str] | None = None,
+) -> tuple[Loaded, Tokenizer]:
+    """A model with its layers apart, and its tokenizer: of files, or of a run or checkpoint.
+
+    Of an encoder's files no more than `num_layers` layers are read.
+    """
+    import jax
+
+    from barrow.models.compile_cache import keep_compiled
+    from barrow.models.open_model import open_model
+    from barrow.models.text import open_tokenizer
+    from barrow.weights.cache import cache_folder
+
+    keep_compiled(cache_folder(os.environ) / "compiled")
+    # A CPU computes bfloat16 and float16 through float32, several times slower.
+    if dtype is None and jax.default_backend() == "cpu":
+        dtype = "float32"
+    loaded = open_model(
+        locate_model(name), dtype=dtype, apart=True, num_layers=num_layers, trust=trust or ()
+    )
+    if tokenizer is not None:
+        return loaded, open_tokenizer(tokenizer)
+    return loaded, open_tokenizer(loaded.tokenizer, settings=loaded.tokenizer_config)

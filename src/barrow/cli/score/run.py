@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from barrow.cli.models import locate_model
+from barrow.cli.model.models import locate_model
 from barrow.cli.options import AsJson, DtypeOption, TextKey, TokenizerOption, Trust
 from barrow.cli.progress import progress_bar
-from barrow.cli.score_self_test import run_self_test
-from barrow.cli.score_table import print_result
+from barrow.cli.score.self_test import run_self_test
+from barrow.cli.score.table import print_result
 from barrow.cli.terminal import printable
 from barrow.files import local_path
 

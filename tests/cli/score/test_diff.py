@@ -10,7 +10,7 @@ import typer
 from tests.score.scored_results import TEXTS, make_result
 from typer.testing import CliRunner, Result
 
-from barrow.cli.score_diff import diff
+from barrow.cli.score.diff import diff
 from barrow.errors import ScoreError
 from barrow.score.result import write_result
 

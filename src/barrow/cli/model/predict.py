@@ -22,7 +22,7 @@ from barrow.cli.finetune import (
     read_keys,
     remember_programs,
 )
-from barrow.cli.models import locate_model
+from barrow.cli.model.models import locate_model
 from barrow.files import atomic_file
 
 

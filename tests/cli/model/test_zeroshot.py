@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from barrow.cli.clip_options import embed_images
+from barrow.cli.model.clip_options import embed_images
 from barrow.models.clip_config import ClipConfig, TextConfig, VisionConfig
 from barrow.models.clip_load import load
 from barrow.models.clip_variants import VARIANTS

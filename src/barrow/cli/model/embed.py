@@ -10,7 +10,7 @@ from typing import Annotated, Any, BinaryIO
 
 import typer
 
-from barrow.cli.encoders import ModelOption, Truncate, open_encoder
+from barrow.cli.model.open import ModelOption, Truncate, open_encoder
 from barrow.cli.options import AsJson, DtypeOption, TextKey, TokenizerOption, Trust
 from barrow.cli.progress import progress_bar
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from barrow import Document
-from barrow.cli.score_run import default_out
+from barrow.cli.score.run import default_out
 from barrow.models import Decoder, DecoderConfig, save
 from barrow.score import ScoredCorpus, read_result
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from barrow.cli.score_self_test import print_self_test
+from barrow.cli.score.self_test import print_self_test
 from barrow.score import self_test as module
 from barrow.score.self_test import Checked, SelfTest, Sought, self_test
 from barrow.score.self_test_check import Check, Verdict

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from barrow.cli import predict as module
+from barrow.cli.model import predict as module
 
 
 def test_a_model_without_labels(

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from barrow.cli.encoders import ModelOption, Truncate, open_encoder
+from barrow.cli.model.open import ModelOption, Truncate, open_encoder
 from barrow.cli.options import AsJson, DtypeOption, TokenizerOption, Trust
 from barrow.cli.terminal import printable
 

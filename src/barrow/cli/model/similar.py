@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from barrow.cli.clip_options import (
+from barrow.cli.model.clip_options import (
     Bpe,
     Model,
     Page,
@@ -19,10 +19,9 @@ from barrow.cli.clip_options import (
     lines_of,
     open_model,
 )
+from barrow.cli.model.zeroshot import write_page
 from barrow.cli.options import AsJson, Trust
-from barrow.cli.terminal import printable
-from barrow.cli.warnings_in_words import warnings_in_words
-from barrow.cli.zeroshot import write_page
+from barrow.cli.terminal import printable, warnings_in_words
 
 # Texts of each image on the page, the nearest first.
 _SHOWN = 10

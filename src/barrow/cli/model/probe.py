@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from barrow.cli.clip_options import Model, Seed, Weights, embed_images, open_model
+from barrow.cli.model.clip_options import Model, Seed, Weights, embed_images, open_model
 from barrow.cli.options import AsJson, Trust
 
 if TYPE_CHECKING:

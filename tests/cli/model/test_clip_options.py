@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from barrow.cli.clip_options import find_images
+from barrow.cli.model.clip_options import find_images
 from barrow.errors import NotFound
 
 

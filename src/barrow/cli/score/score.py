@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from barrow.cli.default_command import with_verbs
-from barrow.cli.score_diff import diff
-from barrow.cli.score_run import score
+from barrow.cli.score.diff import diff
+from barrow.cli.score.run import score
 
 __all__ = ["Score", "score"]
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from barrow import Document
-from barrow.cli.score_table import cautions, print_result
+from barrow.cli.score.table import cautions, print_result
 from barrow.score import Result, open_model, score
 
 
