@@ -25,15 +25,15 @@ from pathlib import Path
 import numpy as np
 
 import barrow.archive
-from barrow.corpus.classifier_model import Classifier
-from barrow.corpus.classifier_training import (
+from barrow.corpus.classifier.model import Classifier
+from barrow.corpus.classifier.training import (
     TrainingSettings,
     area_under_curve,
     read_examples,
     train,
 )
 from barrow.corpus.filters.texts import Texts
-from barrow.corpus.scratch import Scratch
+from barrow.corpus.kernels.scratch import Scratch
 
 Scorer = Callable[[list[str]], np.ndarray]
 

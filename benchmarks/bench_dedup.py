@@ -25,15 +25,15 @@ import numpy as np
 import xxhash
 
 import barrow.archive
-from barrow.corpus.decontaminate import Item, find_matches, ngram_index
+from barrow.corpus.build.decontaminate import Item, find_matches, ngram_index
 from barrow.corpus.dedup.candidates import candidate_pairs
 from barrow.corpus.dedup.clusters import choose
 from barrow.corpus.dedup.exact import content_hashes
 from barrow.corpus.dedup.minhash import NUM_BANDS, band_hashes, shingle_hashes
 from barrow.corpus.dedup.similarity import similarities
 from barrow.corpus.filters.texts import Texts
-from barrow.corpus.scratch import Scratch
-from barrow.corpus.word_hashes import word_hashes
+from barrow.corpus.kernels.scratch import Scratch
+from barrow.corpus.kernels.word_hashes import word_hashes
 
 
 def best(function: Callable[[Any], object], items: list[Any], passes: int) -> float:

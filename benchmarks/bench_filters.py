@@ -21,13 +21,13 @@ import barrow.archive
 from barrow.archive.block import Block
 from barrow.corpus.filters.c4 import C4
 from barrow.corpus.filters.c4_lines import C4Lines
-from barrow.corpus.filters.deciding import Filter
+from barrow.corpus.filters.filter import Filter
 from barrow.corpus.filters.fineweb import FineWeb
 from barrow.corpus.filters.gopher_quality import GopherQuality
 from barrow.corpus.filters.gopher_repetition import GopherRepetition
 from barrow.corpus.filters.ratios import Ratios
 from barrow.corpus.filters.texts import Texts
-from barrow.corpus.scratch import Scratch
+from barrow.corpus.kernels.scratch import Scratch
 
 FILTERS: dict[str, Filter] = {
     "Gopher quality": GopherQuality(),

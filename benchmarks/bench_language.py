@@ -28,8 +28,8 @@ import numpy as np
 import barrow.archive
 from barrow.corpus.filters.language import identify, language_model
 from barrow.corpus.filters.texts import Texts
-from barrow.corpus.language_sample import sample_words
-from barrow.corpus.scratch import Scratch
+from barrow.corpus.kernels.scratch import Scratch
+from barrow.corpus.language.sample import sample_words
 
 Detector = Callable[[str], str]
 SAME = {"nb": "no", "fil": "tl", "iw": "he", "zh-Hant": "zh", "jw": "jv", "un": "und"}

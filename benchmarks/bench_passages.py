@@ -27,15 +27,15 @@ import numpy.typing as npt
 import barrow.archive
 from barrow.archive import Document, Writer
 from barrow.archive.block import Block
-from barrow.corpus.dedup.parts import Removals
-from barrow.corpus.dedup.passage_windows import select_seeds
-from barrow.corpus.dedup.passages import Cut, cut_repeated
+from barrow.corpus.build.examine import Findings, Inputs, Settings, examine
+from barrow.corpus.build.facts import load_facts
+from barrow.corpus.build.parts import Examined, cut
+from barrow.corpus.dedup.numbering import Removals
+from barrow.corpus.dedup.passages.stages import Cut, cut_repeated
+from barrow.corpus.dedup.passages.windows import select_seeds
 from barrow.corpus.dedup.settings import Deduplication, Passages
-from barrow.corpus.examine_stage import Findings, Inputs, Settings, examine
-from barrow.corpus.facts import load_facts
-from barrow.corpus.parts import Examined, cut
-from barrow.corpus.scratch import Scratch
-from barrow.corpus.word_hashes import word_hashes
+from barrow.corpus.kernels.scratch import Scratch
+from barrow.corpus.kernels.word_hashes import word_hashes
 from barrow.engine import Engine, File, Stages, Store, Task
 
 PASSES = 5

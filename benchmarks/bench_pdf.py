@@ -24,7 +24,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from barrow import Document
-from barrow.corpus.isolated import isolated
+from barrow.corpus.input.isolated import isolated
 from barrow.corpus.readers.pdf import Pdf
 
 WORDS = tuple("the of barrow mound stone carries earth and question that order reasons".split())  # noqa: SIM905
@@ -105,7 +105,7 @@ def best(work: Callable[[Path], int], files: dict[Path, int], passes: int) -> fl
             except Exception as error:
                 print(f"{work.__name__}: {path.name}: {type(error).__name__}")
             pages += num
-        isolated("barrow.corpus.pdf_text:pdf_text").close()  # a child counts when it has ended
+        isolated("barrow.corpus.text.pdf.text:pdf_text").close()  # a child counts when it has ended
         rates.append(pages / (processor_seconds() - begun))
     return max(rates)
 
@@ -135,7 +135,7 @@ def main() -> None:
         for work in (by_pdfium, by_pypdf, by_pdfminer):  # loads them
             work(next(iter(files)))
         print(f"{len(files)} files, {sum(files.values()):,} pages, {size / 1e6:.1f} MB\n")
-        isolated("barrow.corpus.pdf_text:pdf_text").close()
+        isolated("barrow.corpus.text.pdf.text:pdf_text").close()
         ours = best(by_barrow, files, options.passes)
         print("| | pages/s | barrow is |\n|---|---|---|")
         print(f"| barrow (pypdfium2 {version('pypdfium2')}) | {ours:,.0f} | |")

@@ -19,9 +19,9 @@ from importlib.metadata import version
 import numpy as np
 
 import barrow.archive
-from barrow.corpus.filters.pii import RedactPii, RejectPii, find_pii
+from barrow.corpus.filters.pii.pii import RedactPii, RejectPii, find_pii
 from barrow.corpus.filters.texts import Texts
-from barrow.corpus.scratch import Scratch
+from barrow.corpus.kernels.scratch import Scratch
 from pii_labelled import PLANTS, labelled
 
 Span = tuple[str, int, int]

@@ -157,7 +157,7 @@ def rows(path: Path) -> Iterator[dict[str, str]]:
 
 
 def bodies_with_barrow(bodies: list[str]) -> int:
-    from barrow.corpus.html_text import html_to_text
+    from barrow.corpus.text.html.text import html_to_text
 
     return sum(len(html_to_text(body)) for body in bodies)
 

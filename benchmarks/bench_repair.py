@@ -18,12 +18,12 @@ from importlib.metadata import version
 import numpy as np
 
 import barrow.archive
-from barrow.corpus.filters.boilerplate import DropBoilerplate
-from barrow.corpus.filters.deciding import Rewriter
+from barrow.corpus.filters.boilerplate.boilerplate import DropBoilerplate
+from barrow.corpus.filters.filter import Rewriter
 from barrow.corpus.filters.repair import Repair
 from barrow.corpus.filters.texts import Texts
-from barrow.corpus.mojibake import mend_controls, mend_mojibake
-from barrow.corpus.scratch import Scratch
+from barrow.corpus.kernels.scratch import Scratch
+from barrow.corpus.text.mojibake import mend_controls, mend_mojibake
 
 SENTENCES = """
 It’s “fine” — really… nothing to see here.

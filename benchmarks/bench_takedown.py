@@ -9,8 +9,8 @@ import argparse
 import time
 
 import barrow.archive
-from barrow.corpus.takedown_rules import Matcher, Rules
-from barrow.corpus.takedown_texts import TextRule
+from barrow.corpus.takedown.rules import Matcher, Rules
+from barrow.corpus.takedown.texts import TextRule
 
 
 def main() -> None:

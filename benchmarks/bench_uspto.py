@@ -29,7 +29,7 @@ from pathlib import Path
 from bs4 import BeautifulSoup, XMLParsedAsHTMLWarning
 
 from barrow import Document
-from barrow.corpus.readers.uspto import Uspto
+from barrow.corpus.readers.uspto.reader import Uspto
 
 WORDS = re.findall(
     r"\w+",

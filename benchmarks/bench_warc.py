@@ -83,7 +83,7 @@ def made_up(num: int) -> list[bytes]:
 
 
 def taken_from(folder: Path) -> list[bytes]:
-    from barrow.corpus.warc_records import warc_records
+    from barrow.corpus.readers.warc.records import warc_records
 
     records = []
     for path in sorted(folder.rglob("*.warc*")):
@@ -109,8 +109,8 @@ OF_HTTP = ("content-type", "content-language", "content-encoding", "transfer-enc
 
 
 def with_barrow(path: Path) -> tuple[int, int]:
-    from barrow.corpus.http_response import parse_response
-    from barrow.corpus.warc_records import warc_records
+    from barrow.corpus.readers.warc.http_response import parse_response
+    from barrow.corpus.readers.warc.records import warc_records
 
     of_record, of_http = [n.encode() for n in OF_RECORD], [n.encode() for n in OF_HTTP]
     num = size = 0

@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from barrow.corpus.page_text import page_text
+from barrow.corpus.text.html.page import page_text
 
 Extract = Callable[[str], str]
 

@@ -28,9 +28,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from barrow.archive import Document
-from barrow.corpus.mediawiki_export import Page, export_pages
-from barrow.corpus.readers.wikipedia import Wikipedia
-from barrow.corpus.wikitext import wikitext_to_text
+from barrow.corpus.readers.wikipedia.export import Page, export_pages
+from barrow.corpus.readers.wikipedia.reader import Wikipedia
+from barrow.corpus.text.wikitext import wikitext_to_text
 
 WORDS = re.findall(
     r"\w+",

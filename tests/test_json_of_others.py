@@ -13,11 +13,11 @@ from safetensors.numpy import save_file
 
 from barrow.archive.catalog import read_catalog
 from barrow.config import from_json, parse_json
-from barrow.corpus.compare import compare_builds
-from barrow.corpus.decontaminate import load_index
-from barrow.corpus.facts import _ARRAYS, load_facts, load_names
-from barrow.corpus.papers import read_build
-from barrow.corpus.takedown_rules import load_list
+from barrow.corpus.build.decontaminate import load_index
+from barrow.corpus.build.facts import _ARRAYS, load_facts, load_names
+from barrow.corpus.diff import compare_builds
+from barrow.corpus.report.write import read_build
+from barrow.corpus.takedown.rules import load_list
 from barrow.errors import BarrowError, ConfigError, ScoreError, TokenizerError
 from barrow.models.sources import open_source
 from barrow.score.result import read_result

@@ -13,7 +13,7 @@ import pytest
 from barrow.corpus import Domain, Epub, PlainText, Recipe
 from barrow.corpus.dedup.settings import Deduplication
 from barrow.corpus.filters.length import Length
-from barrow.corpus.mix import Mixture, Splits
+from barrow.corpus.mixture import Mixture, Splits
 from barrow.corpus.recipe import Decontamination
 
 

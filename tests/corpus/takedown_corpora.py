@@ -14,10 +14,10 @@ import barrow
 from barrow.archive import Document
 from barrow.corpus import Domain, Recipe, Records, build
 from barrow.corpus.dedup.settings import Deduplication
-from barrow.corpus.mix import Mixture, Splits
-from barrow.corpus.takedown import take_down
-from barrow.corpus.takedown_find import find_taken
-from barrow.corpus.takedown_rules import Rules
+from barrow.corpus.mixture import Mixture, Splits
+from barrow.corpus.takedown.find import find_taken
+from barrow.corpus.takedown.rules import Rules
+from barrow.corpus.takedown.takedown import take_down
 from barrow.engine import Engine
 from barrow.files import locked
 

@@ -12,7 +12,7 @@ from barrow.corpus import Domain, PlainText, Recipe, build
 from barrow.corpus.dedup.settings import Deduplication
 from barrow.corpus.filters.length import Length
 from barrow.corpus.manifest import rejects_by_domain
-from barrow.corpus.mix import Splits
+from barrow.corpus.mixture import Splits
 from barrow.engine import Engine
 
 

@@ -10,9 +10,9 @@ import pytest
 from tests.corpus.takedown_corpora import sentence
 
 from barrow.config import to_dict
-from barrow.corpus.facts import load_facts, save_facts
-from barrow.corpus.takedown_rules import Rules
-from barrow.corpus.takedown_texts import TextRule, words_scheme
+from barrow.corpus.build.facts import load_facts, save_facts
+from barrow.corpus.takedown.rules import Rules
+from barrow.corpus.takedown.texts import TextRule, words_scheme
 from barrow.corpus.verify import verify_corpus
 
 

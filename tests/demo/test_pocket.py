@@ -9,7 +9,7 @@ import pytest
 
 import barrow
 from barrow.corpus import build
-from barrow.corpus.licences import is_spdx
+from barrow.corpus.licences.detect import is_spdx
 from barrow.demo import pocket
 from barrow.engine import Engine
 from barrow.score.contamination import contamination

@@ -14,7 +14,7 @@ import barrow as package
 from barrow import config
 from barrow.cli.main import run
 from barrow.corpus import Recipe, Repair, build
-from barrow.corpus.papers import read_build
+from barrow.corpus.report.write import read_build
 from barrow.engine import Engine
 from barrow.errors import ConfigError
 

@@ -11,7 +11,7 @@ import pytest
 from tests.pages.contrast import contrast
 
 import barrow
-from barrow.corpus.survey import STEPS
+from barrow.corpus.report.totals import STEPS
 
 SOURCE = Path(barrow.__file__).parent
 STYLES = sorted(SOURCE.rglob("static/*.css"))

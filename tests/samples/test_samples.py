@@ -23,7 +23,7 @@ from barrow.corpus import (
     Warc,
     Wikipedia,
 )
-from barrow.corpus.reading import Item
+from barrow.corpus.readers.reader import Item
 
 NUM = 105  # a second file of every sample, so that every form of each is made
 CODE = 'def heap(stones):\n    if stones < 2 & 1:\n        return "<none>"\n    return stones'

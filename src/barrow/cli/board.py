@@ -37,7 +37,7 @@ def board(
 
 def write_board(results: list[Path], out: Path) -> None:
     """The page of results, in a file; its name is printed."""
-    from barrow.corpus.publish import write_if_changed
+    from barrow.corpus.build.publish import write_if_changed
     from barrow.errors import NotFound, ScoreError
     from barrow.score.board import board_data, gather, page
 

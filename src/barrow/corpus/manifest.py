@@ -24,14 +24,13 @@ from typing import Any
 import msgspec
 
 from barrow.archive.catalog import ShardEntry
-from barrow.corpus.decontaminate import load_index
-from barrow.corpus.dedup.passage_cut_stage import REASON
-from barrow.corpus.gather_stage import Gathered
-from barrow.corpus.index_stage import Indexed
-from barrow.corpus.read_stage import Read
+from barrow.corpus.build.decontaminate import Indexed, load_index
+from barrow.corpus.build.gather import Gathered
+from barrow.corpus.build.read import Read
+from barrow.corpus.build.sources import Source
+from barrow.corpus.build.stages import Built
+from barrow.corpus.dedup.passages.cut_stage import REASON
 from barrow.corpus.recipe import Recipe
-from barrow.corpus.sources import Source
-from barrow.corpus.stages import Built
 from barrow.engine import File
 
 MANIFEST = "manifest.json"

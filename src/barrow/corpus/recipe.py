@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from barrow.corpus.dedup.settings import Deduplication
-from barrow.corpus.filters.deciding import Filter, Rewriter, Step
-from barrow.corpus.mix import Mixture, Splits
-from barrow.corpus.reading import Reader
+from barrow.corpus.filters.filter import Filter, Rewriter, Step
+from barrow.corpus.mixture import Mixture, Splits
+from barrow.corpus.readers.reader import Reader
 from barrow.errors import ConfigError
 from barrow.objects import Named
 

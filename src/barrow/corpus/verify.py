@@ -24,24 +24,18 @@ from barrow.archive.block import Block
 from barrow.archive.catalog import ShardEntry, read_catalog
 from barrow.archive.document_id import identity_of
 from barrow.config import parse_json
-from barrow.corpus.corpus_folder import (
-    RECIPE,
-    REJECTS,
-    WORK,
-    archive_folders,
-    rejects_folder,
-)
-from barrow.corpus.datasheet import DATASHEET
+from barrow.corpus.build.facts import Facts, load_facts
+from barrow.corpus.build.gather import count_documents, found_languages
+from barrow.corpus.build.publish import INDEX, index_name
 from barrow.corpus.dedup.exact import content_hashes
-from barrow.corpus.facts import Facts, load_facts
-from barrow.corpus.gather_stage import count_documents, found_languages
+from barrow.corpus.folder import RECIPE, REJECTS, WORK, archive_folders, rejects_folder
 from barrow.corpus.manifest import MANIFEST, composition, num_reject_records, total_by_domain
-from barrow.corpus.mix import SPLITS
-from barrow.corpus.publish import INDEX, index_name
-from barrow.corpus.report import REPORT
-from barrow.corpus.takedown_commit import PLAN, RECORDS, STAGING
-from barrow.corpus.takedown_find import DocumentMeta, matches
-from barrow.corpus.takedown_rules import LIST, TAKEN_DOWN, Matcher, load_list
+from barrow.corpus.mixture import SPLITS
+from barrow.corpus.report.datasheet import DATASHEET
+from barrow.corpus.report.page import REPORT
+from barrow.corpus.takedown.commit import PLAN, RECORDS, STAGING
+from barrow.corpus.takedown.find import DocumentMeta, matches
+from barrow.corpus.takedown.rules import LIST, TAKEN_DOWN, Matcher, load_list
 from barrow.errors import ConfigError, DamagedShard
 from barrow.files import inside
 

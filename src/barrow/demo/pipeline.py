@@ -28,7 +28,7 @@ _ENGINE = Engine(num_workers=2)
 
 
 def build(out: Path, staged: Staged) -> dict[str, Any]:
-    """The corpus of the raw files, verified; what `barrow.corpus.build` reports."""
+    """The corpus of the raw files, verified; what `barrow.corpus.build.build` reports."""
     from barrow.corpus import build
     from barrow.demo import pocket
 

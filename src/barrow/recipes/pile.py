@@ -52,7 +52,7 @@ from barrow.corpus import (
     Wikipedia,
     YoutubeSubtitles,
 )
-from barrow.corpus.licences import RESERVED, UNKNOWN
+from barrow.corpus.licences.detect import RESERVED, UNKNOWN
 
 _US_PUBLIC_DOMAIN = "LicenseRef-public-domain-US"
 _US_GOVERNMENT = "LicenseRef-US-government-work"

@@ -1,6 +1,6 @@
 """The contamination receipt: how much of what is scored a training corpus has too.
 
-13 words in a row that both have, as `barrow.corpus.word_runs` compares them, and decontamination
+13 words in a row that both have, as `barrow.corpus.kernels.word_runs` compares them, and decontamination
 does. A document is contaminated if one such run is in the training corpus; `share` is the share of
 all runs of 13 words of the scored documents, of those that begin after a blank. A document with
 fewer than 13 words has none, and cannot be found.
@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from barrow.archive import Block
-from barrow.corpus.decontaminate import NGRAM
-from barrow.corpus.word_runs import after_blanks, find_runs, places_of, run_table, runs_of
+from barrow.corpus.build.decontaminate import NGRAM
+from barrow.corpus.kernels.word_runs import after_blanks, find_runs, places_of, run_table, runs_of
 
 GROUP_BYTES = 1 << 26
 

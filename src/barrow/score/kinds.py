@@ -21,9 +21,9 @@ from importlib import resources
 import numpy as np
 import numpy.typing as npt
 
-from barrow.corpus.compiled import compiled
-from barrow.corpus.filters.character_classes import DIGIT, LETTER, SPACE, character_classes
-from barrow.corpus.utf8 import code_at, code_size
+from barrow.corpus.filters.statistics.characters import DIGIT, LETTER, SPACE, character_classes
+from barrow.corpus.kernels.jit import compiled
+from barrow.corpus.kernels.utf8 import code_at, code_size
 
 KINDS = ("space", "digits", "punctuation", "code", "frequent words", "rare words", "other")
 

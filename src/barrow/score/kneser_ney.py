@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from barrow.corpus.compiled import compiled
-from barrow.corpus.word_hashes import finish_hash
+from barrow.corpus.kernels.jit import compiled
+from barrow.corpus.kernels.word_hashes import finish_hash
 from barrow.score.ngram_counts import Bytes, Counts, Keys, NgramCounts, mask_of, run_lengths
 
 Floats = npt.NDArray[np.float64]

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from barrow.archive import Block
-from barrow.corpus.compiled import compiled
+from barrow.corpus.kernels.jit import compiled
 
 Keys = npt.NDArray[np.uint64]
 Counts = npt.NDArray[np.int64]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from barrow.archive import Archive, Document
 from barrow.archive.composition import UNKNOWN
-from barrow.corpus.mix import SPLITS
+from barrow.corpus.mixture import SPLITS
 from barrow.errors import NotFound, ScoreError
 
 if TYPE_CHECKING:

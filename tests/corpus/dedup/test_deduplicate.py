@@ -9,13 +9,13 @@ import pytest
 
 from barrow import Document
 from barrow.archive import Writer
+from barrow.corpus.build.examine import Findings, Inputs, Settings, examine
+from barrow.corpus.build.parts import Examined, cut
 from barrow.corpus.dedup import deduplicate as deduplicate_module
 from barrow.corpus.dedup import pairs_stage
 from barrow.corpus.dedup.deduplicate import deduplicate
-from barrow.corpus.dedup.parts import Removals
+from barrow.corpus.dedup.numbering import Removals
 from barrow.corpus.dedup.settings import Deduplication
-from barrow.corpus.examine_stage import Findings, Inputs, Settings, examine
-from barrow.corpus.parts import Examined, cut
 from barrow.engine import Engine, File, Stages, Store
 
 

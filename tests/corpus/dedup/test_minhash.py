@@ -9,8 +9,8 @@ import pytest
 
 from barrow.corpus.dedup.minhash import NUM_BANDS, SHINGLE, band_hashes, shingle_hashes
 from barrow.corpus.dedup.similarity import similarities
-from barrow.corpus.scratch import Scratch
-from barrow.corpus.word_hashes import Words, word_hashes
+from barrow.corpus.kernels.scratch import Scratch
+from barrow.corpus.kernels.word_hashes import Words, word_hashes
 
 PROSE = [f"word{k}" for k in range(2000)]
 CODE = ["if", "else", "return", "for", "x", "y", "i", "n", "self", "None", *map(str, range(90))]

@@ -15,7 +15,7 @@ import barrow
 from barrow import config
 from barrow.corpus import Domain, Recipe, Records, build
 from barrow.corpus.dedup.settings import Deduplication, Passages
-from barrow.corpus.mix import Splits
+from barrow.corpus.mixture import Splits
 from barrow.corpus.verify import verify_corpus
 from barrow.engine import Engine
 from barrow.errors import ConfigError

@@ -13,17 +13,17 @@ import numpy as np
 import pytest
 
 from barrow.archive import Document, Writer
-from barrow.corpus.dedup import passage_owners_stage as owning
-from barrow.corpus.dedup import passage_repeated_stage as comparing
-from barrow.corpus.dedup import passage_seeds_stage as seeding
-from barrow.corpus.dedup import passage_windows_stage as windowing
-from barrow.corpus.dedup.buckets import NUM_BUCKETS, bucket_bounds, load_part
-from barrow.corpus.dedup.parts import Arrays, Order, Removals, load_arrays, save_arrays
-from barrow.corpus.dedup.passage_windows import select_seeds
-from barrow.corpus.facts import Facts, save_facts
-from barrow.corpus.parts import PartFiles
-from barrow.corpus.scratch import Scratch
-from barrow.corpus.word_hashes import word_hashes
+from barrow.corpus.build.facts import Facts, save_facts
+from barrow.corpus.build.parts import PartFiles
+from barrow.corpus.dedup.numbering import Arrays, Order, Removals, load_arrays, save_arrays
+from barrow.corpus.dedup.passages import owners_stage as owning
+from barrow.corpus.dedup.passages import repeated_stage as comparing
+from barrow.corpus.dedup.passages import seeds_stage as seeding
+from barrow.corpus.dedup.passages import windows_stage as windowing
+from barrow.corpus.dedup.passages.buckets import NUM_BUCKETS, bucket_bounds, load_part
+from barrow.corpus.dedup.passages.windows import select_seeds
+from barrow.corpus.kernels.scratch import Scratch
+from barrow.corpus.kernels.word_hashes import word_hashes
 from barrow.engine import File
 
 SIZE = 4

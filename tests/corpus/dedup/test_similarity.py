@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from barrow.corpus.dedup.similarity import similarities
-from barrow.corpus.word_hashes import Words
+from barrow.corpus.kernels.word_hashes import Words
 
 
 @settings(max_examples=200, deadline=None)

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from barrow.corpus.build.facts import Facts, save_facts
 from barrow.corpus.dedup import bands_stage, choose_stage, copies_stage, pairs_stage
-from barrow.corpus.dedup.parts import Arrays, Order, Removals, load_arrays, save_arrays
-from barrow.corpus.facts import Facts, save_facts
+from barrow.corpus.dedup.numbering import Arrays, Order, Removals, load_arrays, save_arrays
 from barrow.engine import File
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from barrow.corpus.filters.c4 import C4
 from barrow.corpus.filters.texts import Texts
-from barrow.corpus.scratch import Scratch
+from barrow.corpus.kernels.scratch import Scratch
 
 PROSE = "One is here. Two is here. Three is here. Four is here. Five is here."
 

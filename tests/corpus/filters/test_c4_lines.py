@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from barrow.config import from_json, to_json
 from barrow.corpus.filters.c4_lines import C4Lines
 from barrow.corpus.filters.texts import Texts
-from barrow.corpus.scratch import Scratch
+from barrow.corpus.kernels.scratch import Scratch
 from barrow.errors import ConfigError
 
 CITATION = re.compile(r"\[\d*]|\[edit]|\[citation needed]")

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barrow import config
-from barrow.corpus.classifier_model import ClassifierSettings, save_classifier
+from barrow.corpus.classifier.model import ClassifierSettings, save_classifier
 from barrow.corpus.filters.classifier import Quality, pareto_draws
 from barrow.corpus.filters.texts import Texts
-from barrow.corpus.scratch import Scratch
+from barrow.corpus.kernels.scratch import Scratch
 from barrow.errors import ConfigError
 
 SETTINGS = ClassifierSettings(table_bits=10, min_characters=3)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from barrow.config import from_json, to_json
 from barrow.corpus.filters.fineweb import FineWeb
 from barrow.corpus.filters.texts import Texts
-from barrow.corpus.scratch import Scratch
+from barrow.corpus.kernels.scratch import Scratch
 
 LONG = "a line that is longer than thirty characters"
 TERMINAL = (".", "!", "?", "。")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from barrow.config import from_json, to_json
 from barrow.corpus.filters.gopher_quality import GopherQuality
 from barrow.corpus.filters.texts import Texts
-from barrow.corpus.scratch import Scratch
+from barrow.corpus.kernels.scratch import Scratch
 from barrow.errors import ConfigError
 
 # The keys of both are the reasons, in order.

@@ -9,7 +9,7 @@ import pytest
 from barrow.config import from_json, to_json
 from barrow.corpus.filters.gopher_repetition import GopherRepetition
 from barrow.corpus.filters.texts import Texts
-from barrow.corpus.scratch import Scratch
+from barrow.corpus.kernels.scratch import Scratch
 from barrow.errors import ConfigError
 
 OFF = GopherRepetition(None, None, None, None, (), ())

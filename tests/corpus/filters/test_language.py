@@ -14,7 +14,7 @@ from barrow import config
 from barrow.corpus.filters import language
 from barrow.corpus.filters.language import Language, identify
 from barrow.corpus.filters.texts import Texts
-from barrow.corpus.scratch import Scratch
+from barrow.corpus.kernels.scratch import Scratch
 from barrow.errors import ConfigError, MissingExtra
 
 SENTENCES = {

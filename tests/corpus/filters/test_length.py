@@ -4,7 +4,7 @@ import pytest
 
 from barrow.corpus.filters.length import Length
 from barrow.corpus.filters.texts import Texts
-from barrow.corpus.scratch import Scratch
+from barrow.corpus.kernels.scratch import Scratch
 from barrow.errors import ConfigError
 
 

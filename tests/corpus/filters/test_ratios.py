@@ -7,7 +7,7 @@ import pytest
 from barrow.config import from_json, to_json
 from barrow.corpus.filters.ratios import Ratios
 from barrow.corpus.filters.texts import Texts
-from barrow.corpus.scratch import Scratch
+from barrow.corpus.kernels.scratch import Scratch
 from barrow.errors import ConfigError
 
 TEXTS = ["letters", "a1234", "ABCD efgh ij", "#! --- $$ abc", ""]

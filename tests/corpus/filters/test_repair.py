@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from barrow.config import from_json, to_json
 from barrow.corpus.filters.repair import Repair
 from barrow.corpus.filters.texts import Texts
-from barrow.corpus.scratch import Scratch
+from barrow.corpus.kernels.scratch import Scratch
 
 PIECES = st.one_of(
     st.text(max_size=12),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from barrow import config
 from barrow.corpus.filters.rules import LicenceRule, UrlRule
 from barrow.corpus.filters.texts import Texts
-from barrow.corpus.scratch import Scratch
+from barrow.corpus.kernels.scratch import Scratch
 from barrow.errors import ConfigError
 
 

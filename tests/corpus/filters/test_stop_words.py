@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barrow.corpus.filters.stop_words import num_stop_words
+from barrow.corpus.filters.gopher_quality import num_stop_words
 from barrow.corpus.filters.texts import Texts
-from barrow.corpus.scratch import Scratch
+from barrow.corpus.kernels.scratch import Scratch
 
 STOP_WORDS = ("the", "of", "and", "é", "longer-than-8-bytes")
 

@@ -10,7 +10,7 @@ import barrow
 from barrow import Document
 from barrow.archive import Writer
 from barrow.corpus.filters.texts import Texts
-from barrow.corpus.scratch import Scratch
+from barrow.corpus.kernels.scratch import Scratch
 
 
 def test_the_same_from_strings_and_from_blocks(tmp_path: Path) -> None:

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from barrow.corpus.latex.convert import convert
-from barrow.corpus.latex.project import Project
+from barrow.corpus.text.latex.convert import convert
+from barrow.corpus.text.latex.project import Project
 
 Markdown = Callable[..., str]
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from barrow import Document
 from barrow.corpus.readers.dm_mathematics import DmMathematics
-from barrow.corpus.reading import Reject
+from barrow.corpus.readers.reader import Reject
 
 
 def make(tmp_path: Path, data: bytes) -> Path:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from barrow import Document
 from barrow.corpus.readers.europarl import EuroParl
-from barrow.corpus.reading import Reject
+from barrow.corpus.readers.reader import Reject
 
 Save = Callable[..., Path]
 LONG = "Honourable Members, the fishing of herring in these waters must be discussed again. " * 3

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from barrow import Document
 from barrow.corpus.readers.hackernews import HackerNews
-from barrow.corpus.reading import Item, Reject
+from barrow.corpus.readers.reader import Item, Reject
 
 ReadItems = Callable[..., list[Item]]
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from barrow import Document
 from barrow.corpus.readers.jats import Jats
-from barrow.corpus.reading import Item, Reject
+from barrow.corpus.readers.reader import Item, Reject
 
 HEAD = (
     '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE article PUBLIC "-//NLM//DTD JATS (Z39.96) '

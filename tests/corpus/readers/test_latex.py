@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from barrow import Document
 from barrow.corpus.readers.latex import Latex, arxiv_id
-from barrow.corpus.reading import Item, Reject
+from barrow.corpus.readers.reader import Item, Reject
 
 PROSE = "Burial mounds keep pollen for four thousand years, and it tells of the meadows. " * 8
 PREAMBLE = "\\documentclass{article}\\title{Mounds}"

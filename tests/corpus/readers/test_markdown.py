@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from barrow import Document
 from barrow.corpus.readers.markdown import Markdown
-from barrow.corpus.reading import Reject
+from barrow.corpus.readers.reader import Reject
 
 PAGE = """---
 title: "A page"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from barrow import Document
 from barrow.corpus.readers.nih_exporter import NihExporter
-from barrow.corpus.reading import Item, Reject
+from barrow.corpus.readers.reader import Item, Reject
 
 BODY = (
     "The barrow group studies how burial mounds keep pollen for four thousand years, and what the "

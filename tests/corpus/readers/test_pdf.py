@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from barrow import Document
 from barrow.corpus.readers.pdf import Pdf
-from barrow.corpus.reading import Item, Reject
+from barrow.corpus.readers.reader import Item, Reject
 from barrow.errors import MissingExtra
 
 SENTENCE = (

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from barrow import Document
 from barrow.corpus.readers.plain_text import PlainText
-from barrow.corpus.reading import Reject
+from barrow.corpus.readers.reader import Reject
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "cp1252"])

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barrow import Document
+from barrow.corpus.readers.reader import Reject
 from barrow.corpus.readers.records import Records
-from barrow.corpus.reading import Reject
 
 
 def test_our_own_archives(write: Callable[..., Path], documents: list[Document]) -> None:

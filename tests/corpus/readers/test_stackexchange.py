@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barrow import Document
+from barrow.corpus.readers.reader import Item, Reject
 from barrow.corpus.readers.stackexchange import StackExchange
-from barrow.corpus.reading import Item, Reject
 
 DATE = "2014-01-21T20:26:05.383"
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barrow import Document
+from barrow.corpus.readers.reader import Reject
 from barrow.corpus.readers.ubuntu_irc import UbuntuIrc
-from barrow.corpus.reading import Reject
 
 Save = Callable[..., Path]
 LOG = (

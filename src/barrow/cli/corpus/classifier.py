@@ -15,7 +15,7 @@ from barrow.files import local_path, write_bytes
 
 if TYPE_CHECKING:
     from barrow.archive import Archive
-    from barrow.corpus.classifier_report import ScoreReport
+    from barrow.corpus.classifier.report import ScoreReport
     from barrow.corpus.filters.texts import Texts
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
@@ -52,10 +52,10 @@ def train(
     """Learn to tell positives from negatives; says how well it does on what was held out."""
     import msgspec
 
-    from barrow.corpus.classifier_model import save_classifier
-    from barrow.corpus.classifier_report import model_card
-    from barrow.corpus.classifier_training import TrainingSettings, read_examples
-    from barrow.corpus.classifier_training import train as learn
+    from barrow.corpus.classifier.model import save_classifier
+    from barrow.corpus.classifier.report import model_card
+    from barrow.corpus.classifier.training import TrainingSettings, read_examples
+    from barrow.corpus.classifier.training import train as learn
 
     if local_path(out).suffix != ".safetensors":
         raise typer.BadParameter(f"--out is a .safetensors file, not {out}")
@@ -97,8 +97,8 @@ def score(
     """Scores by domain: quantiles, what a threshold or sampling would keep, and examples."""
     import msgspec
 
-    from barrow.corpus.classifier_model import load_classifier
-    from barrow.corpus.classifier_report import score_corpus
+    from barrow.corpus.classifier.model import load_classifier
+    from barrow.corpus.classifier.report import score_corpus
 
     loaded = load_classifier(model)
     archive = open_archive(corpus, text_key=text_key, on_bad=on_bad)
@@ -120,7 +120,7 @@ def score(
 
 def _texts(archive: Archive, advance: Callable[[int], None]) -> Iterator[Texts]:
     from barrow.corpus.filters.texts import Texts
-    from barrow.corpus.scratch import Scratch
+    from barrow.corpus.kernels.scratch import Scratch
 
     scratch = Scratch()
     for block in archive.blocks():
@@ -141,7 +141,7 @@ def _print_card(card: dict[str, Any]) -> None:
 
 
 def _print_report(report: ScoreReport, threshold: float, alpha: float) -> None:
-    from barrow.corpus.classifier_report import QUANTILES
+    from barrow.corpus.classifier.report import QUANTILES
 
     quantiles = [f"{quantile:.0%}" for quantile in QUANTILES]
     figures = ("documents", "mean", *quantiles, f"≥ {threshold:g}", f"Pareto({alpha:g})")

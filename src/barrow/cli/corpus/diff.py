@@ -19,7 +19,7 @@ def diff(
     """Compare two builds: recipes, and documents and rejects by domain."""
     import msgspec
 
-    from barrow.corpus.compare import compare_builds
+    from barrow.corpus.diff import compare_builds
 
     result = compare_builds(before, after)
     if as_json:

@@ -20,9 +20,9 @@ def report(
     open_: Annotated[bool, typer.Option("--open", help="Show it in a browser.")] = False,
 ) -> None:
     """Make the report and the datasheet of a finished corpus anew."""
-    from barrow.corpus.datasheet import DATASHEET
-    from barrow.corpus.papers import read_build, write_papers, write_report
-    from barrow.corpus.report import REPORT
+    from barrow.corpus.report.datasheet import DATASHEET
+    from barrow.corpus.report.page import REPORT
+    from barrow.corpus.report.write import read_build, write_papers, write_report
     from barrow.errors import NotFound
 
     manifest, recipe = read_build(corpus)

@@ -10,8 +10,8 @@ import typer
 from barrow.cli.terminal import printable
 
 if TYPE_CHECKING:
-    from barrow.corpus.takedown_find import Finding
-    from barrow.corpus.takedown_rules import Rules
+    from barrow.corpus.takedown.find import Finding
+    from barrow.corpus.takedown.rules import Rules
 
 
 def takedown(
@@ -51,12 +51,12 @@ def takedown(
     Rewrites only the shards concerned. A later build in the same folder honours it. May be
     repeated, also after it was interrupted. Exits 1 if nothing matches.
     """
-    from barrow.corpus.corpus_folder import refuse_other_folders
-    from barrow.corpus.takedown import refuse_read_only, take_down
-    from barrow.corpus.takedown_commit import complete_interrupted
-    from barrow.corpus.takedown_find import find_taken
-    from barrow.corpus.takedown_rules import Rules
-    from barrow.corpus.takedown_texts import TextRule, read_texts
+    from barrow.corpus.folder import refuse_other_folders
+    from barrow.corpus.takedown.commit import complete_interrupted
+    from barrow.corpus.takedown.find import find_taken
+    from barrow.corpus.takedown.rules import Rules
+    from barrow.corpus.takedown.takedown import refuse_read_only, take_down
+    from barrow.corpus.takedown.texts import TextRule, read_texts
     from barrow.files import locked
 
     refuse_other_folders(corpus)
@@ -99,7 +99,7 @@ def takedown(
 
 def _refuse_nothing(corpus: Path, rules: Rules, finding: Finding) -> None:
     """An id that is not there is a mistake, even among others that are."""
-    from barrow.corpus.takedown_rules import load_list
+    from barrow.corpus.takedown.rules import load_list
     from barrow.errors import NotFound
 
     known = load_list(corpus)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from barrow.corpus.build.facts import load_band, load_columns
 from barrow.corpus.dedup.candidates import candidate_pairs
-from barrow.corpus.dedup.parts import Order, Parts, Removals, save_arrays
-from barrow.corpus.facts import load_band, load_columns
+from barrow.corpus.dedup.numbering import Order, Parts, Removals, save_arrays
 from barrow.engine import File, Output, Outputs, Stage
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from barrow.corpus.compiled import compiled
+from barrow.corpus.kernels.jit import compiled
 
 Numbers = npt.NDArray[np.int64]
 Pairs = npt.NDArray[np.int64]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from barrow.corpus.dedup.clusters import choose
-from barrow.corpus.dedup.parts import Order, Parts, load_arrays, save_arrays
+from barrow.corpus.dedup.numbering import Order, Parts, load_arrays, save_arrays
 from barrow.engine import File, Output, Outputs, Stage
 
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from barrow.corpus.compiled import compiled
 from barrow.corpus.dedup.candidates import Numbers, Pairs
+from barrow.corpus.kernels.jit import compiled
 
 
 class Clusters(NamedTuple):

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from barrow.corpus.dedup.parts import Order, Parts, save_arrays
-from barrow.corpus.facts import load_columns
+from barrow.corpus.build.facts import load_columns
+from barrow.corpus.dedup.numbering import Order, Parts, save_arrays
 from barrow.engine import File, Output, Outputs, Stage
 
 

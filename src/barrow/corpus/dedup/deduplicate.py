@@ -10,6 +10,7 @@ import json
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
+from barrow.corpus.build.parts import Examined
 from barrow.corpus.dedup import (
     bands_stage,
     choose_stage,
@@ -19,9 +20,8 @@ from barrow.corpus.dedup import (
     verify_stage,
 )
 from barrow.corpus.dedup.minhash import NUM_BANDS
-from barrow.corpus.dedup.parts import Order, Removals
+from barrow.corpus.dedup.numbering import Order, Removals
 from barrow.corpus.dedup.settings import Deduplication
-from barrow.corpus.parts import Examined
 from barrow.engine import Stages
 
 # Documents whose hashes one task sorts: 40 bytes each.

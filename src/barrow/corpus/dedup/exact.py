@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from barrow.corpus.compiled import compiled, trailing_zeros
-from barrow.corpus.word_hashes import Offsets, eight_byte_view, finish_hash
+from barrow.corpus.kernels.jit import compiled, trailing_zeros
+from barrow.corpus.kernels.word_hashes import Offsets, eight_byte_view, finish_hash
 
 _HIGH = np.uint64(0x8080808080808080)
 _LOW_BITS = np.uint64(0x7F7F7F7F7F7F7F7F)

@@ -12,9 +12,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from barrow.corpus.compiled import compiled
-from barrow.corpus.scratch import Scratch
-from barrow.corpus.word_hashes import Hashes, Offsets, Words, finish_hash
+from barrow.corpus.kernels.jit import compiled
+from barrow.corpus.kernels.scratch import Scratch
+from barrow.corpus.kernels.word_hashes import Hashes, Offsets, Words, finish_hash
 
 SHINGLE = 5
 NUM_BANDS, NUM_ROWS = 14, 8

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from barrow.corpus.dedup.parts import Order, Parts, load_arrays, save_arrays
-from barrow.corpus.facts import load_columns
+from barrow.corpus.build.facts import load_columns
+from barrow.corpus.dedup.numbering import Order, Parts, load_arrays, save_arrays
 from barrow.engine import File, Output, Outputs, Stage
 
 # Shingles that a verifying task holds at a time, in bytes of text that they come from.

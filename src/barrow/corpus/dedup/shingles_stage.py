@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from barrow.corpus.build.parts import PartFiles
 from barrow.corpus.dedup.minhash import shingle_hashes
-from barrow.corpus.dedup.part_texts import part_texts
-from barrow.corpus.dedup.parts import load_arrays, save_arrays
-from barrow.corpus.parts import PartFiles
-from barrow.corpus.scratch import Scratch
-from barrow.corpus.word_hashes import Words, word_hashes
+from barrow.corpus.dedup.numbering import load_arrays, save_arrays
+from barrow.corpus.dedup.passages.part_texts import part_texts
+from barrow.corpus.kernels.scratch import Scratch
+from barrow.corpus.kernels.word_hashes import Words, word_hashes
 from barrow.engine import File, Output, Outputs, Stage
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from barrow.corpus.compiled import compiled
 from barrow.corpus.dedup.candidates import Numbers
-from barrow.corpus.word_hashes import Hashes, Offsets, Words
+from barrow.corpus.kernels.jit import compiled
+from barrow.corpus.kernels.word_hashes import Hashes, Offsets, Words
 
 _IN_FIRST, _IN_SECOND = 1, 2
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from barrow.corpus.dedup.parts import load_arrays, save_arrays
+from barrow.corpus.dedup.numbering import load_arrays, save_arrays
 from barrow.corpus.dedup.similarity import similarities
-from barrow.corpus.word_hashes import Words
+from barrow.corpus.kernels.word_hashes import Words
 from barrow.engine import File, Output, Outputs, Stage
 
 

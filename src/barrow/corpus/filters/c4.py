@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from barrow.corpus.filters.deciding import Decisions, Filter
-from barrow.corpus.filters.phrases import find_phrases
-from barrow.corpus.filters.sentences import num_sentences
+from barrow.corpus.filters.filter import Decisions, Filter
+from barrow.corpus.filters.statistics.phrases import find_phrases
+from barrow.corpus.filters.statistics.sentences import num_sentences
 from barrow.corpus.filters.texts import Texts
 
 

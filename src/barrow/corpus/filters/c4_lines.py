@@ -9,13 +9,19 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from barrow.corpus.compiled import compiled
-from barrow.corpus.filters.character_classes import BREAK, DIGIT, SPACE, Classes, character_classes
-from barrow.corpus.filters.deciding import Rewriter, Rewritten
-from barrow.corpus.filters.phrases import Phrases, has_phrase, prepare
+from barrow.corpus.filters.filter import Rewriter, Rewritten
+from barrow.corpus.filters.statistics.characters import (
+    BREAK,
+    DIGIT,
+    SPACE,
+    Classes,
+    character_classes,
+)
+from barrow.corpus.filters.statistics.phrases import Phrases, has_phrase, prepare
 from barrow.corpus.filters.texts import Texts
-from barrow.corpus.utf8 import code_at, code_size
-from barrow.corpus.word_hashes import Offsets, eight_byte_view
+from barrow.corpus.kernels.jit import compiled
+from barrow.corpus.kernels.utf8 import code_at, code_size
+from barrow.corpus.kernels.word_hashes import Offsets, eight_byte_view
 from barrow.errors import ConfigError
 
 # What becomes of a line, in the order in which it is looked at.

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
-from barrow.corpus.classifier_model import Classifier, classifier_sha256, load_classifier
-from barrow.corpus.filters.deciding import Decisions, Described, Filter
+from barrow.corpus.classifier.model import Classifier, classifier_sha256, load_classifier
+from barrow.corpus.filters.filter import Decisions, Described, Filter
 from barrow.corpus.filters.texts import Texts
 from barrow.errors import ConfigError
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from barrow.corpus.compiled import compiled
-from barrow.corpus.filters.deciding import Decisions, Filter
-from barrow.corpus.filters.statistics import share
+from barrow.corpus.filters.filter import Decisions, Filter
+from barrow.corpus.filters.statistics.statistics import share
 from barrow.corpus.filters.texts import Texts
-from barrow.corpus.word_hashes import Offsets
+from barrow.corpus.kernels.jit import compiled
+from barrow.corpus.kernels.word_hashes import Offsets
 
 _WORDS = {
     "fineweb-empty": "no line that is not white space",

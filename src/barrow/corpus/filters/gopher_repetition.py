@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from barrow.corpus.filters.deciding import Decisions, Filter
-from barrow.corpus.filters.repeated_ngrams import REPEATED_LENGTHS, TOP_LENGTHS
-from barrow.corpus.filters.statistics import share
+from barrow.corpus.filters.filter import Decisions, Filter
+from barrow.corpus.filters.statistics.repeated_ngrams import REPEATED_LENGTHS, TOP_LENGTHS
+from barrow.corpus.filters.statistics.statistics import share
 from barrow.corpus.filters.texts import Texts
 from barrow.errors import ConfigError
 

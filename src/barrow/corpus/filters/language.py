@@ -11,10 +11,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from barrow.corpus.fasttext_model import FastTextModel, predict, read_fasttext
-from barrow.corpus.filters.deciding import Decisions, Described, Filter
+from barrow.corpus.filters.filter import Decisions, Described, Filter
 from barrow.corpus.filters.texts import Texts
-from barrow.corpus.language_sample import sample_words
+from barrow.corpus.language.fasttext import FastTextModel, predict, read_fasttext
+from barrow.corpus.language.sample import sample_words
 from barrow.errors import ConfigError, MissingExtra
 
 UNDETERMINED = "und"

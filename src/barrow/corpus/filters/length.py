@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from barrow.corpus.filters.deciding import Decisions, Filter
+from barrow.corpus.filters.filter import Decisions, Filter
 from barrow.corpus.filters.texts import Texts
 from barrow.errors import ConfigError
 

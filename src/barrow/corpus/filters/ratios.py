@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from barrow.corpus.filters.deciding import Decisions, Filter
-from barrow.corpus.filters.statistics import share
+from barrow.corpus.filters.filter import Decisions, Filter
+from barrow.corpus.filters.statistics.statistics import share
 from barrow.corpus.filters.texts import Texts
 from barrow.errors import ConfigError
 

@@ -14,11 +14,11 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from barrow.corpus.compiled import compiled
-from barrow.corpus.filters.deciding import Rewriter, Rewritten
+from barrow.corpus.filters.filter import Rewriter, Rewritten
 from barrow.corpus.filters.texts import Texts
-from barrow.corpus.mojibake import mend_controls, mend_mojibake
-from barrow.corpus.word_hashes import eight_byte_view
+from barrow.corpus.kernels.jit import compiled
+from barrow.corpus.kernels.word_hashes import eight_byte_view
+from barrow.corpus.text.mojibake import mend_controls, mend_mojibake
 
 _LINE_END = re.compile("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\ufeff\ufff9-\ufffb]")

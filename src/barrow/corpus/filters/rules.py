@@ -11,18 +11,17 @@ from typing import Literal
 
 import numpy as np
 
-from barrow.corpus.filters.deciding import Decisions, Filter
+from barrow.corpus.filters.filter import Decisions, Filter
 from barrow.corpus.filters.texts import Texts
-from barrow.corpus.globs import glob_matches
-from barrow.corpus.licence_expressions import expression_holds
-from barrow.corpus.licences import UNKNOWN
-from barrow.corpus.url_hosts import (
+from barrow.corpus.filters.url_hosts import (
     host_suffixes,
     hosts_sha256,
     parse_host,
     read_hosts,
     split_url,
 )
+from barrow.corpus.licences.detect import UNKNOWN
+from barrow.corpus.licences.expressions import expression_holds
 from barrow.errors import ConfigError
 
 _UNKNOWN = (UNKNOWN.lower(), "unknown", "noassertion")
@@ -208,3 +207,21 @@ def _decisions(figures: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Decisio
     decisions = Decisions.keep_all(len(figures))
     decisions.reject(_REJECTED, figures != _KEPT, figures)
     return decisions
+
+
+def glob_matches(pattern: str, text: str) -> bool:
+    """Whether a pattern describes the whole of a text; in time that grows with their sizes only."""
+    first, *others = pattern.split("*")
+    if not others:
+        return pattern == text
+    last = others.pop()
+    if len(text) < len(first) + len(last) or not text.startswith(first) or not text.endswith(last):
+        return False
+    at, end = len(first), len(text) - len(last)
+    for part in others:
+        # The earliest place leaves the most room for the rest.
+        at = text.find(part, at, end)
+        if at < 0:
+            return False
+        at += len(part)
+    return True

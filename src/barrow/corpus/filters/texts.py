@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from barrow.archive.block import Block
-from barrow.corpus.filters.statistics import Statistics
-from barrow.corpus.scratch import Scratch
-from barrow.corpus.word_hashes import Words, word_hashes
+from barrow.corpus.filters.statistics.statistics import Statistics
+from barrow.corpus.kernels.scratch import Scratch
+from barrow.corpus.kernels.word_hashes import Words, word_hashes
 
 
 class Texts:

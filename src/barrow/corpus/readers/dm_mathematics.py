@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from barrow.archive import Document
-from barrow.corpus.raw_file import open_raw
-from barrow.corpus.reading import Item, Reader, Reject, excerpt
+from barrow.corpus.input.open_raw import open_raw
+from barrow.corpus.readers.reader import Item, Reader, Reject, excerpt
 
 _MAX_LINE = 1 << 20
 

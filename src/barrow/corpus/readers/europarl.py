@@ -22,12 +22,12 @@ from datetime import date
 from pathlib import Path
 
 from barrow.archive import Document
-from barrow.corpus.raw_file import load_raw
-from barrow.corpus.readable_xml import declared_encoding, readable_xml
-from barrow.corpus.reading import Item, Reader, Reject, excerpt
-from barrow.corpus.text_encoding import decode
-from barrow.corpus.tidy_text import is_binary, tidy
-from barrow.corpus.xml_events import BadXml, End, Start, Text, xml_events
+from barrow.corpus.input.open_raw import load_raw
+from barrow.corpus.readers.reader import Item, Reader, Reject, excerpt
+from barrow.corpus.text.encoding import decode
+from barrow.corpus.text.whitespace import is_binary, tidy
+from barrow.corpus.text.xml.events import BadXml, End, Start, Text, xml_events
+from barrow.corpus.text.xml.repair import declared_encoding, readable_xml
 
 _TAGGED = re.compile(r"^<(?:CHAPTER|SPEAKER|P)[\s>]", re.MULTILINE)  # XML has them in lower case
 _TAG = re.compile(r"</?([A-Za-z][A-Za-z0-9]*+)([^<>]*+)>")

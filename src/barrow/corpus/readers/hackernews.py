@@ -31,10 +31,10 @@ from barrow.archive import Document
 from barrow.archive.foreign.files import whole_lines
 from barrow.archive.foreign.json_values import split_values
 from barrow.archive.piece import BadLine
-from barrow.corpus.html_text import html_to_text
-from barrow.corpus.reading import Item, Reader, Reject, excerpt
-from barrow.corpus.spill import temporary_database
-from barrow.corpus.unpack import BadArchive, open_unpacked
+from barrow.corpus.input.spill import temporary_database
+from barrow.corpus.input.unpack import BadArchive, open_unpacked
+from barrow.corpus.readers.reader import Item, Reader, Reject, excerpt
+from barrow.corpus.text.html.text import html_to_text
 from barrow.errors import DamagedShard
 
 _MAX_VALUE = 1 << 28

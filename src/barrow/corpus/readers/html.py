@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from barrow.archive import Document
-from barrow.corpus.page_head import page_head
-from barrow.corpus.page_text import Extract, page_text, whole_text
-from barrow.corpus.reading import Item, Reader, Reject, excerpt
-from barrow.corpus.stored_page import PACKED, load_page
+from barrow.corpus.readers.reader import Item, Reader, Reject, excerpt
+from barrow.corpus.text.html.head import page_head
+from barrow.corpus.text.html.page import Extract, page_text, whole_text
+from barrow.corpus.text.html.stored import PACKED, load_page
 
 
 @dataclass(frozen=True)

@@ -23,16 +23,16 @@ from pathlib import Path
 from typing import BinaryIO
 
 from barrow.archive import Document
-from barrow.corpus.article_dates import iso_date
-from barrow.corpus.creative_commons import article_licence
-from barrow.corpus.jats_text import JatsWriter, inline_text
-from barrow.corpus.language_names import language_of_tag
-from barrow.corpus.one_spaced import one_spaced
-from barrow.corpus.reading import Item, Reader, Reject, excerpt
-from barrow.corpus.unpack import BadArchive, kind_of, members, open_unpacked
-from barrow.corpus.xml_events import BadXml
-from barrow.corpus.xml_parts import attributes_of, mended, plain_names, without
-from barrow.corpus.xml_records import xml_records
+from barrow.corpus.input.unpack import BadArchive, kind_of, members, open_unpacked
+from barrow.corpus.language.codes import language_of_tag
+from barrow.corpus.licences.creative_commons import article_licence
+from barrow.corpus.readers.reader import Item, Reader, Reject, excerpt
+from barrow.corpus.text.dates import iso_date
+from barrow.corpus.text.jats.text import JatsWriter, inline_text
+from barrow.corpus.text.whitespace import one_spaced
+from barrow.corpus.text.xml.events import BadXml
+from barrow.corpus.text.xml.parts import attributes_of, mended, plain_names, without
+from barrow.corpus.text.xml.records import xml_records
 
 _SUFFIXES = (".xml", ".nxml")
 _ROOT = re.compile(r"<article(?=[\s>])([^>]*+)>")
@@ -65,7 +65,7 @@ class Jats(Reader):
     larger than `max_bytes` is rejected.
 
     Reasons: ``no-body``, ``bad-xml``, ``not-jats``, ``too-large``, ``truncated``, ``unknown-file``,
-    and those of `barrow.corpus.unpack`.
+    and those of `barrow.corpus.input.unpack`.
     """
 
     references: bool = False

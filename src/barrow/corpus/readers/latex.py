@@ -21,12 +21,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from barrow.archive import Document
-from barrow.corpus.latex.convert import Converted, convert
-from barrow.corpus.latex.macros import TooMuchExpansion
-from barrow.corpus.latex.project import TEX_ENDINGS, Project
-from barrow.corpus.raw_file import load_raw, shown
-from barrow.corpus.reading import Item, Reader, Reject, excerpt
-from barrow.corpus.unpack import BadArchive, Member, kind_of, members, open_unpacked, walk
+from barrow.corpus.input.open_raw import load_raw, shown
+from barrow.corpus.input.unpack import BadArchive, Member, kind_of, members, open_unpacked, walk
+from barrow.corpus.readers.reader import Item, Reader, Reject, excerpt
+from barrow.corpus.text.latex.convert import Converted, convert
+from barrow.corpus.text.latex.definitions import TooMuchExpansion
+from barrow.corpus.text.latex.project import TEX_ENDINGS, Project
 
 _SOURCE_ENDINGS = (*TEX_ENDINGS, ".bbl", ".sty", ".txt", ".def", ".inp")
 _NEW_ID = re.compile(r"[0-9]{4}\.[0-9]{4,5}(?:v[0-9]{1,2})?")

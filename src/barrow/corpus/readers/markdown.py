@@ -16,8 +16,8 @@ from typing import Any
 
 from barrow.archive import Document
 from barrow.corpus.readers.plain_text import read_text
-from barrow.corpus.reading import Item, Reader, Reject
-from barrow.corpus.tidy_text import tidy
+from barrow.corpus.readers.reader import Item, Reader, Reject
+from barrow.corpus.text.whitespace import tidy
 
 _FIELD = re.compile(r"([A-Za-z][\w-]{0,40}):[ \t]*(.*)")
 _ATX_HEADING = re.compile(r"#{1,6}[ \t]+(.+?)[ \t]*#*")

@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 from barrow.archive import Document
-from barrow.corpus.csv_records import BadRecord, csv_records
-from barrow.corpus.reading import Item, Reader, Reject, excerpt
-from barrow.corpus.spill import temporary_database
-from barrow.corpus.tidy_text import tidy
-from barrow.corpus.unpack import BadArchive, kind_of, members, open_unpacked
+from barrow.corpus.input.csv import BadRecord, csv_records
+from barrow.corpus.input.spill import temporary_database
+from barrow.corpus.input.unpack import BadArchive, kind_of, members, open_unpacked
+from barrow.corpus.readers.reader import Item, Reader, Reject, excerpt
+from barrow.corpus.text.whitespace import tidy
 
 _MAX_RECORD = 1 << 20
 _ID, _ABSTRACT, _TITLE = b"APPLICATION_ID", b"ABSTRACT_TEXT", b"PROJECT_TITLE"

@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from barrow.archive import Document
-from barrow.corpus.isolated import Failure, isolated
-from barrow.corpus.raw_file import shown
-from barrow.corpus.reading import Item, Reader, Reject, excerpt
-from barrow.corpus.unpack import BadArchive, kind_of, members, open_unpacked
+from barrow.corpus.input.isolated import Failure, isolated
+from barrow.corpus.input.open_raw import shown
+from barrow.corpus.input.unpack import BadArchive, kind_of, members, open_unpacked
+from barrow.corpus.readers.reader import Item, Reader, Reject, excerpt
 from barrow.errors import MissingExtra
 
 _HEAD = 1024  # the header may come after so many bytes of anything
@@ -55,7 +55,7 @@ class Pdf(Reader):
         if importlib.util.find_spec("pypdfium2") is None:
             raise MissingExtra("pypdfium2", "pdf", "the reader 'pdf'")
         extract = isolated(
-            "barrow.corpus.pdf_text:pdf_text", seconds=self.seconds, memory=self.memory
+            "barrow.corpus.text.pdf.text:pdf_text", seconds=self.seconds, memory=self.memory
         )
 
         def document(file: BinaryIO, member: str) -> Item:

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from barrow.archive import Document
-from barrow.corpus.raw_file import load_raw
-from barrow.corpus.reading import Item, Reader, Reject, excerpt
-from barrow.corpus.text_encoding import decode
-from barrow.corpus.tidy_text import is_binary, tidy
+from barrow.corpus.input.open_raw import load_raw
+from barrow.corpus.readers.reader import Item, Reader, Reject, excerpt
+from barrow.corpus.text.encoding import decode
+from barrow.corpus.text.whitespace import is_binary, tidy
 
 
 @dataclass(frozen=True)

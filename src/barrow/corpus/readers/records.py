@@ -13,7 +13,7 @@ from pathlib import Path
 
 import barrow.archive
 from barrow.archive import Document
-from barrow.corpus.reading import Item, Reader, Reject, excerpt
+from barrow.corpus.readers.reader import Item, Reader, Reject, excerpt
 from barrow.errors import BarrowError
 
 

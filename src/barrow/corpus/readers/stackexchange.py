@@ -24,12 +24,12 @@ from typing import NamedTuple
 import msgspec
 
 from barrow.archive import Document
-from barrow.corpus.html_text import html_to_text
-from barrow.corpus.reading import Item, Reader, Reject, excerpt
-from barrow.corpus.spill import temporary_database
-from barrow.corpus.unpack import BadArchive, open_unpacked
-from barrow.corpus.xml_events import BadXml
-from barrow.corpus.xml_rows import row_attributes
+from barrow.corpus.input.spill import temporary_database
+from barrow.corpus.input.unpack import BadArchive, open_unpacked
+from barrow.corpus.readers.reader import Item, Reader, Reject, excerpt
+from barrow.corpus.text.html.text import html_to_text
+from barrow.corpus.text.xml.events import BadXml
+from barrow.corpus.text.xml.rows import row_attributes
 
 _QUESTION, _ANSWER = "1", "2"
 _BATCH = 500

@@ -23,11 +23,10 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from barrow.archive import Document
-from barrow.corpus.raw_file import load_raw, shown
-from barrow.corpus.reading import Item, Reader, Reject, excerpt
-from barrow.corpus.short_text import decode_short
-from barrow.corpus.text_encoding import decode
-from barrow.corpus.tidy_text import is_binary, tidy
+from barrow.corpus.input.open_raw import load_raw, shown
+from barrow.corpus.readers.reader import Item, Reader, Reject, excerpt
+from barrow.corpus.text.encoding import decode, decode_short
+from barrow.corpus.text.whitespace import is_binary, tidy
 
 _DATE = re.compile(r"(?<!\d)(\d{4})([-_./]?)(\d\d)\2(\d\d)(?!\d)")
 _SUFFIXES = re.compile(r"(?:\.(?:txt|log|raw))++$", re.IGNORECASE)

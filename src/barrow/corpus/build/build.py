@@ -1,0 +1,103 @@
+"""From a recipe and a folder of raw files to a corpus."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+from barrow import config
+from barrow.corpus.folder import RECIPE, REJECTS, WORK
+from barrow.corpus.mixture import SPLITS
+from barrow.corpus.build.publish import publish, write_if_changed
+from barrow.corpus.build.raw_files import HashCache
+from barrow.corpus.recipe import Recipe
+from barrow.corpus.build.sources import find_sources
+from barrow.corpus.takedown.commit import complete_before_build
+from barrow.corpus.takedown.rules import LIST, load_list
+from barrow.engine import Engine, File, Progress, Stages, Store
+from barrow.errors import MissingExtra, NotFound
+from barrow.files import local_path, locked, make_folder, sha256_of
+
+
+def build(
+    recipe: Recipe,
+    *,
+    root: Path,
+    out: Path,
+    engine: Engine | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Build a corpus; return its manifest, which is also saved beside it.
+
+    `root` holds a folder for each domain. `out` becomes an archive of what is to be trained on,
+    with archives of what is held out (`validation`, `test`) and of rejects beside it, the recipe,
+    the manifest, a datasheet and a report, an index for later deduplication, and a folder of
+    finished work that makes the next build do only what changed. The bytes of all but that folder
+    depend on the recipe and the raw files alone; only what an owner writes into the places of the
+    datasheet that are theirs stays as it is.
+    """
+    progress = progress or Progress()
+    for library in ("numba", "safetensors"):
+        if importlib.util.find_spec(library) is None:
+            raise MissingExtra(library, "corpus", "building a corpus")
+    if not root.is_dir():
+        raise NotFound(f"{root} is no folder of raw files")
+    _refuse_foreign_folder(local_path(out))
+    make_folder(out)
+    complete_before_build(out)
+    # Builds may share it; a takedown may not.
+    with locked(out, is_shared=True):
+        return _build(recipe, root, out, engine or Engine(), progress)
+
+
+def _build(
+    recipe: Recipe, root: Path, out: Path, engine: Engine, progress: Progress
+) -> dict[str, Any]:
+    # Not before: workers that read raw files have no use for compiled kernels.
+    from barrow.corpus.manifest import MANIFEST, manifest
+    from barrow.corpus.report.write import write_papers
+    from barrow.corpus.build.stages import run_stages
+
+    cache = HashCache(out / WORK / "hashes.json")
+    with Stages(Store(out / WORK / "tasks"), engine, progress) as stages:
+        sources, missing = find_sources(recipe, root, cache, progress, apart_from=out)
+        cache.save()
+        # What was taken down does not come back, nor is it in the folder of finished work.
+        taken = load_list(out)
+        takedown = None
+        if taken is not None:
+            takedown = File(out / LIST, sha256_of(out / LIST))
+        built = run_stages(sources, recipe, stages, takedown=takedown)
+    # Beside, then inside: whoever sees the new catalog sees what belongs to it.
+    publish(out / REJECTS, built.rejects)
+    write_if_changed(out / RECIPE, config.to_json(recipe))
+    shards = {
+        split: publish(out if split == "train" else out / split, built.shards[split])
+        for split in reversed(SPLITS)
+        if built.shards[split] or split == "train"
+    }
+    for split in SPLITS:  # of an earlier build that held something out
+        if split not in shards and (out / split / "archive.json").exists():
+            shutil.rmtree(out / split)
+    told = manifest(
+        recipe,
+        missing,
+        built,
+        {split: shards[split] for split in SPLITS if split in shards},
+        version_number=taken.version if taken is not None else 1,
+    )
+    write_if_changed(out / MANIFEST, json.dumps(told, indent=1, ensure_ascii=False) + "\n")
+    write_papers(out, told, recipe)
+    stages.clean()
+    return told
+
+
+def _refuse_foreign_folder(out: Path) -> None:
+    if out.exists() and not out.is_dir():
+        raise FileExistsError(f"{out} is a file; name a folder for the corpus")
+    ours = (out / WORK).is_dir() or (out / RECIPE).is_file()
+    if out.is_dir() and any(out.iterdir()) and not ours:
+        raise FileExistsError(f"{out} holds something that is no build; name an empty folder")

@@ -1,0 +1,286 @@
+"""The second stage: look at every document once. Which go, and what later stages must know.
+
+Nothing is rewritten here but the texts that rewriters change: what stays is decided globally, and
+written once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+import barrow.archive
+from barrow.archive import Document, Writer
+from barrow.archive.block import Block
+from barrow.archive.document_id import identity_of
+from barrow.corpus.build.decontaminate import Match, NgramIndex, find_matches, load_index
+from barrow.corpus.dedup.exact import content_hashes
+from barrow.corpus.dedup.minhash import band_hashes, shingle_hashes
+from barrow.corpus.build.facts import Facts, save_facts
+from barrow.corpus.filters.filter import KEEP, Filter, Rewriter, Step
+from barrow.corpus.filters.texts import Texts
+from barrow.corpus.build.parts import QUICK, Part
+from barrow.corpus.readers.reader import EXCERPT, rejected
+from barrow.corpus.recipe import Recipe
+from barrow.corpus.kernels.scratch import Scratch
+from barrow.engine import File, Output, Outputs, Stage, Task
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Documents `start` to `stop` of a file, and the filters of those of some domains by name;
+    under ``""`` are those of all others. So many n-grams of evaluation sets are too many.
+    """
+
+    start: int
+    stop: int
+    filters: dict[str, tuple[Step, ...]]
+    min_ngrams: int = 1
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Documents as they were read, and the index of evaluation sets."""
+
+    documents: File
+    evaluation: File | None = None
+
+
+class Findings(Outputs):
+    """What is known of every document, those that were rewritten, and rejects."""
+
+    facts = Output("facts.safetensors")
+    changed = Output("changed.jsonl.zst")
+    rejects = Output("rejects.jsonl.zst")
+    counts = Output("counts.json")
+
+
+def examine_tasks(
+    parts: Sequence[Part], recipe: Recipe, evaluation: File | None
+) -> list[Task[Findings]]:
+    """A task for each part."""
+    decontamination = recipe.decontamination
+    filters = {
+        folder: {
+            name: tuple(step.resolved() for step in steps)
+            for name, steps in {"": domain.filters, **domain.filters_of}.items()
+        }
+        for folder, domain in recipe.domains.items()
+    }
+    min_ngrams = decontamination.min_ngrams if decontamination is not None else 1
+    return [
+        EXAMINE.task(
+            part.label,
+            Settings(part.start, part.stop, filters[part.domain], min_ngrams),
+            Inputs(part.file, evaluation),
+            size=part.size,
+        )
+        for part in parts
+    ]
+
+
+def examine(settings: Settings, inputs: Inputs, out: Findings) -> None:
+    """Examine documents of a file."""
+    archive = barrow.archive.open(inputs.documents, threads=1)[settings.start : settings.stop]
+    examiner = _Examiner(
+        facts=replace(Facts.blank(settings.stop - settings.start), languages=[""]),
+        filters=settings.filters,
+        index=None if inputs.evaluation is None else load_index(inputs.evaluation.path),
+        min_ngrams=settings.min_ngrams,
+    )
+    with (
+        Writer(out.changed, level=QUICK) as changed,
+        Writer(out.rejects, level=QUICK) as rejects,
+    ):
+        at = 0
+        for block in archive.blocks():
+            examiner.examine(block, at, changed, rejects)
+            at += len(block)
+    save_facts(examiner.facts, out.facts)
+    out.counts.path.write_text(json.dumps(examiner.counts(), sort_keys=True))
+
+
+EXAMINE = Stage("corpus.examine", 2, examine, Findings)
+
+
+@dataclass
+class _Examiner:
+    facts: Facts
+    filters: Mapping[str, tuple[Step, ...]]
+    index: NgramIndex | None
+    min_ngrams: int
+    _scratch: Scratch = field(default_factory=Scratch)
+    _tally: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+
+    def examine(self, block: Block, at: int, changed: Writer, rejects: Writer) -> None:
+        texts = Texts.of_block(block, self._scratch)
+        names = [meta["pile_set_name"] for meta in texts.metas]
+        here = slice(at, at + len(texts))
+        self.facts.domain[here] = [_place(name, self.facts.domains) for name in names]
+        self.facts.identity[here] = [identity_of(meta["id"]) for meta in texts.metas]
+        sizes = texts.sizes.tolist()
+        told = _Told([""] * len(texts), [""] * len(texts))
+        texts, rewritten = self._refine(texts, names, here, told)
+        if rewritten:
+            self.facts.changed[at + np.array(list(rewritten))] = True
+        self._look(texts, here, told)
+        for i, name in enumerate(names):
+            tally = self._tally[name]
+            tally["documents"] += 1
+            tally["bytes"] += sizes[i]
+            for name_of_set in told.matches.get(i, ()):
+                tally[f"matches.{name_of_set}"] += 1
+            if told.reasons[i]:
+                tally[f"rejects.{told.reasons[i]}"] += 1
+                rejects.add(_reject(texts, i, told))
+            else:
+                tally["kept"] += 1
+                tally["kept_bytes"] += int(self.facts.size[at + i])
+                if i in rewritten:
+                    tally["changed"] += 1
+                    changed.add(Document(rewritten[i], texts.metas[i]))
+
+    def _refine(
+        self, texts: Texts, names: list[str], here: slice, told: _Told
+    ) -> tuple[Texts, dict[int, str]]:
+        """The texts after all filters, and those that are new, by their places in the block."""
+        chosen = [self.filters.get(name, self.filters[""]) for name in names]
+        chains = [
+            (_passes(steps), np.array([other is steps for other in chosen]))
+            for steps in {id(steps): steps for steps in chosen}.values()
+        ]
+        rewritten: dict[int, str] = {}
+        # Passes of all domains together: their texts share a buffer, and what is known about it.
+        for k in range(max(len(passes) for passes, _ in chains)):
+            new: dict[int, str] = {}
+            for passes, concerned in chains:
+                if k < len(passes):
+                    left = concerned & np.array([not reason for reason in told.reasons])
+                    new |= self._rewrite(texts, passes[k].rewriters, names, left)
+            if new:
+                texts = texts.replaced(new)
+                rewritten |= new
+            for i in np.flatnonzero(texts.sizes == 0).tolist():  # a rewriter left nothing
+                if not told.reasons[i]:
+                    told.reasons[i], told.causes[i] = "empty", "no text"
+            for passes, concerned in chains:
+                if k < len(passes):
+                    self._decide(texts, passes[k].filters, here, concerned, told)
+        return texts, rewritten
+
+    def _rewrite(
+        self,
+        texts: Texts,
+        rewriters: Sequence[Rewriter],
+        names: list[str],
+        concerned: npt.NDArray[np.bool_],
+    ) -> dict[int, str]:
+        """New texts, by their places in the block."""
+        rewritten: dict[int, str] = {}
+        for rewriter in rewriters:
+            touched = np.flatnonzero(rewriter.touches(texts) & concerned).tolist()
+            for i in sorted({*touched, *rewritten}):
+                text = rewritten[i] if i in rewritten else texts.text_of(i)
+                new = rewriter.rewrite(text, texts.metas[i])
+                for name, number in new.found.items():
+                    self._tally[names[i]][f"found.{name}"] += number
+                if new.text != text:
+                    rewritten[i] = new.text
+        return rewritten
+
+    def _decide(
+        self,
+        texts: Texts,
+        filters: Sequence[Filter],
+        here: slice,
+        concerned: npt.NDArray[np.bool_],
+        told: _Told,
+    ) -> None:
+        """Reasons against texts, and what else filters find out about them."""
+        facts = self.facts
+        for chosen in filters:
+            languages, quality = chosen.describe(texts)
+            if languages is not None:
+                for code in np.unique(languages[concerned]).tolist():
+                    mine = concerned & (languages == code)
+                    facts.language[here][mine] = _place(code, facts.languages)
+            if quality is not None:
+                facts.quality[here][concerned] = quality[concerned]
+            code, value = chosen.decide(texts)
+            for i in np.flatnonzero((code != KEEP) & concerned).tolist():
+                if not told.reasons[i]:
+                    told.reasons[i] = chosen.reasons[code[i] - 1]
+                    told.causes[i] = chosen.cause(told.reasons[i], float(value[i]))
+
+    def _look(self, texts: Texts, here: slice, told: _Told) -> None:
+        """What later stages must know of texts as they are; the answers go to their places."""
+        facts = self.facts
+        facts.size[here] = texts.sizes
+        facts.content[here] = content_hashes(texts.text, texts.offsets)
+        facts.bands[here] = band_hashes(shingle_hashes(texts.words, self._scratch))
+        if self.index is not None:
+            for match in find_matches(texts.text, texts.offsets, self.index):
+                if match.num_ngrams >= self.min_ngrams:
+                    told.matches.setdefault(match.document, set()).add(match.name)
+                    if not told.reasons[match.document]:
+                        told.reasons[match.document] = "contaminated"
+                        told.causes[match.document] = _in_words(match, self.index.ngram)
+        facts.kept[here] = [not reason for reason in told.reasons]
+
+    def counts(self) -> dict[str, dict[str, int]]:
+        """What was counted, by domain."""
+        return {name: dict(sorted(tally.items())) for name, tally in sorted(self._tally.items())}
+
+
+class _Pass(NamedTuple):
+    """Rewriters in a row, and the filters after them."""
+
+    rewriters: list[Rewriter]
+    filters: list[Filter]
+
+
+def _passes(steps: Iterable[Step]) -> list[_Pass]:
+    passes = [_Pass([], [])]
+    for step in steps:
+        if not isinstance(step, Rewriter):
+            passes[-1].filters.append(step)
+            continue
+        if passes[-1].filters:
+            passes.append(_Pass([], []))
+        passes[-1].rewriters.append(step)
+    return passes
+
+
+def _place(name: str, names: list[str]) -> int:
+    """Where a name is in a list that it is added to if need be."""
+    if name not in names:
+        names.append(name)
+    return names.index(name)
+
+
+@dataclass
+class _Told:
+    """Reasons against texts, and causes in words; empty where there is none. Evaluation sets that
+    texts have something of.
+    """
+
+    reasons: list[str]
+    causes: list[str]
+    matches: dict[int, set[str]] = field(default_factory=dict)
+
+
+def _in_words(match: Match, ngram: int) -> str:
+    return f"{match.num_ngrams} times {ngram} words in a row of {match.name}, item {match.number}"
+
+
+def _reject(texts: Texts, i: int, told: _Told) -> Document:
+    start = texts.offsets[i]
+    data = texts.text[start : min(start + 4 * EXCERPT, texts.offsets[i + 1])].tobytes()
+    why = {"reason": told.reasons[i], "cause": told.causes[i], "stage": "filter"}
+    return rejected(data.decode("utf-8", "ignore"), texts.metas[i], **why)

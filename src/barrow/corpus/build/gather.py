@@ -1,0 +1,179 @@
+"""The last stage: buckets of documents to shards, each bucket shuffled as a whole."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import msgspec
+import numpy as np
+
+from barrow.archive import Writer
+from barrow.archive.shard import shard_lines
+from barrow.corpus.dedup.numbering import load_arrays
+from barrow.corpus.build.facts import Facts, load_facts, save_facts
+from barrow.corpus.build.parts import Examined
+from barrow.corpus.build.plan import Buckets
+from barrow.corpus.build.publish import FACTS, Shard
+from barrow.corpus.build.scatter import Scattered
+from barrow.engine import File, Output, Stage, Task
+
+UNKNOWN = "unknown"
+
+
+# A text has no bare quotation mark in it, so this is where it ends.
+_TEXT_END = b'","meta":'
+
+
+class CountedMeta(msgspec.Struct):
+    """What of a document's meta the composition of a corpus is counted by."""
+
+    pile_set_name: str = ""
+    licence: str | None = None
+    language: str | None = None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The buckets that make one shard."""
+
+    buckets: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Lines of a part by bucket, their keys, and what is known of its documents."""
+
+    lines: File
+    keys: File
+    facts: File
+
+
+class Gathered(Shard):
+    """A shard with its facts, and of what it is composed."""
+
+    facts = Output(FACTS)
+    statistics = Output("statistics.json")
+
+
+def gather_tasks(
+    own: Sequence[Examined], scattered: Sequence[Scattered], buckets: Buckets
+) -> dict[str, list[Task[Gathered]]]:
+    """A task for each shard, by split."""
+    parts = tuple(
+        Part(result.lines, result.keys, examined.files.facts)
+        for examined, result in zip(own, scattered, strict=True)
+    )
+    size = sum(examined.part.size for examined in own)
+    num_shards = sum(shards for shards, _ in buckets.values())
+    numbers = iter(range(sum(shards * each for shards, each in buckets.values())))
+    return {
+        split: [
+            GATHER.task(
+                f"{split}, shard {k}",
+                Settings(tuple(islice(numbers, each))),
+                parts,
+                size=size // num_shards,
+            )
+            for k in range(shards)
+        ]
+        for split, (shards, each) in buckets.items()
+    }
+
+
+def gather(settings: Settings, parts: tuple[Part, ...], out: Gathered) -> None:
+    """Write one shard from its buckets."""
+    decoder = msgspec.json.Decoder(CountedMeta)
+    places: list[tuple[int, int]] = []
+    metas: list[CountedMeta] = []
+    with Writer(out.shard) as writer:
+        for bucket in settings.buckets:
+            lines, keys, rows = _read_bucket(bucket, parts)
+            # Equal keys are those of a document that was read twice: the line settles it.
+            for at in sorted(range(len(lines)), key=lambda k: (keys[k], lines[k])):
+                writer.add_line(lines[at])
+                places.append(rows[at])
+                start = lines[at].index(_TEXT_END) + len(_TEXT_END)
+                metas.append(decoder.decode(lines[at][start:-1]))
+    facts = _facts_of(places, parts)
+    save_facts(facts, out.facts)
+    out.entry.path.write_bytes(msgspec.json.encode(writer.entries[0]))
+    counted = count_documents(metas, facts.size.tolist(), found_languages(facts))
+    out.statistics.path.write_text(json.dumps(counted, sort_keys=True))
+
+
+GATHER = Stage("corpus.gather", 1, gather, Gathered)
+
+
+def _read_bucket(
+    bucket: int, parts: Sequence[Part]
+) -> tuple[list[bytes], list[int], list[tuple[int, int]]]:
+    """Lines of all parts, their keys, and the part and row each comes from."""
+    lines: list[bytes] = []
+    keys: list[int] = []
+    rows: list[tuple[int, int]] = []
+    for number, part in enumerate(parts):
+        arrays = load_arrays(part.keys)
+        start, stop = arrays["bounds"][bucket : bucket + 2].tolist()
+        if start < stop:
+            lines += shard_lines(part.lines, start, stop)
+            keys += arrays["keys"][start:stop].tolist()
+            rows += [(number, row) for row in arrays["rows"][start:stop].tolist()]
+    return lines, keys, rows
+
+
+def _facts_of(places: list[tuple[int, int]], parts: Sequence[Part]) -> Facts:
+    """The facts of the documents of a shard, in their order, one part at a time."""
+    facts = Facts.blank(len(places))
+    part = np.array([place[0] for place in places], np.int64)
+    row = np.array([place[1] for place in places], np.int64)
+    for k in np.unique(part).tolist():
+        theirs = load_facts(parts[k].facts)
+        here = np.flatnonzero(part == k)
+        for name in ("size", "quality", "identity", "content", "bands"):
+            getattr(facts, name)[here] = getattr(theirs, name)[row[here]]
+        for name, names in (("domain", "domains"), ("language", "languages")):
+            known = getattr(facts, names)
+            known += [new for new in getattr(theirs, names) if new not in known]
+            places_of = np.array([known.index(n) for n in getattr(theirs, names)] or [0])
+            getattr(facts, name)[here] = places_of[getattr(theirs, name)[row[here]]]
+    return facts
+
+
+def found_languages(facts: Facts) -> list[str | None]:
+    """What was found out about the language of each document, where that was asked."""
+    return (
+        [facts.languages[k] or None for k in facts.language.tolist()]
+        if facts.languages
+        else ([None] * len(facts))
+    )
+
+
+def count_documents(
+    metas: Sequence[CountedMeta], sizes: Sequence[int], languages: Sequence[str | None]
+) -> dict[str, dict[str, int]]:
+    """By domain: documents and bytes, also by licence, by language, and by powers of two.
+
+    The language is what the source says, or what was found where it says nothing.
+    """
+    groups = Counter[tuple[str, str | None, str | None, int]]()
+    sums = Counter[tuple[str, str | None, str | None, int]]()
+    for meta, size, language in zip(metas, sizes, languages, strict=True):
+        group = (meta.pile_set_name, meta.licence, meta.language or language, size.bit_length())
+        groups[group] += 1
+        sums[group] += size
+    statistics: dict[str, Counter[str]] = defaultdict(Counter)
+    for group, number in groups.items():
+        name, licence, language, length = group
+        tally = statistics[name]
+        by_licence, by_language = (
+            f"licence.{licence or UNKNOWN}.",
+            f"language.{language or UNKNOWN}.",
+        )
+        for key in ("", by_licence, by_language, f"length.{length}."):
+            tally[f"{key}documents"] += number
+            tally[f"{key}bytes"] += sums[group]
+    return {name: dict(tally) for name, tally in statistics.items()}

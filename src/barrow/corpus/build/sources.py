@@ -1,0 +1,82 @@
+"""From a recipe to the raw files of its domains."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from barrow.corpus.build.raw_files import HashCache, RawFile, find_files, find_folders, portable_name
+from barrow.corpus.recipe import Domain, Recipe
+from barrow.engine import Progress
+from barrow.errors import NotFound
+
+
+@dataclass(frozen=True)
+class Source:
+    """The raw files of one domain, in groups that are read together."""
+
+    folder: str
+    domain: Domain
+    groups: list[list[RawFile]]
+    beside: list[RawFile]
+    unread: list[str]
+
+
+def find_sources(
+    recipe: Recipe, root: Path, cache: HashCache, progress: Progress, *, apart_from: Path
+) -> tuple[list[Source], dict[str, str]]:
+    """What the recipe's domains are read from, and which of them are missing, and why.
+
+    The folder of the corpus may lie among the raw files; nothing is read from there.
+    """
+    written = apart_from.resolve()
+    missing: dict[str, str] = {}
+    found: list[tuple[str, Domain, list[Path], list[Path]]] = []
+    for folder, domain in recipe.domains.items():
+        reader = domain.reader
+        find = find_folders if reader.folders else find_files
+        paths, unread = find(root / folder, domain.paths or reader.patterns)
+        if written.is_relative_to((root / folder).resolve()):
+            paths, unread = (
+                [path for path in some if not path.resolve().is_relative_to(written)]
+                for some in (paths, unread)
+            )
+        if paths:
+            found.append((folder, domain, paths, unread))
+        else:
+            missing[folder] = f"no files that {type(reader).__name__} reads"
+    if missing and recipe.missing == "error":
+        folder, why = next(iter(missing.items()))
+        raise NotFound(
+            f"{root / folder}: {why}"
+            + (f" (and {len(missing) - 1} more domains)" if len(missing) > 1 else "")
+            + "; pass --missing skip to leave such domains out"
+        )
+    if not found:
+        raise NotFound(f"{root} holds no file that the recipe {recipe.name!r} reads")
+    progress.on_plan("Hashing", sum(_size(path) for *_, paths, _ in found for path in paths))
+    sources = []
+    for folder, domain, paths, unread in found:
+        raw = {
+            path: (cache.raw_folder if path.is_dir() else cache.raw_file)(
+                path, root, progress.on_bytes
+            )
+            for path in paths
+        }
+        beside, _ = find_files(root / folder, domain.reader.beside)
+        sources.append(
+            Source(
+                folder,
+                domain,
+                [[raw[path] for path in group] for group in domain.reader.group(paths)],
+                [raw.get(path) or cache.raw_file(path, root, lambda _: None) for path in beside],
+                [portable_name(path, root) for path in unread],
+            )
+        )
+    return sources, missing
+
+
+def _size(path: Path) -> int:
+    if not path.is_dir():
+        return path.stat().st_size
+    return sum(file.stat().st_size for file in find_files(path, ("**/*",))[0])

@@ -1,0 +1,214 @@
+"""The task that cuts: documents of a part without their repeated passages."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from barrow.archive import Document, Writer
+from barrow.archive.document_id import name_of
+from barrow.archive.shard import shard_lines
+from barrow.corpus.build.facts import Facts, load_facts, save_facts
+from barrow.corpus.build.parts import QUICK, PartFiles
+from barrow.corpus.dedup.exact import content_hashes
+from barrow.corpus.dedup.minhash import band_hashes, shingle_hashes
+from barrow.corpus.dedup.numbering import load_arrays
+from barrow.corpus.dedup.passages.buckets import load_part
+from barrow.corpus.dedup.passages.cuts import Runs, cut_runs, join_windows
+from barrow.corpus.dedup.passages.part_texts import PartTexts, part_texts
+from barrow.corpus.filters.texts import Texts
+from barrow.corpus.kernels.scratch import Scratch
+from barrow.corpus.kernels.word_spans import word_spans
+from barrow.corpus.readers.reader import rejected
+from barrow.engine import File, Output, Outputs, Stage
+
+REASON = "repeated-passage"
+
+# Owners that the record of a cut names.
+_NAMED = 5
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A part: its number among parts, and its first document in the file; what `Passages` say.
+
+    With `near`, later builds look for near-duplicates of what is left.
+    """
+
+    part: int
+    start: int
+    min_words: int
+    min_rest: int
+    near: bool
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The texts of a part, its windows, and which of them have their owner elsewhere."""
+
+    part: PartFiles
+    windows: File
+    owners: tuple[File, ...]
+
+
+class Cut(Outputs):
+    """Facts and rewritten documents of a part anew, and a record of every passage."""
+
+    facts = Output("facts.safetensors")
+    changed = Output("changed.jsonl.zst")
+    rejects = Output("rejects.jsonl.zst")
+    counts = Output("counts.json")
+
+
+def cut_passages(settings: Settings, inputs: Inputs, out: Cut) -> None:
+    """Facts and changed documents of a part anew, and a record of every passage that was cut."""
+    changed = inputs.part.changed
+    assert changed is not None, "a part of this build"
+    facts = load_facts(inputs.part.facts)
+    redundant = _redundant(inputs, facts, settings)
+    cutter = _Cutter(facts, redundant, settings)
+    wanted = np.zeros(len(facts), np.bool_)
+    wanted[redundant.runs.document] = True
+    old_rows = iter(np.flatnonzero(facts.changed & facts.kept).tolist())
+    old = zip(old_rows, shard_lines(changed), strict=True)
+    with (
+        Writer(out.changed, level=QUICK) as writer,
+        Writer(out.rejects, level=QUICK) as rejects,
+    ):
+        waiting = next(old, None)
+        for texts in part_texts(inputs.part, settings.start, wanted):
+            for row, document in cutter.cut(texts, rejects):
+                while waiting is not None and waiting[0] < row:
+                    writer.add_line(waiting[1])
+                    waiting = next(old, None)
+                if waiting is not None and waiting[0] == row:
+                    waiting = next(old, None)
+                if document is not None:
+                    writer.add(document)
+        while waiting is not None:
+            writer.add_line(waiting[1])
+            waiting = next(old, None)
+    save_facts(facts, out.facts)
+    counts = {name: dict(sorted(tally.items())) for name, tally in sorted(cutter.tally.items())}
+    out.counts.path.write_text(json.dumps(counts))
+
+
+CUT = Stage("corpus.passage_cut", 2, cut_passages, Cut)
+
+
+@dataclass(frozen=True)
+class _Redundant:
+    """Runs of words that go, and of every window in them the id of the owner."""
+
+    runs: Runs
+    identity: npt.NDArray[np.uint64]
+
+    def owners(self, run: int) -> list[str]:
+        """Ids of the documents that keep what a run had, each once, in order."""
+        first, last = int(self.runs.first[run]), int(self.runs.last[run])
+        theirs = self.identity[first:last]
+        change = np.r_[True, (theirs[1:] != theirs[:-1]).any(axis=1)]
+        return list(dict.fromkeys(name_of(identity) for identity in theirs[change]))
+
+
+def _redundant(inputs: Inputs, facts: Facts, settings: Settings) -> _Redundant:
+    """A window that has an owner elsewhere goes; but not for an owner that it overlaps with."""
+    windows, min_words = load_arrays(inputs.windows), settings.min_words
+    rows, starts = windows["rows"], windows["starts"]
+    identity = facts.identity[rows]
+    is_lost = np.zeros(len(rows), np.bool_)
+    for file in inputs.owners:
+        lost = load_part(file, "lost", settings.part)
+        is_lost[lost] = True
+        identity[lost] = load_part(file, "of_identity", settings.part)
+    row, start, group = windows["others"]
+    apart = (row != rows[group]) | (start >= starts[group] + min_words)
+    goes = is_lost[group] | apart
+    document = np.r_[rows[is_lost], row[goes]]
+    begin = np.r_[starts[is_lost], start[goes]]
+    theirs = np.r_[identity[is_lost], identity[group[goes]]]
+    order = np.lexsort((begin, document))
+    return _Redundant(join_windows(document[order], begin[order], min_words), theirs[order])
+
+
+@dataclass
+class _Cutter:
+    facts: Facts
+    redundant: _Redundant
+    settings: Settings
+    tally: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    _scratch: Scratch = field(default_factory=Scratch)
+
+    def cut(self, texts: PartTexts, rejects: Writer) -> Iterator[tuple[int, Document | None]]:
+        """Rows, with their documents anew, or none where too little is left."""
+        spans = word_spans(texts.text, texts.offsets, self._scratch)
+        runs = self.redundant.runs
+        stayed: list[tuple[int, Document]] = []
+        for i, (row, meta) in enumerate(zip(texts.rows.tolist(), texts.metas(), strict=True)):
+            words = slice(spans.offsets[i], spans.offsets[i + 1])
+            starts = spans.starts[words] - texts.offsets[i]
+            ends = spans.ends[words] - texts.offsets[i]
+            first, last = np.searchsorted(runs.document, (row, row + 1)).tolist()
+            theirs = [(int(runs.start[k]), int(runs.stop[k])) for k in range(first, last)]
+            rest, passages = cut_runs(texts.text_of(i), starts, ends, theirs)
+            whole = len(rest) < self.settings.min_rest and not self._stays(theirs, len(starts))
+            for k, passage in zip(range(first, last), passages, strict=True):
+                rejects.add(self._record(k, passage, meta, whole))
+            self._count(row, theirs, 0 if whole else len(rest), whole)
+            if whole:
+                self.facts.kept[row] = False
+                yield row, None
+            else:
+                document = Document(rest.decode(), meta)
+                stayed.append((row, document))
+                yield row, document
+        self._describe(stayed)
+
+    def _stays(self, runs: list[tuple[int, int]], num_words: int) -> bool:
+        """Whether as many words as a passage has are left in a row."""
+        edges = [0, *(edge for run in runs for edge in run), num_words]
+        return any(
+            stop - start >= self.settings.min_words
+            for start, stop in zip(edges[::2], edges[1::2], strict=True)
+        )
+
+    def _count(self, row: int, runs: list[tuple[int, int]], size: int, whole: bool) -> None:
+        tally = self.tally[self.facts.domains[self.facts.domain[row]]]
+        tally["passages"] += len(runs)
+        tally["words"] += sum(stop - start for start, stop in runs)
+        tally["bytes"] += int(self.facts.size[row]) - size
+        tally["whole" if whole else "documents"] += 1
+
+    def _describe(self, stayed: list[tuple[int, Document]]) -> None:
+        """The facts that depend on the text."""
+        if not stayed:
+            return
+        rows = np.array([row for row, _ in stayed])
+        texts = Texts.of_strings([document.text for _, document in stayed], [], self._scratch)
+        self.facts.changed[rows] = True
+        self.facts.size[rows] = texts.sizes
+        self.facts.content[rows] = content_hashes(texts.text, texts.offsets)
+        if self.settings.near:
+            self.facts.bands[rows] = band_hashes(shingle_hashes(texts.words, self._scratch))
+
+    def _record(self, run: int, passage: bytes, meta: dict[str, Any], whole: bool) -> Document:
+        owners = self.redundant.owners(run)
+        start, stop = int(self.redundant.runs.start[run]), int(self.redundant.runs.stop[run])
+        more = f" and {len(owners) - 1} other{'s' * (len(owners) > 2)}" if len(owners) > 1 else ""
+        rest = "; too little is left" if whole else ""
+        return rejected(
+            passage.decode(),
+            meta,
+            reason=REASON,
+            cause=f"{stop - start} words from word {start} on stay in {owners[0]}{more}{rest}",
+            stage="deduplicate",
+            words=[start, stop],
+            kept_in=owners[:_NAMED],
+            whole=whole,
+        )

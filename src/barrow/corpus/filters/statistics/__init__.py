@@ -1,0 +1,1 @@
+"""Counts that quality filters decide by: characters, words, lines, sentences, repetitions."""

@@ -1,0 +1,78 @@
+"""How many sentences a text has, by its marks.
+
+A sentence ends with its line, or with a word whose last character, closing quotes and brackets
+aside, is a mark that ends sentences. A full stop does not end one after another full stop, nor
+after a single letter: ``J. Smith``, ``e.g.``, ``wait...``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from barrow.corpus.filters.statistics.characters import (
+    BREAK,
+    LETTER,
+    SPACE,
+    TERMINAL,
+    Classes,
+    Counts,
+    character_classes,
+)
+from barrow.corpus.kernels.jit import compiled
+from barrow.corpus.kernels.utf8 import code_at, code_size
+from barrow.corpus.kernels.word_hashes import Offsets
+
+_DOT = 0x2E
+_CLOSERS = np.array([ord(c) for c in "\"')]}»”’"], np.uint32)
+
+
+def num_sentences(text: npt.NDArray[np.uint8], offsets: Offsets, enough: int) -> Counts:
+    """The sentences of texts that lie in one UTF-8 buffer; counting ends at `enough`."""
+    counts = np.zeros(len(offsets) - 1, np.int64)
+    _count(text, offsets, character_classes(), _CLOSERS, enough, counts)
+    return counts
+
+
+@compiled
+def _count(
+    text: npt.NDArray[np.uint8],
+    offsets: Offsets,
+    classes: Classes,
+    closers: npt.NDArray[np.uint32],
+    enough: int,
+    counts: npt.NDArray[np.int64],
+) -> None:
+    for document in range(len(offsets) - 1):
+        at, end = np.uint64(offsets[document]), np.uint64(offsets[document + 1])
+        inside = False  # a sentence
+        # The last three characters of the word, and the flags of the last two.
+        third = second = last = np.uint32(0)
+        second_flags = last_flags = np.uint8(0)
+        while at < end:
+            byte = text[at]
+            code = np.uint32(byte) if byte < 0x80 else code_at(text, at)
+            flags = classes[code]
+            at += code_size(byte)
+            if not flags & SPACE:
+                if not inside:
+                    if counts[document] >= enough:
+                        break
+                    inside = True
+                    counts[document] += 1
+                closes = False
+                if not flags & LETTER:
+                    for closer in closers:
+                        closes |= code == closer
+                if not closes:
+                    third, second, last = second, last, code
+                    second_flags, last_flags = last_flags, flags
+                continue
+            if last_flags & TERMINAL:
+                short = second == _DOT or (second_flags & LETTER and (third == 0 or third == _DOT))
+                if last != _DOT or not short:
+                    inside = False
+            if flags & BREAK:
+                inside = False
+            third = second = last = np.uint32(0)
+            second_flags = last_flags = np.uint8(0)

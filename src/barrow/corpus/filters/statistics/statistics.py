@@ -1,0 +1,54 @@
+"""What heuristics ask about texts: characters, words, lines, n-grams; each pass is made once."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from barrow.corpus.filters.statistics.characters import CharacterCounts, character_counts
+from barrow.corpus.filters.statistics.lines import Lines, line_counts
+from barrow.corpus.filters.statistics.repeated_ngrams import RepeatedNgrams, repeated_ngrams
+from barrow.corpus.filters.statistics.words import SpacedWords, spaced_words
+from barrow.corpus.kernels.scratch import Scratch
+from barrow.corpus.kernels.word_hashes import Offsets
+
+
+class Statistics:
+    """Statistics of the texts of a buffer, made when they are first asked for.
+
+    Hashes and lengths, of which there are many, are valid until statistics of other texts with the
+    same scratch are asked for; counts, of which there is one per text, for ever.
+    """
+
+    def __init__(self, text: npt.NDArray[np.uint8], offsets: Offsets, scratch: Scratch) -> None:
+        self._text = text
+        self._offsets = offsets
+        self._scratch = scratch
+
+    @cached_property
+    def characters(self) -> CharacterCounts:
+        """Characters by kind."""
+        return character_counts(self._text, self._offsets)
+
+    @cached_property
+    def words(self) -> SpacedWords:
+        """Words between white space."""
+        return spaced_words(self._text, self._offsets, self._scratch)
+
+    @cached_property
+    def lines(self) -> Lines:
+        """Lines and paragraphs."""
+        return line_counts(self._text, self._offsets, self.characters, self._scratch)
+
+    @cached_property
+    def ngrams(self) -> RepeatedNgrams:
+        """Sequences of words that occur again."""
+        return repeated_ngrams(self.words, self._scratch)
+
+
+def share(part: npt.NDArray[Any], whole: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """``part / whole``, and 0 where there is nothing to divide."""
+    return np.asarray(part / np.maximum(whole, 1), np.float64)

@@ -1,0 +1,204 @@
+"""Words between white space: their hashes and lengths, and what they consist of.
+
+A word here is what ``str.split()`` gives, with its case and its punctuation. That is what the
+published heuristics count. (For comparing wordings, `barrow.corpus.kernels.word_hashes` folds both away.)
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from barrow.corpus.filters.statistics.characters import (
+    LETTER,
+    MARK,
+    SPACE,
+    Classes,
+    Counts,
+    character_classes,
+)
+from barrow.corpus.kernels.byte_hashes import START, finish, hash_bytes, mix
+from barrow.corpus.kernels.jit import compiled, trailing_zeros
+from barrow.corpus.kernels.scratch import Scratch
+from barrow.corpus.kernels.utf8 import code_at, code_size
+from barrow.corpus.kernels.word_hashes import Hashes, Offsets, eight_byte_view
+
+_HIGH = np.uint64(0x8080808080808080)
+_CASE = np.uint64(0x2020202020202020)
+_FROM_A, _AFTER_Z = np.uint64(0x1F1F1F1F1F1F1F1F), np.uint64(0x0505050505050505)
+_FROM_0, _AFTER_9 = np.uint64(0x5050505050505050), np.uint64(0x4646464646464646)
+_FROM_TAB, _AFTER_RETURN = np.uint64(0x7777777777777777), np.uint64(0x7272727272727272)
+_FROM_FS, _AFTER_SPACE = np.uint64(0x6464646464646464), np.uint64(0x5F5F5F5F5F5F5F5F)
+_GATHER = np.uint64(0x0102040810204080)  # brings the lowest bits of eight bytes into the highest
+_MANY_HIGH = 16  # of 64 bytes: too many to look for words in a bitmap
+
+
+class SpacedWords(NamedTuple):
+    """The words of text i are ``hashes[offsets[i]:offsets[i + 1]]``, of `lengths` characters.
+
+    For each text: `plain_words` have a character that is no punctuation mark, and
+    `plain_characters` in all; `alphabetic_words` have a letter.
+    """
+
+    hashes: Hashes
+    lengths: npt.NDArray[np.uint32]
+    offsets: Offsets
+    plain_words: Counts
+    plain_characters: Counts
+    alphabetic_words: Counts
+
+    @property
+    def num_words(self) -> Counts:
+        """Words of each text."""
+        return np.diff(self.offsets)
+
+
+def spaced_words(text: npt.NDArray[np.uint8], offsets: Offsets, scratch: Scratch) -> SpacedWords:
+    """The words of texts that lie in one UTF-8 buffer; valid until the scratch is used again."""
+    most = int(offsets[-1] - offsets[0]) // 2 + len(offsets)
+    hashes = scratch.take("spaced-words", most, np.uint64)
+    lengths = scratch.take("spaced-word-lengths", most, np.uint32)
+    word_offsets = np.zeros(len(offsets), np.int64)
+    counts = np.empty((3, len(offsets) - 1), np.int64)
+    number = _scan(
+        text,
+        eight_byte_view(text),
+        offsets,
+        character_classes(),
+        hashes,
+        lengths,
+        word_offsets,
+        counts,
+    )
+    return SpacedWords(hashes[:number], lengths[:number], word_offsets, *counts)
+
+
+@compiled
+def _spaces(chunk: np.uint64) -> np.uint64:
+    """The highest bit of every byte that is white space; of eight ASCII bytes."""
+    low = (chunk + _FROM_TAB) & ~(chunk + _AFTER_RETURN)
+    return (low | (chunk + _FROM_FS) & ~(chunk + _AFTER_SPACE)) & _HIGH
+
+
+@compiled
+def _letters(chunk: np.uint64) -> np.uint64:
+    """The highest bit of every byte that is a letter; of eight ASCII bytes."""
+    folded = chunk | _CASE
+    return (folded + _FROM_A) & ~(folded + _AFTER_Z) & _HIGH
+
+
+@compiled
+def _digits(chunk: np.uint64) -> np.uint64:
+    """The highest bit of every byte that is a digit; of eight ASCII bytes."""
+    return (chunk + _FROM_0) & ~(chunk + _AFTER_9) & _HIGH
+
+
+@compiled
+def _gather(marks: np.uint64) -> np.uint64:
+    """The highest bits of eight bytes as one byte."""
+    return (marks >> np.uint64(7)) * _GATHER >> np.uint64(56)
+
+
+@compiled
+def _high_bytes(eights: npt.NDArray[np.uint64], at: np.uint64) -> tuple[np.uint64, np.uint64]:
+    """How many of 64 bytes are not ASCII, and where the first of them is."""
+    number, first = np.uint64(0), np.uint64(64)
+    for k in range(8):
+        high = eights[at + np.uint64(8 * k)] & _HIGH
+        number += (high >> np.uint64(7)) * np.uint64(0x0101010101010101) >> np.uint64(56)
+        if high and first == 64:
+            first = np.uint64(8 * k) + (np.uint64(trailing_zeros(high)) >> np.uint64(3))
+    return number, first
+
+
+@compiled
+def _scan(
+    text: npt.NDArray[np.uint8],
+    eights: npt.NDArray[np.uint64],
+    offsets: Offsets,
+    classes: Classes,
+    hashes: Hashes,
+    lengths: npt.NDArray[np.uint32],
+    word_offsets: Offsets,
+    counts: npt.NDArray[np.int64],
+) -> np.uint64:
+    """Fill the arrays. Where 64 bytes are ASCII, words are runs in a bitmap; else one by one."""
+    one, eight, window = np.uint64(1), np.uint64(8), np.uint64(64)
+    number = np.uint64(0)
+    last = np.uint64(max(0, len(text) - 72))
+    for document in range(len(offsets) - 1):
+        at, end = np.uint64(offsets[document]), np.uint64(offsets[document + 1])
+        plain_words = plain_characters = alphabetic_words = np.int64(0)
+        slow_until = at
+        while at < end:
+            if at >= slow_until and at + window <= end and at < last:
+                high = spaces = letters = digits = np.uint64(0)
+                for k in range(8):
+                    chunk = eights[at + np.uint64(8 * k)]
+                    high |= chunk
+                    spaces |= _gather(_spaces(chunk)) << np.uint64(8 * k)
+                    letters |= _gather(_letters(chunk)) << np.uint64(8 * k)
+                    digits |= _gather(_digits(chunk)) << np.uint64(8 * k)
+                runs, digits = ~spaces, letters | digits
+                num_high = np.uint64(0)
+                if high & _HIGH:
+                    num_high, ascii_until = _high_bytes(eights, at)
+                    # What follows the first of them counts as one word that goes on.
+                    runs |= ~((one << ascii_until) - one)
+                next_at = at + window
+                if num_high < np.uint64(_MANY_HIGH):
+                    while runs != 0:
+                        first = np.uint64(trailing_zeros(runs))
+                        rest = runs + (runs & (~runs + one))
+                        if rest == 0:  # it may go on after these bytes
+                            next_at = at + first
+                            break
+                        word = runs & ~rest
+                        length = np.uint64(trailing_zeros(rest)) - first
+                        start, size, value = at + first, length, START
+                        while size >= eight:
+                            value = mix(value, eights[start])
+                            start += eight
+                            size -= eight
+                        kept = eights[start] & ((one << size * eight) - one)
+                        hashes[number] = finish(mix(value, kept), length)
+                        lengths[number] = length
+                        number += one
+                        alphabetic_words += (letters & word) != 0
+                        plain = (digits & word) != 0
+                        plain_words += plain
+                        plain_characters += np.int64(length) * plain
+                        runs &= rest
+                    if next_at > at:
+                        at = next_at
+                        continue
+                else:
+                    slow_until = next_at
+            byte = text[at]
+            flags = classes[byte] if byte < 0x80 else classes[code_at(text, at)]
+            if flags & SPACE:
+                at += code_size(byte)
+                continue
+            start, length = at, np.uint64(0)
+            plain = alphabetic = False
+            while not flags & SPACE:
+                plain |= not flags & MARK
+                alphabetic |= (flags & LETTER) != 0
+                length += one
+                at += code_size(byte)
+                if at >= end:
+                    break
+                byte = text[at]
+                flags = classes[byte] if byte < 0x80 else classes[code_at(text, at)]
+            hashes[number] = hash_bytes(text, eights, start, at)
+            lengths[number] = length
+            number += one
+            alphabetic_words += alphabetic
+            plain_words += plain
+            plain_characters += np.int64(length) * plain
+        word_offsets[document + 1] = number
+        counts[0, document], counts[1, document] = plain_words, plain_characters
+        counts[2, document] = alphabetic_words
+    return number

@@ -1,0 +1,1 @@
+"""Licences: recognised in texts and addresses, and written as SPDX expressions."""

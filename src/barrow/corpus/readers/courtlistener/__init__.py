@@ -1,0 +1,1 @@
+"""Court opinions, as CourtListener publishes them in bulk."""

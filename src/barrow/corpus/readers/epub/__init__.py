@@ -1,0 +1,1 @@
+"""Books in EPUB, chapters in reading order."""

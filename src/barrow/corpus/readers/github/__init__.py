@@ -1,0 +1,1 @@
+"""Source code: repositories as folders or archives."""

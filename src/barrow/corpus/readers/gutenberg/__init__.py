@@ -1,0 +1,1 @@
+"""Books of Project Gutenberg, without its header and footer."""

@@ -1,0 +1,188 @@
+"""Project Gutenberg: a book a file, as text in any of its encodings, as HTML, or zipped.
+
+The text is the book without the project's header, licence and credits, in all the forms these have
+had (`barrow.corpus.readers.gutenberg.frame`). Lines stay as they are, as in PG-19, and so do ``_italics_``.
+``gutenberg_header`` and ``gutenberg_footer`` in `meta` tell which form was found; ``none`` means
+that the text was left as it was. HTML is read where there is no text of the same book beside it.
+
+Licence: what the project publishes is out of copyright in the United States, unless its header says
+that it is copyrighted; then ``licence`` does, too. Other countries have other terms of copyright.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from barrow.archive import Document
+from barrow.corpus.input.open_raw import load_raw
+from barrow.corpus.input.unpack import BadArchive, Member, members
+from barrow.corpus.language.codes import language_of_name
+from barrow.corpus.licences.detect import RESERVED
+from barrow.corpus.readers.gutenberg.frame import Framed, take_out_of_frame
+from barrow.corpus.readers.reader import Item, Reader, Reject, excerpt
+from barrow.corpus.text.dates import month_number
+from barrow.corpus.text.encoding import decode
+from barrow.corpus.text.html.text import html_to_text
+from barrow.corpus.text.whitespace import is_binary, tidy
+
+_TEXT, _HTML = (".txt", ".asc"), (".htm", ".html")
+_HEAD = 20_000
+_NUMBER = re.compile(r"\[\s*+(?:e-?book|e-?text)\s*+#\s*+(\d{1,6})\s*+\]", re.IGNORECASE)
+_FILE_NUMBER = re.compile(r"(?:pg)?(\d{1,6})(?:-[08h])?(?:\.|\Z)", re.IGNORECASE)
+_FIELD = re.compile(
+    r"^(Title|Author|Language|Release Date|Posting Date|Character set encoding)\s?: *+(.*+)"
+    r"((?:\n {2,}\S.*+)*+)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_OPENING = re.compile(
+    r"^\W{0,8}(?:This is )?(?:The )?Project Gutenberg(?:'s)? (?:e-?text|e-?book)(?: of|,) +"
+    r"(.+?)(?:,? by +(.+?))?[\s*]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_DATE = re.compile(r"([A-Za-z]{3,9})\.? *(?:(\d{1,2}),?|,)? *(\d{4})|(\d{4})-(\d\d)-(\d\d)")
+_COPYRIGHTED = re.compile(
+    r"COPYRIGHTED Project Gutenberg|This is a COPYRIGHTED|SMALL PRINT! FOR COPYRIGHT PROTECTED",
+    re.IGNORECASE,
+)
+_DECLARED = re.compile(rb"^Character set encoding: *+([^\r\n]{1,60})", re.MULTILINE | re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Gutenberg(Reader):
+    """The book in a file, or the books in a zip.
+
+    With `unwrap` the lines of a paragraph of prose are joined. `transcriber_notes` keeps the notes
+    at the beginning and the end that are no part of the book. A book has at most `max_bytes`.
+    """
+
+    unwrap: bool = False
+    transcriber_notes: bool = False
+    max_bytes: int = 1 << 26
+
+    extractor = "gutenberg/1"
+    patterns = ("**/*.txt", "**/*.zip", "**/*.htm", "**/*.html")
+
+    def read(self, path: Path) -> Iterator[Item]:
+        if path.suffix.lower() == ".zip":
+            yield from _zipped(path, self)
+        elif path.suffix.lower() in _HTML and _has_text_beside(path):
+            yield Reject("has-text", "the same book is there as text")
+        else:
+            data = load_raw(path, max_bytes=self.max_bytes)
+            yield data if isinstance(data, Reject) else _book(data, path.name, "", self)
+
+
+def _has_text_beside(path: Path) -> bool:
+    number = _FILE_NUMBER.match(path.name)
+    names = (other.name for other in path.parent.glob("*.txt"))
+    return number is not None and any(
+        (found := _FILE_NUMBER.match(name)) is not None and found[1] == number[1] for name in names
+    )
+
+
+def _zipped(path: Path, options: Gutenberg) -> Iterator[Item]:
+    try:
+        names = [entry.name.lower() for entry in members(path) if isinstance(entry, Member)]
+        has_text = any(name.endswith(_TEXT) for name in names)
+        for entry in members(path):
+            if isinstance(entry, Reject):
+                yield entry
+            elif not entry.name.lower().endswith((*_TEXT, *_HTML)):
+                yield Reject("not-a-book", "neither text nor HTML", entry.name)
+            elif has_text and entry.name.lower().endswith(_HTML):
+                yield Reject("has-text", "the same book is there as text", entry.name)
+            elif entry.size > options.max_bytes:
+                cause = f"{entry.size:,} bytes, more than {options.max_bytes:,}"
+                yield Reject("too-large", cause, entry.name)
+            else:
+                try:
+                    yield _book(entry.read(), entry.name.rpartition("/")[2], entry.name, options)
+                except BadArchive as error:
+                    yield error.as_reject(entry.name)
+        if not names:
+            yield Reject("empty", "nothing in the zip")
+    except BadArchive as error:
+        yield error.as_reject()
+
+
+def _book(data: bytes, name: str, member: str, options: Gutenberg) -> Item:
+    decoded = decode(data, _declared(data, name))
+    if decoded is None:
+        return Reject("unknown-encoding", "no encoding makes text of it", member, excerpt(data))
+    text, encoding = decoded
+    if is_binary(text):
+        return Reject("not-text", "too many control characters", member, excerpt(data))
+    text = text.replace("\0", "")
+    if name.lower().endswith(_HTML):
+        text = html_to_text(text)
+    framed = take_out_of_frame(text, transcriber_notes=options.transcriber_notes)
+    book = tidy(framed.book)
+    if options.unwrap:
+        book = _unwrapped(book)
+    if not book.strip():
+        return Reject("empty", "nothing but header and licence", member, excerpt(text))
+    meta = _meta(framed, name) | {"encoding": "ascii" if data.isascii() else encoding}
+    return Document(book, meta | ({"member": member} if member else {}))
+
+
+def _declared(data: bytes, name: str) -> str | None:
+    """The encoding the header names, or the file: ``345-8.txt`` is not ASCII and not UTF-8."""
+    found = _DECLARED.search(data[:_HEAD])
+    label = found[1].decode("ascii", "replace").strip().lower() if found else ""
+    label = label.replace("iso latin-1", "iso-8859-1").replace("latin1", "iso-8859-1")
+    label = label.removeprefix("unicode ").removeprefix("windows code page ").split(" ")[0]
+    if label in ("iso-8859-1", "ascii", "us-ascii", "iso-646-us") or (not label and "-8." in name):
+        # Quotes and dashes of Windows are common in what is called Latin 1.
+        return "cp1252" if re.search(rb"[\x80-\x9f]", data) else "iso-8859-1"
+    return label or None
+
+
+def _meta(framed: Framed, name: str) -> dict[str, str | int]:
+    """What the header says of the book; the footer, where small print stands at the end."""
+    head = framed.header[:_HEAD]
+    fields: dict[str, str] = {}
+    for found in _FIELD.finditer(head):
+        fields.setdefault(found[1].lower(), tidy(" ".join((found[2] + found[3]).split())))
+    opening = _OPENING.search(head)
+    number = _NUMBER.search(head) or _FILE_NUMBER.match(name)
+    values = {
+        "title": fields.get("title") or (tidy(opening[1]).strip(" *") if opening else ""),
+        "author": fields.get("author") or (tidy(opening[2] or "").strip(" *") if opening else ""),
+        "language": language_of_name(fields.get("language", "").partition(",")[0]),
+        "date": _iso(fields.get("release date", "")) or _iso(fields.get("posting date", "")),
+        "url": f"https://www.gutenberg.org/ebooks/{int(number[1])}" if number else "",
+        "licence": RESERVED if _COPYRIGHTED.search(head + framed.footer[:_HEAD]) else "",
+        "gutenberg_header": framed.header_form,
+        "gutenberg_footer": framed.footer_form,
+    }
+    meta: dict[str, str | int] = {key: value for key, value in values.items() if value}
+    return meta | ({"ebook": int(number[1])} if number else {})
+
+
+def _iso(words: str) -> str:
+    """``August 16, 2013`` as 2013-08-16, ``September, 2001`` as 2001-09."""
+    found = _DATE.search(words)
+    if found is None:
+        return ""
+    if found[4]:
+        return found[0]
+    month = month_number(found[1])
+    if not month:
+        return ""
+    date = f"{found[3]}-{month:02}"
+    return f"{date}-{int(found[2]):02}" if found[2] and 1 <= int(found[2]) <= 31 else date
+
+
+def _unwrapped(text: str) -> str:
+    """Paragraphs of prose on a line each; verse, lists and tables stay as they are."""
+    return "\n\n".join(map(_joined, text.split("\n\n")))
+
+
+def _joined(paragraph: str) -> str:
+    lines = paragraph.split("\n")
+    is_prose = all(len(line) > 45 for line in lines[:-1])
+    is_indented = any(line.startswith(" ") for line in lines[1:])
+    return " ".join(line.strip() for line in lines) if is_prose and not is_indented else paragraph

@@ -1,0 +1,1 @@
+"""E-mail: mailboxes and folders of messages."""

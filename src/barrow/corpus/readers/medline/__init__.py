@@ -1,0 +1,1 @@
+"""PubMed abstracts, as MEDLINE publishes them in XML."""

@@ -1,0 +1,1 @@
+"""Subtitles and transcripts: SRT, WebVTT and the formats of OpenSubtitles and YouTube."""

@@ -1,0 +1,1 @@
+"""Patents of the USPTO: their backgrounds, from APS and XML."""

@@ -1,0 +1,1 @@
+"""Saved web pages, with the addresses and scores that curate them."""

@@ -1,0 +1,1 @@
+"""Wikipedia and other MediaWiki sites, from XML dumps."""

@@ -1,0 +1,4 @@
+"""What a finished corpus says of itself: a report page, a datasheet and a portable recipe.
+
+The manifest and the rejects come in; HTML and Markdown go out.
+"""

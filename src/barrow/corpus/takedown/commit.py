@@ -1,0 +1,139 @@
+"""Putting a prepared takedown in place, so that a kill at any moment loses nothing.
+
+A takedown is prepared in the folder `.takedown`: new shards, new files of the index, and last the
+plan, by a rename. Until the plan is there nothing has happened, and what lies in the folder is
+thrown away. From then on it is decided: every step can be done again, and whoever comes next, a
+takedown or a build, does the rest.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import msgspec
+
+from barrow.archive.catalog import Catalog, ShardEntry, write_catalog
+from barrow.corpus.build.publish import INDEX, index_name
+from barrow.corpus.folder import REJECTS, WORK
+from barrow.corpus.manifest import MANIFEST
+from barrow.corpus.mixture import SPLITS
+from barrow.corpus.report.write import renew_papers
+from barrow.corpus.takedown.rules import LIST
+from barrow.errors import UnsafeName
+from barrow.files import inside, locked, remove_unfinished, sync_folder, write_bytes
+
+STAGING = ".takedown"
+PLAN = "plan.json"
+RECORDS = "takedowns.jsonl"
+_FOLDERS = ("", *(f"{name}/" for name in (*SPLITS[1:], REJECTS)))
+_PLACES = (*_FOLDERS, *(f"{folder}{INDEX}" for folder in _FOLDERS))
+
+
+class ArchivePlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What becomes of one archive: `folder` under the corpus, its new shards, and those that go."""
+
+    folder: str
+    shards: tuple[ShardEntry, ...]
+    removed: tuple[str, ...]
+
+
+class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A takedown that is decided: archives in the order they are switched, and files' new texts.
+
+    `record` is a line for the records, of which `records_size` bytes were there before.
+    """
+
+    archives: tuple[ArchivePlan, ...]
+    takedown_list: str
+    manifest: str
+    record: str
+    records_size: int
+
+
+def decide(corpus: Path, plan: Plan) -> None:
+    """Write the plan: from here on the takedown will be completed, by us or the next."""
+    _check(corpus, plan)
+    write_bytes(corpus / STAGING / PLAN, msgspec.json.encode(plan))
+
+
+def complete_interrupted(corpus: Path) -> str | None:
+    """Do the rest of a takedown that was interrupted; its record, or None if there is none.
+
+    The caller holds the folder alone.
+    """
+    staging = corpus / STAGING
+    if not staging.exists():
+        return None
+    if not (staging / PLAN).exists():
+        shutil.rmtree(staging)
+        return None
+    plan = msgspec.json.decode((staging / PLAN).read_bytes(), type=Plan)
+    _check(corpus, plan)
+    # The list first: from now on no build brings back what goes.
+    write_bytes(corpus / LIST, plan.takedown_list.encode())
+    for archive in plan.archives:
+        _switch(corpus / archive.folder, staging / archive.folder, archive)
+    write_bytes(corpus / MANIFEST, plan.manifest.encode())
+    for archive in plan.archives:
+        _remove_old(corpus / archive.folder, archive.removed)
+    # What a killed build left anywhere may be a copy of an old shard.
+    for place in _PLACES:
+        remove_unfinished(corpus / place)
+    if (corpus / WORK / "tasks").exists():
+        shutil.rmtree(corpus / WORK / "tasks")
+    renew_papers(corpus)
+    records = corpus / RECORDS
+    before = records.read_bytes()[: plan.records_size] if records.exists() else b""
+    write_bytes(records, before + plan.record.encode() + b"\n")
+    (staging / PLAN).unlink()
+    sync_folder(staging)
+    shutil.rmtree(staging)
+    sync_folder(corpus)
+    return plan.record
+
+
+def _check(corpus: Path, plan: Plan) -> None:
+    """Raise before anything changes if the plan, which may be another's, leads out of the corpus.
+
+    All that a takedown moves or removes is named here.
+    """
+    try:
+        for name in (LIST, MANIFEST, RECORDS, f"{WORK}/tasks", f"{STAGING}/{PLAN}", *_PLACES[1:]):
+            inside(corpus, name)
+        for archive in plan.archives:
+            for place in (corpus, corpus / STAGING):
+                folder = inside(place, archive.folder) if archive.folder else place
+                inside(folder, INDEX)
+                for name in (*archive.removed, *(shard.name for shard in archive.shards)):
+                    inside(folder, name)
+                    inside(folder, f"{INDEX}/{index_name(name)}")
+    except UnsafeName as error:
+        raise UnsafeName(
+            f"{corpus / STAGING / PLAN} is not a plan of this corpus ({error}); nothing was "
+            f"changed. Remove {corpus / STAGING} unless a takedown of yours was interrupted"
+        ) from None
+
+
+def complete_before_build(corpus: Path) -> None:
+    """Do the rest of an interrupted takedown, if there is one, before a corpus is built again."""
+    if (corpus / STAGING).exists():
+        with locked(corpus):
+            complete_interrupted(corpus)
+
+
+def _switch(folder: Path, staged: Path, archive: ArchivePlan) -> None:
+    """Bring new shards under their names; the catalog then takes them for the old ones."""
+    for part in (INDEX, ""):
+        if (staged / part).is_dir():
+            for path in sorted((staged / part).glob("[0-9]*")):
+                path.replace(folder / part / path.name)
+            sync_folder(folder / part)
+    write_catalog(folder, Catalog(shards=archive.shards))
+
+
+def _remove_old(folder: Path, names: tuple[str, ...]) -> None:
+    for name in names:
+        (folder / name).unlink(missing_ok=True)
+        (folder / INDEX / index_name(name)).unlink(missing_ok=True)
+    sync_folder(folder)

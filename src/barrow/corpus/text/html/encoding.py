@@ -1,0 +1,70 @@
+"""The bytes of a web page to text, by what the server, the page and then the bytes say."""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+from barrow.corpus.text.encoding import decode
+
+_HEAD = 4096
+_CHARSET = re.compile(r"""charset\s*+=\s*+["']?\s*+([^\s"';,>]++)""", re.IGNORECASE)
+_META = re.compile(rb"""<meta\b[^>]*?\bcharset\s*+=\s*+["']?\s*+([^\s"'/>;]++)""", re.IGNORECASE)
+_XML = re.compile(rb"""\s*+<\?xml\b[^>]*?\bencoding\s*+=\s*+["']([^"'>]++)""", re.IGNORECASE)
+# Labels that mean something larger in browsers, by the WHATWG's Encoding Standard.
+_MEANT = {
+    "iso8859-1": "cp1252",
+    "ascii": "cp1252",
+    "iso8859-9": "cp1254",
+    "iso8859-11": "cp874",
+    "tis-620": "cp874",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "euc_kr": "cp949",
+    "shift_jis": "cp932",
+    "big5": "big5hkscs",
+    "utf-16": "utf-16-le",
+}
+_MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_LABELS = {"x-sjis": "cp932", "x-gbk": "gb18030", "ks_c_5601-1987": "cp949", "x-euc-jp": "euc_jp"}
+_LABELS |= {"windows-874": "cp874", "dos-874": "cp874", "x-mac-roman": "mac-roman"}
+_LABELS |= {"unicode": "utf-8", "utf8": "utf-8", "x-x-big5": "big5hkscs", "x-cp1251": "cp1251"}
+
+
+def decode_page(body: bytes, content_type: str = "") -> tuple[str, str] | None:
+    """Text and the encoding it was in; None if no encoding makes text of it.
+
+    Labels mean what they mean in browsers. In order: a byte order mark, UTF-8, then what was
+    declared: by the server in `content_type`, by the page in a meta element or XML declaration. A
+    page with a few bytes that its declared encoding does not have is read with U+FFFD for them, if
+    they are fewer than one in a hundred. Then statistics, as `text_encoding.decode`.
+    """
+    if body.startswith(_MARKS):
+        return decode(body)
+    head = body[:_HEAD]
+    told = [_encoding(found[1]) for found in [_CHARSET.search(content_type)] if found]
+    for found_label in (_META.search(head), _XML.match(head)):
+        if found_label:
+            name = _encoding(found_label[1].decode("latin-1"))
+            # A page that could be asked for its meta element is not in UTF-16.
+            told.append("utf-8" if name in ("utf-16-le", "utf-16-be") else name)
+    declared = [name for name in told if name]
+    found = decode(body, declared[0] if declared else None)
+    if found is None or not declared or found[1] in ("utf-8", *declared):
+        return found
+    for name in declared:
+        text = body.decode(name, "replace")
+        if text.count("\ufffd") * 100 <= len(text):
+            return text, name
+    return found
+
+
+def _encoding(label: str) -> str | None:
+    """The Python codec that a label means to a browser."""
+    label = label.strip().lower()
+    try:
+        name = codecs.lookup(_LABELS.get(label, label)).name
+        b"".decode(name)  # not every codec decodes bytes to text
+    except (LookupError, ValueError):
+        return None
+    return _MEANT.get(name, name)

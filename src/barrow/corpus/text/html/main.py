@@ -1,0 +1,323 @@
+"""The main part of a web page: the article, without menus, notices, share buttons and comments.
+
+Left out is what tags, class names and hidden attributes show to be something else, unless much of
+the text is in it. The main part is the element that calls itself the article, if it holds a third
+of the text; else the smallest that holds nearly all. In it, lists and paragraphs that are mostly
+links go, with the lines that lead to them, and the page's title. No site is known by name, and
+every step is linear, whatever the nesting.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from barrow.corpus.text.html.main_names import (
+    is_article,
+    is_content,
+    is_hidden,
+    is_lead_elsewhere,
+    is_other,
+    is_perhaps_other,
+    is_phrase_of_page,
+    names,
+)
+from barrow.corpus.text.html.text import html_to_text
+from barrow.corpus.text.html.tree import INLINE, Element
+
+# What cannot be read, and what is never part of what the page is about.
+_NO_TEXT = frozenset(
+    [
+        "head",
+        "noscript",
+        "svg",
+        "canvas",
+        "select",
+        "datalist",
+        "button",
+        "input",
+        "img",
+        "audio",
+        "video",
+        "object",
+        "embed",
+        "applet",
+        "template",
+        "script",
+        "style",
+        "textarea",
+        "title",
+        "iframe",
+    ]
+)
+_NOT_MAIN = frozenset(["nav", "aside", "footer", "dialog", "menu", "map", "figcaption", "figure"])
+_NEVER_DROPPED = frozenset(["", "html", "body", "main", "article"])
+_IN_TABLE = frozenset(["table", "thead", "tbody", "tfoot", "tr", "td", "th"])
+_HEADINGS = frozenset(["h1", "h2", "h3", "h4", "h5", "h6"])
+# Groups of blocks, and blocks of text: what is dropped if it is mostly links.
+_GROUPS = frozenset(["ul", "ol", "dl", "div", "section", "center", "header", "form"])
+_BLOCKS = _HEADINGS | {"p", "li", "dt", "dd", "table"}
+# Elements that are not the main part by themselves: they are parts of a text.
+_PARTS = INLINE | _BLOCKS | _IN_TABLE | {"ul", "ol", "dl", "blockquote", "pre"}
+
+# In characters: what makes a block a paragraph whatever its tag, or in a <p>; what in a group shows
+# that it is more than links; the longest line looked at, and the longest that leads to a list.
+_PARAGRAPH = 80
+_SHORT_PARAGRAPH = 25
+_MORE_THAN_LINKS = 100
+_LINE = 400
+_LABEL = 80
+
+_WORD = re.compile(r"\w+")
+
+
+def main_markup(markup: str, elements: list[Element], *, title: str) -> str:
+    """The markup of the main part of a page without what does not belong to it."""
+    page = _Page(markup, elements)
+    values = page.values()
+    page.drop_other(values)
+    values = [0 if gone else value for value, gone in zip(values, page.dropped, strict=True)]
+    main = elements[page.main(values)]
+    page.drop_title(main, values, title)
+    page.drop_links(main, values)
+    page.drop_lines(main)
+    return _without(markup, elements, page.dropped, main)
+
+
+def readable_markup(markup: str, elements: list[Element]) -> str:
+    """The markup of a page without what is not shown or cannot be read."""
+    dropped = bytearray(
+        element.tag in _NO_TEXT
+        or (is_hidden(element.attributes) and element.tag not in _NEVER_DROPPED)
+        for element in elements
+    )
+    return _without(markup, elements, dropped, elements[0])
+
+
+class _Page:
+    """The elements of a page, and which of them are dropped."""
+
+    def __init__(self, markup: str, elements: list[Element]) -> None:
+        self.dropped = bytearray(len(elements))
+        self._markup = markup
+        self._elements = elements
+        self._names = [names(e.attributes) if e.attributes else "" for e in elements]
+        # What is looked at as a line has few blocks around it that are, too: else it would be
+        # read again and again.
+        self._has_blocks = bytearray(len(elements))
+        for element in elements[1:]:
+            if element.block == element.number:
+                self._has_blocks[elements[element.parent].block] = 1
+
+    def _sums(self, values: list[int]) -> list[int]:
+        """For each element the sum over it and all that it contains."""
+        sums = values[:]
+        for element in reversed(self._elements):
+            if element.number:
+                sums[element.parent] += sums[element.number]
+        return sums
+
+    def values(self) -> list[int]:
+        """For each block the characters of text that count: paragraphs without their links."""
+        values = [0] * len(self._elements)
+        for element in self._elements:
+            plain = element.own - element.linked
+            least = _SHORT_PARAGRAPH if element.tag == "p" else _PARAGRAPH
+            if plain > element.linked:
+                if plain >= least:
+                    values[element.number] = plain
+                elif element.tag in ("td", "th"):
+                    values[element.number] = plain // 2
+        return values
+
+    # What is not the article ------------------------------------------------------------------
+
+    def drop_other(self, values: list[int]) -> None:
+        """Drop what shows to be something else, unless much of the text is in it."""
+        sums = self._sums(values)
+        dropped = self.dropped
+        for element in self._elements:
+            number, tag = element.number, element.tag
+            if dropped[element.parent] or tag in _NO_TEXT:
+                dropped[number] = 1
+            elif sums[number] * 2 <= sums[0] and tag not in _NEVER_DROPPED:
+                is_little = sums[number] * 8 <= sums[0]
+                dropped[number] = tag in _NOT_MAIN or self._is_other(element, is_little)
+
+    def _is_other(self, element: Element, is_little: bool) -> bool:
+        if not element.attributes:
+            return False
+        named = self._names[element.number]
+        says_so = is_other(named) or (is_little and is_perhaps_other(named))
+        return (says_so and element.tag not in _IN_TABLE) or is_hidden(element.attributes)
+
+    # The main part ----------------------------------------------------------------------------
+
+    def main(self, values: list[int]) -> int:
+        """The number of the element that holds the main text."""
+        sums = self._sums(values)
+        found = self._candidates(sums)
+        if "named" in found and (main := self._around(found["named"], sums)):
+            return main
+        main = next(
+            (
+                max(found[kind], key=sums.__getitem__)
+                for kind in ("article", "main", "content")
+                if kind in found
+            ),
+            0,
+        )
+        best_child = [0] * len(self._elements)
+        for element in self._elements[1:]:
+            best = best_child[element.parent]
+            if not best or sums[element.number] > sums[best]:
+                best_child[element.parent] = element.number
+        while (child := best_child[main]) and sums[child] * 20 >= sums[main] * 19:
+            if self._elements[child].tag in _PARTS:
+                break
+            main = child
+        return main
+
+    def _candidates(self, sums: list[int]) -> dict[str, list[int]]:
+        """Elements that call themselves the article, or hold a third of the text and are likely."""
+        found: dict[str, list[int]] = {}
+        for element in self._elements[1:]:
+            number, tag = element.number, element.tag
+            if self.dropped[number] or not sums[number] or tag in ("html", "body"):
+                continue
+            named = self._names[number]
+            if named and is_article(named):
+                found.setdefault("named", []).append(number)
+            if sums[number] * 3 >= sums[0]:
+                if tag in ("article", "main"):
+                    found.setdefault(tag, []).append(number)
+                elif named and is_content(named):
+                    found.setdefault("content", []).append(number)
+        return found
+
+    def _around(self, named: list[int], sums: list[int]) -> int:
+        """Of elements named as an article's text, the innermost that holds nearly all of it.
+
+        Where the article is in several pieces, the element around them; 0 if there is too little.
+        """
+        elements = self._elements
+        outer: list[int] = []
+        for number in named:
+            if not outer or elements[number].start >= elements[outer[-1]].end:
+                outer.append(number)
+        best = max(outer, key=sums.__getitem__)
+        pieces = [n for n in outer if elements[n].attributes == elements[best].attributes]
+        if len(pieces) > 1:
+            around = elements[elements[pieces[0]].parent]
+            while around.end < elements[pieces[-1]].end:
+                around = elements[around.parent]
+            # With more than one title they are several articles.
+            if sum(element.tag == "h1" for element in self._left(around)) < 2:
+                best = around.number
+        for number in named:
+            is_inside = elements[best].start < elements[number].start < elements[best].end
+            if is_inside and sums[number] * 10 >= sums[best] * 9:
+                best = number
+        return best if sums[best] * 3 >= sums[0] else 0
+
+    # What does not belong to it ---------------------------------------------------------------
+
+    def _left(self, main: Element) -> Iterator[Element]:
+        """The elements inside the main one that are not dropped, or in one that is."""
+        end = 0
+        for element in self._elements[main.number + 1 :]:
+            if element.start >= main.end:
+                break
+            if element.start < end:
+                continue
+            if self.dropped[element.number]:
+                end = element.end
+            else:
+                yield element
+
+    def drop_title(self, main: Element, values: list[int], title: str) -> None:
+        """Drop the heading that is the page's title, and what stands before it."""
+        left = list(self._left(main))
+        words = set(_WORD.findall(title.lower()))
+        heading = next((e for e in left if e.tag == "h1" and self._says(e, words)), None)
+        if heading is None:
+            return
+        before = [e for e in left if e.end <= heading.start]
+        if sum(values[e.number] for e in before) * 3 < sum(values[e.number] for e in left):
+            for element in before:
+                self.dropped[element.number] = 1
+        self.dropped[heading.number] = 1
+
+    def _says(self, element: Element, words: set[str]) -> bool:
+        """Whether most words of an element are among these."""
+        said = _WORD.findall(self._line(element).lower())
+        return 2 * sum(word in words for word in said) > len(said)
+
+    def _line(self, element: Element) -> str:
+        """The text of a block that is short; nothing if it is not, or holds large blocks."""
+        is_small = element.end - element.inner <= _LINE
+        if element.own > _LINE or (self._has_blocks[element.number] and not is_small):
+            return ""
+        return html_to_text(self._markup[element.inner : element.end])
+
+    def drop_links(self, main: Element, values: list[int]) -> None:
+        """Drop what is mostly links and not the larger part of the text."""
+        own, linked = [0] * len(self._elements), [0] * len(self._elements)
+        left = list(self._left(main))
+        for element in left:
+            own[element.number], linked[element.number] = element.own, element.linked
+        own, linked, text = self._sums(own), self._sums(linked), self._sums(values)
+        for element in left:
+            number = element.number
+            if own[number] * 2 > own[main.number]:
+                continue
+            if element.tag in _GROUPS and text[number] < _MORE_THAN_LINKS:
+                self.dropped[number] = linked[number] * 10 > own[number] * 6
+            elif element.tag in _BLOCKS:
+                self.dropped[number] = linked[number] * 10 > own[number] * 8
+
+    def drop_lines(self, main: Element) -> None:
+        """Drop lines about the page itself, and those that lead to something dropped.
+
+        A line that promises other pages (More stories) goes with the list behind it; a heading
+        or a line with a colon goes if what it leads to is gone; a heading at the end goes.
+        """
+        label: Element | None = None
+        leads_elsewhere = False
+        end = 0
+        for element in self._elements[main.number + 1 :]:
+            if element.start >= main.end:
+                break
+            if element.start < end:
+                continue
+            if leads_elsewhere and element.tag in ("ul", "ol"):
+                self.dropped[element.number] = 1
+            if self.dropped[element.number]:
+                end = element.end
+                if label is not None and element.tag in _GROUPS and element.end > element.inner:
+                    self.dropped[label.number] = 1
+            elif element.own and element.block == element.number:
+                label, leads_elsewhere = None, False
+                line = self._line(element)
+                if is_lead_elsewhere(line):
+                    label, leads_elsewhere = element, True
+                elif is_phrase_of_page(line):
+                    self.dropped[element.number] = 1
+                elif len(line) < _LABEL and (element.tag in _HEADINGS or line.endswith(":")):
+                    label = element
+        if label is not None and label.tag in _HEADINGS:
+            self.dropped[label.number] = 1
+
+
+def _without(markup: str, elements: list[Element], dropped: bytearray, main: Element) -> str:
+    """What is inside an element, without the elements that are dropped."""
+    parts: list[str] = []
+    position = main.inner
+    for element in elements[main.number + 1 :]:
+        if element.start >= main.end:
+            break
+        if element.start >= position and dropped[element.number]:
+            parts += markup[position : element.start], " "
+            position = min(element.end, main.end)
+    parts.append(markup[position : main.end])
+    return "".join(parts)

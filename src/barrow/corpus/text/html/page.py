@@ -1,0 +1,63 @@
+"""A web page to text: its main text, or all that can be read on it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+from barrow.corpus.build.limits import TooSlow
+from barrow.corpus.text.html.encoding import decode_page
+from barrow.corpus.text.html.head import page_head
+from barrow.corpus.text.html.main import main_markup, readable_markup
+from barrow.corpus.text.html.text import html_to_text
+from barrow.corpus.text.html.tree import page_tree
+from barrow.corpus.text.whitespace import tidy
+
+__all__ = ["Extract", "Page", "decode_page", "page_text", "whole_text"]
+
+
+class Page(NamedTuple):
+    """What is read of a web page; `language` is what it says of itself, an ISO 639-1 code.
+
+    `cause` says why there is no text, where that is known.
+    """
+
+    text: str
+    title: str
+    language: str | None
+    cause: str = ""
+
+
+class Extract(Protocol):
+    """What finds the main text of a page instead of us: a function, or an object like one.
+
+    It is given the markup, decoded, and the page's address (empty if unknown), and answers with the
+    text, or None or nothing where there is none.
+    """
+
+    def __call__(self, html: str, url: str, /) -> str | None:
+        """The text of a page."""
+
+
+def page_text(markup: str, *, url: str = "", extract: Extract | None = None) -> Page:
+    """The main text of a page, its title and language; never raises.
+
+    Paragraphs, headings, lists, tables and code are written as `html_to_text` writes them; the
+    page's title is not part of the text. With `extract`, the text is what that answers, unchanged.
+    """
+    head = page_head(markup)
+    if extract is not None:
+        try:
+            return Page(extract(markup, url) or "", head.title, head.language)
+        except (MemoryError, TooSlow):
+            raise
+        except Exception as error:  # noqa: BLE001 - a fault of one page, not of all in its file
+            return Page("", head.title, head.language, f"extract: {type(error).__name__}: {error}")
+    kept = main_markup(markup, page_tree(markup), title=head.title)
+    return Page(tidy(html_to_text(kept)), head.title, head.language)
+
+
+def whole_text(markup: str) -> Page:
+    """All that can be read on a page, menus and notices too; never raises."""
+    head = page_head(markup)
+    kept = readable_markup(markup, page_tree(markup))
+    return Page(tidy(html_to_text(kept)), head.title, head.language)

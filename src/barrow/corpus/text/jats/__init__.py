@@ -1,0 +1,1 @@
+"""Scientific articles in JATS XML: sections, tables and formulae as text."""

@@ -1,0 +1,221 @@
+r"""What an author defines: commands, environments, switches. Definitions are never scoped."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from barrow.corpus.text.latex.commands import STRUCTURE, THEOREMS
+
+
+class Arguments(Protocol):
+    """Where a definition is read from."""
+
+    def argument(self) -> str: ...
+
+    def option(self) -> str | None: ...
+
+    def takes(self, sign: str, /) -> bool: ...
+
+    def until(self, delimiter: str, /) -> str | None: ...
+
+    def rest_of_group(self) -> str: ...
+
+
+class Definitions:
+    r"""Macros by name, environments by what begins and ends them, switches of ``\newif``.
+
+    Commands that give a paper its structure keep their meaning, whatever a class or an author does
+    to the way they look.
+    """
+
+    def __init__(self) -> None:
+        self.macros: dict[str, Macro] = {}
+        self.beginnings: dict[str, Macro] = {}
+        self.endings: dict[str, str] = {}
+        self.flags: dict[str, bool] = {}
+        self.theorems = dict(THEOREMS)  # names of environments, as they are printed
+
+    def define(self, command: str, source: Arguments) -> None:
+        """Read a definition, whose command has been read."""
+        DEFINING[command](self, source)
+
+    def _set(self, name: str, macro: Macro) -> None:
+        if name.startswith("\\") and len(name) > 1 and name[1:] not in STRUCTURE:
+            self.macros[name[1:]] = macro
+
+    def new_command(self, source: Arguments) -> None:
+        source.takes("*")
+        name = source.argument().strip()
+        delimiters, default = _counted(source)
+        body = source.argument()
+        self._set(name, Macro(body, delimiters, default))
+
+    def provide_command(self, source: Arguments) -> None:
+        source.takes("*")
+        name = source.argument().strip()
+        delimiters, default = _counted(source)
+        body = source.argument()
+        if name[1:] not in self.macros:
+            self._set(name, Macro(body, delimiters, default))
+
+    def define_plainly(self, source: Arguments) -> None:
+        name = source.argument().strip()
+        pattern = source.until("{")
+        if pattern is None or len(pattern) > 200:
+            return
+        prefix, delimiters = parameters(pattern)
+        body = source.rest_of_group()
+        self._set(name, Macro(body, delimiters, prefix=prefix))
+
+    def define_now(self, source: Arguments) -> None:
+        name = source.argument().strip()
+        pattern = source.until("{")
+        body = source.rest_of_group() if pattern is not None else ""
+        if pattern == "" and name not in body:  # what it meant before is not known any more
+            self._set(name, Macro(body))
+
+    def let(self, source: Arguments) -> None:
+        name = source.argument().strip()
+        source.takes("=")
+        other = source.argument().strip()
+        if name == other or not name.startswith("\\"):
+            return
+        known = self.macros.get(other[1:]) if other.startswith("\\") else None
+        if known is not None:
+            self._set(name, known)
+        elif other.startswith("\\") and other[1:].isalpha():
+            self._set(name, Macro("", alias=other[1:]))
+        else:
+            self._set(name, Macro(other))
+
+    def operator(self, source: Arguments) -> None:
+        star = "*" if source.takes("*") else ""
+        name = source.argument().strip()
+        self._set(name, Macro(f"\\operatorname{star}{{{source.argument()}}}"))
+
+    def paired(self, source: Arguments) -> None:
+        name = source.argument().strip()
+        left, right = source.argument(), source.argument()
+        self._set(name, Macro(f"{left} #1{right} ", ("",)))
+
+    def document_command(self, source: Arguments) -> None:
+        name = source.argument().strip()
+        kinds = [kind for kind in source.argument() if kind in "mosO"]
+        body = source.argument()
+        default = "" if kinds[:1] in (["o"], ["O"]) else None
+        if "s" not in kinds and "o" not in kinds[1:]:
+            self._set(name, Macro(body, ("",) * len(kinds), default))
+
+    def environment(self, source: Arguments) -> None:
+        source.takes("*")
+        name = source.argument().strip()
+        delimiters, default = _counted(source)
+        begin, end = source.argument(), source.argument()
+        if name not in STRUCTURE:
+            self.beginnings[name] = Macro(begin, delimiters, default)
+            self.endings[name] = end
+
+    def switch(self, source: Arguments) -> None:
+        name = source.argument().strip()
+        if name.startswith("\\if"):
+            self.flags[name[3:]] = False
+            self._set(f"\\{name[3:]}true", Macro(f"\\barrow@set{{{name[3:]}}}{{1}}"))
+            self._set(f"\\{name[3:]}false", Macro(f"\\barrow@set{{{name[3:]}}}{{}}"))
+
+    def set_switch(self, source: Arguments) -> None:
+        name = source.argument()
+        self.flags[name] = bool(source.argument())
+
+
+def _counted(source: Arguments) -> tuple[tuple[str, ...], str | None]:
+    """Delimiters for as many arguments as ``[2]`` says, and what ``[…]`` after it is."""
+    number = (source.option() or "").strip()
+    default = source.option()
+    count = int(number) if number in "123456789" and number else 0
+    return ("",) * count, default if count else None
+
+
+DEFINING: dict[str, Callable[[Definitions, Arguments], None]] = {
+    "newcommand": Definitions.new_command,
+    "renewcommand": Definitions.new_command,
+    "DeclareRobustCommand": Definitions.new_command,
+    "newrobustcmd": Definitions.new_command,
+    "renewrobustcmd": Definitions.new_command,
+    "providecommand": Definitions.provide_command,
+    "def": Definitions.define_plainly,
+    "gdef": Definitions.define_plainly,
+    "edef": Definitions.define_now,
+    "xdef": Definitions.define_now,
+    "let": Definitions.let,
+    "DeclareMathOperator": Definitions.operator,
+    "DeclarePairedDelimiter": Definitions.paired,
+    "NewDocumentCommand": Definitions.document_command,
+    "RenewDocumentCommand": Definitions.document_command,
+    "DeclareDocumentCommand": Definitions.document_command,
+    "newenvironment": Definitions.environment,
+    "renewenvironment": Definitions.environment,
+    "newif": Definitions.switch,
+    "barrow@set": Definitions.set_switch,
+}
+
+
+_PLACE = re.compile(r"#(#|[1-9])")
+_COMMAND_BEFORE = re.compile(r"(\\[A-Za-z@]++)#")
+
+
+@dataclass(frozen=True, slots=True)
+class Macro:
+    r"""A command that stands for `body`.
+
+    `delimiters` has what ends each argument (nothing: the argument is a token or a group), and
+    `prefix` what must stand before the first; `default` is the first argument if it is optional.
+    `alias` names a command of TeX's that this is another name of, whatever its name came to mean.
+    """
+
+    body: str
+    delimiters: tuple[str, ...] = ()
+    default: str | None = None
+    prefix: str = ""
+    alias: str = ""
+
+
+def filled(body: str, arguments: list[str]) -> str:
+    """The body with arguments in their places."""
+    if "#" not in body:
+        return body
+
+    def argument(found: re.Match[str]) -> str:
+        sign = found[1]
+        if sign == "#":
+            return "#"
+        place = int(sign) - 1
+        return arguments[place] if place < len(arguments) else ""
+
+    # An argument's first letter must not become part of the command before it.
+    return _PLACE.sub(argument, _COMMAND_BEFORE.sub(r"\1 #", body))
+
+
+def parameters(text: str) -> tuple[str, tuple[str, ...]]:
+    r"""Prefix and delimiters from the parameter text of ``\def``, as in ``#1:#2\end``."""
+    first, *rest = _PLACE.split(text)[::2]
+    return first.strip(), tuple(part.strip() for part in rest)
+
+
+class TooMuchExpansion(Exception):
+    """Macros that grow without end, or files that hold each other."""
+
+
+class Allowance:
+    """How many characters macros, files and their arguments may come to: the linear bound."""
+
+    def __init__(self, characters: int) -> None:
+        self._left = characters
+
+    def spend(self, characters: int) -> None:
+        """Take away what is used; the fixed part pays for macros that become nothing."""
+        self._left -= characters + 16
+        if self._left < 0:
+            raise TooMuchExpansion

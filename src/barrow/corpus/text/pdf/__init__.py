@@ -1,0 +1,1 @@
+"""PDF: letters on pages in, paragraphs in reading order out."""

@@ -1,0 +1,1 @@
+"""XML of any size and quality: events, records and repair, with bounded memory."""

@@ -1,0 +1,82 @@
+"""PILE-6: templates that carry words of their sentence."""
+
+from __future__ import annotations
+
+import pytest
+
+from barrow.corpus.text.wikitext import wikitext_to_text
+
+TEMPLATES = {
+    "{{lang|fr|eau}}": "eau",
+    "{{Lang|fr|''[[eau]]''}}": "eau",
+    "{{lang-fr|eau}}": "French: eau",
+    "{{lang-fr|eau|label=none}}": "eau",
+    "{{langx|la|aqua}}": "Latin: aqua",
+    "{{lang-xyz|word}}": "word",
+    "{{transl|ar|ISO|kitab}}": "kitab",
+    "{{zh|c=水|p=shuǐ}}": "Chinese: 水; pinyin: shuǐ",
+    "{{nihongo|water|水|mizu}}": "water (水, mizu)",
+    "{{IPA|/wɔːtə/}}": "/wɔːtə/",
+    "{{IPA|fr|o}}": "[o]",
+    "{{IPA-fr|o|lang}}": "[o]",
+    "{{IPAc-en|UK|ˈ|w|ɔː|t|ə|audio=x.ogg}}": "/ˈwɔːtə/",
+    "{{respell|WAW|tər}}": "WAW-tər",
+    "{{convert|5|km|mi}}": "5 km",
+    "{{cvt|1,300|ft}}": "1,300 ft",
+    "{{convert|52419|sqmi|km2|abbr=on}}": "52,419 sq mi",
+    "{{convert|5|to|10|km}}": "5 to 10 km",
+    "{{convert|5|-|10|C|F}}": "5–10 °C",
+    "{{convert|6|ft|4|in|m}}": "6 ft 4 in",
+    "{{convert|-33|C}}": "−33 °C",
+    "{{convert|3|x|4|m}}": "3 × 4 m",
+    "{{convert|2|e6acre|km2}}": "2 million acres",
+    "{{convert|100|PD/sqkm}}": "100/km^2",
+    "a {{convert|5|km|adj=on}} road": "a 5-km road",
+    "{{convert}}": "",
+    "{{val|1.2|0.3|e=6|u=m}}": "(1.2±0.3)×10^6 m",
+    "{{val|7|ul=kg|up=m}}": "7 kg/m",
+    "{{frac|1|2}} {{frac|3|1|2}} {{sfrac|4}}": "1/2 3 1/2 1/4",
+    "{{math|''x'' {{=}} 1}}": "x = 1",
+    "{{mvar|x}}{{sup|2}}": "x2",
+    "{{sqrt|2}} {{abs|x}} {{pi}}": "√2 |x| π",
+    "{{chem|H|2|O}}": "H2O",
+    "2{{e|6}}": "2×10^6",
+    "{{formatnum:1234}}": "1234",
+    "a{{nbsp}}b{{ndash}}c{{snd}}d{{·}}e": "a b–c – d · e",
+    "{{nowrap|a b}} {{small|c}} {{abbr|d|long}}": "a b c d",
+    "{{nowrap|[[File:x.png|20px]] a}} b": "a b",
+    "{{circa|1900}} {{c.|1900|1910}} {{floruit|1200}}": "c. 1900 c. 1900 – c. 1910 fl. 1200",
+    "({{reign|1200|1210}})": "(r. 1200–1210)",
+    "{{birth date|1950|1|2}}": "January 2, 1950",
+    "{{birth date and age|df=yes|1950|01|02}}": "2 January 1950",
+    "{{death date|1950|1}}": "January 1950",
+    "{{start date|1950}}": "1950",
+    "{{birth-date|2 May 1950}}": "2 May 1950",
+    "{{As of|2010|5|2}}, {{as of|2010|lc=y}}": "As of 2 May 2010, as of 2010",
+    "{{as of|2010|alt=in 2010}}": "in 2010",
+    "{{US$|5 million}} {{£|3}}": "US$5 million £3",
+    "{{HMS|Hood|51}} {{ship|HMS|Hood}}": "HMS Hood (51) HMS Hood",
+    "{{harvtxt|Smith|Jones|2000}}": "Smith & Jones (2000)",
+    "{{sic}} {{sic|teh}} {{sic|hide=y|wierd}}": "[sic] teh [sic] wierd",
+    "{{sortname|Ann|Lee}} {{ill|Bob|fr|Bobby}}": "Ann Lee Bob",
+    "{{hlist|a|b}}": "a, b",
+    "{{ubl|a|b}}": "- a\n- b",
+    "{{plainlist|\n* a\n* b\n}}": "- a\n- b",
+    "{{quote|Words.|Ann|Book}}": "Words.\n\n— Ann, Book",
+    "{{quote|text=Words.|author=Ann}}": "Words.\n\n— Ann",
+    "A: {{blockquote|Words}} B": "A:\n\nWords\n\nB",
+    "{{section link|Barrow|Shape}}": "Barrow § Shape",
+    "{{nowrap|1=a=b}}": "a=b",
+    "{{nowrap|9=a|00=b|c}}": "c",
+    "{{Template:nowrap|a}} {{ no_wrap | b }}": "a b",
+    "{{tmath|x^2}}": "$x^2$",
+    "{{cite web|title=x}}{{sfn|y}}{{Infobox|z}}{{main|w}}{{DISPLAYTITLE:v}}{{#if:a|b}}": "",
+    "{{flagicon|FRA}} {{flag|France}}": "France",
+    "{{lang|fr|{{nowrap|a {{convert|5|km}}}} b}}": "a 5 km b",
+    "{{nowrap|a{{!}}b}}": "a|b",
+}
+
+
+@pytest.mark.parametrize("source", TEMPLATES)
+def test_template(source: str) -> None:
+    assert wikitext_to_text(source) == TEMPLATES[source]
