@@ -438,7 +438,7 @@ def main() -> None:
     if args.one:
         job = Job(**json.loads(args.one))
         if job.keep_memory:
-            from barrow.heap import keep_freed_memory
+            from barrow.malloc import keep_freed_memory
 
             keep_freed_memory()
         found = {"ours": ours, "theirs": theirs, "ceiling": ceiling}[job.side](job)

@@ -39,7 +39,7 @@ from barrow.cli.score import score
 from barrow.cli.terminal import printable
 from barrow.cli.tokens import lineage, pairs, stream, tokenizer
 from barrow.errors import BarrowError, BudgetExceeded, Diverged
-from barrow.heap import keep_freed_memory
+from barrow.malloc import keep_freed_memory
 
 _SPINE = """Raw text from many domains to a scored foundation model.
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from barrow.heap import keep_freed_memory
+from barrow.malloc import keep_freed_memory
 
 # Page faults of ten calls of a program with 64 MB in between, warmed up.
 PROGRAM = """
@@ -61,5 +61,5 @@ def test_other_systems(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
     assert not keep_freed_memory()
     monkeypatch.setattr(sys, "platform", "linux")
-    monkeypatch.setattr("barrow.heap.ctypes.CDLL", lambda name: object())
+    monkeypatch.setattr("barrow.malloc.ctypes.CDLL", lambda name: object())
     assert not keep_freed_memory()
