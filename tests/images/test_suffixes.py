@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 
 from barrow.images import decode
-from barrow.images.suffixes import SUFFIXES, is_image
+from barrow.images.decode import SUFFIXES, is_image
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from barrow.images.boxes import Box, centre_box, random_box
 from barrow.images.decode import FORMATS, LIMITS, Limits, decode
 from barrow.images.load import ImageLike, load_images
 from barrow.images.normalise import MEAN, STD, normalise
-from barrow.images.square import centre_square, square
+from barrow.images.square import Box, centre_box, centre_square, random_box, square
 
 __all__ = [
     "FORMATS",

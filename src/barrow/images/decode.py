@@ -16,6 +16,7 @@ from barrow.errors import BadImage, MissingExtra
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+from pathlib import PurePath
 
 FORMATS = ("JPEG", "PNG", "WEBP", "AVIF", "GIF", "BMP", "TIFF", "PPM")
 
@@ -146,3 +147,14 @@ def _turned(pil: Any, image: Image) -> Image:
         8: pil.Transpose.ROTATE_90,
     }
     return image.transpose(turns[orientation]) if orientation in turns else image
+
+
+SUFFIXES = (
+    *(".jpg", ".jpeg", ".png", ".webp", ".avif", ".gif"),
+    *(".bmp", ".tif", ".tiff", ".ppm", ".pgm"),
+)
+
+
+def is_image(name: str | PurePath) -> bool:
+    """Whether a file is an image, by its name."""
+    return PurePath(name).suffix.lower() in SUFFIXES

@@ -49,7 +49,7 @@ Page = Annotated[
 
 def find_images(given: list[Path]) -> list[Path]:
     """Files as they are, and all images in folders, by name."""
-    from barrow.images.suffixes import SUFFIXES, is_image
+    from barrow.images.decode import SUFFIXES, is_image
 
     found: list[Path] = []
     for path in given:

@@ -79,7 +79,7 @@ def _labelled(data: Path) -> tuple[list[str], list[Path], Labels]:
     import numpy as np
 
     from barrow.errors import NotFound
-    from barrow.images.suffixes import is_image
+    from barrow.images.decode import is_image
 
     if not data.is_dir():
         raise NotFound(f"{data} is no folder; expected one with a folder of images for each class")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-from barrow.images.suffixes import is_image
+from barrow.images.decode import is_image
 from barrow.stream.pairs.found import Found, LeftOut, captions_of
 
 Captions = Literal["auto", "txt", "folder", "name"]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from barrow.errors import StoreError
-from barrow.images.suffixes import is_image
+from barrow.images.decode import is_image
 from barrow.stream.pairs.found import (
     Found,
     LeftOut,

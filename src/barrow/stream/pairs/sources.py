@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from barrow.errors import NotFound
-from barrow.images.suffixes import is_image
+from barrow.images.decode import is_image
 from barrow.stream.pairs.found import Found, LeftOut
 from barrow.stream.pairs.from_folder import Captions, from_folder
 from barrow.stream.pairs.from_jsonl import from_jsonl
