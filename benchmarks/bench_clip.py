@@ -91,9 +91,9 @@ def ours(job: Job) -> dict[str, Any]:
     import numpy as np
     import optax
 
-    from barrow.models.clip_config import ClipConfig, TextConfig, VisionConfig
-    from barrow.models.clip_model import CLIP, normalised
-    from barrow.models.clip_tower import Running, towers_apart
+    from barrow.models.clip.config import ClipConfig, TextConfig, VisionConfig
+    from barrow.models.clip.model import CLIP, normalised
+    from barrow.models.clip.tower import Running, towers_apart
     from barrow.nn.remat import ATTENTION_ONLY, EVERYTHING
     from barrow.train import (
         AdamW,

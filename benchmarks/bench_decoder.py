@@ -38,10 +38,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from barrow.models import Decoder, DecoderConfig, save, stream
-from barrow.models.decoding import prefill, row_keys
-from barrow.models.generate import for_decoding
+from barrow.models.decoder.decoding import prefill, row_keys
+from barrow.models.decoder.generate import for_decoding
+from barrow.models.decoder.sampling import GREEDY, chooser
 from barrow.models.load import load
-from barrow.models.sampling import GREEDY, chooser
 from barrow.nn.rotary import Rotary
 
 IMPORTED = time.perf_counter()

@@ -89,7 +89,7 @@ def arrays_of(job: Job) -> tuple[Any, Any]:
 
 
 def our_model(job: Job, *, dtype: str, unroll: bool) -> Any:
-    from barrow.models.roberta import Roberta, RobertaConfig
+    from barrow.models.roberta.model import Roberta, RobertaConfig
 
     size = size_of(job)
     config = RobertaConfig(
@@ -123,7 +123,7 @@ def ours_hidden(job: Job) -> dict[str, Any]:
     """Our vectors of whole batches: the compiled program of `models.encode`."""
     import jax
 
-    from barrow.models import encode
+    from barrow.models.roberta import encode
 
     dtype = "float32" if job.what == "cpu" else "bfloat16"
     model = our_model(job, dtype=dtype, unroll=True)
@@ -220,7 +220,7 @@ def uneven_rows(job: Job) -> list[Any]:
 
 def ours_texts(job: Job) -> dict[str, Any]:
     """Vectors of uneven rows, by `encode.embed` as it comes."""
-    from barrow.models.encode import embed
+    from barrow.models.roberta.encode import embed
 
     model = our_model(job, dtype="bfloat16", unroll=True)
     params = our_params(model, "bfloat16")
@@ -262,7 +262,7 @@ def ours_bucketing(job: Job) -> dict[str, Any]:
     """Uneven rows through `encode.embed`."""
     import numpy as np
 
-    from barrow.models.encode import embed
+    from barrow.models.roberta.encode import embed
 
     model = our_model(job, dtype="float32", unroll=True)
     params = our_params(model, "float32")
@@ -301,7 +301,7 @@ def ours_mlm(job: Job) -> dict[str, Any]:
     import jax
     import jax.numpy as jnp
 
-    from barrow.models.roberta import full_positions, head_weight
+    from barrow.models.roberta.model import full_positions, head_weight
     from barrow.nn.cross_entropy import cross_entropy
     from barrow.train import (
         AdamW,

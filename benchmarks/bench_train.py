@@ -95,7 +95,7 @@ def ours(job: Job) -> dict[str, Any]:
     import numpy as np
 
     from barrow import nn
-    from barrow.models.decoder import Decoder, DecoderConfig
+    from barrow.models.decoder.model import Decoder, DecoderConfig
     from barrow.nn.cross_entropy import cross_entropy
     from barrow.nn.remat import ATTENTION_ONLY, EVERYTHING, STATISTICS_ONLY
     from barrow.nn.rotary import Rotary

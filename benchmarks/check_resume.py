@@ -33,7 +33,7 @@ def build(kind: str, small: bool) -> tuple[Any, Any, Any]:
     if kind == "gpt2":
         import jax
 
-        from barrow.models.decoder import Decoder, DecoderConfig
+        from barrow.models.decoder.model import Decoder, DecoderConfig
         from barrow.nn.cross_entropy import cross_entropy
 
         size = {"vocab_size": 512, "width": 64, "layers": 2, "heads": 2, "hidden": 128}
@@ -56,9 +56,9 @@ def build(kind: str, small: bool) -> tuple[Any, Any, Any]:
         shape = jax.ShapeDtypeStruct((1, 8), jnp.int32)
         return lambda k: model.init(k, shape), Objective(loss), batch
 
-    from barrow.models.clip_config import ClipConfig, TextConfig, VisionConfig
-    from barrow.models.clip_model import CLIP, normalised
-    from barrow.models.clip_tower import Running
+    from barrow.models.clip.config import ClipConfig, TextConfig, VisionConfig
+    from barrow.models.clip.model import CLIP, normalised
+    from barrow.models.clip.tower import Running
 
     sizes = (32, VisionConfig(32, 8, 64, 2, 2), TextConfig(64, 12, 32, 2, 2)) if small else ()
     clip = CLIP(ClipConfig(*sizes), Running(unroll=True, dtype=dtype))

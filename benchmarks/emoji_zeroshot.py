@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from barrow.images import load_images, normalise
-from barrow.models.clip_load import load
+from barrow.models.clip.load import load
 from barrow.stream.pairs import open_index
 
 

@@ -33,9 +33,9 @@ def clip_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from PIL import Image
     from tests.models.clip_peers import random_params
 
-    from barrow.models.clip_config import ClipConfig, TextConfig, VisionConfig
-    from barrow.models.clip_model import CLIP
-    from barrow.models.clip_save import save_huggingface
+    from barrow.models.clip.config import ClipConfig, TextConfig, VisionConfig
+    from barrow.models.clip.model import CLIP
+    from barrow.models.clip.save import save_huggingface
     from barrow.tokens.clip_train import train_clip
 
     config = ClipConfig(8, VisionConfig(16, 8, 16, 1, 2), TextConfig(530, 12, 16, 1, 2))

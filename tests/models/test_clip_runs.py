@@ -12,8 +12,8 @@ from barrow.checkpoint.snapshot import snapshot
 from barrow.checkpoint.write import write_checkpoint
 from barrow.models import DecoderConfig, clip, family_table
 from barrow.models import open as open_model
-from barrow.models.clip_config import ClipConfig, ResNetConfig, TextConfig, VisionConfig
-from barrow.models.clip_model import CLIP
+from barrow.models.clip.config import ClipConfig, ResNetConfig, TextConfig, VisionConfig
+from barrow.models.clip.model import CLIP
 from barrow.models.convert import convert
 from barrow.nn.module import init_collections
 from barrow.parallel.processes import Peers

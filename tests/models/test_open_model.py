@@ -14,7 +14,7 @@ from barrow.models import Decoder, DecoderConfig, family_table, save
 from barrow.models import open as open_model
 from barrow.models.load import load
 from barrow.models.open_model import is_run, of_kind
-from barrow.models.roberta import Roberta, RobertaConfig
+from barrow.models.roberta.model import Roberta, RobertaConfig
 
 CONFIGS: dict[str, Any] = {
     "decoder": DecoderConfig(vocab_size=259, width=16, layers=2, heads=2, hidden=16, context=16),

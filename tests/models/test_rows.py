@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barrow.models.roberta import RobertaConfig
+from barrow.models.roberta.model import RobertaConfig
 from barrow.models.rows import marked_row, padded, text_rows
 from barrow.models.text import open_tokenizer
 from barrow.tokens import Tokenizer

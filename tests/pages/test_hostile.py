@@ -16,7 +16,7 @@ HOSTILE = "</script><script>window.hit=1</script><img src=x onerror=window.hit=2
 
 
 def attention(_: Path) -> str:
-    from barrow.models.attention_page import attention_page
+    from barrow.models.roberta.attention_page import attention_page
 
     maps = np.full((1, 2, 3, 3), 1 / 3)
     return attention_page(maps, [HOSTILE] * 3, text=HOSTILE, model=HOSTILE, note=HOSTILE)
@@ -25,7 +25,7 @@ def attention(_: Path) -> str:
 def pictures(_: Path) -> str:
     from PIL import Image
 
-    from barrow.models.clip_page import Shown, page
+    from barrow.models.clip.page import Shown, page
 
     out = io.BytesIO()
     Image.new("RGB", (4, 4)).save(out, "PNG")

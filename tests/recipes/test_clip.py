@@ -4,8 +4,8 @@ import jax
 import pytest
 
 from barrow import config
-from barrow.models.clip_config import ClipConfig
-from barrow.models.clip_model import CLIP
+from barrow.models.clip.config import ClipConfig
+from barrow.models.clip.model import CLIP
 from barrow.nn import num_params
 from barrow.recipes import TRAINING, clip
 from barrow.train import Run

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import pytest
 
 from barrow import config
-from barrow.models.roberta import Roberta, RobertaConfig
+from barrow.models.roberta.model import Roberta, RobertaConfig
 from barrow.nn import num_params
 from barrow.recipes import TRAINING, roberta
 from barrow.train import Run

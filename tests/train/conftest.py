@@ -16,7 +16,7 @@ import pytest
 import barrow
 from barrow import Document, nn
 from barrow.engine import Engine
-from barrow.models.decoder import Decoder, DecoderConfig
+from barrow.models.decoder.model import Decoder, DecoderConfig
 from barrow.nn.rotary import Rotary
 from barrow.parallel import ZERO, constrainer, make_mesh
 from barrow.stream import StreamSettings

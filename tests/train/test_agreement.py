@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from barrow import config
-from barrow.models.clip_config import ClipConfig, ResNetConfig
-from barrow.models.decoder import DecoderConfig
-from barrow.models.roberta import RobertaConfig
+from barrow.models.clip.config import ClipConfig, ResNetConfig
+from barrow.models.decoder.model import DecoderConfig
+from barrow.models.roberta.model import RobertaConfig
 from barrow.stream import Mlm, StreamSettings
 from barrow.stream.pairs import PairSettings
 from barrow.train import Run

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from barrow import nn
-from barrow.models.decoder import Decoder
+from barrow.models.decoder.model import Decoder
 from barrow.train import Precision, causal_objective
 
 KEY = jax.random.key(0)

@@ -10,7 +10,7 @@ import pytest
 
 from barrow import nn
 from barrow.errors import ConfigError
-from barrow.models.decoder import DecoderConfig
+from barrow.models.decoder.model import DecoderConfig
 from barrow.train import Run
 from barrow.train.causal_task import CausalTask
 

@@ -15,8 +15,8 @@ import torch
 
 from barrow import nn
 from barrow.images.normalise import normalise
-from barrow.models.clip_config import ClipConfig, ResNetConfig, TextConfig, VisionConfig
-from barrow.models.clip_model import CLIP
+from barrow.models.clip.config import ClipConfig, ResNetConfig, TextConfig, VisionConfig
+from barrow.models.clip.model import CLIP
 from barrow.nn.module import init_collections
 from barrow.parallel import ZERO, constrainer, make_mesh
 from barrow.train import (

@@ -11,7 +11,7 @@ import pytest
 
 from barrow.errors import ConfigError, StoreError
 from barrow.images.normalise import normalise
-from barrow.models.clip_config import ClipConfig, TextConfig, VisionConfig
+from barrow.models.clip.config import ClipConfig, TextConfig, VisionConfig
 from barrow.models.convert import convert
 from barrow.stream.pairs import PairSettings, index_pairs
 from barrow.train import (

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 import torch
 
+from barrow.models.huggingface.names import Line
 from barrow.models.load import load
-from barrow.models.names import Line
-from barrow.models.roberta_heads import RobertaWithHead
-from barrow.models.roberta_names import roberta_lines
+from barrow.models.roberta.heads import RobertaWithHead
+from barrow.models.roberta.names import roberta_lines
 from barrow.nn.repeat import put_together
 from barrow.nn.tree import Tree, paths
 from barrow.train.labelled import labelled_objective

@@ -13,7 +13,7 @@ from tests.train import labelled_files
 from barrow import tokens
 from barrow.errors import ConfigError
 from barrow.models import RobertaConfig
-from barrow.models.labelled_rows import Limit
+from barrow.models.roberta.labelled_rows import Limit
 from barrow.train.labelled_data import Labelled, labelled_data
 from barrow.train.labelled_settings import LabelledRows
 

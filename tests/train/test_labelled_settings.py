@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 
 from barrow import config
-from barrow.models.labelled_rows import Limit
-from barrow.models.roberta import RobertaConfig
-from barrow.models.roberta_heads import (
+from barrow.models.roberta.heads import (
     ClassificationHead,
     LabelledConfig,
     RegressionHead,
     TokenHead,
 )
+from barrow.models.roberta.labelled_rows import Limit
+from barrow.models.roberta.model import RobertaConfig
 from barrow.stream.labelled import TAG_KEYS, Keys
 from barrow.train import Run, StepSettings
 from barrow.train.labelled_settings import LabelledRows, Labels

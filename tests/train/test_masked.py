@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from barrow import nn
-from barrow.models.roberta import Roberta, RobertaConfig
+from barrow.models.roberta.model import Roberta, RobertaConfig
 from barrow.parallel import make_mesh, rows_sharding
 from barrow.stream import Mlm
 from barrow.train import Precision

@@ -12,7 +12,7 @@ import torch
 
 from barrow.checkpoint import Checkpoints
 from barrow.models.convert import convert
-from barrow.models.roberta import RobertaConfig
+from barrow.models.roberta.model import RobertaConfig
 from barrow.stream import Mlm, StreamSettings
 from barrow.train import EvaluationSettings, Run, fit, for_store
 from barrow.train.masked_task import MaskedTask

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from barrow.errors import ConfigError
-from barrow.models.clip_config import ClipConfig, TextConfig, VisionConfig
+from barrow.models.clip.config import ClipConfig, TextConfig, VisionConfig
 from barrow.stream.pairs import PairSettings, index_pairs
 from barrow.train import Run
 from barrow.train.pair_data import held_out_pairs, pair_data

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from barrow.models.labelled_rows import Limit
+from barrow.models.roberta.labelled_rows import Limit
 from barrow.stream.labelled import Example
 from barrow.train.predict import Tally, open_finetuned, predictions
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from barrow.models.clip_config import ClipConfig
-from barrow.models.decoder import DecoderConfig
-from barrow.models.roberta import RobertaConfig
+from barrow.models.clip.config import ClipConfig
+from barrow.models.decoder.model import DecoderConfig
+from barrow.models.roberta.model import RobertaConfig
 from barrow.stream import Mlm, StreamSettings
 from barrow.stream.pairs import PairSettings
 from barrow.train import Run

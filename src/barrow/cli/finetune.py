@@ -140,7 +140,7 @@ def finetune(
     """Fine-tune an encoder on labelled rows; the best epoch's model is kept."""
     from dataclasses import replace
 
-    from barrow.models.labelled_rows import Limit
+    from barrow.models.roberta.labelled_rows import Limit
     from barrow.train import (
         Constant,
         Cosine,

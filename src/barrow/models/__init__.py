@@ -5,15 +5,15 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from barrow.models.clip_config import ClipConfig
-from barrow.models.decoder import Decoder, DecoderConfig
+from barrow.models.clip.config import ClipConfig
+from barrow.models.decoder.generate import Completion, generate, stream
+from barrow.models.decoder.model import Decoder, DecoderConfig
+from barrow.models.decoder.sampling import GREEDY, Sampling
 from barrow.models.family import CausalModule, Family, family_table
-from barrow.models.generate import Completion, generate, stream
 from barrow.models.keys_report import KeysReport
 from barrow.models.load import Loaded
 from barrow.models.open_model import open_model as open  # noqa: A004
-from barrow.models.roberta import Roberta, RobertaConfig
-from barrow.models.sampling import GREEDY, Sampling
+from barrow.models.roberta.model import Roberta, RobertaConfig
 from barrow.models.save import save
 
 __all__ = [

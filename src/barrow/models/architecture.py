@@ -8,14 +8,20 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from barrow.models.decoder import Decoder, DecoderConfig
-from barrow.models.hf_config import config_of
-from barrow.models.hf_export import family_of, hf_config
-from barrow.models.hf_roberta import head_of, hf_roberta, labels_of, notes_on, roberta_config
-from barrow.models.names import BUFFERS, HEADS, PREFIXES, Line, lines_of
-from barrow.models.roberta import Roberta, RobertaConfig
-from barrow.models.roberta_heads import Head, RobertaWithHead
-from barrow.models.roberta_names import PREFIX, is_past, roberta_lines, why_ignored
+from barrow.models.decoder.model import Decoder, DecoderConfig
+from barrow.models.huggingface.config import config_of
+from barrow.models.huggingface.export import family_of, hf_config
+from barrow.models.huggingface.names import BUFFERS, HEADS, PREFIXES, Line, lines_of
+from barrow.models.huggingface.roberta import (
+    head_of,
+    hf_roberta,
+    labels_of,
+    notes_on,
+    roberta_config,
+)
+from barrow.models.roberta.heads import Head, RobertaWithHead
+from barrow.models.roberta.model import Roberta, RobertaConfig
+from barrow.models.roberta.names import PREFIX, is_past, roberta_lines, why_ignored
 
 Model = Decoder | Roberta | RobertaWithHead
 

@@ -6,10 +6,10 @@ import os
 from dataclasses import dataclass
 
 from barrow.models.architecture import architecture_of
-from barrow.models.decoder import DecoderConfig
+from barrow.models.decoder.model import DecoderConfig
 from barrow.models.keys_report import KeysReport
 from barrow.models.load import compare
-from barrow.models.roberta import RobertaConfig
+from barrow.models.roberta.model import RobertaConfig
 from barrow.models.sources import open_source
 
 

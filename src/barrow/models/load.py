@@ -15,8 +15,8 @@ import numpy as np
 from barrow.errors import WeightsError
 from barrow.models.architecture import Architecture, architecture_of
 from barrow.models.family import Family
+from barrow.models.huggingface.names import Line
 from barrow.models.keys_report import KeysReport
-from barrow.models.names import Line
 from barrow.models.sources import Source, open_source
 from barrow.nn.module import Module
 from barrow.nn.tree import Tree, from_paths, paths

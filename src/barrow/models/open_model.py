@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from barrow.checkpoint.folder import find_checkpoint
 from barrow.checkpoint.index import INDEX, read_index
 from barrow.checkpoint.params import load_collections, load_params
-from barrow.models.clip_files import OPEN_CLIP_CONFIG
+from barrow.models.clip.files import OPEN_CLIP_CONFIG
 from barrow.models.family import described_family
 from barrow.models.keys_report import KeysReport
 from barrow.models.load import Loaded, load
@@ -55,7 +55,7 @@ def open_model(
     outside barrow: it is imported only from the modules or files in `trust`.
     """
     if _is_clip(Path(path)):
-        from barrow.models.clip_load import load as load_clip
+        from barrow.models.clip.load import load as load_clip
 
         clip, _ = load_clip(weights=path, dtype=dtype or "float32")
         assert clip.report is not None

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from barrow.models.buckets import bucket
-from barrow.models.roberta import RobertaConfig, too_long
+from barrow.models.roberta.model import RobertaConfig, too_long
 
 if TYPE_CHECKING:
     from barrow.tokens import Tokenizer

@@ -13,9 +13,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from barrow.models.architecture import Model, written_as
-from barrow.models.decoder import Decoder
+from barrow.models.decoder.model import Decoder
+from barrow.models.huggingface.names import Array, Line
 from barrow.models.keys_report import KeysReport
-from barrow.models.names import Array, Line
 from barrow.models.sources import CONFIG, GENERATION_CONFIG
 from barrow.nn.tree import paths
 from barrow.weights.foreign_model import write_json

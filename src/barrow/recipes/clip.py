@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from barrow.models.clip_config import ClipConfig, TextConfig, VisionConfig
-from barrow.models.clip_variants import VARIANTS
+from barrow.models.clip.config import ClipConfig, TextConfig, VisionConfig
+from barrow.models.clip.variants import VARIANTS
 from barrow.stream.pairs import PairSettings
 from barrow.train.optimizers import AdamW
 from barrow.train.precision import Precision

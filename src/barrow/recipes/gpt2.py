@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from barrow.models.decoder import DecoderConfig
+from barrow.models.decoder.model import DecoderConfig
 from barrow.stream import StreamSettings
 from barrow.train.optimizers import AdamW, Muon
 from barrow.train.precision import Precision

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from barrow.models.decoder import DecoderConfig
+from barrow.models.decoder.model import DecoderConfig
 from barrow.nn.rotary import Rotary
 from barrow.stream import StreamSettings
 from barrow.train.optimizers import AdamW, Muon

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from barrow.models.roberta import RobertaConfig
+from barrow.models.roberta.model import RobertaConfig
 from barrow.stream import StreamSettings
 from barrow.stream.masking import Mlm
 from barrow.train.optimizers import AdamW, Muon

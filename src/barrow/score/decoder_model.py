@@ -11,12 +11,12 @@ import jax
 import numpy as np
 import numpy.typing as npt
 
-from barrow.models.family import CausalModule
-from barrow.models.next_token_nats import (
+from barrow.models.decoder.next_token_nats import (
     layers_apart,
     next_token_nats,
     next_token_nats_on_cpu,
 )
+from barrow.models.family import CausalModule
 from barrow.models.row_batches import Batch, batches
 from barrow.parallel import make_mesh, num_row_shards, rows_sharding, whole
 from barrow.tokens import Tokenizer

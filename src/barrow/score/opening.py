@@ -21,7 +21,7 @@ from barrow.score.windowed_model import WindowedModel
 
 if TYPE_CHECKING:
     from barrow.models.family import CausalModule
-    from barrow.models.roberta import Roberta
+    from barrow.models.roberta.model import Roberta
     from barrow.tokens import Tokenizer
 
 _FUNCTION = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_]\w*)")
@@ -118,7 +118,7 @@ def pseudo_likelihood_model(
 
 def _folder(path: Path, opening: Opening) -> Model:
     """A Hugging Face folder: ours if we know the family, else opened by transformers."""
-    from barrow.models.hf_config import ENCODERS, FAMILIES
+    from barrow.models.huggingface.config import ENCODERS, FAMILIES
     from barrow.models.sources import CONFIG, read_json
 
     config = read_json(path / CONFIG)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from barrow.errors import ScoreError
 from barrow.models.buckets import bucket, row_bucket
-from barrow.models.roberta import Roberta
+from barrow.models.roberta.model import Roberta
 from barrow.score.masked_model import Guess
 from barrow.tokens import Tokenizer
 

@@ -18,7 +18,7 @@ import numpy as np
 import optax
 
 from barrow.images.normalise import normalise
-from barrow.models.clip_model import CLIP, MAX_SCALE, normalised
+from barrow.models.clip.model import CLIP, MAX_SCALE, normalised
 from barrow.nn.trace import Constrain
 from barrow.train.batch_arrays import check_arrays
 from barrow.train.objective import Loss, Mean, Objective

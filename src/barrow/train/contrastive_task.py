@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import jax
 import jax.numpy as jnp
 
-from barrow.models.clip_config import ClipConfig, ResNetConfig
-from barrow.models.clip_load import named_tokenizer
-from barrow.models.clip_model import CLIP
-from barrow.models.clip_tower import Running
+from barrow.models.clip.config import ClipConfig, ResNetConfig
+from barrow.models.clip.load import named_tokenizer
+from barrow.models.clip.model import CLIP
+from barrow.models.clip.tower import Running
 from barrow.nn.batch_norm import COLLECTION
 from barrow.nn.flops import flops
 from barrow.nn.module import init_collections

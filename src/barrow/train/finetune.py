@@ -22,11 +22,11 @@ import numpy as np
 from barrow import config
 from barrow.checkpoint import Checkpoints
 from barrow.files import local_path
-from barrow.models.head_outputs import head_outputs
 from barrow.models.load import Loaded
 from barrow.models.open_model import of_kind, open_model
-from barrow.models.roberta import Roberta, RobertaConfig
-from barrow.models.roberta_heads import LabelledConfig, RobertaWithHead
+from barrow.models.roberta.head_outputs import head_outputs
+from barrow.models.roberta.heads import LabelledConfig, RobertaWithHead
+from barrow.models.roberta.model import Roberta, RobertaConfig
 from barrow.models.text import open_tokenizer
 from barrow.nn.tree import Tree
 from barrow.stream.length_batches import LengthBatches

@@ -11,7 +11,7 @@ from typing import Any
 from barrow.errors import ConfigError
 from barrow.files import hidden_beside, publish_folder, remove_unfinished, write_bytes
 from barrow.models.load import Loaded
-from barrow.models.roberta_heads import RobertaWithHead
+from barrow.models.roberta.heads import RobertaWithHead
 from barrow.models.save import save
 from barrow.nn.repeat import put_together
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from barrow.models import metrics
-from barrow.models.entities import EntityCounts, entity_counts, is_bio
 from barrow.stream.labelled import Kind
+from barrow.train.finetune import metrics
+from barrow.train.finetune.metrics import EntityCounts, entity_counts, is_bio
 
 Outputs = Sequence[npt.NDArray[np.float32]]
 # Measures of each kind; those in LOWER are better when they are lower.

@@ -8,8 +8,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from barrow.models.roberta import full_positions
-from barrow.models.roberta_heads import RegressionHead, RobertaWithHead
+from barrow.models.roberta.heads import RegressionHead, RobertaWithHead
+from barrow.models.roberta.model import full_positions
 from barrow.train.layer_groups import LayerGroups
 from barrow.train.objective import Loss, Mean, Objective
 

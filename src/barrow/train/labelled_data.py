@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from barrow.errors import ConfigError
 from barrow.files import write_bytes
-from barrow.models.labelled_rows import pair_rows, word_rows
-from barrow.models.roberta import RobertaConfig
+from barrow.models.roberta.labelled_rows import pair_rows, word_rows
+from barrow.models.roberta.model import RobertaConfig
 from barrow.models.rows import padded
 from barrow.stream.labelled import Example, Kind, class_names, parted, read_examples
 from barrow.stream.length_batches import LengthBatches
@@ -27,7 +27,7 @@ from barrow.train.own_data import placed
 if TYPE_CHECKING:
     from jax.sharding import Sharding
 
-    from barrow.models.labelled_rows import Tokenizer
+    from barrow.models.roberta.labelled_rows import Tokenizer
     from barrow.models.rows import Tokens
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from barrow.models.labelled_rows import Limit
-from barrow.models.roberta_heads import RobertaWithHead
+from barrow.models.roberta.heads import RobertaWithHead
+from barrow.models.roberta.labelled_rows import Limit
 from barrow.stream.labelled import KINDS, TAG_KEYS, Keys, Kind
 from barrow.train.judge import METRICS
 from barrow.train.labelled import labelled_objective

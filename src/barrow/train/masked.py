@@ -15,7 +15,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from barrow.models.roberta import Roberta, full_positions, head_weight
+from barrow.models.roberta.model import Roberta, full_positions, head_weight
 from barrow.nn.cross_entropy import cross_entropy
 from barrow.nn.trace import Constrain
 from barrow.stream.masking import Mlm

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 
-from barrow.models.roberta import Roberta, RobertaConfig
+from barrow.models.roberta.model import Roberta, RobertaConfig
 from barrow.stream import StreamSettings
 from barrow.stream.store_tokenizer import padding_of
 from barrow.train.agreement import refuse_long_rows, token_settings

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from barrow import config
 from barrow.errors import ConfigError
-from barrow.models.clip_load import named_tokenizer
+from barrow.models.clip.load import named_tokenizer
 from barrow.stream import Stream
 from barrow.stream.pairs import ClipTexts, PairBatch, Pairs, PairSettings, open_index
 from barrow.stream.saved import Saved
@@ -19,7 +19,7 @@ from barrow.train.run import Run
 if TYPE_CHECKING:
     from jax.sharding import Sharding
 
-    from barrow.models.clip_config import ClipConfig
+    from barrow.models.clip.config import ClipConfig
 
 
 @dataclass(frozen=True)

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from barrow.models.head_outputs import head_outputs
-from barrow.models.labelled_rows import Limit, pair_rows, word_rows
 from barrow.models.load import load
-from barrow.models.roberta_heads import RegressionHead, RobertaWithHead, TokenHead
+from barrow.models.roberta.head_outputs import head_outputs
+from barrow.models.roberta.heads import RegressionHead, RobertaWithHead, TokenHead
+from barrow.models.roberta.labelled_rows import Limit, pair_rows, word_rows
 from barrow.models.text import open_tokenizer
 from barrow.stream.labelled import Example, Kind
 from barrow.train.judge import judged
 
 if TYPE_CHECKING:
-    from barrow.models.labelled_rows import Tokenizer
+    from barrow.models.roberta.labelled_rows import Tokenizer
 
 # Examples whose rows are sorted by length at a time.
 _AHEAD = 1024

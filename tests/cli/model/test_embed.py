@@ -12,7 +12,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from barrow import Document
-from barrow.models.embedding_file import read_ids
+from barrow.models.roberta.embedding_file import read_ids
 
 TEXTS = ["Paris is the capital", "", "naïve 🙂", "of France."]
 
@@ -100,7 +100,7 @@ def test_bad_input(
 
 
 def test_the_help_names_the_batch_that_is_used(barrow: Callable) -> None:
-    from barrow.models import encode
+    from barrow.models.roberta import encode
 
     words = f"{encode._ON_CPU} on a CPU, else {encode._ELSEWHERE}"
     assert words in " ".join(barrow("embed", "--help").out.replace("│", " ").split())

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from barrow.models.clip_load import load
+from barrow.models.clip.load import load
 
 
 def test_similar(clip_folder: Path, barrow: Callable) -> None:

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from barrow.cli.model.clip_options import embed_images
-from barrow.models.clip_config import ClipConfig, TextConfig, VisionConfig
-from barrow.models.clip_load import load
-from barrow.models.clip_variants import VARIANTS
-from barrow.models.clip_zero_shot import Floats
+from barrow.models.clip.config import ClipConfig, TextConfig, VisionConfig
+from barrow.models.clip.load import load
+from barrow.models.clip.variants import VARIANTS
+from barrow.models.clip.zero_shot import Floats
 
 CONFIG = ClipConfig(8, VisionConfig(16, 8, 16, 1, 2), TextConfig(530, 12, 16, 1, 2))
 

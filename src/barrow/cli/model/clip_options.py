@@ -13,7 +13,7 @@ from barrow.errors import NotFound
 
 if TYPE_CHECKING:
     from barrow.models.clip import Clip, Preprocess
-    from barrow.models.clip_zero_shot import Floats
+    from barrow.models.clip.zero_shot import Floats
 
 Model = Annotated[
     str | None,

@@ -64,7 +64,7 @@ def embed(
     as_json: AsJson = False,
 ) -> None:
     """Embed texts: one vector each, in the order of the input."""
-    from barrow.models.embedding_file import embed_to_file
+    from barrow.models.roberta.embedding_file import embed_to_file
 
     encoder, params, reader = open_encoder(
         model, tokenizer=tokenizer, dtype=dtype, layer=layer, trust=trust

@@ -29,7 +29,7 @@ def fill(
     as_json: AsJson = False,
 ) -> None:
     """Say what may stand where a text is masked, and how likely it is."""
-    from barrow.models.fill import fill as likeliest
+    from barrow.models.roberta.fill import fill as likeliest
 
     encoder, params, reader = open_encoder(model, tokenizer=tokenizer, dtype=dtype, trust=trust)
     found = likeliest(encoder, params, reader, text, top=top, truncate=truncate)

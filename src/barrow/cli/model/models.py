@@ -35,7 +35,7 @@ def models() -> None:
 @app.command("list")
 def list_models(as_json: AsJson = False) -> None:
     """Families that open, names that `get` knows, and what is in the cache."""
-    from barrow.models.hf_config import ENCODERS, FAMILIES
+    from barrow.models.huggingface.config import ENCODERS, FAMILIES
     from barrow.weights.hub import cached
     from barrow.weights.known import KNOWN
 

@@ -9,8 +9,8 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from barrow.models.roberta import Roberta
-    from barrow.models.roberta_heads import RobertaWithHead
+    from barrow.models.roberta.heads import RobertaWithHead
+    from barrow.models.roberta.model import Roberta
     from barrow.tokens import Tokenizer
 import os
 from collections.abc import Collection
@@ -47,8 +47,8 @@ def open_encoder(
 ) -> tuple[Roberta | RobertaWithHead, Mapping[str, Any], Tokenizer]:
     """The model, its parameters and its tokenizer; with `layer`, nothing past that is read."""
     from barrow.models.open_model import of_kind
-    from barrow.models.roberta import Roberta
-    from barrow.models.roberta_heads import RobertaWithHead
+    from barrow.models.roberta.heads import RobertaWithHead
+    from barrow.models.roberta.model import Roberta
 
     past = None if layer is None or layer < 0 else max(1, layer)
     loaded, reader = open_text_model(

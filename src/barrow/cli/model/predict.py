@@ -46,7 +46,7 @@ def predict(
     truncate: TruncateOption = False,
 ) -> None:
     """Say the labels of rows; where all rows have theirs, say how good they are."""
-    from barrow.models.labelled_rows import Limit
+    from barrow.models.roberta.labelled_rows import Limit
     from barrow.stream.labelled import read_examples
     from barrow.train.finetune_folder import finetuned_folder
     from barrow.train.predict import Tally, open_finetuned, predictions

@@ -11,7 +11,7 @@ from barrow.cli.model.clip_options import Model, Seed, Weights, embed_images, op
 from barrow.cli.options import AsJson, Trust
 
 if TYPE_CHECKING:
-    from barrow.models.clip_probe import Labels
+    from barrow.models.clip.probe import Labels
 
 # Images of a class, so that each part has one.
 _LEAST = 3
@@ -36,7 +36,7 @@ def probe(
     """Logistic regression on image embeddings: its accuracy on images that it has not seen."""
     import numpy as np
 
-    from barrow.models.clip_probe import choose_probe, fit_probe, split
+    from barrow.models.clip.probe import choose_probe, fit_probe, split
 
     names, files, labels = _labelled(data)
     of_train, of_validation, of_test = split(

@@ -44,7 +44,7 @@ def similar(
     as_json: AsJson = False,
 ) -> None:
     """Similarity of every image with every text: the model's scale (about 100) times the cosine."""
-    from barrow.models.clip_zero_shot import classified
+    from barrow.models.clip.zero_shot import classified
 
     files = find_images([images])
     sentences = _sentences(texts)

@@ -97,7 +97,7 @@ def write_page(
 ) -> None:
     """The page of images and their classes or texts."""
     from barrow.files import write_bytes
-    from barrow.models.clip_page import Shown, page
+    from barrow.models.clip.page import Shown, page
 
     shown = [
         Shown(str(file), file.read_bytes(), found.top(number, num))
@@ -109,7 +109,7 @@ def write_page(
 
 
 def _templates(given: str) -> tuple[str, ...]:
-    from barrow.models.clip_templates import TEMPLATES
+    from barrow.models.clip.templates import TEMPLATES
 
     if given in TEMPLATES:
         return TEMPLATES[given]

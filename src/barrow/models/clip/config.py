@@ -1,0 +1,142 @@
+"""CLIP's architecture as numbers: an image tower of one of two kinds, a text tower, one space."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import jax
+import jax.numpy as jnp
+
+from barrow.nn.remat import Policy
+
+if TYPE_CHECKING:
+    from barrow.models.clip.model import CLIP
+
+# Width of an attention head in every published model; files do not say the number of heads.
+HEAD_DIM = 64
+
+
+@dataclass(frozen=True)
+class VisionConfig:
+    """A Vision Transformer over square patches, `patch` pixels wide, of square images."""
+
+    resolution: int = 224
+    patch: int = 32
+    width: int = 768
+    layers: int = 12
+    heads: int = 12
+
+    def __post_init__(self) -> None:
+        _refuse_below_one(self, ("resolution", "patch", "width", "layers", "heads"))
+        if self.resolution % self.patch:
+            raise ValueError(
+                f"patches of {self.patch} pixels do not fill an image of {self.resolution}"
+            )
+        _refuse_heads(self.heads, self.width)
+
+    @property
+    def num_patches(self) -> int:
+        """Patches of an image."""
+        return (self.resolution // self.patch) ** 2
+
+
+@dataclass(frozen=True)
+class ResNetConfig:
+    """CLIP's modified ResNet: blocks in each of four stages, and an attention pool with `heads`."""
+
+    resolution: int = 224
+    width: int = 64
+    layers: tuple[int, int, int, int] = (3, 4, 6, 3)
+    heads: int = 32
+
+    def __post_init__(self) -> None:
+        _refuse_below_one(self, ("resolution", "width", "heads"))
+        if len(self.layers) != 4 or min(self.layers) < 1:
+            raise ValueError(f"layers are four numbers of at least 1, not {self.layers}")
+        if self.width % 2:
+            raise ValueError(f"the stem begins with half the width, so {self.width} must be even")
+        if self.resolution % 32:
+            raise ValueError(
+                f"the image is halved five times; its side must be a multiple of 32, not "
+                f"{self.resolution}"
+            )
+        _refuse_heads(self.heads, 32 * self.width)
+
+
+@dataclass(frozen=True)
+class TextConfig:
+    """A causal transformer over lower-cased BPE tokens; ids end with that of the end of text."""
+
+    vocab_size: int = 49408
+    context: int = 77
+    width: int = 512
+    layers: int = 12
+    heads: int = 8
+
+    def __post_init__(self) -> None:
+        _refuse_below_one(self, ("vocab_size", "context", "width", "layers", "heads"))
+        _refuse_heads(self.heads, self.width)
+
+
+@dataclass(frozen=True)
+class ClipConfig:
+    """Two towers into one space of `embed` dimensions. Defaults are ViT-B/32's.
+
+    `activation` is quick_gelu in OpenAI's weights; most of open_clip's own were trained with gelu.
+    """
+
+    embed: int = 512
+    image: VisionConfig | ResNetConfig = field(default_factory=VisionConfig)
+    text: TextConfig = field(default_factory=TextConfig)
+    activation: Literal["quick_gelu", "gelu"] = "quick_gelu"
+    norm_eps: float = 1e-5
+
+    objective = "barrow.train.contrastive_task:ContrastiveTask"
+    scoring = ""
+    usage = "barrow zeroshot IMAGES --classes A,B --weights {run}"
+
+    def __post_init__(self) -> None:
+        _refuse_below_one(self, ("embed",))
+        if self.activation not in ("quick_gelu", "gelu"):
+            raise ValueError(f"activation is quick_gelu or gelu, not {self.activation!r}")
+
+    @property
+    def example(self) -> tuple[Any, ...]:
+        """An image and a text."""
+        side = self.image.resolution
+        return (
+            jax.ShapeDtypeStruct((1, side, side, 3), jnp.float32),
+            jax.ShapeDtypeStruct((1, self.text.context), jnp.int32),
+        )
+
+    def module(
+        self, *, unroll: bool = False, remat: Policy | None = None, dtype: str = "float32"
+    ) -> CLIP:
+        """As `Family` says."""
+        from barrow.models.clip.model import CLIP
+        from barrow.models.clip.tower import Running
+
+        return CLIP(self, Running(unroll, remat, dtype=dtype))
+
+    def save_huggingface(self, folder: Path, params: Any, about: Mapping[str, Any]) -> None:
+        """As `Exported` says; its tokenizer has ids of its own around a text."""
+        from barrow.models.clip.load import named_tokenizer
+        from barrow.models.clip.save import save_huggingface
+
+        name = about.get("tokenizer")
+        known = None if name is None else named_tokenizer(name)
+        save_huggingface(folder, self, params, tokenizer=known)
+
+
+def _refuse_below_one(config: object, names: tuple[str, ...]) -> None:
+    for name in names:
+        if getattr(config, name) < 1:
+            raise ValueError(f"{name} is at least 1, not {getattr(config, name)}")
+
+
+def _refuse_heads(heads: int, width: int) -> None:
+    if width % heads:
+        raise ValueError(f"{heads} heads do not divide a width of {width}")

@@ -1,0 +1,113 @@
+"""The two compiled programs of generation: reading prompts, and the loop that writes.
+
+They are two, not one, because the first token needs only the first; a stream then runs the second
+in pieces. Layers are unrolled and their parameters apart, so that each weight is read once for a
+token and no cache is copied: the loop writes into them in place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from barrow.models.decoder.model import Decoder, empty_caches
+from barrow.models.decoder.sampling import Chooser, choose
+from barrow.nn.cache import Cache
+from barrow.nn.tree import Tree
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class State:
+    """Where generation stands: `last` [batch] is chosen but not yet read by the model.
+
+    `num` [batch] counts tokens chosen, which with a row's key gives the key of the next choice;
+    `done` rows have met a stop.
+    """
+
+    caches: tuple[Cache, ...]
+    last: jax.Array
+    num: jax.Array
+    done: jax.Array
+    keys: jax.Array
+
+
+@partial(jax.jit, static_argnames=("model", "capacity"))
+def prefill(
+    model: Decoder,
+    params: Tree,
+    tokens: jax.Array,
+    lengths: jax.Array,
+    keys: jax.Array,
+    how: Chooser,
+    stops: jax.Array,
+    *,
+    capacity: int,
+) -> State:
+    """Read prompts [batch, length], of which `lengths` count, and choose a token behind each."""
+    batch, length = tokens.shape
+    caches = empty_caches(model.config, batch, length, jnp.dtype(model.dtype))
+    logits, caches = model.apply(params, tokens, lengths=lengths, caches=caches, at=lengths - 1)
+    num = jnp.zeros((batch,), jnp.int32)
+    last = choose(how, logits[:, 0], _keys(keys, num))
+    grown = tuple(cache.grown(capacity) for cache in caches)
+    return State(grown, last, num + 1, _is_stop(last, stops), keys)
+
+
+@partial(jax.jit, static_argnames=("model", "room"), donate_argnames=("state",))
+def decode(
+    model: Decoder,
+    params: Tree,
+    state: State,
+    how: Chooser,
+    stops: jax.Array,
+    limit: jax.Array,
+    *,
+    room: int,
+) -> tuple[State, jax.Array]:
+    """Up to `limit` more tokens of each row, [batch, room]; −1 behind a row's stop.
+
+    Ends early when every row has met a stop. `room` is part of the program, `limit` is not.
+    """
+
+    def go_on(carry: tuple[jax.Array, State, jax.Array]) -> jax.Array:
+        step, now, _ = carry
+        return (step < limit) & ~jnp.all(now.done)
+
+    def one(carry: tuple[jax.Array, State, jax.Array]) -> tuple[jax.Array, State, jax.Array]:
+        step, now, out = carry
+        real = (~now.done).astype(jnp.int32)
+        logits, caches = model.apply(params, now.last[:, None], lengths=real, caches=now.caches)
+        chosen = choose(how, logits[:, 0], _keys(now.keys, now.num))
+        out = lax.dynamic_update_slice(out, jnp.where(now.done, -1, chosen)[:, None], (0, step))
+        after = replace(
+            now,
+            caches=caches,
+            last=jnp.where(now.done, now.last, chosen),
+            num=now.num + real,
+            done=now.done | _is_stop(chosen, stops),
+        )
+        return step + 1, after, out
+
+    out = jnp.full((state.last.shape[0], room), -1, jnp.int32)
+    _, state, out = lax.while_loop(go_on, one, (jnp.int32(0), state, out))
+    return state, out
+
+
+def _keys(rows: jax.Array, num: jax.Array) -> jax.Array:
+    return jax.vmap(jax.random.fold_in)(rows, num)
+
+
+def _is_stop(tokens: jax.Array, stops: jax.Array) -> jax.Array:
+    return jnp.any(tokens[:, None] == stops, axis=-1)
+
+
+def row_keys(seed: int, batch: int) -> jax.Array:
+    """A key for each row, which depends on the seed and the row's place alone."""
+    key: Any = jax.random.key(seed)
+    return jax.vmap(partial(jax.random.fold_in, key))(jnp.arange(batch))

@@ -1,0 +1,1 @@
+"""Hugging Face folders: configurations and weight names, read and written."""

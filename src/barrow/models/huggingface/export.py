@@ -1,0 +1,159 @@
+"""A `DecoderConfig` to the config.json under which `transformers` computes the same function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from barrow.models.decoder.model import DecoderConfig
+from barrow.models.huggingface.rope import NEOX_SHARE, hf_rope
+
+
+def family_of(config: DecoderConfig) -> str:
+    """The model_type under which `transformers` computes the same function."""
+    found = [family for family, fits in _FITS.items() if not fits(config)]
+    if found:
+        return found[0]
+    reasons = "; ".join(f"{family}: {', '.join(fits(config))}" for family, fits in _FITS.items())
+    raise ValueError(f"transformers has no decoder of this shape. What stands against {reasons}")
+
+
+def _against(**rules: tuple[bool, str]) -> list[str]:
+    return [reason for holds, reason in rules.values() if not holds]
+
+
+def _against_gpt2(config: DecoderConfig) -> list[str]:
+    return _against(
+        rotary=(config.rotary is None, "rotary positions"),
+        norm=(config.norm == "layer", "RMS norms"),
+        norms=(config.norms == "pre", "a parallel residual"),
+        gated=(not config.gated, "a gated MLP"),
+        bias=(
+            config.attention_bias and config.out_bias and config.mlp_bias,
+            "projections without bias",
+        ),
+        heads=(config.num_kv_heads == config.heads, "grouped key heads"),
+        head_dim=(
+            config.size_of_head * config.heads == config.width,
+            "heads that do not fill the width",
+        ),
+    )
+
+
+def _against_gpt_neox(config: DecoderConfig) -> list[str]:
+    return _against(
+        rotary=(config.rotary is not None, "learned positions"),
+        norm=(config.norm == "layer", "RMS norms"),
+        gated=(not config.gated, "a gated MLP"),
+        bias=(config.attention_bias == config.out_bias, "bias on some projections of attention"),
+        mlp=(config.mlp_bias, "an MLP without bias"),
+        heads=(config.num_kv_heads == config.heads, "grouped key heads"),
+        head_dim=(
+            config.size_of_head * config.heads == config.width,
+            "heads that do not fill the width",
+        ),
+    )
+
+
+def _against_llama_like(config: DecoderConfig) -> list[str]:
+    whole = config.rotary is not None and config.rotary.dim in (None, config.size_of_head)
+    return _against(
+        rotary=(whole, "positions that do not turn the whole head"),
+        norm=(config.norm == "rms", "layer norms"),
+        norms=(config.norms == "pre", "a parallel residual"),
+        gated=(config.gated, "an MLP without gate"),
+    )
+
+
+def _against_llama(config: DecoderConfig) -> list[str]:
+    bias = config.attention_bias == config.out_bias
+    return _against_llama_like(config) + _against(
+        bias=(bias, "bias on some projections of attention")
+    )
+
+
+def _against_qwen2(config: DecoderConfig) -> list[str]:
+    return _against_llama_like(config) + _against(
+        bias=(config.attention_bias and not config.out_bias, "bias other than on q, k, v"),
+        mlp=(not config.mlp_bias, "bias in the MLP"),
+        head_dim=(
+            config.size_of_head * config.heads == config.width,
+            "heads that do not fill the width",
+        ),
+    )
+
+
+_FITS: Mapping[str, Callable[[DecoderConfig], list[str]]] = {
+    "gpt2": _against_gpt2,
+    "gpt_neox": _against_gpt_neox,
+    "llama": _against_llama,
+    "qwen2": _against_qwen2,
+}
+_ARCHITECTURES = {
+    "gpt2": "GPT2LMHeadModel",
+    "gpt_neox": "GPTNeoXForCausalLM",
+    "llama": "LlamaForCausalLM",
+    "qwen2": "Qwen2ForCausalLM",
+}
+
+
+def hf_config(config: DecoderConfig) -> dict[str, Any]:
+    """A config.json that `transformers` opens, for the family that `family_of` names."""
+    family = family_of(config)
+    head = {"architectures": [_ARCHITECTURES[family]], "model_type": family}
+    shared = {
+        "vocab_size": config.vocab_size,
+        "tie_word_embeddings": config.tied,
+        "initializer_range": config.init_std,
+    }
+    if family == "gpt2":
+        drop = dict.fromkeys(("resid_pdrop", "embd_pdrop"), config.dropout) | {"attn_pdrop": 0.0}
+        return {
+            **head,
+            **shared,
+            **drop,
+            "n_embd": config.width,
+            "n_layer": config.layers,
+            "n_head": config.heads,
+            "n_inner": config.hidden,
+            "n_positions": config.context,
+            "layer_norm_epsilon": config.norm_eps,
+            "activation_function": config.activation,
+        }
+    assert config.rotary is not None
+    common = {
+        "hidden_size": config.width,
+        "num_hidden_layers": config.layers,
+        "num_attention_heads": config.heads,
+        "intermediate_size": config.hidden,
+        "max_position_embeddings": config.context,
+        "hidden_act": config.activation,
+        **hf_rope(
+            config.rotary,
+            head_dim=config.size_of_head,
+            share=NEOX_SHARE if family == "gpt_neox" else 1.0,
+        ),
+    }
+    if family == "gpt_neox":
+        return {
+            **head,
+            **shared,
+            **common,
+            "layer_norm_eps": config.norm_eps,
+            "use_parallel_residual": config.norms == "parallel",
+            "attention_bias": config.attention_bias,
+            "hidden_dropout": config.dropout,
+            "attention_dropout": 0.0,
+        }
+    grouped = {"num_key_value_heads": config.num_kv_heads, "rms_norm_eps": config.norm_eps}
+    if family == "qwen2":
+        return {**head, **shared, **common, **grouped, "use_sliding_window": False}
+    return {
+        **head,
+        **shared,
+        **common,
+        **grouped,
+        "head_dim": config.size_of_head,
+        "attention_bias": config.attention_bias,
+        "mlp_bias": config.mlp_bias,
+    }

@@ -1,0 +1,1 @@
+"""Masked language models: RoBERTa, its heads, embeddings, filled masks and attention maps."""

@@ -1,0 +1,147 @@
+"""Vectors of texts: hidden states of one layer, pooled, for rows of any lengths in any number.
+
+Rows are looked at a bounded number ahead, sorted by length within that, and computed in batches of
+about equal lengths; results come in the order of the rows. Padding is seen by nothing, so a row's
+vector does not depend on its neighbours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import islice
+from typing import Any, Literal, get_args
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpy.typing as npt
+
+from barrow.models.buckets import bucket
+from barrow.models.roberta.heads import RobertaWithHead
+from barrow.models.roberta.model import Roberta
+from barrow.models.row_batches import Batch, batches
+from barrow.models.rows import padded
+
+Pool = Literal["mean", "cls", "max"]
+Vectors = npt.NDArray[np.float32]
+
+# Tokens in a batch: on a CPU what its caches like, on an accelerator what fills it.
+_ON_CPU, _ELSEWHERE = 4096, 16384
+
+
+def embed(
+    model: Roberta | RobertaWithHead,
+    params: Mapping[str, Any],
+    rows: Iterable[Sequence[int] | npt.NDArray[np.integer]],
+    *,
+    layer: int = -1,
+    pool: Pool = "mean",
+    tokens: int | None = None,
+    ahead: int = 8192,
+) -> Iterator[Vectors]:
+    """Vectors of rows of tokens, in their order, in blocks [up to `ahead`, width].
+
+    `layer` 0 is what goes into the first layer, 1 what comes out of it, −1 the last. `pool` is the
+    "mean" or the "max" over all tokens of a row, begin and end among them, or "cls", the first.
+    `tokens` bounds a batch, padding counted.
+    """
+    if pool not in get_args(Pool):
+        raise ValueError(f"pool is mean, cls or max, not {pool!r}")
+    if ahead < 1 or (tokens is not None and tokens < 1):
+        raise ValueError("ahead and tokens are at least 1")
+    body, params, number = up_to_layer(model, params, layer)
+    return _blocks(body, params, iter(rows), number, pool, tokens, ahead)
+
+
+def _blocks(
+    body: Roberta,
+    params: Mapping[str, Any],
+    rows: Iterator[Any],
+    layer: int,
+    pool: Pool,
+    tokens: int | None,
+    ahead: int,
+) -> Iterator[Vectors]:
+    while window := list(islice(rows, ahead)):
+        found = np.empty((len(window), body.config.width), np.float32)
+        running = []
+        for batch in batches_of(window, body.config.context, tokens):
+            some = [window[i] for i in batch.rows]
+            array, lengths = padded(some, config=body.config, num_rows=batch.num_rows)
+            whole = bool((lengths == array.shape[1]).all())
+            out = _pooled(body, params, array, None if whole else lengths, layer=layer, pool=pool)
+            running.append((batch.rows, out))
+        for places, out in running:
+            found[list(places)] = np.asarray(out)[: len(places)]
+        yield found
+
+
+def batches_of(rows: Sequence[Any], context: int, tokens: int | None = None) -> list[Batch]:
+    """Rows that are computed together, of about equal lengths, within so many tokens."""
+    empty = next((number for number, row in enumerate(rows) if not len(row)), None)
+    if empty is not None:
+        raise ValueError(f"row {empty} has no tokens")
+    most = tokens or (_ON_CPU if jax.default_backend() == "cpu" else _ELSEWHERE)
+    lengths = [len(row) for row in rows]
+    return batches(lengths, max_length=context, batch_tokens=most, length_of=bucket)
+
+
+def up_to_layer(
+    model: Roberta | RobertaWithHead, params: Mapping[str, Any], layer: int
+) -> tuple[Roberta, Mapping[str, Any], int]:
+    """The model without the layers past one, for inference; its parameters; and which it is."""
+    body = model.body if isinstance(model, RobertaWithHead) else model
+    num = body.config.layers
+    if not -num - 1 <= layer <= num:
+        raise ValueError(
+            f"hidden states are 0, the embeddings, to {num}, or −1 to −{num + 1} from the end; "
+            f"not {layer}"
+        )
+    layer = layer % (num + 1)
+    kept = max(1, layer)
+    if kept < num:
+        layers = params["layers"]
+        if not isinstance(layers, tuple):
+            layers = jax.tree.map(lambda x: x[:kept], layers)
+        else:
+            layers = layers[:kept]
+        params = {**params, "layers": layers}
+        body = replace(body, config=replace(body.config, layers=kept))
+    return for_inference(body, params), params, layer
+
+
+def for_inference(body: Roberta, params: Mapping[str, Any]) -> Roberta:
+    """The model as it runs quickest without gradients, for layers apart or in one array."""
+    backend = body.backend
+    if backend == "auto" and jax.default_backend() == "cpu":
+        backend = "rows"
+    return replace(body, unroll=isinstance(params["layers"], tuple), remat=None, backend=backend)
+
+
+@partial(jax.jit, static_argnames=("body", "layer", "pool"))
+def _pooled(
+    body: Roberta,
+    params: Mapping[str, Any],
+    tokens: jax.Array,
+    lengths: jax.Array | None,
+    *,
+    layer: int,
+    pool: Pool,
+) -> jax.Array:
+    last: jax.Array
+    if layer == 0:
+        last = body.apply(params, tokens, method=body.embedded)
+    else:
+        last = body.apply(params, tokens, lengths=lengths)
+    hidden = last.astype(jnp.float32)
+    if pool == "cls":
+        return hidden[:, 0]
+    length = tokens.shape[1]
+    if lengths is None:
+        return hidden.mean(axis=1) if pool == "mean" else hidden.max(axis=1)
+    real = (jnp.arange(length) < lengths[:, None])[..., None]
+    if pool == "mean":
+        return jnp.where(real, hidden, 0).sum(axis=1) / lengths[:, None]
+    return jnp.where(real, hidden, -jnp.inf).max(axis=1)

@@ -1,0 +1,1 @@
+"""Fine-tuning of encoders on labelled rows: settings, the best epoch, predictions and metrics."""

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import torch
+from transformers import (
+    TemperatureLogitsWarper,
+    TopKLogitsWarper,
+    TopPLogitsWarper,
+)
+
+from barrow.models.decoder.sampling import GREEDY, Sampling, candidates, choose, chooser
+
+LOGITS = 3 * np.random.default_rng(0).standard_normal((4, 50)).astype(np.float32)
+
+
+def shares(sampling: Sampling) -> np.ndarray:
+    """The probabilities that are drawn from, of every id."""
+    values, ids = candidates(chooser(sampling), jnp.asarray(LOGITS))
+    found = np.asarray(jax.nn.softmax(values, axis=-1))
+    if ids is None:
+        return found
+    spread = np.zeros(LOGITS.shape, np.float32)
+    np.put_along_axis(spread, np.asarray(ids), found, axis=-1)
+    return spread
+
+
+@pytest.mark.parametrize(
+    "sampling",
+    [
+        Sampling(0.7),
+        Sampling(1.3, top_k=5),
+        Sampling(0.8, top_p=0.6),
+        Sampling(1.0, top_k=20, top_p=0.9),
+        Sampling(1.0, top_p=1e-6),
+        Sampling(1.0, top_k=500, top_p=1.0),
+    ],
+)
+def test_probabilities_as_in_transformers(sampling: Sampling) -> None:
+    scores = TemperatureLogitsWarper(sampling.temperature)(None, torch.tensor(LOGITS))
+    if sampling.top_k is not None:
+        scores = TopKLogitsWarper(sampling.top_k)(None, scores)
+    if sampling.top_p is not None:
+        scores = TopPLogitsWarper(sampling.top_p)(None, scores)
+    np.testing.assert_allclose(shares(sampling), torch.softmax(scores, -1), atol=1e-6)
+
+
+def test_draws_follow_the_probabilities() -> None:
+    sampling = Sampling(1.5, top_k=6, top_p=0.95)
+    row = jnp.broadcast_to(jnp.asarray(LOGITS[0]), (20_000, 50))
+    keys = jax.random.split(jax.random.key(0), 20_000)
+    drawn = np.bincount(choose(chooser(sampling), row, keys), minlength=50) / 20_000
+    np.testing.assert_allclose(drawn, shares(sampling)[0], atol=0.015)
+
+
+def test_greedy_takes_the_largest_and_top_1_too() -> None:
+    keys = jax.random.split(jax.random.key(0), 4)
+    for sampling in (GREEDY, Sampling(2.0, top_k=1)):
+        found = choose(chooser(sampling), jnp.asarray(LOGITS), keys)
+        assert np.array_equal(found, LOGITS.argmax(-1))
+
+
+def test_another_temperature_is_the_same_program() -> None:
+    traced = []
+
+    @jax.jit
+    def run(how, logits, keys):  # type: ignore[no-untyped-def]
+        traced.append(1)
+        return choose(how, logits, keys)
+
+    keys = jax.random.split(jax.random.key(0), 4)
+    for sampling in (Sampling(0.5, top_p=0.5), Sampling(0.9, top_p=0.7)):
+        run(chooser(sampling), jnp.asarray(LOGITS), keys)
+    assert len(traced) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((-1.0,), "a temperature is 0 or more, not -1.0"),
+        ((float("nan"),), "a temperature is 0 or more, not nan"),
+        ((1.0, 0), "top_k is at least 1, not 0"),
+        ((1.0, None, 0.0), "top_p is above 0 and at most 1, not 0.0"),
+        ((1.0, None, 1.1), "top_p is above 0 and at most 1, not 1.1"),
+        ((0.0, 5), "give a temperature above 0"),
+    ],
+)
+def test_wrong_settings(arguments: tuple, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Sampling(*arguments)

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import transformers
+
+from barrow.models import DecoderConfig
+from barrow.models.huggingface.config import FAMILIES, config_of
+from barrow.nn.rotary import Rotary
+
+
+@pytest.mark.parametrize(
+    ("kind", "family"),
+    [
+        ("GPT2Config", "gpt2"),
+        ("GPTNeoXConfig", "gpt_neox"),
+        ("LlamaConfig", "llama"),
+        ("Qwen2Config", "qwen2"),
+    ],
+)
+def test_an_empty_config_has_the_defaults_of_transformers(kind: str, family: str) -> None:
+    full = getattr(transformers, kind)().to_dict()
+    assert config_of({"model_type": family}) == config_of(full)
+
+
+def test_gpt2_is_our_default() -> None:
+    assert config_of({"model_type": "gpt2"}) == DecoderConfig()
+
+
+def test_old_and_new_ways_to_write_rotary_positions() -> None:
+    old = {
+        "model_type": "llama",
+        "rope_theta": 5e5,
+        "rope_scaling": {"type": "linear", "factor": 2},
+    }
+    new = {
+        "model_type": "llama",
+        "rope_parameters": {"rope_theta": 5e5, "rope_type": "linear", "factor": 2.0},
+    }
+    assert config_of(old) == config_of(new)
+    pythia = {"model_type": "gpt_neox", "rotary_pct": 0.5, "rotary_emb_base": 99.0}
+    assert config_of(pythia).rotary == Rotary(99.0, 48)
+
+
+def test_an_unknown_architecture_lists_what_opens() -> None:
+    with pytest.raises(
+        ValueError, match="model_type 'bert'.*BertModel.*is not one that opens"
+    ) as e:
+        config_of({"model_type": "bert", "architectures": ["BertModel"]})
+    assert all(name in str(e.value) for name in FAMILIES)
+    with pytest.raises(ValueError, match="model_type None"):
+        config_of({})
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({"model_type": "gpt2", "scale_attn_weights": False}, "scale_attn_weights False cannot"),
+        ({"model_type": "gpt2", "scale_attn_by_inverse_layer_idx": True}, "only False opens"),
+        ({"model_type": "gpt2", "add_cross_attention": True}, "add_cross_attention True"),
+        ({"model_type": "mistral"}, "sliding_window 4096 is shorter than the context 131072"),
+        ({"model_type": "qwen2", "use_sliding_window": True}, "use_sliding_window True"),
+        ({"model_type": "llama", "quantization_config": {}}, "the weights are quantized"),
+        (
+            {"model_type": "llama", "rope_scaling": {"rope_type": "yarn", "factor": 2.0}},
+            "rope_type 'yarn' is not one of default, linear, llama3",
+        ),
+        ({"model_type": "llama", "hidden_size": "many"}, "hidden_size is a whole number"),
+        ({"model_type": "llama", "rms_norm_eps": -1}, "rms_norm_eps is a positive number, not -1"),
+        ({"model_type": "llama", "hidden_act": 3}, "hidden_act is a string, not 3"),
+        ({"model_type": "llama", "attention_bias": 1}, "attention_bias is true or false, not 1"),
+        ({"model_type": "llama", "rope_scaling": 2}, "rope_scaling is an object, not 2"),
+        ({"model_type": "gpt2", "n_head": 5}, "5 heads do not divide a width of 768"),
+    ],
+)
+def test_what_cannot_be_expressed_is_refused(config: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        config_of(config)
+
+
+def test_a_window_as_long_as_the_context_is_none() -> None:
+    config = {"model_type": "mistral", "max_position_embeddings": 4096}
+    assert config_of(config) == config_of({**config, "sliding_window": None})

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import transformers
+
+from barrow.models.huggingface.roberta import head_of, hf_roberta, labels_of, roberta_config
+from barrow.models.roberta.heads import TokenHead
+from barrow.models.roberta.model import SIZES, RobertaConfig
+
+MLM = {"architectures": ["RobertaForMaskedLM"]}
+
+
+@pytest.mark.parametrize("config", SIZES.values(), ids=list(SIZES))
+def test_there_and_back(config: RobertaConfig) -> None:
+    assert roberta_config(hf_roberta(config, None), ()) == config
+
+
+def test_what_transformers_makes_of_it() -> None:
+    made = transformers.RobertaConfig(**hf_roberta(SIZES["roberta-large"], None))
+    assert (made.hidden_size, made.num_hidden_layers, made.intermediate_size) == (1024, 24, 4096)
+    assert made.max_position_embeddings == 514
+    assert roberta_config(made.to_dict(), ()) == SIZES["roberta-large"]
+
+
+def test_absent_keys_are_the_defaults_of_their_class() -> None:
+    made = transformers.RobertaConfig().to_dict()
+    assert roberta_config(MLM, ()) == roberta_config({**made, **MLM}, ())
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"position_embedding_type": "relative_key"}, "position_embedding_type 'relative_key'"),
+        ({"is_decoder": True}, "is_decoder True cannot be expressed; only False opens"),
+        ({"quantization_config": {}}, "the weights are quantized"),
+        ({"hidden_dropout_prob": 1.5}, "hidden_dropout_prob is from 0 to below 1, not 1.5"),
+        ({"pad_token_id": -1}, "pad_token_id is an id, from 0 on, not -1"),
+        ({"hidden_act": "swosh"}, "no activation 'swosh'"),
+    ],
+)
+def test_what_cannot_be_expressed(settings: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        roberta_config({**MLM, **settings}, ())
+
+
+def test_other_heads_do_not_open() -> None:
+    with pytest.raises(ValueError, match="architecture RobertaForMultipleChoice does not open"):
+        head_of({"architectures": ["RobertaForMultipleChoice"]}, RobertaConfig(), ())
+
+
+def test_names_of_labels() -> None:
+    assert labels_of({"id2label": {"1": "b", "0": "a"}}) == ("a", "b")
+    assert labels_of({}) == ("LABEL_0", "LABEL_1")
+    with pytest.raises(ValueError, match="id2label gives a name to each of 0, 1, 2…"):
+        labels_of({"id2label": {"1": "b"}})
+    written = hf_roberta(RobertaConfig(mlm_head=False), TokenHead(2), ("x", "y"))
+    assert written["id2label"] == {"0": "x", "1": "y"}
+    assert written["label2id"] == {"x": 0, "y": 1}
