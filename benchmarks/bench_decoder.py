@@ -42,7 +42,7 @@ from barrow.models.decoder.decoding import prefill, row_keys
 from barrow.models.decoder.generate import for_decoding
 from barrow.models.decoder.sampling import GREEDY, chooser
 from barrow.models.load import load
-from barrow.nn.rotary import Rotary
+from barrow.nn.attention.rotary import Rotary
 
 IMPORTED = time.perf_counter()
 LLAMA = {

@@ -96,9 +96,9 @@ def ours(job: Job) -> dict[str, Any]:
 
     from barrow import nn
     from barrow.models.decoder.model import Decoder, DecoderConfig
+    from barrow.nn.attention.rotary import Rotary
     from barrow.nn.cross_entropy import cross_entropy
-    from barrow.nn.remat import ATTENTION_ONLY, EVERYTHING, STATISTICS_ONLY
-    from barrow.nn.rotary import Rotary
+    from barrow.nn.layers.remat import ATTENTION_ONLY, EVERYTHING, STATISTICS_ONLY
     from barrow.train import (
         AdamW,
         Loss,

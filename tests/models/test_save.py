@@ -15,7 +15,7 @@ import transformers
 from barrow import nn
 from barrow.models import Decoder, DecoderConfig, save
 from barrow.models.load import load
-from barrow.nn.rotary import Rotary, Stretch
+from barrow.nn.attention.rotary import Rotary, Stretch
 
 TOKENS = np.random.default_rng(0).integers(0, 50, (2, 20))
 LLAMA = {"norm": "rms", "gated": True, "activation": "silu"}

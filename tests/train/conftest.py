@@ -17,7 +17,7 @@ import barrow
 from barrow import Document, nn
 from barrow.engine import Engine
 from barrow.models.decoder.model import Decoder, DecoderConfig
-from barrow.nn.rotary import Rotary
+from barrow.nn.attention.rotary import Rotary
 from barrow.parallel import ZERO, constrainer, make_mesh
 from barrow.stream import StreamSettings
 from barrow.tokens import load, tokenize

@@ -15,7 +15,7 @@ from jax.sharding import PartitionSpec as P
 
 from barrow import nn
 from barrow.models.decoder.model import Decoder, DecoderConfig
-from barrow.nn.remat import ATTENTION_ONLY, EVERYTHING
+from barrow.nn.layers.remat import ATTENTION_ONLY, EVERYTHING
 from barrow.parallel import ZERO, bytes_per_device, make_mesh, whole
 from barrow.train import (
     Loss,

@@ -16,7 +16,7 @@ from barrow.models.huggingface.names import Line
 from barrow.models.load import load
 from barrow.models.roberta.heads import RobertaWithHead
 from barrow.models.roberta.names import roberta_lines
-from barrow.nn.repeat import put_together
+from barrow.nn.layers.repeat import put_together
 from barrow.nn.tree import Tree, paths
 from barrow.train.labelled import labelled_objective
 from barrow.train.layer_groups import LayerGroups, grouped_optimizer

@@ -8,7 +8,7 @@ import numpy as np
 import optax
 import pytest
 
-from barrow.nn.repeat import take_apart
+from barrow.nn.layers.repeat import take_apart
 from barrow.nn.tree import Tree
 from barrow.train.layer_groups import (
     LayerGroups,

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from barrow.nn.remat import ATTENTION_ONLY, EVERYTHING
+from barrow.nn.layers.remat import ATTENTION_ONLY, EVERYTHING
 from barrow.train import MeshSettings, Run
 from barrow.train.precision import Precision
 from barrow.train.program import make_program

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import get_args
 
-from barrow.nn.remat import ATTENTION_ONLY, EVERYTHING
+from barrow.nn.layers.remat import ATTENTION_ONLY, EVERYTHING
 from barrow.train.remat import Remat, policy_of
 
 

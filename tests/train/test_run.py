@@ -8,7 +8,7 @@ import pytest
 from barrow import config
 from barrow.errors import ConfigError
 from barrow.models import DecoderConfig
-from barrow.nn.rotary import Rotary
+from barrow.nn.attention.rotary import Rotary
 from barrow.stream import Mixture, Mlm, Phase, Schedule, StreamSettings
 from barrow.train import CheckpointSettings, EvaluationSettings, MeshSettings, Run
 from barrow.train.precision import Precision

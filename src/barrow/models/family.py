@@ -16,8 +16,8 @@ import jax
 
 from barrow.config import from_dict, to_dict
 from barrow.errors import CheckpointError
+from barrow.nn.layers.remat import Policy
 from barrow.nn.module import Module
-from barrow.nn.remat import Policy
 from barrow.nn.scope import Scope
 
 

@@ -18,8 +18,8 @@ from barrow.models.family import described_family
 from barrow.models.keys_report import KeysReport
 from barrow.models.load import Loaded, load
 from barrow.models.sources import CONFIG, read_json
+from barrow.nn.layers.repeat import take_apart
 from barrow.nn.module import Module
-from barrow.nn.repeat import take_apart
 from barrow.nn.tree import Tree, paths
 
 Kind = TypeVar("Kind", bound=Module)

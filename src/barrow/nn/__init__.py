@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from barrow.nn.activations import activation, gelu, gelu_tanh, quick_gelu, relu, silu
-from barrow.nn.attention import Visible, attention, attention_weights
-from barrow.nn.batch_norm import BatchNorm
-from barrow.nn.block import Block
-from barrow.nn.cache import Cache, KeyValues
-from barrow.nn.conv import Conv
-from barrow.nn.dense import Dense
+from barrow.nn.attention.attention import Visible, attention, attention_weights
+from barrow.nn.attention.cache import Cache, KeyValues
+from barrow.nn.attention.multi_head import MultiHead
+from barrow.nn.attention.rotary import Rotary, Stretch
 from barrow.nn.dot import Weight, dot
-from barrow.nn.dropout import Dropout
-from barrow.nn.embed import Embed
 from barrow.nn.flops import Flops, flops
 from barrow.nn.initialisers import Initialiser, constant, fan_in, normal, ones, uniform, zeros
-from barrow.nn.mlp import MLP
+from barrow.nn.layers.activations import activation, gelu, gelu_tanh, quick_gelu, relu, silu
+from barrow.nn.layers.batch_norm import BatchNorm
+from barrow.nn.layers.block import Block
+from barrow.nn.layers.conv import Conv
+from barrow.nn.layers.dense import Dense
+from barrow.nn.layers.dropout import Dropout
+from barrow.nn.layers.embed import Embed
+from barrow.nn.layers.mlp import MLP
+from barrow.nn.layers.norms import GroupNorm, LayerNorm, RMSNorm
+from barrow.nn.layers.recurrent import Cell, GRUCell, LSTMCell, Recurrent
+from barrow.nn.layers.remat import Policy, Remat, named
+from barrow.nn.layers.repeat import Repeat, put_together, take_apart
 from barrow.nn.module import Module, axes, describe, init_collections, num_params
-from barrow.nn.multi_head import MultiHead
-from barrow.nn.norms import GroupNorm, LayerNorm, RMSNorm
-from barrow.nn.recurrent import Cell, GRUCell, LSTMCell, Recurrent
-from barrow.nn.remat import Policy, Remat, named
-from barrow.nn.repeat import Repeat, put_together, take_apart
-from barrow.nn.rotary import Rotary, Stretch
 from barrow.nn.scope import Scope
 from barrow.nn.summary import summary
 from barrow.nn.tree import Tree, from_paths, paths

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from barrow.models.decoder.model import DecoderConfig
-from barrow.nn.rotary import Rotary
+from barrow.nn.attention.rotary import Rotary
 from barrow.stream import StreamSettings
 from barrow.train.optimizers import AdamW, Muon
 from barrow.train.precision import Precision

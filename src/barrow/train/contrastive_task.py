@@ -14,8 +14,8 @@ from barrow.models.clip.config import ClipConfig, ResNetConfig
 from barrow.models.clip.load import named_tokenizer
 from barrow.models.clip.model import CLIP
 from barrow.models.clip.tower import Running
-from barrow.nn.batch_norm import COLLECTION
 from barrow.nn.flops import flops
+from barrow.nn.layers.batch_norm import COLLECTION
 from barrow.nn.module import init_collections
 from barrow.stream.pairs import PairSettings
 from barrow.train.contrastive import contrastive_objective, scale_kept

@@ -13,7 +13,7 @@ from barrow.files import hidden_beside, publish_folder, remove_unfinished, write
 from barrow.models.load import Loaded
 from barrow.models.roberta.heads import RobertaWithHead
 from barrow.models.save import save
-from barrow.nn.repeat import put_together
+from barrow.nn.layers.repeat import put_together
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from typing import Any
 
 import jax
 
+from barrow.nn.layers.repeat import axes_apart, take_apart
 from barrow.nn.module import Module, axes, init_collections, num_params
-from barrow.nn.repeat import axes_apart, take_apart
 from barrow.parallel import ZERO, constrainer, make_mesh, num_row_shards
 from barrow.train.evaluate import Evaluate, make_evaluate
 from barrow.train.placement import Placement

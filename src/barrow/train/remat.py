@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from barrow.nn.remat import ATTENTION_ONLY, EVERYTHING, Policy
+from barrow.nn.layers.remat import ATTENTION_ONLY, EVERYTHING, Policy
 
 Remat = Literal["none", "attention", "all"]
 

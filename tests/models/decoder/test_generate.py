@@ -12,7 +12,7 @@ from barrow import nn
 from barrow.models import Completion, Decoder, DecoderConfig, Sampling, generate, stream
 from barrow.models.decoder.decoding import decode, prefill
 from barrow.models.decoder.generate import for_decoding
-from barrow.nn.rotary import Rotary
+from barrow.nn.attention.rotary import Rotary
 
 PROMPTS = [[5, 6, 7], [1] * 9, [20, 3, 9, 30, 4, 4]]
 

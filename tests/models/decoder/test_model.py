@@ -12,8 +12,8 @@ import pytest
 from barrow import config, nn
 from barrow.models import Decoder, DecoderConfig
 from barrow.models.decoder.model import empty_caches
-from barrow.nn.remat import EVERYTHING
-from barrow.nn.rotary import Rotary, Stretch
+from barrow.nn.attention.rotary import Rotary, Stretch
+from barrow.nn.layers.remat import EVERYTHING
 
 CONFIG = DecoderConfig(
     vocab_size=30, width=16, layers=3, heads=4, kv_heads=2, hidden=24, context=32, init_std=0.3

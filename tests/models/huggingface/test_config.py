@@ -7,7 +7,7 @@ import transformers
 
 from barrow.models import DecoderConfig
 from barrow.models.huggingface.config import FAMILIES, config_of
-from barrow.nn.rotary import Rotary
+from barrow.nn.attention.rotary import Rotary
 
 
 @pytest.mark.parametrize(

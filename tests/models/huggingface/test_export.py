@@ -7,7 +7,7 @@ import pytest
 from barrow.models import DecoderConfig
 from barrow.models.huggingface.config import config_of
 from barrow.models.huggingface.export import family_of, hf_config
-from barrow.nn.rotary import Rotary
+from barrow.nn.attention.rotary import Rotary
 
 LLAMA = config_of({"model_type": "llama", "num_key_value_heads": 8, "vocab_size": 99})
 

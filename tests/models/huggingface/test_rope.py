@@ -4,7 +4,7 @@ import pytest
 
 from barrow.models.huggingface.rope import NEOX_SHARE, hf_rope, rotary_of
 from barrow.models.huggingface.settings import Settings
-from barrow.nn.rotary import Rotary, Stretch
+from barrow.nn.attention.rotary import Rotary, Stretch
 
 ROTARIES = [
     Rotary(),

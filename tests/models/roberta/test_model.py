@@ -18,7 +18,7 @@ from barrow.models.load import load
 from barrow.models.roberta.attention_maps import attention_maps, hidden_states
 from barrow.models.roberta.model import SIZES, full_positions, head_weight, padded_positions
 from barrow.nn.cross_entropy import cross_entropy
-from barrow.nn.remat import EVERYTHING
+from barrow.nn.layers.remat import EVERYTHING
 
 RNG = np.random.default_rng(0)
 LENGTHS = np.array([20, 7], np.int32)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import jax
 import jax.numpy as jnp
 
-from barrow.nn.remat import Policy
+from barrow.nn.layers.remat import Policy
 
 if TYPE_CHECKING:
     from barrow.models.clip.model import CLIP

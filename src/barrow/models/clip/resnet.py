@@ -10,12 +10,12 @@ import jax.numpy as jnp
 from barrow.models.clip.config import ResNetConfig
 from barrow.models.clip.tower import Running
 from barrow.models.clip.vision import refuse_images
-from barrow.nn.activations import relu
-from barrow.nn.attention import attention
-from barrow.nn.batch_norm import BatchNorm
-from barrow.nn.conv import Conv
-from barrow.nn.dense import Dense
+from barrow.nn.attention.attention import attention
 from barrow.nn.initialisers import Initialiser, normal, ones, zeros
+from barrow.nn.layers.activations import relu
+from barrow.nn.layers.batch_norm import BatchNorm
+from barrow.nn.layers.conv import Conv
+from barrow.nn.layers.dense import Dense
 from barrow.nn.module import Module
 from barrow.nn.scope import Scope
 

@@ -9,11 +9,11 @@ import jax.numpy as jnp
 
 from barrow.models.clip.config import TextConfig
 from barrow.models.clip.tower import Running, Tower
-from barrow.nn.dense import Dense
-from barrow.nn.embed import Embed
 from barrow.nn.initialisers import normal
+from barrow.nn.layers.dense import Dense
+from barrow.nn.layers.embed import Embed
+from barrow.nn.layers.norms import LayerNorm
 from barrow.nn.module import Module
-from barrow.nn.norms import LayerNorm
 from barrow.nn.scope import Scope
 
 

@@ -9,16 +9,16 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from barrow.nn.attention import Backend, Visible, attention
-from barrow.nn.block import Block
-from barrow.nn.dense import Dense
+from barrow.nn.attention.attention import Backend, Visible, attention
+from barrow.nn.attention.multi_head import MultiHead
 from barrow.nn.initialisers import normal
-from barrow.nn.mlp import MLP
+from barrow.nn.layers.block import Block
+from barrow.nn.layers.dense import Dense
+from barrow.nn.layers.mlp import MLP
+from barrow.nn.layers.norms import LayerNorm
+from barrow.nn.layers.remat import Policy
+from barrow.nn.layers.repeat import Repeat, put_together, take_apart
 from barrow.nn.module import Module
-from barrow.nn.multi_head import MultiHead
-from barrow.nn.norms import LayerNorm
-from barrow.nn.remat import Policy
-from barrow.nn.repeat import Repeat, put_together, take_apart
 from barrow.nn.scope import Scope
 from barrow.nn.tree import Tree
 

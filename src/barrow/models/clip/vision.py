@@ -10,10 +10,10 @@ import jax.numpy as jnp
 
 from barrow.models.clip.config import VisionConfig
 from barrow.models.clip.tower import Running, Tower
-from barrow.nn.dense import Dense
 from barrow.nn.initialisers import fan_in, normal
+from barrow.nn.layers.dense import Dense
+from barrow.nn.layers.norms import LayerNorm
 from barrow.nn.module import Module
-from barrow.nn.norms import LayerNorm
 from barrow.nn.scope import Scope
 
 

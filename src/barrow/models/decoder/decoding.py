@@ -17,7 +17,7 @@ from jax import lax
 
 from barrow.models.decoder.model import Decoder, empty_caches
 from barrow.models.decoder.sampling import Chooser, choose
-from barrow.nn.cache import Cache
+from barrow.nn.attention.cache import Cache
 from barrow.nn.tree import Tree
 
 

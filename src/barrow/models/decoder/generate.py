@@ -16,7 +16,7 @@ from barrow.models.buckets import bucket
 from barrow.models.decoder.decoding import decode, prefill, row_keys
 from barrow.models.decoder.model import Decoder
 from barrow.models.decoder.sampling import GREEDY, Sampling, chooser
-from barrow.nn.repeat import take_apart
+from barrow.nn.layers.repeat import take_apart
 from barrow.nn.tree import Tree
 
 _NUM_STOPS = 8

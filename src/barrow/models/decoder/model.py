@@ -11,20 +11,20 @@ import jax
 import jax.numpy as jnp
 
 from barrow.models.family import CausalModule
-from barrow.nn.attention import Backend
-from barrow.nn.block import Block
-from barrow.nn.cache import Cache, KeyValues
-from barrow.nn.dense import Dense
-from barrow.nn.dropout import Dropout
-from barrow.nn.embed import Embed
+from barrow.nn.attention.attention import Backend
+from barrow.nn.attention.cache import Cache, KeyValues
+from barrow.nn.attention.multi_head import MultiHead
+from barrow.nn.attention.rotary import Rotary
 from barrow.nn.initialisers import normal
-from barrow.nn.mlp import MLP
+from barrow.nn.layers.block import Block
+from barrow.nn.layers.dense import Dense
+from barrow.nn.layers.dropout import Dropout
+from barrow.nn.layers.embed import Embed
+from barrow.nn.layers.mlp import MLP
+from barrow.nn.layers.norms import LayerNorm, RMSNorm
+from barrow.nn.layers.remat import Policy
+from barrow.nn.layers.repeat import Repeat
 from barrow.nn.module import Module
-from barrow.nn.multi_head import MultiHead
-from barrow.nn.norms import LayerNorm, RMSNorm
-from barrow.nn.remat import Policy
-from barrow.nn.repeat import Repeat
-from barrow.nn.rotary import Rotary
 from barrow.nn.scope import Scope
 
 

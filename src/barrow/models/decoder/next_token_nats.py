@@ -10,7 +10,7 @@ import jax
 
 from barrow.models.family import CausalModule
 from barrow.nn.cross_entropy import token_nats
-from barrow.nn.repeat import take_apart
+from barrow.nn.layers.repeat import take_apart
 from barrow.nn.tree import Tree
 from barrow.nn.vocabulary_blocks import token_nats_by_blocks
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from barrow.models.huggingface.settings import Settings
-from barrow.nn.rotary import Rotary, Stretch
+from barrow.nn.attention.rotary import Rotary, Stretch
 
 NEOX_SHARE = 0.25
 

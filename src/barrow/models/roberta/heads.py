@@ -9,11 +9,11 @@ import jax
 import jax.numpy as jnp
 
 from barrow.models.roberta.model import Roberta, RobertaConfig
-from barrow.nn.dense import Dense
-from barrow.nn.dropout import Dropout
 from barrow.nn.initialisers import normal
+from barrow.nn.layers.dense import Dense
+from barrow.nn.layers.dropout import Dropout
+from barrow.nn.layers.remat import Policy
 from barrow.nn.module import Module
-from barrow.nn.remat import Policy
 from barrow.nn.scope import Scope
 
 

@@ -11,19 +11,19 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from barrow.nn.activations import activation
-from barrow.nn.attention import Backend
-from barrow.nn.block import Block
-from barrow.nn.dense import Dense
-from barrow.nn.dropout import Dropout
-from barrow.nn.embed import Embed
+from barrow.nn.attention.attention import Backend
+from barrow.nn.attention.multi_head import MultiHead
 from barrow.nn.initialisers import normal, zeros
-from barrow.nn.mlp import MLP
+from barrow.nn.layers.activations import activation
+from barrow.nn.layers.block import Block
+from barrow.nn.layers.dense import Dense
+from barrow.nn.layers.dropout import Dropout
+from barrow.nn.layers.embed import Embed
+from barrow.nn.layers.mlp import MLP
+from barrow.nn.layers.norms import LayerNorm
+from barrow.nn.layers.remat import Policy
+from barrow.nn.layers.repeat import Repeat
 from barrow.nn.module import Module
-from barrow.nn.multi_head import MultiHead
-from barrow.nn.norms import LayerNorm
-from barrow.nn.remat import Policy
-from barrow.nn.repeat import Repeat
 from barrow.nn.scope import Scope
 
 

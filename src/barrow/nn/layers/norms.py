@@ -10,8 +10,8 @@ import jax.numpy as jnp
 from jax import lax
 
 from barrow.nn.initialisers import Initialiser, ones, zeros
+from barrow.nn.layers.remat import STATISTICS, named
 from barrow.nn.module import Module
-from barrow.nn.remat import STATISTICS, named
 from barrow.nn.scope import Scope
 from barrow.nn.trace import Axes
 

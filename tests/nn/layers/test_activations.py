@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from barrow import nn
-from barrow.nn.activations import ACTIVATIONS
+from barrow.nn.layers.activations import ACTIVATIONS
 
 
 @pytest.mark.parametrize("name", ACTIVATIONS)

@@ -7,16 +7,18 @@ kv_heads, head_dim]; each key head serves heads / kv_heads query heads (1 is mul
 
 from __future__ import annotations
 
+import itertools
 import math
+import os
+import re
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 from jax.sharding import AxisType
-
-from barrow.nn.told_apart import told_apart
 
 Backend = Literal["auto", "xla", "cudnn", "short", "rows"]
 
@@ -244,7 +246,7 @@ def _cudnn_padded(
 
 def _short(q: jax.Array, k: jax.Array, v: jax.Array, visible: Visible, scale: float) -> jax.Array:
     # Not everybody has a GPU, nor the compiler that this wants.
-    from barrow.nn.short_attention import short_attention
+    from barrow.nn.attention.short_attention import short_attention
 
     if not _is_short(q, k, visible):
         raise ValueError(
@@ -288,7 +290,7 @@ def _takes_pallas(q: jax.Array) -> bool:
     if any(kind != AxisType.Auto for kind in jax.typeof(q).sharding.mesh.axis_types):
         return False
     try:
-        import barrow.nn.short_attention  # noqa: F401
+        import barrow.nn.attention.short_attention  # noqa: F401
     except ImportError:
         return False
     return True
@@ -305,3 +307,21 @@ def _refuse_other_shapes(q: jax.Array, k: jax.Array, v: jax.Array) -> None:
             f"q {q.shape} and k {k.shape} must agree in batch and head_dim, and the heads of k "
             "divide those of q"
         )
+
+
+_ASKED = re.compile(
+    r"--xla_gpu_(?:deterministic_ops|exclude_nondeterministic_ops)(?:=(?:true|1))?(?:\s|$)", re.I
+)
+_CALLS = itertools.count(1)
+
+
+def told_apart(scale: float) -> float:
+    """The scale; where XLA shall be deterministic, a number of its own for each call.
+
+    XLA then notes so in the settings of a kernel's backward pass, but only in the first of several
+    that are alike, and finds no program for the others when it runs them (IndexError). In float32,
+    in which kernels compute, all these numbers are one.
+    """
+    if not _ASKED.search(os.environ.get("XLA_FLAGS", "")):
+        return scale
+    return float(np.float32(scale)) * (1 + next(_CALLS) % 2**12 * 2.0**-44)

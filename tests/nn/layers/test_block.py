@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from barrow import nn
-from barrow.nn.block import Block, Norms
-from barrow.nn.mlp import MLP
-from barrow.nn.multi_head import MultiHead
+from barrow.nn.attention.multi_head import MultiHead
+from barrow.nn.layers.block import Block, Norms
+from barrow.nn.layers.mlp import MLP
 
 WIDTH, HEADS, HIDDEN = 16, 4, 24
 

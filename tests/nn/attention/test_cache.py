@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from barrow.nn.cache import Cache
+from barrow.nn.attention.cache import Cache
 
 
 def places(batch: int, length: int, seed: int) -> tuple[jax.Array, jax.Array]:

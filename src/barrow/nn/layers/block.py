@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 import jax
 
-from barrow.nn.dropout import Dropout
+from barrow.nn.attention.multi_head import MultiHead
+from barrow.nn.layers.dropout import Dropout
+from barrow.nn.layers.norms import LayerNorm
 from barrow.nn.module import Module
-from barrow.nn.multi_head import MultiHead
-from barrow.nn.norms import LayerNorm
 from barrow.nn.scope import Scope
 
 Norms = Literal["pre", "post", "parallel"]

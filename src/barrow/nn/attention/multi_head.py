@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import jax
 import jax.numpy as jnp
 
-from barrow.nn.attention import Backend, Visible, attention, attention_weights
-from barrow.nn.cache import KeyValues
-from barrow.nn.dense import Dense
+from barrow.nn.attention.attention import Backend, Visible, attention, attention_weights
+from barrow.nn.attention.cache import KeyValues
+from barrow.nn.attention.rotary import Rotary
 from barrow.nn.initialisers import Initialiser, fan_in
+from barrow.nn.layers.dense import Dense
+from barrow.nn.layers.remat import ATTENTION, named
 from barrow.nn.module import Module
-from barrow.nn.remat import ATTENTION, named
-from barrow.nn.rotary import Rotary
 from barrow.nn.scope import Scope
 
 

@@ -11,7 +11,7 @@ import pytest
 from jax.ad_checkpoint import print_saved_residuals
 
 from barrow import nn
-from barrow.nn.remat import ATTENTION, ATTENTION_ONLY, EVERYTHING
+from barrow.nn.layers.remat import ATTENTION, ATTENTION_ONLY, EVERYTHING
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from barrow.nn.attention import ALL, CAUSAL, Visible, attention, attention_weights, evened
+from barrow.nn.attention.attention import ALL, CAUSAL, Visible, attention, attention_weights, evened
 
 Array = np.ndarray[Any, Any]
 

@@ -13,9 +13,9 @@ import pytest
 from jax.experimental import pallas as pl
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
-from barrow.nn import short_attention as kernels
-from barrow.nn.attention import ALL, CAUSAL, Visible, _best, attention
-from barrow.nn.short_attention import short_attention
+from barrow.nn.attention import short_attention as kernels
+from barrow.nn.attention.attention import ALL, CAUSAL, Visible, _best, attention
+from barrow.nn.attention.short_attention import short_attention
 
 RESTRICTIONS = {
     "all": ALL,
@@ -210,5 +210,5 @@ def test_where_pallas_is_missing_or_refuses(monkeypatch: pytest.MonkeyPatch) -> 
     assert chosen == ["cudnn", "cudnn"]
     jax.jit(note)(jax.device_put(q, NamedSharding(mesh, rows)))
     assert chosen[-1] == "short"
-    monkeypatch.setitem(sys.modules, "barrow.nn.short_attention", None)
+    monkeypatch.setitem(sys.modules, "barrow.nn.attention.short_attention", None)
     assert _best(q, q, ALL) == "cudnn"

@@ -10,7 +10,7 @@ from transformers import GPTNeoXConfig, LlamaConfig
 from transformers.models.gpt_neox import modeling_gpt_neox as neox
 from transformers.models.llama import modeling_llama as llama
 
-from barrow.nn.rotary import Rotary, Stretch
+from barrow.nn.attention.rotary import Rotary, Stretch
 
 LENGTH = 50
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from barrow.nn.over_heads import over_heads
+from barrow.nn.attention.over_heads import over_heads
 
 
 def test_a_mapped_dimension_joins_the_batch() -> None:

@@ -10,9 +10,9 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from barrow.nn.dense import Dense
 from barrow.nn.initialisers import Initialiser
 from barrow.nn.inner import Variables, describe_inner, pure, variables, write_back
+from barrow.nn.layers.dense import Dense
 from barrow.nn.module import Module
 from barrow.nn.scope import Scope
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from barrow.nn.told_apart import told_apart
+from barrow.nn.attention.attention import told_apart
 
 
 @pytest.mark.parametrize("scale", [0.125, 64**-0.5, 80**-0.5, 1 / 3])

@@ -12,8 +12,8 @@ import numpy as np
 from jax import lax
 
 from barrow.nn.inner import Variables, describe_inner, pure, variables, write_back
+from barrow.nn.layers.remat import Policy
 from barrow.nn.module import Module
-from barrow.nn.remat import Policy
 from barrow.nn.scope import Scope
 from barrow.nn.tree import Tree, paths
 

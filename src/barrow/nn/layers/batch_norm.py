@@ -9,8 +9,8 @@ import jax.numpy as jnp
 from jax import lax
 
 from barrow.nn.initialisers import Initialiser, ones
+from barrow.nn.layers.norms import affine
 from barrow.nn.module import Module
-from barrow.nn.norms import affine
 from barrow.nn.scope import Scope
 from barrow.nn.trace import Axes
 

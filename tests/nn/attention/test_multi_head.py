@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from barrow import nn
-from barrow.nn.cache import Cache
-from barrow.nn.multi_head import MultiHead
-from barrow.nn.rotary import Rotary
+from barrow.nn.attention.cache import Cache
+from barrow.nn.attention.multi_head import MultiHead
+from barrow.nn.attention.rotary import Rotary
 
 WIDTH, HEADS, LENGTH = 24, 4, 7
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import jax
 
-from barrow.nn.activations import activation
-from barrow.nn.dense import Dense
 from barrow.nn.initialisers import Initialiser, fan_in
+from barrow.nn.layers.activations import activation
+from barrow.nn.layers.dense import Dense
 from barrow.nn.module import Module
 from barrow.nn.scope import Scope
 

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import triton
 
-from barrow.nn.over_heads import over_heads
+from barrow.nn.attention.over_heads import over_heads
 
 
 @dataclass(frozen=True)
