@@ -30,12 +30,12 @@ import numpy as np
 
 import barrow
 from barrow.archive import Block
-from barrow.score.byte_models import Ngram
-from barrow.score.codecs import named_codec
-from barrow.score.compressors import open_compressor
+from barrow.score.baselines.byte_models import Ngram
+from barrow.score.baselines.codecs import named_codec
+from barrow.score.baselines.compressors import open_compressor
+from barrow.score.baselines.kneser_ney import discounts
+from barrow.score.baselines.ngram_counts import count_ngrams
 from barrow.score.kinds import KINDS, byte_kinds, frequent_words, totals
-from barrow.score.kneser_ney import discounts
-from barrow.score.ngram_counts import count_ngrams
 
 
 def timed(function: Callable[[], Any]) -> tuple[Any, float]:

@@ -159,7 +159,7 @@ def gpu(options: argparse.Namespace) -> None:
     import transformers
 
     from barrow.models.load import load
-    from barrow.score.decoder_model import DecoderTokenModel
+    from barrow.score.models.decoder import DecoderTokenModel
     from barrow.tokens import ByteTokenizer
 
     class Gpt2Ids(ByteTokenizer):

@@ -201,7 +201,7 @@ def test_token_models_run_where_archives_are_not_installed() -> None:
     absent = ["zstandard", "msgspec", "typer", "rich", "torch", "flax", "tokenizers", "numba"]
     hidden = f"sys.modules.update(dict.fromkeys({absent}))"
     assert "jax" in modules_after(
-        f"{hidden}\nimport barrow.score.decoder_model, barrow.score.windows"
+        f"{hidden}\nimport barrow.score.models.decoder, barrow.score.windows"
     )
 
 

@@ -13,7 +13,7 @@ import pytest
 from barrow import Document
 from barrow.models import Decoder, DecoderConfig
 from barrow.score import ModelInfo, Protocol, WindowedModel
-from barrow.score.decoder_model import DecoderTokenModel
+from barrow.score.models.decoder import DecoderTokenModel
 from barrow.tokens import ByteTokenizer
 
 CONTEXT = 32

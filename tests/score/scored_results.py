@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from barrow.score.card import Card, Ground, Window, ground_digest
-from barrow.score.model import ModelInfo
+from barrow.score.models.model import ModelInfo
 from barrow.score.result import Documents, Result, Row
 
 DOMAINS = ("code", "prose")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from tests.score.test_ngram_counts import block
+from tests.score.baselines.test_ngram_counts import block
 
 from barrow.archive import Block
 from barrow.score.contamination import contamination

@@ -10,10 +10,10 @@ from barrow import Document
 from barrow.errors import ScoreError
 from barrow.score import ModelInfo, ScoredCorpus, TextScore
 from barrow.score.card import ground_digest
-from barrow.score.joined import joined
-from barrow.score.model import Model
+from barrow.score.models.model import Model
 from barrow.score.part_file import Scored
 from barrow.score.scored_table import ScoredTable
+from barrow.score.scoring import joined
 
 CORPUS = ScoredCorpus("pocket", "test", [])
 KINDS = 7

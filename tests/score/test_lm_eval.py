@@ -16,7 +16,7 @@ from lm_eval.models.huggingface import HFLM
 
 from barrow import Document
 from barrow.score import PROTOCOLS, Opening, Protocol, open_model, score
-from barrow.score.self_test_models import split_tokenizer
+from barrow.score.conformance.models import split_tokenizer
 from barrow.tokens import ByteTokenizer, Tokenizer
 
 CONTEXT = 24

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from barrow.score.published import PUBLISHED, WEIGHTS
+from barrow.score.board.published import PUBLISHED, WEIGHTS
 
 
 def test_twenty_two_components_and_eleven_models() -> None:

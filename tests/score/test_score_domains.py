@@ -8,7 +8,7 @@ import pytest
 from barrow import Document
 from barrow.errors import ScoreError
 from barrow.score import DomainModel, ModelInfo, read_result, score
-from barrow.score.model import DomainScorer
+from barrow.score.models.model import DomainScorer
 
 
 class Length(DomainScorer):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from barrow import Document
 from barrow.score import open_corpus
-from barrow.score.text_size import text_size
+from barrow.score.scored_corpus import text_size
 
 
 def test_what_a_manifest_counts(tmp_path: Path) -> None:

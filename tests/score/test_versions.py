@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from barrow.score.versions import versions
+from barrow.score.result import versions
 
 
 def test_what_is_loaded_is_named() -> None:

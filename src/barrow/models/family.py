@@ -27,7 +27,7 @@ class Family(Protocol):
     Models know neither training nor scoring, so these are named, as ``module:Name``:
 
     - `objective`: what the model is trained with, unless the run names another.
-    - `scoring`: the function that makes of a model what can be scored (`barrow.score.opening`);
+    - `scoring`: the function that makes of a model what can be scored (`barrow.score.models.open`);
       "" where the model gives no probability of text.
     - `usage`: what to type to use a run of it; "{run}" is its folder.
     """

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from barrow.score.card import Card, Ground, Window, comparable
-    from barrow.score.model import DomainModel, Model, ModelInfo, TextScore, TokenModel
-    from barrow.score.opening import Opening, causal_model, open_model, pseudo_likelihood_model
+    from barrow.score.models.model import DomainModel, Model, ModelInfo, TextScore, TokenModel
+    from barrow.score.models.open import Opening, causal_model, open_model, pseudo_likelihood_model
+    from barrow.score.models.windowed import WindowedModel
     from barrow.score.protocol import PROTOCOLS, Protocol
     from barrow.score.result import Result, read_documents, read_result, write_result
     from barrow.score.scored_corpus import ScoredCorpus, open_corpus
     from barrow.score.scoring import Share, score
-    from barrow.score.windowed_model import WindowedModel
 
 __all__ = [
     "PROTOCOLS",
@@ -45,13 +45,13 @@ __all__ = [
 # Loaded on first use: models run where the libraries of archives are not installed.
 _HOMES = {
     "card": ("Card", "Ground", "Window", "comparable"),
-    "model": ("DomainModel", "Model", "ModelInfo", "TextScore", "TokenModel"),
-    "opening": ("Opening", "causal_model", "open_model", "pseudo_likelihood_model"),
+    "models.model": ("DomainModel", "Model", "ModelInfo", "TextScore", "TokenModel"),
+    "models.open": ("Opening", "causal_model", "open_model", "pseudo_likelihood_model"),
     "protocol": ("PROTOCOLS", "Protocol"),
     "result": ("Result", "read_documents", "read_result", "write_result"),
     "scored_corpus": ("ScoredCorpus", "open_corpus"),
     "scoring": ("Share", "score"),
-    "windowed_model": ("WindowedModel",),
+    "models.windowed": ("WindowedModel",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

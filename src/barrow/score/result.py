@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import math
 import os
+import platform
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +20,7 @@ from barrow import config
 from barrow.errors import ScoreError
 from barrow.files import write_bytes
 from barrow.score.card import Card, card_from_dict
-from barrow.score.model import ModelInfo
+from barrow.score.models.model import ModelInfo
 from barrow.weights.safetensors_read import open_safetensors
 from barrow.weights.safetensors_write import write_safetensors
 
@@ -208,3 +211,19 @@ def read_documents(path: str | os.PathLike[str], result: Result | None = None) -
         )
     except (KeyError, ValueError) as error:
         raise ScoreError(f"{file} is not as `barrow score` writes it: {error!r}") from None
+
+
+_LIBRARIES = ("jax", "numpy", "tokenizers", "torch", "transformers")
+
+
+def versions() -> dict[str, str]:
+    """Of barrow, Python, and those libraries that are loaded."""
+    found = {"barrow": _version("barrow"), "python": platform.python_version()}
+    return found | {name: _version(name) for name in _LIBRARIES if name in sys.modules}
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "unknown"

@@ -11,11 +11,10 @@ from typing import Any
 
 from barrow.errors import ScoreError
 from barrow.score.card import Card, Ground, GroundDigest
-from barrow.score.model import DomainModel, DomainScorer
-from barrow.score.result import Result
+from barrow.score.models.model import DomainModel, DomainScorer
+from barrow.score.result import Result, versions
 from barrow.score.scored_corpus import ScoredCorpus
 from barrow.score.summary import row_of_totals
-from barrow.score.versions import versions
 
 
 def score_domains(

@@ -13,16 +13,15 @@ from typing import Any
 
 from barrow.archive import Archive, Document
 from barrow.errors import ScoreError
-from barrow.score.card import VERSION
-from barrow.score.joined import joined
+from barrow.score.card import VERSION, Card, Ground
 from barrow.score.kinds import KINDS, totals
-from barrow.score.model import DomainModel, Model, TextScore
+from barrow.score.models.model import DomainModel, Model, TextScore
 from barrow.score.part_file import PartFile, Scored, held, read_part
-from barrow.score.result import Result, write_result
+from barrow.score.result import Result, versions, write_result
 from barrow.score.score_domains import score_domains
 from barrow.score.scored_corpus import ScoredCorpus, Text
 from barrow.score.scored_table import ScoredTable
-from barrow.score.summary import check_weights, weighted_mean
+from barrow.score.summary import RESAMPLES, SEED, check_weights, rows_of, weighted_mean
 
 _GROUP_DOCUMENTS = 4096
 
@@ -256,3 +255,25 @@ def _others(
                 )
             time.sleep(min(1.0, share.patience / 20))
         yield from theirs
+
+
+def joined(model: Model, corpus: ScoredCorpus, done: ScoredTable) -> Result:
+    """The result of a model on all the documents of a corpus, in their order."""
+    if not done.num_bytes:
+        what = f"{len(done)} documents, all of them empty" if len(done) else "no documents"
+        raise ScoreError(f"{corpus.name} has {what}: there are no bytes to divide by")
+    documents, seconds = done.documents()
+    ground = Ground(corpus.name, corpus.split, len(done), done.num_bytes, done.digest)
+    rows, overall = rows_of(documents, seconds)
+    return Result(
+        model=model.info,
+        card=Card(ground, model.likelihood, model.window, model.scope),
+        domains=rows,
+        overall=overall,
+        versions=versions(),
+        settings={
+            "bootstrap": {"resamples": RESAMPLES, "seed": SEED},
+            "projection": done.projections,
+        },
+        documents=documents,
+    )

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from barrow.cli.score.self_test import print_self_test
-from barrow.score import self_test as module
-from barrow.score.self_test import Checked, SelfTest, Sought, self_test
-from barrow.score.self_test_check import Check, Verdict
-from barrow.score.self_test_mutants import Mistake, mistakes
-from barrow.score.self_test_totals import totals_checks
+from barrow.score.conformance import self_test as module
+from barrow.score.conformance.check import Check, Verdict
+from barrow.score.conformance.mutants import Mistake, mistakes
+from barrow.score.conformance.self_test import Checked, SelfTest, Sought, self_test
+from barrow.score.conformance.totals import totals_checks
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from barrow.score.card import Card, Ground, Window
-from barrow.score.model import ModelInfo
+from barrow.score.models.model import ModelInfo
 from barrow.score.result import Result, Row, Weighted, write_result
 
 WINDOW = Window(1024, 512, "begin", protocol="barrow")

@@ -5,7 +5,7 @@ from itertools import product
 
 from tests.score.board.made_results import WINDOW, ground
 
-from barrow.score.board.groups import groups
+from barrow.score.board.data import groups
 from barrow.score.card import Card, Window, comparable
 
 WIDE = Window(2048, 2048, "end", protocol="pile")

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-from barrow.score.board.published_table import published_section
-from barrow.score.published import PUBLISHED, WEIGHTS
+from barrow.score.board.published import PUBLISHED, WEIGHTS, published_section
 
 
 def test_rows_are_marked_and_have_no_rank() -> None:

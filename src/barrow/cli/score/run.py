@@ -185,8 +185,8 @@ def default_out(model: str, corpus: ScoredCorpus, protocol: str) -> Path:
 
 def _open(name: str, opening: Opening) -> Model | DomainModel:
     from barrow.score import open_model
-    from barrow.score.baselines import is_baseline
-    from barrow.score.compressors import is_compressor
+    from barrow.score.baselines.baselines import is_baseline
+    from barrow.score.baselines.compressors import is_compressor
 
     if is_baseline(name) or is_compressor(name) or "://" in name:
         return open_model(name, opening)
@@ -229,7 +229,7 @@ def _recipe_weights(name: str | None) -> dict[str, float] | None:
 
 def _own_bytes(path: str, corpus: ScoredCorpus, share: Share) -> int | None:
     """About how much text this process scores; None where nobody knows before."""
-    from barrow.score.text_size import text_size
+    from barrow.score.scored_corpus import text_size
 
     size = None if corpus.limit is not None else text_size(path, corpus.split)
     return None if size is None else size // share.of

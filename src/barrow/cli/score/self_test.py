@@ -9,7 +9,7 @@ import typer
 from barrow.cli.terminal import print_table
 
 if TYPE_CHECKING:
-    from barrow.score.self_test import SelfTest
+    from barrow.score.conformance.self_test import SelfTest
 
 
 def run_self_test(asked: bool) -> None:
@@ -18,7 +18,7 @@ def run_self_test(asked: bool) -> None:
         return
     from rich.console import Console
 
-    from barrow.score.self_test import self_test
+    from barrow.score.conformance.self_test import self_test
 
     with Console(stderr=True).status("Checking the scorer, and planting mistakes in it"):
         found = self_test()

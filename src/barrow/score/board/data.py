@@ -5,16 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from barrow import config
 from barrow.pages.escape import one_line, shown
 from barrow.pages.numbers import readable_count, readable_size
 from barrow.score.board.gather import Found, Gathered, domain_name
-from barrow.score.board.groups import Group, groups
-from barrow.score.board.places import places
-from barrow.score.card import Card
+from barrow.score.card import Card, comparable
 from barrow.score.result import Result, Row
 
 OVERALL = ""  # the name under which places on all of the text stand
@@ -177,3 +177,41 @@ def showable(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return value
+
+
+@dataclass(frozen=True)
+class Group:
+    """A ranking: the card that names it, and which results it holds."""
+
+    card: Card
+    members: tuple[int, ...]
+
+
+def groups(cards: Sequence[Card]) -> list[Group]:
+    """Rankings of results by their cards; larger ones first, each result in one at least."""
+    # With windows first: a ranking without any is one that no windows can name.
+    order = sorted(range(len(cards)), key=lambda k: (cards[k].window is None, cards[k].hash))
+    found: list[Group] = []
+    placed: set[int] = set()
+    for k in order:
+        if k in placed:
+            continue
+        card = cards[k]
+        members = tuple(n for n, other in enumerate(cards) if comparable(card, other) is None)
+        found.append(Group(card, members))
+        placed.update(members)
+    return sorted(found, key=lambda group: (-len(group.members), group.card.hash))
+
+
+Interval = tuple[float, float] | None
+
+
+def places(intervals: Sequence[Interval]) -> list[tuple[int, int]]:
+    """The first and the last place each result may have, counted from 1.
+
+    An interval that is not known (None) settles nothing.
+    """
+    ends = [(-math.inf, math.inf) if interval is None else interval for interval in intervals]
+    lows = sorted(low for low, _ in ends)
+    highs = sorted(high for _, high in ends)
+    return [(bisect_left(highs, low) + 1, bisect_right(lows, high)) for low, high in ends]

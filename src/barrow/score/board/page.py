@@ -9,7 +9,7 @@ from typing import Any
 from barrow.pages import frame
 from barrow.pages.frame import static
 from barrow.pages.markup import Markup, element, joined, paragraph, section
-from barrow.score.board.published_table import published_section
+from barrow.score.board.published import published_section
 
 _ICON = (
     "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath "

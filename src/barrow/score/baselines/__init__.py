@@ -1,0 +1,1 @@
+"""Models that need no training run: uniform bytes, n-grams and compressors."""

@@ -1,0 +1,126 @@
+"""A model of tokens as a scorer of documents: tokens, windows, totals, bytes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from barrow.errors import ScoreError
+from barrow.score.models.model import Model, ModelInfo, TextScore, TokenModel
+from barrow.score.projection import project
+from barrow.score.protocol import Protocol, prefix_token
+from barrow.score.windows import windows
+from barrow.tokens.offsets import offsets_of
+
+# Tokens in rows that are handed to a model at once: bounds memory in documents of any length.
+_HANDED = 1 << 20
+# Rounding may lift a logarithm of nearly 1 above 0; a logit is above it by far.
+_ABOVE_ZERO = 1e-2
+
+
+class WindowedModel(Model):
+    """Any `TokenModel` under a protocol."""
+
+    likelihood = "causal"
+
+    def __init__(
+        self,
+        model: TokenModel,
+        protocol: Protocol,
+        info: ModelInfo,
+        *,
+        group_bytes: int = Model.group_bytes,
+    ) -> None:
+        self._model = model
+        self.window = protocol.window(model.tokenizer, model.max_length)
+        _, self._prefix = prefix_token(model.tokenizer, protocol.prefix)
+        self.info = replace(info, tokenizer=model.tokenizer.hash)
+        self.group_bytes = group_bytes
+
+    def score(self, texts: Sequence[bytes]) -> list[TextScore]:
+        """As in `Model`."""
+        tokenizer = self._model.tokenizer
+        starts = offsets_of(np.array([len(text) for text in texts], np.int64))
+        joined = np.frombuffer(b"".join(texts), np.uint8)
+        encoded, places = tokenizer.encode_texts(joined, starts)
+        ids = encoded.astype(np.int32)
+        nats = np.full(len(ids), np.nan)
+        for handed in _handed(self._rows(ids, places)):
+            self._charge(handed, nats)
+        scores = []
+        for text, start, stop in zip(texts, places[:-1].tolist(), places[1:].tolist(), strict=True):
+            own = nats[start:stop]
+            byte_nats, how = project(text, ids[start:stop], own, tokenizer)
+            scores.append(TextScore(float(own.sum()), stop - start, byte_nats, how))
+        return scores
+
+    def _rows(self, ids: npt.NDArray[np.int32], places: npt.NDArray[np.int64]) -> Iterator[_Row]:
+        assert self.window is not None
+        prefix = np.array([] if self._prefix is None else [self._prefix], np.int32)
+        for start, stop in zip(places[:-1].tolist(), places[1:].tolist(), strict=True):
+            own = windows(stop - start, self.window)
+            if own.num_unseen:
+                yield _Row(None, start, start + own.num_unseen)
+            for k in range(len(own)):
+                held = ids[start + own.begin[k] : start + own.end[k]]
+                row = np.concatenate([prefix, held]) if own.prefixed[k] else held
+                yield _Row(row, start + int(own.first[k]), start + int(own.end[k]))
+
+    def _charge(self, rows: list[_Row], nats: npt.NDArray[np.float64]) -> None:
+        """Write the nats of the tokens that some rows charge to their places."""
+        uniform = math.log(self._model.tokenizer.vocab_size)
+        seen = [row for row in rows if row.ids is not None]
+        for row in rows:
+            if row.ids is None:
+                nats[row.first : row.end] = uniform
+        found = self._model.log_probs([row.ids for row in seen if row.ids is not None])
+        if len(found) != len(seen):
+            raise ScoreError(f"log_probs was given {len(seen)} rows and answered {len(found)}")
+        for row, logs in zip(seen, found, strict=True):
+            nats[row.first : row.end] = _checked(row, logs)
+
+
+@dataclass(frozen=True, eq=False)
+class _Row:
+    """Ids of a window, and the places of the tokens it charges; without ids they are uniform."""
+
+    ids: npt.NDArray[np.int32] | None
+    first: int
+    end: int
+
+
+def _handed(rows: Iterator[_Row]) -> Iterator[list[_Row]]:
+    held: list[_Row] = []
+    size = 0
+    for row in rows:
+        held.append(row)
+        size += 1 if row.ids is None else len(row.ids)
+        if size >= _HANDED:
+            yield held
+            held, size = [], 0
+    if held:
+        yield held
+
+
+def _checked(row: _Row, logs: Any) -> npt.NDArray[np.float64]:
+    """Nats of the charged tokens, out of the logarithms of all but the first of a row."""
+    assert row.ids is not None
+    array = np.asarray(logs, np.float64)
+    if array.shape != (len(row.ids) - 1,):
+        raise ScoreError(
+            f"log_probs was given a row of {len(row.ids)} ids and answered an array of shape "
+            f"{array.shape}; expected one logarithm for each id but the first: "
+            f"({len(row.ids) - 1},)"
+        )
+    charged = array[len(array) - (row.end - row.first) :]
+    if charged.size and charged.max() > _ABOVE_ZERO:
+        raise ScoreError(
+            f"log_probs answered {charged.max():.3g}, and the logarithm of a probability is not "
+            "above 0: were these logits?"
+        )
+    return np.maximum(-charged, 0.0)
