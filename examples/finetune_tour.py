@@ -14,8 +14,8 @@ from barrow.models import RobertaConfig
 from barrow.models.convert import convert
 from barrow.recipes import roberta
 from barrow.stream import StreamSettings
-from barrow.stream.labelled import Example
-from barrow.stream.masking import Mlm
+from barrow.stream.labelled.examples import Example
+from barrow.stream.rows.masking import Mlm
 from barrow.tokens import tokenize, train
 from barrow.train import fit, for_store
 from barrow.train.finetune import finetune, finetune_run

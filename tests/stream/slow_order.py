@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from barrow.stream.cut import GROUP
-from barrow.stream.permutation import Permutation, derive, keys_of
+from barrow.stream.order.cut import GROUP
+from barrow.stream.order.permutation import Permutation, derive, keys_of
 
 
 class SlowDomain:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from barrow.stream import Mixture, Order, Phase, Schedule
 from barrow.stream.blocks import Blocks
-from barrow.stream.order import Rows
+from barrow.stream.order.order import Rows
 
 
 class Starts:

@@ -17,7 +17,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from barrow.errors import ConfigError, StoreError
 from barrow.stream import Order, Stream
-from barrow.stream.order import Rows
+from barrow.stream.order.order import Rows
 from barrow.stream.part import Part
 from barrow.stream.settings import OrderSettings
 

@@ -6,7 +6,7 @@ import pytest
 
 from barrow import Document, archive
 from barrow.engine import Engine
-from barrow.stream.store_tokenizer import padding_of, store_tokenizer
+from barrow.stream.store import padding_of, store_tokenizer
 from barrow.tokens import Tokenizer, load, open_store, tokenize, train
 
 

@@ -30,7 +30,7 @@ from barrow.stream import (
     StreamSettings,
     constant,
 )
-from barrow.stream.order import Rows
+from barrow.stream.order.order import Rows
 from barrow.stream.part import Part
 
 

@@ -21,7 +21,7 @@ from barrow.checkpoint.index import read_index
 from barrow.errors import ConfigError, Diverged
 from barrow.files import locked
 from barrow.models.load import load
-from barrow.stream.labelled import read_examples
+from barrow.stream.labelled.examples import read_examples
 from barrow.train import Constant, Interrupted, Run, fit
 from barrow.train import finetune as module
 from barrow.train.finetune import Finetuned, finetune, finetune_run

@@ -13,7 +13,7 @@ from barrow.models.roberta.heads import (
 )
 from barrow.models.roberta.labelled_rows import Limit
 from barrow.models.roberta.model import RobertaConfig
-from barrow.stream.labelled import TAG_KEYS, Keys
+from barrow.stream.labelled.examples import TAG_KEYS, Keys
 from barrow.train import Run, StepSettings
 from barrow.train.labelled_settings import LabelledRows, Labels
 from barrow.train.precision import Precision

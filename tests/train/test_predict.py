@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from barrow.models.roberta.labelled_rows import Limit
-from barrow.stream.labelled import Example
+from barrow.stream.labelled.examples import Example
 from barrow.train.predict import Tally, open_finetuned, predictions
 
 TEXTS = ("Paris is the capital", "stone by stone", "fox")

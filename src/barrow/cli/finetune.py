@@ -15,7 +15,7 @@ from barrow.cli.model.models import locate_model
 from barrow.cli.terminal import warnings_in_words
 
 if TYPE_CHECKING:
-    from barrow.stream.labelled import Keys, Kind
+    from barrow.stream.labelled.examples import Keys, Kind
 
 _INTERRUPTED = 130
 
@@ -197,7 +197,7 @@ def finetune(
 
 def read_keys(task: Kind, text: str | None, label: str | None, pair: str) -> Keys:
     """The keys that a verb's options name."""
-    from barrow.stream.labelled import TAG_KEYS, Keys
+    from barrow.stream.labelled.examples import TAG_KEYS, Keys
 
     usual = TAG_KEYS if task == "tag" else Keys()
     return Keys(usual.text if text is None else text, usual.label if label is None else label, pair)

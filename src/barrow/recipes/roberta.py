@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from barrow.models.roberta.model import RobertaConfig
 from barrow.stream import StreamSettings
-from barrow.stream.masking import Mlm
+from barrow.stream.rows.masking import Mlm
 from barrow.train.optimizers import AdamW, Muon
 from barrow.train.precision import Precision
 from barrow.train.run import CheckpointSettings, EvaluationSettings, Run

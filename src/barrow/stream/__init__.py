@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from barrow.stream.batch import Batch
 from barrow.stream.explain import Seen
-from barrow.stream.masking import Mlm
-from barrow.stream.order import Order
+from barrow.stream.order.order import Order
+from barrow.stream.order.schedule import Mixture, Phase, Schedule, constant
 from barrow.stream.prefetch import Prefetch
-from barrow.stream.schedule import Mixture, Phase, Schedule, constant
+from barrow.stream.rows.masking import Mlm
 from barrow.stream.settings import StreamSettings
 from barrow.stream.source import Collate, Data, DataSettings, Source
 from barrow.stream.stream import Stream

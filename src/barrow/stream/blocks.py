@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Generic, TypeVar
 
-from barrow.stream.order import Order, Rows
+from barrow.stream.order.order import Order, Rows
 from barrow.stream.source import Sliceable, Source
 
 Samples = TypeVar("Samples", bound=Sliceable)

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from barrow.errors import ConfigError
-from barrow.stream.masking import Mlm
-from barrow.stream.packed_rows import default_buckets
-from barrow.stream.schedule import Mixture, Phase, Schedule
+from barrow.stream.order.schedule import Mixture, Phase, Schedule
+from barrow.stream.rows.masking import Mlm
+from barrow.stream.rows.packed_rows import default_buckets
 
 if TYPE_CHECKING:
     from barrow.stream.store import Store

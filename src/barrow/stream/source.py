@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy.typing as npt
 
-from barrow.stream.order import Order, Rows
+from barrow.stream.order.order import Order, Rows
 from barrow.stream.part import Part
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from barrow.tokens import Tokenizer
 
 
 class Store(Protocol):
@@ -56,3 +59,21 @@ class Store(Protocol):
     def read(self, domain: int, start: int, stop: int) -> npt.NDArray[Any]:
         """Ids of a domain's sequence."""
         ...
+
+
+def store_tokenizer(store: Store) -> Tokenizer:
+    """The tokenizer of a store."""
+    from barrow.tokens import load  # which needs more than NumPy
+
+    return load(store.folder / "tokenizer")
+
+
+def padding_of(store: Store) -> int:
+    """The id that its tokenizer fills rows with; a tokenizer without one is refused."""
+    pad = store_tokenizer(store).pad
+    if pad is None:
+        raise ValueError(
+            "masked models need a tokenizer with a padding token, after which their positions "
+            "begin; this one has none: barrow tokenizer train … --roberta makes one that has"
+        )
+    return pad

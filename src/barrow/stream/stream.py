@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 
 from barrow.stream.batch import Batch
 from barrow.stream.blocks import Blocks
-from barrow.stream.order import Order
+from barrow.stream.order.order import Order
+from barrow.stream.order.schedule import Phase
 from barrow.stream.part import Part, part_of
 from barrow.stream.prefetch import Prefetch
 from barrow.stream.saved import Saved
-from barrow.stream.schedule import Phase
 from barrow.stream.settings import OrderSettings, StreamSettings
 from barrow.stream.source import Arrays, Data
 

@@ -11,22 +11,21 @@ import numpy as np
 
 from barrow.errors import ConfigError
 from barrow.stream.batch import Batch
-from barrow.stream.collate import TokenCollate
-from barrow.stream.cut_rows import CutRows
 from barrow.stream.explain import Seen
-from barrow.stream.masked_collate import MaskedCollate
-from barrow.stream.masking import mask_ids
-from barrow.stream.order import Order
-from barrow.stream.packed_rows import BucketedRows, PackedRows
-from barrow.stream.packing import Packing
-from barrow.stream.packing_file import open_packing
+from barrow.stream.order.order import Order
+from barrow.stream.order.schedule import Schedule
 from barrow.stream.part import Part
-from barrow.stream.schedule import Schedule
+from barrow.stream.rows.collate import TokenCollate
+from barrow.stream.rows.cut_rows import CutRows
+from barrow.stream.rows.masked_collate import MaskedCollate
+from barrow.stream.rows.masking import mask_ids
+from barrow.stream.rows.packed_rows import BucketedRows, PackedRows
+from barrow.stream.rows.packing import Packing
+from barrow.stream.rows.packing_file import open_packing
+from barrow.stream.rows.spans import Spans
 from barrow.stream.settings import StreamSettings
 from barrow.stream.source import Collate, Source
-from barrow.stream.spans import Spans
-from barrow.stream.store import Store
-from barrow.stream.store_tokenizer import store_tokenizer
+from barrow.stream.store import Store, store_tokenizer
 
 if TYPE_CHECKING:
     from barrow.tokens import Tokenizer, TokenStore

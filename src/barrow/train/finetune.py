@@ -29,7 +29,7 @@ from barrow.models.roberta.heads import LabelledConfig, RobertaWithHead
 from barrow.models.roberta.model import Roberta, RobertaConfig
 from barrow.models.text import open_tokenizer
 from barrow.nn.tree import Tree
-from barrow.stream.length_batches import LengthBatches
+from barrow.stream.labelled.length_batches import LengthBatches
 from barrow.train.finetune_folder import FinetuneFolder
 from barrow.train.fit import fit
 from barrow.train.judge import judged, refuse_metric, usual_metric

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from barrow.stream.labelled import Kind
+from barrow.stream.labelled.examples import Kind
 from barrow.train.finetune import metrics
 from barrow.train.finetune.metrics import EntityCounts, entity_counts, is_bio
 

@@ -19,8 +19,8 @@ from barrow.files import write_bytes
 from barrow.models.roberta.labelled_rows import pair_rows, word_rows
 from barrow.models.roberta.model import RobertaConfig
 from barrow.models.rows import padded
-from barrow.stream.labelled import Example, Kind, class_names, parted, read_examples
-from barrow.stream.length_batches import LengthBatches
+from barrow.stream.labelled.examples import Example, Kind, class_names, parted, read_examples
+from barrow.stream.labelled.length_batches import LengthBatches
 from barrow.train.labelled_settings import LabelledRows
 from barrow.train.own_data import placed
 

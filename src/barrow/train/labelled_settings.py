@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from barrow.models.roberta.heads import RobertaWithHead
 from barrow.models.roberta.labelled_rows import Limit
-from barrow.stream.labelled import KINDS, TAG_KEYS, Keys, Kind
+from barrow.stream.labelled.examples import KINDS, TAG_KEYS, Keys, Kind
 from barrow.train.judge import METRICS
 from barrow.train.labelled import labelled_objective
 from barrow.train.layer_groups import LayerGroups, frozen_depths

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 from barrow.models.roberta.model import Roberta, full_positions, head_weight
 from barrow.nn.cross_entropy import cross_entropy
 from barrow.nn.trace import Constrain
-from barrow.stream.masking import Mlm
+from barrow.stream.rows.masking import Mlm
 from barrow.train.batch_arrays import check_token_arrays
 from barrow.train.objective import Loss, Objective
 

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 
 from barrow.models.roberta.model import Roberta, RobertaConfig
 from barrow.stream import StreamSettings
-from barrow.stream.store_tokenizer import padding_of
+from barrow.stream.store import padding_of
 from barrow.train.agreement import refuse_long_rows, token_settings
 from barrow.train.masked import masked_objective
 from barrow.train.mfu import flops_per_token
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import optax
 
     from barrow.nn.trace import Constrain
-    from barrow.stream.masking import Mlm
+    from barrow.stream.rows.masking import Mlm
     from barrow.train.objective import Objective
 
 

@@ -16,7 +16,7 @@ from barrow.models.roberta.head_outputs import head_outputs
 from barrow.models.roberta.heads import RegressionHead, RobertaWithHead, TokenHead
 from barrow.models.roberta.labelled_rows import Limit, pair_rows, word_rows
 from barrow.models.text import open_tokenizer
-from barrow.stream.labelled import Example, Kind
+from barrow.stream.labelled.examples import Example, Kind
 from barrow.train.judge import judged
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from barrow.models.keys_report import KeysReport
 from barrow.models.load import Loaded
 from barrow.models.open_model import is_run, open_model
 from barrow.models.text import open_tokenizer
-from barrow.stream.store_tokenizer import store_tokenizer
+from barrow.stream.store import store_tokenizer
 from barrow.train.task import Data
 from barrow.train.token_data import TokenData
 from barrow.weights.matching import Mismatch

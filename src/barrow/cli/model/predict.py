@@ -47,7 +47,7 @@ def predict(
 ) -> None:
     """Say the labels of rows; where all rows have theirs, say how good they are."""
     from barrow.models.roberta.labelled_rows import Limit
-    from barrow.stream.labelled import read_examples
+    from barrow.stream.labelled.examples import read_examples
     from barrow.train.finetune_folder import finetuned_folder
     from barrow.train.predict import Tally, open_finetuned, predictions
 

@@ -10,12 +10,12 @@ import numpy.typing as npt
 
 from barrow.images import LIMITS, Limits, centre_square, decode, random_box, square
 from barrow.images.load import on_threads
+from barrow.stream.order.permutation import GOLDEN, derive, mixed
 from barrow.stream.pairs.batch import PairBatch
 from barrow.stream.pairs.index import PairIndex
 from barrow.stream.pairs.settings import PairSettings
 from barrow.stream.pairs.texts import TextEncoder
 from barrow.stream.part import Part
-from barrow.stream.permutation import GOLDEN, derive, mixed
 
 Numbers = npt.NDArray[np.int64]
 

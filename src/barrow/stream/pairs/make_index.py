@@ -15,8 +15,6 @@ from barrow.ahead import available_cores, map_ahead
 from barrow.errors import BadImage, NotFound, UnsafeName
 from barrow.files import inside, make_folder, write_bytes
 from barrow.images import LIMITS, Limits, centre_square, decode
-from barrow.stream.pairs.found import Found, LeftOut
-from barrow.stream.pairs.from_folder import Captions
 from barrow.stream.pairs.index import PairIndex, open_index
 from barrow.stream.pairs.index_file import (
     LEFT_OUT,
@@ -26,7 +24,9 @@ from barrow.stream.pairs.index_file import (
     TableWriter,
     blob_name,
 )
-from barrow.stream.pairs.sources import PairSource, pair_source
+from barrow.stream.pairs.sources.folder import Captions
+from barrow.stream.pairs.sources.found import Found, LeftOut
+from barrow.stream.pairs.sources.open import PairSource, pair_source
 
 Path_ = str | os.PathLike[str]
 

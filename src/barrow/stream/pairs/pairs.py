@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from barrow.errors import ConfigError
 from barrow.images import LIMITS, Limits
-from barrow.stream.order import Order, Rows
+from barrow.stream.order.order import Order, Rows
 from barrow.stream.pairs.collate import PairCollate
 from barrow.stream.pairs.index import PairIndex
 from barrow.stream.pairs.settings import PairSettings

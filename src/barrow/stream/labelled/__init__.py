@@ -1,0 +1,1 @@
+"""Labelled rows for fine-tuning: records in, batches of similar lengths out."""

@@ -1,0 +1,175 @@
+"""Labelled examples: a text or a pair with a class or a number, or words with their tags."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from barrow.stream.labelled.records import Record, read_records
+
+Kind = Literal["classify", "tag", "regress"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+Label = str | float | tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Keys:
+    """Keys of the text, of a second text (which may be absent), and of the label.
+
+    An empty `label` reads none.
+    """
+
+    text: str = "text"
+    label: str = "label"
+    pair: str = "text_pair"
+
+
+TAG_KEYS = Keys("tokens", "tags")
+
+
+@dataclass(frozen=True)
+class Example:
+    """Texts or words, the label where there is one, and where it stands."""
+
+    place: str
+    text: str = ""
+    pair: str | None = None
+    words: tuple[str, ...] = ()
+    label: Label | None = None
+
+    @property
+    def content(self) -> str:
+        """All its text, for telling examples apart."""
+        return "\0".join(self.words) if self.words else "\0".join([self.text, self.pair or ""])
+
+
+def read_examples(
+    source: str, kind: Kind, *, keys: Keys | None = None, need_labels: bool = True
+) -> Iterator[Example]:
+    """The examples of a file or archive (`read_records`); what is wrong with one names its line.
+
+    Without `need_labels` they may have none.
+    """
+    if kind not in KINDS:
+        raise ValueError(f"the task is {', '.join(KINDS)}, not {kind!r}")
+    keys = keys or (TAG_KEYS if kind == "tag" else Keys())
+    for record in read_records(source, text_key=keys.text):
+        label: Label | None = None
+        if keys.label and (need_labels or record.values.get(keys.label) is not None):
+            given = _value(record, keys.label, "--label-key")
+            label = _LABELS[kind](given, f"{record.place}: ")
+        if kind == "tag":
+            words = _strings(_value(record, keys.text, "--text-key"), f"{record.place}: ", "word")
+            if isinstance(label, tuple) and len(label) != len(words):
+                raise ValueError(f"{record.place}: {len(words)} words and {len(label)} tags")
+            yield Example(record.place, words=words, label=label)
+        else:
+            pair = record.values.get(keys.pair) if keys.pair else None
+            yield Example(
+                record.place,
+                _text(_value(record, keys.text, "--text-key"), record.place, keys.text),
+                None if pair is None else _text(pair, record.place, keys.pair),
+                label=label,
+            )
+
+
+def class_names(labels: Iterable[str]) -> tuple[str, ...]:
+    """All labels once: by number where all are whole numbers, else in the order of their letters.
+
+    O is the first of tags.
+    """
+    found = set(labels)
+    if all(_is_whole(name) for name in found):
+        return tuple(sorted(found, key=lambda name: (int(name), name)))
+    return tuple(sorted(found, key=lambda name: (name != "O", name)))
+
+
+def parted(
+    examples: Sequence[Example], share: float, *, seed: int
+) -> tuple[list[Example], list[Example]]:
+    """(the rest, about a `share`), by a hash of seed and text: equal texts stay together, and a
+    text stays where it is when others come or go.
+    """
+    if not 0 < share < 1:
+        raise ValueError(f"a share is between 0 and 1, not {share}")
+    rest: list[Example] = []
+    taken: list[Example] = []
+    for one in examples:
+        digest = hashlib.blake2b(
+            f"{seed}\0{one.content}".encode("utf-8", "surrogatepass"), digest_size=8
+        ).digest()
+        (taken if int.from_bytes(digest, "little") < share * 2**64 else rest).append(one)
+    return rest, taken
+
+
+def _value(record: Record, key: str, option: str) -> Any:
+    value = record.values.get(key)
+    if value is None and key in record.values:
+        raise ValueError(f"{record.place}: {key!r} is null; leave the row out, or see {option}")
+    if value is None:
+        there = ", ".join(map(repr, record.values)) or "nothing"
+        raise ValueError(f"{record.place}: no {key!r}, but {there}; see {option}")
+    return value
+
+
+def _text(value: Any, place: str, key: str) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{place}: {key!r} is a string, not {type(value).__name__}")
+    if not value.strip():
+        raise ValueError(f"{place}: {key!r} is empty")
+    _refuse_surrogates(value, place)
+    return value
+
+
+def _refuse_surrogates(value: str, place: str) -> None:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"{place}: half of a surrogate pair, which UTF-8 cannot hold") from None
+
+
+def _class(value: Any, who: str) -> str:
+    if isinstance(value, bool | int):
+        return str(value)
+    if not isinstance(value, str) or not value:
+        raise ValueError(
+            f"{who}a class is a string or a whole number, not {value!r}"
+            + ("; numbers are learned by --task regress" if isinstance(value, float) else "")
+        )
+    _refuse_surrogates(value, who.removesuffix(": "))
+    return value
+
+
+def _number(value: Any, who: str) -> float:
+    try:
+        number = float("nan") if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = float("nan")
+    if not math.isfinite(number):
+        raise ValueError(f"{who}the target is a finite number, not {value!r}")
+    return number
+
+
+def _strings(value: Any, who: str, what: str) -> tuple[str, ...]:
+    if not isinstance(value, list) or not value:
+        raise ValueError(f"{who}expected a list of {what}s, found {type(value).__name__} {value!r}")
+    for number, one in enumerate(value):
+        if not isinstance(one, str) or not one.strip():
+            raise ValueError(f"{who}{what} {number} is a string that is not empty, not {one!r}")
+        _refuse_surrogates(one, who.removesuffix(": "))
+    return tuple(value)
+
+
+def _tags(value: Any, who: str) -> tuple[str, ...]:
+    return _strings(value, who, "tag")
+
+
+def _is_whole(name: str) -> bool:
+    digits = name.removeprefix("-")
+    return digits.isascii() and digits.isdigit()
+
+
+_LABELS: Mapping[Kind, Any] = {"classify": _class, "tag": _tags, "regress": _number}

@@ -1,0 +1,1 @@
+"""Samples to arrays: rows that are cut, packed or masked."""
