@@ -205,9 +205,9 @@ def random_start(folder: Path) -> float:
 def synthetic_store(folder: Path, size: int) -> None:
     """A store of `size` bytes of ids whose shards are one file of 256 MB under many names."""
     from barrow.files.safetensors import Column
-    from barrow.tokens.array_file import write_arrays
-    from barrow.tokens.pieces import Piece
-    from barrow.tokens.store_file import (
+    from barrow.tokens.store.array_file import write_arrays
+    from barrow.tokens.store.pieces import Piece
+    from barrow.tokens.store.store_file import (
         Corpus,
         DomainEntry,
         FileEntry,
@@ -218,7 +218,7 @@ def synthetic_store(folder: Path, size: int) -> None:
         TokenizerEntry,
         write_store_file,
     )
-    from barrow.tokens.token_file import write_token_file
+    from barrow.tokens.store.token_file import write_token_file
 
     folder.mkdir()
     tokens, each = min(1 << 27, size // 2048 * 1024), 1 << 10

@@ -23,7 +23,7 @@ from barrow.models.sources import open_source
 from barrow.score.result import read_result
 from barrow.stream.saved import Saved
 from barrow.tokens import load
-from barrow.tokens.store_file import read_store_file
+from barrow.tokens.store.store_file import read_store_file
 from barrow.train.run_folder import read_run
 from barrow.weights import open_safetensors
 

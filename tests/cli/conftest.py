@@ -36,7 +36,7 @@ def clip_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from barrow.models.clip.config import ClipConfig, TextConfig, VisionConfig
     from barrow.models.clip.model import CLIP
     from barrow.models.clip.save import save_huggingface
-    from barrow.tokens.clip_train import train_clip
+    from barrow.tokens.train import train_clip
 
     config = ClipConfig(8, VisionConfig(16, 8, 16, 1, 2), TextConfig(530, 12, 16, 1, 2))
     model = CLIP(config)

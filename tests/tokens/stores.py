@@ -11,7 +11,7 @@ import barrow
 from barrow import Document
 from barrow.engine import Engine
 from barrow.tokens import TokenStore
-from barrow.tokens.store_file import Sizes
+from barrow.tokens.store.store_file import Sizes
 
 # Small enough for a few documents to make several parts, files and shards.
 SMALL = Sizes(part_bytes=6_000, buffer_bytes=3_000, shard_bytes=8_000)

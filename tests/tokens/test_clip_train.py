@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from barrow.errors import ConfigError
-from barrow.tokens.clip_train import train_clip
+from barrow.tokens.train import train_clip
 
 TEXTS = ["The low lower lowest, low!", "new NEWER newest &amp; lower 日本 日本"] * 3
 

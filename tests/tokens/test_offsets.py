@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barrow.tokens.offsets import offsets_of
+from barrow.tokens.tokenizer import offsets_of
 
 
 @given(st.lists(st.integers(0, 2**40)))

@@ -7,7 +7,7 @@ import transformers
 
 import barrow.tokens
 from barrow.errors import ConfigError
-from barrow.tokens.roberta_train import train_roberta
+from barrow.tokens.train import train_roberta
 
 TEXTS = ["low low low low lower lower", "newest newest newest widest widest", "naïve low\n\n日本"]
 

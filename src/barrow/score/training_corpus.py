@@ -26,8 +26,8 @@ class TrainingCorpus:
 
 def training_corpus(info: ModelInfo) -> TrainingCorpus | str:
     """What the run's token store was made from, if it lies there unchanged; else why not."""
-    from barrow.tokens.sources import find_sources, split_path
-    from barrow.tokens.store_file import read_store_file
+    from barrow.tokens.store.sources import find_sources, split_path
+    from barrow.tokens.store.store_file import read_store_file
 
     run = info.about.get("run")
     store = run.get("store") if isinstance(run, Mapping) else None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from barrow.tokens.store import DocumentEntry
+    from barrow.tokens.store.store import DocumentEntry
 
 
 @dataclass(frozen=True, order=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import barrow.archive
 from barrow.errors import ArchiveError, NotFound
 from barrow.stream.explain import Seen
-from barrow.tokens.sources import split_path
+from barrow.tokens.store.sources import split_path
 
 if TYPE_CHECKING:
     from barrow.archive import Archive

@@ -13,8 +13,8 @@ from barrow.tokens.tokenizer import Tokenizer
 from barrow.tokens.train import train
 
 if TYPE_CHECKING:
-    from barrow.tokens.store import DocumentEntry, TokenStore, open_store
-    from barrow.tokens.tokenizing import tokenize
+    from barrow.tokens.store.build import tokenize
+    from barrow.tokens.store.store import DocumentEntry, TokenStore, open_store
 
 __all__ = [
     "ByteTokenizer",
@@ -32,10 +32,10 @@ __all__ = [
 
 # Loaded on first use: a tokenizer needs none of the archive's libraries.
 _HOME_OF = {
-    "DocumentEntry": "barrow.tokens.store",
-    "TokenStore": "barrow.tokens.store",
-    "open_store": "barrow.tokens.store",
-    "tokenize": "barrow.tokens.tokenizing",
+    "DocumentEntry": "barrow.tokens.store.store",
+    "TokenStore": "barrow.tokens.store.store",
+    "open_store": "barrow.tokens.store.store",
+    "tokenize": "barrow.tokens.store.build",
 }
 
 

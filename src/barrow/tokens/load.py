@@ -8,10 +8,10 @@ from typing import Any
 from barrow.config import parse_json
 from barrow.errors import NotFound, TokenizerError
 from barrow.tokens.byte_tokenizer import ByteTokenizer
+from barrow.tokens.formats.llama2c import read_llama2c_file
+from barrow.tokens.formats.merges_files import read_merges_files
+from barrow.tokens.formats.rank_file import read_rank_file
 from barrow.tokens.json_tokenizer import JSON_NAME, SETTINGS_NAME, JsonTokenizer
-from barrow.tokens.llama2c_file import read_llama2c_file
-from barrow.tokens.merges_files import read_merges_files
-from barrow.tokens.rank_file import read_rank_file
 from barrow.tokens.tokenizer import Tokenizer
 from barrow.tokens.tokenizer_json import check
 

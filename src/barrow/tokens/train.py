@@ -7,8 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from barrow.errors import ConfigError
-from barrow.tokens.byte_alphabet import LETTERS
+from barrow.tokens.byte_alphabet import LETTERS, spelled
+from barrow.tokens.clip.clean import cleaned, words
+from barrow.tokens.clip.merges import END_OF_WORD, NUM_MERGES
+from barrow.tokens.clip.tokenizer import ClipTokenizer
 from barrow.tokens.encoders import import_tokenizers
+from barrow.tokens.formats.merges_files import as_roberta
 from barrow.tokens.json_tokenizer import JsonTokenizer
 from barrow.tokens.patterns import pre_tokenizer
 from barrow.tokens.tokenizer_json import byte_level_bpe, check
@@ -105,3 +109,79 @@ def _in_byte_order(
     learnt = sorted((token for token in vocab if len(token) > 1), key=lambda token: vocab[token])
     ordered = {token: number for number, token in enumerate((*LETTERS, *learnt))}
     return ordered, [(left, right) for left, right in merges]
+
+
+_BESIDE_MERGES = 256 + 256 + 2
+_CLIP_MIN_COUNT = 2
+
+
+def train_clip(texts: Iterable[str], *, vocab_size: int) -> ClipTokenizer:
+    """Learn merges from texts, cleaned and cut as CLIP does.
+
+    `vocab_size` counts the bytes, the bytes at the end of a word, and start and end of a text.
+    There are fewer ids if too few pairs occur twice.
+    """
+    if not _BESIDE_MERGES < vocab_size <= _BESIDE_MERGES + NUM_MERGES:
+        raise ConfigError(
+            f"a vocabulary of CLIP's kind has more than {_BESIDE_MERGES} ids (256 bytes, 256 at "
+            f"the end of a word, 2 specials) and at most {_BESIDE_MERGES + NUM_MERGES:,}, not "
+            f"{vocab_size:,}"
+        )
+    tokenizers = import_tokenizers()
+    library = tokenizers.Tokenizer(tokenizers.models.BPE(end_of_word_suffix=END_OF_WORD))
+    library.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
+    trainer = tokenizers.trainers.BpeTrainer(
+        vocab_size=vocab_size,
+        min_frequency=_CLIP_MIN_COUNT,
+        initial_alphabet=list(LETTERS),
+        end_of_word_suffix=END_OF_WORD,
+        show_progress=False,
+        special_tokens=[],
+    )
+    library.train_from_iterator(_spelled(texts), trainer)
+    merges = json.loads(library.to_str())["model"]["merges"]
+    if not merges:
+        raise ConfigError("no pair of letters occurs twice in the texts: there is nothing to learn")
+    kept = merges[: vocab_size - _BESIDE_MERGES]
+    return ClipTokenizer([(left, right) for left, right in kept])
+
+
+def _spelled(texts: Iterable[str]) -> Iterator[str]:
+    """Words in the byte alphabet, which has no white space, with spaces between them."""
+    for text in texts:
+        yield " ".join(spelled(word.encode()) for word in words(cleaned(text)))
+
+
+_FIRST = ("<s>", "<pad>", "</s>", "<unk>")
+_LAST = "<mask>"
+_LEAST = len(_FIRST) + 256 + 1
+
+
+def train_roberta(texts: Iterable[str], *, vocab_size: int) -> JsonTokenizer:
+    """Learn byte-level BPE with RoBERTa's special tokens, where RoBERTa has them.
+
+    <s>, <pad>, </s> and <unk> are 0 to 3, and <mask> is the last. A model counts positions from
+    the padding id on: one that is low wastes no rows of its table. A text stands between <s> and
+    </s>. There are fewer ids than asked for if too few pairs occur twice.
+    """
+    if vocab_size < _LEAST:
+        raise ConfigError(
+            f"a vocabulary of RoBERTa's kind has the 256 bytes and {len(_FIRST) + 1} special "
+            f"tokens, so at least {_LEAST} ids; {vocab_size} are too few"
+        )
+    room = vocab_size - len(_FIRST) - 1
+    learnt, merges = learn(texts, vocab_size=room, cut=pre_tokenizer("gpt2"))
+    names = (*_FIRST, *sorted(learnt, key=lambda token: learnt[token]), _LAST)
+    if len(set(names)) != len(names):
+        raise ConfigError("the texts spell out special tokens so often that one was learnt")
+    data = as_roberta({name: number for number, name in enumerate(names)}, merges)
+    return JsonTokenizer(
+        check(data, "the trained tokenizer"),
+        settings={
+            "bos_token": "<s>",
+            "eos_token": "</s>",
+            "pad_token": "<pad>",
+            "mask_token": "<mask>",
+            "unk_token": "<unk>",
+        },
+    )

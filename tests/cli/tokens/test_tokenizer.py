@@ -111,7 +111,7 @@ def test_tokens_whose_bytes_are_not_known_are_shown(barrow: Callable, tmp_path: 
 
 def test_training_of_clips_kind(shard: Path, barrow: Callable, tmp_path: Path) -> None:
     """CLIP-3: lower case, ends of words, start and end; what is written opens again."""
-    from barrow.tokens.clip_tokenizer import ClipTokenizer
+    from barrow.tokens.clip.tokenizer import ClipTokenizer
 
     out = tmp_path / "bpe"
     words = ("tokenizer", "train", shard, "--clip", "--vocab", 540, "--out", out)

@@ -10,7 +10,7 @@ import pytest
 from barrow.models.clip.config import ClipConfig, TextConfig, VisionConfig
 from barrow.models.clip.encoder import Clip, _image, _text
 from barrow.models.clip.load import load
-from barrow.tokens.clip_tokenizer import ClipTokenizer
+from barrow.tokens.clip.tokenizer import ClipTokenizer
 
 CONFIG = ClipConfig(8, VisionConfig(16, 8, 16, 1, 2), TextConfig(520, 10, 16, 1, 2))
 RNG = np.random.default_rng(0)

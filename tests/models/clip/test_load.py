@@ -18,7 +18,7 @@ from barrow.models.clip.config import ClipConfig, TextConfig, VisionConfig
 from barrow.models.clip.load import Preprocess, bpe_folders, load, named_tokenizer
 from barrow.models.clip.save import save_huggingface, save_open_clip
 from barrow.stream.pairs import ClipTexts
-from barrow.tokens.clip_tokenizer import ClipTokenizer
+from barrow.tokens.clip.tokenizer import ClipTokenizer
 
 # What the small Vision Transformer of the fixture is; its file does not tell heads nor activation.
 VIT = ClipConfig(24, VisionConfig(32, 8, 64, 2, 2), TextConfig(60, 12, 32, 3, 4))
@@ -112,7 +112,7 @@ def test_other_normalisation_is_refused(hf_clip: tuple[Path, Any], tmp_path: Pat
 def test_the_vocabulary_beside_the_weights(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """CLIP-5: as people have it, with no word about it."""
     monkeypatch.setenv("BARROW_CACHE", str(tmp_path / "none"))
-    monkeypatch.setattr("barrow.tokens.clip_merges._PACKAGES", ())
+    monkeypatch.setattr("barrow.tokens.clip.merges._PACKAGES", ())
     model, _ = load(TINY)
     save_open_clip(tmp_path / "x", TINY, model.params)
     (tmp_path / "x" / "bpe_simple_vocab_16e6.txt.gz").write_text("#version: 0.2\na b</w>\n")
@@ -128,7 +128,7 @@ def test_the_vocabulary_is_looked_for_when_a_text_comes(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("BARROW_CACHE", str(tmp_path))
-    monkeypatch.setattr("barrow.tokens.clip_merges._PACKAGES", ())
+    monkeypatch.setattr("barrow.tokens.clip.merges._PACKAGES", ())
     monkeypatch.setenv("HOME", str(tmp_path))
     model, _ = load(TINY)
     with pytest.raises(NotFound, match=r"no bpe_simple_vocab_16e6.txt.gz: not in .*/clip"):

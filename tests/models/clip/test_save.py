@@ -17,7 +17,7 @@ from barrow.models.clip.config import ClipConfig, ResNetConfig, TextConfig, Visi
 from barrow.models.clip.load import load
 from barrow.models.clip.model import CLIP
 from barrow.models.clip.save import save_huggingface, save_open_clip
-from barrow.tokens.clip_tokenizer import ClipTokenizer
+from barrow.tokens.clip.tokenizer import ClipTokenizer
 
 TEXT = TextConfig(60, 10, 16, 2, 2)
 TINY = ClipConfig(8, VisionConfig(16, 8, 16, 3, 2), TEXT)

@@ -47,7 +47,7 @@ def verify(
 
 
 def _verify_store(path: str, as_json: bool) -> None:
-    from barrow.tokens.verify import verify_store
+    from barrow.tokens.store.verify import verify_store
 
     size = sum(file.stat().st_size for file in Path(path).glob("*.safetensors"))
     with progress_bar("Verifying", size) as advance:

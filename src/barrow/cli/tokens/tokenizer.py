@@ -14,7 +14,7 @@ from barrow.files import local_path
 
 if TYPE_CHECKING:
     from barrow.tokens import Sample, Tokenizer
-    from barrow.tokens.clip_tokenizer import ClipTokenizer
+    from barrow.tokens.clip.tokenizer import ClipTokenizer
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
@@ -73,9 +73,8 @@ def train(
 
     from barrow.tokens import draw_sample
     from barrow.tokens import train as learn
-    from barrow.tokens.clip_tokenizer import ClipTokenizer
-    from barrow.tokens.clip_train import train_clip
-    from barrow.tokens.roberta_train import train_roberta
+    from barrow.tokens.clip.tokenizer import ClipTokenizer
+    from barrow.tokens.train import train_clip, train_roberta
 
     local_path(out)
     if clip and roberta:

@@ -19,7 +19,7 @@ from barrow.models.clip.templates import PLAIN
 from barrow.models.clip.zero_shot import Floats, ZeroShot, classified, ensemble, unit
 from barrow.models.keys_report import KeysReport
 from barrow.nn.tree import Tree
-from barrow.tokens.clip_tokenizer import ClipTokenizer
+from barrow.tokens.clip.tokenizer import ClipTokenizer
 
 DEFAULT_BATCH = 256
 # Tables of tokens are made larger than the vocabulary, to a multiple, by less than this.

@@ -30,8 +30,8 @@ from barrow.models.keys_report import KeysReport
 from barrow.models.open_model import is_run, of_kind, open_model
 from barrow.nn.module import init_collections
 from barrow.nn.tree import Tree, from_paths, paths
-from barrow.tokens.clip_merges import find_merges
-from barrow.tokens.clip_tokenizer import ClipTokenizer
+from barrow.tokens.clip.merges import find_merges
+from barrow.tokens.clip.tokenizer import ClipTokenizer
 from barrow.weights.cache import cache_folder
 from barrow.weights.matching import match
 

@@ -29,7 +29,7 @@ from barrow.models.huggingface.names import Array
 from barrow.models.keys_report import KeysReport
 from barrow.models.sources import CONFIG
 from barrow.nn.tree import paths
-from barrow.tokens.clip_tokenizer import ClipTokenizer
+from barrow.tokens.clip.tokenizer import ClipTokenizer
 from barrow.weights.foreign_model import write_json
 from barrow.weights.matching import Mismatch
 from barrow.weights.safetensors_write import write_safetensors

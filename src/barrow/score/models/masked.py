@@ -26,7 +26,7 @@ from barrow.score.models.transformers import import_torch, max_length_of, refuse
 from barrow.score.projection import project
 from barrow.score.protocol import Protocol
 from barrow.tokens import Tokenizer
-from barrow.tokens.offsets import offsets_of
+from barrow.tokens.tokenizer import offsets_of
 
 # Families whose positions begin behind the padding id, so that so many rows are never used.
 _OFFSET = ("roberta", "camembert", "mpnet", "longformer", "data2vec-text", "ibert")

@@ -15,7 +15,7 @@ from barrow.score.models.model import Model, ModelInfo, TextScore, TokenModel
 from barrow.score.projection import project
 from barrow.score.protocol import Protocol, prefix_token
 from barrow.score.windows import windows
-from barrow.tokens.offsets import offsets_of
+from barrow.tokens.tokenizer import offsets_of
 
 # Tokens in rows that are handed to a model at once: bounds memory in documents of any length.
 _HANDED = 1 << 20

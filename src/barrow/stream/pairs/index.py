@@ -48,7 +48,7 @@ class PairIndex:
     """Pairs, numbered over all sources: one source after another, each in its own order."""
 
     def __init__(self, folder: Path, told: IndexFile, roots: Mapping[str, Path]) -> None:
-        from barrow.tokens.array_file import map_arrays
+        from barrow.tokens.store.array_file import map_arrays
 
         self.folder = folder
         self.told = told

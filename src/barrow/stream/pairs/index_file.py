@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from barrow.files.safetensors import Column
-from barrow.tokens.array_file import Written, write_arrays
+from barrow.tokens.store.array_file import Written, write_arrays
 
 TOLD = "pairs.json"
 TABLE = "pairs.safetensors"

@@ -44,7 +44,7 @@ def open_packing(
     The folder is that of the store, under `packing`, unless another is given. Making one takes
     about 100 bytes of memory for each document, or row of a long one; using it takes none.
     """
-    from barrow.tokens.array_file import map_arrays
+    from barrow.tokens.store.array_file import map_arrays
 
     key = f"{_VERSION} {store.identity} {store.domains[domain]} {kind} {seq_len}"
     name = f"{kind}-{seq_len}-{hashlib.sha256(key.encode()).hexdigest()[:16]}.safetensors"
@@ -64,7 +64,7 @@ def open_packing(
 
 def _write(path: Path, packing: Packing, *, note: dict[str, str]) -> None:
     from barrow.files.safetensors import Column
-    from barrow.tokens.array_file import write_arrays
+    from barrow.tokens.store.array_file import write_arrays
 
     columns = {
         name: Column(dtype, getattr(packing, name).shape, (getattr(packing, name),))

@@ -1,0 +1,1 @@
+"""CLIP's tokenizer: lower-cased byte-pair encoding in a context of 77."""
