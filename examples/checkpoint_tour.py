@@ -15,9 +15,9 @@ import numpy as np
 from barrow import nn
 from barrow.checkpoint import Checkpoints, load_into, load_params
 from barrow.parallel import ZERO, make_mesh
-from barrow.train.objective import Loss, Objective
+from barrow.parallel.placement import Placement
+from barrow.train.objectives.objective import Loss, Objective
 from barrow.train.optimizers import AdamW
-from barrow.train.placement import Placement
 from barrow.train.step import StepSettings, init_state, make_step
 
 model = nn.Dense(1)

@@ -18,9 +18,9 @@ from barrow.stream.labelled.examples import Example
 from barrow.stream.rows.masking import Mlm
 from barrow.tokens import tokenize, train
 from barrow.train import fit, for_store
-from barrow.train.finetune import finetune, finetune_run
-from barrow.train.labelled_settings import LabelledRows, Labels, usual_optimizer
-from barrow.train.predict import open_finetuned, predictions
+from barrow.train.finetune.finetune import finetune, finetune_run
+from barrow.train.finetune.predict import open_finetuned, predictions
+from barrow.train.finetune.settings import LabelledRows, Labels, usual_optimizer
 
 folder = Path(tempfile.mkdtemp())
 

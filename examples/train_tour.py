@@ -16,8 +16,8 @@ from barrow.recipes import gpt2
 from barrow.stream import Stream, StreamSettings
 from barrow.tokens import load, tokenize
 from barrow.train import CheckpointSettings, EvaluationSettings, Interrupted, fit, for_store
+from barrow.train.tasks.token_data import unigram_entropy
 from barrow.train.trackers import Lines, read_log
-from barrow.train.unigram import unigram_entropy
 
 folder = Path(tempfile.mkdtemp())
 

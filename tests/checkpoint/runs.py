@@ -15,9 +15,9 @@ import numpy as np
 from barrow.checkpoint import Checkpoints
 from barrow.nn.tree import Tree
 from barrow.parallel import ZERO, make_mesh
-from barrow.train.objective import Loss, Mean, Objective
+from barrow.parallel.placement import Placement
+from barrow.train.objectives.objective import Loss, Mean, Objective
 from barrow.train.optimizers import Adafactor, AdamW, Lion, Muon
-from barrow.train.placement import Placement
 from barrow.train.state import TrainState
 from barrow.train.step import Step, StepSettings, init_state, make_step
 

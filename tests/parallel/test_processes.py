@@ -11,8 +11,8 @@ import pytest
 from tests.parallel.service import Service
 
 from barrow.errors import ConfigError, Diverged, PeerFailed
+from barrow.parallel.interrupt import Interrupted
 from barrow.parallel.processes import Peers, open_peers
-from barrow.train.interrupt import Interrupted
 
 SHARED = (Interrupted, Diverged)
 

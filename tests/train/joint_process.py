@@ -19,7 +19,8 @@ def main(port: str, process: int, num: int, settings: Path, out: Path) -> None:
     from barrow import config
     from barrow.errors import BarrowError
     from barrow.parallel import processes
-    from barrow.train import Run, fit, token_data
+    from barrow.train import Run, fit
+    from barrow.train.tasks import token_data
 
     run = config.from_json(Run, settings.read_text())
 

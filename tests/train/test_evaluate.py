@@ -9,9 +9,9 @@ import pytest
 
 from barrow.tokens import open_store
 from barrow.train import Run
-from barrow.train.feed import feed
+from barrow.train.fit import feed
 from barrow.train.program import make_program
-from barrow.train.token_data import TokenData
+from barrow.train.tasks.token_data import TokenData
 
 pytestmark = pytest.mark.usefixtures("compiled_once")
 

@@ -7,8 +7,8 @@ import pytest
 from barrow.parallel import make_mesh, rows_sharding
 from barrow.stream import Stream
 from barrow.train import Run
-from barrow.train.feed import feed
-from barrow.train.token_data import TokenData
+from barrow.train.fit import feed
+from barrow.train.tasks.token_data import TokenData
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from barrow.files import locked
 from barrow.parallel.processes import Peers
 from barrow.stream import Stream
 from barrow.train import CheckpointSettings, Constant, EvaluationSettings, Interrupted, Run, fit
-from barrow.train.objective import Objective
+from barrow.train.objectives.objective import Objective
 from barrow.train.precision import Precision
 from barrow.train.program import make_program
 from barrow.train.run_folder import about
@@ -270,7 +270,7 @@ def test_other_devices_go_on_alike(run: Run, tmp_path: Path) -> None:
 
 def poisoned(monkeypatch: pytest.MonkeyPatch, run: Run, step: int, value: float) -> None:
     """Make the loss of one batch `value` times what it is."""
-    from barrow.train import causal_task as module
+    from barrow.train.tasks import causal as module
 
     plain = module.causal_objective
     marked = Stream(run.store, seed=3, seq_len=16, batch=8).batch(step).tokens

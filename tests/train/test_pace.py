@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from barrow.train.pace import Pace
+from barrow.train.metrics_log import Pace
 
 
 class Clock:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import get_args
 
 from barrow.nn.layers.remat import ATTENTION_ONLY, EVERYTHING
-from barrow.train.remat import Remat, policy_of
+from barrow.train.run import Remat, policy_of
 
 
 def test_every_name_has_its_policy() -> None:

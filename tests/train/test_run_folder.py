@@ -13,7 +13,7 @@ from barrow.stream.saved import Saved
 from barrow.tokens import load
 from barrow.train import Constant, Cosine, Run, Schedule, WarmupStableDecay
 from barrow.train.run_folder import RunFolder, about
-from barrow.train.token_data import token_data
+from barrow.train.tasks.token_data import token_data
 
 
 def test_written_and_read(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -149,9 +149,9 @@ def finetune(
         StepSettings,
         default_precision,
     )
-    from barrow.train.finetune import FinetuneTask, finetune_run
-    from barrow.train.finetune import finetune as run_it
-    from barrow.train.labelled_settings import LabelledRows, Labels, usual_optimizer
+    from barrow.train.finetune.finetune import FinetuneTask, finetune_run
+    from barrow.train.finetune.finetune import finetune as run_it
+    from barrow.train.finetune.settings import LabelledRows, Labels, usual_optimizer
     from barrow.train.trackers import terminal
 
     remember_programs()

@@ -62,9 +62,9 @@ def train(
     from barrow import config
     from barrow.parallel.processes import open_peers
     from barrow.train import Interrupted, fit
-    from barrow.train.own_data import Batches
     from barrow.train.start import initial_family
-    from barrow.train.task import task_of
+    from barrow.train.tasks.own_data import Batches
+    from barrow.train.tasks.task import task_of
     from barrow.train.trackers import NAMES, make_tracker, terminal
 
     for name in track or ():
@@ -150,7 +150,7 @@ def _print_end(run: Run, out: Path) -> None:
     import math
 
     from barrow.train.run_folder import RunFolder
-    from barrow.train.task import opened, task_of
+    from barrow.train.tasks.task import opened, task_of
     from barrow.train.trackers import read_log
 
     logged = read_log(RunFolder(out).log)

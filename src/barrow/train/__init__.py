@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from barrow.train.causal import causal_objective
+from barrow.parallel.interrupt import Interrupted
+from barrow.parallel.placement import Placement
 from barrow.train.fit import fit
-from barrow.train.for_store import for_store
-from barrow.train.interrupt import Interrupted
 from barrow.train.loss_scale import LossScale, ScaleSettings
-from barrow.train.objective import Loss, Mean, Objective
+from barrow.train.objectives.causal import causal_objective
+from barrow.train.objectives.objective import Loss, Mean, Objective
 from barrow.train.optimizers import Adafactor, AdamW, Lion, Muon, Optimizer, decayed
-from barrow.train.placement import Placement
 from barrow.train.precision import Precision, default_precision
 from barrow.train.run import CheckpointSettings, EvaluationSettings, MeshSettings, Run
 from barrow.train.schedules import Constant, Cosine, Linear, Schedule, WarmupStableDecay
@@ -22,6 +21,7 @@ from barrow.train.step import (
     init_state,
     make_step,
 )
+from barrow.train.tasks.task import for_store
 
 __all__ = [
     "Adafactor",

@@ -7,26 +7,32 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from barrow import config
 from barrow.checkpoint.checkpoints import Checkpoints
 from barrow.checkpoint.folder import locate, open_index
 from barrow.errors import CheckpointError, ConfigError, Diverged
 from barrow.files import local_path, locked, make_folder
+from barrow.parallel.interrupt import Interrupted, stop_on_signals
 from barrow.parallel.processes import Peers, open_peers
-from barrow.train.feed import feed
-from barrow.train.interrupt import Interrupted, stop_on_signals
-from barrow.train.logbook import Logbook, Trouble
-from barrow.train.objective import Mean
+from barrow.stream import Prefetch
+from barrow.train.metrics_log import Logbook, Trouble
+from barrow.train.objectives.objective import Mean
 from barrow.train.program import Program, make_program
 from barrow.train.run import Run, all_settings
 from barrow.train.run_folder import RunFolder, about
 from barrow.train.start import initial_params
 from barrow.train.state import TrainState
-from barrow.train.task import Data, Judged, opened, task_of
+from barrow.train.tasks.task import Data, Judged, opened, task_of
 from barrow.train.trackers import JsonLines, Tracker
 from barrow.train.watch import Watch
+
+if TYPE_CHECKING:
+    from jax.sharding import Sharding
+
+    from barrow.train.tasks.task import Data
+
 
 # Parts of a bad batch that a message lists.
 _SHOWN = 8
@@ -230,3 +236,13 @@ def _kept(steps: Sequence[int], good: int) -> str:
     if steps[-1] > good:
         kept += f", that of step {steps[-1]} gave this loss: remove it to go on without it"
     return kept
+
+
+def feed(
+    data: Data, sharding: Sharding, *, start: int = 0, stop: int | None = None
+) -> Prefetch[dict[str, Any]]:
+    """(step, batch on the devices) from a step on, two ahead."""
+    ends = [end for end in (stop, data.num_steps) if end is not None]
+    return Prefetch(
+        lambda step: data.place(step, sharding), start=start, stop=min(ends, default=None)
+    )

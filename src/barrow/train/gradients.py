@@ -13,8 +13,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from barrow.train.objective import Loss, Objective
-from barrow.train.placement import Placement
+from barrow.parallel.placement import Placement
+from barrow.train.objectives.objective import Loss, Objective
 from barrow.train.precision import Precision
 
 # (parameters in use, collections, rows, key) → (gradient of the total, loss)

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import jax
+import numpy as np
 
 from barrow.nn.layers.repeat import axes_apart, take_apart
 from barrow.nn.module import Module, axes, init_collections, num_params
 from barrow.parallel import ZERO, constrainer, make_mesh, num_row_shards
-from barrow.train.evaluate import Evaluate, make_evaluate
-from barrow.train.placement import Placement
+from barrow.parallel.placement import Placement
+from barrow.train.objectives.objective import Mean, Objective
+from barrow.train.precision import Precision
 from barrow.train.run import Run
 from barrow.train.state import TrainState
 from barrow.train.step import Step, init_state, make_step
-from barrow.train.task import Task, task_of
+from barrow.train.tasks.task import Task, task_of
 
 
 @dataclass(frozen=True)
@@ -101,3 +103,34 @@ def make_program(run: Run) -> Program:
         advance=make_step(objective, optimizer, run.step, placement=placement),
         evaluate=make_evaluate(evaluation, run.step.precision, placement),
     )
+
+
+# (state, batches) → means by name; that of the loss is "loss".
+Evaluate = Callable[[TrainState, Iterable[Any]], dict[str, Mean]]
+
+
+def make_evaluate(objective: Objective, precision: Precision, placement: Placement) -> Evaluate:
+    """The mean of a loss and of its metrics over batches, in the numbers of the computation.
+
+    Totals and weights are added in float64 on the host, so that the mean is that of all tokens,
+    however they were divided into batches.
+    """
+
+    @jax.jit
+    def one(params: Any, collections: Any, batch: Any, key: jax.Array) -> dict[str, Mean]:
+        used = placement.laid(precision.cast(params), placement.zero.params)
+        loss = objective.loss(precision.prepared(used), collections, batch, key)
+        return {"loss": Mean(loss.total, loss.weight), **loss.metrics}
+
+    def evaluate(state: TrainState, batches: Iterable[Any]) -> dict[str, Mean]:
+        parts = [one(state.params, state.collections, batch, state.key) for batch in batches]
+        names = parts[0] if parts else ["loss"]
+        return {name: _sum([part[name] for part in parts]) for name in names}
+
+    return evaluate
+
+
+def _sum(parts: list[Mean]) -> Mean:
+    total = sum(float(part.total) for part in parts)
+    weight = sum(float(part.weight) for part in parts)
+    return Mean(np.float64(total), np.float64(weight))  # type: ignore[arg-type]

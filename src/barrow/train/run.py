@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from barrow import config
 from barrow.models.family import Family
+from barrow.nn.layers.remat import ATTENTION_ONLY, EVERYTHING, Policy
 from barrow.stream import StreamSettings
-from barrow.train.agreement import DataOf, batches_of
-from barrow.train.objective import MakeObjective
+from barrow.stream.pairs import PairSettings
+from barrow.train.objectives.objective import MakeObjective
 from barrow.train.optimizers import AdamW, Optimizer
-from barrow.train.own_data import Batches
-from barrow.train.remat import Remat
 from barrow.train.step import StepSettings
+from barrow.train.tasks.own_data import Batches, BatchSizes
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class Run:
             raise ValueError(f"diverged is a factor above 1, or null, not {self.diverged}")
         if not 0 <= self.seed < 1 << 32:
             raise ValueError(f"run: seed is from 0 to {(1 << 32) - 1}, not {self.seed}")
-        from barrow.train.task import task_of
+        from barrow.train.tasks.task import task_of
 
         task = task_of(self)
         if not isinstance(self.data, Batches):
@@ -162,3 +162,37 @@ def _refuse_below_one(where: str, **counts: int | None) -> None:
     for name, count in counts.items():
         if count is not None and count < 1:
             raise ValueError(f"{where}: {name} is at least 1, not {count}")
+
+
+DataOf = StreamSettings | PairSettings | Batches | BatchSizes
+
+
+def token_settings(data: DataOf) -> StreamSettings:
+    """The settings of a token stream; others are refused."""
+    if not isinstance(data, StreamSettings):
+        raise ValueError(
+            "a language model learns from a token store: data=StreamSettings(seq_len=…, batch=…)"
+        )
+    return data
+
+
+def refuse_long_rows(length: int, context: int, more: str) -> None:
+    """Raise if rows have more tokens than the model positions; `more` gives it enough."""
+    if length > context:
+        raise ValueError(
+            f"rows have {length} tokens and the model {context} positions: "
+            f"data.seq_len={context}, or {more}"
+        )
+
+
+def batches_of(data: DataOf) -> tuple[int, ...]:
+    """Rows of the global batches, of all phases."""
+    return () if isinstance(data, Batches) else data.batches
+
+
+Remat = Literal["none", "attention", "all"]
+
+
+def policy_of(name: Remat) -> Policy | None:
+    """The policy of a name; None where nothing is computed again."""
+    return {"none": None, "attention": ATTENTION_ONLY, "all": EVERYTHING}[name]

@@ -19,7 +19,7 @@ from barrow import config
 from barrow.errors import ConfigError, NotFound
 from barrow.files import make_folder, write_bytes
 from barrow.train.run import Run, differences
-from barrow.train.task import Data
+from barrow.train.tasks.task import Data
 
 
 @dataclass(frozen=True)

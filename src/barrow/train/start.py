@@ -18,8 +18,8 @@ from barrow.models.load import Loaded
 from barrow.models.open_model import is_run, open_model
 from barrow.models.text import open_tokenizer
 from barrow.stream.store import store_tokenizer
-from barrow.train.task import Data
-from barrow.train.token_data import TokenData
+from barrow.train.tasks.task import Data
+from barrow.train.tasks.token_data import TokenData
 from barrow.weights.matching import Mismatch
 
 

@@ -17,10 +17,10 @@ import optax
 
 from barrow.nn.tree import Tree, paths
 from barrow.parallel import num_row_shards
+from barrow.parallel.placement import Placement
 from barrow.train.gradients import gradients, params_in_use, take_gradient
 from barrow.train.loss_scale import LossScale, pick
-from barrow.train.objective import Mean, Objective
-from barrow.train.placement import Placement
+from barrow.train.objectives.objective import Mean, Objective
 from barrow.train.precision import Precision
 from barrow.train.state import TrainState
 

@@ -22,7 +22,7 @@ class FadingConfig:
     layers: int = 2
     context: int = 1024
 
-    objective = "barrow.train.causal_task:CausalTask"
+    objective = "barrow.train.tasks.causal:CausalTask"
     scoring = "barrow.score:causal_model"
     usage = "barrow score {run} CORPUS --trust mystuff"
 

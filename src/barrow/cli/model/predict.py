@@ -48,8 +48,8 @@ def predict(
     """Say the labels of rows; where all rows have theirs, say how good they are."""
     from barrow.models.roberta.labelled_rows import Limit
     from barrow.stream.labelled.examples import read_examples
-    from barrow.train.finetune_folder import finetuned_folder
-    from barrow.train.predict import Tally, open_finetuned, predictions
+    from barrow.train.finetune.folder import finetuned_folder
+    from barrow.train.finetune.predict import Tally, open_finetuned, predictions
 
     remember_programs()
     opened = open_finetuned(finetuned_folder(locate_model(model)))

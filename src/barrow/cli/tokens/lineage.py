@@ -84,7 +84,7 @@ def explain(
 def _pairs(run: Path) -> Any:
     """The stream of a run on image–text pairs; the run says which tokenizer encodes the texts."""
     from barrow.train.run_folder import RunFolder
-    from barrow.train.task import task_of
+    from barrow.train.tasks.task import task_of
 
     data: Any = task_of(RunFolder(run).read()).data()
     data.check(run)

@@ -94,7 +94,7 @@ class ClipConfig:
     activation: Literal["quick_gelu", "gelu"] = "quick_gelu"
     norm_eps: float = 1e-5
 
-    objective = "barrow.train.contrastive_task:ContrastiveTask"
+    objective = "barrow.train.tasks.contrastive:ContrastiveTask"
     scoring = ""
     usage = "barrow zeroshot IMAGES --classes A,B --weights {run}"
 

@@ -57,7 +57,7 @@ class DecoderConfig:
     dropout: float = 0.0
     init_std: float = 0.02
 
-    objective = "barrow.train.causal_task:CausalTask"
+    objective = "barrow.train.tasks.causal:CausalTask"
     scoring = "barrow.score:causal_model"
     usage = 'barrow generate {run} --prompt "The"'
 

@@ -103,7 +103,7 @@ class LabelledConfig:
     kind: Literal["classify", "tag", "regress"]
     labels: tuple[str, ...] = ()
 
-    objective = "barrow.train.finetune:FinetuneTask"
+    objective = "barrow.train.finetune.finetune:FinetuneTask"
     scoring = ""
     usage = "barrow predict DATA --model {run}"
 

@@ -52,7 +52,7 @@ class RobertaConfig:
     tied: bool = True
     pooler: bool = False
 
-    objective = "barrow.train.masked_task:MaskedTask"
+    objective = "barrow.train.tasks.masked:MaskedTask"
     usage = 'barrow fill "This is a <mask>." --model {run}'
 
     def __post_init__(self) -> None:

@@ -1,0 +1,185 @@
+"""What the steps of a run gave: judged, put into numbers, told to the trackers.
+
+The metrics of a step are looked at while the device works on the next one, so that it never waits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import numpy as np
+
+from barrow.train.mfu import peak_flops
+from barrow.train.objectives.objective import Mean
+from barrow.train.program import Program
+from barrow.train.run import Run
+from barrow.train.step import StepMetrics
+from barrow.train.tasks.task import Work
+from barrow.train.trackers.tracker import Tracker
+from barrow.train.watch import Watch
+
+
+class Trouble(Exception):
+    """A step after which a run must not go on, and why.
+
+    States of up to `good` steps had a loss that was well.
+    """
+
+    def __init__(self, step: int, reason: str, *, good: int) -> None:
+        self.step, self.reason, self.good = step, reason, good
+        super().__init__(f"step {step}: {reason}")
+
+
+class Logbook:
+    """Takes the metrics of steps in their order.
+
+    `watch` is what was seen so far, to be saved with a checkpoint.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        program: Program,
+        trackers: Sequence[Tracker],
+        *,
+        watch: Watch,
+        clock: Callable[[], float],
+    ) -> None:
+        self.watch = watch
+        self._run = run
+        self._trackers = trackers
+        self._pace = Pace(clock)
+        self._names = [
+            jax.tree_util.keystr(path, simple=True, separator="/")
+            for path, _ in jax.tree_util.tree_leaves_with_path(program.shapes.params)
+        ]
+        self._unit = program.task.unit
+        self._is_nats = program.task.measure.startswith("nats")
+        self._peak = peak_flops(list(program.placement.mesh.devices.flat))
+        self._pending: tuple[int, Work, StepMetrics] | None = None
+        self._held_out: Mapping[str, Mean | float] = {}
+
+    def add(self, step: int, work: Work, metrics: StepMetrics) -> None:
+        """The metrics of a step, and what it was; those of the one before are told."""
+        self.settle()
+        self._pending = step, work, metrics
+
+    def settle(self) -> None:
+        """Wait for the last step, judge and tell it; `Trouble` if the run must stop."""
+        if self._pending is None:
+            return
+        (step, work, metrics), self._pending = self._pending, None
+        # To the host first: what is computed on the device queues behind the next step.
+        metrics = jax.device_get(metrics)
+        held_out, self._held_out = self._held_out, {}
+        loss = float(metrics.loss.value)
+        place = int(metrics.bad_tensor)
+        bad = self._names[place] if place >= 0 else None
+        is_bad = bad is not None or not math.isfinite(loss)
+        self._pace.add(work.size)
+        # A step that overflowed was skipped, and the schedule has not moved on.
+        at = np.float32(step - self.watch.overflows)
+        rate = self._run.optimizer.schedule.rate(at, self._run.steps)
+        self.watch, reason = self.watch.after(
+            loss,
+            bad_tensor=bad,
+            is_scaled=metrics.scale is not None,
+            factor=self._run.diverged,
+        )
+        values: dict[str, Any] = self._values(loss, float(rate), metrics)
+        good = step - 1 if reason is not None else step
+        means = {
+            name: float(mean.value if isinstance(mean, Mean) else mean)
+            for name, mean in held_out.items()
+        }
+        values |= {f"held_out_{name}": v for name, v in means.items() if math.isfinite(v)}
+        if not math.isfinite(means.get("loss", 0.0)) and metrics.scale is None and reason is None:
+            reason = f"the held-out loss after it is {means['loss']:.6g}"
+        if isinstance(loss_of_all := held_out.get("loss"), Mean):
+            values[f"held_out_{self._unit}s"] = int(loss_of_all.weight)
+        if is_bad and metrics.scale is not None:
+            values["overflow"] = bad or "the loss itself"
+        is_due = (step + 1) % self._run.log_every == 0 or step in (0, self._run.steps - 1)
+        if is_due or is_bad or held_out or reason is not None:
+            values |= self._speed(work)
+            for tracker in self._trackers:
+                tracker.log(step, values)
+        if reason is not None:
+            raise Trouble(step, reason, good=good)
+
+    def evaluated(self, take: Callable[[], Mapping[str, Mean | float]]) -> None:
+        """Take held-out means, which belong to the step added last; their time is not counted."""
+        self._pace.pause()
+        self._held_out = take()
+        self._pace.resume()
+
+    def _values(self, loss: float, rate: float, metrics: StepMetrics) -> dict[str, float | int]:
+        found: dict[str, float] = {
+            "loss": loss,
+            f"{self._unit}s": int(metrics.loss.weight),
+            "learning_rate": rate,
+            "grad_norm": float(metrics.grad_norm),
+        }
+        if self._is_nats:
+            found[f"bits_per_{self._unit}"] = loss / math.log(2)
+        found |= {name: float(mean.value) for name, mean in metrics.metrics.items()}
+        if metrics.scale is not None:
+            found |= {"loss_scale": float(metrics.scale), "overflows": self.watch.overflows}
+        return {name: value for name, value in found.items() if math.isfinite(value)}
+
+    def _speed(self, work: Work) -> dict[str, float]:
+        read = self._pace.read()
+        if read is None:
+            return {}
+        seconds, rate = read
+        speed = {"step_seconds": seconds, f"{self._unit}s_per_second": rate}
+        if self._peak is not None:
+            speed["mfu"] = rate * work.flops / work.size / self._peak
+        return speed
+
+
+@dataclass
+class Pace:
+    """Steps and tokens since the last reading, over the time that was spent on them.
+
+    Nothing is known until the clock was started, which is when the first step, with its
+    compilation, is over. Time between `pause` and `resume` does not count.
+    """
+
+    clock: Callable[[], float]
+    _since: float | None = field(default=None, init=False)
+    _paused: float | None = field(default=None, init=False)
+    _steps: int = field(default=0, init=False)
+    _tokens: int = field(default=0, init=False)
+
+    def add(self, num_tokens: int) -> None:
+        """One more step is over; the first starts the clock."""
+        if self._since is None:
+            self._since = self.clock()
+            return
+        self._steps += 1
+        self._tokens += num_tokens
+
+    def pause(self) -> None:
+        """Something else than training begins."""
+        self._paused = self.clock()
+
+    def resume(self) -> None:
+        """Training goes on."""
+        if self._since is not None and self._paused is not None:
+            self._since += self.clock() - self._paused
+        self._paused = None
+
+    def read(self) -> tuple[float, float] | None:
+        """Seconds per step and tokens per second since the last reading; None if unknown."""
+        if self._since is None or not self._steps:
+            return None
+        now = self.clock()
+        seconds = now - self._since
+        steps, tokens = self._steps, self._tokens
+        self._since, self._steps, self._tokens = now, 0, 0
+        return (seconds / steps, tokens / seconds) if seconds > 0 else None

@@ -1,0 +1,52 @@
+"""The objective of causal language models: nats to say each next token."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, cast
+
+import jax
+import jax.numpy as jnp
+
+from barrow.models.family import CausalModule
+from barrow.nn.cross_entropy import cross_entropy
+from barrow.nn.trace import Constrain
+from barrow.train.objectives.batch_arrays import check_token_arrays
+from barrow.train.objectives.objective import Loss, Objective
+
+
+def causal_objective(
+    model: CausalModule,
+    *,
+    is_parted: bool = True,
+    is_training: bool = True,
+    constrain: Constrain | None = None,
+) -> Objective:
+    """Of batches with tokens, targets and mask [rows, length], and segments where `is_parted`.
+
+    Parted, attention and positions stop at the borders of documents; else a row is read as one.
+    Activations have the type of the parameters, which the step's precision chose: the model's own
+    `dtype` has no say. Nothing is dropped unless `is_training`.
+    """
+    drops = is_training and getattr(model.config, "dropout", 0) > 0
+    hint = " (is_parted=False needs no segments and positions)" if is_parted else ""
+
+    def loss(params: Any, collections: Any, batch: Any, key: jax.Array) -> Loss:
+        borders = ("segments", "positions") if is_parted else ()
+        check_token_arrays(batch, "targets", "mask", *borders, hint=hint)
+        parts = {name: batch[name] for name in borders}
+        weight, transposed = model.head_weight(params)
+        run = replace(cast("Any", model), dtype=jnp.dtype(weight.dtype).name)
+        hidden, _ = run.apply(
+            params,
+            batch["tokens"],
+            method=run.hidden,
+            keys={"dropout": key} if drops else None,
+            constrain=constrain,
+            **parts,
+        )
+        mask = batch["mask"].astype(jnp.float32)
+        total = cross_entropy(hidden, weight, batch["targets"], mask, transposed=transposed)
+        return Loss(total, mask.sum(), {}, collections)
+
+    return Objective(loss)

@@ -1,0 +1,111 @@
+"""The objective of masked language models: nats to say each hidden token.
+
+The head, a third of a small model's work, is computed where tokens are hidden and nowhere else.
+Programs have fixed shapes, so a fixed number of places is gathered from every few rows, enough for
+all but one batch in some thousands; a batch with more of them takes the head of every place. Both
+ways give the same sum: no hidden token is ever left out.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from barrow.models.roberta.model import Roberta, full_positions, head_weight
+from barrow.nn.cross_entropy import cross_entropy
+from barrow.nn.trace import Constrain
+from barrow.stream.rows.masking import Mlm
+from barrow.train.objectives.batch_arrays import check_token_arrays
+from barrow.train.objectives.objective import Loss, Objective
+
+# Rows that share their room: the more there are, the less each needs, and devices keep their own.
+_ROWS = 8
+# Standard deviations above the expected number; words are hidden as a whole, which varies more.
+_ABOVE, _ABOVE_WORDS = 4.0, 8.0
+# Room comes in multiples, which matrix units like.
+_MULTIPLE = 8
+
+
+def masked_objective(
+    model: Roberta,
+    mlm: Mlm,
+    *,
+    is_parted: bool = True,
+    constrain: Constrain | None = None,
+) -> Objective:
+    """Of batches with tokens, targets, mask, segments and positions [rows, length].
+
+    `mask` is true where a token is hidden and `targets` says which. Parted, attention and positions
+    stop at the borders of documents; else a row is read as one, its padding left out. Activations
+    have the type of the parameters, which the step's precision chose.
+    """
+    config = model.config
+
+    def loss(params: Any, collections: Any, batch: Any, key: jax.Array) -> Loss:
+        check_token_arrays(batch, "targets", "mask", "segments", "positions")
+        table, bias, transposed = head_weight(config, params)
+        run = replace(model, dtype=jnp.dtype(table.dtype).name)
+        rows, length = batch["tokens"].shape
+        if is_parted:
+            read = {
+                "segments": batch["segments"],
+                "positions": batch["positions"] + config.pad + 1,
+            }
+        else:
+            lengths = (batch["segments"] > 0).sum(axis=1)
+            read = {"lengths": lengths, "positions": full_positions(config, length)}
+        hidden = run.apply(
+            params,
+            batch["tokens"],
+            keys={"dropout": key} if config.dropout else None,
+            constrain=constrain,
+            **read,
+        )
+
+        def nats(hidden: jax.Array, targets: jax.Array, weights: jax.Array) -> jax.Array:
+            states = run.apply(params, hidden, method=run.head_states, constrain=constrain)
+            return cross_entropy(states, table, targets, weights, bias=bias, transposed=transposed)
+
+        # Groups of rows that follow one another: they lie on one device.
+        num = math.gcd(rows, _ROWS)
+        places = num * length
+        hidden, targets, mask = (
+            x.reshape(rows // num, places, *x.shape[2:])
+            for x in (hidden, batch["targets"], batch["mask"] != 0)
+        )
+        room = room_for(places, mlm)
+        counts = mask.sum(axis=1)
+
+        def gathered() -> jax.Array:
+            at = _first(mask, room)
+            weights = jnp.arange(room) < counts[:, None]
+            chosen = jnp.take_along_axis(hidden, at[..., None], axis=1)
+            return nats(chosen, jnp.take_along_axis(targets, at, axis=1), weights)
+
+        def whole() -> jax.Array:
+            return nats(hidden, targets, mask)
+
+        fits = (counts <= room).all()
+        total = jax.lax.cond(fits, gathered, whole) if room < places else whole()
+        return Loss(total, counts.sum().astype(jnp.float32), {}, collections)
+
+    return Objective(loss)
+
+
+def room_for(places: int, mlm: Mlm) -> int:
+    """Hidden tokens that are made room for, of so many places."""
+    share = mlm.probability
+    above = _ABOVE_WORDS if mlm.whole_word else _ABOVE
+    wanted = places * share + above * math.sqrt(places * share * (1 - share))
+    return min(places, _MULTIPLE * max(1, math.ceil(wanted / _MULTIPLE)))
+
+
+def _first(mask: jax.Array, num: int) -> jax.Array:
+    """The places of the first `num` that are true in each row; 0 where there are fewer."""
+    counted = jnp.cumsum(mask.astype(jnp.int32), axis=1)
+    at = jax.vmap(lambda row: jnp.searchsorted(row, jnp.arange(1, num + 1)))(counted)
+    return jnp.where(at < mask.shape[1], at, 0)

@@ -1,0 +1,1 @@
+"""Tasks: a model, its objective and its data, as a run binds them."""

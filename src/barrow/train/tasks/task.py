@@ -1,0 +1,197 @@
+"""A kind of training: what a run computes and what it reads.
+
+A kind is a frozen dataclass that is made of a `Run` and has what `Task` names; the run's model
+names it (`Family.objective`). The loop, the step, the log and the checkpoints know no other
+difference.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from barrow.objects import resolve
+from barrow.train.objectives.objective import Objective
+from barrow.train.run import Run
+from barrow.train.tasks.own_data import Batches, OwnData
+
+if TYPE_CHECKING:
+    import optax
+    from jax.sharding import Sharding
+
+    from barrow.nn.module import Module
+    from barrow.nn.trace import Constrain
+    from barrow.train.state import TrainState
+from dataclasses import replace
+
+
+class Data(Protocol):
+    """The batches of a run, as training sees them."""
+
+    @property
+    def num_steps(self) -> int | None:
+        """Steps until all has been read; None if never."""
+        ...
+
+    @property
+    def identity(self) -> str:
+        """Short and the same wherever the same contents lie: processes of a run compare it."""
+        ...
+
+    def place(self, step: int, sharding: Sharding) -> dict[str, Any]:
+        """The batch of a step on the devices; what the model cannot take is refused before."""
+        ...
+
+    def describe(self, step: int) -> list[str]:
+        """What the batch of a step is made of, a line for each part."""
+        ...
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write what is needed to make the same batches again."""
+        ...
+
+    def check(self, path: str | os.PathLike[str]) -> None:
+        """Raise unless what was saved there makes the same batches."""
+        ...
+
+    def about(self) -> dict[str, Any]:
+        """What a checkpoint says about it."""
+        ...
+
+    def baseline(self) -> str:
+        """A line that says what a model must beat."""
+        ...
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a step is: how many tokens (or pairs) its batch has, and the operations of its model."""
+
+    size: int
+    flops: float
+
+
+class Task(Protocol):
+    """What a run of one kind computes and reads.
+
+    - `unit`: what is counted in a batch: "token", "pair". Keys of the log are made with it.
+    - `measure`: what the loss is, in words: "nats per token".
+    """
+
+    def check(self) -> None:
+        """Raise unless the run's data are what its model learns from."""
+        ...
+
+    @property
+    def unit(self) -> str: ...
+
+    @property
+    def measure(self) -> str: ...
+
+    @property
+    def run(self) -> Run: ...
+
+    @property
+    def model(self) -> Module:
+        """The model, run as the settings say."""
+        ...
+
+    @property
+    def example(self) -> tuple[Any, ...]:
+        """Shapes of inputs that parameters are made for."""
+        ...
+
+    def optimizer(self) -> optax.GradientTransformation:
+        """What changes the parameters."""
+        ...
+
+    def objective(self, constrain: Constrain | None) -> Objective:
+        """The loss of training, unless the run has one of its own."""
+        ...
+
+    def evaluation(self, constrain: Constrain | None) -> Objective:
+        """The loss of held-out batches: nothing is dropped."""
+        ...
+
+    def data(self) -> Data:
+        """What is trained on."""
+        ...
+
+    def held_out(self, data: Data) -> Data | None:
+        """What is evaluated with, made as `data` is; None without any."""
+        ...
+
+    def work(self, batch: Mapping[str, Any], num_params: int) -> Work:
+        """What one step on such a batch is."""
+        ...
+
+    def fitted(self) -> Run:
+        """The run with those settings of its model that its data decide, as the vocabulary is."""
+        ...
+
+
+class Judge(Protocol):
+    """Measures held-out rows where the mean of a loss is not enough, and may end a run."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the run ends here."""
+        ...
+
+    def measures(self, state: TrainState) -> Mapping[str, float]:
+        """Measures by name; taken when a run is evaluated."""
+        ...
+
+    def about(self) -> dict[str, Any]:
+        """What a checkpoint keeps of it."""
+        ...
+
+
+@runtime_checkable
+class Judged(Protocol):
+    """A task whose held-out rows are judged. Besides, a task may have
+
+    `is_apart`, for parameters whose layers are trees of their own, and `fresh`, the names of
+    parameters that `init` does not give.
+    """
+
+    def judge(self, folder: Path, told: Mapping[str, Any]) -> Judge:
+        """Of the run in a folder; `told` is what its newest checkpoint says about itself."""
+        ...
+
+
+def opened(task: Task) -> tuple[Data, Data | None]:
+    """What a run trains on and is evaluated with."""
+    own = task.run.data
+    if isinstance(own, Batches):
+        return OwnData(own), None if own.held_out is None else OwnData(own.held_out)
+    data = task.data()
+    return data, task.held_out(data)
+
+
+def task_of(run: Run) -> Task:
+    """The kind of training that a run's model asks for."""
+    name = run.model.objective
+    if not name:
+        from barrow.train.tasks.own import OwnTask
+
+        return OwnTask(run)
+    task: Task = resolve(name, trust=(name.rpartition(":")[0],))(run)  # the model is trusted
+    return task
+
+
+def for_store(
+    run: Run,
+    store: str | os.PathLike[str],
+    *,
+    held_out: str | os.PathLike[str] | None = None,
+) -> Run:
+    """The run on a store, with as many ids in the model's vocabulary as the store's tokenizer has.
+
+    `held_out` is the store for evaluation, made with the same tokenizer.
+    """
+    held_out = None if held_out is None else os.fspath(held_out)
+    return task_of(replace(run, store=os.fspath(store), held_out=held_out)).fitted()
