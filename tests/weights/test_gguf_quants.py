@@ -8,8 +8,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from barrow.weights import gguf as module
 from barrow.weights import open_gguf
+from barrow.weights.gguf import tensors as module
 
 # Number of the type, elements and bytes of a block.
 TYPES = {"Q4_0": (2, 32, 18), "Q4_1": (3, 32, 20), "Q5_0": (6, 32, 22), "Q5_1": (7, 32, 24)}

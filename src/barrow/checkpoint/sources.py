@@ -13,10 +13,10 @@ from barrow.checkpoint.folder import find_checkpoint, one_before
 from barrow.checkpoint.index import INDEX
 from barrow.checkpoint.read import Checkpoint, open_checkpoint
 from barrow.errors import CheckpointError, NotFound
-from barrow.weights.flax_msgpack import read_flax
+from barrow.weights.flax import read_flax
 from barrow.weights.safetensors_read import open_safetensors
 from barrow.weights.tensors import Tensors, lazy
-from barrow.weights.torch_checkpoint import open_torch
+from barrow.weights.torch.checkpoint import open_torch
 
 Format = Literal["checkpoint", "safetensors", "msgpack", "torch"]
 

@@ -212,7 +212,7 @@ def print_metrics(metrics: Mapping[str, float], *, err: bool = False) -> None:
 def remember_programs() -> Path:
     """Keep what is compiled for the next time, in this folder."""
     from barrow.models.compile_cache import keep_compiled
-    from barrow.weights.cache import cache_folder
+    from barrow.weights.hub.cache import cache_folder
 
     folder = cache_folder(os.environ) / "compiled"
     keep_compiled(folder)

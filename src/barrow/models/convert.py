@@ -14,7 +14,7 @@ from barrow.checkpoint.params import save_params
 from barrow.checkpoint.sources import Format, format_of, open_params
 from barrow.models.family import Exported, described_family
 from barrow.nn.tree import from_paths
-from barrow.weights.flax_msgpack import write_flax
+from barrow.weights.flax import write_flax
 from barrow.weights.safetensors_write import write_safetensors
 from barrow.weights.tensors import Tensors
 

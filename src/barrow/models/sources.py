@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from barrow.errors import NotFound, WeightsError
-from barrow.weights.gguf_model import open_gguf_model
+from barrow.weights.gguf.model import open_gguf_model
 from barrow.weights.llama2c import open_llama2c
 from barrow.weights.safetensors_read import open_safetensors
 from barrow.weights.tensors import Tensors

@@ -18,8 +18,8 @@ import numpy as np
 
 from barrow.errors import WeightsError
 from barrow.weights.foreign_model import ForeignModel, llama_config
+from barrow.weights.gguf.rotary_rows import halves_from_pairs
 from barrow.weights.mapped_file import MappedFile
-from barrow.weights.rotary_rows import halves_from_pairs
 from barrow.weights.tensors import LazyTensor, Tensors
 
 _HEADER = struct.Struct("<7i")

@@ -102,7 +102,7 @@ def open_model(
     """The model that a verb's arguments describe; random weights are said on stderr."""
     from barrow.models import clip
     from barrow.models.compile_cache import keep_compiled
-    from barrow.weights.cache import cache_folder
+    from barrow.weights.hub.cache import cache_folder
 
     keep_compiled(cache_folder(os.environ) / "compiled")
     opened, preprocess = clip.load(model, weights=weights, bpe=bpe, seed=seed, trust=trust or ())

@@ -36,8 +36,8 @@ def models() -> None:
 def list_models(as_json: AsJson = False) -> None:
     """Families that open, names that `get` knows, and what is in the cache."""
     from barrow.models.huggingface.config import ENCODERS, FAMILIES
-    from barrow.weights.hub import cached
-    from barrow.weights.known import KNOWN
+    from barrow.weights.hub.download import cached
+    from barrow.weights.hub.known import KNOWN
 
     found = cached(_cache())
     if as_json:
@@ -103,7 +103,7 @@ def get(
     as_json: AsJson = False,
 ) -> None:
     """Download a model if it is not there yet, hash what came, and say where it is."""
-    from barrow.weights.hub import fetch, source_of
+    from barrow.weights.hub.download import fetch, source_of
 
     if "://" not in source_of(what):  # huggingface_hub has progress bars of its own
         return _say(fetch(what, cache=_cache(), sha256=sha256, verify=verify), as_json)
@@ -115,7 +115,7 @@ def get(
 @app.command("where")
 def where(what: What, as_json: AsJson = False) -> None:
     """Where a model is on this machine; fails if it is not."""
-    from barrow.weights.hub import where as locate
+    from barrow.weights.hub.download import where as locate
 
     _say(locate(what, cache=_cache()), as_json)
 
@@ -124,13 +124,13 @@ def locate_model(what: str) -> Path:
     """A path as it is; anything else is looked for among what was downloaded."""
     if Path(what).exists() or what.startswith((".", "/", "~")):
         return Path(what).expanduser()
-    from barrow.weights.hub import where as look
+    from barrow.weights.hub.download import where as look
 
     return look(what, cache=_cache()).path
 
 
 def _cache() -> Path:
-    from barrow.weights.cache import cache_folder
+    from barrow.weights.hub.cache import cache_folder
 
     return cache_folder(os.environ)
 
@@ -145,7 +145,7 @@ def _say(fetched: Fetched, as_json: bool) -> None:
 
 
 def _as_dict(fetched: Fetched) -> dict[str, object]:
-    from barrow.weights.hub import known_sum
+    from barrow.weights.hub.download import known_sum
 
     files = [{"name": file.name, "bytes": file.stat().st_size} for file in fetched.files]
     sums = [{"sha256": known} if (known := known_sum(file)) else {} for file in fetched.files]

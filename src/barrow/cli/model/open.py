@@ -75,7 +75,7 @@ def open_text_model(
     from barrow.models.compile_cache import keep_compiled
     from barrow.models.open_model import open_model
     from barrow.models.text import open_tokenizer
-    from barrow.weights.cache import cache_folder
+    from barrow.weights.hub.cache import cache_folder
 
     keep_compiled(cache_folder(os.environ) / "compiled")
     # A CPU computes bfloat16 and float16 through float32, several times slower.

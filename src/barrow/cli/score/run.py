@@ -194,7 +194,7 @@ def _open(name: str, opening: Opening) -> Model | DomainModel:
         return open_model(name, opening)
     path = locate_model(name)
     from barrow.models.compile_cache import keep_compiled
-    from barrow.weights.cache import cache_folder
+    from barrow.weights.hub.cache import cache_folder
 
     keep_compiled(cache_folder(os.environ) / "compiled")
     return open_model(os.fspath(path), opening)

@@ -16,7 +16,7 @@ from barrow.models.clip.open_clip import Shapes, config_of_open_clip, config_of_
 from barrow.models.sources import CONFIG, read_json
 from barrow.weights.safetensors_read import open_safetensors
 from barrow.weights.tensors import Tensors
-from barrow.weights.torch_checkpoint import open_torch
+from barrow.weights.torch.checkpoint import open_torch
 
 OPEN_CLIP_CONFIG = "open_clip_config.json"
 OPEN_CLIP_WEIGHTS = "open_clip_model.safetensors"

@@ -32,7 +32,7 @@ from barrow.nn.module import init_collections
 from barrow.nn.tree import Tree, from_paths, paths
 from barrow.tokens.clip.merges import find_merges
 from barrow.tokens.clip.tokenizer import ClipTokenizer
-from barrow.weights.cache import cache_folder
+from barrow.weights.hub.cache import cache_folder
 from barrow.weights.matching import match
 
 DTYPES = ("float32", "bfloat16", "float16")

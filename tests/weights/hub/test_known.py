@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from barrow.weights.hub import source_of
-from barrow.weights.known import KNOWN
-from barrow.weights.url_file import sum_in
+from barrow.weights.hub.download import source_of
+from barrow.weights.hub.known import KNOWN
+from barrow.weights.hub.url_file import sum_in
 
 
 def test_every_name_leads_somewhere() -> None:

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 import torch
 
-from barrow.weights.pickled_arrays import (
+from barrow.weights.tensors import LazyTensor
+from barrow.weights.torch.pickled_arrays import (
     ElementType,
     NumpyArray,
     Storage,
     StorageKind,
     meanings_of,
 )
-from barrow.weights.restricted_pickle import Global, Refused, load
-from barrow.weights.tensors import LazyTensor
+from barrow.weights.torch.restricted_pickle import Global, Refused, load
 
 BYTES = np.arange(6, dtype="<f4").tobytes()
 MEANINGS = meanings_of(

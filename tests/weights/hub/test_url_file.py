@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from barrow.errors import FetchFailed, NotFound
 from barrow.weights import cached, fetch, where
-from barrow.weights.url_file import place_of, sum_in
+from barrow.weights.hub.url_file import place_of, sum_in
 
 DATA = bytes(range(256)) * 40
 SUM = hashlib.sha256(DATA).hexdigest()

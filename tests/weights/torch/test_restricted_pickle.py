@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barrow.weights.restricted_pickle import Global, Instance, Meanings, Refused, load
+from barrow.weights.torch.restricted_pickle import Global, Instance, Meanings, Refused, load
 
 MEANINGS = Meanings(
     values={"data.Value": 42},

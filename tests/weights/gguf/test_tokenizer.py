@@ -12,7 +12,7 @@ from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_toke
 from transformers import AutoTokenizer
 
 from barrow.errors import WeightsError
-from barrow.weights.gguf_tokenizer import gguf_tokenizer, gguf_tokenizer_config
+from barrow.weights.gguf.tokenizer import gguf_tokenizer, gguf_tokenizer_config
 
 TEXTS = [
     "The barrow's 1234 stones, they'll carry 56 more.\n\n  Ünïcode 日本語 naïve e\u0301\t",

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from barrow.weights.scored_pieces import added_token, scored_pieces_json
+from barrow.weights.gguf.sentencepiece import added_token, scored_pieces_json
 
 BYTES = [f"<0x{i:02X}>" for i in range(256)]
 JOINED = ["▁t", "he", "▁the", "in", "er", "ing", "▁a", "the", "▁▁", "an", "▁in", "hen"]

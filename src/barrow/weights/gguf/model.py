@@ -17,9 +17,9 @@ import numpy as np
 
 from barrow.errors import WeightsError
 from barrow.weights.foreign_model import ForeignModel, llama_config
-from barrow.weights.gguf import Gguf, open_gguf
-from barrow.weights.gguf_tokenizer import gguf_tokenizer, gguf_tokenizer_config
-from barrow.weights.rotary_rows import halves_from_pairs
+from barrow.weights.gguf.rotary_rows import halves_from_pairs
+from barrow.weights.gguf.tensors import Gguf, open_gguf
+from barrow.weights.gguf.tokenizer import gguf_tokenizer, gguf_tokenizer_config
 from barrow.weights.tensors import LazyTensor, Tensors
 
 _LLAMA_TOP = {

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from barrow.errors import FetchFailed, MissingExtra, NotFound, WeightsError
 from barrow.weights import cached, fetch, open_safetensors, where, write_safetensors
-from barrow.weights.hub import source_of
+from barrow.weights.hub.download import source_of
 
 TENSORS = {f"t{i}": np.full(1000, i, np.float32) for i in range(4)}
 NAME = "OWNER/MODEL"

@@ -13,7 +13,7 @@ from typing import Any
 
 from barrow.errors import WeightsError
 from barrow.weights.foreign_model import tokenizer_config
-from barrow.weights.scored_pieces import added_token, begun_by, scored_pieces_json
+from barrow.weights.gguf.sentencepiece import added_token, begun_by, scored_pieces_json
 
 _CONTROL, _USER_DEFINED = 3, 4
 _ROLES = {

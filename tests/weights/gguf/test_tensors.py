@@ -94,7 +94,7 @@ def test_a_type_with_a_grid(gguf: Callable) -> None:
 
 def test_without_the_library(gguf: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
     path = gguf(METADATA, {})
-    monkeypatch.delitem(sys.modules, "barrow.weights.gguf_reader", raising=False)
+    monkeypatch.delitem(sys.modules, "barrow.weights.gguf.reader", raising=False)
     monkeypatch.setitem(sys.modules, "gguf", None)
     with pytest.raises(MissingExtra, match=r"pip install 'barrow\[gguf\]'"):
         open_gguf(path)

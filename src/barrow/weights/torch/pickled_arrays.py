@@ -12,8 +12,8 @@ import numpy as np
 
 from barrow.files.dtypes import extended
 from barrow.files.safetensors import is_possible
-from barrow.weights.restricted_pickle import Global, Meanings, Refused
 from barrow.weights.tensors import Array, LazyTensor
+from barrow.weights.torch.restricted_pickle import Global, Meanings, Refused
 
 _PLAIN = {
     "float32": "<f4",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from barrow.errors import WeightsError
 from barrow.weights.mapped_file import MappedFile
-from barrow.weights.stored_zip import StoredZip
+from barrow.weights.torch.stored_zip import StoredZip
 
 
 def make(path: Path, *, compressed: bool = False) -> Path:

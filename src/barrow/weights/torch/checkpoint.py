@@ -16,7 +16,8 @@ import numpy as np
 
 from barrow.errors import WeightsError
 from barrow.weights.mapped_file import MappedFile
-from barrow.weights.pickled_arrays import (
+from barrow.weights.tensors import Array, LazyTensor, Tensors
+from barrow.weights.torch.pickled_arrays import (
     ElementType,
     NumpyArray,
     NumpyDtype,
@@ -24,9 +25,8 @@ from barrow.weights.pickled_arrays import (
     StorageKind,
     meanings_of,
 )
-from barrow.weights.restricted_pickle import Global, Instance, Refused, load
-from barrow.weights.stored_zip import StoredZip
-from barrow.weights.tensors import Array, LazyTensor, Tensors
+from barrow.weights.torch.restricted_pickle import Global, Instance, Refused, load
+from barrow.weights.torch.stored_zip import StoredZip
 
 _MAX_PICKLE = 256 << 20
 _MAX_NODES = 500_000

@@ -44,7 +44,7 @@ def open_gguf(path: str | os.PathLike[str]) -> Gguf:
     """Read the metadata and the table of tensors, and check both; elements stay on the disk."""
     version = _version(MappedFile(path))
     try:
-        from barrow.weights.gguf_reader import BoundedReader, value_of
+        from barrow.weights.gguf.reader import BoundedReader, value_of
     except ImportError:
         raise MissingExtra("gguf", "gguf", "reading a GGUF file") from None
     try:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from barrow.weights.rotary_rows import halves_from_pairs, pairs_from_halves
+from barrow.weights.gguf.rotary_rows import halves_from_pairs, pairs_from_halves
 
 
 @pytest.mark.parametrize("shape", [(24, 5), (24,)])

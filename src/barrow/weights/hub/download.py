@@ -15,9 +15,9 @@ from pathlib import Path
 
 from barrow.errors import FetchFailed, MissingExtra, NotFound, nearest
 from barrow.files import sha256_of, write_bytes
-from barrow.weights.known import KNOWN, known
+from barrow.weights.hub.known import KNOWN, known
+from barrow.weights.hub.url_file import download, place_of, sum_in
 from barrow.weights.safetensors_read import read_index
-from barrow.weights.url_file import download, place_of, sum_in
 
 _REPOSITORY = re.compile(r"([A-Za-z0-9][\w.-]{0,95}/[\w.-]{1,96})(?:@([\w.-][\w./-]{0,200}))?")
 _CONFIG, _INDEX = "config.json", "model.safetensors.index.json"

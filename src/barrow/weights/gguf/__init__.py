@@ -1,0 +1,1 @@
+"""GGUF files: tensors, settings and the tokenizer."""

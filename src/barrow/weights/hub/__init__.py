@@ -1,0 +1,1 @@
+"""Published models: the download from a hub or an address, checked against known sums."""

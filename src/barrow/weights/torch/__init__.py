@@ -1,0 +1,1 @@
+"""PyTorch's files, read without PyTorch and without running what is in them."""
