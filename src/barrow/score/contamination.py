@@ -1,9 +1,9 @@
 """The contamination receipt: how much of what is scored a training corpus has too.
 
-13 words in a row that both have, as `barrow.corpus.kernels.word_runs` compares them, and decontamination
-does. A document is contaminated if one such run is in the training corpus; `share` is the share of
-all runs of 13 words of the scored documents, of those that begin after a blank. A document with
-fewer than 13 words has none, and cannot be found.
+13 words in a row that both have, as `barrow.corpus.kernels.word_runs` compares them, and
+decontamination does. A document is contaminated if one such run is in the training corpus; `share`
+is the share of all runs of 13 words of the scored documents, of those that begin after a blank. A
+document with fewer than 13 words has none, and cannot be found.
 """
 
 from __future__ import annotations

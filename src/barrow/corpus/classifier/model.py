@@ -1,8 +1,8 @@
 """A linear classifier over hashed words and pairs of words, and what of a text it looks at.
 
-The features of a text are its words, as `barrow.corpus.kernels.word_hashes` has them, and its pairs of
-neighbouring words, each a place in one table of weights. The score is the logistic function of the
-bias plus the sum of the weights over the square root of the number of features.
+The features of a text are its words, as `barrow.corpus.kernels.word_hashes` has them, and its pairs
+of neighbouring words, each a place in one table of weights. The score is the logistic function of
+the bias plus the sum of the weights over the square root of the number of features.
 
 What is looked at is what The Pile's Common Crawl filter looked at: the last 1,500 of the first
 4,000 characters, so characters 2,500 to 4,000 of a long text. Line ends are spaces there; here they

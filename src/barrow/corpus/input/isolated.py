@@ -33,7 +33,10 @@ _PIECE = 1 << 20
 _GRACE = 20.0  # seconds for a start; then a child that should have ended itself is killed
 _NO_MEMORY = 77  # exit status when there was none for the request
 _CALLS = 500  # after so many, a new child: libraries leak
-_START = "import sys; sys.path[:] = {path}; from barrow.corpus.input.isolated import _serve; _serve({own})"
+_START = (
+    "import sys; sys.path[:] = {path}\n"
+    "from barrow.corpus.input.isolated import _serve; _serve({own})"
+)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """The words of texts as 64-bit hashes, without an object for each.
 
-A word is a run of letters and digits as `barrow.corpus.kernels.characters` has them. Shingles, signatures
-and n-gram matches are all made from these hashes, so a text is looked at once.
+A word is a run of letters and digits as `barrow.corpus.kernels.characters` has them. Shingles,
+signatures and n-gram matches are all made from these hashes, so a text is looked at once.
 """
 
 from __future__ import annotations

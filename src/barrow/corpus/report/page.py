@@ -71,7 +71,7 @@ def report(manifest: Mapping[str, Any], recipe: Recipe, samples: Samples) -> str
             f"Made by barrow {one_line(manifest['barrow'])} from manifest.json and the rejects; "
             "figures are of texts in UTF-8, rounded, in decimal units where none is named.",
         ),
-        style=static("barrow.corpus", "report.css"),
+        style=static("barrow.corpus.report", "report.css"),
     )
 
 

@@ -1,9 +1,9 @@
 """Texts that are to be removed wherever they stand, remembered without a word of them.
 
 A text is kept as the hashes of its n-grams, n being 13 words, or all of them where it has fewer.
-They are compared as `barrow.corpus.kernels.word_runs` does, as in decontamination. A document contains a
-text if it has at least a `share` of the text's different n-grams; with a share of 1 that is the
-whole of it.
+They are compared as `barrow.corpus.kernels.word_runs` does, as in decontamination. A document
+contains a text if it has at least a `share` of the text's different n-grams; with a share of 1
+that is the whole of it.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ def page(title: str, about: str, images: Sequence[Shown]) -> str:
         element("h1", title),
         paragraph(about, class_="soft"),
         element("main", *(_figure(image) for image in images)),
-        style=static("barrow.models", "pictures.css"),
+        style=static("barrow.models.clip", "pictures.css"),
     )
 
 

@@ -74,7 +74,7 @@ Colour goes with the square root of the share, so that small ones are seen.</p>
     return page(
         f"Attention: {one_line(text, most=60)}",
         Markup(body),
-        style=static("barrow.models", "attention.css"),
-        script=static("barrow.models", "attention.js"),
+        style=static("barrow.models.roberta", "attention.css"),
+        script=static("barrow.models.roberta", "attention.js"),
         data=told,
     )

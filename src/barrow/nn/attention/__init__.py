@@ -1,1 +1,1 @@
-"""Attention: the function, the multi-head layer, rotary positions and the cache of keys and values."""
+"""Attention: the function, the multi-head layer, rotary positions and the cache."""

@@ -1,7 +1,8 @@
 """Words between white space: their hashes and lengths, and what they consist of.
 
 A word here is what ``str.split()`` gives, with its case and its punctuation. That is what the
-published heuristics count. (For comparing wordings, `barrow.corpus.kernels.word_hashes` folds both away.)
+published heuristics count. (For comparing wordings, `barrow.corpus.kernels.word_hashes`
+folds both away.)
 """
 
 from __future__ import annotations

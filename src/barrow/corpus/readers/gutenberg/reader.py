@@ -1,7 +1,8 @@
 """Project Gutenberg: a book a file, as text in any of its encodings, as HTML, or zipped.
 
 The text is the book without the project's header, licence and credits, in all the forms these have
-had (`barrow.corpus.readers.gutenberg.frame`). Lines stay as they are, as in PG-19, and so do ``_italics_``.
+had (`barrow.corpus.readers.gutenberg.frame`). Lines stay as they are, as in PG-19, and
+so do ``_italics_``.
 ``gutenberg_header`` and ``gutenberg_footer`` in `meta` tell which form was found; ``none`` means
 that the text was left as it was. HTML is read where there is no text of the same book beside it.
 
