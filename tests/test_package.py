@@ -24,7 +24,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "config": {"objects"},
     "ahead": set(),
     "files": set(),
-    "heap": set(),
+    "malloc": set(),
     "pages": set(),
     "archive": set(),
     "engine": set(),
@@ -47,7 +47,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "serve": PARTS,
     "recipes": PARTS | {"compress", "align", "serve"},
     "demo": PARTS | {"recipes"},
-    "cli": PARTS | {"compress", "align", "serve", "recipes", "demo", "heap"},
+    "cli": PARTS | {"compress", "align", "serve", "recipes", "demo", "malloc"},
 }
 
 
@@ -79,6 +79,17 @@ def test_imports_follow_the_design(path: Path) -> None:
         return
     allowed = MAY_IMPORT[part] | {part, *FLOOR}
     assert imported_parts(path) <= allowed
+
+
+def test_no_folder_holds_more_than_twenty_files() -> None:
+    folders = [SOURCE, *(path for path in SOURCE.rglob("*") if path.is_dir())]
+    sizes = {str(folder): len(list(folder.glob("*.py"))) for folder in folders}
+    assert {folder: size for folder, size in sizes.items() if size > 20} == {}
+
+
+def test_every_package_says_what_it_is_for() -> None:
+    for path in SOURCE.rglob("__init__.py"):
+        assert ast.get_docstring(ast.parse(path.read_text())), path
 
 
 def test_the_floor_of_files_imports_errors_alone() -> None:

@@ -69,7 +69,7 @@ def test_styles_fetch_nothing_and_use_colours_that_exist(path: Path) -> None:
 
 
 def test_what_charts_are_filled_with_has_a_colour() -> None:
-    style = (SOURCE / "corpus/static/report.css").read_text()
+    style = (SOURCE / "corpus/report/static/report.css").read_text()
     kinds = {"kept", "train", "validation", "test", "exact", "near", "track", "column", "area"}
     kinds |= {f"lost-{step}" for step in STEPS}
     assert kinds <= set(re.findall(r"\.([\w-]+)(?=[^{}]*\{ fill:)", style))

@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from barrow.corpus.build import limits as limits_module
 from barrow.corpus.build.limits import DocumentLimits, TooSlow
 
 PLENTY = 1 << 40
@@ -52,7 +53,7 @@ def test_a_stricter_limit_of_the_system_stays() -> None:
 
 
 def test_where_nobody_tells_there_is_no_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("barrow.corpus.build.limits.memory_held", lambda: None)
+    monkeypatch.setattr(limits_module, "memory_held", lambda: None)
     before = resource.getrlimit(resource.RLIMIT_DATA)
     with DocumentLimits(60, 1) as limits:
         limits.begin()
