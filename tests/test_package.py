@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -79,6 +80,19 @@ def test_imports_follow_the_design(path: Path) -> None:
         return
     allowed = MAY_IMPORT[part] | {part, *FLOOR}
     assert imported_parts(path) <= allowed
+
+
+def test_the_architecture_shows_this_table_and_names_files_by_their_path() -> None:
+    """That linked files exist is tested with the links of all pages."""
+    text = (SOURCE.parents[1] / "ARCHITECTURE.md").read_text()
+    rows = re.findall(r"^\| (`[^|]*) \| (nothing|`[^|]*) \|$", text, re.M)
+    shown = {
+        p: set(re.findall(r"`(\w+)`", may)) for some, may in rows for p in some[1:-1].split("`, `")
+    }
+    assert shown == {part: MAY_IMPORT[part] for part in PARTS}
+    named = re.findall(r"\[(.+?)\]\(src/barrow/(.+?)\)", text)
+    assert len(named) > 60
+    assert [name for name, path in named if name != path] == []
 
 
 def test_no_folder_holds_more_than_twenty_files() -> None:
