@@ -1,4 +1,4 @@
-"""Write a small archive, look at it from several sides, and mend nothing silently."""
+"""Write a small archive, read it in several ways, and see bad records reported."""
 
 import tempfile
 from pathlib import Path

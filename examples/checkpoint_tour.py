@@ -1,4 +1,4 @@
-"""Save a training state behind the loop, restore it on other devices, take the parameters out."""
+"""Save a training state in the background, restore it on other devices, load its parameters."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ with tempfile.TemporaryDirectory() as folder:
                 checkpoints.save(state, {"position": int(state.step)})
     print("kept:", checkpoints.steps())
 
-    # The same numbers on four devices, divided; on one; by name alone.
+    # The same numbers sharded over four devices; on one; by name alone.
     latest = checkpoints.latest()
     assert latest is not None
     place = Placement(
@@ -56,7 +56,7 @@ with tempfile.TemporaryDirectory() as folder:
     print("kernel lies on", len(again.params["kernel"].sharding.device_set), "devices")
     print("names:", sorted(load_params(run)))
 
-    # Into a model that calls its weight otherwise and has a bias of its own.
+    # Into a model with another name for its weight and an additional bias.
     other = {"weight": jnp.zeros((4, 1)), "offset": jnp.zeros(1)}
     params, report = load_into(other, run, {"kernel": "weight", "bias": None})
     print(report.report())

@@ -1,4 +1,4 @@
-"""Pretrain a small encoder, fine-tune it on who has the thing, and ask it."""
+"""Pretrain a small encoder, fine-tune it to tell who has the thing, and predict."""
 
 import itertools
 import json
@@ -24,7 +24,7 @@ from barrow.train.finetune.settings import LabelledRows, Labels, usual_optimizer
 
 folder = Path(tempfile.mkdtemp())
 
-# Who has it is in the order of the words alone: a bag of words has both names, and no more.
+# The label depends on word order only: a bag of words has both names.
 NAMES, THINGS = ["Ann", "Bob", "Cleo", "Dan"], ["stone", "cart", "spade", "rope", "lamp", "map"]
 rows = []
 for a, b in itertools.permutations(NAMES, 2):
@@ -47,7 +47,7 @@ def make_store():
     return tokenize(folder / "corpus", tokenizer=tokenizer, out=folder / "store", engine=engine)
 
 
-# An encoder that has learned to say hidden words.
+# An encoder that has learned to predict masked words.
 store = make_store()
 run = replace(
     roberta.tiny(),
@@ -59,7 +59,7 @@ run = replace(
 fit(for_store(run, store.folder), folder / "masked")
 convert(folder / "masked", folder / "masked-hf", to="hf")
 
-# The head is new; a quarter of the rows is kept to judge by; the best epoch's model stays.
+# The head is new; a quarter of the rows is for validation; the best epoch's model is kept.
 usual = usual_optimizer()
 tuning = finetune_run(
     LabelledRows(str(folder / "rows.jsonl"), "classify", validation=0.25, epochs=40),
@@ -67,7 +67,7 @@ tuning = finetune_run(
     objective=Labels(patience=10),
     optimizer=replace(usual, schedule=replace(usual.schedule, peak=5e-3)),
 )
-warnings.filterwarnings("ignore", "init=")  # the head of labels is new, and fit says so
+warnings.filterwarnings("ignore", "init=")  # fit warns that the head is new
 done = finetune(tuning, folder / "run")
 print(f"best by {done.progress.metric}: {done.progress.best:.3f} of the rows kept apart")
 

@@ -1,4 +1,4 @@
-"""Make a small decoder, save it for other libraries, open it again, and let it write."""
+"""Make a small decoder, save it for other libraries, open it again, and generate text."""
 
 import tempfile
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Tokenize a small archive, mix its domains into batches, stop, go on elsewhere, and ask why."""
+"""Tokenize a small archive, mix its domains into batches, stop, resume elsewhere, trace rows."""
 
 import tempfile
 from pathlib import Path
@@ -32,13 +32,13 @@ print("tokens", batch.tokens.shape, "documents of row 0:", batch.documents[0])
 row = batch.tokens[0][batch.segments[0] == 1]
 print("row 0, first document:", repr(bytes(row[row < 256].astype(np.uint8))))
 
-# Save at step 5 on 4 ranks, go on at 2: nothing but the step is needed.
+# Save at step 5 on 4 ranks, resume on 2: only the step is needed.
 stream.save(folder / "run.json")
 resumed = Stream.load(folder / "run.json")
 halves = [resumed.batch(5, rank=rank, of=2).tokens for rank in range(2)]
 print("same batch:", bool((np.concatenate(halves) == stream.batch(5).tokens).all()))
 
-# A later phase: prose only, and rows half as long. Steps before it see what they saw.
+# A later phase: prose only, and rows half as long. Steps before it do not change.
 longer = stream.then(Phase(10, 32, 16, Mixture(weights={"Prose": 1.0})))
 print("step 9", longer.batch(9).tokens.shape, "step 10", longer.batch(10).tokens.shape)
 

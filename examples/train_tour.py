@@ -1,4 +1,4 @@
-"""Train a small model on a small store, stop, go on, look at what it leaves, and ask why."""
+"""Train a small model on a small store, stop, resume, and look at the run's folder."""
 
 import os
 import signal
@@ -34,11 +34,11 @@ def make_store(name, numbers):
     return tokenize(folder / name, tokenizer=load("bytes"), out=out, engine=Engine("local", 0))
 
 
-# One store to train on, one to evaluate with.
+# One store for training, one for validation.
 store = make_store("train", range(0, 100, 2))
 held_out = make_store("held_out", range(1, 100, 10))
 
-# A recipe is plain settings: take one, change it, fit it to a store.
+# A recipe is settings: take one, change it, fit it to a store.
 run = replace(
     gpt2.tiny(),
     model=DecoderConfig(width=32, layers=2, heads=2, hidden=64, context=64),
