@@ -53,7 +53,7 @@ with tempfile.TemporaryDirectory() as folder:
     again = checkpoints.restore(latest, shapes, shardings=place.of_state(shapes))
     assert jnp.array_equal(again.params["kernel"], state.params["kernel"])
     print("position:", checkpoints.about(latest)["position"])
-    print("kernel lies on", len(again.params["kernel"].sharding.device_set), "devices")
+    print("kernel is on", len(again.params["kernel"].sharding.device_set), "devices")
     print("names:", sorted(load_params(run)))
 
     # Into a model with another name for its weight and an additional bias.

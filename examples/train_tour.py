@@ -74,7 +74,7 @@ state = fit(run, folder / "run", trackers=[Lines(sys.stdout)])
 
 last = read_log(folder / "run" / "log.jsonl")[-1]
 entropy = unigram_entropy(store)
-print(f"held-out loss {last['held_out_loss']:.3f}, unigram entropy {entropy:.3f} nats per token")
+print(f"validation loss {last['held_out_loss']:.3f}, unigram entropy {entropy:.3f} nats per token")
 print(
     "checkpoints:", Checkpoints(folder / "run" / "checkpoints").steps(), "at step", int(state.step)
 )
