@@ -44,10 +44,10 @@ demo: $(VENV)/.demo
 
 # Whole files go to one of two processes, so that what a file compiles is compiled once.
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -m 'not soak' -n 2 --dist loadfile $(ARGS)
+	$(BIN)/python -m pytest -m 'not soak' -n 2 --dist loadfile --durations=10 $(ARGS)
 
 soak: $(VENV)/.test
-	JAX_DISABLE_MOST_OPTIMIZATIONS=0 $(BIN)/python -m pytest --hypothesis-profile=soak $(ARGS)
+	XLA_FLAGS=--xla_force_host_platform_device_count=8 JAX_DISABLE_MOST_OPTIMIZATIONS=0 $(BIN)/python -m pytest --hypothesis-profile=soak $(ARGS)
 
 check: $(VENV)/.test
 	$(BIN)/ruff format --check .
