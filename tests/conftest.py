@@ -12,11 +12,17 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-# The older emitters make machine code of the same programs in 60 % of the time.
-_FLAGS = ["--xla_force_host_platform_device_count=8"]
-if version("jaxlib").startswith("0.10."):  # an unknown flag ends the process
-    _FLAGS += ["--xla_cpu_use_fusion_emitters=false", "--xla_cpu_parallel_codegen_split_count=1"]
-os.environ.setdefault("XLA_FLAGS", " ".join(_FLAGS))
+# The older emitters make machine code of the same programs in 60 % of the time. An unknown flag ends
+# the process, so they are asked for where they are known.
+os.environ.setdefault(
+    "XLA_FLAGS",
+    "--xla_force_host_platform_device_count=8"
+    + (
+        " --xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
+        if version("jaxlib").startswith("0.10.")
+        else ""
+    ),
+)
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("DO_NOT_TRACK", "true")
