@@ -12,8 +12,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-# The older emitters make machine code of the same programs in 60 % of the time. An unknown flag ends
-# the process, so they are asked for where they are known.
+# The older emitters make machine code of the same programs in 60 % of the time. An unknown flag
+# ends the process, so they are asked for where they are known.
 os.environ.setdefault(
     "XLA_FLAGS",
     "--xla_force_host_platform_device_count=8"
