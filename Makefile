@@ -40,7 +40,7 @@ $(VENV)/.bench: $(VENV)/.test
 	@touch $@
 
 demo: $(VENV)/.demo
-	$(BIN)/barrow demo demo
+	$(BIN)/barrow demo --out demo
 
 # Whole files go to one of two processes, so that what a file compiles is compiled once.
 test: $(VENV)/.test

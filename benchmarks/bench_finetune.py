@@ -117,7 +117,7 @@ def pretrain(folder: Path, rows: list[dict[str, str]], steps: int, name: str) ->
             word for one in ("endoftext", "pad", "mask") for word in ("--special", f"<|{one}|>")
         ]
         do(
-            "tokenizer",
+            "tokens",
             "train",
             folder / "corpus",
             "--vocab",
@@ -126,10 +126,10 @@ def pretrain(folder: Path, rows: list[dict[str, str]], steps: int, name: str) ->
             folder / "tok",
             *special,
         )
-        do("tokenize", folder / "corpus", "-t", folder / "tok", "-o", folder / "store")
+        do("tokenize", folder / "corpus", "--tokenizer", folder / "tok", "--out", folder / "store")
     settings = [f"steps={steps}", f"log_every={max(1, steps // 5)}"]
-    do("train", "roberta.tiny", f"store={folder / 'store'}", f"out={folder / name}", *settings)
-    do("checkpoint", "convert", folder / name, folder / f"{name}-hf", "--to", "hf")
+    do("train", "roberta.tiny", "--store", folder / "store", "--out", folder / name, *settings)
+    do("checkpoint", "convert", folder / name, "--out", folder / f"{name}-hf", "--to", "hf")
     config = folder / f"{name}-hf" / "config.json"
     told = json.loads(config.read_text()) | {"hidden_dropout_prob": 0.1}
     config.write_text(json.dumps(told))
@@ -144,7 +144,7 @@ def finetuned(folder: Path, model: Path, name: str, epochs: int, seed: int) -> f
         *("--epochs", epochs, "--batch", 64, "--lr", 5e-4, "--patience", 3),
     )
     out = folder / f"{name}.predictions.jsonl"
-    do("predict", folder / "test.jsonl", "--model", folder / name, "--out", out)
+    do("model", "predict", folder / "test.jsonl", "--model", folder / name, "--out", out)
     said = [json.loads(line)["label"] for line in out.read_text().splitlines()]
     true = [json.loads(line)["label"] for line in (folder / "test.jsonl").read_text().splitlines()]
     return sum(a == b for a, b in zip(said, true, strict=True)) / len(true)

@@ -96,9 +96,9 @@ def pictures(folder: Path) -> None:
         (folder / f"{number:03}.txt").write_text(f"picture {number} of colour {colour}")
 
 
-def losses(recipe: str, data: str, out: Path) -> dict[str, str]:
+def losses(recipe: str, data: tuple[object, ...], out: Path) -> dict[str, str]:
     """The loss of every step, and what the held-out batches say at the end."""
-    barrow("train", recipe, data, f"out={out}", f"steps={STEPS}", "log_every=1")
+    barrow("train", recipe, *data, "--out", out, f"steps={STEPS}", "log_every=1")
     lines = [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
     return {str(line["step"]): repr(line["loss"]) for line in lines if "loss" in line}
 
@@ -114,28 +114,28 @@ def scores(model: object, corpus: Path, out: Path) -> dict[str, str]:
 def measure(folder: Path, work: Path) -> dict[str, dict[str, Any]]:
     """All that must not change."""
     found: dict[str, dict[str, Any]] = {}
-    barrow("build", "pile", f"root={folder / 'raw'}", f"out={work / 'pile'}", "--missing", "skip")
+    barrow("build", "pile", "--root", folder / "raw", "--out", work / "pile", "--missing", "skip")
     found["build"] = documents(work / "pile")
     for number, source in enumerate(sorted(folder.glob("*.jsonl.zst"))):
         out = work / f"refined{number}"
-        barrow("build", "refine", f"source={source}", f"out={out}")
+        barrow("build", "refine", "--source", source, "--out", out)
         found[f"refine {source.name}"] = documents(out)
     corpus = work / "refined0"
-    barrow("tokenizer", "train", corpus, "--vocab", 2048, "--out", work / "bpe")
-    barrow("tokenizer", "train", corpus, "--vocab", 2048, "--roberta", "--out", work / "mbpe")
+    barrow("tokens", "train", corpus, "--vocab", 2048, "--out", work / "bpe")
+    barrow("tokens", "train", corpus, "--vocab", 2048, "--roberta", "--out", work / "mbpe")
     for name, tokenizer in (("store", "bpe"), ("masked", "mbpe")):
         barrow("tokenize", corpus, "--tokenizer", work / tokenizer, "--out", work / name)
         found[f"ids of {name}"] = store_ids(work / name)
     found["batches"] = batches(work / "store")
     pictures(work / "pictures")
-    barrow("pairs", "index", work / "pictures", "--out", work / "pairs")
-    for recipe, data in (
-        ("gpt2.tiny", f"store={work / 'store'}"),
-        ("llama.tiny", f"store={work / 'store'}"),
-        ("roberta.tiny", f"store={work / 'masked'}"),
-        ("clip.tiny", f"pairs={work / 'pairs'}"),
+    barrow("tokens", "pairs", "index", work / "pictures", "--out", work / "pairs")
+    for recipe, *data in (
+        ("gpt2.tiny", "--store", work / "store"),
+        ("llama.tiny", "--store", work / "store"),
+        ("roberta.tiny", "--store", work / "masked"),
+        ("clip.tiny", "--pairs", work / "pairs"),
     ):
-        found[f"losses of {recipe}"] = losses(recipe, data, work / recipe)
+        found[f"losses of {recipe}"] = losses(str(recipe), tuple(data), work / str(recipe))
     for model in (work / "gpt2.tiny", "ngram:5", "zstd:19"):
         name = Path(str(model)).name
         found[f"scores of {name}"] = scores(model, corpus, work / f"{name.replace(':', '')}.json")

@@ -14,8 +14,8 @@ That writes pairs/VENDOR.jsonl, one line a drawing, and pairs/classes.txt, the n
 vendor has drawn. Train on some vendors, and classify the drawings of another one:
 
     cd pairs
-    barrow pairs index google.jsonl twitter.jsonl facebook.jsonl --out train --check
-    barrow pairs index apple.jsonl --out test --check
+    barrow tokens pairs index google.jsonl twitter.jsonl facebook.jsonl --out train --check
+    barrow tokens pairs index apple.jsonl --out test --check
 
 The drawings belong to their vendors; see the licences in the packages. None is kept here.
 """

@@ -2,8 +2,8 @@
 
 After `benchmarks/emoji_pairs.py` and its two indexes:
 
-    barrow train clip.tiny pairs=train held_out=test out=run
-    barrow checkpoint convert run model --to hf
+    barrow train clip.tiny --pairs train --validation test --out run
+    barrow checkpoint convert run --out model --to hf
     python benchmarks/emoji_zeroshot.py model test classes.txt
 
 Each drawing of the index `test` whose first caption is one of the classes is compared with the

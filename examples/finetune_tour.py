@@ -71,7 +71,7 @@ warnings.filterwarnings("ignore", "init=")  # fit warns that the head is new
 done = finetune(tuning, folder / "run")
 print(f"best by {done.progress.metric}: {done.progress.best:.3f} of the rows kept apart")
 
-# `barrow predict` does this for files; transformers opens the same folder.
+# `barrow model predict` does this for files; transformers opens the same folder.
 asked = [Example("here", "Cleo gave Dan the rope"), Example("here", "Cleo took the rope from Dan")]
 for one, said in predictions(open_finetuned(done.folder), asked):
     print(f"{one.text}: {said['label']} ({said['score']:.2f})")

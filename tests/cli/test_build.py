@@ -30,40 +30,42 @@ def raw(tmp_path: Path) -> Path:
 
 def test_build_look_and_compare(barrow: Callable, raw: Path, tmp_path: Path) -> None:
     out, recipe = tmp_path / "out", tmp_path / "mine.py"
-    code, text, err = barrow("build", recipe, f"root={raw}", f"out={out}", "--workers", 0)
+    code, text, err = barrow("build", recipe, "--root", raw, "--out", out, "--workers", 0)
     assert code == 1
     assert "more: no files" in err
     arguments = ("--workers", 0, "--missing", "skip")
-    code, text, err = barrow("build", recipe, f"root={raw}", f"out={out}", *arguments)
+    code, text, err = barrow("build", recipe, "--root", raw, "--out", out, *arguments)
     assert (code, err) == (0, "")
     assert "Texts" in text
     assert "1 empty" in text
     assert "left out: more" in text
     assert len(package.archive.open(out)) == 5
 
-    code, text, _ = barrow("rejects", out)
+    code, text, _ = barrow("corpus", "rejects", out)
     assert (code, text.split()) == (0, ["1", "Texts:", "empty"])
-    assert "texts/empty.txt" in barrow("rejects", out, "--reason", "empty").out
-    assert json.loads(barrow("rejects", out, "--json").out) == [
+    assert "texts/empty.txt" in barrow("corpus", "rejects", out, "--reason", "empty").out
+    assert json.loads(barrow("corpus", "rejects", out, "--json").out) == [
         {"domain": "Texts", "reason": "empty", "count": 1}
     ]
 
     wanted = next(d for d in package.archive.open(out) if d.meta["source"] == "texts/3.txt")
-    code, text, _ = barrow("trace", out, wanted.meta["id"])
+    code, text, _ = barrow("corpus", "trace", out, wanted.meta["id"])
     assert code == 0
     assert "texts/3.txt" in text
     assert "plain_text/1" in text
-    story = json.loads(barrow("trace", out, "3", "--json").out)
+    story = json.loads(barrow("corpus", "trace", out, "3", "--json").out)
     assert (story["text"], story["number"]) == (package.archive.open(out)[3].text, 3)
-    assert barrow("trace", out, "nothing").code == 1
+    assert barrow("corpus", "trace", out, "nothing").code == 1
 
     again = tmp_path / "again"
     saved = out / "recipe.json"
     code, text, _ = barrow(
         "build",
         saved,
-        f"root={raw}",
-        f"out={again}",
+        "--root",
+        raw,
+        "--out",
+        again,
         "--workers",
         0,
         "domains.texts.epochs=2",
@@ -71,23 +73,26 @@ def test_build_look_and_compare(barrow: Callable, raw: Path, tmp_path: Path) -> 
     )
     assert code == 0
     assert json.loads(text)["reading"]["texts"]["documents"] == 5
-    code, text, _ = barrow("diff", out, again)
+    code, text, _ = barrow("corpus", "diff", out, again)
     assert "recipe: domains.texts.epochs: None → 2.0" in text
     assert "Texts: 5 kept, 0 added, 0 removed" in text
-    assert barrow("diff", out, out).out.endswith("no difference\n")
-    assert json.loads(barrow("diff", out, again, "--json").out)["domains"]["Texts"]["kept"] == 5
-    assert barrow("verify", out, "--deep").code == 0
+    assert barrow("corpus", "diff", out, out).out.endswith("no difference\n")
+    assert (
+        json.loads(barrow("corpus", "diff", out, again, "--json").out)["domains"]["Texts"]["kept"]
+        == 5
+    )
+    assert barrow("corpus", "verify", out, "--deep").code == 0
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["pil", "root=x", "out=y"], 2, "did you mean 'pile'"),
-        (["pile", "out=y"], 2, "root=DIR"),
-        (["pile", "root=x"], 2, "out=DIR"),
-        (["pile", "root=x", "out=y", "domains.arxv.epochs=2"], 1, "did you mean 'arxiv'"),
-        (["pile", "root=/no/such", "out=y"], 1, "no folder of raw files"),
-        (["pile", "root=x", "out=y", "--engine", "slurm"], 2, "slurm"),
+        (["pil", "--root", "x", "--out", "y"], 2, "did you mean 'pile'"),
+        (["pile", "--out", "y"], 2, "--root DIR"),
+        (["pile", "--root", "x"], 2, "--out DIR"),
+        (["pile", "--root", "x", "--out", "y", "domains.arxv.epochs=2"], 1, "did you mean 'arxiv'"),
+        (["pile", "--root", "/no/such", "--out", "y"], 1, "no folder of raw files"),
+        (["pile", "--root", "x", "--out", "y", "--engine", "slurm"], 2, "slurm"),
     ],
 )
 def test_wrong_usage(arguments: list[str], code: int, words: str, barrow: Callable) -> None:
@@ -99,27 +104,27 @@ def test_wrong_usage(arguments: list[str], code: int, words: str, barrow: Callab
 
 def test_a_python_file_without_a_recipe(barrow: Callable, tmp_path: Path) -> None:
     (tmp_path / "x.py").write_text("recipe = 3")
-    code, _, err = barrow("build", tmp_path / "x.py", "root=a", "out=b")
+    code, _, err = barrow("build", tmp_path / "x.py", "--root", "a", "--out", "b")
     assert code == 2
     assert "no function recipe()" in err
 
 
 def test_a_build_that_keeps_nothing_says_so(barrow: Callable, raw: Path, tmp_path: Path) -> None:
     short = 'domains.texts.filters=[{"object": "barrow.corpus:Length", "min_bytes": 1000}]'
-    arguments = [tmp_path / "mine.py", f"root={raw}", f"out={tmp_path / 'out'}", short]
+    arguments = [tmp_path / "mine.py", "--root", raw, "--out", tmp_path / "out", short]
     code, out, err = barrow("build", *arguments, "--missing", "skip", "--workers", 0)
     assert code == 1
     assert err == (
-        "no document was kept: 5 too-few-bytes, 1 empty; barrow rejects shows examples\n"
+        "no document was kept: 5 too-few-bytes, 1 empty; barrow corpus rejects shows examples\n"
     )
     assert "Texts" in out
-    assert barrow("rejects", tmp_path / "out").code == 0
+    assert barrow("corpus", "rejects", tmp_path / "out").code == 0
     code, out, err = barrow("build", *arguments, "--missing", "skip", "--workers", 0, "--json")
     assert (code, json.loads(out)["recipe"]) == (1, "mine")
 
 
 def test_recipes_that_help_names_are_all_there_are(barrow: Callable) -> None:
-    err = barrow("build", "zzz", "root=x", "out=y").err
+    err = barrow("build", "zzz", "--root", "x", "--out", "y").err
     assert "there are permissive, pile, pocket, refine" in err
     assert "(permissive, pile, pocket, refine)" in " ".join(barrow("build", "--help").out.split())
 
@@ -127,7 +132,7 @@ def test_recipes_that_help_names_are_all_there_are(barrow: Callable) -> None:
 def test_overrides_of_readers_and_filters(barrow: Callable, raw: Path, tmp_path: Path) -> None:
     filters = 'domains.texts.filters=[{"object": "barrow.corpus:Length"}, "barrow.corpus:Repair"]'
     code, _, err = barrow(
-        *("build", tmp_path / "mine.py", f"root={raw}", f"out={tmp_path / 'out'}", filters),
+        *("build", tmp_path / "mine.py", "--root", raw, "--out", tmp_path / "out", filters),
         *("domains.texts.filters.Length.min_bytes=3", "domains.texts.filters.0.max_bytes=99"),
         *("domains.texts.reader.max_bytes=1000", "--missing", "skip", "--workers", 0),
     )
@@ -139,13 +144,13 @@ def test_overrides_of_readers_and_filters(barrow: Callable, raw: Path, tmp_path:
 
 
 def test_rejects_of_what_is_no_build(barrow: Callable, tmp_path: Path) -> None:
-    code, _, err = barrow("rejects", tmp_path)
+    code, _, err = barrow("corpus", "rejects", tmp_path)
     assert code == 1
     assert "made by barrow build" in err
 
 
 def test_training_runs_are_no_corpora(barrow: Callable, tmp_path: Path) -> None:
-    code, _, err = barrow("build", "gpt2", f"root={tmp_path}", f"out={tmp_path / 'out'}")
+    code, _, err = barrow("build", "gpt2", "--root", tmp_path, "--out", tmp_path / "out")
     assert code == 2
     assert "there is no recipe 'gpt2'" in err
     assert "llama" not in err

@@ -91,22 +91,24 @@ def test_diff(barrow: Callable, run: Path, tmp_path: Path) -> None:
 def test_diff_with_a_file_of_parameters(barrow: Callable, run: Path, tmp_path: Path) -> None:
     """A state beside a file is compared by parameters, under the same names."""
     file = tmp_path / "x.safetensors"
-    barrow("checkpoint", "convert", run, file, "--to", "safetensors")
+    barrow("checkpoint", "convert", run, "--out", file, "--to", "safetensors")
     for pair in ((run, file), (file, run), (file, file)):
         assert barrow("checkpoint", "diff", *pair) == (0, "0 of 4 arrays differ\n", "")
 
 
 @pytest.mark.parametrize("name", ["safetensors", "msgpack"])
 def test_convert_there_and_back(barrow: Callable, run: Path, tmp_path: Path, name: str) -> None:
-    code, out, err = barrow("checkpoint", "convert", run, tmp_path / f"x.{name}", "--to", name)
+    code, out, err = barrow(
+        "checkpoint", "convert", run, "--out", tmp_path / f"x.{name}", "--to", name
+    )
     assert (code, err) == (0, "")
     assert out.startswith("4 parameters written to")
     (tmp_path / f"x.{name}").rename(tmp_path / "x")
-    code, _, err = barrow("checkpoint", "convert", tmp_path / "x", tmp_path / "back")
+    code, _, err = barrow("checkpoint", "convert", tmp_path / "x", "--out", tmp_path / "back")
     assert code == 1
     assert "say which format it is" in err
     code, _, err = barrow(
-        "checkpoint", "convert", tmp_path / "x", tmp_path / "back", "--from", name
+        "checkpoint", "convert", tmp_path / "x", "--out", tmp_path / "back", "--from", name
     )
     assert (code, err) == (0, "")
     back, there = load_params(tmp_path / "back"), load_params(run)
@@ -115,9 +117,11 @@ def test_convert_there_and_back(barrow: Callable, run: Path, tmp_path: Path, nam
 
 def test_convert_refuses_pickled_programs(barrow: Callable, tmp_path: Path) -> None:
     torch.save({"w": torch.ones(1), "f": print}, tmp_path / "x.pt")
-    code, _, err = barrow("checkpoint", "convert", tmp_path / "x.pt", tmp_path / "c")
+    code, _, err = barrow("checkpoint", "convert", tmp_path / "x.pt", "--out", tmp_path / "c")
     assert code == 1
     assert "print" in err
     assert not (tmp_path / "c").exists()
-    code, _, err = barrow("checkpoint", "convert", tmp_path / "x.pt", tmp_path / "c", "--to", "npz")
+    code, _, err = barrow(
+        "checkpoint", "convert", tmp_path / "x.pt", "--out", tmp_path / "c", "--to", "npz"
+    )
     assert code == 2

@@ -19,7 +19,7 @@ from barrow.demo import pocket
 def run_demo(out: Path, *options: str) -> str:
     """What it prints, as users run it, on the devices that are there."""
     done = subprocess.run(
-        [sys.executable, "-m", "barrow", "demo", out, *options],
+        [sys.executable, "-m", "barrow", "demo", "--out", out, *options],
         env={key: value for key, value in os.environ.items() if key != "XLA_FLAGS"},
         capture_output=True,
         text=True,
@@ -75,7 +75,7 @@ def test_a_domain_that_is_missing_is_named(
         return {"manual_pages": "0 kB here, at least 12"}
 
     monkeypatch.setattr(pocket, "prepare", prepare)
-    code, text, _ = barrow("demo", tmp_path / "demo", "--megabytes", "3")
+    code, text, _ = barrow("demo", "--out", tmp_path / "demo", "--megabytes", "3")
     assert code == 1, "there are no raw files"
     assert "without manual_pages: too little text (0 kB here, at least 12)" in text
     assert shares == [0.5]
@@ -85,7 +85,7 @@ def test_other_folders_are_left_alone(barrow: Callable, tmp_path: Path) -> None:
     other = tmp_path / "mine"
     other.mkdir()
     (other / "thesis.txt").write_text("years of work")
-    code, _, err = barrow("demo", other)
+    code, _, err = barrow("demo", "--out", other)
     assert code == 1
     assert "thesis.txt" in err
     assert [path.name for path in other.iterdir()] == ["thesis.txt"]

@@ -29,15 +29,15 @@ def test_finetune_then_predict(
     assert "2 missing: classifier/bias, classifier/kernel; 2 unexpected: pooler/" in told
     assert "rows to learn from" in told
     assert "best: epoch 1 of 1, by entity_f1" in said
-    assert f"barrow predict DATA --model {run}" in said
-    code, said, told = barrow("predict", data, "--model", run, "--out", out)
+    assert f"barrow model predict DATA --model {run}" in said
+    code, said, told = barrow("model", "predict", data, "--model", run, "--out", out)
     assert (code, told) == (0, f"24 rows → {out}\n")
     assert "accuracy" in said
     lines = [json.loads(line) for line in out.read_text().splitlines()]
     words = [len(json.loads(line)["tokens"]) for line in data.read_text().splitlines()]
     assert [len(line["tags"]) for line in lines] == words
     (tmp_path / "plain.jsonl").write_text('{"tokens": ["fox"]}\n')
-    code, said, told = barrow("predict", tmp_path / "plain.jsonl", "--model", run)
+    code, said, told = barrow("model", "predict", tmp_path / "plain.jsonl", "--model", run)
     assert (code, told) == (0, "1 rows\n")
     assert json.loads(said)["tags"][0] in ("O", "B-ANIMAL")
 

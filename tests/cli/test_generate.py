@@ -105,25 +105,25 @@ def test_bad_input(barrow: Callable, model: Path, tmp_path: Path) -> None:
 
 
 def test_show_reads_no_weights(barrow: Callable, model: Path) -> None:
-    code, out, _ = barrow("models", "show", model)
+    code, out, _ = barrow("model", "show", model)
     assert code == 0
     assert "gpt2: " in out
     assert "context = 48" in out
     assert "keys matched" in out
-    found = json.loads(barrow("models", "show", model, "--json").out)
+    found = json.loads(barrow("model", "show", model, "--json").out)
     assert found["config"]["width"] == 16
     assert found["report"]["missing"] == []
 
 
 def test_list_names_the_families(barrow: Callable, model: Path) -> None:
-    out = barrow("models", "list").out
+    out = barrow("model", "list").out
     for family in ("gpt2", "gpt_neox", "llama", "mistral", "qwen2"):
         assert family in out
-    assert "llama" in json.loads(barrow("models", "list", "--json").out)["families"]
+    assert "llama" in json.loads(barrow("model", "list", "--json").out)["families"]
 
 
 def test_an_unknown_architecture(barrow: Callable, model: Path) -> None:
     (model / "config.json").write_text('{"model_type": "t5"}')
-    code, _, err = barrow("models", "show", model)
+    code, _, err = barrow("model", "show", model)
     assert code == 1
     assert "model_type 't5' is not one that opens; these do: gpt2" in err

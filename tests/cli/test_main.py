@@ -12,11 +12,8 @@ import pytest
 
 from barrow.cli.main import main
 
-VERBS = ["demo", "build", "classifier", "report", "rejects", "trace", "diff", "takedown"]
-VERBS += ["pack", "stats", "head", "cat", "verify", "tokenizer", "tokenize", "stream", "pairs"]
-VERBS += ["explain", "models", "generate", "fill", "embed", "attention"]
-VERBS += ["zeroshot", "similar", "probe", "train", "finetune", "predict", "checkpoint"]
-VERBS += ["score", "board", "completion"]
+PIPELINE = ["demo", "build", "tokenize", "train", "finetune", "score", "board", "generate"]
+TOOLS = ["corpus", "tokens", "model", "checkpoint", "completion"]
 
 
 def program(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
@@ -28,20 +25,34 @@ def test_help_shows_the_spine_in_order(barrow: Callable) -> None:
     code, out, err = barrow("--help")
     assert (code, err) == (0, "")
     assert "raw files → corpus → jsonl.zst → tokens → stream → train → score" in out
-    listed = [line.split()[0] for line in out.split("Commands:")[1].splitlines() if line.strip()]
-    assert [word for word in listed if word in VERBS] == VERBS
+    listed = [line.split() for line in out.split("Pipeline:")[1].splitlines() if line.strip()]
+    assert [words[0] for words in listed] == [*PIPELINE, "Tools:", *TOOLS]
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_every_verb_explains_itself(verb: str, barrow: Callable) -> None:
-    code, out, _ = barrow(verb, "--help")
-    assert code == 0
-    assert f"barrow {verb}" in out
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["explain", "run"], "explain is now `barrow tokens lineage` (see barrow --help)"),
+        (["tokenizer", "train"], "tokenizer is now `barrow tokens`"),
+        (["models", "get", "gpt2"], "models is now `barrow model`"),
+        (["stats", "x"], "stats is now `barrow corpus stats`"),
+        (["predict", "x"], "predict is now `barrow model predict`"),
+        (["build", "pile", "root=raw", "out=x"], "root is an option now: pass --root raw"),
+        (["build", "pile", "--root", "raw", "out=x"], "out is an option now: pass --out x"),
+        (["train", "gpt2.tiny", "held_out=x"], "held_out is an option now: pass --validation x"),
+    ],
+)
+def test_an_old_spelling_names_the_new_one(
+    arguments: list[str], words: str, barrow: Callable
+) -> None:
+    code, out, err = barrow(*arguments)
+    assert (code, out) == (2, "")
+    assert words in err
 
 
 @pytest.mark.parametrize(
     ("words", "kept"),
-    [(["--debug", "train", "--help"], 1), (["score", "--help"], 1), (["stats", "--help"], 0)],
+    [(["--debug", "train", "--help"], 1), (["score", "--help"], 1), (["corpus", "--help"], 0)],
 )
 def test_verbs_with_models_keep_freed_memory(
     words: list[str], kept: int, monkeypatch: pytest.MonkeyPatch
@@ -63,12 +74,12 @@ def test_version(barrow: Callable) -> None:
     ("arguments", "words"),
     [
         (["nosuch"], "nosuch"),
-        (["stats"], "PATH"),
-        (["stats", "x", "--nosuch"], "--nosuch"),
-        (["head", "x", "-n", "many"], "integer"),
+        (["corpus", "stats"], "PATH"),
+        (["corpus", "stats", "x", "--nosuch"], "--nosuch"),
+        (["corpus", "head", "x", "-n", "many"], "integer"),
         (["completion", "tcsh"], "tcsh"),
-        (["pack", "x"], "--out"),
-        (["cat", "x", "--on-bad", "ignore"], "ignore"),
+        (["corpus", "pack", "x"], "--out"),
+        (["corpus", "cat", "x", "--on-bad", "ignore"], "ignore"),
     ],
 )
 def test_wrong_usage_is_one_line_and_exit_2(
@@ -83,7 +94,7 @@ def test_wrong_usage_is_one_line_and_exit_2(
 
 
 def test_failure_is_one_line_and_exit_1(barrow: Callable, tmp_path: Path) -> None:
-    code, out, err = barrow("stats", tmp_path / "none.jsonl.zst")
+    code, out, err = barrow("corpus", "stats", tmp_path / "none.jsonl.zst")
     assert (code, out) == (1, "")
     assert err == f"barrow: {tmp_path}/none.jsonl.zst does not exist\n"
 
@@ -94,7 +105,7 @@ def test_permissions(tmp_path: Path, barrow: Callable, monkeypatch: pytest.Monke
 
     (tmp_path / "x.jsonl").write_text("{}")
     monkeypatch.setattr(Path, "open", refuse)
-    assert barrow("head", tmp_path / "x.jsonl") == (
+    assert barrow("corpus", "head", tmp_path / "x.jsonl") == (
         1,
         "",
         "barrow: x.jsonl, document 0: cannot be read (Permission denied)\n",
@@ -102,10 +113,10 @@ def test_permissions(tmp_path: Path, barrow: Callable, monkeypatch: pytest.Monke
 
 
 def test_a_traceback_only_when_asked(tmp_path: Path) -> None:
-    plain = program("stats", tmp_path / "none")
+    plain = program("corpus", "stats", tmp_path / "none")
     assert plain.returncode == 1
     assert "Traceback" not in plain.stderr
-    debug = program("--debug", "stats", tmp_path / "none")
+    debug = program("--debug", "corpus", "stats", tmp_path / "none")
     assert debug.returncode == 1
     assert "Traceback" in debug.stderr
     assert "NotFound" in debug.stderr
@@ -120,13 +131,13 @@ def test_what_nobody_foresaw_is_one_line_too(
         raise ZeroDivisionError("oh")
 
     monkeypatch.setattr(archive, "open", broken)
-    code, _, err = barrow("head", shard)
+    code, _, err = barrow("corpus", "head", shard)
     assert code == 1
     assert err == "barrow: unexpected ZeroDivisionError: oh; run with --debug for more\n"
 
 
 def test_a_reader_that_goes_away_is_no_failure(shard: Path) -> None:
-    command = f"{sys.executable} -m barrow cat {shard} | head -c 10; echo ${{PIPESTATUS[0]}}"
+    command = f"{sys.executable} -m barrow corpus cat {shard} | head -c 10; echo ${{PIPESTATUS[0]}}"
     run = subprocess.run(["bash", "-c", command], capture_output=True, check=True)
     assert run.stdout.endswith(b"0\n")
     assert run.stderr == b""
@@ -135,7 +146,7 @@ def test_a_reader_that_goes_away_is_no_failure(shard: Path) -> None:
 def test_interruption(tmp_path: Path) -> None:
     fifo = tmp_path / "endless.jsonl"
     os.mkfifo(fifo)
-    command = [sys.executable, "-m", "barrow", "stats", str(fifo)]
+    command = [sys.executable, "-m", "barrow", "corpus", "stats", str(fifo)]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     with fifo.open("w"):  # it is reading now
         process.send_signal(signal.SIGINT)
@@ -146,11 +157,13 @@ def test_interruption(tmp_path: Path) -> None:
 
 
 def test_progress_is_silent_when_not_a_terminal(shard: Path) -> None:
-    run = program("verify", shard)
+    run = program("corpus", "verify", shard)
     assert run.stderr == ""
 
 
-@pytest.mark.parametrize("words", [("train", "gpt2.tiny", "store=x", "out=y"), ("models", "list")])
+@pytest.mark.parametrize(
+    "words", [("train", "gpt2.tiny", "--store", "x", "--out", "y"), ("model", "list")]
+)
 def test_a_library_that_an_extra_brings(words: tuple[str, ...], tmp_path: Path) -> None:
     """Without JAX, what needs it says how to get it."""
     code = "import sys; sys.modules['jax'] = None; from barrow.cli import main; main(sys.argv[1:])"

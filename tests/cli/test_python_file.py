@@ -38,8 +38,8 @@ def test_verbs_tell_it_in_a_line(barrow: Callable, tmp_path: Path) -> None:
     file = tmp_path / "a.py"
     file.write_text("def run():\n    raise KeyError('x')\nrecipe = run\n")
     for told in (
-        barrow("train", file, "store=x", "out=y"),
-        barrow("build", file, f"root={tmp_path}", "out=y"),
+        barrow("train", file, "--store", "x", "--out", "y"),
+        barrow("build", file, "--root", tmp_path, "--out", "y"),
     ):
         assert told.code == 1
         assert "a.py, line 2: KeyError: 'x'" in told.err
@@ -50,6 +50,6 @@ def test_no_file_and_no_such_function(barrow: Callable, tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="nowhere.py does not exist"):
         made_by(tmp_path / "nowhere.py", "run", int)
     (tmp_path / "a.py").write_text("recipe = 3\n")
-    code, _, err = barrow("build", tmp_path / "a.py", f"root={tmp_path}", "out=y")
+    code, _, err = barrow("build", tmp_path / "a.py", "--root", tmp_path, "--out", "y")
     assert code == 2
     assert "has no function recipe() that returns a Recipe" in err

@@ -12,7 +12,7 @@ from barrow import Document
 @pytest.fixture
 def tokenized(barrow: Callable, folder: Path, tmp_path: Path) -> Path:
     out = tmp_path / "store"
-    code, _, err = barrow("tokenize", folder, "-t", "bytes", "-o", out, "--workers", 0)
+    code, _, err = barrow("tokenize", folder, "--tokenizer", "bytes", "--out", out, "--workers", 0)
     assert (code, err) == (0, "")
     return out
 
@@ -33,7 +33,7 @@ def test_table(barrow: Callable, folder: Path, tmp_path: Path, documents: list[D
 
 
 def test_json(barrow: Callable, folder: Path, tmp_path: Path, documents: list[Document]) -> None:
-    args = ("-t", "bytes", "-o", tmp_path / "s", "--workers", 0, "--json")
+    args = ("--tokenizer", "bytes", "--out", tmp_path / "s", "--workers", 0, "--json")
     code, out, _ = barrow("tokenize", folder, *args)
     assert code == 0
     told = json.loads(out)
@@ -46,17 +46,17 @@ def test_json(barrow: Callable, folder: Path, tmp_path: Path, documents: list[Do
 
 
 def test_stats_of_a_store(barrow: Callable, tokenized: Path, folder: Path) -> None:
-    code, out, err = barrow("stats", tokenized)
+    code, out, err = barrow("corpus", "stats", tokenized)
     assert (code, err) == (0, "")
     assert "bytes per token" in out
-    code, told, _ = barrow("stats", tokenized, "--json")
+    code, told, _ = barrow("corpus", "stats", tokenized, "--json")
     assert json.loads(told)["documents"] == 1000
-    code, _, err = barrow("stats", tokenized, "--by", "licence")
+    code, _, err = barrow("corpus", "stats", tokenized, "--by", "licence")
     assert (code, "grouped by domain only" in err) == (2, True)
 
 
 def test_verify_a_store(barrow: Callable, tokenized: Path) -> None:
-    code, out, err = barrow("verify", tokenized)
+    code, out, err = barrow("corpus", "verify", tokenized)
     assert (code, err) == (0, "")
     assert out.startswith("ok: ")
     assert " files, 1,000 documents, " in out
@@ -64,11 +64,11 @@ def test_verify_a_store(barrow: Callable, tokenized: Path) -> None:
     data = bytearray(path.read_bytes())
     data[-1] ^= 1
     path.write_bytes(data)
-    code, out, _ = barrow("verify", tokenized)
+    code, out, _ = barrow("corpus", "verify", tokenized)
     assert code == 1
     assert f"wrong-checksum: {path.name}: expected SHA-256" in out
     assert "1 problems" in out
-    code, out, _ = barrow("verify", tokenized, "--json")
+    code, out, _ = barrow("corpus", "verify", tokenized, "--json")
     assert code == 1
     told = json.loads(out)
     assert told["ok"] is False
@@ -76,7 +76,7 @@ def test_verify_a_store(barrow: Callable, tokenized: Path) -> None:
 
 
 def test_splits_and_keys(barrow: Callable, folder: Path, tmp_path: Path) -> None:
-    args = ("-t", "bytes", "-o", tmp_path / "s", "--workers", 0)
+    args = ("--tokenizer", "bytes", "--out", tmp_path / "s", "--workers", 0)
     code, _, err = barrow("tokenize", folder, *args, "--split", "test")
     assert (code, "has no split 'test'" in err) == (1, True)
     code, _, err = barrow("tokenize", folder, *args, "--split", "dev")
@@ -88,10 +88,12 @@ def test_splits_and_keys(barrow: Callable, folder: Path, tmp_path: Path) -> None
 
 
 def test_errors_are_one_line(barrow: Callable, folder: Path, tmp_path: Path) -> None:
-    code, _, err = barrow("tokenize", folder, "-t", "bytes", "-o", folder / "s")
+    code, _, err = barrow("tokenize", folder, "--tokenizer", "bytes", "--out", folder / "s")
     assert (code, err.count("\n")) == (1, 1)
     assert "name a folder elsewhere" in err
-    code, _, err = barrow("tokenize", folder, "-t", tmp_path / "none", "-o", tmp_path / "s")
+    code, _, err = barrow(
+        "tokenize", folder, "--tokenizer", tmp_path / "none", "--out", tmp_path / "s"
+    )
     assert (code, err.count("\n")) == (1, 1)
-    code, _, err = barrow("tokenize", folder, "-t", "bytes")
+    code, _, err = barrow("tokenize", folder, "--tokenizer", "bytes")
     assert code == 2

@@ -21,7 +21,9 @@ SMALL += ["data.seq_len=16", "data.batch=4", "log_every=1"]
 def store(barrow: Callable, write: Callable, tmp_path: Path) -> Path:
     texts = [Document(f"stone upon stone {n} " * 9, {"pile_set_name": "A"}) for n in range(30)]
     shard = write(texts, "archive")
-    code, _, err = barrow("tokenize", shard, "-t", "bytes", "-o", tmp_path / "s", "--workers", 0)
+    code, _, err = barrow(
+        "tokenize", shard, "--tokenizer", "bytes", "--out", tmp_path / "s", "--workers", 0
+    )
     assert code == 0, err
     return tmp_path / "s"
 
@@ -48,8 +50,8 @@ def test_one_tells_and_trouble_of_one_is_heard_by_all(
     script: Path, store: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "run"
-    arguments = ["train", "gpt2.tiny", f"store={store}", f"out={out}", *SMALL]
-    elsewhere = [a.replace("store=", "store=no") for a in arguments]
+    arguments = ["train", "gpt2.tiny", "--store", store, "--out", out, *SMALL]
+    elsewhere = [tmp_path / "nowhere" if a is store else a for a in arguments]
     first, second = started(script, arguments, elsewhere)
     assert (first.code, first.out, second.code, second.out) == (1, "", 1, "")
     # JAX may have words of its own, about processes that leave.

@@ -14,17 +14,17 @@ URL = "s3://bucket/x"
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["demo", URL],
-        ["classifier", "train", "a.jsonl", "a.jsonl", "--out", URL],
-        ["build", "pile", "root=raw", f"out={URL}"],
+        ["demo", "--out", URL],
+        ["corpus", "classifier", "train", "a.jsonl", "a.jsonl", "--out", URL],
+        ["build", "pile", "--root", "raw", "--out", URL],
         ["tokenize", "corpus", "--tokenizer", "bytes", "--out", URL],
-        ["pack", "a.jsonl", "--out", URL],
+        ["corpus", "pack", "a.jsonl", "--out", URL],
         ["score", "unigram", "a.jsonl", "--train", "a.jsonl", "--out", f"{URL}.json"],
-        ["train", "gpt2.tiny", "store=store", f"out={URL}"],
-        ["pairs", "index", "images", "--out", URL],
-        ["tokenizer", "train", "a.jsonl", "--vocab", 300, "--out", URL],
+        ["train", "gpt2.tiny", "--store", "store", "--out", URL],
+        ["tokens", "pairs", "index", "images", "--out", URL],
+        ["tokens", "train", "a.jsonl", "--vocab", 300, "--out", URL],
     ],
-    ids=lambda arguments: arguments[0],
+    ids=lambda arguments: " ".join(arguments[:2]),
 )
 def test_a_url_is_refused(
     arguments: list[Any], barrow: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -76,11 +76,13 @@ def test_one_file_of_a_folder(folder_of: Callable[..., Path]) -> None:
 
 
 def test_what_does_not_open(tmp_path: Path, folder_of: Callable[..., Path]) -> None:
-    with pytest.raises(NotFound, match="does not exist; `barrow models get NAME`"):
+    with pytest.raises(NotFound, match="does not exist; `barrow model get NAME`"):
         open_source(tmp_path / "nowhere")
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "run.json").write_text("{}")
-    with pytest.raises(NotFound, match="it is a run: `barrow checkpoint convert .*run MODEL --to"):
+    with pytest.raises(
+        NotFound, match="it is a run: `barrow checkpoint convert .*run --out MODEL --to"
+    ):
         open_source(tmp_path / "run")
     (tmp_path / "run" / "best").mkdir()
     (tmp_path / "run" / "best" / "config.json").write_text("{}")

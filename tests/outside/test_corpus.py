@@ -59,7 +59,8 @@ def test_from_python_and_resumed(raw: Path, tmp_path: Path) -> None:
 def test_from_the_command_line_with_a_worker(raw: Path, tmp_path: Path) -> None:
     """In a process of its own, whose worker imports the package by name."""
     out = tmp_path / "out"
-    command = [sys.executable, "-m", "barrow", "build", str(RECIPE), f"root={raw}", f"out={out}"]
+    command = [sys.executable, "-m", "barrow", "build", str(RECIPE)]
+    command += ["--root", str(raw), "--out", str(out)]
     path = os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, "PYTHONPATH": path}
     done = subprocess.run(
@@ -91,19 +92,19 @@ def test_a_recipe_that_came_with_a_corpus_runs_no_code(
     corpus = tmp_path / "out"
     build(config.import_file(RECIPE).recipe(), root=raw, out=corpus, engine=INLINE)
     saved = foreign(corpus)
-    there = f"root={raw}"
-    assert run(["build", str(saved), there, f"out={tmp_path / 'b'}", "--workers", "0"]) == 1
+    there = ["--root", str(raw)]
+    assert run(["build", str(saved), *there, "--out", str(tmp_path / "b"), "--workers", "0"]) == 1
     assert "pass --trust planted" in capfd.readouterr().err
     with pytest.raises(ConfigError, match="--trust"):
         config.from_json(Recipe, saved.read_text())
     override = "domains.cookies.reader=planted:Fortunes"
-    assert run(["build", str(RECIPE), override, there, f"out={tmp_path / 'c'}"]) == 1
+    assert run(["build", str(RECIPE), override, *there, "--out", str(tmp_path / "c")]) == 1
     # Verbs that look at the recipe do without what it names.
-    assert run(["report", str(corpus), "--out", str(tmp_path / "report.html")]) == 0
+    assert run(["corpus", "report", str(corpus), "--out", str(tmp_path / "report.html")]) == 0
     assert "Calm" in (corpus / "datasheet.md").read_text()
-    assert run(["takedown", str(corpus), "--doc", next(iter_ids(corpus)), "--yes"]) == 0
-    assert run(["verify", str(corpus)]) == 0
-    assert run(["diff", str(corpus), str(corpus)]) == 0
+    assert run(["corpus", "takedown", str(corpus), "--doc", next(iter_ids(corpus)), "--yes"]) == 0
+    assert run(["corpus", "verify", str(corpus)]) == 0
+    assert run(["corpus", "diff", str(corpus), str(corpus)]) == 0
     weighed = ["score", "zstd:3", str(corpus), "--split", "train", "--weights", str(saved)]
     assert run(weighed) == 2
     assert "gives its domains no weights" in capfd.readouterr().err
@@ -112,7 +113,7 @@ def test_a_recipe_that_came_with_a_corpus_runs_no_code(
     assert recipe.domains["cookies"].filters[0] == Repair()
     assert not (tmp_path / "ran").exists(), "code of a recipe was run without --trust"
     trust = ["--trust", "planted", "--trust", "mystuff.filter", "--workers", "0"]
-    assert run(["build", str(saved), there, f"out={tmp_path / 'd'}", *trust]) == 0
+    assert run(["build", str(saved), *there, "--out", str(tmp_path / "d"), *trust]) == 0
     assert (tmp_path / "ran").exists()
 
 

@@ -84,10 +84,10 @@ def test_from_the_command_line(
 ) -> None:
     recipe, out = tmp_path / "run.json", tmp_path / "run"
     recipe.write_text(config.to_json(trained))
-    assert command(["train", str(recipe), f"out={out}"]) == 1
+    assert command(["train", str(recipe), "--out", str(out)]) == 1
     assert "--trust mystuff" in capfd.readouterr().err
     trust = ["--trust", "mystuff"]
-    assert command(["train", str(recipe), f"out={out}", "model.layers=1", *trust]) == 0
+    assert command(["train", str(recipe), "--out", str(out), "model.layers=1", *trust]) == 0
     assert f"Next: barrow score {out} CORPUS --trust mystuff" in capfd.readouterr().out
     assert command(["train", str(out), *trust]) == 0, "a finished run is over"
     corpus = str(store.parent / "archive")

@@ -101,7 +101,16 @@ def test_from_the_command_line(
     store: Path, mine: Callable[[str], Any], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "out"
-    arguments = ["train", "gpt2.tiny", f"store={store}", f"out={out}", "steps=4", "unroll=false"]
+    arguments = [
+        "train",
+        "gpt2.tiny",
+        "--store",
+        str(store),
+        "--out",
+        str(out),
+        "steps=4",
+        "unroll=false",
+    ]
     arguments += ["model.width=16", "model.heads=2", "model.hidden=32", "model.layers=1"]
     arguments += ["data.seq_len=16", "data.batch=8", "optimizer=mystuff.optimizer:SignDescent"]
     arguments += ["optimizer.weight_decay=0.0", "objective=mystuff.objective:ZLoss"]

@@ -54,7 +54,7 @@ def test_a_store_that_is_another(stores: Callable, tmp_path: Path) -> None:
 
 
 def test_bad_files(stores: Callable, tmp_path: Path) -> None:
-    with pytest.raises(NotFound, match="no such file; barrow stream makes one"):
+    with pytest.raises(NotFound, match="no such file; barrow tokens stream makes one"):
         Saved.read(tmp_path / "none.json")
     with pytest.raises(NotFound, match=r"the folder has no stream\.json"):
         Saved.read(tmp_path)

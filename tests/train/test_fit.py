@@ -298,7 +298,7 @@ def test_a_loss_that_is_not_finite_stops_the_run(
     assert error.value.step == 5
     assert words.startswith("step 5: the gradient of embed/table is not finite (the loss is nan)")
     assert "that of step 3 is good" in words
-    assert f"barrow explain {tmp_path} --step 5" in words
+    assert f"barrow tokens lineage {tmp_path} --step 5" in words
     assert "row 0: " in words
     assert "-00000001, tokens " in words
     # What is saved is what a run without the trouble saves.
@@ -391,7 +391,7 @@ def test_ids_over_the_vocabulary(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"store": ""}, "store=FOLDER"),
+        ({"store": ""}, "--store FOLDER"),
         ({"data.batch": 12}, "12 rows cannot be divided over 8 devices .* a multiple of 8"),
         ({"data.epochs": {"A": 1.0}, "steps": 999}, "the stream ends after .* the run has 999"),
     ],

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import glob
+import os
 from collections import Counter
 from collections.abc import Collection
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from barrow.cli.options import Address, AsJson, EngineChoice, EngineOption, Trust, Workers
+from barrow.cli.options import (
+    Address,
+    AsJson,
+    EngineChoice,
+    EngineOption,
+    Overrides,
+    Trust,
+    Workers,
+    changes,
+)
 from barrow.cli.progress import staged_progress
 from barrow.cli.python_file import made_by
 from barrow.cli.terminal import print_table, printable
@@ -36,15 +47,20 @@ def build(
             show_default=False,
         ),
     ],
-    assignments: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="root=DIR|source=FILE out=DIR [KEY=VALUE]…",
-            help="Where the raw files lie (for refine, a file or archive of documents), where "
-            "the corpus goes, and changes to the recipe, such as domains.arxiv.epochs=1.5.",
+    overrides: Overrides = None,
+    root: Annotated[
+        Path | None, typer.Option(help="The folder of raw files.", show_default=False)
+    ] = None,
+    source: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Instead, for a recipe of one domain: a folder, a file, or several.",
             show_default=False,
         ),
-    ],
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The folder of the corpus.", show_default=False)
+    ] = None,
     workers: Workers = 2,
     engine: EngineOption = EngineChoice.LOCAL,
     address: Address = None,
@@ -59,19 +75,23 @@ def build(
     from barrow.corpus import build as build_corpus
     from barrow.engine import Engine
 
-    places, changes = _split(assignments)
+    changed = changes(overrides, root="--root", source="--source", out="--out")
+    if (root is None) == (not source):
+        raise typer.BadParameter("say where the raw files are: --root DIR, or --source FILE")
+    if out is None:
+        raise typer.BadParameter("say where the corpus goes: --out DIR")
     trusted = [*(trust or ()), *([recipe] if recipe.endswith(".py") else [])]
     made = load_recipe(recipe, trust=trusted)
-    if "source" in places:
-        made, places["root"] = _of_source(made, Path(places["source"]))
-    resolved = config.override(made, changes, trust=trusted)
+    if root is None:
+        made, root = _of_sources(made, source or [])
+    resolved = config.override(made, changed, trust=trusted)
     if missing is not None:
         resolved = config.override(resolved, [f"missing={missing.value}"])
     with staged_progress() as progress:
         report = build_corpus(
             resolved,
-            root=Path(places["root"]),
-            out=Path(places["out"]),
+            root=root,
+            out=out,
             engine=Engine("ray" if engine is EngineChoice.RAY else "local", workers, address),
             progress=progress,
         )
@@ -94,39 +114,28 @@ def _nothing_kept(report: dict[str, Any]) -> str:
     for rejects in rejects_by_domain(report).values():
         reasons.update(rejects)
     told = ", ".join(f"{number:,} {reason}" for reason, number in reasons.most_common())
-    return f"no document was kept: {told or 'no file had one'}; barrow rejects shows examples"
+    return (
+        f"no document was kept: {told or 'no file had one'}; barrow corpus rejects shows examples"
+    )
 
 
-def _split(assignments: list[str]) -> tuple[dict[str, str], list[str]]:
-    """The two places, and changes to the recipe."""
-    places: dict[str, str] = {}
-    changes: list[str] = []
-    for assignment in assignments:
-        key, equals, value = assignment.partition("=")
-        if key in ("root", "source", "out") and equals and value:
-            places[key] = value
-        else:
-            changes.append(assignment)
-    if "out" not in places:
-        raise typer.BadParameter("say where the corpus goes: out=DIR")
-    if ("root" in places) == ("source" in places):
-        raise typer.BadParameter("say where the raw files lie: root=DIR, or source=FILE for refine")
-    return places, changes
-
-
-def _of_source(made: Recipe, source: Path) -> tuple[Recipe, str]:
-    """A recipe of one domain, reading one file or one folder, and the root that goes with it."""
-    from dataclasses import replace
-
+def _of_sources(made: Recipe, sources: list[Path]) -> tuple[Recipe, Path]:
+    """A recipe of one domain that reads one folder or some files, and the root of them."""
     if len(made.domains) != 1:
-        raise typer.BadParameter(f"the recipe {made.name!r} has {len(made.domains)} domains: root=")
+        raise typer.BadParameter(
+            f"--source is for a recipe of one domain, and {made.name!r} has {len(made.domains)}: "
+            "pass --root DIR"
+        )
     (domain,) = made.domains.values()
-    if source.is_dir():
-        return replace(made, domains={".": domain}), str(source)
-    if not source.exists():
-        raise typer.BadParameter(f"{source} does not exist")
-    one = replace(domain, paths=(glob.escape(source.name),))
-    return replace(made, domains={".": one}), str(source.parent)
+    if len(sources) == 1 and sources[0].is_dir():
+        return replace(made, domains={".": domain}), sources[0]
+    for file in sources:
+        if not file.is_file():
+            what = "is not a file" if file.exists() else "does not exist"
+            raise typer.BadParameter(f"{file} {what}; --source takes one folder, or files")
+    root = Path(os.path.commonpath([file.absolute().parent for file in sources]))
+    paths = tuple(glob.escape(str(file.absolute().relative_to(root))) for file in sources)
+    return replace(made, domains={".": replace(domain, paths=paths)}), root
 
 
 def load_recipe(name: str, *, trust: Collection[str] | None = ()) -> Recipe:

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from barrow.checkpoint.index import Index
     from barrow.weights import Tensors
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
-
 Where = Annotated[
     Path,
     typer.Argument(
@@ -45,12 +43,6 @@ class TargetFormat(StrEnum):
     HF = "hf"
 
 
-@app.callback()
-def checkpoint() -> None:
-    """Checkpoints: what is in them, how two differ, and other formats."""
-
-
-@app.command("show")
 def show(path: Where, as_json: AsJson = False) -> None:
     """Steps of a run, and what its newest checkpoint holds."""
     from barrow.checkpoint.folder import find_checkpoint, open_index
@@ -77,7 +69,6 @@ def show(path: Where, as_json: AsJson = False) -> None:
     _print_leaves(index)
 
 
-@app.command("diff")
 def diff(
     first: Where,
     second: Where,
@@ -108,7 +99,6 @@ def diff(
     raise typer.Exit(1 if found else 0)
 
 
-@app.command("convert")
 def convert(
     source: Annotated[
         Path,
@@ -118,7 +108,7 @@ def convert(
             show_default=False,
         ),
     ],
-    out: Annotated[Path, typer.Argument(help="Where to; not there yet.", show_default=False)],
+    out: Annotated[Path, typer.Option(help="Where to; not there yet.", show_default=False)],
     to: Annotated[TargetFormat, typer.Option(help="What to write.")] = TargetFormat.CHECKPOINT,
     source_format: Annotated[
         SourceFormat | None,

@@ -29,7 +29,7 @@ _MEGABYTES = 6.0
 
 
 def demo(
-    out: Annotated[Path, typer.Argument(help="Folder for everything.")] = Path("demo"),
+    out: Annotated[Path, typer.Option(help="Folder for everything.")] = Path("demo"),
     steps: Annotated[int, typer.Option(min=1, help="Steps of training.")] = 350,
     limit: Annotated[
         int | None, typer.Option(min=1, help="Score only so many documents of the test split.")
@@ -69,8 +69,8 @@ def demo(
     typer.echo(f"{corpus / 'report.html'}\n\nNext:")
     for command in (
         ("generate", str(run), "--prompt", "The", "--temperature", "0.8"),
-        ("rejects", str(corpus)),
-        ("build", "refine", "source=YOUR.jsonl", "out=corpus"),
+        ("corpus", "rejects", str(corpus)),
+        ("build", "refine", "--source", "YOUR.jsonl", "--out", "corpus"),
     ):
         typer.echo(f"  {shlex.join(('barrow', *command))}")
 

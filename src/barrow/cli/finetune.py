@@ -88,7 +88,7 @@ def finetune(
         str,
         typer.Option(
             metavar="DIR",
-            help="A Hugging Face folder of RoBERTa, a run that trained one, or what `models get` "
+            help="A Hugging Face folder of RoBERTa, a run that trained one, or what `model get` "
             "fetched.",
             show_default=False,
         ),
@@ -192,7 +192,9 @@ def finetune(
     progress = done.progress
     typer.echo(f"best: epoch {progress.best_epoch} of {progress.epochs}, by {progress.metric}")
     print_metrics(done.metrics)
-    typer.echo(f"Next: barrow predict DATA --model {out}   (transformers opens {done.folder})")
+    typer.echo(
+        f"Next: barrow model predict DATA --model {out}   (transformers opens {done.folder})"
+    )
 
 
 def read_keys(task: Kind, text: str | None, label: str | None, pair: str) -> Keys:

@@ -19,7 +19,7 @@ def generate(
         typer.Argument(
             metavar="MODEL",
             help="A run or checkpoint, a Hugging Face folder, a .gguf or llama2.c file, or what "
-            "`models get` fetched.",
+            "`model get` fetched.",
             show_default=False,
         ),
     ],

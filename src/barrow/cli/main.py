@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -41,83 +41,128 @@ from barrow.cli.tokens import lineage, pairs, stream, tokenizer
 from barrow.errors import BarrowError, BudgetExceeded, Diverged
 from barrow.malloc import keep_freed_memory
 
-_SPINE = """Raw text from many domains to a scored foundation model.
-
-raw files → corpus → jsonl.zst → tokens → stream → train → score
-"""
-
 _INTERRUPTED = 130
 
 # Libraries that whole parts are written in, and what brings them.
 _EXTRA_OF = {"jax": "train", "ml_dtypes": "train", "optax": "train", "safetensors": "corpus"}
 
-_VERBS = (
-    *("demo", "build", "classifier", "report", "rejects", "trace", "diff", "takedown"),
-    *("pack", "stats", "head", "cat", "verify"),
-    *("tokenizer", "tokenize", "stream", "pairs", "explain"),
-    *("models", "generate", "fill", "embed", "attention", "zeroshot", "similar", "probe"),
-    *("train", "finetune", "predict", "checkpoint"),
-    *("score", "board"),
-    "completion",
-)
-_WITH_MODELS = {
-    *("demo", "generate", "fill", "embed", "attention", "zeroshot", "similar", "probe"),
-    *("train", "finetune", "predict", "score"),
+_PIPELINE = {
+    "demo": demo.demo,
+    "build": build.build,
+    "tokenize": tokenize.tokenize,
+    "train": train.train,
+    "finetune": finetune.finetune,
+    "score": score.score,
+    "board": board.board,
+    "generate": generate.generate,
 }
+_TOOLS: dict[str, Any] = {
+    "corpus": {
+        "stats": stats.stats,
+        "head": head.head,
+        "cat": cat.cat,
+        "verify": verify.verify,
+        "pack": pack.pack,
+        "rejects": rejects.rejects,
+        "trace": trace.trace,
+        "diff": diff.diff,
+        "takedown": takedown.takedown,
+        "report": report.report,
+        "classifier": {"train": classifier.train, "score": classifier.score},
+    },
+    "tokens": {
+        "train": tokenizer.train,
+        "show": tokenizer.show,
+        "stream": stream.stream,
+        "pairs": {"index": pairs.index, "show": pairs.show},
+        "lineage": lineage.lineage,
+    },
+    "model": {
+        "list": models.list_models,
+        "get": models.get,
+        "where": models.where,
+        "show": models.show,
+        "fill": fill.fill,
+        "embed": embed.embed,
+        "attention": attention.attention,
+        "zeroshot": zeroshot.zeroshot,
+        "similar": similar.similar,
+        "probe": probe.probe,
+        "predict": predict.predict,
+    },
+    "checkpoint": {
+        "show": checkpoint.show,
+        "diff": checkpoint.diff,
+        "convert": checkpoint.convert,
+    },
+    "completion": completion.completion,
+}
+_HELP = {
+    "barrow": "Raw text from many domains to a scored foundation model.\n\n"
+    "raw files → corpus → jsonl.zst → tokens → stream → train → score",
+    "corpus": "A corpus: look at it, check it, compare it, remove documents from it.",
+    "classifier": "Train a quality classifier, and see how a corpus scores with it.",
+    "tokens": "Tokenizers and batches: train a tokenizer, plan batches, trace them to documents.",
+    "pairs": "Image–text pairs: index them for training, and look at an index.",
+    "model": "Models: what opens, published weights, and what a model says of text and images.",
+    "checkpoint": "Checkpoints: what is in them, how two differ, and other formats.",
+}
+_MOVED = {
+    **{verb: f"corpus {verb}" for verb in _TOOLS["corpus"]},
+    **{verb: f"model {verb}" for verb in _TOOLS["model"]},
+    "stream": "tokens stream",
+    "pairs": "tokens pairs",
+    "explain": "tokens lineage",
+    "tokenizer": "tokens",
+    "models": "model",
+}
+_WITH_MODELS = {"demo", "train", "finetune", "score", "generate", "model"}
 
 
-class _InOrder(typer.core.TyperGroup):
-    """Lists verbs in the order of the spine; typer would put groups of verbs behind all others."""
+class _Group(typer.core.TyperGroup):
+    """Verbs by section, in the order of our tables; typer would put groups after all others."""
+
+    sections: Mapping[str, Mapping[str, Any]]
 
     def list_commands(self, ctx: Any) -> list[str]:
         del ctx
-        return [name for name in _VERBS if name in self.commands]
+        return [name for verbs in self.sections.values() for name in verbs]
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        del ctx
+        width = max(map(len, self.commands))
+        for title, verbs in self.sections.items():
+            with formatter.section(title):
+                room = formatter.width - width - 6
+                said = [(f"{v:<{width}}", self.commands[v].get_short_help_str(room)) for v in verbs]
+                formatter.write_dl(said)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if ctx.parent is None and args[0] in _MOVED:
+            ctx.fail(f"{args[0]} is now `barrow {_MOVED[args[0]]}`")
+        return super().resolve_command(ctx, args)
 
 
-app = typer.Typer(
-    name="barrow",
-    cls=_InOrder,
-    help=_SPINE,
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-)
+def _make(name: str, **sections: Mapping[str, Any]) -> typer.Typer:
+    made = typer.Typer(
+        name=name,
+        cls=type("_Group", (_Group,), {"sections": sections}),
+        help=_HELP[name],
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )
+    for verb, does in (item for verbs in sections.values() for item in verbs.items()):
+        if isinstance(does, Mapping):
+            made.add_typer(_make(verb, Commands=does))
+        else:
+            made.command(verb, cls=score.Score if does is score.score else None)(does)
+    return made
 
-app.command("demo")(demo.demo)
-app.command("build")(build.build)
-app.add_typer(classifier.app, name="classifier")
-app.command("report")(report.report)
-app.command("rejects")(rejects.rejects)
-app.command("trace")(trace.trace)
-app.command("diff")(diff.diff)
-app.command("takedown")(takedown.takedown)
-app.command("pack")(pack.pack)
-app.command("stats")(stats.stats)
-app.command("head")(head.head)
-app.command("cat")(cat.cat)
-app.command("verify")(verify.verify)
-app.add_typer(tokenizer.app, name="tokenizer")
-app.command("tokenize")(tokenize.tokenize)
-app.command("stream")(stream.stream)
-app.add_typer(pairs.app, name="pairs")
-app.command("explain")(lineage.explain)
-app.add_typer(checkpoint.app, name="checkpoint")
-app.add_typer(models.app, name="models")
-app.command("generate")(generate.generate)
-app.command("fill")(fill.fill)
-app.command("embed")(embed.embed)
-app.command("attention")(attention.attention)
-app.command("train")(train.train)
-app.command("finetune")(finetune.finetune)
-app.command("predict")(predict.predict)
-app.command("score", cls=score.Score)(score.score)
-app.command("board")(board.board)
-app.command("zeroshot")(zeroshot.zeroshot)
-app.command("similar")(similar.similar)
-app.command("probe")(probe.probe)
-app.command("completion")(completion.completion)
+
+app = _make("barrow", Pipeline=_PIPELINE, Tools=_TOOLS)
 
 
 def _print_version(asked: bool) -> None:

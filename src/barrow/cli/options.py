@@ -56,6 +56,14 @@ EngineOption = Annotated[EngineChoice, typer.Option(help="Local processes, or Ra
 Address = Annotated[
     str | None, typer.Option(help="Of a Ray cluster; without it, one is started here.")
 ]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[KEY=VALUE]…",
+        help="Changes to settings, such as domains.arxiv.epochs=1.5 or data.batch=8.",
+        show_default=False,
+    ),
+]
 TextKey = Annotated[str, typer.Option(help="Key of the text in foreign records.")]
 OnBad = Annotated[
     OnBadChoice, typer.Option(help="Stop at bad input, or count it by reason and go on.")
@@ -81,6 +89,15 @@ def open_archive(
         on_bad="count" if on_bad is OnBadChoice.COUNT else "raise",
         rejects=rejects,
     )
+
+
+def changes(given: list[str] | None, **options: str) -> list[str]:
+    """Changes to settings; those that are said by an option are refused, with its name."""
+    for assignment in given or ():
+        key, _, value = assignment.partition("=")
+        if key in options:
+            raise typer.BadParameter(f"{key} is an option now: pass {options[key]} {value}")
+    return given or []
 
 
 def is_store(path: str) -> bool:

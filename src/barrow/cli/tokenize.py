@@ -31,18 +31,11 @@ def tokenize(
     ],
     tokenizer: Annotated[
         str,
-        typer.Option(
-            "--tokenizer",
-            "-t",
-            help="A tokenizer's file or folder, or 'bytes'.",
-            show_default=False,
-        ),
+        typer.Option(help="A tokenizer's file or folder, or 'bytes'.", show_default=False),
     ],
     out: Annotated[
         Path,
         typer.Option(
-            "--out",
-            "-o",
             help="The folder of the store; one that is there is brought up to date.",
             show_default=False,
         ),

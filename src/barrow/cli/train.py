@@ -11,7 +11,7 @@ import typer
 
 from barrow.cli.finetune import remember_programs
 from barrow.cli.model.models import locate_model
-from barrow.cli.options import Trust
+from barrow.cli.options import Overrides, Trust, changes
 from barrow.cli.python_file import made_by
 from barrow.cli.terminal import warnings_in_words
 from barrow.files import local_path
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from barrow.train import Run
 
 _INTERRUPTED = 130
+# Settings that are options.
+_OPTIONS = {"store": "store", "pairs": "pairs", "held_out": "validation", "init": "init"}
+_OPTIONS |= {"tokenizer": "tokenizer", "out": "out"}
 # Settings that the data decide unless they are given.
 _FITTED = ("model.vocab_size=", "model.text.vocab_size=")
 
@@ -34,15 +37,29 @@ def train(
             show_default=False,
         ),
     ],
-    assignments: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="store=STORE|pairs=INDEX out=DIR [held_out=…] [init=MODEL] [KEY=VALUE]…",
-            help="A token store (for CLIP an index of image–text pairs) to train on, another to "
-            "evaluate with, where the run goes, a model to begin with (a run, a folder or a file), "
-            "and changes to the recipe, such as steps=200 or optimizer.schedule.peak=1e-3.",
-            show_default=False,
+    overrides: Overrides = None,
+    store: Annotated[
+        str | None, typer.Option(help="The token store to train on.", show_default=False)
+    ] = None,
+    pairs: Annotated[
+        str | None,
+        typer.Option(help="For CLIP: the index of image–text pairs.", show_default=False),
+    ] = None,
+    validation: Annotated[
+        str | None, typer.Option(help="The store, or index, to evaluate with.", show_default=False)
+    ] = None,
+    init: Annotated[
+        str | None,
+        typer.Option(
+            help="The model to begin with: a run, a folder or a file.", show_default=False
         ),
+    ] = None,
+    tokenizer: Annotated[
+        str | None, typer.Option(help="Of the texts of pairs; a store has its own.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="The folder of the run; not needed to resume one.", show_default=False),
     ] = None,
     track: Annotated[
         list[str] | None,
@@ -74,41 +91,37 @@ def train(
     trusted = [*(trust or ()), *([recipe] if recipe.endswith(".py") else [])]
     with open_peers("run").watched() as others:
         described = load_run(recipe, trust=trusted)
-        out, changes = _split(recipe, assignments or [])
-        run = config.override(described, changes, trust=trusted)
+        changed = changes(overrides, **{name: f"--{option}" for name, option in _OPTIONS.items()})
+        if out is None and not Path(recipe).is_dir():
+            raise typer.BadParameter("say where the run goes: --out DIR")
+        folder = local_path(recipe if out is None else out)
+        given = (store, pairs, validation, init, tokenizer)
+        places: dict[str, Any] = {n: v for n, v in zip(_OPTIONS, given, strict=False) if v}
+        run = config.override(replace(described, **places), changed, trust=trusted)
         is_own = isinstance(run.data, Batches)
         if not (run.store or run.pairs or is_own):
             raise typer.BadParameter(
-                "say what to train on: store=STORE, a token store, or for CLIP pairs=INDEX"
+                "say what to train on: --store STORE, or for CLIP --pairs INDEX"
             )
         if run.init and not _is_saved(recipe):
             run = replace(run, init=str(locate_model(run.init)))
-        is_fitted = _is_saved(recipe) or is_own or any(c.startswith(_FITTED) for c in changes)
+        is_fitted = _is_saved(recipe) or is_own or any(c.startswith(_FITTED) for c in changed)
         if not is_fitted:
             run = task_of(run).fitted()
-        if run.init and not _is_saved(recipe) and not any(c.startswith("model.") for c in changes):
+        if run.init and not _is_saved(recipe) and not any(c.startswith("model.") for c in changed):
             run = replace(run, model=initial_family(run.init, trust=trusted))
-        others_told = [make_tracker(name, out, trust=trusted) for name in track or ()]
+        others_told = [make_tracker(name, folder, trust=trusted) for name in track or ()]
         trackers = [terminal(sys.stderr), *others_told]
         others.agree("described", {})  # who failed here is not waited for in the run
     try:
         with warnings_in_words():
-            fit(run, out, trackers=trackers)
+            fit(run, folder, trackers=trackers)
     except Interrupted as stopped:
         typer.echo(str(stopped), err=True)
         raise typer.Exit(_INTERRUPTED) from None
     if jax.process_index() == 0:  # of several processes, one tells
-        _print_end(run, out)
+        _print_end(run, folder)
         typer.echo(f"Compiled programs are kept in {kept}", err=True)
-
-
-def _split(recipe: str, assignments: list[str]) -> tuple[Path, list[str]]:
-    """Where the run goes, and changes to the recipe; the folder of a run is its own place."""
-    places = [a.removeprefix("out=") for a in assignments if a.startswith("out=")]
-    if not any(places) and not Path(recipe).is_dir():
-        raise typer.BadParameter("say where the run goes: out=DIR")
-    changes = [a for a in assignments if not a.startswith("out=")]
-    return local_path(places[-1] if places else recipe), changes
 
 
 def _is_saved(recipe: str) -> bool:
@@ -167,4 +180,6 @@ def _print_end(run: Run, out: Path) -> None:
     baseline = (held_out if held_out is not None and is_held_out else data).baseline()
     if baseline:
         typer.echo(baseline)
-    typer.echo(f"Next: {run.model.usage.format(run=out)}   ·   barrow explain {out} --step 0")
+    typer.echo(
+        f"Next: {run.model.usage.format(run=out)}   ·   barrow tokens lineage {out} --step 0"
+    )

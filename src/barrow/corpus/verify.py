@@ -132,7 +132,7 @@ class _Check:
                 "interrupted-takedown",
                 "a takedown was interrupted "
                 + ("after it was decided" if decided else "before anything was changed")
-                + "; the next barrow takedown, or build, "
+                + "; the next barrow corpus takedown, or build, "
                 + ("completes it" if decided else "clears it away"),
             )
         known = {

@@ -52,7 +52,7 @@ def open_source(path: str | os.PathLike[str]) -> Source:
     """Open a folder or file; which of the three it is, its contents and its name say."""
     path = Path(path)
     if not path.exists():
-        raise NotFound(f"{path} does not exist; `barrow models get NAME` fetches known weights")
+        raise NotFound(f"{path} does not exist; `barrow model get NAME` fetches known weights")
     if path.is_dir():
         return _open_folder(path)
     if path.suffix == ".gguf":
@@ -76,8 +76,8 @@ def _hint(folder: Path) -> str:
     if (folder / "best" / CONFIG).is_file():
         return f"; it is a run of `barrow finetune`: give {folder / 'best'}"
     return (
-        f"; it is a run: `barrow checkpoint convert {folder} MODEL --to hf` makes a model of it, "
-        "and `barrow.models.open` opens it"
+        f"; it is a run: `barrow checkpoint convert {folder} --out MODEL --to hf` makes a model of "
+        "it, and `barrow.models.open` opens it"
     )
 
 

@@ -9,8 +9,8 @@ these texts; barrow ships none. `permissive` leaves out what may not be redistri
 Where The Pile did less, this does more: duplicates are removed over all domains, and what is held
 out is held out after that, by cluster. Web text goes through the heuristics of Gopher, is mended,
 and loses boilerplate lines and personal data; other prose is mended, and code is left alone. The
-Pile's quality classifier needs a model of yours (`barrow classifier train`), and decontamination
-needs your evaluation sets.
+Pile's quality classifier needs a model of yours (`barrow corpus classifier train`), and
+decontamination needs your evaluation sets.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class Saved:
         file = path / NAME if path.is_dir() else path
         if not file.is_file():
             hint = f"the folder has no {NAME}" if path.is_dir() else "no such file"
-            raise NotFound(f"{path} is not a saved stream: {hint}; barrow stream makes one")
+            raise NotFound(f"{path} is not a saved stream: {hint}; barrow tokens stream makes one")
         return config.from_json(cls, file.read_text(encoding="utf-8"), where=file, trust=trust)
 
     def write(self, path: str | os.PathLike[str]) -> None:

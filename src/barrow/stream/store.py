@@ -74,6 +74,6 @@ def padding_of(store: Store) -> int:
     if pad is None:
         raise ValueError(
             "masked models need a tokenizer with a padding token, after which their positions "
-            "begin; this one has none: barrow tokenizer train … --roberta makes one that has"
+            "begin; this one has none: barrow tokens train … --roberta makes one that has"
         )
     return pad

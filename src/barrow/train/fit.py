@@ -222,7 +222,8 @@ def _named(data: Data, folder: RunFolder, checkpoints: Checkpoints) -> Iterator[
         kept = _kept(checkpoints.steps(), trouble.good)
         raise Diverged(
             f"step {trouble.step}: {trouble.reason}. Checkpoints: {kept}. In the batch "
-            f"(all: barrow explain {folder.path} --step {trouble.step}):\n" + "\n".join(lines),
+            f"(all: barrow tokens lineage {folder.path} --step {trouble.step}):\n"
+            + "\n".join(lines),
             step=trouble.step,
         ) from None
 

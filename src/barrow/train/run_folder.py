@@ -1,7 +1,7 @@
 """The folder of a run: its settings, its stream, its log, its checkpoints.
 
 run.json       the settings
-stream.json    the stream, for `barrow explain`
+stream.json    the stream, for `barrow tokens lineage`
 log.jsonl      one line for each step that was logged
 checkpoints/   step-000001000/ …
 """

@@ -103,5 +103,5 @@ def _refuse_other_vocabulary(init: str, loaded: Loaded, data: TokenData) -> None
         raise ConfigError(
             f"init={init}: its vocabulary is not the store's: {len(other):,} of {num:,} ids mean "
             f"other texts, the first is {other[0]}. Tokenize with the model's tokenizer: "
-            f"barrow tokenize CORPUS -t {init} -o STORE"
+            f"barrow tokenize CORPUS --tokenizer {init} --out STORE"
         )

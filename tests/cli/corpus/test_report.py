@@ -26,7 +26,7 @@ def test_papers_are_made_anew(barrow: Callable, corpus: Path) -> None:
     before = [(corpus / name).read_bytes() for name in names]
     for name in names:
         (corpus / name).unlink()
-    code, out, err = barrow("report", corpus)
+    code, out, err = barrow("corpus", "report", corpus)
     assert (code, err) == (0, "")
     assert out.splitlines() == [str(corpus / name) for name in names]
     assert [(corpus / name).read_bytes() for name in names] == before
@@ -36,29 +36,29 @@ def test_to_another_file(barrow: Callable, corpus: Path, tmp_path: Path) -> None
     before = (corpus / "report.html").read_bytes()
     for name in ("datasheet.md", "report.html"):
         (corpus / name).unlink()
-    code, out, _ = barrow("report", corpus, "--out", tmp_path / "x.html")
+    code, out, _ = barrow("corpus", "report", corpus, "--out", tmp_path / "x.html")
     assert (code, out) == (0, f"{tmp_path}/x.html\n")
     assert (tmp_path / "x.html").read_bytes() == before
     assert not (corpus / "datasheet.md").exists()
-    code, _, err = barrow("report", corpus, "--out", tmp_path / "no" / "x.html")
+    code, _, err = barrow("corpus", "report", corpus, "--out", tmp_path / "no" / "x.html")
     assert (code, err) == (1, f"barrow: {tmp_path}/no is no folder to write x.html to\n")
 
 
 def test_it_can_be_opened(barrow: Callable, corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
     monkeypatch.setattr(webbrowser, "open", opened.append)
-    assert barrow("report", corpus, "--open").code == 0
+    assert barrow("corpus", "report", corpus, "--open").code == 0
     assert opened == [(corpus / "report.html").resolve().as_uri()]
 
 
 def test_without_rejects(barrow: Callable, corpus: Path) -> None:
     for path in (corpus / "rejects").iterdir():
         path.unlink()
-    assert barrow("report", corpus).code == 0
+    assert barrow("corpus", "report", corpus).code == 0
     assert "No sample was kept." in (corpus / "report.html").read_text()
 
 
 def test_what_is_no_build(barrow: Callable, tmp_path: Path) -> None:
-    code, _, err = barrow("report", tmp_path)
+    code, _, err = barrow("corpus", "report", tmp_path)
     assert code == 1
     assert err == f"barrow: {tmp_path} has no manifest.json; was it made by barrow build?\n"

@@ -17,7 +17,17 @@ def test_a_page_and_the_arrays(
     """ROBERTA-6: the maps that transformers has."""
     page, arrays = tmp_path / "new" / "p.html", tmp_path / "a.safetensors"
     code, said, err = barrow(
-        *("attention", TEXT, "--model", roberta_folder("mlm"), "--out", page, "--arrays", arrays)
+        *(
+            "model",
+            "attention",
+            TEXT,
+            "--model",
+            roberta_folder("mlm"),
+            "--out",
+            page,
+            "--out",
+            arrays,
+        )
     )
     assert (code, err) == (0, "")
     assert "2 layers × 4 heads" in said
@@ -33,18 +43,18 @@ def test_a_page_and_the_arrays(
 
 def test_bad_input(barrow: Callable, roberta_folder: Callable[[str], Path], tmp_path: Path) -> None:
     model = roberta_folder("mlm")
-    code, _, err = barrow("attention", TEXT, "--model", model)
+    code, _, err = barrow("model", "attention", TEXT, "--model", model)
     assert code == 2
-    assert "say where the maps go" in err
-    code, _, err = barrow("attention", TEXT, "--model", model, "--arrays", tmp_path / "a.npy")
+    assert "--out" in err
+    code, _, err = barrow("model", "attention", TEXT, "--model", model, "--out", tmp_path / "a.npy")
     assert code == 2
-    assert ".safetensors file" in err
+    assert ".html or a .safetensors file, got" in err
     out = tmp_path / "p.html"
-    code, _, err = barrow("attention", "Paris is " * 99, "--model", model, "--out", out)
+    code, _, err = barrow("model", "attention", "Paris is " * 99, "--model", model, "--out", out)
     assert code == 1
     assert "--truncate" in err
     code, _, err = barrow(
-        "attention", "Paris is " * 99, "--model", model, "--out", out, "--truncate"
+        "model", "attention", "Paris is " * 99, "--model", model, "--out", out, "--truncate"
     )
     assert code == 0
     assert "tokens past the model's positions were cut." in err

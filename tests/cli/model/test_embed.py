@@ -42,7 +42,7 @@ def test_every_kind_of_input_gives_the_same_vectors(
 
     def ask(name: str, source: object, *options: object) -> str:
         out = tmp_path / f"{name}.safetensors"
-        told = ("embed", source, "--model", model, "--out", out, "--layer", 1, *options)
+        told = ("model", "embed", source, "--model", model, "--out", out, "--layer", 1, *options)
         code, said, err = barrow(*told)
         assert (code, err) == (0, "")
         found[name] = load_file(out)
@@ -74,15 +74,15 @@ def test_bad_input(
     out = tmp_path / "e.safetensors"
     common = ("--model", roberta_folder("mlm"), "--out", out)
     (tmp_path / "long.txt").write_text("a\n" + "Paris is " * 99)
-    code, _, err = barrow("embed", tmp_path / "long.txt", *common)
+    code, _, err = barrow("model", "embed", tmp_path / "long.txt", *common)
     assert code == 1
     assert "text 1: " in err
     assert "--truncate" in err
     assert not out.exists()
-    code, said, _ = barrow("embed", tmp_path / "long.txt", *common, "--truncate")
+    code, said, _ = barrow("model", "embed", tmp_path / "long.txt", *common, "--truncate")
     assert code == 0
     assert "1 truncated" in said
-    code, _, err = barrow("embed", tmp_path / "long.txt", *common, "--layer", 9)
+    code, _, err = barrow("model", "embed", tmp_path / "long.txt", *common, "--layer", 9)
     assert code == 1
     assert "the model has layers 1 to 2, not 9" in err
     for data, words in (
@@ -90,11 +90,11 @@ def test_bad_input(
         (b"[1]\n", "line 1 has no text under 'text'"),
     ):
         feed(monkeypatch, data)
-        code, _, err = barrow("embed", "-", *common, "--format", "jsonl")
+        code, _, err = barrow("model", "embed", "-", *common, "--format", "jsonl")
         assert code == 1
         assert words in err
     feed(monkeypatch, b"a\n\xff\n")
-    code, _, err = barrow("embed", "-", *common)
+    code, _, err = barrow("model", "embed", "-", *common)
     assert code == 1
     assert "line 2 is not UTF-8" in err
 
@@ -103,4 +103,4 @@ def test_the_help_names_the_batch_that_is_used(barrow: Callable) -> None:
     from barrow.models.roberta import encode
 
     words = f"{encode._ON_CPU} on a CPU, else {encode._ELSEWHERE}"
-    assert words in " ".join(barrow("embed", "--help").out.replace("│", " ").split())
+    assert words in " ".join(barrow("model", "embed", "--help").out.replace("│", " ").split())

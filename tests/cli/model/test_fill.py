@@ -19,7 +19,7 @@ def test_as_the_pipeline(
     pipeline = transformers.pipeline(
         "fill-mask", model=roberta.make("mlm"), tokenizer=roberta.make_tokenizer(), device="cpu"
     )
-    code, out, err = barrow("fill", TEXT, "--model", folder, "--top", 3, "--json")
+    code, out, err = barrow("model", "fill", TEXT, "--model", folder, "--top", 3, "--json")
     assert (code, err) == (0, "")
     ours, theirs = json.loads(out), pipeline(TEXT, top_k=3)
     for one, other in zip(ours, theirs, strict=True):
@@ -28,34 +28,34 @@ def test_as_the_pipeline(
             k: other[k] for k in other if k != "score"
         }
         np.testing.assert_allclose(one["score"], other["score"], rtol=1e-3)
-    code, out, _ = barrow("fill", TEXT, "--model", folder, "--top", 3)
+    code, out, _ = barrow("model", "fill", TEXT, "--model", folder, "--top", 3)
     assert [line.split(maxsplit=1)[1] for line in out.splitlines()] == [
         one["sequence"].replace("\n", "\\n") for one in ours
     ]
-    code, out, _ = barrow("fill", "<mask> is <mask>", "--model", folder, "--top", 1)
+    code, out, _ = barrow("model", "fill", "<mask> is <mask>", "--model", folder, "--top", 1)
     assert [line for line in out.splitlines() if line.startswith("mask")] == ["mask 1", "mask 2"]
 
 
 def test_bad_input(barrow: Callable, roberta_folder: Callable[[str], Path], tmp_path: Path) -> None:
-    code, _, err = barrow("fill", "no mask", "--model", roberta_folder("mlm"))
+    code, _, err = barrow("model", "fill", "no mask", "--model", roberta_folder("mlm"))
     assert code == 1
     assert "the text has no <mask>" in err
-    code, _, err = barrow("fill", TEXT, "--model", roberta_folder("bare"))
+    code, _, err = barrow("model", "fill", TEXT, "--model", roberta_folder("bare"))
     assert code == 1
     assert "no LM head" in err
-    code, _, err = barrow("fill", TEXT, "--model", tmp_path / "nowhere")
+    code, _, err = barrow("model", "fill", TEXT, "--model", tmp_path / "nowhere")
     assert code == 1
     assert "does not exist" in err
     code, _, err = barrow("generate", roberta_folder("mlm"), "--prompt", "a")
     assert code == 1
-    assert "needs a Decoder; use it with `barrow fill" in err
+    assert "needs a Decoder; use it with `barrow model fill" in err
 
 
 def test_a_line_for_each_filling(barrow: Callable, roberta_folder: Callable[[str], Path]) -> None:
     """Tokens may be line breaks: all of the vocabulary is a line each."""
     folder = roberta_folder("mlm")
     size = json.loads((folder / "config.json").read_text())["vocab_size"]
-    code, out, _ = barrow("fill", TEXT, "--model", folder, "--top", size)
+    code, out, _ = barrow("model", "fill", TEXT, "--model", folder, "--top", size)
     assert code == 0
     assert len(out.split("\n")) == size + 1
     assert "\\n" in out

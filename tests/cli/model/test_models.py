@@ -34,15 +34,15 @@ def url(hub: Any) -> str:
 
 
 def test_get_where_list(barrow: Callable, url: str, tmp_path: Path) -> None:
-    code, out, err = barrow("models", "where", url)
+    code, out, err = barrow("model", "where", url)
     assert (code, out) == (1, "")
     assert "is not in the cache; it would be" in err
-    code, out, err = barrow("models", "get", url, "--sha256", SUM)
+    code, out, err = barrow("model", "get", url, "--sha256", SUM)
     assert (code, err) == (0, "")
     assert Path(out.strip()).read_bytes() == DATA
     assert Path(out.strip()).is_relative_to(tmp_path / "cache")
-    assert barrow("models", "where", url) == (0, out, "")
-    code, listed, _ = barrow("models", "list")
+    assert barrow("model", "where", url) == (0, out, "")
+    code, listed, _ = barrow("model", "list")
     assert code == 0
     assert "gpt2 " in listed
     assert out.strip() in listed
@@ -50,11 +50,11 @@ def test_get_where_list(barrow: Callable, url: str, tmp_path: Path) -> None:
 
 
 def test_json(barrow: Callable, url: str) -> None:
-    code, out, _ = barrow("models", "get", url, "--sha256", SUM, "--json")
+    code, out, _ = barrow("model", "get", url, "--sha256", SUM, "--json")
     assert code == 0
     table = json.loads(out)
     assert table["files"] == [{"name": "m.gguf", "bytes": len(DATA)}]
-    code, out, _ = barrow("models", "list", "--json")
+    code, out, _ = barrow("model", "list", "--json")
     listed = json.loads(out)
     assert listed["cached"] == [{**table, "what": "m.gguf"}]
     assert {"name": "gpt2", "source": "openai-community/gpt2"}.items() <= next(
@@ -69,7 +69,7 @@ def test_a_repository_of_the_hub_that_the_environment_names(hub: Any, tmp_path: 
 
     program = "from barrow.cli import main; main()"
     done = subprocess.run(
-        [sys.executable, "-c", program, "models", "get", "OWNER/MODEL", "--verify", "--json"],
+        [sys.executable, "-c", program, "model", "get", "OWNER/MODEL", "--verify", "--json"],
         env={**os.environ, **names},
         capture_output=True,
         text=True,
@@ -82,17 +82,17 @@ def test_a_repository_of_the_hub_that_the_environment_names(hub: Any, tmp_path: 
 
 
 def test_failures_are_one_line(barrow: Callable, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    code, out, err = barrow("models", "get", url, "--sha256", "0" * 64)
+    code, out, err = barrow("model", "get", url, "--sha256", "0" * 64)
     assert (code, out) == (1, "")
     assert "expected SHA-256 0000" in err
-    code, _, err = barrow("models", "get", "gtp2")
+    code, _, err = barrow("model", "get", "gtp2")
     assert code == 1
     assert "did you mean 'gpt2'?" in err
-    code, _, err = barrow("models", "get", url + "x", "--sha256", SUM)
+    code, _, err = barrow("model", "get", url + "x", "--sha256", SUM)
     assert code == 1
     assert "HTTP 404" in err
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    code, _, err = barrow("models", "get", "gpt2")
+    code, _, err = barrow("model", "get", "gpt2")
     assert code == 1
     assert "HF_HUB_OFFLINE" in err
     assert err.count("\n") == 1
@@ -100,6 +100,6 @@ def test_failures_are_one_line(barrow: Callable, url: str, monkeypatch: pytest.M
 
 @pytest.mark.usefixtures("hub")
 def test_an_empty_cache(barrow: Callable) -> None:
-    code, out, _ = barrow("models", "list")
+    code, out, _ = barrow("model", "list")
     assert code == 0
     assert out.rstrip().endswith("nothing")

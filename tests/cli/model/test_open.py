@@ -15,6 +15,6 @@ def test_a_decoder_is_refused(barrow: Callable, tmp_path: Path) -> None:
     shapes = jax.eval_shape(model.init, jax.random.key(0), jnp.zeros((1, 1), jnp.int32))
     params = jax.tree.map(lambda s: np.zeros(s.shape, s.dtype), shapes)
     save(tmp_path / "model", model, params, tokenizer="bytes")
-    code, _, err = barrow("fill", "a<|mask|>", "--model", tmp_path / "model")
+    code, _, err = barrow("model", "fill", "a<|mask|>", "--model", tmp_path / "model")
     assert code == 1
     assert "holds a Decoder, and this needs a Roberta" in err

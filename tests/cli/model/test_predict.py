@@ -18,25 +18,45 @@ def test_a_model_without_labels(
     """`finetune` and `predict` together are tested with the former."""
     monkeypatch.setattr(module, "remember_programs", lambda: None)
     (tmp_path / "x.jsonl").write_text('{"text": "a"}\n{"text": ""}\n')
-    code, _, err = barrow("predict", tmp_path / "x.jsonl", "--model", roberta_folder("mlm"))
+    code, _, err = barrow(
+        "model", "predict", tmp_path / "x.jsonl", "--model", roberta_folder("mlm")
+    )
     assert code == 1
     assert "has no head of labels: barrow finetune makes one" in err
     out = tmp_path / "out.jsonl"
     code, _, err = barrow(
-        "predict", tmp_path / "x.jsonl", "--model", roberta_folder("classify"), "--out", out
+        "model",
+        "predict",
+        tmp_path / "x.jsonl",
+        "--model",
+        roberta_folder("classify"),
+        "--out",
+        out,
     )
     assert code == 1
     assert "x.jsonl, line 2: 'text' is empty" in err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["x.jsonl"]
     (tmp_path / "x.jsonl").write_text('{"text": "a"}\n')
     code, _, err = barrow(
-        "predict", tmp_path / "x.jsonl", "--model", roberta_folder("classify"), "--out", tmp_path
+        "model",
+        "predict",
+        tmp_path / "x.jsonl",
+        "--model",
+        roberta_folder("classify"),
+        "--out",
+        tmp_path,
     )
     assert code == 2
     assert f"--out is a file, and {tmp_path} a folder" in err
     deep = tmp_path / "a" / "b.jsonl"
     code, _, _ = barrow(
-        "predict", tmp_path / "x.jsonl", "--model", roberta_folder("classify"), "--out", deep
+        "model",
+        "predict",
+        tmp_path / "x.jsonl",
+        "--model",
+        roberta_folder("classify"),
+        "--out",
+        deep,
     )
     assert code == 0
     assert len(deep.read_text().splitlines()) == 1

@@ -17,7 +17,7 @@ def test_probe(clip_folder: Path, barrow: Callable, tmp_path: Path) -> None:
             noise = rng.integers(-20, 20, (20, 20, 3)) + level
             image = Image.fromarray(noise.clip(0, 255).astype(np.uint8))
             image.save(tmp_path / name / f"{number}.png")
-    code, out, _ = barrow("probe", tmp_path, "--weights", clip_folder / "model", "--json")
+    code, out, _ = barrow("model", "probe", tmp_path, "--model", clip_folder / "model", "--json")
     assert code == 0
     told = json.loads(out)
     assert (told["images"], told["test"], told["classes"]) == (16, 4, 2)
@@ -32,6 +32,6 @@ def test_a_class_with_too_few_images_is_named(
         (tmp_path / name).mkdir()
         for number in range(num):
             Image.new("RGB", (8, 8)).save(tmp_path / name / f"{number}.png")
-    code, _, err = barrow("probe", tmp_path, "--weights", clip_folder / "model")
+    code, _, err = barrow("model", "probe", tmp_path, "--model", clip_folder / "model")
     assert code == 1
     assert "few has fewer than 3 images (2)" in err

@@ -11,9 +11,9 @@ from barrow.models.clip.load import load
 
 def test_similar(clip_folder: Path, barrow: Callable) -> None:
     """CLIP-2: a row for each image, a number for each text."""
-    options = ["--weights", clip_folder / "model"]
+    options = ["--model", clip_folder / "model"]
     code, out, _ = barrow(
-        "similar", clip_folder / "images", "red thing", "blue", *options, "--json"
+        "model", "similar", clip_folder / "images", "red thing", "blue", *options, "--json"
     )
     assert code == 0
     rows = json.loads(out)
@@ -24,7 +24,7 @@ def test_similar(clip_folder: Path, barrow: Callable) -> None:
     )
     np.testing.assert_allclose(list(rows[0]["similarities"].values()), found[0], rtol=1e-5)
     code, out, _ = barrow(
-        "similar", clip_folder / "images" / "red.png", "red thing", "blue", *options
+        "model", "similar", clip_folder / "images" / "red.png", "red thing", "blue", *options
     )
     values = [float(line.split()[0]) for line in out.splitlines()[1:]]
     assert values == sorted(values, reverse=True)

@@ -43,7 +43,7 @@ def test_a_run_writes_as_the_folder_of_its_model(barrow: Callable, tmp_path: Pat
     assert json.loads(ours.out) == json.loads(theirs.out)
     named = barrow("generate", run, "--prompt", "ab", "--tokenizer", "bytes", "--max-tokens", 12)
     assert named.out == json.loads(ours.out)["prompt"] + json.loads(ours.out)["text"] + "\n"
-    code, _, err = barrow("embed", tmp_path / "x", "--model", run, "--out", tmp_path / "y")
+    code, _, err = barrow("model", "embed", tmp_path / "x", "--model", run, "--out", tmp_path / "y")
     assert code == 1
     assert "holds a Decoder, and this needs a Roberta" in err
     assert "use it with `barrow generate" in err
@@ -59,10 +59,10 @@ def test_an_encoder_of_a_run_embeds_as_the_folder(
     for path in (run, folder):
         out = tmp_path / f"{path.name}.safetensors"
         texts = tmp_path / "texts.txt"
-        told = barrow("embed", texts, "--model", path, "--out", out, "--layer", 1)
+        told = barrow("model", "embed", texts, "--model", path, "--out", out, "--layer", 1)
         assert told.code == 0, told.err
         found.append(load_file(out)["embeddings"])
     np.testing.assert_allclose(found[0], found[1], atol=1e-6)
     code, _, err = barrow("generate", run, "--prompt", "ab")
     assert code == 1
-    assert "holds a Roberta, and this needs a Decoder; use it with `barrow fill" in err
+    assert "holds a Roberta, and this needs a Decoder; use it with `barrow model fill" in err

@@ -18,9 +18,11 @@ CONFIG = ClipConfig(8, VisionConfig(16, 8, 16, 1, 2), TextConfig(530, 12, 16, 1,
 
 def test_classes_of_images(clip_folder: Path, barrow: Callable, tmp_path: Path) -> None:
     """CLIP-1: the same numbers as in Python; JSON, text and a page."""
-    options = ["--classes", "red,green, blue", "--weights", clip_folder / "model"]
+    options = ["--classes", "red,green, blue", "--model", clip_folder / "model"]
     page = tmp_path / "page.html"
-    code, out, err = barrow("zeroshot", clip_folder / "images", *options, "--json", "--page", page)
+    code, out, err = barrow(
+        "model", "zeroshot", clip_folder / "images", *options, "--json", "--out", page
+    )
     assert (code, err) == (0, "")
     told = json.loads(out)
     assert [Path(t["image"]).name for t in told] == ["green.png", "red.png"]
@@ -32,10 +34,12 @@ def test_classes_of_images(clip_folder: Path, barrow: Callable, tmp_path: Path) 
         assert found[name] == pytest.approx(float(expected.probabilities[0, number]), rel=1e-5)
     assert page.read_text().count("<figure>") == 2
     assert page.read_text().count("<tr>") == 2 * 3
-    code, out, _ = barrow("zeroshot", files[0], *options, "--top", 1, "--templates", "the {}")
+    code, out, _ = barrow(
+        "model", "zeroshot", files[0], *options, "--top", 1, "--templates", "the {}"
+    )
     assert code == 0
     assert len(out.splitlines()) == 2
-    barrow("zeroshot", files[0], *options, "--top", 1, "--page", page)
+    barrow("model", "zeroshot", files[0], *options, "--top", 1, "--out", page)
     assert page.read_text().count("<tr>") == 1
 
 
@@ -47,22 +51,22 @@ def test_accuracy_of_folders_named_as_classes(
         (tmp_path / name / "x.png").write_bytes(
             (clip_folder / "images" / f"{name}.png").read_bytes()
         )
-    options = ["--classes", "red,green", "--weights", clip_folder / "model"]
-    told = json.loads(barrow("zeroshot", tmp_path, *options, "--json").out)
+    options = ["--classes", "red,green", "--model", clip_folder / "model"]
+    told = json.loads(barrow("model", "zeroshot", tmp_path, *options, "--json").out)
     right = [Path(t["image"]).parent.name == t["classes"][0]["name"] for t in told["images"]]
     assert told["accuracy"] == sum(right) / 2
-    out = barrow("zeroshot", tmp_path, *options).out
+    out = barrow("model", "zeroshot", tmp_path, *options).out
     expected = f"accuracy: {told['accuracy']:.2%} of 2 images, by their folders' names"
     assert out.splitlines()[-1] == expected
-    assert "accuracy" not in barrow("zeroshot", clip_folder / "images", *options).out
+    assert "accuracy" not in barrow("model", "zeroshot", clip_folder / "images", *options).out
 
 
 def test_many_classes_on_the_command_line(clip_folder: Path, barrow: Callable) -> None:
     """CLIP-1: more names than a file's name may have letters."""
     names = [f"class {number}" for number in range(99)]
     code, out, err = barrow(
-        *("zeroshot", clip_folder / "images" / "red.png", "--classes", ",".join(names)),
-        *("--weights", clip_folder / "model", "--templates", "{}", "--top", 99),
+        *("model", "zeroshot", clip_folder / "images" / "red.png", "--classes", ",".join(names)),
+        *("--model", clip_folder / "model", "--templates", "{}", "--top", 99),
     )
     assert (code, err) == (0, "")
     assert {line.split(maxsplit=2)[2] for line in out.splitlines()[1:]} == set(names)
@@ -85,35 +89,79 @@ def test_images_are_held_a_batch_at_a_time(clip_folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["zeroshot", "nosuch.png", "--classes", "a,b"], 1, "nosuch.png does not exist"),
         (
-            ["zeroshot", "images", "--classes", "a,b"],
+            ["model", "zeroshot", "nosuch.png", "--classes", "a,b", "--model", "model"],
             1,
-            "which model? Give weights, or a name for random ones: RN50",
+            "nosuch.png does not exist",
         ),
         (
-            ["zeroshot", "images", "--classes", "a,b", "--templates", "x", "--weights", "model"],
+            ["model", "zeroshot", "images", "--classes", "a,b"],
+            2,
+            "--model",
+        ),
+        (
+            [
+                "model",
+                "zeroshot",
+                "images",
+                "--classes",
+                "a,b",
+                "--templates",
+                "x",
+                "--model",
+                "model",
+            ],
             2,
             "a sentence with {}",
         ),
-        (["zeroshot", "images", "--classes", "a,a", "--weights", "model"], 1, "'a' is there twice"),
-        (["zeroshot", "cache0", "--classes", "a,b", "--weights", "model"], 1, "holds no image"),
-        (["zeroshot", "images", "--classes", "a", "--weights", "model"], 2, "got only 'a'"),
-        (["zeroshot", "images", "--classes", ",", "--weights", "model"], 2, "got none"),
-        (["zeroshot", "images", "--classes", "no.txt"], 1, "no.txt does not exist"),
-        (["zeroshot", "images", "--classes", "latin.txt"], 1, "latin.txt is not UTF-8"),
         (
-            ["zeroshot", "images", "--classes", "a,b", "--templates", "latin.txt"],
+            ["model", "zeroshot", "images", "--classes", "a,a", "--model", "model"],
+            1,
+            "'a' is there twice",
+        ),
+        (
+            ["model", "zeroshot", "cache0", "--classes", "a,b", "--model", "model"],
+            1,
+            "holds no image",
+        ),
+        (["model", "zeroshot", "images", "--classes", "a", "--model", "model"], 2, "got only 'a'"),
+        (["model", "zeroshot", "images", "--classes", ",", "--model", "model"], 2, "got none"),
+        (
+            ["model", "zeroshot", "images", "--classes", "no.txt", "--model", "model"],
+            1,
+            "no.txt does not exist",
+        ),
+        (
+            ["model", "zeroshot", "images", "--classes", "latin.txt", "--model", "model"],
             1,
             "latin.txt is not UTF-8",
         ),
-        (["similar", "images", " ", "--weights", "model"], 2, "got none"),
-        (["similar", "images", "no.txt", "--weights", "model"], 1, "no.txt does not exist"),
-        (["similar", "images", "red thing " * 90, "--weights", "model"], 1, "model takes 12"),
-        (["probe", "images", "--weights", "model"], 1, "has images in 0 folders"),
-        (["probe", "nosuch", "--weights", "model"], 1, "nosuch is no folder"),
         (
-            ["similar", "images", "red thing " * 9, "--weights", "model"],
+            [
+                "model",
+                "zeroshot",
+                "images",
+                "--classes",
+                "a,b",
+                "--templates",
+                "latin.txt",
+                "--model",
+                "model",
+            ],
+            1,
+            "latin.txt is not UTF-8",
+        ),
+        (["model", "similar", "images", " ", "--model", "model"], 2, "got none"),
+        (["model", "similar", "images", "no.txt", "--model", "model"], 1, "no.txt does not exist"),
+        (
+            ["model", "similar", "images", "red thing " * 90, "--model", "model"],
+            1,
+            "model takes 12",
+        ),
+        (["model", "probe", "images", "--model", "model"], 1, "has images in 0 folders"),
+        (["model", "probe", "nosuch", "--model", "model"], 1, "nosuch is no folder"),
+        (
+            ["model", "similar", "images", "red thing " * 9, "--model", "model"],
             1,
             "the model takes 12",
         ),
@@ -139,7 +187,9 @@ def test_truncation_is_said(
     clip_folder: Path, barrow: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(clip_folder)
-    code, _, err = barrow("similar", "images", "red thing " * 9, "--weights", "model", "--truncate")
+    code, _, err = barrow(
+        "model", "similar", "images", "red thing " * 9, "--model", "model", "--truncate"
+    )
     assert code == 0
     assert "1 of 1 texts were cut to 12 tokens" in err
 
@@ -149,7 +199,13 @@ def test_an_image_that_is_none_is_named(
 ) -> None:
     (tmp_path / "broken.png").write_bytes(b"nothing")
     code, _, err = barrow(
-        "zeroshot", tmp_path / "broken.png", "--classes", "a,b", "--weights", clip_folder / "model"
+        "model",
+        "zeroshot",
+        tmp_path / "broken.png",
+        "--classes",
+        "a,b",
+        "--model",
+        clip_folder / "model",
     )
     assert code == 1
     assert "broken.png" in err
@@ -160,8 +216,16 @@ def test_random_weights_are_said(
 ) -> None:
     monkeypatch.setitem(VARIANTS, "ViT-B/32", CONFIG)
     code, _, err = barrow(
-        *("zeroshot", clip_folder / "images", "--classes", "red,green", "--model", "ViT-B/32"),
-        *("--bpe", clip_folder / "model"),
+        *(
+            "model",
+            "zeroshot",
+            clip_folder / "images",
+            "--classes",
+            "red,green",
+            "--model",
+            "ViT-B/32",
+        ),
+        *("--tokenizer", clip_folder / "model"),
     )
     assert code == 0
-    assert "no --weights: random weights of seed 0, so what follows means nothing" in err
+    assert "random weights of seed 0: what follows means nothing" in err

@@ -24,7 +24,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_two_tables_without_a_model_or_a_corpus(barrow: Callable[..., Any], quick: None) -> None:
-    code, out, err = barrow("score", "--self-test")
+    code, out, err = barrow("score", "self-test")
     assert (code, err) == (0, "")
     first, second, last = out.split("\n\n")
     assert [line.split("  ")[0] for line in first.splitlines()] == [
@@ -40,7 +40,7 @@ def test_two_tables_without_a_model_or_a_corpus(barrow: Callable[..., Any], quic
 
 @pytest.mark.soak
 def test_all_of_it(barrow: Callable[..., Any]) -> None:
-    code, out, _ = barrow("score", "--self-test")
+    code, out, _ = barrow("score", "self-test")
     assert code == 0
     assert out.endswith("18 of 18 checks passed, 12 of 12 planted mistakes found\n")
 
@@ -73,7 +73,7 @@ def test_it_fails_for_a_check_that_fails_or_a_mistake_that_hides(
     words: list[str],
 ) -> None:
     monkeypatch.setattr(module, "self_test", lambda: result)
-    found = barrow("score", "--self-test", "a model", "a corpus")
+    found = barrow("score", "self-test")
     assert found.code == code
     assert [word for word in words if word not in found.out] == []
     assert "\x1b" not in found.out

@@ -20,10 +20,17 @@ def run(barrow: Callable, write: Callable, tmp_path: Path) -> Path:
             meta = {"pile_set_name": "[red]", "url": "https://example.org/\x1b[2J"}
         documents.append(Document("stone " * (n % 9), meta))
     shard = write(documents, "corpus")
-    barrow("tokenize", shard, "-t", "bytes", "-o", tmp_path / "store", "--workers", 0)
+    barrow("tokenize", shard, "--tokenizer", "bytes", "--out", tmp_path / "store", "--workers", 0)
     file = tmp_path / "run.json"
     code, _, err = barrow(
-        "stream", tmp_path / "store", "seq_len=16", "batch=4", "max_epochs=2", "-o", file
+        "tokens",
+        "stream",
+        tmp_path / "store",
+        "seq_len=16",
+        "batch=4",
+        "max_epochs=2",
+        "--out",
+        file,
     )
     assert code == 0, err
     return file
@@ -31,14 +38,14 @@ def run(barrow: Callable, write: Callable, tmp_path: Path) -> Path:
 
 def test_a_step(barrow: Callable, run: Path) -> None:
     stream = Stream.load(run)
-    code, out, err = barrow("explain", run, "--step", 2, "--json")
+    code, out, err = barrow("tokens", "lineage", run, "--step", 2, "--json")
     assert (code, err) == (0, "")
     told = json.loads(out)
     assert [(r["row"], r["document"], r["first"]) for r in told] == [
         (one.row, one.document, one.first) for one in stream.explain(2)
     ]
     assert all(r["meta"]["licence"] == "CC0-1.0" for r in told if r["identity"])
-    code, out, _ = barrow("explain", run, "--step", 2, "--row", 1)
+    code, out, _ = barrow("tokens", "lineage", run, "--step", 2, "--row", 1)
     assert code == 0
     assert "CC0-1.0" in out
     row = [one for one in stream.explain(2) if one.row == 1]
@@ -50,12 +57,12 @@ def test_a_document(barrow: Callable, run: Path) -> None:
     stream = Stream.load(run)
     name = f"{6:016x}-{5:08x}"
     number = stream.data.store.find(name)  # type: ignore[attr-defined]
-    code, out, _ = barrow("explain", run, "--doc", name, "--json")
+    code, out, _ = barrow("tokens", "lineage", run, "--doc", name, "--json")
     assert code == 0
     assert [r["step"] for r in json.loads(out)] == [s.step for s in stream.steps_of(number)]
-    _, by_number, _ = barrow("explain", run, "--doc", number, "--json")
+    _, by_number, _ = barrow("tokens", "lineage", run, "--doc", number, "--json")
     assert by_number == out
-    _, early, _ = barrow("explain", run, "--doc", name, "--json", "--until", 3)
+    _, early, _ = barrow("tokens", "lineage", run, "--doc", name, "--json", "--until", 3)
     assert [r["step"] for r in json.loads(early)] == [
         s.step for s in stream.steps_of(number, until=3)
     ]
@@ -64,7 +71,9 @@ def test_a_document(barrow: Callable, run: Path) -> None:
 def test_names_are_shown_as_they_are(barrow: Callable, run: Path) -> None:
     stream = Stream.load(run)
     place = stream.data.store.domains.index("[red]")
-    code, out, _ = barrow("explain", run, "--doc", stream.data.store.domain_range(place).start)
+    code, out, _ = barrow(
+        "tokens", "lineage", run, "--doc", stream.data.store.domain_range(place).start
+    )
     assert code == 0
     assert "[red]" in out
     assert "example.org" in out
@@ -75,7 +84,7 @@ def test_a_document_without_an_id_is_shown_by_its_number(barrow: Callable, run: 
     """The number that --doc takes, not the place in the archive."""
     store = Stream.load(run).data.store
     number = store.domain_range(store.domains.index("[red]")).start
-    _, out, _ = barrow("explain", run, "--doc", number)
+    _, out, _ = barrow("tokens", "lineage", run, "--doc", number)
     assert f" {number} (" in out
     assert number != store.document(number).archive_number  # type: ignore[attr-defined]
 
@@ -84,18 +93,20 @@ def test_a_checkpoint_and_a_store_that_was_moved(barrow: Callable, run: Path) ->
     checkpoint = run.parent / "checkpoint"
     checkpoint.mkdir()
     shutil.copy(run, checkpoint / "stream.json")
-    _, before, _ = barrow("explain", run, "--step", 1, "--json")
+    _, before, _ = barrow("tokens", "lineage", run, "--step", 1, "--json")
     moved = run.parent / "moved"
     (run.parent / "store").rename(moved)
     shutil.rmtree(run.parent / "corpus")
-    code, out, err = barrow("explain", checkpoint, "--step", 1, "--json", "--store", moved)
+    code, out, err = barrow(
+        "tokens", "lineage", checkpoint, "--step", 1, "--json", "--store", moved
+    )
     assert code == 0, err
     bare = [{**row, "meta": None} for row in json.loads(before)]
     assert json.loads(out) == bare
-    code, out, err = barrow("explain", checkpoint, "--step", 1, "--store", moved)
+    code, out, err = barrow("tokens", "lineage", checkpoint, "--step", 1, "--store", moved)
     assert code == 0
     assert "not all documents are in" in err
-    code, _, err = barrow("explain", checkpoint, "--step", 1)
+    code, _, err = barrow("tokens", "lineage", checkpoint, "--step", 1)
     assert code == 1
     assert "is no token store" in err
 
@@ -113,7 +124,10 @@ def test_bad_input(barrow: Callable, run: Path, tmp_path: Path) -> None:
         (("--doc", "what"), 1, "16 and 8 hexadecimal digits"),
         (("--doc", 10**6), 1, "document is from 0 to"),
     ):
-        outcome = barrow("explain", run, *arguments)
+        outcome = barrow("tokens", "lineage", run, *arguments)
         assert outcome.code == code, arguments
         assert message in outcome.err
-    assert "is not a saved stream" in barrow("explain", tmp_path / "no.json", "--step", 1).err
+    assert (
+        "is not a saved stream"
+        in barrow("tokens", "lineage", tmp_path / "no.json", "--step", 1).err
+    )

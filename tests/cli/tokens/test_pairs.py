@@ -18,31 +18,35 @@ def fill(folder: Path) -> Path:
 
 def test_index_and_show(barrow: Callable, tmp_path: Path) -> None:
     source = fill(tmp_path / "pics")
-    code, out, err = barrow("pairs", "index", source, "--out", tmp_path / "index", "--check")
+    code, out, err = barrow(
+        "tokens", "pairs", "index", source, "--out", tmp_path / "index", "--check"
+    )
     assert (code, err) == (0, "")
     assert "2 pairs, 2 captions" in out
     assert "every image decoded" in out
     assert "left out: 1 × not-an-image" in out
-    code, out, _ = barrow("pairs", "show", tmp_path / "index", "-n", 1)
+    code, out, _ = barrow("tokens", "pairs", "show", tmp_path / "index", "-n", 1)
     assert code == 0
     assert f"pics  folder {source}: 2 pairs" in out
     assert "0 grey_cat.png: grey cat" in out
     assert "red dog" not in out
-    code, out, _ = barrow("pairs", "show", tmp_path / "index", "--json")
+    code, out, _ = barrow("tokens", "pairs", "show", tmp_path / "index", "--json")
     assert json.loads(out)["left_out"] == {"not-an-image": 1}
 
 
 def test_unchecked(barrow: Callable, tmp_path: Path) -> None:
     source = fill(tmp_path / "pics")
-    code, out, _ = barrow("pairs", "index", source, "--out", tmp_path / "i", "--captions", "name")
+    code, out, _ = barrow(
+        "tokens", "pairs", "index", source, "--out", tmp_path / "i", "--captions", "name"
+    )
     assert code == 0
     assert "3 pairs" in out
     assert "images not looked at (--check does)" in out
 
 
 def test_what_goes_wrong(barrow: Callable, tmp_path: Path) -> None:
-    code, _, err = barrow("pairs", "show", tmp_path)
-    assert (code, "barrow pairs index makes one" in err) == (1, True)
-    code, _, err = barrow("pairs", "index", tmp_path / "none", "--out", tmp_path / "i")
+    code, _, err = barrow("tokens", "pairs", "show", tmp_path)
+    assert (code, "barrow tokens pairs index makes one" in err) == (1, True)
+    code, _, err = barrow("tokens", "pairs", "index", tmp_path / "none", "--out", tmp_path / "i")
     assert (code, "no such file or folder" in err) == (1, True)
-    assert barrow("pairs", "index", tmp_path)[0] == 2
+    assert barrow("tokens", "pairs", "index", tmp_path)[0] == 2

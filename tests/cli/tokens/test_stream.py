@@ -17,7 +17,9 @@ def store(barrow: Callable, write: Callable, tmp_path: Path) -> Path:
         for n in range(40)
     ]
     out = tmp_path / "store"
-    code, _, err = barrow("tokenize", write(documents), "-t", "bytes", "-o", out, "--workers", 0)
+    code, _, err = barrow(
+        "tokenize", write(documents), "--tokenizer", "bytes", "--out", out, "--workers", 0
+    )
     assert code == 0, err
     return out
 
@@ -25,13 +27,13 @@ def store(barrow: Callable, write: Callable, tmp_path: Path) -> Path:
 def test_plan_and_save(barrow: Callable, store: Path, tmp_path: Path) -> None:
     run = tmp_path / "run.json"
     settings = ["seq_len=16", "batch=4", "seed=3", 'epochs={"A":2,"B":1}']
-    code, out, err = barrow("stream", store, *settings, "--out", run)
+    code, out, err = barrow("tokens", "stream", store, *settings, "--out", run)
     assert (code, err) == (0, "")
     stream = Stream.load(run)
     assert stream.settings.schedule.phases[0].mixture == Mixture(epochs={"A": 2.0, "B": 1.0})
     assert f"the stream has {stream.num_steps:,} steps" in out
     assert "2.000" in out
-    code, out, _ = barrow("stream", store, *settings, "--json", "--step", 5)
+    code, out, _ = barrow("tokens", "stream", store, *settings, "--json", "--step", 5)
     plan = json.loads(out)
     assert (plan["num_steps"], plan["step"]) == (stream.num_steps, 5)
     for row in plan["domains"]:
@@ -41,7 +43,7 @@ def test_plan_and_save(barrow: Callable, store: Path, tmp_path: Path) -> None:
 
 
 def test_without_end(barrow: Callable, store: Path) -> None:
-    code, out, _ = barrow("stream", store, "seq_len=16", "batch=4", 'weights={"A":1}')
+    code, out, _ = barrow("tokens", "stream", store, "seq_len=16", "batch=4", 'weights={"A":1}')
     assert code == 0
     assert "has no end" in out
     assert "never" in out
@@ -55,10 +57,10 @@ def test_a_schedule(barrow: Callable, store: Path, tmp_path: Path) -> None:
     file = tmp_path / "schedule.json"
     file.write_text(config.to_json(schedule))
     run = tmp_path / "run.json"
-    code, _, err = barrow("stream", store, "seed=1", "--schedule", file, "-o", run)
+    code, _, err = barrow("tokens", "stream", store, "seed=1", "--schedule", file, "--out", run)
     assert (code, err) == (0, "")
     assert Stream.load(run).settings.schedule == schedule
-    code, _, err = barrow("stream", store, "--schedule", file, "-o", run)
+    code, _, err = barrow("tokens", "stream", store, "--schedule", file, "--out", run)
     assert (code, err) == (0, "")
     assert Stream.load(run).settings.seed == 0
 
@@ -71,6 +73,6 @@ def test_bad_input(barrow: Callable, store: Path, tmp_path: Path) -> None:
         ((store, "seqlen=16"), "did you mean 'seq_len'"),
         ((tmp_path, "seq_len=16", "batch=2"), "is no token store"),
     ):
-        code, _, err = barrow("stream", *arguments)
+        code, _, err = barrow("tokens", "stream", *arguments)
         assert code == 1
         assert message in err

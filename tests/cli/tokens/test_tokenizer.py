@@ -25,7 +25,7 @@ def test_train_and_show(barrow: Callable, corpus: Path, tmp_path: Path) -> None:
     out = tmp_path / "t"
     options = ("--special", "<doc>", "--special", "<|pad|>", "--sample-bytes", 2000)
     code, told, err = barrow(
-        *("tokenizer", "train", corpus, "--vocab", 280, "--out", out, *options),
+        *("tokens", "train", corpus, "--vocab", 280, "--out", out, *options),
         *("--weights", "A=3", "--weights", "B=1"),
     )
     assert (code, err) == (0, "")
@@ -35,7 +35,7 @@ def test_train_and_show(barrow: Callable, corpus: Path, tmp_path: Path) -> None:
     assert f"{out} written: 280 ids, hash {tokenizer.hash}" in told
     assert dict(tokenizer.specials) == {"<doc>": 278, "<|pad|>": 279}
     assert tokenizer.begin == 278
-    code, told, err = barrow("tokenizer", "show", out, "--text", "the\nbarrow <doc>é")
+    code, told, err = barrow("tokens", "show", out, "--text", "the\nbarrow <doc>é")
     assert (code, err) == (0, "")
     for words in ("vocab_size 280", "specials   <doc> 278, <|pad|> 279", "begin      278"):
         assert words in told
@@ -48,7 +48,7 @@ def test_train_and_show(barrow: Callable, corpus: Path, tmp_path: Path) -> None:
 def test_json(barrow: Callable, corpus: Path, tmp_path: Path) -> None:
     hashes = []
     for name in "ab":
-        arguments = ("tokenizer", "train", corpus, "--vocab", 270, "--out", tmp_path / name)
+        arguments = ("tokens", "train", corpus, "--vocab", 270, "--out", tmp_path / name)
         code, told, _ = barrow(*arguments, "--json")
         assert code == 0
         card = json.loads(told)
@@ -57,7 +57,7 @@ def test_json(barrow: Callable, corpus: Path, tmp_path: Path) -> None:
         assert set(card["sample"]["bytes"]) == {"A", "B"}
         hashes.append(card["hash"])
     assert hashes[0] == hashes[1]
-    code, told, _ = barrow("tokenizer", "show", "bytes", "--text", "hé", "--json")
+    code, told, _ = barrow("tokens", "show", "bytes", "--text", "hé", "--json")
     card = json.loads(told)
     assert card["ids"] == list("hé".encode())
     assert (card["bytes_per_token"], card["encoder"], card["end"]) == (1.0, "barrow", None)
@@ -67,7 +67,7 @@ def test_a_sample_too_small_for_the_vocabulary_is_said(
     barrow: Callable, corpus: Path, tmp_path: Path
 ) -> None:
     code, _, err = barrow(
-        "tokenizer", "train", corpus, "--vocab", 5000, "--out", tmp_path / "t", "--seed", 3
+        "tokens", "train", corpus, "--vocab", 5000, "--out", tmp_path / "t", "--seed", 3
     )
     assert code == 0
     assert "ids instead of 5,000: no other pair occurs twice" in err
@@ -78,7 +78,7 @@ def test_errors(barrow: Callable, corpus: Path, tmp_path: Path, write: Callable[
 
     def fails(*arguments: object, source: Path = corpus, vocab: int = 300) -> tuple[int, str]:
         code, told, err = barrow(
-            "tokenizer", "train", source, "--vocab", vocab, "--out", out, *arguments
+            "tokens", "train", source, "--vocab", vocab, "--out", out, *arguments
         )
         assert told == ""
         assert err.count("\n") == 1
@@ -95,7 +95,7 @@ def test_errors(barrow: Callable, corpus: Path, tmp_path: Path, write: Callable[
     code, err = fails(source=write([], "empty.jsonl.zst"))
     assert (code, "the corpus has no text to train on" in err) == (1, True)
     assert not out.exists()
-    code, _, err = barrow("tokenizer", "show", tmp_path / "gone")
+    code, _, err = barrow("tokens", "show", tmp_path / "gone")
     assert (code, "gone does not exist; a tokenizer is" in err) == (1, True)
 
 
@@ -104,7 +104,7 @@ def test_tokens_whose_bytes_are_not_known_are_shown(barrow: Callable, tmp_path: 
     data = {"version": "1.0", "model": model, "pre_tokenizer": {"type": "Whitespace"}}
     file = tmp_path / "words.json"
     file.write_text(json.dumps(data | {"added_tokens": []}))
-    code, told, err = barrow("tokenizer", "show", file, "--text", "mound hill")
+    code, told, err = barrow("tokens", "show", file, "--text", "mound hill")
     assert (code, err) == (0, "")
     assert told.splitlines()[-1] == "mound|[UNK]"
 
@@ -114,7 +114,7 @@ def test_training_of_clips_kind(shard: Path, barrow: Callable, tmp_path: Path) -
     from barrow.tokens.clip.tokenizer import ClipTokenizer
 
     out = tmp_path / "bpe"
-    words = ("tokenizer", "train", shard, "--clip", "--vocab", 540, "--out", out)
+    words = ("tokens", "train", shard, "--clip", "--vocab", 540, "--out", out)
     code, printed, _ = barrow(*words, "--json")
     assert code == 0
     told = json.loads(printed)

@@ -40,7 +40,9 @@ def test_damage_is_told(make: Callable, tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"expected 21 pairs, found columns of \[20, 21\]|\[20\]"):
         open_index(folder)
     (folder / "pairs.json").write_text(json.dumps({**told, "format": "other"}))
-    with pytest.raises(StoreError, match="pairs.json: not what barrow pairs index writes .*format"):
+    with pytest.raises(
+        StoreError, match="pairs.json: not what barrow tokens pairs index writes .*format"
+    ):
         open_index(folder)
     for bad in (b"{", b"[1]", b"{}", b"\xff"):
         (folder / "pairs.json").write_bytes(bad)

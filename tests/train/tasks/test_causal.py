@@ -22,7 +22,7 @@ def test_the_store_decides_the_vocabulary(with_model: Callable[..., Run]) -> Non
 
 
 def test_a_run_without_a_store(run: Run) -> None:
-    with pytest.raises(ConfigError, match="store=FOLDER"):
+    with pytest.raises(ConfigError, match="--store FOLDER"):
         CausalTask(replace(run, store="")).data()
 
 

@@ -125,7 +125,7 @@ def test_work_is_three_times_the_products_forward(run: Run) -> None:
 
 
 def test_what_cannot_begin(run: Run, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="pairs=INDEX"):
+    with pytest.raises(ConfigError, match="--pairs INDEX"):
         task_of(replace(run, pairs="")).data()
     model = run.model
     assert isinstance(model, ClipConfig)

@@ -23,7 +23,7 @@ def stream(run: Run) -> Stream:
 
 def test_a_run_needs_a_store(run: Run) -> None:
     assert vocab_size_of(run) == 259
-    with pytest.raises(ConfigError, match="store=FOLDER"):
+    with pytest.raises(ConfigError, match="--store FOLDER"):
         token_data(replace(run, store=""), vocab_size=259)
 
 

@@ -46,7 +46,7 @@ def publish(hub: Any, tmp_path: Path) -> Callable[..., None]:
 @pytest.mark.parametrize("sharded", [True, False])
 def test_a_repository(hub: Any, publish: Callable, cache: Path, sharded: bool) -> None:
     publish(sharded=sharded)
-    with pytest.raises(NotFound, match="not in the hub's cache: barrow models get OWNER/MODEL"):
+    with pytest.raises(NotFound, match="not in the hub's cache: barrow model get OWNER/MODEL"):
         where(NAME, cache=cache)
     assert cached(cache) == []
     found = fetch(NAME, cache=cache)

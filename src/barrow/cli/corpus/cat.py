@@ -1,4 +1,4 @@
-"""`barrow cat`: documents as JSON lines, or their texts."""
+"""`barrow corpus cat`: documents as JSON lines, or their texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`barrow classifier`: train a quality classifier, and see how a corpus scores with it."""
+"""`barrow corpus classifier`: train a quality classifier, and see how a corpus scores with it."""
 
 from __future__ import annotations
 
@@ -18,17 +18,9 @@ if TYPE_CHECKING:
     from barrow.corpus.classifier.report import ScoreReport
     from barrow.corpus.filters.texts import Texts
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
-
 _PLACES = "A shard, a folder, a glob or a URL."
 
 
-@app.callback()
-def classifier() -> None:
-    """Train a quality classifier, and see how a corpus scores with it."""
-
-
-@app.command("train")
 def train(
     positives: Annotated[
         str, typer.Argument(metavar="POSITIVES", help=f"Good text. {_PLACES}", show_default=False)
@@ -78,7 +70,6 @@ def train(
     typer.echo(f"{out} and {out.with_suffix('.json')} written, sha256 {saved.sha256}")
 
 
-@app.command("score")
 def score(
     model: Annotated[
         Path, typer.Argument(metavar="MODEL", help="What train wrote.", show_default=False)

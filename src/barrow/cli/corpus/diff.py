@@ -1,4 +1,4 @@
-"""`barrow diff`: what changed between two builds."""
+"""`barrow corpus diff`: what changed between two builds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`barrow head`: the first documents, to look at."""
+"""`barrow corpus head`: the first documents, to look at."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from barrow.cli.terminal import printable
 
 def head(
     path: Source,
-    num: Annotated[int, typer.Option("-n", "--num", min=0, help="How many documents.")] = 5,
+    limit: Annotated[int, typer.Option("-n", "--limit", min=0, help="How many documents.")] = 5,
     width: Annotated[int, typer.Option(min=0, help="Characters of each text; 0 for all.")] = 400,
     as_json: AsJson = False,
     text_key: TextKey = "text",
@@ -23,7 +23,7 @@ def head(
     import msgspec
 
     archive = open_archive(path, text_key=text_key, on_bad=on_bad)
-    for number, document in enumerate(islice(archive, num)):
+    for number, document in enumerate(islice(archive, limit)):
         if as_json:
             typer.echo(msgspec.json.encode(document))
             continue

@@ -1,4 +1,4 @@
-"""`barrow pack`: any files of records to an archive."""
+"""`barrow corpus pack`: any files of records to an archive."""
 
 from __future__ import annotations
 
@@ -28,9 +28,7 @@ def pack(
     ],
     out: Annotated[
         Path,
-        typer.Option(
-            "--out", "-o", help="A folder, or one shard NAME.jsonl.zst.", show_default=False
-        ),
+        typer.Option(help="A folder, or one shard NAME.jsonl.zst.", show_default=False),
     ],
     text_key: TextKey = "text",
     level: Annotated[int, typer.Option(help="zstandard level.")] = 3,

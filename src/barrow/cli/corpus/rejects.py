@@ -1,4 +1,4 @@
-"""`barrow rejects`: what was dropped, and why."""
+"""`barrow corpus rejects`: what was dropped, and why."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def rejects(
     corpus: Annotated[Path, typer.Argument(help="A folder made by build.", show_default=False)],
     reason: Annotated[str | None, typer.Option(help="Show only this reason.")] = None,
     domain: Annotated[str | None, typer.Option(help="Show only this domain.")] = None,
-    num: Annotated[int, typer.Option("-n", "--num", min=0, help="How many to show.")] = 10,
+    limit: Annotated[int, typer.Option("-n", "--limit", min=0, help="How many to show.")] = 10,
     as_json: AsJson = False,
 ) -> None:
     """Count what did not become a document, by domain and reason, and show some of it."""
@@ -36,7 +36,7 @@ def rejects(
         if (domain or meta["pile_set_name"]) != meta["pile_set_name"]:
             continue
         counts[meta["pile_set_name"], meta["reason"]] += 1
-        if shown < num and (reason is not None or domain is not None):
+        if shown < limit and (reason is not None or domain is not None):
             shown += 1
             if as_json:
                 typer.echo(msgspec.json.encode({**meta, "excerpt": reject.text}).decode())

@@ -1,4 +1,4 @@
-"""`barrow report`: a corpus as a page to look at, and as a datasheet."""
+"""`barrow corpus report`: a corpus as a page to look at, and as a datasheet."""
 
 from __future__ import annotations
 

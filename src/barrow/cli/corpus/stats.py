@@ -1,4 +1,4 @@
-"""`barrow stats`: what an archive or a token store is made of."""
+"""`barrow corpus stats`: what an archive or a token store is made of."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`barrow takedown`: documents out of a corpus, for good, and a record of it."""
+"""`barrow corpus takedown`: documents out of a corpus, for good, and a record of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`barrow trace`: the whole story of one document."""
+"""`barrow corpus trace`: the whole story of one document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`barrow verify`: whether every byte is what was written."""
+"""`barrow corpus verify`: whether every byte is what was written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`barrow attention`: every attention map of an encoder for a text, as a page and as arrays."""
+"""`barrow model attention`: every attention map of an encoder for a text, as a page or arrays."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ def attention(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="What is read.", show_default=False)],
     model: ModelOption,
     out: Annotated[
-        Path | None, typer.Option(help="The page, one .html file.", show_default=False)
-    ] = None,
-    arrays: Annotated[
-        Path | None,
-        typer.Option(help="The maps as a .safetensors file.", show_default=False),
-    ] = None,
+        list[Path],
+        typer.Option(
+            help="A page, NAME.html, or the maps, NAME.safetensors; may be repeated.",
+            show_default=False,
+        ),
+    ],
     truncate: Truncate = False,
     tokenizer: TokenizerOption = None,
     dtype: DtypeOption = None,
@@ -35,21 +35,20 @@ def attention(
     from barrow.models.rows import marked_row
     from barrow.weights.safetensors_write import write_safetensors
 
-    if out is None and arrays is None:
-        raise typer.BadParameter("say where the maps go: --out PAGE.html or --arrays A.safetensors")
-    if arrays is not None and arrays.suffix != ".safetensors":
-        raise typer.BadParameter(f"arrays are written to a .safetensors file, unlike {arrays}")
+    for file in out:
+        if file.suffix not in (".html", ".safetensors"):
+            raise typer.BadParameter(f"--out must be a .html or a .safetensors file, got {file}")
     encoder, params, reader = open_encoder(model, tokenizer=tokenizer, dtype=dtype, trust=trust)
     row = marked_row(reader, text, config=encoder.config, truncate=truncate)
     maps = np.asarray(attention_maps(encoder, params, row.tokens[None]))[:, 0]
     names = [reader.decode_marked([int(token)]) for token in row.tokens]
     cut = f"{row.num_cut:,} tokens past the model's positions were cut." if row.num_cut else ""
-    if out is not None:
-        page = attention_page(maps, names, text=text, model=Path(model).name, note=cut)
-        write_bytes(out, page.encode())
-        typer.echo(f"{maps.shape[0]} layers × {maps.shape[1]} heads → {out}")
-    if arrays is not None:
-        write_safetensors(arrays, {"attention": maps, "tokens": row.tokens})
-        typer.echo(f"attention {list(maps.shape)} → {arrays}")
+    for file in out:
+        if file.suffix == ".html":
+            page = attention_page(maps, names, text=text, model=Path(model).name, note=cut)
+            write_bytes(file, page.encode())
+        else:
+            write_safetensors(file, {"attention": maps, "tokens": row.tokens})
+        typer.echo(f"{maps.shape[0]} layers × {maps.shape[1]} heads → {file}")
     if cut:
         typer.echo(cut, err=True)

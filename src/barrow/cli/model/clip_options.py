@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from barrow.cli.model.models import locate_model
 from barrow.errors import NotFound
 
 if TYPE_CHECKING:
@@ -16,23 +17,17 @@ if TYPE_CHECKING:
     from barrow.models.clip.zero_shot import Floats
 
 Model = Annotated[
-    str | None,
+    str,
     typer.Option(
-        help="One of the nine: ViT-B/32, RN50, … Without it, what the weights are.",
+        help="An OpenAI .pt file, a Hugging Face folder, an open_clip folder or file, a run; or "
+        "one of the nine by name (ViT-B/32, RN50, …), with random weights.",
         show_default=False,
     ),
 ]
-Weights = Annotated[
+Vocabulary = Annotated[
     Path | None,
     typer.Option(
-        help="An OpenAI .pt file, a Hugging Face folder, an open_clip folder or file, a run. "
-        "Without it, random weights.",
-        show_default=False,
-    ),
-]
-Bpe = Annotated[
-    Path | None,
-    typer.Option(
+        "--tokenizer",
         help="The tokenizer's vocabulary (bpe_simple_vocab_16e6.txt.gz, or a folder).",
         show_default="beside the weights, the cache, ~/.cache/clip, installed packages",
     ),
@@ -41,7 +36,7 @@ Seed = Annotated[int, typer.Option(help="Of random weights.")]
 Truncate = Annotated[
     bool, typer.Option("--truncate", help="Cut texts longer than the model takes.")
 ]
-Page = Annotated[
+Out = Annotated[
     Path | None,
     typer.Option(metavar="FILE.html", help="Write a page to look at.", show_default=False),
 ]
@@ -93,19 +88,23 @@ def embed_images(model: Clip, preprocess: Preprocess, files: list[Path]) -> Floa
 
 
 def open_model(
-    model: str | None,
-    weights: Path | None,
-    bpe: Path | None,
-    seed: int,
-    trust: Collection[str] | None = None,
+    model: str, *, tokenizer: Path | None, seed: int, trust: Collection[str] | None
 ) -> tuple[Clip, Preprocess]:
     """The model that a verb's arguments describe; random weights are said on stderr."""
     from barrow.models import clip
+    from barrow.models.clip.variants import VARIANTS
     from barrow.models.compile_cache import keep_compiled
     from barrow.weights.hub.cache import cache_folder
 
     keep_compiled(cache_folder(os.environ) / "compiled")
-    opened, preprocess = clip.load(model, weights=weights, bpe=bpe, seed=seed, trust=trust or ())
-    if weights is None:
-        typer.echo(f"no --weights: {opened.origin}, so what follows means nothing", err=True)
+    is_name = model in VARIANTS and not Path(model).exists()
+    opened, preprocess = clip.load(
+        model if is_name else None,
+        weights=None if is_name else locate_model(model),
+        bpe=tokenizer,
+        seed=seed,
+        trust=trust or (),
+    )
+    if is_name:
+        typer.echo(f"{opened.origin}: what follows means nothing", err=True)
     return opened, preprocess

@@ -1,4 +1,4 @@
-"""`barrow embed`: vectors of texts into a safetensors file."""
+"""`barrow model embed`: vectors of texts into a safetensors file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`barrow fill`: the likeliest words for the masks in a text."""
+"""`barrow model fill`: the likeliest words for the masks in a text."""
 
 from __future__ import annotations
 

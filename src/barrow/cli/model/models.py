@@ -1,4 +1,4 @@
-"""`barrow models`: what opens, what a file holds, and published weights downloaded."""
+"""`barrow model list`, `show`, `get`, `where`: what opens, what a file holds, published weights."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from barrow.cli.terminal import printable
 if TYPE_CHECKING:
     from barrow.weights import Fetched
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
-
 What = Annotated[
     str,
     typer.Argument(
@@ -27,12 +25,6 @@ What = Annotated[
 ]
 
 
-@app.callback()
-def models() -> None:
-    """Models: what opens, what a file holds; published weights, and fetching them."""
-
-
-@app.command("list")
 def list_models(as_json: AsJson = False) -> None:
     """Families that open, names that `get` knows, and what is in the cache."""
     from barrow.models.huggingface.config import ENCODERS, FAMILIES
@@ -57,7 +49,7 @@ def list_models(as_json: AsJson = False) -> None:
     typer.echo("\nEncoders that open (Hugging Face folder):")
     for family, what in ENCODERS.items():
         typer.echo(f"{family:<10}  {what}")
-    typer.echo("\nNames that `barrow models get` knows:")
+    typer.echo("\nNames that `barrow model get` knows:")
     width = max(len(entry.name) for entry in KNOWN)
     for entry in KNOWN:
         typer.echo(f"{entry.name:<{width}}  {entry.what}")
@@ -66,7 +58,6 @@ def list_models(as_json: AsJson = False) -> None:
         typer.echo(f"{fetched.num_bytes:>15,}  {printable(fetched.what)}  {fetched.path}")
 
 
-@app.command("show")
 def show(
     path: Annotated[
         str, typer.Argument(metavar="MODEL", help="A folder, a file, or what `get` fetched.")
@@ -91,7 +82,6 @@ def show(
     typer.echo(f"keys: {printable(str(found.report))}")
 
 
-@app.command("get")
 def get(
     what: What,
     sha256: Annotated[
@@ -112,7 +102,6 @@ def get(
     return _say(found, as_json)
 
 
-@app.command("where")
 def where(what: What, as_json: AsJson = False) -> None:
     """Where a model is on this machine; fails if it is not."""
     from barrow.weights.hub.download import where as locate

@@ -28,7 +28,7 @@ ModelOption = Annotated[
     typer.Option(
         "--model",
         metavar="DIR",
-        help="A run or checkpoint of RoBERTa, a Hugging Face folder, or what `models get` fetched.",
+        help="A run or checkpoint of RoBERTa, a Hugging Face folder, or what `model get` fetched.",
         show_default=False,
     ),
 ]

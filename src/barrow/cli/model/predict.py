@@ -1,4 +1,4 @@
-"""`barrow predict`: what a fine-tuned model says of rows."""
+"""`barrow model predict`: what a fine-tuned model says of rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`barrow probe`: how well a straight line through embeddings tells classes apart."""
+"""`barrow model probe`: how well a straight line through embeddings tells classes apart."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from barrow.cli.model.clip_options import Model, Seed, Weights, embed_images, open_model
+from barrow.cli.model.clip_options import Model, Seed, embed_images, open_model
 from barrow.cli.options import AsJson, Trust
 
 if TYPE_CHECKING:
@@ -22,8 +22,7 @@ def probe(
         Path,
         typer.Argument(metavar="DATA", help="A folder with a folder of images for each class."),
     ],
-    model: Model = None,
-    weights: Weights = None,
+    model: Model,
     test: Annotated[float, typer.Option(help="The part that is tested on.")] = 0.2,
     validation: Annotated[
         float, typer.Option(help="The part of the rest that the strength is chosen on.")
@@ -42,7 +41,7 @@ def probe(
     of_train, of_validation, of_test = split(
         labels, test=test, validation=validation, seed=split_seed
     )
-    opened, preprocess = open_model(model, weights, None, seed, trust)
+    opened, preprocess = open_model(model, tokenizer=None, seed=seed, trust=trust)
     features = embed_images(opened, preprocess, files)
     held_out = features[of_validation], labels[of_validation]
     chosen, reached = choose_probe(

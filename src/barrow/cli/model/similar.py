@@ -1,4 +1,4 @@
-"""`barrow similar`: how near images and texts are."""
+"""`barrow model similar`: how near images and texts are."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from typing import Annotated
 import typer
 
 from barrow.cli.model.clip_options import (
-    Bpe,
     Model,
-    Page,
+    Out,
     Seed,
     Truncate,
-    Weights,
+    Vocabulary,
     embed_images,
     find_images,
     lines_of,
@@ -34,13 +33,12 @@ def similar(
     texts: Annotated[
         list[str], typer.Argument(metavar="TEXTS...", help="Texts; or a file, one a line.")
     ],
-    model: Model = None,
-    weights: Weights = None,
-    bpe: Bpe = None,
+    model: Model,
+    tokenizer: Vocabulary = None,
     truncate: Truncate = False,
     seed: Seed = 0,
     trust: Trust = None,
-    page: Page = None,
+    out: Out = None,
     as_json: AsJson = False,
 ) -> None:
     """Similarity of every image with every text: the model's scale (about 100) times the cosine."""
@@ -48,15 +46,15 @@ def similar(
 
     files = find_images([images])
     sentences = _sentences(texts)
-    opened, preprocess = open_model(model, weights, bpe, seed, trust)
+    opened, preprocess = open_model(model, tokenizer=tokenizer, seed=seed, trust=trust)
     with warnings_in_words():
         found = opened.similarity(
             embed_images(opened, preprocess, files), sentences, truncate=truncate
         )
-    if page is not None:
+    if out is not None:
         told = classified(found, sentences)
         about = f"{len(sentences):,} texts; weights: {opened.origin}"
-        write_page(page, "Images and texts", about, files, told, num=_SHOWN)
+        write_page(out, "Images and texts", about, files, told, num=_SHOWN)
     if as_json:
         import json
 

@@ -1,4 +1,4 @@
-"""`barrow zeroshot`: which of some classes an image shows, by their names alone."""
+"""`barrow model zeroshot`: which of some classes an image shows, by their names alone."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from barrow.cli.model.clip_options import (
-    Bpe,
     Model,
-    Page,
+    Out,
     Seed,
     Truncate,
-    Weights,
+    Vocabulary,
     embed_images,
     find_images,
     lines_of,
@@ -33,6 +32,7 @@ def zeroshot(
     classes: Annotated[
         str, typer.Option(help="Names, commas between them; or a file, one a line.")
     ],
+    model: Model,
     templates: Annotated[
         str,
         typer.Option(
@@ -40,14 +40,12 @@ def zeroshot(
             "with {} for the name; or one sentence."
         ),
     ] = "plain",
-    model: Model = None,
-    weights: Weights = None,
-    bpe: Bpe = None,
+    tokenizer: Vocabulary = None,
     top: Annotated[int, typer.Option(min=1, help="Classes shown for each image.")] = 5,
     truncate: Truncate = False,
     seed: Seed = 0,
     trust: Trust = None,
-    page: Page = None,
+    out: Out = None,
     as_json: AsJson = False,
 ) -> None:
     """Classify images by the names of classes.
@@ -57,14 +55,14 @@ def zeroshot(
     files = find_images(images)
     names = _classes(classes)
     sentences = _templates(templates)
-    opened, preprocess = open_model(model, weights, bpe, seed, trust)
+    opened, preprocess = open_model(model, tokenizer=tokenizer, seed=seed, trust=trust)
     with warnings_in_words():
         found = opened.zero_shot(
             embed_images(opened, preprocess, files), names, sentences, truncate=truncate
         )
-    if page is not None:
+    if out is not None:
         about = f"{len(names):,} classes, templates {templates}; weights: {opened.origin}"
-        write_page(page, "Images and their classes", about, files, found, num=top)
+        write_page(out, "Images and their classes", about, files, found, num=top)
     truth = [file.parent.name for file in files]
     accuracy = found.accuracy(truth) if set(truth) <= set(names) else None
     if as_json:

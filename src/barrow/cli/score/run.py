@@ -13,7 +13,6 @@ import typer
 from barrow.cli.model.models import locate_model
 from barrow.cli.options import AsJson, DtypeOption, TextKey, TokenizerOption, Trust
 from barrow.cli.progress import progress_bar
-from barrow.cli.score.self_test import run_self_test
 from barrow.cli.score.table import print_result
 from barrow.cli.terminal import printable
 from barrow.files import local_path
@@ -44,7 +43,7 @@ def score(
         typer.Argument(
             metavar="MODEL",
             help="A run or checkpoint, a Hugging Face folder, a .gguf or llama2.c file, what "
-            "`models get` fetched; uniform, unigram, ngram:5, zstd:19, xz, brotli, ppmd, whole:xz; "
+            "`model get` fetched; uniform, unigram, ngram:5, zstd:19, xz, brotli, ppmd, whole:xz; "
             "the address of a server; or module:function.",
             show_default=False,
         ),
@@ -106,21 +105,11 @@ def score(
     text_key: TextKey = "text",
     trust: Trust = None,
     as_json: AsJson = False,
-    self_test: Annotated[
-        bool,
-        typer.Option(
-            "--self-test",
-            callback=run_self_test,
-            is_eager=True,
-            help="Check the scorer itself, and that known mistakes would be found; then stop.",
-        ),
-    ] = False,
 ) -> None:
     """Bits per byte of a model on a corpus, by domain and overall, with intervals.
 
     A run that was stopped goes on where it was when it is given the same arguments.
     """
-    del self_test
     from barrow.score import Opening, Share, open_corpus, score
     from barrow.score.protocol import named_protocol
     from barrow.score.training_corpus import receipt_or_hint

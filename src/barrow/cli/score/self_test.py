@@ -1,4 +1,4 @@
-"""`barrow score --self-test`: two tables, of checks passed and of mistakes found."""
+"""`barrow score self-test`: two tables, of checks passed and of mistakes found."""
 
 from __future__ import annotations
 
@@ -12,16 +12,14 @@ if TYPE_CHECKING:
     from barrow.score.conformance.self_test import SelfTest
 
 
-def run_self_test(asked: bool) -> None:
-    """Run it if it is asked for, and end the program: 1 if a check failed or a mistake hid."""
-    if not asked:
-        return
+def self_test() -> None:
+    """Check the scorer itself, and that known mistakes would be found. Exits 1 if not."""
     from rich.console import Console
 
-    from barrow.score.conformance.self_test import self_test
+    from barrow.score.conformance.self_test import self_test as check
 
     with Console(stderr=True).status("Checking the scorer, and planting mistakes in it"):
-        found = self_test()
+        found = check()
     print_self_test(found)
     raise typer.Exit(0 if found.passed else 1)
 

@@ -1,4 +1,4 @@
-"""`barrow explain`: which documents a step saw, and which steps saw a document."""
+"""`barrow tokens lineage`: which documents a step saw, and which steps saw a document."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _TOLD = ("licence", "url", "source", "member")
 
 
-def explain(
+def lineage(
     run: Annotated[
         Path,
         typer.Argument(

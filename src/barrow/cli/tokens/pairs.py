@@ -1,4 +1,4 @@
-"""`barrow pairs`: image–text pairs, indexed once."""
+"""`barrow tokens pairs`: image–text pairs, indexed once."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from barrow.cli.terminal import printable
 if TYPE_CHECKING:
     from barrow.stream.pairs import PairIndex
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
-
 
 class CaptionsOf(StrEnum):
     """Where the captions of a folder's images come from."""
@@ -27,12 +25,6 @@ class CaptionsOf(StrEnum):
     NAME = "name"
 
 
-@app.callback()
-def pairs() -> None:
-    """Image–text pairs: index them for training, and look at an index."""
-
-
-@app.command("index")
 def index(
     sources: Annotated[
         list[Path],
@@ -42,7 +34,7 @@ def index(
             show_default=False,
         ),
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The index, a folder.")],
+    out: Annotated[Path, typer.Option(help="The index, a folder.")],
     captions: Annotated[
         CaptionsOf,
         typer.Option(
@@ -84,16 +76,17 @@ def index(
     _print(made, as_json=as_json, samples=0)
 
 
-@app.command("show")
 def show(
     index: Annotated[Path, typer.Argument(help="An index of pairs.", show_default=False)],
-    samples: Annotated[int, typer.Option("-n", help="Pairs to show of each source.", min=0)] = 3,
+    limit: Annotated[
+        int, typer.Option("-n", "--limit", help="Pairs to show of each source.", min=0)
+    ] = 3,
     as_json: AsJson = False,
 ) -> None:
     """Sources, pairs and captions of an index, what was left out, and some pairs."""
     from barrow.stream.pairs import open_index
 
-    _print(open_index(index), as_json=as_json, samples=samples)
+    _print(open_index(index), as_json=as_json, samples=limit)
 
 
 def _print(index: PairIndex, *, as_json: bool, samples: int) -> None:

@@ -1,4 +1,4 @@
-"""`barrow stream`: settings to a saved stream, and what it will read."""
+"""`barrow tokens stream`: settings to a saved stream, and what it will read."""
 
 from __future__ import annotations
 
@@ -26,9 +26,7 @@ def stream(
             show_default=False,
         ),
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Where to save it.", show_default=False)
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Where to save it.", show_default=False)] = None,
     step: Annotated[
         int | None,
         typer.Option(

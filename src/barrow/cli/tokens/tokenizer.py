@@ -1,4 +1,4 @@
-"""`barrow tokenizer`: train a tokenizer, and see what one does."""
+"""`barrow tokens train` and `show`: train a tokenizer, and see what one does."""
 
 from __future__ import annotations
 
@@ -16,17 +16,9 @@ if TYPE_CHECKING:
     from barrow.tokens import Sample, Tokenizer
     from barrow.tokens.clip.tokenizer import ClipTokenizer
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
-
 _TEXT = "It's 1,024 naïve mounds; 日本語 and 🙂 too.\n\n\tdef f(x): return x"
 
 
-@app.callback()
-def tokenizer() -> None:
-    """Train a tokenizer, and see what one does."""
-
-
-@app.command("train")
 def train(
     corpus: Source,
     vocab: Annotated[int, typer.Option(min=1, help="Ids, special tokens and bytes among them.")],
@@ -55,7 +47,7 @@ def train(
     clip: Annotated[
         bool,
         typer.Option(
-            "--clip", help="Of CLIP's kind: lower case, for captions; see barrow zeroshot."
+            "--clip", help="Of CLIP's kind: lower case, for captions; see barrow model zeroshot."
         ),
     ] = False,
     roberta: Annotated[
@@ -120,7 +112,6 @@ def train(
     typer.echo(f"{out} written: {trained.vocab_size:,} ids, hash {trained.hash}")
 
 
-@app.command("show")
 def show(
     tokenizer: Annotated[
         str,

@@ -153,7 +153,7 @@ def _classifier(data: bytes, path: Path) -> Classifier:
             raise ValueError("weights that are not numbers")
     except (SafetensorError, KeyError, ValueError) as error:
         raise ConfigError(
-            f"{path} is no classifier; make one with barrow classifier train ({error})"
+            f"{path} is no classifier; make one with barrow corpus classifier train ({error})"
         ) from None
     return Classifier(settings, weights, float(bias[0]), hashlib.sha256(data).hexdigest())
 

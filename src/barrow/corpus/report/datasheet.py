@@ -23,8 +23,8 @@ from barrow.pages.numbers import readable_count, readable_share, readable_size
 DATASHEET = "datasheet.md"
 
 _COMMANDS = """```sh
-barrow build CORPUS/recipe.json root=RAW out=AGAIN
-barrow verify AGAIN --deep
+barrow build CORPUS/recipe.json --root RAW --out AGAIN
+barrow corpus verify AGAIN --deep
 ```"""
 
 
@@ -211,12 +211,12 @@ def _some(names: Iterable[str], most: int = 10) -> str:
 
 def _takedown() -> str:
     return (
-        "Every document says which raw file it comes from: `barrow trace CORPUS ID` shows `source` "
-        "and `member`, and `url` and `licence` where they are known. `barrow takedown CORPUS` with "
-        "`--doc`, `--url`, `--domain`, `--licence` or `--match FILE` removes documents from every "
-        "shard, leaves no byte of them in the folder, keeps a record of who asked and why, and "
-        "keeps them out of later builds; `barrow verify CORPUS` proves it. Copies that were passed "
-        "on are not changed by that."
+        "Every document says which raw file it comes from: `barrow corpus trace CORPUS ID` shows "
+        "`source` and `member`, and `url` and `licence` where they are known. `barrow corpus "
+        "takedown CORPUS` with `--doc`, `--url`, `--domain`, `--licence` or `--match FILE` "
+        "removes documents from every shard, leaves no byte of them in the folder, keeps a record"
+        " of who asked and why, and keeps them out of later builds; `barrow corpus verify CORPUS`"
+        " proves it. Copies that were passed on are not changed by that."
     )
 
 

@@ -147,7 +147,7 @@ def _files(told: Survey) -> Markup:
         paragraph(
             "The training set lies in the folder of the corpus, what is held out in folders of its "
             "own. ",
-            element("code", "barrow verify CORPUS --deep"),
+            element("code", "barrow corpus verify CORPUS --deep"),
             " checks every byte.",
         ),
         shards if len(rows) <= _MANY_SHARDS else folded(f"{len(rows)} shards", shards),
@@ -160,7 +160,7 @@ def _recipe(manifest: Mapping[str, Any], recipe: Recipe) -> Markup:
         "Recipe",
         paragraph(
             "The same recipe and raw files give the same bytes: ",
-            element("code", "barrow build CORPUS/recipe.json root=RAW out=AGAIN"),
+            element("code", "barrow build CORPUS/recipe.json --root RAW --out AGAIN"),
             f", with barrow {one_line(manifest['barrow'])}. The file's sha256 is ",
             element("span", recipe_hash(recipe), class_="hash"),
             ".",

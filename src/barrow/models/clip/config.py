@@ -96,7 +96,7 @@ class ClipConfig:
 
     objective = "barrow.train.tasks.contrastive:ContrastiveTask"
     scoring = ""
-    usage = "barrow zeroshot IMAGES --classes A,B --weights {run}"
+    usage = "barrow model zeroshot IMAGES --classes A,B --model {run}"
 
     def __post_init__(self) -> None:
         _refuse_below_one(self, ("embed",))

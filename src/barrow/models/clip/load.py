@@ -82,7 +82,7 @@ def load(
     wanted = variant(name) if isinstance(name, str) else name
     if weights is not None and is_run(Path(weights)):
         if name is not None:
-            raise ValueError("a run says which model it is of: leave the name out (--model)")
+            raise ValueError("a run says which model it is of: leave the name out")
         return _of_run(Path(weights), bpe, dtype, batch, trust)
     if weights is None:
         if wanted is None:

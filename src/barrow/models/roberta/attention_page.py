@@ -69,7 +69,7 @@ Colour goes with the square root of the share, so that small ones are seen.</p>
 </section></main>
 <noscript><p>The maps are drawn by a program in this file; scripts are switched off.</p></noscript>
 <footer>Made by barrow. Shares are rounded to 1/65535; the arrays are exact
-(<code>--arrays</code>).</footer>
+(<code>--out NAME.safetensors</code>).</footer>
 """
     return page(
         f"Attention: {one_line(text, most=60)}",

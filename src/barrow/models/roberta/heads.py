@@ -105,7 +105,7 @@ class LabelledConfig:
 
     objective = "barrow.train.finetune.finetune:FinetuneTask"
     scoring = ""
-    usage = "barrow predict DATA --model {run}"
+    usage = "barrow model predict DATA --model {run}"
 
     @property
     def example(self) -> tuple[Any, ...]:

@@ -53,7 +53,7 @@ class RobertaConfig:
     pooler: bool = False
 
     objective = "barrow.train.tasks.masked:MaskedTask"
-    usage = 'barrow fill "This is a <mask>." --model {run}'
+    usage = 'barrow model fill "This is a <mask>." --model {run}'
 
     def __post_init__(self) -> None:
         for name in ("vocab_size", "width", "layers", "heads", "hidden", "token_types"):

@@ -27,13 +27,13 @@ def open_index(
     file = folder / TOLD
     if not file.is_file():
         raise NotFound(
-            f"{folder} is no index of pairs: it has no {TOLD}; barrow pairs index makes one"
+            f"{folder} is no index of pairs: it has no {TOLD}; barrow tokens pairs index makes one"
         )
     try:
         told = config.from_json(IndexFile, file.read_text(encoding="utf-8"), where=file)
     except (ConfigError, UnicodeDecodeError) as error:
         raise StoreError(
-            f"not what barrow pairs index writes ({error}); make the index anew",
+            f"not what barrow tokens pairs index writes ({error}); make the index anew",
             reason="corrupt",
             file=str(file),
         ) from None

@@ -80,7 +80,7 @@ def mask_ids(tokenizer: Masking, *, whole_word: bool) -> MaskIds:
     """The ids of a tokenizer, which must have a mask; white space is looked for if needed."""
     if tokenizer.mask is None:
         raise ValueError(
-            "masking needs a tokenizer with a mask token; this one has none: barrow tokenizer "
+            "masking needs a tokenizer with a mask token; this one has none: barrow tokens "
             "train … --roberta makes one that has"
         )
     plain = np.ones(tokenizer.vocab_size, np.bool_)

@@ -60,8 +60,8 @@ def find_merges(folders: Sequence[Path]) -> Path:
 
 _HOW = (
     f"CLIP's vocabulary is {FILE_NAME} of OpenAI's CLIP repository (open_clip_torch ships it), a "
-    "Hugging Face folder with merges.txt, or what `barrow tokenizer train --clip` wrote: give its "
-    "path with --bpe (barrow train: tokenizer=)"
+    "Hugging Face folder with merges.txt, or what `barrow tokens train --clip` wrote: give its "
+    "path with --tokenizer"
 )
 
 

@@ -93,8 +93,8 @@ def pair_data(run: Run, model: ClipConfig) -> PairData:
     """What a run trains on."""
     if not run.pairs:
         raise ConfigError(
-            "a run of this model needs an index of image–text pairs: pairs=INDEX, which barrow "
-            "pairs index makes"
+            "a run of this model needs an index of image–text pairs: --pairs INDEX, which "
+            "barrow tokens pairs index makes"
         )
     data = _opened(run, model, run.pairs, _settings(run))
     held, most = data.pairs.index.num_pairs, max(run.batches)

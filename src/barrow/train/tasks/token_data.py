@@ -78,7 +78,7 @@ class TokenData:
         return [str(seen) for seen in self.stream.explain(step)]
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the stream, for `barrow explain`."""
+        """Write the stream, for `barrow tokens lineage`."""
         self.stream.save(path)
 
     def check(self, path: str | os.PathLike[str]) -> None:
@@ -117,7 +117,7 @@ class TokenData:
 def token_data(run: Run, *, vocab_size: int) -> TokenData:
     """What a run trains on."""
     if not run.store:
-        raise ConfigError("a run needs a token store to train on: store=FOLDER")
+        raise ConfigError("a run needs a token store to train on: --store FOLDER")
     return TokenData(Stream(_settings(run).open(run.store)), vocab_size)
 
 

@@ -88,7 +88,7 @@ def where(what: str, *, cache: Path) -> Fetched:
     source = source_of(what)
     path = place_of(source, cache) if "://" in source else _repository(source, local=True)
     if not path.exists():
-        raise NotFound(f"{what} is not in the cache; it would be {path}: barrow models get {what}")
+        raise NotFound(f"{what} is not in the cache; it would be {path}: barrow model get {what}")
     return Fetched(what, path)
 
 
@@ -174,7 +174,7 @@ def _snapshot(name: str, revision: str, files: Iterable[str], *, local: bool) ->
     except Exception as error:  # noqa: BLE001 - those of the HTTP library below it too
         words = " ".join(str(error).split())
         if local:
-            raise NotFound(f"{name} is not in the hub's cache: barrow models get {name}") from None
+            raise NotFound(f"{name} is not in the hub's cache: barrow model get {name}") from None
         if isinstance(error, errors.GatedRepoError):
             raise FetchFailed(f"{name}: permission denied; set HF_TOKEN ({words})") from None
         if isinstance(error, errors.RepositoryNotFoundError | errors.RevisionNotFoundError):
