@@ -157,7 +157,7 @@ def test_a_choice_that_is_none() -> None:
 
 
 def test_a_part_of_what_is_not_set() -> None:
-    message = r'weights is not set; give it as a whole, as weights=\{"a": 2\}'
+    message = r'weights is not set; set all of it, as weights=\{"a": 2\}'
     with pytest.raises(ConfigError, match=message):
         config.override(Chosen(), ["weights.a=2"])
 

@@ -241,7 +241,7 @@ def _replace(
     inside = whole[: -len(".".join(path)) - 1]
     if settings is None:
         given = f'{inside}={{"{name}": {value}}}'
-        raise ConfigError(f"{whole}: {inside} is not set; give it as a whole, as {given}")
+        raise ConfigError(f"{whole}: {inside} is not set; set all of it, as {given}")
     raise ConfigError(f"{whole}: {inside} is a {type(settings).__name__} and has no {name!r}")
 
 
@@ -253,7 +253,7 @@ def _place(settings: Sequence[Any], name: str, whole: str) -> int:
     if names.count(name) == 1:
         return names.index(name)
     known = ", ".join(f"{place} ({name})" for place, name in enumerate(names)) or "no elements"
-    raise ConfigError(f"{whole}: there is no single element {name!r}; there are {known}")
+    raise ConfigError(f"{whole}: unknown element {name!r}; there are {known}")
 
 
 def _read(kind: Any, text: str, where: str, trust: Collection[str]) -> Any:

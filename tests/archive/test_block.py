@@ -46,5 +46,5 @@ def test_a_slice_of_a_block(shard: Path, either_path: str) -> None:
     assert list(block[:0].documents()) == []
     assert list(block[5:2].documents()) == []
     assert list(block[-1:].documents()) == whole[-1:]
-    with pytest.raises(ValueError, match="steps of 1"):
+    with pytest.raises(ValueError, match="with step 1"):
         block[::2]

@@ -32,7 +32,7 @@ def test_a_folder_without_a_catalog(tmp_path: Path) -> None:
 def test_nothing_there(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="does not exist"):
         barrow.archive.open(tmp_path / "none")
-    with pytest.raises(NotFound, match="holds no archive"):
+    with pytest.raises(NotFound, match="contains no archive"):
         barrow.archive.open(tmp_path)
 
 
@@ -49,7 +49,7 @@ def test_a_missing_shard(folder: Path, documents: list[Document]) -> None:
     catalog = barrow.archive.read_catalog(str(folder))
     lost = catalog.shards[1]
     (folder / lost.name).unlink()
-    with pytest.raises(DamagedShard, match=f"{lost.name}: listed in archive.json, but not there"):
+    with pytest.raises(DamagedShard, match=f"{lost.name}: listed in archive.json, but missing"):
         barrow.archive.open(folder)
     archive = barrow.archive.open(folder, on_bad="count")
     first = catalog.shards[0].documents
@@ -88,10 +88,10 @@ def test_a_truncated_shard_of_an_archive(folder: Path, documents: list[Document]
     ("options", "words"),
     [
         ({"on_bad": "ignore"}, "'raise' or 'count'"),
-        ({"rejects": "x"}, "goes with on_bad='count'"),
-        ({"fields": ("texts",)}, "'text' and 'meta'"),
-        ({"max_document": 0}, "at least 1"),
-        ({"threads": 0}, "at least 1"),
+        ({"rejects": "x"}, "needs on_bad='count'"),
+        ({"fields": ("texts",)}, "'text' or 'meta'"),
+        ({"max_document": 0}, "must be ≥ 1"),
+        ({"threads": 0}, "must be ≥ 1"),
     ],
 )
 def test_wrong_arguments(options: dict, words: str, shard: Path) -> None:

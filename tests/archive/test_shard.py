@@ -157,11 +157,11 @@ def test_an_index_that_lies_is_noticed_by_readers(
     rewrite_end(path, layout.Index(counts, table.index.hash_before), list(table.entries))
     if counts == right:
         return
-    with pytest.raises(DamagedShard, match="where the index says"):
+    with pytest.raises(DamagedShard, match="; the index lists"):
         list(barrow.archive.open(path))
-    with pytest.raises(DamagedShard, match="where the index says"):
+    with pytest.raises(DamagedShard, match="; the index lists"):
         list(barrow.archive.open(path).blocks())
-    with pytest.raises(DamagedShard, match="where the index says"):
+    with pytest.raises(DamagedShard, match="; the index lists"):
         barrow.archive.open(path)[0]
 
 
@@ -229,7 +229,7 @@ def test_a_frame_that_unpacks_to_more_than_listed(tmp_path: Path) -> None:
     entries.append(layout.Entry(len(index), 0, 0))
     path = tmp_path / "bomb.jsonl.zst"
     path.write_bytes(before + index + layout.pack_seek_table(entries))
-    with pytest.raises(DamagedShard, match="another size than the 100 listed"):
+    with pytest.raises(DamagedShard, match="does not decompress to the 100 bytes listed"):
         list(barrow.archive.open(path))
     path.write_bytes((before + index + layout.pack_seek_table(entries))[:-1])
     code = f"""

@@ -209,7 +209,7 @@ def test_nothing_is_replaced_unasked(shard: Path, folder: Path) -> None:
 def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
     """Shards of The Pile are named by numbers too; nobody may take them for leftovers."""
     (tmp_path / "00000.jsonl.zst").write_bytes(b"somebody's")
-    with pytest.raises(FileExistsError, match="holds other files"):
+    with pytest.raises(FileExistsError, match="contains other files"):
         Writer(tmp_path)
     assert (tmp_path / "00000.jsonl.zst").read_bytes() == b"somebody's"
 
@@ -249,15 +249,15 @@ def test_one_writer_at_a_time(tmp_path: Path) -> None:
     [{"level": 99}, {"level": -(10**6)}, {"threads": 0}, {"frame_size": 0}, {"shard_size": 0}],
 )
 def test_wrong_arguments(options: dict, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="level|at least 1"):
+    with pytest.raises(ValueError, match="level|must be ≥ 1"):
         Writer(tmp_path / "x.jsonl.zst", **options)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_places_that_cannot_be_written(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="does not exist; make it first"):
+    with pytest.raises(FileNotFoundError, match="does not exist; create it first"):
         Writer(tmp_path / "no" / "x.jsonl.zst")
-    with pytest.raises(ValueError, match="local disks only"):
+    with pytest.raises(ValueError, match="only written to local disks"):
         Writer("s3://bucket/x.jsonl.zst")
 
 
@@ -407,7 +407,7 @@ def test_two_writers_of_one_shard(tmp_path: Path) -> None:
         first.add(Document(f"first {n}"))
         second.add(Document(f"second {n}"))
     first.close()
-    with pytest.raises(FileExistsError, match="made by another process meanwhile"):
+    with pytest.raises(FileExistsError, match="created by another process meanwhile"):
         second.close()
     assert [d.text for d in barrow.archive.open(path)] == [f"first {n}" for n in range(5)]
     assert barrow.archive.verify(path).ok

@@ -72,5 +72,5 @@ def test_trees_that_cannot_be_saved(tree: Any, message: str) -> None:
 
 
 def test_an_element_type_that_no_file_has() -> None:
-    with pytest.raises(ValueError, match="safetensors holds .*not int4"):
+    with pytest.raises(ValueError, match="safetensors supports .*got int4"):
         kind_of(jnp.zeros(3, jnp.int4))

@@ -91,7 +91,7 @@ def test_build_look_and_compare(barrow: Callable, raw: Path, tmp_path: Path) -> 
         (["pile", "--out", "y"], 2, "--root DIR"),
         (["pile", "--root", "x"], 2, "--out DIR"),
         (["pile", "--root", "x", "--out", "y", "domains.arxv.epochs=2"], 1, "did you mean 'arxiv'"),
-        (["pile", "--root", "/no/such", "--out", "y"], 1, "no folder of raw files"),
+        (["pile", "--root", "/no/such", "--out", "y"], 1, "not a folder of raw files"),
         (["pile", "--root", "x", "--out", "y", "--engine", "slurm"], 2, "slurm"),
     ],
 )

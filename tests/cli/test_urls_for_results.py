@@ -35,5 +35,5 @@ def test_a_url_is_refused(
     (tmp_path / "images" / "a.png").write_bytes(b"")
     (tmp_path / "a.jsonl").write_text('{"text": "some words of text"}\n' * 50)
     code, _, err = barrow(*arguments)
-    assert (code, "is a URL, and results are written to local disks only" in err) == (1, True), err
+    assert (code, "is a URL, but results are only written to local disks" in err) == (1, True), err
     assert not list(tmp_path.glob("s3*"))

@@ -22,23 +22,23 @@ def test_overrides_reach_domains(recipe: Recipe) -> None:
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: Domain("A", PlainText(), weight=-1), "weight is not negative"),
-        (lambda: Domain("A", PlainText(), epochs=-1), "epochs is not negative"),
+        (lambda: Domain("A", PlainText(), weight=-1), "weight must be ≥ 0"),
+        (lambda: Domain("A", PlainText(), epochs=-1), "epochs must be ≥ 0"),
         (lambda: Domain("A", PlainText(), retrieved="yesterday"), "a day such as"),
         (lambda: Recipe("r", {}), "no domains"),
         (
             lambda: Recipe(
                 "r", {"a": Domain("A", PlainText()), "b": Domain("A", PlainText(), epochs=2)}
             ),
-            "two weights or epochs",
+            "different weights or epochs",
         ),
         (
             lambda: Recipe("r", {"a": Domain("A", PlainText())}, shard_size=0),
-            "shard_size is more than 0",
+            "shard_size must be > 0",
         ),
         (
             lambda: Recipe("r", {"a": Domain("A", PlainText())}, max_text=0),
-            "max_text is more than 0",
+            "max_text must be > 0",
         ),
     ],
 )

@@ -89,7 +89,7 @@ def test_a_file_that_changed_meanwhile(file: Path, tmp_path: Path) -> None:
     assert unpack(pack(task)).settings == task.settings
     file.write_text(CODE.replace('END = "!"', 'END = "?"'))
     jobs.run([other], Store(tmp_path / "store"), Engine(num_workers=1))  # does not use it
-    with pytest.raises(TaskFailed, match=r"mine\.py: changed since the work began"):
+    with pytest.raises(TaskFailed, match=r"mine\.py changed while the work was running"):
         jobs.run([task], Store(tmp_path / "store"), Engine(num_workers=1))
 
 

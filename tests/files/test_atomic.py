@@ -78,7 +78,7 @@ def test_two_writers_of_one_name_do_not_meet(tmp_path: Path) -> None:
 def test_a_taken_name_is_left_alone(tmp_path: Path) -> None:
     file = AtomicFile(tmp_path / "x")
     (tmp_path / "x").write_text("theirs")
-    with pytest.raises(FileExistsError, match="x was made by another process meanwhile"):
+    with pytest.raises(FileExistsError, match="x was created by another process meanwhile"):
         file.publish(replace=False)
     file.discard()
     assert (tmp_path / "x").read_text() == "theirs"

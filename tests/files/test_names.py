@@ -61,7 +61,9 @@ def test_where_there_are_no_links() -> None:
 )
 def test_results_are_not_written_to_urls(out: str) -> None:
     """An out=s3://… once wrote to a local folder of the name `s3:`."""
-    with pytest.raises(ValueError, match=r"is a URL.* local disks only; name a local folder"):
+    with pytest.raises(
+        ValueError, match=r"is a URL.* only written to local disks; pass a local folder"
+    ):
         local_path(out)
 
 

@@ -50,7 +50,7 @@ def test_an_empty_file_of_tensors() -> None:
         (b'{"a":"\xff"}', "not a JSON object"),
         (b'{"a":' + b"[" * 100_000, "not a JSON object"),
         (b'{"a":' + b"9" * 5000 + b"}", "not a JSON object"),
-        (b'{"a":{},"a":{}}', "'a' is there twice"),
+        (b'{"a":{},"a":{}}', "'a' occurs twice"),
         ({"__metadata__": {"k": 1}}, "__metadata__ is not a table of strings"),
         ({"a": [1]}, "tensor 'a': expected dtype, shape and data_offsets"),
         (changed("a", extra=1), "tensor 'a': expected dtype, shape and data_offsets"),
@@ -69,8 +69,8 @@ def test_an_empty_file_of_tensors() -> None:
         (changed("a", data_offsets=[24, 0]), "data_offsets are not [begin, end]"),
         (changed("a", data_offsets=[0]), "data_offsets are not"),
         (changed("b", data_offsets=[23, 24]), "tensor 'b': overlaps 'a'"),
-        ({k: GOOD[k] for k in ("b", "none")}, "24 bytes of gap"),
-        ({"a": GOOD["a"]}, "bytes that nothing names"),
+        ({k: GOOD[k] for k in ("b", "none")}, "a 24-byte gap"),
+        ({"a": GOOD["a"]}, "unused bytes"),
     ],
 )
 def test_lies_are_named(table: Any, words: str) -> None:
@@ -86,7 +86,7 @@ def test_data_cut_short() -> None:
 
 
 def test_the_length_is_checked_before_anything_is_read() -> None:
-    with pytest.raises(WeightsError, match="expected at least 8 bytes, found 3"):
+    with pytest.raises(WeightsError, match="expected at least 8 bytes, got 3"):
         header_length(b"abc", path=PATH, file_size=3)
     with pytest.raises(WeightsError, match="the header ends at byte 108, the file at 50"):
         header_length((100).to_bytes(8, "little"), path=PATH, file_size=50)

@@ -44,7 +44,7 @@ class Block:
         """Some of the documents, in the same buffers."""
         start, stop, step = span.indices(len(self))
         if step != 1:
-            raise ValueError("a block is sliced in steps of 1")
+            raise ValueError("a block can only be sliced with step 1")
         stop = max(start, stop)
         return Block(
             self.text,

@@ -99,10 +99,10 @@ def unpack_index(frame: bytes) -> Index:
     if word != INDEX_PAYLOAD:
         raise FormatError(f"unknown kind of index {word!r}; a newer barrow may read it")
     if len(payload) != _INDEX_HEADER.size + 4 * num_frames:
-        raise FormatError("the index has another length than it says")
+        raise FormatError("the index does not have the length it declares")
     documents = struct.unpack_from(f"<{num_frames}I", payload, _INDEX_HEADER.size)
     if sum(documents) != num_documents:
-        raise FormatError("the index does not add up")
+        raise FormatError("the counts in the index do not add up")
     return Index(documents=documents, hash_before=hash_before)
 
 

@@ -49,11 +49,11 @@ def open(
     parse ahead (by default up to four, as cores allow; 1 reads in the caller's thread).
     """
     if on_bad not in ("raise", "count"):
-        raise ValueError(f"on_bad is 'raise' or 'count', not {on_bad!r}")
+        raise ValueError(f"on_bad must be 'raise' or 'count', got {on_bad!r}")
     if rejects is not None and on_bad != "count":
-        raise ValueError("rejects= goes with on_bad='count'")
+        raise ValueError("rejects= needs on_bad='count'")
     if max_document < 1 or (threads is not None and threads < 1):
-        raise ValueError("max_document and threads are at least 1")
+        raise ValueError("max_document and threads must be ≥ 1")
     if rejects is not None:
         Path(rejects).write_bytes(b"")
     reading = Reading(
@@ -92,7 +92,7 @@ class _Opener:
         if listed is not None and (shard is None or shard.fingerprint not in (None, listed.xxh64)):
             self._note(
                 DamagedShard(
-                    f"not the shard that {CATALOG_NAME} lists; bring the right one back, or read "
+                    f"not the shard that {CATALOG_NAME} lists; restore the right one, or read "
                     "this one by its own name",
                     reason="replaced-shard",
                     shard=listed.name,
@@ -128,7 +128,7 @@ class _Opener:
                 else:
                     self._note(
                         DamagedShard(
-                            f"listed in {CATALOG_NAME}, but not there",
+                            f"listed in {CATALOG_NAME}, but missing",
                             reason="missing-shard",
                             shard=entry.name,
                             num_documents=entry.documents,
@@ -138,7 +138,7 @@ class _Opener:
         refuse_unfinished(folder)
         files = list_readable(folder)
         if not files:
-            raise NotFound(f"{folder} holds no archive and no file that could be read as one")
+            raise NotFound(f"{folder} contains no archive and no file that can be read as one")
         for file in files:
             self.add_file(file)
 

@@ -56,7 +56,9 @@ class BadLine:
     @classmethod
     def too_long(cls, start: bytes | bytearray, limit: int) -> BadLine:
         """A record over the limit."""
-        cause = f"the record is longer than {limit:,} bytes; if that is meant, raise max_document="
+        cause = (
+            f"the record is longer than {limit:,} bytes; raise max_document= if this is intended"
+        )
         return cls("too-long", cause, bytes(start[:200]))
 
 

@@ -219,18 +219,20 @@ class Archive:
         if isinstance(item, slice):
             start, stop, step = item.indices(len(self))
             if step != 1:
-                raise ValueError("archives are sliced in steps of 1; use shard(rank, of) to split")
+                raise ValueError(
+                    "an archive can only be sliced with step 1; use shard(rank, of) to split it"
+                )
             return self._part(start, max(start, stop))
         number = operator.index(item)
         length = len(self)
         if not -length <= number < length:
-            raise IndexError(f"document {number} of {length:,}")
+            raise IndexError(f"document {number} is out of range: the archive has {length:,}")
         return self._document(self._range[0] + number % length)
 
     def shard(self, rank: int, of: int) -> Archive:
         """Part `rank` of `of` parts: disjoint, together everything, in order, of even length."""
         if of < 1 or not 0 <= rank < of:
-            raise ValueError(f"rank is from 0 to of - 1, not {rank} of {of}")
+            raise ValueError(f"rank must be from 0 to of - 1, got rank={rank}, of={of}")
         return self._part(len(self) * rank // of, len(self) * (rank + 1) // of)
 
     def with_threads(self, threads: int | None) -> Archive:
@@ -268,7 +270,7 @@ class Archive:
             for error in parsed.bad:
                 raise error
             return parsed.documents[0]
-        raise IndexError(f"document {number} is in no readable part of {source.path}")
+        raise IndexError(f"document {number} is in a damaged part of {source.path}")
 
     # The same documents, in other frameworks -----------------------------------------------------
 

@@ -59,7 +59,7 @@ class RecordForm:
     def __post_init__(self) -> None:
         unknown = [name for name in self.fields if name not in FIELDS]
         if unknown or not self.fields:
-            raise ValueError(f"fields are 'text' and 'meta', not {self.fields!r}")
+            raise ValueError(f"fields must be 'text' or 'meta', got {self.fields!r}")
 
     def load(self, piece: Piece, pool: BufferPool) -> Loaded:
         """Decompress a piece, and scan it where that is possible."""
@@ -99,7 +99,7 @@ class RecordForm:
             at = end + 1
         if number - piece.first != piece.num_documents:
             raise DamagedShard(
-                f"{number - piece.first:,} records, where the index says {piece.num_documents:,}",
+                f"{number - piece.first:,} records; the index lists {piece.num_documents:,}",
                 reason="bad-index",
                 shard=piece.shard,
                 frame=piece.frame,
@@ -148,7 +148,7 @@ class RecordForm:
             keys = ", ".join(map(repr, list(record)[:8])) or "none"
             return "no-text", f"no key {self.text_key!r} (keys: {keys}); see text_key="
         kind = _kind(record[self.text_key])
-        return "text-not-string", f"{self.text_key!r} should be a string, found {kind}"
+        return "text-not-string", f"{self.text_key!r} must be a string, got {kind}"
 
     def _wanted(self, document: Document) -> Document:
         if self.fields == ("text",):

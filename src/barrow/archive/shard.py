@@ -187,7 +187,7 @@ class Shard:
                 k,
                 "too-large",
                 f"the frame claims {frame.content_size:,} bytes, over the limit of "
-                f"{self._max_frame:,}; if that is meant, raise max_document=",
+                f"{self._max_frame:,}; raise max_document= if this is intended",
             )
         try:
             compressed = self._file.read(frame.start, frame.size)
@@ -203,7 +203,7 @@ class Shard:
             raise self._damaged(k, "corrupt", f"does not decompress ({in_words(error)})") from None
         if got != frame.content_size or surplus:
             raise self._damaged(
-                k, "corrupt", f"decompresses to another size than the {frame.content_size:,} listed"
+                k, "corrupt", f"does not decompress to the {frame.content_size:,} bytes listed"
             )
 
     def _damaged(self, k: int, reason: str, cause: str) -> DamagedShard:
@@ -254,7 +254,7 @@ def salvage(
                 Frame(span.start, span.end - span.start, content_size, checksum, num_documents)
             )
     lost = DamagedShard(
-        "a part of the file is no readable frame", reason="corrupt", shard=base_name(file.path)
+        "part of the file is not a readable frame", reason="corrupt", shard=base_name(file.path)
     )
     return Shard(file, tuple(frames), max_document=max_document), [damage, *[lost] * num_damaged]
 
@@ -284,7 +284,7 @@ def shard_lines(
     file = ByteRanges(os.fspath(path))
     table = read_table(file)
     if table is None:
-        raise DamagedShard("not a shard of ours", reason="no-index", shard=file.path)
+        raise DamagedShard("not a shard written by barrow", reason="no-index", shard=file.path)
     shard = Shard.of(file, table)
     stop = shard.num_documents if stop is None else min(stop, shard.num_documents)
     for piece in shard.pieces(start, stop):

@@ -44,12 +44,12 @@ class FrameBuffer:
         try:
             if not isinstance(text, str):
                 kind = type(text).__name__
-                raise _Refused("text-not-string", f"text should be a str, not {kind}")
+                raise _Refused("text-not-string", f"text must be a str, got {kind}")
             if not isinstance(meta, dict):
                 kind = type(meta).__name__
-                raise _Refused("meta-not-object", f"meta should be a dict, not {kind}")
+                raise _Refused("meta-not-object", f"meta must be a dict, got {kind}")
             if not all(isinstance(key, str) for key in meta):
-                raise _Refused("not-json", "the keys of meta should be strings")
+                raise _Refused("not-json", "the keys of meta must be strings")
             self._encoder.encode_into(document, lines, -1)
             size = len(lines) - start
             if size > self._max_document:

@@ -94,7 +94,7 @@ class _Check:
                 self.result.problems.append(problem)
             files = list_readable(folder)
             if not files and self.result.ok:
-                raise NotFound(f"{folder} holds no archive and no file that could be read as one")
+                raise NotFound(f"{folder} contains no archive and no file that can be read as one")
             for path in files:
                 self.file(path, None)
             return
@@ -113,7 +113,7 @@ class _Check:
     def file(self, path: str, entry: ShardEntry | None) -> None:
         self.result.num_shards += 1
         if entry is not None and not exists(path):
-            self._problem(path, "missing-shard", f"listed in {CATALOG_NAME}, but not there")
+            self._problem(path, "missing-shard", f"listed in {CATALOG_NAME}, but missing")
             return
         file = ByteRanges(path)
         self.result.num_bytes += file.size
@@ -147,7 +147,9 @@ class _Check:
         if table is None or f"{table.index.hash_before:016x}" != entry.xxh64:
             self._problem(file.path, "replaced-shard", f"not the shard that {CATALOG_NAME} lists")
         elif sha256.hexdigest() != entry.sha256:
-            self._problem(file.path, "checksum", f"sha256 is not the one in {CATALOG_NAME}")
+            self._problem(
+                file.path, "checksum", f"its sha256 differs from the one in {CATALOG_NAME}"
+            )
         elif (entry.documents, entry.bytes, entry.content_bytes) != (
             sum(table.index.documents),
             file.size,
@@ -222,9 +224,7 @@ class _Check:
             return damaged("checksum", "its content does not match the seek table's checksum")
         if content.count(b"\n") != num_documents or not content.endswith(b"\n"):
             found = count_lines(content)
-            return damaged(
-                "bad-index", f"{found:,} documents, where the index says {num_documents:,}"
-            )
+            return damaged("bad-index", f"{found:,} documents; the index lists {num_documents:,}")
         if self.form is None:
             return [], entry.size
         piece = Piece(base_name(file.path), number, first, num_documents, len(content), _no_loading)

@@ -55,14 +55,14 @@ class Writer:
     ) -> None:
         name = str(local_path(path))
         if min(frame_size, shard_size, threads) < 1:
-            raise ValueError("frame_size, shard_size and threads are at least 1")
+            raise ValueError("frame_size, shard_size and threads must be ≥ 1")
         low, high = -(1 << 17), zstandard.MAX_COMPRESSION_LEVEL
         if not low <= level <= high:
-            raise ValueError(f"level is a zstandard level from {low} to {high}, not {level}")
+            raise ValueError(f"level must be a zstandard level from {low} to {high}, got {level}")
         if frame_size > MAX_FRAME_SIZE:
-            raise ValueError(f"frame_size is at most {MAX_FRAME_SIZE:,}")
+            raise ValueError(f"frame_size must be ≤ {MAX_FRAME_SIZE:,}, got {frame_size:,}")
         if max_document + frame_size > layout.MAX_FRAME:
-            raise ValueError(f"max_document is at most {layout.MAX_FRAME - frame_size:,}")
+            raise ValueError(f"max_document must be ≤ {layout.MAX_FRAME - frame_size:,}")
         self._frame = FrameBuffer(frame_size, max_document)
         self._frames = Compression(level, threads)
         self._is_folder = not name.endswith(SHARD_SUFFIX)
@@ -75,7 +75,9 @@ class Writer:
         self._target: _ArchiveFolder | _SingleFile
         if self._is_folder:
             if overwrite:
-                raise ValueError(f"{name}: overwrite is for one shard; remove the folder yourself")
+                raise ValueError(
+                    f"{name}: overwrite=True is for a single shard; remove the folder yourself"
+                )
             self._target = _ArchiveFolder(target, append=append)
         else:
             if append:
@@ -222,7 +224,7 @@ class _SingleFile:
         self.may_replace = may_replace
         self._path = path
         if not path.parent.is_dir():
-            raise FileNotFoundError(f"the folder {path.parent} does not exist; make it first")
+            raise FileNotFoundError(f"the folder {path.parent} does not exist; create it first")
 
     def path_of(self, _: int) -> Path:
         return self._path
@@ -268,12 +270,12 @@ class _ArchiveFolder:
             if append:
                 return read_catalog(str(self._folder))
             raise FileExistsError(
-                f"{self._folder} holds an archive; pass append=True to add to it, or remove it"
+                f"{self._folder} is already an archive; pass append=True to add to it, or remove it"
             )
         others = sorted(path.name for path in self._folder.iterdir())
         if others and UNFINISHED not in others:
             raise FileExistsError(
-                f"{self._folder} holds other files ({others[0]}); choose an empty folder"
+                f"{self._folder} contains other files ({others[0]}); choose an empty folder"
             )
         return Catalog()
 

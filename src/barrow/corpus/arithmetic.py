@@ -21,7 +21,7 @@ Problem = tuple[str, str]
 def problems(module: str, seed: int, num: int) -> Iterator[Problem]:
     """So many questions with their answers; `module` is one of `MODULES`."""
     if module not in _MAKERS:
-        raise ValueError(f"there is no module {module!r}; there are {', '.join(MODULES)}")
+        raise ValueError(f"module must be one of {', '.join(MODULES)}, got {module!r}")
     draw = _Draw(f"{module}/{seed}")
     for _ in range(num):
         yield _MAKERS[module](draw)

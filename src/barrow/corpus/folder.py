@@ -30,4 +30,6 @@ def refuse_other_folders(corpus: Path) -> None:
     """Raise unless a folder is a corpus that a build finished."""
     for name in ("manifest.json", "archive.json"):
         if not (corpus / name).is_file():
-            raise NotFound(f"{corpus} is no corpus: it has no {name}; was it made by barrow build?")
+            raise NotFound(
+                f"{corpus} is not a corpus: it has no {name}; was it made by barrow build?"
+            )

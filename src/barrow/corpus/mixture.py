@@ -34,8 +34,8 @@ class Splits:
     def __post_init__(self) -> None:
         if min(self.validation, self.test) < 0 or self.validation + self.test >= 1:
             raise ConfigError(
-                "validation and test are shares of the corpus that leave some of it to train on, "
-                f"unlike {self.validation} and {self.test}"
+                "validation and test must be shares ≥ 0 that add up to less than 1, "
+                f"got {self.validation} and {self.test}"
             )
 
 
@@ -112,7 +112,7 @@ def check_shares(
     if off:
         raise ConfigError(
             f"the mixture misses its weights by more than {tolerance:.0%}, as documents are few or "
-            f"large: {', '.join(off)}; pass a larger mixture.size, or allow it by mixture.tolerance"
+            f"large: {', '.join(off)}; pass a larger mixture.size or mixture.tolerance"
         )
 
 
@@ -125,10 +125,10 @@ def epochs_by_weight(
     """
     unknown = [name for name in sizes if not weights.get(name)]
     if unknown:
-        raise ConfigError(f"the mixture is by weight, and {unknown[0]} has none")
+        raise ConfigError(f"the mixture is by weight, but {unknown[0]} has no weight")
     empty = [name for name in weights if name in sizes and not sizes[name]]
     if empty:
-        raise ConfigError(f"{empty[0]} has a weight, and not a byte of text is left of it")
+        raise ConfigError(f"{empty[0]} has a weight, but no text of it is left")
     total_weight = sum(weights[name] for name in sizes)
     shares = {name: weights[name] / total_weight for name in sizes}
     size = sum(sizes.values()) if mixture.size is None else mixture.size
@@ -137,8 +137,7 @@ def epochs_by_weight(
     if epochs[worst] > mixture.max_epochs:
         most = int(min(mixture.max_epochs * sizes[name] / shares[name] for name in sizes))
         raise ConfigError(
-            f"the weights cannot be met: {worst} would be repeated {epochs[worst]:.1f} times, and "
-            f"max_epochs is {mixture.max_epochs:g}; a corpus of {most:,} bytes is possible "
-            f"(mixture.size={most})"
+            f"the weights cannot be met: {worst} would be repeated {epochs[worst]:.1f} times, but "
+            f"max_epochs is {mixture.max_epochs:g}; pass mixture.size={most} or less"
         )
     return epochs

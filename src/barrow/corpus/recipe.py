@@ -50,13 +50,13 @@ class Domain:
                 )
         for what, value in (("weight", self.weight), ("epochs", self.epochs)):
             if value is not None and value < 0:
-                raise ConfigError(f"{self.name}: {what} is not negative, unlike {value}")
+                raise ConfigError(f"{self.name}: {what} must be ≥ 0, got {value}")
         if self.retrieved is not None:
             try:
                 datetime.date.fromisoformat(self.retrieved)
             except ValueError:
                 raise ConfigError(
-                    f"{self.name}: retrieved is a day such as 2024-12-31, not {self.retrieved!r}"
+                    f"{self.name}: retrieved must be a day as 2024-12-31, got {self.retrieved!r}"
                 ) from None
 
 
@@ -72,7 +72,7 @@ class Decontamination:
         if not self.sets:
             raise ConfigError("decontamination needs at least one evaluation set")
         if min(self.ngram, self.min_ngrams) < 1:
-            raise ConfigError("ngram and min_ngrams are at least 1")
+            raise ConfigError("ngram and min_ngrams must be ≥ 1")
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Recipe:
         for domain in self.domains.values():
             share = (domain.weight, domain.epochs)
             if shares.setdefault(domain.name, share) != share:
-                raise ConfigError(f"{domain.name!r} is given two weights or epochs, in two folders")
+                raise ConfigError(f"{domain.name!r} has different weights or epochs in two folders")
         for limit in ("shard_size", "seconds_per_document", "memory_per_document", "max_text"):
             if getattr(self, limit) <= 0:
-                raise ConfigError(f"{limit} is more than 0, unlike {getattr(self, limit)}")
+                raise ConfigError(f"{limit} must be > 0, got {getattr(self, limit)}")

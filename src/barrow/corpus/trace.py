@@ -25,7 +25,7 @@ def find_document(path: str, wanted: str) -> Found:
     if wanted.isdigit():
         number = int(wanted)
         if number >= len(archive):
-            raise NotFound(f"document {number} of {len(archive):,}")
+            raise NotFound(f"document {number} is out of range: the corpus has {len(archive):,}")
         archive = archive[number : number + 1]
     first = int(wanted) if wanted.isdigit() else 0
     for block in archive.blocks():
@@ -36,4 +36,4 @@ def find_document(path: str, wanted: str) -> Found:
                     document = Document(block.text_of(i), meta)
                     return Found(block.shard, block.frame, first + i, document)
         first += len(block)
-    raise NotFound(f"no document {wanted!r} in {path}; give its id, or its number")
+    raise NotFound(f"no document {wanted!r} in {path}; pass its id or its number")

@@ -89,7 +89,7 @@ class _Check:
         if rejects in whole and rejects is not None:
             found = self._rejects(rejects)
             if found != num_rejects:
-                cause = f"{found:,} rejects, where it says {num_rejects:,}"
+                cause = f"{found:,} rejects; it lists {num_rejects:,}"
                 self._problem(MANIFEST, "bad-manifest", cause)
 
     def _archive(self, folder: Path | None) -> bool:
@@ -155,10 +155,12 @@ class _Check:
             index = {index_name(name) for name in listed}
             for path in _files(folder):
                 if path.name not in expected:
-                    self._problem(self._name(path), "unexpected-file", "no part of a corpus")
+                    self._problem(self._name(path), "unexpected-file", "not part of a corpus")
             for path in _files(folder / INDEX) if INDEX in expected else ():
                 if path.name not in index:
-                    self._problem(self._name(path), "unexpected-file", "of no shard that is listed")
+                    self._problem(
+                        self._name(path), "unexpected-file", "of a shard that is not listed"
+                    )
 
     def _documents(self, folder: Path) -> dict[str, Any]:
         """Go through the documents of a split; what it is made of."""
@@ -171,7 +173,7 @@ class _Check:
             except Exception as error:  # noqa: BLE001 - whatever is wrong with the file, it is told
                 self._problem(self._name(path), "bad-facts", f"cannot be read ({error})")
             if facts is not None and len(facts) != entry.documents:
-                cause = f"{len(facts):,} documents, where the shard has {entry.documents:,}"
+                cause = f"{len(facts):,} documents; the shard has {entry.documents:,}"
                 self._problem(self._name(path), "bad-facts", cause)
                 facts = None
             found = [None] * entry.documents if facts is None else found_languages(facts)

@@ -88,7 +88,9 @@ def prepare(root: Path, *, share: float = 1.0) -> dict[str, str]:
     """
     if root.exists():
         if not (root / _MARK).exists():
-            raise FileExistsError(f"{root} exists and was not made by the demo; name another place")
+            raise FileExistsError(
+                f"{root} exists and was not created by the demo; choose another folder"
+            )
         shutil.rmtree(root)
     root.mkdir(parents=True)
     (root / _MARK).touch()

@@ -85,7 +85,7 @@ class Stages:
                 raise TaskFailed(f"{task.label}: {error}")
             if attempts[task.key] == _ATTEMPTS:
                 raise TaskFailed(
-                    f"{task.label}: {_ATTEMPTS} workers died of it ({error}); is memory short, or "
+                    f"{task.label}: {_ATTEMPTS} workers died on it ({error}); is memory short, or "
                     'is this a script without if __name__ == "__main__"?'
                 )
             waiting.append(task)

@@ -87,7 +87,7 @@ def unpack(packed: bytes) -> Task[Any]:
     if config.identity(settings) != sent["settings"]:
         files = [name for name in sent["trust"] if name.endswith(".py")]
         changed = ", ".join(files or sent["trust"])
-        raise ConfigError(f"{changed}: changed since the work began; start it again")
+        raise ConfigError(f"{changed} changed while the work was running; start again")
     stage: Stage[Any, Any, Any] = Stage(sent["name"], sent["version"], function, outputs)
     task = stage.task(sent["label"], settings, config.from_dict(inputs_kind, sent["inputs"]))
     # A field of floats may have held 1, and has 1.0 now: the same work, but not the same hash.

@@ -135,11 +135,11 @@ def _rename_to_free_name(hidden: Path, path: Path) -> None:
         os.link(hidden, path)
     except FileExistsError:
         raise FileExistsError(
-            f"{path} was made by another process meanwhile; it was left as it is"
+            f"{path} was created by another process meanwhile; it was not changed"
         ) from None
     except OSError:  # a file system without links
         if path.exists():
-            raise FileExistsError(f"{path} was made by another process meanwhile") from None
+            raise FileExistsError(f"{path} was created by another process meanwhile") from None
         hidden.replace(path)
     else:
         hidden.unlink()

@@ -73,7 +73,7 @@ def name_of(dtype: np.dtype[Any]) -> str:
         if dtype.name == text:
             return name
     known = ", ".join(_ORDER)
-    raise ValueError(f"safetensors holds {known}; not {dtype}. Convert the array first")
+    raise ValueError(f"safetensors supports {known}; got {dtype}. Convert the array first")
 
 
 def extended(name: str) -> np.dtype[Any]:

@@ -26,7 +26,7 @@ def inside(folder: Path, name: object, *, links_to: Path | None = None) -> Path:
             found = Path(os.path.realpath(path))
             homes = (os.path.realpath(home) for home in (folder, links_to) if home is not None)
             if not any(found.is_relative_to(home) for home in homes):
-                raise UnsafeName(f"{name!r} leads out of the folder {folder}: it is a link")
+                raise UnsafeName(f"{name!r} is a link that leads out of the folder {folder}")
     return path
 
 
@@ -43,7 +43,7 @@ def local_path(path: str | os.PathLike[str]) -> Path:
     text = os.fspath(path)
     if _URL.match(text):
         raise ValueError(
-            f"{text} is a URL, and results are written to local disks only; name a local folder, "
-            "and copy it there afterwards"
+            f"{text} is a URL, but results are only written to local disks; pass a local folder "
+            "and copy it afterwards"
         )
     return Path(path)

@@ -75,7 +75,9 @@ def write_arrays(
     header = json.dumps(table, ensure_ascii=False, separators=(",", ":")).encode()
     header += b" " * (-(8 + len(header)) % alignment)
     if len(header) > MAX_HEADER:
-        raise ValueError(f"a header of {len(header):,} bytes; at most {MAX_HEADER:,}: more shards")
+        raise ValueError(
+            f"header of {len(header):,} bytes, must be ≤ {MAX_HEADER:,}; use more shards"
+        )
     with atomic_file(path) as file:
         file.write(len(header).to_bytes(8, "little") + header)
         start = file.num_bytes
@@ -85,7 +87,7 @@ def write_arrays(
                     little = np.ascontiguousarray(part, dtype_of(table[name]["dtype"]))
                     file.write(little.reshape(-1).view(np.uint8).data)
             expected = start + table[name]["data_offsets"][1]
-            assert file.num_bytes == expected, f"{name} has other elements than were announced"
+            assert file.num_bytes == expected, f"{name} does not have the dtype and shape announced"
     return file.written
 
 
@@ -106,13 +108,13 @@ def header_length(prefix: bytes, *, path: Path, file_size: int) -> int:
     """Bytes of JSON, from the first 8 bytes of a file."""
     if len(prefix) < 8:
         raise WeightsError(
-            f"expected at least 8 bytes, found {len(prefix)}: cut short, or not safetensors",
+            f"expected at least 8 bytes, got {len(prefix)}: cut short, or not safetensors",
             path=path,
         )
     length = int.from_bytes(prefix[:8], "little")
     if length > MAX_HEADER:
         raise WeightsError(
-            f"a header of {length:,} bytes; at most {MAX_HEADER:,} are allowed: not safetensors?",
+            f"header of {length:,} bytes, must be ≤ {MAX_HEADER:,}: not safetensors?",
             path=path,
         )
     if 8 + length > file_size:
@@ -148,7 +150,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(table) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{twice!r} is there twice")
+        raise ValueError(f"{twice!r} occurs twice")
     return table
 
 
@@ -157,7 +159,7 @@ def _span(name: str, claim: Any, *, path: Path, data_start: int, file_size: int)
         return WeightsError(cause, path=path, tensor=name)
 
     if not isinstance(claim, dict) or set(claim) != {"dtype", "shape", "data_offsets"}:
-        raise wrong(f"expected dtype, shape and data_offsets, found {_short(claim)}")
+        raise wrong(f"expected dtype, shape and data_offsets, got {_short(claim)}")
     dtype, shape, offsets = claim["dtype"], claim["shape"], claim["data_offsets"]
     if not isinstance(dtype, str) or not is_known(dtype):
         raise wrong(f"unknown dtype {_short(dtype)}")
@@ -168,10 +170,10 @@ def _span(name: str, claim: Any, *, path: Path, data_start: int, file_size: int)
     begin, end = offsets
     expected = math.prod(shape) * width_of(dtype)
     if end - begin != expected:
-        raise wrong(f"{dtype} of shape {shape} is {expected:,} bytes, its span {end - begin:,}")
+        raise wrong(f"{dtype} of shape {shape} needs {expected:,} bytes, got {end - begin:,}")
     if data_start + end > file_size:
         raise wrong(
-            f"ends at byte {data_start + end:,}, the file at {file_size:,}: cut short, or a lie"
+            f"ends at byte {data_start + end:,}, the file at {file_size:,}: cut short, or wrong"
         )
     return Span(dtype, tuple(shape), data_start + begin, end - begin)
 
@@ -183,14 +185,14 @@ def _check_cover(spans: Mapping[str, Span], *, path: Path, data_start: int, file
             raise WeightsError(f"overlaps {before!r}", path=path, tensor=name)
         if span.start > at:
             raise WeightsError(
-                f"begins at byte {span.start:,}, expected {at:,}: {span.start - at:,} bytes of gap",
+                f"begins at byte {span.start:,}, expected {at:,}: a {span.start - at:,}-byte gap",
                 path=path,
                 tensor=name,
             )
         at, before = span.start + span.num_bytes, name
     if at != file_size:
         raise WeightsError(
-            f"the tensors end at byte {at:,}, the file at {file_size:,}: bytes that nothing names",
+            f"the tensors end at byte {at:,}, the file at {file_size:,}: unused bytes",
             path=path,
         )
 

@@ -22,15 +22,15 @@ def element(name: str, /, *children: str, **attributes: str | None) -> Markup:
     Attributes are written with hyphens for underscores, ``class_`` as ``class``; those that are
     None are left out. What comes out is well-formed XML, too.
     """
-    told = "".join(
+    written = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escaped(value)}"'
         for key, value in attributes.items()
         if value is not None
     )
     if name in _VOID:
-        assert not children, f"{name} is empty"
-        return Markup(f"<{name}{told}/>")
-    return Markup(f"<{name}{told}>{joined(children)}</{name}>")
+        assert not children, f"{name} is a void element"
+        return Markup(f"<{name}{written}/>")
+    return Markup(f"<{name}{written}>{joined(children)}</{name}>")
 
 
 def joined(children: Iterable[str]) -> Markup:
@@ -112,8 +112,8 @@ def _row(cells: Sequence[str], kinds: Sequence[str]) -> Markup:
 
 def folded(summary: str, *children: str, open_: bool = False) -> Markup:
     """What is shown when somebody asks for it."""
-    told = {"open": ""} if open_ else {}
-    return element("details", element("summary", summary), *children, **told)
+    written = {"open": ""} if open_ else {}
+    return element("details", element("summary", summary), *children, **written)
 
 
 def section(identity: str, title: str, *children: str) -> Markup:

@@ -38,7 +38,7 @@ def test_ranks_and_workers(folder: Path) -> None:
         loader = DataLoader(view, batch_size=None, num_workers=2)
         seen += [row["meta"]["number"] for row in loader]
     assert sorted(seen) == list(range(1000))
-    with pytest.raises(ValueError, match="go together"):
+    with pytest.raises(ValueError, match="both rank and of"):
         archive.torch(rank=1)
 
 

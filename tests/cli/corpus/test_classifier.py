@@ -86,7 +86,7 @@ def test_errors(barrow: Callable, sources: tuple[Path, Path], tmp_path: Path) ->
     assert (code, "0 usable negatives are too few" in err) == (1, True)
     assert not model.exists()
     code, _, err = barrow("corpus", "classifier", "score", small, small)
-    assert (code, "is no classifier; make one with barrow corpus classifier train" in err) == (
+    assert (code, "train one with barrow corpus classifier train" in err) == (
         1,
         True,
     )

@@ -56,7 +56,7 @@ def test_match_a_file(barrow: Callable, made: Any, corpus: Path, tmp_path: Path)
     assert made.titled(corpus, "note 8") == []
     texts.write_text("")
     code, _, err = barrow("corpus", "takedown", corpus, "--match", texts, "--yes")
-    assert (code, "no bytes" in err) == (1, True)
+    assert (code, "the file is empty" in err) == (1, True)
 
 
 def test_ids(barrow: Callable, made: Any, corpus: Path) -> None:

@@ -157,10 +157,10 @@ def test_missing_domains(root: Path, recipe: Recipe, tmp_path: Path) -> None:
         "books": "no files that PlainText reads",
         "web": "no files that Warc reads",
     }
-    with pytest.raises(NotFound, match="no folder of raw files"):
+    with pytest.raises(NotFound, match="not a folder of raw files"):
         build(recipe, root=tmp_path / "none", out=tmp_path / "c")
     (tmp_path / "nothing").mkdir()
-    with pytest.raises(NotFound, match="holds no file"):
+    with pytest.raises(NotFound, match="contains no file"):
         build(skipping, root=tmp_path / "nothing", out=tmp_path / "d")
 
 
@@ -168,7 +168,7 @@ def test_somebody_elses_folder_is_left_alone(root: Path, recipe: Recipe, tmp_pat
     mine = tmp_path / "mine"
     mine.mkdir()
     (mine / "thesis.txt").write_text("years of work")
-    with pytest.raises(FileExistsError, match="no build"):
+    with pytest.raises(FileExistsError, match="not created by"):
         build(recipe, root=root, out=mine)
     with pytest.raises(FileExistsError, match="is a file"):
         build(recipe, root=root, out=mine / "thesis.txt")

@@ -265,7 +265,7 @@ def test_bad_sets(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="a.jsonl, line 2"):
         list(read_items(tmp_path / "a.jsonl"))
     (tmp_path / "b.jsonl").write_text("")
-    with pytest.raises(ConfigError, match="no bytes"):
+    with pytest.raises(ConfigError, match="the file is empty"):
         list(read_items(tmp_path / "b.jsonl"))
     with pytest.raises(ConfigError, match="ngram must be ≥ 1, got 0"):
         ngram_index([], ngram=0)

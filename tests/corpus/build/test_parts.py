@@ -44,7 +44,7 @@ def test_an_index_that_is_a_link_is_not_followed(tmp_path: Path, place: str) -> 
 
 
 def test_a_corpus_without_an_index_is_no_use(tmp_path: Path) -> None:
-    with pytest.raises(NotFound, match="no corpus to deduplicate against"):
+    with pytest.raises(NotFound, match="is not a corpus; deduplication.against"):
         known_parts(tmp_path)
     with Writer(tmp_path / "plain") as writer:
         writer.add(Document("x"))

@@ -421,7 +421,7 @@ def test_weights_that_cannot_be_met(
 
 
 def test_a_split_that_leaves_nothing() -> None:
-    with pytest.raises(ConfigError, match="leave some of it to train on"):
+    with pytest.raises(ConfigError, match="add up to less than 1"):
         Splits(validation=0.5, test=0.5)
 
 

@@ -139,7 +139,9 @@ def test_other_files_are_refused(
 ) -> None:
     path = tmp_path / "model.safetensors"
     save_file(tensors, path, metadata)
-    with pytest.raises(ConfigError, match=r"model\.safetensors is no classifier; make one with"):
+    with pytest.raises(
+        ConfigError, match=r"model\.safetensors is not a classifier .*train one with"
+    ):
         load_classifier(path)
 
 
@@ -147,7 +149,7 @@ def test_what_is_not_safetensors_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "model.safetensors"
     for data in (b"", b"hello", b"\xff" * 100):
         path.write_bytes(data)
-        with pytest.raises(ConfigError, match="is no classifier"):
+        with pytest.raises(ConfigError, match="is not a classifier"):
             load_classifier(path)
 
 

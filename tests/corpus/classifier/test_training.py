@@ -177,7 +177,7 @@ def test_both_sides_count_the_same() -> None:
 
 def test_too_few_documents_are_an_error() -> None:
     good = documents(GOOD, 50, 1)
-    with pytest.raises(ConfigError, match="1 usable negatives are too few to train"):
+    with pytest.raises(ConfigError, match="1 usable negatives are too few to split"):
         train(examples(good), examples(["one lonely document, of two sentences"]), SETTINGS)
     with pytest.raises(ConfigError, match="0 usable positives .* more than 20 characters"):
         train(examples([]), examples(good), SETTINGS)

@@ -157,7 +157,7 @@ def test_a_second_build_does_nothing_and_a_later_dump_is_compared(tmp_path: Path
 
 def test_settings(tmp_path: Path) -> None:
     assert config.from_json(Recipe, config.to_json(RECIPE)) == RECIPE
-    with pytest.raises(ConfigError, match="min_words is at least 2"):
+    with pytest.raises(ConfigError, match="min_words must be ≥ 2"):
         Passages(min_words=1)
-    with pytest.raises(ConfigError, match="min_rest is at least 1"):
+    with pytest.raises(ConfigError, match="min_rest must be ≥ 1"):
         Passages(min_rest=0)

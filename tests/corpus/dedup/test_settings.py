@@ -14,6 +14,6 @@ def test_similarity_is_a_share(similarity: float) -> None:
 
 def test_budgets_are_shares() -> None:
     for wrong in ({"budget": 1.5}, {"budgets": {"A": -0.1}}):
-        with pytest.raises(ConfigError, match="a budget is a share"):
+        with pytest.raises(ConfigError, match="a budget must be a share"):
             Deduplication(**wrong)  # type: ignore[arg-type]
     assert Deduplication(budget=None, similarity=1.0).budget is None

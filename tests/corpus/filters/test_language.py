@@ -128,13 +128,13 @@ def test_no_texts() -> None:
 def test_settings_are_checked_and_saved() -> None:
     filter_ = Language(("de", "nds"), min_score=0.5)
     assert config.from_json(Language, config.to_json(filter_)) == filter_
-    with pytest.raises(ConfigError, match="min_score is between 0 and 1, unlike 65"):
+    with pytest.raises(ConfigError, match="min_score must be between 0 and 1, got 65"):
         Language(min_score=65)
     with pytest.raises(ConfigError, match="at least one code"):
         Language(())
-    with pytest.raises(ConfigError, match="unsure is 'reject' or 'keep'"):
+    with pytest.raises(ConfigError, match="unsure must be 'reject' or 'keep'"):
         Language(unsure="maybe")  # type: ignore[arg-type]
-    with pytest.raises(ConfigError, match="there is no language 'english'; there are en, "):
+    with pytest.raises(ConfigError, match="unknown language 'english'; known are en, "):
         Language(("english",)).decide(texts_of("x"))
 
 

@@ -35,7 +35,7 @@ def test_forms() -> None:
     ]
     assert records(b'5" by 6" disk,x\n') == [[b'5" by 6" disk', b"x"]]
     assert records(b'"a"b,c\n1,2\n') == [
-        BadRecord("malformed", "letters behind a quote", 1, b'"a"b,c'),
+        BadRecord("malformed", "characters after a closing quote", 1, b'"a"b,c'),
         [b"1", b"2"],
     ]
     assert records(b"") == []

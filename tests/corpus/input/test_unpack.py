@@ -268,7 +268,7 @@ def test_members_are_read_in_turn(tmp_path: Path) -> None:
         path.write_bytes(data)
         found = [item for item in members(path) if isinstance(item, Member)]
         assert [item.size for item in found] == [len(data) for data in FILES.values()]
-        with pytest.raises(ValueError, match="before the next"):
+        with pytest.raises(ValueError, match="before asking for the next"):
             found[0].read()
         stream = members(path)
         next(stream), next(stream)

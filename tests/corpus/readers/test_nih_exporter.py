@@ -133,7 +133,7 @@ def test_titles_from_the_projects_of_the_year(tmp_path: Path) -> None:
         tmp_path / "RePORTER_PRJ_C_FY2020.csv",
         table(
             ["R01", "1", " POLLEN\n IN MOUNDS "],
-            ["R02", "x", "no number"],
+            ["R02", "x", "not a number"],
             header=["ACTIVITY", "APPLICATION_ID", "PROJECT_TITLE"],
         ),
     )

@@ -176,8 +176,8 @@ def test_what_is_bad_does_not_spoil_the_week(save: Save, tmp_path: Path) -> None
     document, first, second = UbuntuIrc().read_group([good, empty, odd])
     assert isinstance(document, Document)
     assert document.text == TEXT + "\n\n<n> a"
-    assert first == Reject("empty", "the file has no bytes", "2005-01-04.txt")
-    lines = Reject("unknown-lines", "2 lines of no known form", "2005-01-05.txt", "stray\nlines")
+    assert first == Reject("empty", "the file is empty", "2005-01-04.txt")
+    lines = Reject("unknown-lines", "2 lines of unknown form", "2005-01-05.txt", "stray\nlines")
     assert second == lines
 
 

@@ -14,7 +14,7 @@ def test_splits_are_parts_of_a_bar(told_manifest: dict[str, Any]) -> None:
     del told_manifest["splits"]["validation"], told_manifest["splits"]["test"]
     alone = composition(survey(told_manifest))
     assert 'class="legend"' not in alone
-    assert "nothing is held out" in alone
+    assert "no validation or test split" in alone
 
 
 def test_licences_and_languages_by_domain(

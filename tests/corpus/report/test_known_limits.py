@@ -27,7 +27,7 @@ def test_what_the_manifest_says(told_manifest: dict[str, Any], told_recipe: Reci
     assert "13 words in a row" in text
     assert "Letters (1.5 times) and Notes (1.5 times)" in text
     assert "No filter is set for Notes." in text
-    assert "Nobody looked for personal data, which is where the sources have it, in all 2" in text
+    assert "Nobody looked for personal data, which stays as in the sources, in all 2" in text
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_what_the_manifest_says(told_manifest: dict[str, Any], told_recipe: Reci
         ({"deduplication": None}, "Nobody looked for duplicates"),
         ({"deduplication": Deduplication(near=False)}, "Only exact duplicates"),
         ({"decontamination": None}, "No evaluation set was given"),
-        ({"splits": Splits()}, "Nothing is held out."),
+        ({"splits": Splits()}, "There is no validation or test split."),
     ],
 )
 def test_what_was_not_done(
@@ -70,12 +70,12 @@ def test_long_lists_are_cut(told_manifest: dict[str, Any], told_recipe: Recipe) 
 
 def test_nothing_at_all(empty_manifest: dict[str, Any]) -> None:
     recipe = Recipe("nothing", {"a": Domain("A", PlainText())})
-    assert "Nothing is held out." in limits(empty_manifest, recipe)
+    assert "There is no validation or test split." in limits(empty_manifest, recipe)
 
 
 def test_personal_data_of_some_domains(told_manifest: dict[str, Any], told_recipe: Recipe) -> None:
     notes = Domain("Notes", PlainText(), filters=(RedactPii(),))
     domains = {**told_recipe.domains, "notes": notes}
     text = limits(told_manifest, replace(told_recipe, domains=domains))
-    assert "where the sources have it, in Letters." in text
+    assert "stays as in the sources, in Letters." in text
     assert "names of people stay" in text

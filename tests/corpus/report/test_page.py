@@ -103,7 +103,7 @@ def test_the_heading_says_it_in_short(
 ) -> None:
     words = read_page(report(told_manifest, told_recipe, SAMPLES)).text
     assert "66.0 kB of text in 85 documents. The largest of 2 domains: Letters, Notes." in words
-    assert "Held out7.6%of the text" in words
+    assert "Validation and test7.6%of the text" in words
     assert "Dropped46.4%of 140 found" in words
     assert "1 left out" in words
 
@@ -161,7 +161,7 @@ def test_one_domain_and_very_many(
     assert len(composition) == num_domains + 2
     if num_domains == 1:
         assert "20 documents of one domain, Domain 0." in page.text
-    assert "nothing is held out" in page.text
+    assert "no validation or test split" in page.text
 
 
 def test_nothing_at_all(empty_manifest: dict[str, Any], read_page: Callable) -> None:

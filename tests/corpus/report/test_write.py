@@ -108,5 +108,5 @@ def test_what_is_no_build(tmp_path: Path, root: Path, recipe: Recipe) -> None:
         read_build(tmp_path)
     for wrong in ([], {"recipe": "x"}):
         (tmp_path / "manifest.json").write_text(json.dumps(wrong))
-        with pytest.raises(ConfigError, match="no manifest of this version"):
+        with pytest.raises(ConfigError, match="not a manifest of this version"):
             read_build(tmp_path)

@@ -64,7 +64,7 @@ def test_metas() -> None:
 
 def test_rules_that_make_no_sense() -> None:
     for name in ("", "12", "0123456789ABCDEF-01234567", "0123456789abcdef-0123456"):
-        with pytest.raises(ConfigError, match="is no id"):
+        with pytest.raises(ConfigError, match="expected an id"):
             Rules(ids=(name,))
     for kind in ("urls", "domains", "licences"):
         with pytest.raises(ConfigError, match="empty"):

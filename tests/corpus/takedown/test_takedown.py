@@ -260,7 +260,7 @@ def test_everything(made: Any, tmp_path: Path) -> None:
 def test_nothing_found(made: Any, tmp_path: Path) -> None:
     corpus = made.make_corpus(tmp_path)
     before = made.digests(corpus)
-    with pytest.raises(NotFound, match="nothing was found"):
+    with pytest.raises(NotFound, match="nothing to take down"):
         made.remove(corpus, Rules(domains=("Books",)))
     assert made.digests(corpus) == before
     assert (corpus / ".work" / "tasks").exists()

@@ -100,7 +100,7 @@ def test_files(tmp_path: Path) -> None:
         ("x.jsonl", b"{broken\n", "line 1"),
         ("x.jsonl", b"\n\n", "no texts in it"),
         ("x.jsonl", b'"..."\n', "text 1 has no words"),
-        ("x.txt", b"", "no bytes"),
+        ("x.txt", b"", "the file is empty"),
         ("x.txt", b" ?! ", "no words"),
         ("x.txt", b"caf\xe9", "not UTF-8 at byte 3"),
         ("x.txt.gz", b"\x1f\x8b\x08broken", "x.txt.gz"),

@@ -138,7 +138,7 @@ def entry(dtype: Any = "U16", shape: Any = (4,), offsets: Any = (0, 8)) -> dict[
     ("header", "message"),
     [
         ({"ids": entry(shape=(5,))}, r"U16 of shape \[5\] is 10 bytes, its span 8"),
-        ({"ids": entry(offsets=(1, 9))}, "ends at byte .*: cut short, or a lie"),
+        ({"ids": entry(offsets=(1, 9))}, "ends at byte .*: cut short, or wrong"),
         ({"ids": entry(), "x": entry(offsets=(4, 12))}, "ends at byte"),
         ({"ids": entry(offsets=(8, 0))}, "data_offsets are not"),
         ({"ids": entry(shape=(-4,))}, "shape is not a list of counts"),

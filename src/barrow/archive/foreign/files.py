@@ -47,7 +47,7 @@ class ForeignFile:
         self._num_documents: int | None = None
         if not path.endswith(READABLE):
             raise ValueError(
-                f"{path}: cannot tell what it is; expected a name ending in {', '.join(READABLE)}"
+                f"{path}: unknown format; expected a name ending in {', '.join(READABLE)}"
             )
 
     @property
@@ -180,7 +180,7 @@ def _something(content: Content, name: str) -> Content:
         empty = False
         yield item
     if empty:
-        yield DamagedShard("the file holds nothing at all", reason="empty-file", shard=name)
+        yield DamagedShard("the file is empty", reason="empty-file", shard=name)
 
 
 def _content(file: BinaryIO, name: str) -> Content:

@@ -25,7 +25,7 @@ class TorchView(IterableDataset):
 
     def __init__(self, archive: Archive, *, rank: int | None = None, of: int | None = None) -> None:
         if (rank is None) != (of is None):
-            raise ValueError("rank and of go together")
+            raise ValueError("pass both rank and of, or neither")
         if rank is None and torch.distributed.is_available() and torch.distributed.is_initialized():
             rank, of = torch.distributed.get_rank(), torch.distributed.get_world_size()
         self._archive = archive if rank is None or of is None else archive.shard(rank, of)

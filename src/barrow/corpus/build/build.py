@@ -44,7 +44,7 @@ def build(
         if importlib.util.find_spec(library) is None:
             raise MissingExtra(library, "corpus", "building a corpus")
     if not root.is_dir():
-        raise NotFound(f"{root} is no folder of raw files")
+        raise NotFound(f"{root} is not a folder of raw files")
     _refuse_foreign_folder(local_path(out))
     make_folder(out)
     complete_before_build(out)
@@ -97,7 +97,9 @@ def _build(
 
 def _refuse_foreign_folder(out: Path) -> None:
     if out.exists() and not out.is_dir():
-        raise FileExistsError(f"{out} is a file; name a folder for the corpus")
+        raise FileExistsError(f"{out} is a file; choose a folder for the corpus")
     ours = (out / WORK).is_dir() or (out / RECIPE).is_file()
     if out.is_dir() and any(out.iterdir()) and not ours:
-        raise FileExistsError(f"{out} holds something that is no build; name an empty folder")
+        raise FileExistsError(
+            f"{out} is not empty and was not created by `barrow build`; choose another folder"
+        )

@@ -53,7 +53,7 @@ def find_sources(
             + "; pass --missing skip to leave such domains out"
         )
     if not found:
-        raise NotFound(f"{root} holds no file that the recipe {recipe.name!r} reads")
+        raise NotFound(f"{root} contains no file that the recipe {recipe.name!r} reads")
     progress.on_plan("Hashing", sum(_size(path) for *_, paths, _ in found for path in paths))
     sources = []
     for folder, domain, paths, unread in found:

@@ -54,9 +54,9 @@ class ClassifierSettings:
 
     def __post_init__(self) -> None:
         if not 8 <= self.table_bits <= 28:
-            raise ConfigError(f"table_bits are 8 to 28, unlike {self.table_bits}")
+            raise ConfigError(f"table_bits must be from 8 to 28, got {self.table_bits}")
         if min(self.first_characters, self.last_characters) < 1 or self.min_characters < 0:
-            raise ConfigError("a classifier looks at one character at least")
+            raise ConfigError("first_characters, last_characters must be ≥ 1, min_characters ≥ 0")
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,12 +148,12 @@ def _classifier(data: bytes, path: Path) -> Classifier:
         settings = config.from_json(ClassifierSettings, header["__metadata__"][_METADATA_KEY])
         weights, bias = tensors["weights"], tensors["bias"]
         if weights.shape != (1 << settings.table_bits,) or weights.dtype != np.float32:
-            raise ValueError(f"{weights.shape} weights of {weights.dtype}")
+            raise ValueError(f"weights of {weights.dtype} and shape {weights.shape}")
         if not (np.isfinite(weights).all() and np.isfinite(bias).all()):
-            raise ValueError("weights that are not numbers")
+            raise ValueError("weights are not finite")
     except (SafetensorError, KeyError, ValueError) as error:
         raise ConfigError(
-            f"{path} is no classifier; make one with barrow corpus classifier train ({error})"
+            f"{path} is not a classifier ({error}); train one with barrow corpus classifier train"
         ) from None
     return Classifier(settings, weights, float(bias[0]), hashlib.sha256(data).hexdigest())
 

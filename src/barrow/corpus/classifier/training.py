@@ -40,9 +40,9 @@ class TrainingSettings:
 
     def __post_init__(self) -> None:
         if not 0 < self.held_out < 1:
-            raise ConfigError(f"held_out is between 0 and 1, unlike {self.held_out}")
+            raise ConfigError(f"held_out must be between 0 and 1, got {self.held_out}")
         if min(self.max_documents, self.epochs) < 1 or self.learning_rate <= 0:
-            raise ConfigError("max_documents, epochs and learning_rate are more than 0")
+            raise ConfigError("max_documents, epochs and learning_rate must be > 0")
 
 
 class Examples(NamedTuple):
@@ -175,7 +175,7 @@ def _split(examples: Examples, settings: TrainingSettings, side: str) -> tuple[E
     tested = _mixed(examples.keys, int(_HELD_OUT_SALT)) < limit
     if not tested.any() or tested.all():
         raise ConfigError(
-            f"{len(examples)} usable {side} are too few to train on some and measure on others; "
+            f"{len(examples)} usable {side} are too few to split for training and testing; "
             f"a text needs more than {settings.classifier.min_characters} characters"
         )
     return examples.chosen(np.flatnonzero(~tested)), examples.chosen(np.flatnonzero(tested))

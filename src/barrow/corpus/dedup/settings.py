@@ -20,9 +20,9 @@ class Passages:
 
     def __post_init__(self) -> None:
         if self.min_words < 2:
-            raise ConfigError(f"min_words is at least 2, unlike {self.min_words}")
+            raise ConfigError(f"min_words must be ≥ 2, got {self.min_words}")
         if self.min_rest < 1:
-            raise ConfigError(f"min_rest is at least 1, unlike {self.min_rest}")
+            raise ConfigError(f"min_rest must be ≥ 1, got {self.min_rest}")
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Deduplication:
 
     def __post_init__(self) -> None:
         if not 0 < self.similarity <= 1:
-            raise ConfigError(f"similarity is above 0 and at most 1, unlike {self.similarity}")
+            raise ConfigError(f"similarity must be > 0 and ≤ 1, got {self.similarity}")
         for budget in (self.budget, *self.budgets.values()):
             if budget is not None and not 0 <= budget <= 1:
-                raise ConfigError(f"a budget is a share from 0 to 1, unlike {budget}")
+                raise ConfigError(f"a budget must be a share from 0 to 1, got {budget}")

@@ -61,7 +61,7 @@ class C4Lines(Rewriter):
 
     def __post_init__(self) -> None:
         if not self.end_marks.isascii():
-            raise ConfigError(f"end marks are ASCII characters, not {self.end_marks!r}")
+            raise ConfigError(f"end_marks must be ASCII characters, got {self.end_marks!r}")
         prepare(self.phrases)
 
     def touches(self, texts: Texts) -> npt.NDArray[np.bool_]:

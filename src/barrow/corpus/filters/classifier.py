@@ -37,11 +37,11 @@ class Quality(Filter):
 
     def __post_init__(self) -> None:
         if self.sampling not in ("pareto", "threshold"):
-            raise ConfigError(f"sampling is 'pareto' or 'threshold', not {self.sampling!r}")
+            raise ConfigError(f"sampling must be 'pareto' or 'threshold', got {self.sampling!r}")
         if not self.alpha > 0:
-            raise ConfigError(f"alpha is more than 0, unlike {self.alpha}")
+            raise ConfigError(f"alpha must be > 0, got {self.alpha}")
         if not 0 <= self.threshold <= 1:
-            raise ConfigError(f"threshold is between 0 and 1, unlike {self.threshold}")
+            raise ConfigError(f"threshold must be between 0 and 1, got {self.threshold}")
 
     def resolved(self) -> Quality:
         """The same with the file's `sha256`, for the key of a task; a wrong one is an error."""
@@ -86,7 +86,7 @@ class Quality(Filter):
     def _checked(self, sha256: str) -> str:
         if self.sha256 not in (None, sha256):
             raise ConfigError(
-                f"{self.model} is not the model it was: its sha256 is {sha256}, not {self.sha256}"
+                f"{self.model} has changed: expected sha256 {self.sha256}, got {sha256}"
             )
         return sha256
 

@@ -55,11 +55,11 @@ class GopherQuality(Filter):
     def __post_init__(self) -> None:
         for word in self.stop_words:
             if word.split() != [word]:
-                raise ConfigError(f"a stop word is one word without white space, not {word!r}")
+                raise ConfigError(f"a stop word must be one word without white space, got {word!r}")
         if self.min_stop_words is not None and self.min_stop_words > len(set(self.stop_words)):
             raise ConfigError(
-                f"min_stop_words {self.min_stop_words} is more than the "
-                f"{len(set(self.stop_words))} stop words there are"
+                f"min_stop_words must be ≤ the {len(set(self.stop_words))} stop words, "
+                f"got {self.min_stop_words}"
             )
 
     @property

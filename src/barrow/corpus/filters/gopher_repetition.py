@@ -35,7 +35,7 @@ class GopherRepetition(Filter):
             for n, _ in getattr(self, name):
                 if n not in lengths:
                     raise ConfigError(
-                        f"{name} are of {lengths[0]} to {lengths[-1]} words, not of {n}"
+                        f"{name} must have {lengths[0]} to {lengths[-1]} words, got {n}"
                     )
 
     @property
@@ -80,7 +80,7 @@ class GopherRepetition(Filter):
         number = self.reasons.index(reason)
         if number > 4:
             n, limit = (*self.top_ngrams, *self.repeated_ngrams)[number - 5]
-            what = f"the most frequent {n}-gram" if n in TOP_LENGTHS else f"{n}-grams said before"
+            what = f"the most frequent {n}-gram" if n in TOP_LENGTHS else f"repeated {n}-grams"
             return f"{what}: {value:.1%} of the characters, more than {limit:.1%}"
         of, bound = (
             ("paragraphs are", self.max_repeated_paragraphs),
@@ -88,4 +88,4 @@ class GopherRepetition(Filter):
             ("lines are", self.max_repeated_lines),
             ("characters are in lines", self.max_repeated_line_characters),
         )[number - 1]
-        return f"{value:.1%} of {of} said before, more than {bound:.1%}"
+        return f"{value:.1%} of {of} repeated, more than {bound:.1%}"

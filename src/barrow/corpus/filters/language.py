@@ -21,7 +21,7 @@ UNDETERMINED = "und"
 NUM_WINDOWS, WINDOW_SIZE = 4, 300
 MIN_LETTERS, MIN_LETTER_SHARE = 20, 0.5
 
-_PURPOSE = "telling languages apart"
+_PURPOSE = "identifying languages"
 _OTHER_LANGUAGE, _UNSURE = 1, 2
 
 
@@ -97,12 +97,12 @@ class Language(Filter):
 
     def __post_init__(self) -> None:
         if not self.languages or not all(isinstance(code, str) for code in self.languages):
-            raise ConfigError("languages are at least one code, such as 'en'")
+            raise ConfigError("languages must name at least one code, such as 'en'")
         for name in ("min_score", "min_letter_share"):
             if not 0 <= getattr(self, name) <= 1:
-                raise ConfigError(f"{name} is between 0 and 1, unlike {getattr(self, name)}")
+                raise ConfigError(f"{name} must be between 0 and 1, got {getattr(self, name)}")
         if self.unsure not in ("reject", "keep"):
-            raise ConfigError(f"unsure is 'reject' or 'keep', not {self.unsure!r}")
+            raise ConfigError(f"unsure must be 'reject' or 'keep', got {self.unsure!r}")
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -142,4 +142,4 @@ class Language(Filter):
         known = language_model().labels
         for code in self.languages:
             if code not in known:
-                raise ConfigError(f"there is no language {code!r}; there are {', '.join(known)}")
+                raise ConfigError(f"unknown language {code!r}; known are {', '.join(known)}")

@@ -18,7 +18,9 @@ class Length(Filter):
 
     def __post_init__(self) -> None:
         if self.max_bytes is not None and self.max_bytes < self.min_bytes:
-            raise ConfigError(f"max_bytes {self.max_bytes} is below min_bytes {self.min_bytes}")
+            raise ConfigError(
+                f"max_bytes must be ≥ min_bytes {self.min_bytes}, got {self.max_bytes}"
+            )
 
     @property
     def reasons(self) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ class Ratios(Filter):
         values = [getattr(self, field.name) for field in fields(self)]
         if all(value is None for value in values):
             names = ", ".join(field.name for field in fields(self))
-            raise ConfigError(f"ratios without a bound keep everything: set one of {names}")
+            raise ConfigError(f"no bound is set, so everything would be kept; set one of {names}")
 
     @property
     def reasons(self) -> tuple[str, ...]:

@@ -46,9 +46,9 @@ class LicenceRule(Filter):
 
     def __post_init__(self) -> None:
         if self.unknown not in ("reject", "keep"):
-            raise ConfigError(f"unknown is 'reject' or 'keep', not {self.unknown!r}")
+            raise ConfigError(f"unknown must be 'reject' or 'keep', got {self.unknown!r}")
         if not all(pattern.strip() for pattern in (*self.allow, *self.deny)):
-            raise ConfigError("a pattern for licences is not empty")
+            raise ConfigError("a licence pattern must not be empty")
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -110,18 +110,18 @@ class UrlRule(Filter):
 
     def __post_init__(self) -> None:
         if self.without_url not in ("reject", "keep"):
-            raise ConfigError(f"without_url is 'reject' or 'keep', not {self.without_url!r}")
+            raise ConfigError(f"without_url must be 'reject' or 'keep', got {self.without_url!r}")
         for host in (*self.deny_hosts, *self.allow_hosts):
             parse_host(host)
         if not all(pattern.strip() for pattern in self.deny_patterns):
-            raise ConfigError("a pattern for URLs is not empty")
+            raise ConfigError("a URL pattern must not be empty")
 
     def resolved(self) -> UrlRule:
         """The same with the files' `file_sha256`, for the key of a task."""
         hashes = tuple(hosts_sha256(path) for path in self.deny_files)
         if self.file_sha256 not in (None, hashes):
             raise ConfigError(
-                f"{', '.join(map(str, self.deny_files))}: a block list is not what it was; "
+                f"{', '.join(map(str, self.deny_files))}: a block list has changed; "
                 f"expected sha256 {self.file_sha256}, got {hashes}"
             )
         return replace(self, file_sha256=hashes)

@@ -51,7 +51,7 @@ def parse_host(text: str) -> str:
             host = ""
     host = host.removeprefix("*.").strip(".")
     if not _HOST.fullmatch(host):
-        raise ConfigError(f"expected a host such as example.org, not {text.strip()!r}")
+        raise ConfigError(f"expected a host such as example.org, got {text.strip()!r}")
     return _as_dns(host)
 
 

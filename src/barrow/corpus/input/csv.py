@@ -100,7 +100,7 @@ def csv_records(
         elif (record := b"".join(taken).rstrip(b"\r\n")) or len(taken) > 1:
             record = record.removeprefix(_BYTE_ORDER_MARK) if number == 1 else record
             fields = dialect.fields(record)
-            bad = BadRecord("malformed", "letters behind a quote", number, record[:2000])
+            bad = BadRecord("malformed", "characters after a closing quote", number, record[:2000])
             yield bad if fields is None else fields
 
 

@@ -214,7 +214,7 @@ def _streams(source: Readable, name: str) -> Pieces:
         if data and len(data) < len(magic):
             data += source.read(_READ)
         if data and not (magic and data.startswith(magic)):
-            raise BadArchive(f"something else follows the {name} data", reason="corrupt")
+            raise BadArchive(f"unexpected bytes after the {name} data", reason="corrupt")
 
 
 class Frames:

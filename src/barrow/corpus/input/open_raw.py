@@ -21,7 +21,7 @@ def open_raw(path: Path) -> BinaryIO | Reject:
         if not stat.S_ISREG(found.st_mode):
             return Reject("not-a-file", "not a regular file")
         if not found.st_size:
-            return Reject("empty", "the file has no bytes")
+            return Reject("empty", "the file is empty")
         return path.open("rb")
     except (OSError, ValueError) as error:  # ValueError: a zero byte in the name
         return Reject("unreadable", getattr(error, "strerror", None) or str(error))

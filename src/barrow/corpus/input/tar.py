@@ -93,7 +93,7 @@ class TarStream:
         if not block.strip(b"\0"):
             return None
         if not is_tar(block):
-            raise BadArchive("a tar header with a wrong checksum", reason="corrupt")
+            raise BadArchive("wrong checksum of a tar header", reason="corrupt")
         return block
 
     def _extended(self) -> bytes:
@@ -156,13 +156,13 @@ def _number(field: bytes) -> int:
         return int.from_bytes(field[1:], "big")
     digits = field.split(b"\0", 1)[0].strip(b" ")
     if digits.strip(b"01234567"):
-        raise BadArchive("a tar header with a number that is none", reason="corrupt")
+        raise BadArchive("invalid number in a tar header", reason="corrupt")
     return int(digits or b"0", 8)
 
 
 def _decimal(digits: bytes) -> int:
     if not digits.isdigit() or len(digits) > 20:
-        raise BadArchive("a pax header with a number that is none", reason="corrupt")
+        raise BadArchive("invalid number in a pax header", reason="corrupt")
     return int(digits)
 
 
@@ -175,7 +175,7 @@ def _pax_records(data: bytes) -> dict[bytes, bytes]:
         end = at + _decimal(data[at:space] if space > 0 else b"")
         key, equals, value = data[space + 1 : end - 1].partition(b"=")
         if not equals or end > len(data) or data[end - 1 : end] != b"\n":
-            raise BadArchive("a pax header that cannot be read", reason="corrupt")
+            raise BadArchive("unreadable pax header", reason="corrupt")
         records[key] = value
         at = end
     return records

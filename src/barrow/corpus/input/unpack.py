@@ -87,7 +87,7 @@ class Member:
 
 
 def _is_over() -> BinaryIO:
-    raise ValueError("a member is read before the next one is asked for")
+    raise ValueError("read a member before asking for the next one")
 
 
 def kind_of(path: Path) -> Literal["folder", "tar", "zip", "file"]:
@@ -121,7 +121,7 @@ def open_unpacked(
     head = raw.read(_HEAD)
     if not head:
         raw.close()
-        raise BadArchive("the file has no bytes", reason="empty")
+        raise BadArchive("the file is empty", reason="empty")
     raw.seek(0)
     pieces = decompress(raw, compression(head))
     pieces = bounded(pieces, max_bytes=max_bytes, max_ratio=max_ratio, num_read=raw.tell)
@@ -295,12 +295,12 @@ class _Unpacking:
             self._total += len(piece)
             crc = zlib.crc32(piece, crc)
             if size > entry.size:
-                raise BadArchive("unpacks to more than it says", reason="corrupt")
+                raise BadArchive("unpacks to more bytes than declared", reason="corrupt")
             yield piece
         if size < entry.size:
-            raise BadArchive("unpacks to less than it says", reason="truncated")
+            raise BadArchive("unpacks to fewer bytes than declared", reason="truncated")
         if crc != entry.crc:
-            raise BadArchive("what it unpacks to has a wrong checksum", reason="corrupt")
+            raise BadArchive("wrong checksum of the unpacked data", reason="corrupt")
 
 
 class _Section:

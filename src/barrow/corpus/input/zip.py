@@ -76,7 +76,7 @@ def content_at(file: Seekable, entry: ZipEntry) -> int:
     """Where the packed bytes of an entry begin."""
     fields = _LOCAL.unpack(_read(file, entry.header_at, _LOCAL.size))
     if fields[0] != b"PK\3\4":
-        raise BadArchive("no file where the zip's directory says", reason="corrupt")
+        raise BadArchive("no file at an offset of the zip's directory", reason="corrupt")
     return int(entry.header_at + _LOCAL.size + fields[9] + fields[10])
 
 
@@ -84,7 +84,7 @@ def _read(file: Seekable, at: int, size: int) -> bytes:
     file.seek(at)
     data = file.read(size)
     if len(data) < size:
-        raise BadArchive("the zip's directory leads past its end", reason="corrupt")
+        raise BadArchive("the zip's directory points past its end", reason="corrupt")
     return data
 
 
@@ -95,7 +95,7 @@ def _directory(file: Seekable) -> tuple[int, int]:
     tail = _read(file, tail_at, length - tail_at)
     found = tail.rfind(b"PK\5\6")
     if found < 0 or found + _END.size > len(tail):
-        raise BadArchive("the zip has no directory: it was cut off", reason="truncated")
+        raise BadArchive("the zip has no directory: truncated", reason="truncated")
     end_at = tail_at + found
     _, _, _, _, num_entries, size, start, _ = _END.unpack_from(tail, found)
     if num_entries == 0xFFFF or 0xFFFFFFFF in (size, start):
@@ -106,7 +106,7 @@ def _directory(file: Seekable) -> tuple[int, int]:
                 fields = _END64.unpack(_read(file, at, _END64.size))
                 size, start, end_at = fields[8], fields[9], at
     if start + size > end_at:
-        raise BadArchive("the zip's directory leads past its end", reason="corrupt")
+        raise BadArchive("the zip's directory points past its end", reason="corrupt")
     return start, start + size
 
 

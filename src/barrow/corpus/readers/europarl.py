@@ -87,7 +87,7 @@ class EuroParl(Reader):
             return
         found = decode(data, declared_encoding(data))
         if found is None:
-            yield Reject("unknown-encoding", "bytes in no encoding we know", "", excerpt(data))
+            yield Reject("unknown-encoding", "unknown encoding", "", excerpt(data))
             return
         raw = found[0]
         if is_binary(raw):

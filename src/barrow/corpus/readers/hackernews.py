@@ -236,7 +236,7 @@ def _tree(posts: list[Post], max_comments: int, all_replies: bool) -> Iterator[I
     """The documents of a tree, which is one unless its root is dropped, and what is not in them."""
     root = posts[0]
     if len(posts) > max_comments + 1:
-        cause = f"more than {max_comments:,} comments; if that is meant, raise max_comments="
+        cause = f"more than {max_comments:,} comments; raise max_comments= if this is intended"
         yield _reject("too-many-comments", cause, root)
         return
     thread = _Thread()

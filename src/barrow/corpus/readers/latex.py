@@ -232,7 +232,7 @@ def _converted(
             project, main, preamble=preamble, keep_bibliography=options.keep_bibliography
         )
     except TooMuchExpansion:
-        return Reject("macro-bomb", "macros or files that do not end", member)
+        return Reject("macro-bomb", "endless macros or files", member)
     text = found.text
     if len(text) < options.min_characters:
         return Reject("too-short", f"{len(text)} characters", member, excerpt(text))

@@ -146,14 +146,14 @@ def _rows_of_csv(file: BinaryIO, column: bytes) -> Iterator[tuple[int, bytes, st
                 return
             places = names.index(_ID), names.index(column), len(names)
         elif len(record) != places[2]:
-            cause = f"{len(record)} fields, where the first line names {places[2]}"
+            cause = f"{len(record)} fields; the first line names {places[2]}"
             yield Reject("malformed", cause, "", excerpt(b",".join(record)))
         else:
             member = record[places[0]].strip().decode("ascii", "replace")
             if member.isascii() and member.isdigit() and len(member) <= 18:
                 yield int(member), record[places[1]], member
             else:
-                yield Reject("bad-id", "the id is no number", "", excerpt(b",".join(record)))
+                yield Reject("bad-id", "the id is not a number", "", excerpt(b",".join(record)))
     if places is None:
         yield Reject("empty", "the file has no records")
 

@@ -68,7 +68,10 @@ class Pdf(Reader):
                 return Reject("too-large", f"more than {self.max_bytes:,} bytes", member)
             if b"%PDF-" not in data[:_HEAD]:
                 return Reject(
-                    "not-a-pdf", "it does not begin as PDFs do", member, excerpt(data[:200])
+                    "not-a-pdf",
+                    "it does not begin with the header of a PDF",
+                    member,
+                    excerpt(data[:200]),
                 )
             return _item(extract(data, max_pages=self.max_pages), member, self.min_characters)
 

@@ -39,7 +39,7 @@ def read_text(path: Path, max_bytes: int) -> tuple[str, str] | Reject:
         return data
     found = decode(data)
     if found is None:
-        return Reject("unknown-encoding", "no encoding makes text of it", "", excerpt(data))
+        return Reject("unknown-encoding", "not text in any encoding", "", excerpt(data))
     if is_binary(found[0]):
-        return Reject("binary", "control characters all over", "", excerpt(data))
+        return Reject("binary", "mostly control characters", "", excerpt(data))
     return found

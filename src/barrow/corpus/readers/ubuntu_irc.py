@@ -91,7 +91,7 @@ class UbuntuIrc(Reader):
             channel = channel or log.channel
             texts.append(tidy("\n".join(log.lines)))
             if log.unknown:
-                cause = f"{len(log.unknown)} lines of no known form"
+                cause = f"{len(log.unknown)} lines of unknown form"
                 rejects.append(
                     Reject("unknown-lines", cause, member, excerpt("\n".join(log.unknown)))
                 )
@@ -171,7 +171,7 @@ def _log(path: Path, member: str, max_bytes: int) -> _Log | Reject:
         elif not channel and (named := _CHANNEL.search(line)):
             channel = named[1].lower()
     if not lines:
-        return Reject("not-a-log", "no line in which somebody speaks", member, excerpt(text))
+        return Reject("not-a-log", "no line of speech", member, excerpt(text))
     return _Log(lines, channel, unknown)
 
 

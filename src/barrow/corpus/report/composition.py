@@ -75,7 +75,11 @@ def composition(told: Survey) -> Markup:
         "What is in it",
         paragraph(
             "Text by domain, in bytes of UTF-8"
-            + (f"; of all of it, {splits}." if len(told.splits) > 1 else "; nothing is held out.")
+            + (
+                f"; of all of it, {splits}."
+                if len(told.splits) > 1
+                else "; no validation or test split."
+            )
         ),
         legend([(split, split) for split in told.splits]) if len(told.splits) > 1 else "",
         table(

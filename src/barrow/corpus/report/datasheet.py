@@ -79,7 +79,7 @@ def _abstract(manifest: Mapping[str, Any], told: Survey) -> str:
         f"({readable_count(total.bytes)} bytes of UTF-8), from {num_domains} domains; version "
         f"{manifest['version']}. Made by barrow {markdown_text(manifest['barrow'])} from the "
         f"recipe {markdown_code(manifest['recipe'])}. All figures are those of `manifest.json`; "
-        "bytes are those of the texts, in UTF-8, unless something else is said."
+        "bytes are those of the texts, in UTF-8, unless stated otherwise."
     )
 
 
@@ -211,7 +211,7 @@ def _some(names: Iterable[str], most: int = 10) -> str:
 
 def _takedown() -> str:
     return (
-        "Every document says which raw file it comes from: `barrow corpus trace CORPUS ID` shows "
+        "Every document names the raw file it comes from: `barrow corpus trace CORPUS ID` shows "
         "`source` and `member`, and `url` and `licence` where they are known. `barrow corpus "
         "takedown CORPUS` with `--doc`, `--url`, `--domain`, `--licence` or `--match FILE` "
         "removes documents from every shard, leaves no byte of them in the folder, keeps a record"

@@ -22,8 +22,8 @@ from barrow.pages.markdown import markdown_table
 from barrow.pages.numbers import readable_count, readable_size
 
 _READING = (
-    "Readers take texts out of raw files. What they drop is no document yet: a post, a part of a "
-    "mail, a file."
+    "Readers extract texts from raw files. What they drop is not yet a document: a post, a part "
+    "of a mail, a file."
 )
 
 _Cells = Callable[[DomainSurvey], tuple[str, ...]]

@@ -72,7 +72,7 @@ def flow(told: Survey) -> Markup:
         "What became of what was found",
         paragraph(
             "The width is the number of documents; branches are what each step dropped. What "
-            "readers drop is no document yet: a post, a part of a mail, a file."
+            "readers drop is not yet a document: a post, a part of a mail, a file."
         ),
         element(
             "ol",

@@ -71,9 +71,9 @@ def _duplicates(recipe: Recipe) -> Iterable[str]:
         yield "Only exact duplicates were looked for: copies with small changes are still there."
     else:
         yield (
-            f"Documents that share fewer than {settings.similarity:.0%} of their shingles are no "
-            "duplicates here; passages that longer documents have in common stay. Candidates are "
-            "found by hashing, which misses some pairs near the threshold."
+            f"Documents that share fewer than {settings.similarity:.0%} of their shingles are not "
+            "duplicates here; passages that longer documents share stay. Candidates are found by "
+            "hashing, which misses some pairs near the threshold."
         )
 
 
@@ -101,7 +101,7 @@ def _filters(told: Survey, recipe: Recipe) -> Iterable[str]:
     ]
     if private:
         yield (
-            "Nobody looked for personal data, which is where the sources have it, in "
+            "Nobody looked for personal data, which stays as in the sources, in "
             f"{_listed(map(one_line, dict.fromkeys(private)), len(here))}."
         )
     if len(private) < len(chosen):
@@ -110,7 +110,7 @@ def _filters(told: Survey, recipe: Recipe) -> Iterable[str]:
     if undated:
         names = _listed(map(one_line, dict.fromkeys(undated)), len(here))
         yield (
-            f"The recipe does not say when the raw files were fetched of {names}: there, "
+            f"The recipe does not state when the raw files of {names} were fetched: there, "
             "`retrieved` is the day of the file."
         )
 
@@ -118,7 +118,7 @@ def _filters(told: Survey, recipe: Recipe) -> Iterable[str]:
 def _held_out(told: Survey, recipe: Recipe) -> Iterable[str]:
     asked = {"validation": recipe.splits.validation, "test": recipe.splits.test}
     if not any(asked.values()):
-        yield "Nothing is held out."
+        yield "There is no validation or test split."
     for split, share in asked.items():
         without = [
             domain.name

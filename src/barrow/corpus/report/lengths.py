@@ -62,7 +62,7 @@ def median_bin(found: Mapping[int, Amount]) -> int:
         below += amount.documents
         if 2 * below >= total:
             return bits
-    raise ValueError("no documents, and so none in the middle")
+    raise ValueError("no documents, so no median")
 
 
 def _figure(

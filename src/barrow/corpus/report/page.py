@@ -86,7 +86,7 @@ def _heading(title: str, manifest: Mapping[str, Any], told: Survey) -> Markup:
         ("Documents", count(total.documents), _mean_words(total.documents, total.bytes)),
         ("Domains", count(len(here)), f"{len(told.missing)} left out" if told.missing else ""),
         ("Languages", count(len(stated)), "as stated"),
-        ("Held out", share(held_out, total.bytes), "of the text"),
+        ("Validation and test", share(held_out, total.bytes), "of the text"),
         ("Dropped", share(found - kept, found), f"of {readable_count(found)} found"),
     ]
     largest = [one_line(domain.name) for domain in here[:3]]
@@ -145,8 +145,8 @@ def _files(told: Survey) -> Markup:
         "files",
         "Files",
         paragraph(
-            "The training set lies in the folder of the corpus, what is held out in folders of its "
-            "own. ",
+            "The training split is in the folder of the corpus, validation and test in folders "
+            "inside it. ",
             element("code", "barrow corpus verify CORPUS --deep"),
             " checks every byte.",
         ),

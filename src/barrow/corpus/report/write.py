@@ -32,8 +32,7 @@ def write_papers(corpus: Path, manifest: Mapping[str, Any], recipe: Recipe) -> N
             fresh = carry_over(fresh, path.read_text())
         except UnicodeDecodeError as error:
             raise ConfigError(
-                f"{path} is not UTF-8 ({error}); save it as UTF-8, so that what its owner wrote "
-                "can be kept"
+                f"{path} is not UTF-8 ({error}); save it as UTF-8 to keep its owner's text"
             ) from None
     write_if_changed(path, fresh)
     write_report(corpus, corpus / REPORT, manifest, recipe)
@@ -57,7 +56,7 @@ def read_build(corpus: Path) -> tuple[dict[str, Any], Recipe]:
             raise NotFound(f"{corpus} has no {name}; was it made by barrow build?")
     manifest = config.parse_json((corpus / MANIFEST).read_bytes(), corpus / MANIFEST)
     if not isinstance(manifest, dict) or not manifest.keys() >= _KEYS:
-        raise ConfigError(f"{corpus / MANIFEST} is no manifest of this version of barrow")
+        raise ConfigError(f"{corpus / MANIFEST} is not a manifest of this version of barrow")
     # Looked at, not run: code that the recipe names is not imported.
     path = corpus / RECIPE
     return manifest, config.from_json(Recipe, path.read_text(), trust=None, where=path)

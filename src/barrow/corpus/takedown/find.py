@@ -210,7 +210,7 @@ class _Search:
                 for i in here:
                     if decoded[i].id != name_of(identity[first + i]):
                         raise NotFound(
-                            f"the index of {folder / entry.name} is not its own; build it again"
+                            f"{folder / entry.name} has the index of another shard; build it again"
                         )
             first += len(block)
         finding = self.finding

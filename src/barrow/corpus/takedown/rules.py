@@ -48,7 +48,7 @@ class Rules:
         for name in self.ids:
             if not _ID.fullmatch(name):
                 raise ConfigError(
-                    f"{name!r} is no id: 16 hexadecimal digits, a hyphen and 8 more are"
+                    f"expected an id (16 hexadecimal digits, a hyphen, 8 more), got {name!r}"
                 )
         for kind in ("urls", "domains", "licences"):
             if not all(value.strip() for value in getattr(self, kind)):
@@ -83,7 +83,7 @@ class TakedownList:
     def __post_init__(self) -> None:
         if self.rules.texts and self.scheme != words_scheme():
             raise ConfigError(
-                f"{LIST} holds texts that were hashed by another version of barrow; "
+                f"{LIST} holds texts hashed by another version of barrow; "
                 "take them down again by --match in a copy of the corpus without it"
             )
 

@@ -58,7 +58,7 @@ def take_down(
     depends on the corpus and the rules alone.
     """
     if not finding.num_documents and not finding.num_rejects:
-        raise NotFound("nothing was found to take down")
+        raise NotFound("no document matches; nothing to take down")
     refuse_read_only(corpus)
     complete_interrupted(corpus)
     (corpus / STAGING).mkdir()

@@ -109,7 +109,7 @@ class DropBoilerplate(Rewriter):
     def __post_init__(self) -> None:
         for rule in self.rules:
             if rule not in RULES:
-                raise ConfigError(f"{rule!r} is no rule for boilerplate: {', '.join(RULES)}")
+                raise ConfigError(f"rules must be among {', '.join(RULES)}, got {rule!r}")
 
     def touches(self, texts: Texts) -> npt.NDArray[np.bool_]:
         return have_lines(texts.text, texts.offsets, _keys())

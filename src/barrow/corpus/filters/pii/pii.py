@@ -67,7 +67,7 @@ def _checked(
 def _known(names: Mapping[str, Any] | tuple[str, ...]) -> None:
     for name in names:
         if name not in CATEGORIES:
-            raise ConfigError(f"{name!r} is no category of personal data: {', '.join(CATEGORIES)}")
+            raise ConfigError(f"categories must be among {', '.join(CATEGORIES)}, got {name!r}")
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ def prepare(phrases: tuple[str, ...]) -> Phrases:
     rarest: list[str] = []
     for phrase in phrases:
         if not phrase.isascii() or phrase.lower() != phrase or not phrase.strip():
-            raise ConfigError(f"a phrase to look for is ASCII in lower case, not {phrase!r}")
+            raise ConfigError(f"a phrase must be ASCII in lower case, got {phrase!r}")
         letter = min(phrase, key=lambda c: _RAREST_FIRST.find(c) % (len(_RAREST_FIRST) + 1))
         rarest.append(letter)
         is_anchor[[ord(letter), ord(letter.upper())]] = True

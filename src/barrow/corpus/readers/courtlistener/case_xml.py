@@ -36,7 +36,7 @@ def case_xml_items(text: str, *, page_marks: bool) -> list[Item]:
     root = found[1].rpartition(":")[2] if (found := _ROOT.match(text)) else ""
     body = _BODY.search(text)
     if root != "Case" and body is None:
-        return [Reject("not-an-opinion", f"XML, but no case: <{root}>", "", excerpt(text))]
+        return [Reject("not-an-opinion", f"XML, but not a case: <{root}>", "", excerpt(text))]
     fields, damage = _fields(text)
     if root == "Case":
         opinion = _fastcase_text(fields, page_marks=page_marks)

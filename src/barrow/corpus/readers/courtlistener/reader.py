@@ -218,9 +218,9 @@ class _Reading:
         for record in objects.opinions:
             yield opinion_item(record, *objects.of_opinion(record), page_marks=self._page_marks)
         if not objects.cases and not objects.opinions:
-            yield Reject("not-an-opinion", f"JSON, but no opinion: {objects.counted()}")
+            yield Reject("not-an-opinion", f"JSON, but not an opinion: {objects.counted()}")
         elif objects.others:
-            yield Reject("other-objects", f"objects that are no opinions: {objects.counted()}")
+            yield Reject("other-objects", f"objects that are not opinions: {objects.counted()}")
 
     def _page(self, data: bytes, *, is_xml: bool) -> Iterator[Item]:
         text = _decoded(data, declared_encoding(data))
@@ -229,7 +229,7 @@ class _Reading:
         elif is_xml:
             yield from case_xml_items(text, page_marks=self._page_marks)
         elif _TEMPLATE.search(text):
-            yield Reject("template", "a page that a program has yet to fill in", "", excerpt(text))
+            yield Reject("template", "a page that is filled in by a script", "", excerpt(text))
         else:
             yield self._opinion_page(text)
 
@@ -240,7 +240,7 @@ class _Reading:
         if _CASEBODY.search(page[:2000]):
             return Document(text, page_meta(page))
         if _FORM.search(page) or not _OPINION_PAGE.search(text):
-            cause = "a page with a form, or without a word that opinions have"
+            cause = "a page with a form, or without a word typical of opinions"
             return Reject("not-an-opinion", cause, "", excerpt(text))
         return Document(text)
 
@@ -337,13 +337,13 @@ def _all_of(file: BinaryIO, max_bytes: int) -> bytes | Reject:
         size += len(piece)
         if size > max_bytes:
             return Reject("too-large", f"more than {max_bytes:,} bytes", "", excerpt(pieces[0]))
-    return b"".join(pieces) or Reject("empty", "the file has no bytes")
+    return b"".join(pieces) or Reject("empty", "the file is empty")
 
 
 def _decoded(data: bytes, declared: str | None = None) -> str | Reject:
     found = decode(data, declared)
     if found is None:
-        return Reject("unknown-encoding", "bytes in no encoding we know", "", excerpt(data))
+        return Reject("unknown-encoding", "unknown encoding", "", excerpt(data))
     if is_binary(found[0]):
         return Reject("not-text", "mostly control characters", "", excerpt(data))
     return found[0]

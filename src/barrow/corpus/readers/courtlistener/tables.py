@@ -76,7 +76,7 @@ def table_rows(file: BinaryIO, name: str) -> Iterator[dict[str, str] | Reject]:
                 yield Reject("unknown-columns", cause, name, excerpt(",".join(values)))
                 return
         elif len(values) != len(columns):
-            cause = f"{len(values)} fields, where the first line names {len(columns)}"
+            cause = f"{len(values)} fields; the first line names {len(columns)}"
             yield Reject("malformed", cause, name, excerpt(",".join(values)))
         else:
             yield {key: value for key, value in zip(columns, values, strict=True) if value}

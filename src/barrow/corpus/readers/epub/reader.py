@@ -161,7 +161,7 @@ def _items(book: _Book) -> Iterator[Item]:
         if kind := boilerplate(name, page, text, package.roles.get(name, "")):
             book.rejects.append(Reject("boilerplate", kind, name, excerpt(text)))
         elif is_apart and not is_notes(name, page):
-            cause = "the spine has it beside the text"
+            cause = "the spine marks it as not linear"
             book.rejects.append(Reject("not-linear", cause, name, excerpt(text)))
         elif text:
             (notes if is_apart else texts).append(text)
@@ -194,12 +194,14 @@ def _reading_order(book: _Book, package: Package) -> list[str]:
         return in_order(pages, listed)
     for name in spine:
         if spine[name] is None and name not in book.unread:
-            book.rejects.append(Reject("missing-file", "the spine has it, the book has not", name))
+            book.rejects.append(
+                Reject("missing-file", "listed in the spine, but not in the book", name)
+            )
     names = [page for page in spine.values() if page is not None]
     for name in pages:
         if name not in names:
             page = excerpt(book.files[name])
-            book.rejects.append(Reject("not-in-spine", "the spine does not have it", name, page))
+            book.rejects.append(Reject("not-in-spine", "not listed in the spine", name, page))
     return names
 
 
@@ -220,7 +222,7 @@ def _listed(book: _Book, name: str) -> list[str]:
 def _decoded(name: str, data: bytes) -> str | Reject:
     found = decode(data, declared_encoding(data))
     if found is None:
-        return Reject("unknown-encoding", "bytes in no encoding we know", name, excerpt(data))
+        return Reject("unknown-encoding", "unknown encoding", name, excerpt(data))
     if is_binary(found[0]):
         return Reject("not-text", "mostly control characters", name, excerpt(data))
     return found[0]

@@ -75,7 +75,7 @@ def unwanted_by_name(path: str) -> tuple[str, str] | None:
     *folders, name = path.lower().split("/")
     for folder in folders:
         if folder in _VENDORED_FOLDERS or folder.endswith(".egg-info"):
-            return "vendored", f"lies in {folder}/"
+            return "vendored", f"in {folder}/"
     if name in _VENDORED_NAMES or _VENDORED_LIBRARY.fullmatch(name):
         return "vendored", f"{name} comes from elsewhere"
     if name in _LOCK_FILES:
@@ -94,7 +94,7 @@ def unwanted_by_text(
 ) -> tuple[str, str] | None:
     """Reason and cause to leave a file out for what is in it, if there is one."""
     if sign := _generated_sign(text):
-        return "generated", f"its header says {sign!r}"
+        return "generated", f"its header contains {sign!r}"
     if (share := _data_share(text)) > max_data and len(text) > _DATA_FROM:
         return "data", f"{share:.0%} of its letters and digits are numbers, hex or base64"
     if not _is_prose(path.lower().rsplit("/", 1)[-1]):

@@ -112,7 +112,7 @@ def _zipped(path: Path, options: Gutenberg) -> Iterator[Item]:
 def _book(data: bytes, name: str, member: str, options: Gutenberg) -> Item:
     decoded = decode(data, _declared(data, name))
     if decoded is None:
-        return Reject("unknown-encoding", "no encoding makes text of it", member, excerpt(data))
+        return Reject("unknown-encoding", "not text in any encoding", member, excerpt(data))
     text, encoding = decoded
     if is_binary(text):
         return Reject("not-text", "too many control characters", member, excerpt(data))

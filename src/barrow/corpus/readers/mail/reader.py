@@ -141,7 +141,7 @@ def _message(raw: bytes, member: str, max_depth: int) -> Iterator[Item]:
     """One message as a document, or the reject it is; then its attachments."""
     message = _enron_spam(raw) or parse_part(raw)
     if not _KNOWN & message.header.keys():
-        yield Reject("not-mail", "no header of a message", member, excerpt(raw))
+        yield Reject("not-mail", "not a message: no header", member, excerpt(raw))
         return
     found = _Found()
     _collect(message, found, member, max_depth)
@@ -182,7 +182,7 @@ def _collect(part: Part, found: _Found, member: str, depth: int) -> None:
     kind = part.value("content-type")
     parts = enclosed_parts(part) if not kind or kind.startswith("multipart/") else []
     if (parts or kind in _MESSAGES) and not depth:
-        cause = "parts enclosed in parts, too many levels of them"
+        cause = "parts nested too deeply"
         found.rejects.append(Reject("too-deep", cause, member, excerpt(part.body)))
     elif kind == "multipart/alternative" and parts:
         _collect_alternative(parts, found, member, depth - 1)
@@ -223,7 +223,7 @@ def _collect_text(part: Part, found: _Found, member: str) -> None:
         charset = named[1].decode()
     text = decoded(data, charset)
     if text is None or is_binary(text):
-        found.rejects.append(Reject("not-text", "bytes that are no text", member, excerpt(data)))
+        found.rejects.append(Reject("not-text", "not text in any encoding", member, excerpt(data)))
         return
     if kind in _MARKUP or _HTML.match(text):  # whatever it says it is
         found.texts.append(html_to_text(text, images=False, layout_tables=True))

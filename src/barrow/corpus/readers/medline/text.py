@@ -46,7 +46,7 @@ def _record(lines: list[bytes], size: int, max_bytes: int) -> Fields | Reject:
         return Reject("too-large", f"{size:,} bytes, more than {max_bytes:,}", "", excerpt(data))
     found = decode_short(data)
     if found is None:
-        return Reject("unknown-encoding", "bytes in no encoding we know", "", excerpt(data))
+        return Reject("unknown-encoding", "unknown encoding", "", excerpt(data))
     fields: dict[str, list[list[str]]] = {}
     parts: list[str] = []
     for line in found[0].splitlines():

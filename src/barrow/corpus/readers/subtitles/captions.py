@@ -197,7 +197,7 @@ def _youtube_json(text: str) -> Track:
         whole = json.loads(text)
         events = whole["events"] if isinstance(whole, dict) else None
         if not isinstance(events, list):
-            raise TypeError("no list of events")
+            raise TypeError("expected a list of events")
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         reject = Reject("bad-json", f"not YouTube's captions: {error}"[:200], "", excerpt(text))
         return Track([], rejects=(reject,))

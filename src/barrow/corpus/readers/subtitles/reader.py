@@ -83,7 +83,7 @@ def _read(
         data, rejects = _unpacked(data, max_bytes)
     found = decode(data, declared_encoding(data))
     if found is None:
-        yield Reject("unknown-encoding", "bytes in no encoding we know", "", excerpt(data))
+        yield Reject("unknown-encoding", "unknown encoding", "", excerpt(data))
         return
     track = read_captions(found[0])
     rejects += track.rejects
@@ -123,7 +123,7 @@ def _unpacked(data: bytes, max_bytes: int) -> tuple[bytes, list[Reject]]:
     if len(unpacked) > max_bytes:
         return b"", [Reject("too-large", f"more than {max_bytes:,} bytes unpacked")]
     if not inflate.eof:
-        return unpacked, [Reject("bad-gzip", "ends before its end")]
+        return unpacked, [Reject("bad-gzip", "truncated")]
     return unpacked, []
 
 

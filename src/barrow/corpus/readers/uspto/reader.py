@@ -63,7 +63,9 @@ class Uspto(Reader):
 
     def __post_init__(self) -> None:
         if self.section not in ("background", "description", "all"):
-            raise ConfigError(f"section is background, description or all, not {self.section!r}")
+            raise ConfigError(
+                f"section must be background, description or all, got {self.section!r}"
+            )
 
     def read(self, path: Path) -> Iterator[Item]:
         return _read(path, self.section, self.max_bytes)
@@ -104,7 +106,7 @@ def _item(piece: Piece, section: Section, place: str) -> Item:
     found = decode(piece.data, declared_encoding(piece.data) or "cp1252")
     shown = excerpt(piece.data)
     if found is None:
-        return Reject("unknown-encoding", "bytes in no encoding we know", place, shown)
+        return Reject("unknown-encoding", "unknown encoding", place, shown)
     patent = Patent()
     try:
         lines = _chosen(_PARSERS[piece.form](found[0], patent), section)

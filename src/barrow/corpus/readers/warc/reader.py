@@ -112,7 +112,7 @@ def _item(record: Record, reader: Warc) -> Item | None:
     if kind == b"continuation" or b"warc-segment-number" in record.fields:
         return _reject(record, "truncated", "a segment of a record")
     if kind not in (b"response", b"resource", b"conversion"):
-        return _reject(record, "unknown-record", "a record of no type we know")
+        return _reject(record, "unknown-record", "a record of unknown type")
     try:
         payload = _payload(record, reader)
     except BadBody as error:
@@ -132,7 +132,7 @@ def _payload(record: Record, reader: Warc) -> _Payload | Reject:
     else:
         response = parse_response(data, start, stop)
         if response is None:
-            return _reject(record, "bad-http", "no HTTP response")
+            return _reject(record, "bad-http", "not an HTTP response")
         if not 200 <= response.status < 300:
             return _reject(record, "http-error", f"status {response.status}")
         content_type = response.text(b"content-type")
@@ -142,7 +142,7 @@ def _payload(record: Record, reader: Warc) -> _Payload | Reject:
             return _reject(record, "not-html", f"content of type {content_type[:100]!r}")
         body = decoded_body(response, max_bytes=reader.max_bytes)
     if reader.check_digests and not _has_digest(record, stored):
-        return _reject(record, "bad-digest", "not the bytes that the digest was made of")
+        return _reject(record, "bad-digest", "the content does not match its digest")
     return _Payload(content_type, language, body)
 
 
@@ -172,7 +172,7 @@ def _document(record: Record, payload: _Payload, extract: Extract | None) -> Ite
         return _reject(record, "empty", "a page without content")
     found = decode_page(body, payload.content_type)
     if found is None or is_binary(found[0]):
-        return _reject(record, "undecodable", "bytes that are no text", body)
+        return _reject(record, "undecodable", "not text in any encoding", body)
     raw, encoding = found
     url = _one_line(record.text(b"warc-target-uri").strip("<> "))
     page = page_text(raw, url=url, extract=extract) if is_page else Page(tidy(raw), "", None)

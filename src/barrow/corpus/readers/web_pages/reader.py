@@ -173,7 +173,7 @@ def _refused(url: str, member: str, lists: PageLists | None, choice: _Choice) ->
         cause = f"scores add up to {said.score}, less than {choice.reader.min_score}"
         return Reject("low-score", cause, member, excerpt(url))
     if said.over_18 and not choice.reader.over_18:
-        return Reject("over-18", "submitted as for adults", member, excerpt(url))
+        return Reject("over-18", "submitted as adult content", member, excerpt(url))
     return None
 
 

@@ -122,7 +122,7 @@ def _item(
     if (page.namespace or "0") not in wanted:
         return reject("other-namespace", f"in namespace {page.namespace[:20]}")
     if page.is_redirect or (source and _REDIRECT.match(source)):
-        return reject("redirect", "leads to another page")
+        return reject("redirect", "a redirect")
     if revision and revision.is_too_large:
         return reject("too-large", "the page has more text than is allowed")
     if not source or revision is None:
@@ -134,7 +134,7 @@ def _item(
         or "__DISAMBIG__" in source
         or _DISAMBIGUATION.search(source)
     ):
-        return reject("disambiguation", "tells pages of similar titles apart")
+        return reject("disambiguation", "a disambiguation page")
     body = wikitext_to_text(source, style)
     if not body:
         return reject("no-text", "nothing to read is left of the page")

@@ -43,5 +43,5 @@ def load_page(path: Path, *, max_bytes: int) -> StoredPage:
     found = decode_page(bytes(body))
     if found is None or is_binary(found[0]):
         shown = excerpt(bytes(body[:EXCERPT]))
-        return StoredPage("", Reject("not-text", "no text in any encoding", "", shown))
+        return StoredPage("", Reject("not-text", "not text in any encoding", "", shown))
     return StoredPage(found[0], reject)

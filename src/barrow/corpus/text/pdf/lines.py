@@ -69,7 +69,7 @@ class Pdf:
             self._document = self._pdfium.PdfDocument(data)
         except self._pdfium.PdfiumError as error:
             if getattr(error, "err_code", None) in (raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY):
-                raise BadPdf("encrypted", "it opens with a password only") from None
+                raise BadPdf("encrypted", "it needs a password") from None
             raise BadPdf("malformed", str(error)) from None
         self.num_pages = len(self._document)
 

@@ -87,5 +87,5 @@ def mended(data: bytes) -> bytes:
     """
     found = decode_short(data)
     if found is None:
-        raise BadXml("bytes in no encoding we know")
+        raise BadXml("unknown encoding")
     return readable_xml(found[0]).read()

@@ -65,7 +65,7 @@ def xml_records(
             yield Reject("too-large", f"more than {max_bytes:,} bytes", "", shown)
         elif name and at < 0:
             shown = excerpt(bytes(held[:2000]))
-            yield Reject("truncated", "the file ends inside of it", "", shown)
+            yield Reject("truncated", "the file ends inside it", "", shown)
         elif name:
             is_first = False
             with memoryview(held) as view:

@@ -49,7 +49,7 @@ def row_attributes(file: BinaryIO) -> Iterator[dict[str, str]]:
             yield from _with_expat(chain((b"<", name, b">", line), _pieces(file)))
             return
         yield row
-    raise BadXml(f"the file ends inside of <{name.decode()}>")
+    raise BadXml(f"the file ends inside <{name.decode()}>")
 
 
 def _pieces(file: BinaryIO) -> Iterator[bytes]:
