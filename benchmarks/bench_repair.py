@@ -23,7 +23,7 @@ from barrow.corpus.filters.filter import Rewriter
 from barrow.corpus.filters.repair import Repair
 from barrow.corpus.filters.texts import Texts
 from barrow.corpus.kernels.scratch import Scratch
-from barrow.corpus.text.mojibake import mend_controls, mend_mojibake
+from barrow.corpus.text.mojibake import repair_controls, repair_mojibake
 
 SENTENCES = """
 It’s “fine” — really… nothing to see here.
@@ -78,7 +78,7 @@ def apply(rewriter: Rewriter, texts: list[Texts]) -> None:
 
 
 def ours(text: str) -> str:
-    return mend_controls(mend_mojibake(text)[0])[0]
+    return repair_controls(repair_mojibake(text)[0])[0]
 
 
 def main() -> None:

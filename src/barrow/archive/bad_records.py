@@ -1,4 +1,4 @@
-"""What to do about what is wrong: stop, or count it and go on."""
+"""What to do about bad records: stop, or count them and continue."""
 
 from __future__ import annotations
 
@@ -15,17 +15,16 @@ from barrow.errors import ArchiveError
 
 OnBad = Literal["raise", "count"]
 
-# Places kept in memory; a file given as `rejects` gets them all.
+# Errors kept in memory; a file given as `rejects` gets them all.
 _MAX_EXAMPLES = 100
 
 
 class BadLog:
     """What was wrong in one pass over an archive, by reason.
 
-    `counts` maps each reason to how often it came up, `documents_lost` to the documents concerned
-    where their number is known, and `examples` holds errors: the first hundred, and the first of
-    each reason. With `rejects`, each is also a line added to that file: reason, shard, frame,
-    document, cause, and the raw bytes.
+    `counts` is by reason; `documents_lost` counts the documents concerned, where known; `examples`
+    are errors: the first hundred, and the first of each reason. With `rejects`, each is also a line
+    added to that file: reason, shard, frame, document, cause, and the raw bytes.
     """
 
     def __init__(self, rejects: str | os.PathLike[str] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""A block: the texts of a frame in one buffer, for work without an object per document."""
+"""A block: the texts of a frame in one buffer, without an object per document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memory used again: the first touch of a fresh page costs more than a copy."""
+"""Reused memory: the first touch of a new page costs more than a copy."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _MAX_POOLED = 64
 
 
 def _count_when_free() -> int:
-    """References to something that only a list and the loop over it refer to.
+    """The reference count of something that only a list and the loop over it refer to.
 
-    The list's, the loop's and the argument's make three; Python 3.14 borrows some of them. So it is
-    asked, by the same loop that asks later.
+    The list, the loop and the argument make three, but Python 3.14 borrows some. So it is measured
+    with the loop that uses it.
     """
     for item in [np.empty(0, np.uint8)]:
         return sys.getrefcount(item)
@@ -26,9 +26,9 @@ _COUNT_WHEN_FREE = _count_when_free()
 
 
 class BufferPool:
-    """Byte arrays that are handed out again once nobody refers to them.
+    """Byte arrays that are reused once nothing refers to them.
 
-    Views count as references, so a block that somebody kept is never written over.
+    Views count as references, so a block that is still in use is never overwritten.
     """
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class BufferPool:
         self._lock = threading.Lock()
 
     def take(self, size: int) -> npt.NDArray[np.uint8]:
-        """An array of at least `size` bytes, with anything in it."""
+        """An uninitialised array of at least `size` bytes."""
         with self._lock:
             for array in self._arrays:
                 if array.size >= size and sys.getrefcount(array) == _COUNT_WHEN_FREE:

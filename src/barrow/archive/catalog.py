@@ -68,6 +68,6 @@ def read_catalog(folder: str) -> Catalog:
 
 
 def write_catalog(folder: Path, catalog: Catalog) -> None:
-    """Write the catalog; whoever reads sees the old one or the new one."""
+    """Write the catalog atomically: a reader sees the old one or the new one."""
     data = msgspec.json.format(msgspec.json.encode(catalog), indent=1) + b"\n"
     write_bytes(folder / CATALOG_NAME, data)

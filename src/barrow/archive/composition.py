@@ -1,4 +1,4 @@
-"""What an archive is made of."""
+"""The composition of an archive."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Composition:
     """Shares by domain, largest first, and the sizes of the whole.
 
     `content_bytes` are the JSON lines, `disk_bytes` the files (0 for a part of an archive); their
-    quotient is the compression ratio.
+    ratio is the compression ratio.
     """
 
     shares: tuple[Share, ...]
@@ -50,7 +50,7 @@ class Composition:
         return self.content_bytes / self.disk_bytes if self.disk_bytes else 0.0
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as JSON would have it."""
+        """The same as a JSON object."""
         total = self.total
 
         def row(share: Share) -> dict[str, Any]:
@@ -79,7 +79,7 @@ def composition(
     by: str = "pile_set_name",
     on_progress: Callable[[int], None] | None = None,
 ) -> Composition:
-    """Count documents and bytes by a key of meta (dots lead inwards), reading everything once."""
+    """Count documents and bytes by a key of meta (dots for nested keys), in one pass."""
     documents: defaultdict[str, int] = defaultdict(int)
     sizes: defaultdict[str, int] = defaultdict(int)
     content_bytes = 0
@@ -97,7 +97,7 @@ def composition(
         (Share(name, documents[name], sizes[name]) for name in documents),
         key=lambda share: (-share.bytes, share.domain),
     )
-    # Of a part, neither its frames nor its files are all there is to compare.
+    # For a part, the sizes of frames and files would not match.
     disk_bytes = 0 if archive.is_part else archive.num_bytes
     return Composition(tuple(shares), content_bytes, disk_bytes)
 

@@ -1,4 +1,4 @@
-"""A document: text, and what is known about it."""
+"""A document: text and metadata."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ class Document(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True
     """A text and its metadata, written as ``{"text": ..., "meta": {...}}``.
 
     `text` is any Unicode string without unpaired surrogates. `meta` holds JSON values under string
-    keys; `pile_set_name` is the domain. What JSON has no word for is refused (NaN, infinities) or
-    comes back as what JSON has (a tuple as a list).
+    keys; `pile_set_name` is the domain. What JSON cannot represent is refused (NaN, infinities) or
+    converted (a tuple to a list).
     """
 
     text: str

@@ -18,6 +18,6 @@ def identity_of(value: Any) -> tuple[int, int]:
 
 
 def name_of(identity: npt.NDArray[np.uint64]) -> str:
-    """The id of two halves; "" for zeros, which stand for a document without an id."""
+    """The id of two halves; "" for zeros, which mean a document without an id."""
     high, low = identity.tolist()
     return f"{high:016x}-{low:08x}" if high or low else ""

@@ -1,14 +1,14 @@
-"""The bytes of a shard: what every frame looks like, packed and unpacked.
+"""The byte layout of a shard: packing and unpacking of every frame.
 
     shard   = preamble data* index seek_table
-    preamble = an empty zstandard frame, and a skippable one that says: this is a barrow shard, so
+    preamble = an empty zstandard frame, and a skippable one that marks a barrow shard, so that
               it must end in an index
     data    = a zstandard frame with content size and checksum: whole JSON lines, about 1 MiB
     index   = skippable frame: documents per data frame, and a hash of all bytes before it
     seek    = skippable frame: the seek table of the Zstandard Seekable Format
 
 The archive page of the documentation gives the layout byte by byte. The empty frame comes first
-because several readers of .zst stop at a file that begins with a skippable frame.
+because several readers of .zst reject a file that begins with a skippable frame.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _HASH = struct.Struct("<Q")
 
 
 class FormatError(ValueError):
-    """The bytes at hand are not what the layout says."""
+    """The bytes do not follow the layout."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def skippable(magic: int, payload: bytes) -> bytes:
     return _SKIPPABLE_HEADER.pack(magic, len(payload)) + payload
 
 
-# Nothing, compressed: content size 0, one empty last block, checksum of nothing.
+# Empty content, compressed: size 0, one empty last block, checksum of nothing.
 EMPTY_FRAME = bytes.fromhex("28b52ffd240001000099e9d851")
 MARKER = skippable(BARROW_MAGIC, MARKER_PAYLOAD)
 PREAMBLE = EMPTY_FRAME + MARKER
@@ -114,7 +114,7 @@ def pack_seek_table(entries: Sequence[Entry]) -> bytes:
 
 
 def seek_table_size(tail: bytes, file_size: int) -> int:
-    """Size of the seek table frame, from the last bytes of a file; 0 if there is none."""
+    """Size of the seek table frame, from the last bytes of a file; 0 without one."""
     if len(tail) < _FOOTER.size:
         return 0
     num_frames, flags, magic = _FOOTER.unpack_from(tail, len(tail) - _FOOTER.size)

@@ -39,14 +39,14 @@ def open(
 ) -> Archive:
     """Open an archive for reading.
 
-    `path` is a shard, a folder of shards, a glob, an fsspec URL, or a list of these. Files that
-    others wrote are read too: .jsonl.zst of any make, .jsonl, .jsonl.gz, .json, .parquet.
+    `path` is a shard, a folder of shards, a glob, an fsspec URL, or a list of these. Other files
+    are read too: any .jsonl.zst, .jsonl, .jsonl.gz, .json, .parquet.
 
     `text_key` is the key of the text in foreign records. `fields` leaves out what is not needed:
     ``("text",)`` gives documents whose meta is empty, and does not parse it. ``on_bad="count"``
-    counts what is wrong in ``archive.bad`` instead of raising; `rejects` names a file that takes
-    the bad records. `max_document` is the longest line accepted, in bytes. `threads` decompress and
-    parse ahead (by default up to four, as cores allow; 1 reads in the caller's thread).
+    counts what is wrong in ``archive.bad`` instead of raising; `rejects` is a file for the bad
+    records. `max_document` is the longest line accepted, in bytes. `threads` decompress and parse
+    ahead (by default up to four, as cores allow; 1 reads in the caller's thread).
     """
     if on_bad not in ("raise", "count"):
         raise ValueError(f"on_bad must be 'raise' or 'count', got {on_bad!r}")
@@ -87,7 +87,7 @@ class _Opener:
         self.damage.append(damage)
 
     def add_file(self, path: str, listed: ShardEntry | None = None) -> None:
-        """A shard of ours if the file has our index, else a foreign file."""
+        """A shard if the file has our index, else a foreign file."""
         shard = self._shard(path) if path.endswith(".zst") else None
         if listed is not None and (shard is None or shard.fingerprint not in (None, listed.xxh64)):
             self._note(
@@ -144,7 +144,7 @@ class _Opener:
 
 
 def refuse_unfinished(folder: str) -> None:
-    """Raise if a folder is what a killed writer left, or one that is still at work."""
+    """Raise if a folder belongs to a writer that was killed or is still writing."""
     if exists(join(folder, UNFINISHED)):
         raise DamagedShard(
             "the writer has not finished, or was killed: there is no archive.json. Write it "

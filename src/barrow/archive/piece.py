@@ -9,23 +9,23 @@ from typing import Protocol
 
 from barrow.errors import ArchiveError
 
-# Size of the pieces that files without frames are read in, and the target size of our frames.
+# Target size of our frames, and of the pieces that other files are read in.
 PIECE_SIZE = 1 << 20
 
-# A longer line is refused: whoever reads a file should not need more memory than this.
+# A longer line is refused, to bound the memory of readers.
 MAX_DOCUMENT = 1 << 28
 
 # The largest target size of a frame; the document that reaches it may be longer.
 MAX_FRAME_SIZE = 1 << 26
 
-# White space as JSON has it; bytes.strip() alone would also take form feeds.
+# White space of JSON; bytes.strip() alone would also strip form feeds.
 WHITE = b" \t\r\n"
 _BEGINS_WHITE = re.compile(rb"\n[ \t\r\n]")
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A frame of a shard, or what was read next of a file without frames.
+    """A frame of a shard, or the next part of a file without frames.
 
     `first` is the number, within the file, of its first document. `load` fills a buffer of `size`
     bytes with the lines, and may be called again.
@@ -39,7 +39,7 @@ class Piece:
     load: Callable[[memoryview], None]
 
     def lines(self) -> bytes:
-        """The lines, in memory of their own."""
+        """The lines, in newly allocated memory."""
         buffer = bytearray(self.size)
         self.load(memoryview(buffer))
         return bytes(buffer)
@@ -68,11 +68,11 @@ class Source(Protocol):
     path: str
 
     def pieces(self, start: int = 0, stop: int | None = None) -> Iterator[Piece | ArchiveError]:
-        """Pieces that hold the documents from `start` to `stop`, and what is wrong in between."""
+        """Pieces with the documents from `start` to `stop`, and errors in between."""
 
     @property
     def num_documents(self) -> int:
-        """Records in the file; a file without an index is read through to count them."""
+        """Records in the file; without an index, all of it is read to count them."""
 
     @property
     def size(self) -> int:
@@ -80,12 +80,12 @@ class Source(Protocol):
 
 
 def is_blank(line: bytes) -> bool:
-    """Whether a line has nothing on it; such a line is not a record."""
+    """Whether a line is blank, and so not a record."""
     return not line.strip(WHITE)
 
 
 def count_lines(data: bytes | memoryview) -> int:
-    """Lines with something on them."""
+    """Lines that are not blank."""
     raw = bytes(data) if isinstance(data, memoryview) else data
     if raw[:1] in (b"\n", b" ", b"\t", b"\r") or _BEGINS_WHITE.search(raw):
         return sum(1 for line in raw.split(b"\n") if not is_blank(line))

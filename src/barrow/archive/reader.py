@@ -1,4 +1,4 @@
-"""An archive, open: iterate, index, slice, split."""
+"""An open archive: iterate, index, slice, split."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class Reading:
 class Archive:
     """Documents of one or more files, in order.
 
-    An archive, a slice of one and a rank's part of one are the same kind of thing: a list of files
-    and the range of document numbers to read.
+    An archive, a slice of one and a rank's part of one are all a list of files with the range of
+    document numbers to read.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Archive:
 
     @property
     def is_part(self) -> bool:
-        """Whether this is a slice or a rank's part of what the files hold."""
+        """Whether this is a slice or a rank's part of the files."""
         return self._start > 0 or self._stop is not None
 
     @property
@@ -100,7 +100,7 @@ class Archive:
         return min(self._start, total), total if self._stop is None else min(self._stop, total)
 
     def __len__(self) -> int:
-        """Number of records; a file without our index is read through, once, to count them."""
+        """Number of records; a file without an index is read once to count them."""
         start, stop = self._range
         return stop - start
 
@@ -108,8 +108,8 @@ class Archive:
 
     def __iter__(self) -> Iterator[Document]:
         form = self._reading.form
-        # Decompressing and scanning let go of the interpreter lock, so they run ahead on threads;
-        # making strings does not, and is done here.
+        # Decompressing and scanning release the GIL, so they run ahead on threads; making strings
+        # does not, and is done here.
         for span, loaded in self._each(partial(form.load, pool=BufferPool())):
             try:
                 parsed = form.finish(loaded)
@@ -138,9 +138,9 @@ class Archive:
                 yield block.text[block.offsets[i] : block.offsets[i + 1]], meta
 
     def frames(self) -> list[Frame]:
-        """Parts for parallel work: each can be pickled, and read anywhere, on its own.
+        """Parts for parallel work: each can be pickled and read on its own.
 
-        A frame of ours is one part; a file without frames is one part as a whole.
+        Each frame of a shard is one part; a file without frames is one part.
         """
         return list(self._frames())
 
@@ -195,7 +195,7 @@ class Archive:
         total = self._ends[-1] if self._ends else 0
         for source, end in zip(self._sources, self._ends, strict=True):
             first = end - source.num_documents
-            # A file in which no record can be counted is read by the part that would hold it.
+            # A file in which no record can be counted is read by the part it falls into.
             at_the_end = first == total == stop
             if max(first, start) < min(end, stop) or (
                 first == end and (start <= first < stop or at_the_end)
@@ -250,7 +250,7 @@ class Archive:
         return Archive(
             self._sources,
             self._reading,
-            # What was found wrong at opening is told once, by the part that begins the whole.
+            # Errors found at opening are reported once, by the part with the first document.
             damage=self._damage if start == 0 else (),
             start=offset + start,
             stop=offset + stop,
@@ -314,7 +314,7 @@ class Frame:
         return len(self.part)
 
     def blocks(self) -> Iterator[Block]:
-        """Its documents as blocks; one block for a frame of ours."""
+        """Its documents as blocks; one block for a frame of a shard."""
         return self.part.blocks()
 
 
@@ -345,11 +345,11 @@ class _Span:
 
 
 def _parse_one(piece: Piece, number: int, form: RecordForm) -> Parsed:
-    """Decode a piece but parse only one of its lines."""
+    """Decode a piece, but parse only one of its lines."""
     lines = piece.lines()
     if lines.count(b"\n") != piece.num_documents:  # blank lines, or none at the end
         if count_lines(lines) != piece.num_documents:
-            return form.parse(lines, piece)  # which says what is wrong
+            return form.parse(lines, piece)  # which raises what is wrong
         lines = b"".join(line + b"\n" for line in lines.split(b"\n") if not is_blank(line))
     at = 0
     for _ in range(number - piece.first):

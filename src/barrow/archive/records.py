@@ -1,4 +1,4 @@
-"""Lines to documents, and the words for what is wrong with a line."""
+"""Lines to documents, and descriptions of bad lines."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from barrow.errors import BadRecord, DamagedShard
 
 FIELDS = ("text", "meta")
 
-# Of a bad line, this much is kept to be looked at.
+# How much of a bad line is kept.
 RAW_LIMIT = 1 << 20
 
 # JSON nested deeper than this is refused, wherever it is read.
@@ -37,7 +37,7 @@ class Parsed:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A piece on its way to documents: scanned, or as lines for the general path."""
+    """A loaded piece: scanned, or as lines for the general path."""
 
     piece: Piece
     scanned: Scanned | None
@@ -46,7 +46,7 @@ class Loaded:
 
 @dataclass(frozen=True)
 class RecordForm:
-    """How records are laid out and which fields are wanted.
+    """The format of records, and the fields to read.
 
     A record is an object with a string under `text_key`. Its ``meta`` object becomes the document's
     meta; other keys join it there (as ``record.KEY`` where `meta` has that key already), so nothing
@@ -81,7 +81,7 @@ class RecordForm:
         return Parsed(list(map(Document, scanned.texts(), metas)), numbers, ())
 
     def parse(self, data: bytes, piece: Piece) -> Parsed:
-        """Parse line by line, which tells the bad records from the good ones."""
+        """Parse line by line, to separate bad records from good ones."""
         documents: list[Document] = []
         numbers = array("q")
         bad = BadLines(data, piece, self)
@@ -135,7 +135,7 @@ class RecordForm:
         return self._wanted(Document(text, meta))
 
     def why_bad(self, line: bytes) -> tuple[str, str]:
-        """The reason, and the cause in words, for a line that is no document."""
+        """The reason, and the cause in words, of a line that is not a document."""
         if _is_too_deep(line):
             return "not-json", f"nested more than {MAX_DEPTH} deep"
         try:
@@ -159,9 +159,9 @@ class RecordForm:
 
 
 class BadLines:
-    """The bad lines of a piece; the words for each are found when asked for.
+    """The bad lines of a piece; the cause of each is computed on demand.
 
-    A frame may hold a million bad lines: remembering where they are takes 24 bytes each.
+    A frame may have a million bad lines: each takes 24 bytes.
     """
 
     def __init__(self, data: bytes, piece: Piece, form: RecordForm) -> None:
@@ -198,7 +198,7 @@ _DOCUMENT = msgspec.json.Decoder(Document)
 
 
 def _why_unreadable(line: bytes, error: Exception) -> tuple[str, str]:
-    """The reason behind a decoder's refusal, asked of the standard library's slower parser."""
+    """The reason of a decoder's refusal, from the standard library's slower parser."""
     try:
         line.decode()
     except UnicodeDecodeError as problem:

@@ -1,8 +1,8 @@
 """Lines to texts and metas in arrays, by the compiled scanner where it is installed.
 
-The scanner reads what our writer writes, and what most others write; it gives up on everything
-else, and the callers then read the piece again through `RecordForm`, which knows all forms and all
-errors. Without the compiled part (no compiler, no wheel) they always do: slower, never different.
+The scanner reads the output of our writer and of most others. Callers parse everything else again
+through `RecordForm`, which handles all forms and all errors. Without the compiled scanner (no
+compiler, no wheel) they always do: slower, with the same results.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _METAS = msgspec.json.Decoder(list[dict[str, Any]])
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scanned:
-    """Text i is ``text[offsets[i]:offsets[i + 1]]``; metas are laid out as a JSON array."""
+    """Text i is ``text[offsets[i]:offsets[i + 1]]``; metas are one JSON array."""
 
     text: Bytes
     offsets: Offsets
@@ -56,7 +56,7 @@ class Scanned:
 
 
 def scan(piece: Piece, text_key: str, pool: BufferPool) -> Scanned | None:
-    """Load and scan a piece; None where only the general path will do."""
+    """Load and scan a piece; None if it needs the general path."""
     key = _key(text_key)
     # With `text_key="meta"` the scanner would take a second key of that name for the meta.
     if _scan is None or key is None or key == _META_KEY:
@@ -79,6 +79,6 @@ _META_KEY = b'meta"'
 
 @cache
 def _key(name: str) -> bytes | None:
-    """A key as the scanner wants it: with the closing quote, without the opening one."""
+    """A key in the scanner's form: with the closing quote, without the opening one."""
     key = msgspec.json.encode(name)[1:]
     return key if len(key) < 32 else None

@@ -1,4 +1,4 @@
-"""One shard of ours, open at any frame."""
+"""One shard, readable from any frame."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Everything the end of a shard says about it."""
+    """The tables at the end of a shard."""
 
     entries: tuple[layout.Entry, ...]
     index: layout.Index
@@ -47,7 +47,7 @@ class Table:
     frames: tuple[Frame, ...]
 
     def spans(self, num_bytes: int) -> Iterator[tuple[int, int, int]]:
-        """Parts of about `num_bytes`, cut at frames: documents from one to another, and bytes."""
+        """Parts of about `num_bytes`, cut at frames: ranges of documents, and bytes."""
         start = number = size = 0
         for frame in self.frames:
             number += frame.num_documents
@@ -60,9 +60,9 @@ class Table:
 
 
 def read_table(file: ByteRanges) -> Table | None:
-    """The table at the end of a shard; None for a file that is not one of ours.
+    """The table at the end of a shard; None for a file that is not a shard.
 
-    Raises `DamagedShard` where the file says that it is ours, but its end is missing or wrong.
+    Raises `DamagedShard` if the file begins as a shard, but its end is missing or wrong.
     """
     tail = file.read(max(0, file.size - _TAIL), _TAIL)
     try:
@@ -231,9 +231,9 @@ class _FrameLoader:
 def salvage(
     file: ByteRanges, damage: DamagedShard, *, max_document: int = MAX_DOCUMENT
 ) -> tuple[Shard, list[DamagedShard]]:
-    """A shard whose end is lost, put together again from the frames that still decode.
+    """Recover a shard whose end is lost from the frames that still decode.
 
-    Returns it with everything that is wrong with it.
+    Returns it with all its errors.
     """
     limit = max_document + MAX_FRAME_SIZE
     contents: dict[Span, tuple[int, int, int]] = {}

@@ -56,7 +56,7 @@ class FrameBuffer:
                 raise _Refused("too-long", f"{size:,} bytes, over the limit {self._max_document:,}")
             if lines.find(b"\n", start) >= 0:
                 raise _Refused("not-json", "meta holds raw JSON with a line break")
-            # JSON has no NaN, and the encoder writes null for it: look where a null was written.
+            # JSON has no NaN, and the encoder writes null for it: check where a null was written.
             if lines.find(b"null", start) >= 0 and (key := _not_finite(document.meta)) is not None:
                 raise _Refused("not-finite", f"meta {key} is not a finite number")
         except (_Refused, TypeError, ValueError, RecursionError) as error:
@@ -128,7 +128,7 @@ class _ThreadCompressor(threading.local):
 
 
 class Compression:
-    """Frames compressed here or on threads, and given back in order."""
+    """Frames compressed here or on threads, and returned in order."""
 
     def __init__(self, level: int, threads: int) -> None:
         compressor = _ThreadCompressor(level)
@@ -158,7 +158,7 @@ class Compression:
             self._ahead.put((content, num_documents))
 
     def ready(self) -> list[Frame]:
-        """Frames that are done, and no more waiting than the threads can be busy with."""
+        """Frames that are done; waits if more are queued than the threads can work on."""
         while self._ahead is not None and len(self._ahead) > self._most_waiting:
             self._finished.append(next(self._ahead))
         finished, self._finished = self._finished, []
@@ -170,14 +170,14 @@ class Compression:
         return self.ready()
 
     def close(self) -> None:
-        """Have the threads end; frames that were not taken are dropped."""
+        """Stop the threads; frames that were not taken are dropped."""
         if self._ahead is not None:
             self._ahead.close()
         self._finished.clear()
 
 
 class ShardFile:
-    """A shard on its way: under a temporary name until `finish`."""
+    """A shard being written, under a temporary name until `finish`."""
 
     def __init__(self, path: Path, *, replace: bool) -> None:
         self._replace = replace
@@ -201,7 +201,7 @@ class ShardFile:
         self._xxh64.update(data)
 
     def finish(self) -> ShardEntry:
-        """Write index and seek table, put it all on the disk, and give the shard its name."""
+        """Write index and seek table, sync to disk, and rename the shard."""
         hash_before = self._xxh64.intdigest()
         self._put(layout.pack_index(layout.Index(tuple(self._documents), hash_before)))
         self._write(layout.pack_seek_table(self._entries))

@@ -1,4 +1,4 @@
-"""Names to files: paths, folders, globs and fsspec URLs, opened for reading."""
+"""Resolves paths, folders, globs and fsspec URLs to files, and opens them for reading."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _GLOB_CHARACTERS = frozenset("*?[")
 
 
 def is_url(path: str) -> bool:
-    """Whether a name goes to fsspec (``s3://``, ``memory://``) instead of the disk."""
+    """Whether a name is for fsspec (``s3://``, ``memory://``), not a local path."""
     return "://" in path or ("::" in path and not Path(path).exists())
 
 
@@ -42,7 +42,7 @@ def join(folder: str, name: str) -> str:
 
 
 def base_name(path: str) -> str:
-    """The last part of a path or URL, which is what errors call a shard."""
+    """The last part of a path or URL, by which errors name a shard."""
     return path.rstrip("/").rsplit("/", 1)[-1]
 
 
@@ -52,7 +52,7 @@ def _filesystem(path: str) -> tuple[Any, str]:
 
 
 def exists(path: str) -> bool:
-    """Whether a file or folder of that name is there."""
+    """Whether a file or folder of that name exists."""
     if not is_url(path):
         return Path(path).exists()
     filesystem, inner = _filesystem(path)
@@ -130,8 +130,8 @@ def open_binary(path: str) -> BinaryIO:
 class ByteRanges:
     """A file read at any offset, from any thread, before or after a fork; picklable.
 
-    A local file is opened for each read: that costs microseconds where a frame costs a millisecond,
-    and an archive of ten thousand shards needs no ten thousand descriptors.
+    A local file is opened for each read: that costs microseconds, a frame a millisecond, and an
+    archive of ten thousand shards needs few descriptors.
     """
 
     def __init__(self, path: str) -> None:

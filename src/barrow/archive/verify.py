@@ -35,7 +35,7 @@ _STEP = 1 << 24
 
 @dataclass
 class Verification:
-    """What was looked at, and everything that is wrong with it."""
+    """What was checked, and all problems."""
 
     num_shards: int = 0
     num_frames: int = 0
@@ -60,7 +60,7 @@ def verify(
 ) -> Verification:
     """Check every frame, checksum and count; with `deep`, parse every record too.
 
-    All problems are collected, none ends the check. `on_progress` is called with bytes done.
+    All problems are collected. `on_progress` is called with bytes done.
     """
     check = _Check(
         text_key=text_key,
@@ -184,7 +184,7 @@ class _Check:
         self.result.num_documents += first
 
     def _skippable_frames(self, file: ByteRanges, table: Table, starts: list[int]) -> None:
-        """What has no content must be exactly what the writer puts there, and in its place."""
+        """Frames without content must be exactly those of the writer, in their places."""
         expected = [layout.EMPTY_FRAME, layout.MARKER]
         found = [
             file.read(start, entry.size)

@@ -1,4 +1,4 @@
-"""Writing: frames, shards, archives; a name appears only when what it names is complete."""
+"""Writing frames, shards and archives; a name appears only when its content is complete."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Writer:
         self._count()
 
     def end_frame(self) -> None:
-        """Let the next document begin a frame, so that what precedes it is read on its own."""
+        """Begin a new frame with the next document."""
         self._be_open()
         with self._or_discard():
             self._flush()
@@ -130,7 +130,7 @@ class Writer:
             self.add(document)
 
     def close(self) -> None:
-        """Finish what is open and give everything its name."""
+        """Finish open shards and publish everything."""
         if self._state != "open" or self._process != os.getpid():
             return
         with self._or_discard():
@@ -142,8 +142,8 @@ class Writer:
         self._release()
 
     def discard(self) -> None:
-        """Give up: leave nothing of what was written since the writer was opened."""
-        # A forked child inherits the writer, but not what it writes.
+        """Remove everything written since the writer was opened."""
+        # A forked child inherits the writer, but must not touch its files.
         if self._state != "open" or self._process != os.getpid():
             return
         self._state = "discarded"
@@ -154,7 +154,7 @@ class Writer:
 
     @contextlib.contextmanager
     def _or_discard(self) -> Iterator[None]:
-        """After a failed write nothing more can be written: what is there may be half a frame."""
+        """After a failed write discard everything: the last frame may be incomplete."""
         try:
             yield
         except FileExistsError:
@@ -242,8 +242,8 @@ class _SingleFile:
 class _ArchiveFolder:
     """Where the shards of an archive go: numbered files, which count once the catalog lists them.
 
-    While a writer is at work the folder holds a file `UNFINISHED`. Where one is found and nobody
-    holds the lock, its writer was killed, and the shards that no catalog lists are its leftovers.
+    While a writer is open the folder has a file `UNFINISHED`. If it is there and nobody holds the
+    lock, the writer was killed, and shards that no catalog lists are its leftovers.
     """
 
     may_replace = False
@@ -302,7 +302,7 @@ class _ArchiveFolder:
             (self._folder / UNFINISHED).unlink()
 
     def roll_back(self, done: list[ShardEntry]) -> None:
-        # Once the catalog lists them they belong to the archive, whatever came after.
+        # Once the catalog lists them they belong to the archive, whatever fails later.
         listed = set()
         if (self._folder / CATALOG_NAME).exists():
             listed = {shard.name for shard in read_catalog(str(self._folder)).shards}

@@ -1,8 +1,8 @@
-"""Where zstandard frames begin and end, told from the compressed bytes alone.
+"""Where zstandard frames begin and end, from the compressed bytes alone.
 
 The stream readers of the zstandard library return what they have when a file stops in the middle of
-a frame, as if it had ended there. Feeding the same bytes to a `FrameScanner` tells the difference.
-It follows the headers of frames and blocks (RFC 8878, section 3) and skips what they announce.
+a frame, as if it had ended there. A `FrameScanner` fed with the same bytes tells the difference. It
+follows the headers of frames and blocks (RFC 8878, section 3) and skips what they announce.
 """
 
 from __future__ import annotations
@@ -139,9 +139,9 @@ def salvage_frames(
 ) -> tuple[list[Span], int]:
     """The data frames that still decode in damaged bytes, and how many places between them do not.
 
-    Sizes inside a damaged frame cannot be trusted, so every frame magic is tried until a frame
-    that begins there decodes; none that is whole is passed over. Whole skippable frames between
-    data frames are no damage.
+    Sizes inside a damaged frame cannot be trusted, so every frame magic is tried until a frame that
+    begins there decodes; no intact frame is missed. Whole skippable frames between data frames do
+    not count as damage.
     """
     spans: list[Span] = []
     num_damaged = 0
@@ -160,7 +160,7 @@ def salvage_frames(
 
 
 def _only_skippable(data: memoryview, start: int, end: int) -> bool:
-    """Whether whole skippable frames, and nothing else, stand there."""
+    """Whether there are only whole skippable frames."""
     scanner = FrameScanner(start)
     try:
         scanner.feed(data[start:end])
@@ -178,7 +178,7 @@ thread_decompressor = _ThreadDecompressor()
 
 
 def in_words(error: Exception) -> str:
-    """The cause inside the library's message, with a way out where there is one."""
+    """The cause in the library's message, with a remedy where there is one."""
     cause = str(error).rsplit(": ", 1)[-1].lower()
     if "too much memory" in cause:
         cause += "; written with a window over 128 MiB, which `zstd -d --long=31` unpacks"

@@ -76,10 +76,10 @@ def _evaluation_sets(indexed: Indexed | None) -> dict[str, int]:
 
 
 def _reading(read: Iterable[tuple[Source, Read]]) -> dict[str, Any]:
-    told: dict[str, Any] = {}
+    domains: dict[str, Any] = {}
     for source, result in read:
         counts = _loaded(result.counts)
-        domain = told.setdefault(
+        domain = domains.setdefault(
             source.folder,
             {
                 "name": source.domain.name,
@@ -95,7 +95,7 @@ def _reading(read: Iterable[tuple[Source, Read]]) -> dict[str, Any]:
         for key in ("files", "documents", "bytes"):
             domain[key] += counts[key]
         domain["rejects"] = _sum([domain["rejects"], counts["rejects"]])
-    return told
+    return domains
 
 
 def _stages(built: Built) -> dict[str, Any]:
@@ -103,13 +103,13 @@ def _stages(built: Built) -> dict[str, Any]:
         total_by_domain(_loaded(result.counts) for result in results)
         for results in (built.examined, built.cut.results, built.scattered)
     )
-    told: dict[str, Any] = {}
+    domains: dict[str, Any] = {}
     for name, counts in sorted(examined.items()):
         later, passages = scattered.get(name, {}), cut.get(name, {})
         removed = {key: number for key, number in later.items() if "." not in key}
         if passages.get("whole"):
             removed[REASON] = passages["whole"]
-        told[name] = {
+        domains[name] = {
             "documents": counts["documents"],
             "bytes": counts["bytes"],
             "filter": {
@@ -133,7 +133,7 @@ def _stages(built: Built) -> dict[str, Any]:
                 "rejects": {k: n for k, n in removed.items() if k == "not-drawn"},
             },
         }
-    return told
+    return domains
 
 
 def _removed(counts: Mapping[str, int]) -> int:
@@ -150,7 +150,7 @@ def _loaded(file: File) -> Any:
 
 def composition(statistics: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
     """Counted by the last stage, as the manifest has it."""
-    told: dict[str, Any] = {}
+    domains: dict[str, Any] = {}
     for name, counts in sorted(statistics.items()):
         domain: dict[str, Any] = {"documents": counts["documents"], "bytes": counts["bytes"]}
         for group, plural in (
@@ -163,31 +163,31 @@ def composition(statistics: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
                 value, _, unit = key.rpartition(".")
                 values[value][unit] = number
             domain[plural] = dict(sorted(values.items()))
-        told[name] = domain
-    return told
+        domains[name] = domain
+    return domains
 
 
-def rejects_by_domain(told: Mapping[str, Any]) -> dict[str, dict[str, int]]:
+def rejects_by_domain(manifest: Mapping[str, Any]) -> dict[str, dict[str, int]]:
     """Of a manifest: how many documents of each domain every reason cost, over all stages."""
     found: dict[str, Counter[str]] = defaultdict(Counter)
-    for domain in told["reading"].values():
+    for domain in manifest["reading"].values():
         found[domain["name"]].update(domain["rejects"])
-    for name, stages in told["stages"].items():
+    for name, stages in manifest["stages"].items():
         for stage in ("filter", "deduplicate", "mix"):
             found[name].update(stages[stage]["rejects"])
     return {name: dict(sorted(counts.items())) for name, counts in found.items()}
 
 
-def num_reject_records(told: Mapping[str, Any]) -> int:
+def num_reject_records(manifest: Mapping[str, Any]) -> int:
     """Of a manifest: how many records the archive of rejects has.
 
     There is one for each document that was dropped, and one for each passage that was cut.
     """
-    total = sum(sum(counts.values()) for counts in rejects_by_domain(told).values())
-    for stages in told["stages"].values():
+    total = sum(sum(counts.values()) for counts in rejects_by_domain(manifest).values())
+    for stages in manifest["stages"].values():
         total += stages["deduplicate"]["passages"]["passages"]
         total -= stages["deduplicate"]["rejects"].get(REASON, 0)
-    return total - int(told.get("taken_down", {}).get("rejects", 0))
+    return total - int(manifest.get("taken_down", {}).get("rejects", 0))
 
 
 def _under(counts: Mapping[str, int], prefix: str) -> dict[str, int]:

@@ -69,10 +69,10 @@ class _Check:
         self._takedowns()
         self._strangers([*folders.values(), *([rejects] if rejects is not None else [])])
         try:
-            told = parse_json((self.corpus / MANIFEST).read_bytes(), MANIFEST)
-            splits = {name: part["shards"] for name, part in told["splits"].items()}
-            domains = {name: part["domains"] for name, part in told["splits"].items()}
-            num_rejects = num_reject_records(told)
+            manifest = parse_json((self.corpus / MANIFEST).read_bytes(), MANIFEST)
+            splits = {name: part["shards"] for name, part in manifest["splits"].items()}
+            domains = {name: part["domains"] for name, part in manifest["splits"].items()}
+            num_rejects = num_reject_records(manifest)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             self._problem(MANIFEST, "bad-manifest", f"not a manifest ({error!r})")
             return
@@ -170,7 +170,7 @@ class _Check:
             facts = None
             try:
                 facts = load_facts(inside(folder, f"{INDEX}/{path.name}"))
-            except Exception as error:  # noqa: BLE001 - whatever is wrong with the file, it is told
+            except Exception as error:  # noqa: BLE001 - any error is reported
                 self._problem(self._name(path), "bad-facts", f"cannot be read ({error})")
             if facts is not None and len(facts) != entry.documents:
                 cause = f"{len(facts):,} documents; the shard has {entry.documents:,}"
@@ -243,7 +243,7 @@ def _shards(folder: Path) -> tuple[ShardEntry, ...]:
 def _listed(folder: Path) -> tuple[ShardEntry, ...]:
     try:
         return _shards(folder)
-    except DamagedShard:  # told already
+    except DamagedShard:  # reported already
         return ()
 
 

@@ -1,4 +1,4 @@
-"""Tasks performed by the caller itself, one at a time."""
+"""Tasks run by the caller itself, one at a time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from barrow.engine.workers import TaskError, in_words
 
 
 class InlineWorkers:
-    """No workers at all: for debugging, and for what is too small to start processes for."""
+    """No processes: for debugging, and for work too small to start them."""
 
     num_workers = 0
 
@@ -20,11 +20,11 @@ class InlineWorkers:
         self._started: deque[Task[Any]] = deque()
 
     def start(self, task: Task[Any]) -> None:
-        """Remember a task."""
+        """Queue a task."""
         self._started.append(task)
 
     def wait(self) -> tuple[Task[Any], Exception | None]:
-        """Perform the task that was started first."""
+        """Run the task that was started first."""
         task = self._started.popleft()
         try:
             self._store.perform(task)
@@ -33,5 +33,5 @@ class InlineWorkers:
         return task, None
 
     def stop(self) -> None:
-        """Forget what was not begun."""
+        """Drop queued tasks."""
         self._started.clear()

@@ -1,4 +1,4 @@
-"""Tasks performed by local processes."""
+"""Tasks run by local processes."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _spawn = multiprocessing.get_context("spawn")
 
 
 class ProcessWorkers:
-    """A few processes, each with a pipe of its own.
+    """A few processes, each with its own pipe.
 
-    Not an executor of the standard library: when one of its processes is killed, all that the
-    others were doing is lost, and nobody can tell which task it was.
+    Not an executor of the standard library: when one of its processes is killed, the work of all
+    others is lost, and it does not report which task it was.
     """
 
     def __init__(self, store: Store, num_workers: int) -> None:
@@ -31,7 +31,7 @@ class ProcessWorkers:
         self._workers = [_Worker(store) for _ in range(num_workers)]
 
     def start(self, task: Task[Any]) -> None:
-        """Give a task to a worker that is free, or to the next that will be."""
+        """Give a task to a free worker, or to the next one that becomes free."""
         self._queue.append(task)
         self._hand_out()
 
@@ -51,7 +51,7 @@ class ProcessWorkers:
         return task, error
 
     def stop(self) -> None:
-        """Kill what is still at work; its unfinished folders are cleared by the store."""
+        """Kill workers that are still busy; the store clears their unfinished folders."""
         self._queue.clear()
         for worker in self._workers:
             worker.kill()
@@ -93,7 +93,7 @@ class _Worker:
 
 
 def _serve(pipe: Connection, store: Store) -> None:
-    # Ctrl-C goes to the whole group; the parent decides what becomes of us.
+    # Ctrl-C goes to the whole group; the parent decides when workers stop.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     while True:
         try:

@@ -1,4 +1,4 @@
-"""What work reports on the way."""
+"""Progress of a run."""
 
 from __future__ import annotations
 

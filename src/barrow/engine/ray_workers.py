@@ -1,4 +1,4 @@
-"""Tasks performed by a Ray cluster whose machines share the file system."""
+"""Tasks run by a Ray cluster whose machines share the file system."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from barrow.errors import MissingExtra
 
 
 class RayWorkers:
-    """One Ray task for each of ours; Ray's own retries are off, the engine counts attempts."""
+    """One Ray task for each task; Ray's own retries are off, as the engine counts attempts."""
 
     def __init__(self, store: Store, num_workers: int, address: str | None) -> None:
         try:
@@ -46,7 +46,7 @@ class RayWorkers:
         return task, None
 
     def stop(self) -> None:
-        """Cancel what is under way; shut the cluster down if we started it."""
+        """Cancel running tasks; shut the cluster down if we started it."""
         for reference in self._started:
             self._ray.cancel(reference, force=True)
         self._started.clear()

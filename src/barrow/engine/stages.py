@@ -1,4 +1,4 @@
-"""Stages run one after the other: here, on local processes, or on Ray; with the same bytes."""
+"""Runs stages one after the other: here, on local processes, or on Ray; with the same bytes."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Out = TypeVar("Out", bound=Outputs)
 
 
 class Stages:
-    """Runs stages, and remembers what belongs to them.
+    """Runs stages, and remembers their results.
 
-    The workers are started when there is first something to do, and then kept: starting a process
-    costs a second or two where much has to be imported. A context manager; on leaving, they stop.
+    Workers are started with the first task and then kept: starting a process may take a second or
+    two of imports. A context manager; they stop on exit.
     """
 
     def __init__(self, store: Store, engine: Engine, progress: Progress | None = None) -> None:
@@ -39,9 +39,9 @@ class Stages:
         self._stop()
 
     def run(self, label: str, tasks: Sequence[Task[Out]]) -> list[Out]:
-        """Perform every task that is not done yet; what each of them wrote.
+        """Run every task that is not done yet; the outputs of each.
 
-        The first that fails ends the run: it is named in the error, and what is done stays done.
+        The first failure ends the run: the error names the task; finished tasks stay done.
         """
         distinct = {task.key: task for task in tasks}
         self.progress.on_plan(label, sum(task.size for task in distinct.values()))
@@ -71,7 +71,7 @@ class Stages:
         attempts: dict[str, int] = {}
         num_started = 0
         while waiting or num_started:
-            # One more than can be worked on: no worker waits for its next task.
+            # One more than there are workers, so that none waits for its next task.
             while waiting and num_started <= workers.num_workers:
                 workers.start(waiting.popleft())
                 num_started += 1

@@ -1,4 +1,4 @@
-"""Where tasks leave what they made. Done means the folder exists."""
+"""The store of task results. A task is done if its folder exists."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _UNFINISHED = ".unfinished"
 class Store:
     """A folder of results, one folder per task key.
 
-    A result appears under its key by a rename, complete or not at all, so two runs may share a
-    store, and a run that was killed loses only the tasks it was in the middle of.
+    A result appears under its key by a rename, so it is complete or missing; two runs may share a
+    store, and a killed run loses only its running tasks.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -34,7 +34,7 @@ class Store:
         return self.path(key).is_dir()
 
     def perform(self, task: Task[Any]) -> None:
-        """Do a task, unless it is done."""
+        """Run a task, unless it is done."""
         final = self.path(task.key)
         if final.is_dir():
             return
@@ -48,7 +48,7 @@ class Store:
                 out.rename(final)
                 sync_folder(final.parent)
             except OSError:
-                if not final.is_dir():  # else somebody was quicker, with the same bytes
+                if not final.is_dir():  # else another run was faster, with the same bytes
                     raise
         except OSError as error:
             if error.errno is None or error.filename is not None:
@@ -59,7 +59,7 @@ class Store:
                 shutil.rmtree(out, ignore_errors=True)
 
     def clean(self, keep: set[str]) -> None:
-        """Remove the results of other tasks, and what killed runs left behind."""
+        """Remove the results of other tasks, and leftovers of killed runs."""
         for folder in self.folder.glob("??/*"):
             if folder.name not in keep:
                 shutil.rmtree(folder, ignore_errors=True)

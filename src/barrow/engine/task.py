@@ -1,7 +1,7 @@
 """A stage is one kind of work on files; a task is one piece of it.
 
-A stage is a file of its own: what it must know (a frozen dataclass), the files it reads (a frozen
-dataclass of `File`, or a tuple of them), the files it writes (an `Outputs`), and one function::
+A stage is one file: its settings (a frozen dataclass), the files it reads (a frozen dataclass of
+`File`, or a tuple of them), the files it writes (an `Outputs`), and one function::
 
     @dataclass(frozen=True)
     class Settings:
@@ -35,8 +35,8 @@ from barrow import config
 
 @dataclass(frozen=True)
 class File:
-    """A file, or a folder, that a task reads: where it is (on this machine, or an address), and a
-    name of its content (its hash, or the task that wrote it and its name there).
+    """A file or folder that a task reads: its path or URL, and a name of its content (its hash, or
+    the task that wrote it and its name there).
     """
 
     location: str | Path
@@ -82,9 +82,9 @@ Out = TypeVar("Out", bound=Outputs, covariant=True)
 class Stage(Generic[Settings, Inputs, Out]):
     """``function(settings, inputs, out)`` writes the files of `out`, and nothing else.
 
-    What it writes depends on its arguments alone. `name` and `version` are part of the name of what
-    is written: raise the version whenever that changes for the same arguments, and never change the
-    name, wherever the function moves.
+    The output depends on the arguments alone. `name` and `version` are part of the task key: raise
+    the version when the output changes for the same arguments, and never change the name, even if
+    the function moves.
     """
 
     name: str
@@ -93,13 +93,13 @@ class Stage(Generic[Settings, Inputs, Out]):
     outputs: type[Out]
 
     def task(self, label: str, settings: Settings, inputs: Inputs, *, size: int = 1) -> Task[Out]:
-        """A piece of work; `label` and `size` (its weight) are for the progress display."""
+        """A task; `label` and `size` (its weight) are for the progress display."""
         return Task(label, self, settings, inputs, size)
 
 
 @dataclass(frozen=True)
 class Task(Generic[Out]):
-    """A stage, and what it works on this time."""
+    """A stage with its settings and inputs."""
 
     label: str
     stage: Stage[Any, Any, Out]
@@ -109,7 +109,7 @@ class Task(Generic[Out]):
 
     @cached_property
     def key(self) -> str:
-        """The name of what it writes: all that this depends on, and nothing of this machine."""
+        """The name of its output: a hash of all it depends on, without machine paths."""
         identity = [
             self.stage.name,
             self.stage.version,
@@ -125,7 +125,7 @@ class Task(Generic[Out]):
 
 
 def _contents(inputs: Any) -> Any:
-    """Inputs with the names of their content in the place of files."""
+    """Inputs with content names in place of files."""
     if isinstance(inputs, File):
         return inputs.key
     if isinstance(inputs, tuple):

@@ -1,4 +1,4 @@
-"""Who performs tasks: the caller, local processes, or Ray."""
+"""Workers that run tasks: the caller, local processes, or Ray."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ EngineName = Literal["local", "ray"]
 
 
 class TaskError(Exception):
-    """A task raised; in words, because not every exception crosses processes."""
+    """A task raised; as text, because not every exception can be pickled."""
 
 
 class WorkerDied(Exception):
-    """The worker was gone before the task was done; the task itself said nothing."""
+    """The worker died before the task was done."""
 
 
 class Workers(Protocol):
-    """Something that performs tasks, several at a time."""
+    """Runs tasks, several at a time."""
 
     num_workers: int
 
@@ -32,7 +32,7 @@ class Workers(Protocol):
         """Begin a task."""
 
     def wait(self) -> tuple[Task[Any], Exception | None]:
-        """A task that ended, and how."""
+        """A finished task, and its error if it failed."""
 
     def stop(self) -> None:
         """End everything, at once."""
@@ -40,7 +40,7 @@ class Workers(Protocol):
 
 @dataclass(frozen=True)
 class Engine:
-    """Which workers to use: how many local processes (0 is the caller itself), or a Ray cluster."""
+    """Which workers to use: local processes (0: the caller itself), or a Ray cluster."""
 
     name: EngineName = "local"
     num_workers: int = 1
@@ -79,7 +79,7 @@ def pack(task: Task[Any]) -> bytes:
 
 
 def unpack(packed: bytes) -> Task[Any]:
-    """A task that was sent; `ConfigError` if the code it names is not what it was there."""
+    """The task that was sent; `ConfigError` if the code it names has changed."""
     sent = json.loads(packed)
     function, outputs = _at(sent["function"]), _at(sent["outputs"])
     settings_kind, inputs_kind, *_ = get_type_hints(function).values()
@@ -90,7 +90,7 @@ def unpack(packed: bytes) -> Task[Any]:
         raise ConfigError(f"{changed} changed while the work was running; start again")
     stage: Stage[Any, Any, Any] = Stage(sent["name"], sent["version"], function, outputs)
     task = stage.task(sent["label"], settings, config.from_dict(inputs_kind, sent["inputs"]))
-    # A field of floats may have held 1, and has 1.0 now: the same work, but not the same hash.
+    # A float field may have been 1 and is 1.0 now: the same work, but another hash.
     vars(task)["key"] = sent["key"]
     return task
 
@@ -105,5 +105,5 @@ def _at(place: tuple[str, str]) -> Any:
 
 
 def in_words(error: Exception) -> str:
-    """An exception of a task, for people."""
+    """An exception of a task, as text."""
     return f"{type(error).__name__}: {error}"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from barrow.corpus.text.mojibake import mend_controls, mend_mojibake
+from barrow.corpus.text.mojibake import repair_controls, repair_mojibake
 
 GOOD = [
     "Voilà l’été : « déjà vu », cœur, naïveté… à 5 °C — dit-on ; “CAFÉ…” et ‘ÇA’.",
@@ -29,9 +29,9 @@ GOOD = [
 
 @pytest.mark.parametrize("text", GOOD)
 def test_good_text_stays(text: str) -> None:
-    assert mend_mojibake(text) == (text, 0)
-    assert mend_mojibake(text.upper())[0] == text.upper()
-    assert mend_mojibake(text.lower())[0] == text.lower()
+    assert repair_mojibake(text) == (text, 0)
+    assert repair_mojibake(text.upper())[0] == text.upper()
+    assert repair_mojibake(text.lower())[0] == text.lower()
 
 
 @settings(max_examples=400, deadline=None)
@@ -48,7 +48,7 @@ def test_good_text_stays(text: str) -> None:
     ).map("".join)
 )
 def test_words_with_typographic_marks_stay(text: str) -> None:
-    assert mend_mojibake(text) == (text, 0)
+    assert repair_mojibake(text) == (text, 0)
 
 
 def damaged(text: str, encoding: str, times: int) -> str:
@@ -84,48 +84,48 @@ def damaged(text: str, encoding: str, times: int) -> str:
 )
 def test_damage_is_undone(text: str, encoding: str, times: int) -> None:
     harmed = damaged(text, encoding, times)
-    mended, num = mend_mojibake(harmed)
-    assert mended == text
+    repaired, num = repair_mojibake(harmed)
+    assert repaired == text
     assert num >= 1
-    assert mend_mojibake(f"before {harmed} after.")[0] == f"before {text} after."
+    assert repair_mojibake(f"before {harmed} after.")[0] == f"before {text} after."
 
 
 def test_evidence_elsewhere_decides_what_is_uncertain() -> None:
-    assert mend_mojibake("Ã”, GÃ”TE")[1] == 0
-    assert mend_mojibake("Ã”, GÃ”TE and cafÃ©")[0] == "Ô, GÔTE and café"
+    assert repair_mojibake("Ã”, GÃ”TE")[1] == 0
+    assert repair_mojibake("Ã”, GÃ”TE and cafÃ©")[0] == "Ô, GÔTE and café"
 
 
 def test_a_capital_inside_a_word() -> None:
-    assert mend_mojibake("in DurrÃ«s, Albania")[0] == "in Durrës, Albania"
-    assert mend_mojibake("IN DURRÃ«S")[1] == 0
+    assert repair_mojibake("in DurrÃ«s, Albania")[0] == "in Durrës, Albania"
+    assert repair_mojibake("IN DURRÃ«S")[1] == 0
 
 
 def test_one_character_of_another_script() -> None:
-    assert mend_mojibake("so ã\x8b\x9b it is")[0] == "so ㋛ it is"
-    assert mend_mojibake("so ã‹› it is")[1] == 0
+    assert repair_mojibake("so ã\x8b\x9b it is")[0] == "so ㋛ it is"
+    assert repair_mojibake("so ã‹› it is")[1] == 0
 
 
 def test_text_about_mojibake_stays() -> None:
     for text in ("é becomes Ã© in Latin-1", "'Ã¼' => 'ü',", "I see â€™ and not ’"):
-        assert mend_mojibake(text) == (text, 0)
-    assert mend_mojibake("é\nÃ©")[0] == "é\né"
+        assert repair_mojibake(text) == (text, 0)
+    assert repair_mojibake("é\nÃ©")[0] == "é\né"
 
 
 def test_what_was_lost_stays() -> None:
-    assert mend_mojibake("voil\ufffd â€ x") == ("voil\ufffd â€ x", 0)
-    assert mend_mojibake("ï¿½")[0] == "\ufffd"
+    assert repair_mojibake("voil\ufffd â€ x") == ("voil\ufffd â€ x", 0)
+    assert repair_mojibake("ï¿½")[0] == "\ufffd"
 
 
 def test_controls() -> None:
-    assert mend_controls("it\x92s \x93fine\x94\x85") == ("it’s “fine”…", 4)
-    assert mend_controls("a\x85b") == ("a\x85b", 0)
-    assert mend_controls("a\x81b") == ("a\x81b", 0)
-    assert mend_controls("plain — text") == ("plain — text", 0)
+    assert repair_controls("it\x92s \x93fine\x94\x85") == ("it’s “fine”…", 4)
+    assert repair_controls("a\x85b") == ("a\x85b", 0)
+    assert repair_controls("a\x81b") == ("a\x81b", 0)
+    assert repair_controls("plain — text") == ("plain — text", 0)
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.one_of(st.text(max_size=80), st.text("ÂÃâ€™œ©\x80\x99\xa0é a\n", max_size=60)))
 def test_any_text(text: str) -> None:
-    mended, num = mend_mojibake(text)
-    assert (mended == text) == (num == 0)
-    assert len(mended) <= len(text)
+    repaired, num = repair_mojibake(text)
+    assert (repaired == text) == (num == 0)
+    assert len(repaired) <= len(text)

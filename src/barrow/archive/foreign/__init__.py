@@ -1,1 +1,1 @@
-"""Documents in files of others: JSON lines, JSON, gzip and parquet in, `Document` out."""
+"""Documents in other formats: JSON lines, JSON, gzip and parquet in, `Document` out."""

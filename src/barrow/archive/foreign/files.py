@@ -1,4 +1,4 @@
-"""Files that others wrote, read as pieces of whole JSON lines."""
+"""Files in other formats, read as pieces of whole JSON lines."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from barrow.archive.storage import READABLE, ByteRanges, base_name, open_binary
 from barrow.archive.zstd import FrameScanner, NotZstandard, in_words
 from barrow.errors import ArchiveError, BadRecord, DamagedShard
 
-# What a decompressor gives next, or what is wrong at that place.
+# The next output of a decompressor, or an error at that place.
 Content = Iterator[memoryview | DamagedShard]
 
 _READ_SIZE = 1 << 17
-# zstandard gives nothing of a step in which it meets damage.
+# zstandard returns nothing for a step in which it meets damage.
 _STEP = 1 << 16
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -36,7 +36,7 @@ _PARQUET_MAGIC = b"PAR1"
 
 
 class ForeignFile:
-    """A file without an index: read from the front, counted by reading it through."""
+    """A file without an index: read from the start, counted by reading all of it."""
 
     def __init__(
         self, path: str, *, text_key: str = "text", max_document: int = MAX_DOCUMENT
@@ -69,7 +69,7 @@ class ForeignFile:
         return ByteRanges(self.path).size
 
     def pieces(self, start: int = 0, stop: int | None = None) -> Iterator[Piece | ArchiveError]:
-        """Pieces that hold the documents from `start` to `stop`; what precedes is decoded too."""
+        """Pieces with the documents from `start` to `stop`; those before are decoded too."""
         name = base_name(self.path)
         number = first = 0
         for item in self._lines(name):
@@ -124,13 +124,13 @@ class _Copy:
 
 
 def whole_lines(content: Content, max_line: int) -> Iterator[bytes | BadLine | DamagedShard]:
-    """Cut content at line ends. A line over `max_line` is dropped as it goes by, never held."""
+    """Cut content at line ends. A line over `max_line` is skipped without holding it."""
     rest = bytearray()
     dropping = False
     for item in content:
         if isinstance(item, DamagedShard):
             yield item
-            # What was begun before the damage cannot be finished; it is counted as a bad line.
+            # A line begun before the damage cannot be completed; it counts as a bad line.
             if rest and not dropping:
                 yield bytes(rest) + b"\n"
             rest.clear()
@@ -174,7 +174,7 @@ def _within_limit(lines: bytes, max_line: int) -> Iterator[bytes | BadLine]:
 
 
 def _something(content: Content, name: str) -> Content:
-    """The same content; damage, if there is none."""
+    """The same content; damage, if it is empty."""
     empty = True
     for item in content:
         empty = False
@@ -247,7 +247,7 @@ def _wrong_magic(name: str, expected: str, head: bytes) -> DamagedShard:
 def _gzip_content(file: BinaryIO, name: str) -> Content:
     try:
         with gzip.GzipFile(fileobj=file) as reader:
-            # One step at a time: what was decompressed before the damage is not to be lost.
+            # One step at a time, to keep what was decompressed before the damage.
             while data := reader.read1(PIECE_SIZE):
                 yield memoryview(data)
     except EOFError:
@@ -279,7 +279,7 @@ class _OneFrame:
         self._broken = False
 
     def read(self, size: int = -1) -> bytes:
-        """What zstandard reads: nothing more once the frame is over."""
+        """Input for zstandard: empty once the frame is over."""
         spans = self._scanner.spans
         if self._at == len(self._buffer) and (spans or not self._fill()):
             return b""
@@ -300,7 +300,7 @@ class _OneFrame:
         return bool(self._buffer)
 
     def finish_frame(self) -> bool:
-        """Go to the end of the current frame; False if it has none."""
+        """Skip to the end of the current frame; False if it has no end."""
         while not self._scanner.spans:
             if self._broken or not self._fill():
                 return False
@@ -313,7 +313,7 @@ class _OneFrame:
         return self._at < len(self._buffer) or self._fill()
 
     def next_frame_after_damage(self) -> bool:
-        """Begin at the next whole frame; False if there is none.
+        """Begin at the next whole frame; False without one.
 
         Sizes inside the damaged frame count only if they lead to another frame or to the end.
         """

@@ -1,8 +1,8 @@
 """JSON values one after another, or inside one array, made into JSON lines.
 
 A .json file may be an array of records, one record over several lines, or JSON lines under another
-name. Values are told apart by counting brackets outside strings, without holding more than one.
-What is not JSON becomes a line of its own, to be refused with its reason; its neighbours are kept.
+name. Values are separated by counting brackets outside strings, holding one at a time. What is not
+JSON becomes a line of its own, which the reader refuses with a reason; its neighbours are kept.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from barrow.errors import DamagedShard
 # Inside a value only brackets and strings matter; between values also what separates them.
 _INSIDE = re.compile(rb'["\[\]{}]')
 _BETWEEN = re.compile(rb'["\[\]{},\n]')
-# A string ends at a quote; JSON allows no line break in it, so at a line break it is broken.
+# A string ends at a quote, or at a line break, which JSON does not allow in it.
 _REST_OF_STRING = re.compile(rb'[^"\\\n]*+(?:\\[^\n][^"\\\n]*+)*+', re.DOTALL)
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -94,7 +94,7 @@ class _Splitter:
             if character == b'"':
                 self._in_string = True
             elif character in b"{[":
-                if not self._depth:  # what stands before it is no part of it
+                if not self._depth:  # what is before it does not belong to it
                     lines.append(_line(text[start : token.start()]))
                     start = token.start()
                 self._depth += 1
@@ -114,7 +114,7 @@ class _Splitter:
         del text[:start]
         self._at -= start
         if len(text) > self._max_value:
-            # Let it go by without a line end: the reader of lines refuses what is too long.
+            # Pass it on without a line end: the line reader refuses what is too long.
             lines.append(bytes(text[: self._at]).replace(b"\n", b" "))
             del text[: self._at]
             self._at = 0
@@ -128,7 +128,7 @@ class _Splitter:
             del self._text[: len(self._text) - len(stripped) + (1 if self._array else 0)]
 
     def give_up(self) -> bytes:
-        """What was begun and will not be finished, as a line."""
+        """The incomplete rest, as a line."""
         rest = _line(self._text)
         self._text.clear()
         self._at = self._depth = 0
@@ -143,6 +143,6 @@ def _line(value: bytearray) -> bytes:
     try:
         return msgspec.json.format(line, indent=-1) + b"\n"
     except (ValueError, RecursionError):
-        # A line break inside a string must not be mended in passing: leave a character that JSON
-        # does not allow there either, so that the record is refused with its reason.
+        # Do not repair a line break inside a string: leave a character that JSON does not allow
+        # there either, so that the record is refused with a reason.
         return line.replace(b"\n", b"\x0b") + b"\n"

@@ -21,8 +21,8 @@ def parquet_lines(
 ) -> Iterator[bytes | BadLine | DamagedShard]:
     """The rows of a parquet file, a batch at a time.
 
-    Nulls and NaNs in a row are left out. Bytes are text where they are UTF-8; elsewhere base64, but
-    not under the text key, where they make a bad record.
+    Nulls and NaNs in a row are left out. Bytes are text if they are UTF-8, else base64; under the
+    text key such bytes are a bad record.
     """
     try:
         import pyarrow
@@ -45,7 +45,7 @@ def parquet_lines(
 
 
 def _without_nanoseconds(batch: Any) -> Any:
-    """Python's times end at microseconds; pyarrow would ask for pandas to hold more."""
+    """Python's times have microseconds; for more, pyarrow would need pandas."""
     import pyarrow
 
     for k, field in enumerate(batch.schema):
@@ -87,7 +87,7 @@ def _row_line(batch: Any, row: int, text_key: str) -> bytes | BadLine:
 
 
 def _plain(value: Any, *, strict: bool = False) -> Any:
-    """A value as JSON has it."""
+    """A value as JSON represents it."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, bytes):

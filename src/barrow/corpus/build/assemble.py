@@ -17,7 +17,7 @@ from barrow.engine import File, Stage, Task
 
 @dataclass(frozen=True)
 class Settings:
-    """Of each file, the first document that is taken, and the first that is not."""
+    """For each file, the range of documents to take."""
 
     ranges: tuple[tuple[int, int], ...]
 
@@ -57,7 +57,7 @@ def _frames(file: File) -> Iterator[tuple[int, int]]:
 
 
 def assemble(settings: Settings, files: tuple[File, ...], out: Shard) -> None:
-    """Write one shard from parts of files, and what a catalog says about it."""
+    """Write one shard from parts of files, and its entry for the catalog."""
     with Writer(out.shard) as writer:
         for file, (start, stop) in zip(files, settings.ranges, strict=True):
             writer.extend(barrow.archive.open(file, threads=1)[start:stop])

@@ -32,12 +32,11 @@ def build(
 ) -> dict[str, Any]:
     """Build a corpus; return its manifest, which is also saved beside it.
 
-    `root` holds a folder for each domain. `out` becomes an archive of what is to be trained on,
-    with archives of what is held out (`validation`, `test`) and of rejects beside it, the recipe,
-    the manifest, a datasheet and a report, an index for later deduplication, and a folder of
-    finished work that makes the next build do only what changed. The bytes of all but that folder
-    depend on the recipe and the raw files alone; only what an owner writes into the places of the
-    datasheet that are theirs stays as it is.
+    `root` has a folder for each domain. `out` becomes an archive of the training split. Beside it
+    are archives of `validation`, `test` and the rejects, the recipe, the manifest, a datasheet, a
+    report, an index for later deduplication, and a cache of finished tasks, so that the next build
+    only does what changed. All bytes but the cache depend on the recipe and the raw files alone;
+    the owner's sections of an existing datasheet are kept.
     """
     progress = progress or Progress()
     for library in ("numba", "safetensors"):
@@ -56,7 +55,7 @@ def build(
 def _build(
     recipe: Recipe, root: Path, out: Path, engine: Engine, progress: Progress
 ) -> dict[str, Any]:
-    # Not before: workers that read raw files have no use for compiled kernels.
+    # Not earlier: workers that read raw files need no compiled kernels.
     from barrow.corpus.manifest import MANIFEST, manifest
     from barrow.corpus.report.write import write_papers
     from barrow.corpus.build.stages import run_stages
@@ -65,13 +64,13 @@ def _build(
     with Stages(Store(out / WORK / "tasks"), engine, progress) as stages:
         sources, missing = find_sources(recipe, root, cache, progress, apart_from=out)
         cache.save()
-        # What was taken down does not come back, nor is it in the folder of finished work.
+        # What was taken down must not come back, nor stay in the cache.
         taken = load_list(out)
         takedown = None
         if taken is not None:
             takedown = File(out / LIST, sha256_of(out / LIST))
         built = run_stages(sources, recipe, stages, takedown=takedown)
-    # Beside, then inside: whoever sees the new catalog sees what belongs to it.
+    # The other folders first: a reader of the new catalog finds all that belongs to it.
     publish(out / REJECTS, built.rejects)
     write_if_changed(out / RECIPE, config.to_json(recipe))
     shards = {
@@ -79,20 +78,20 @@ def _build(
         for split in reversed(SPLITS)
         if built.shards[split] or split == "train"
     }
-    for split in SPLITS:  # of an earlier build that held something out
+    for split in SPLITS:  # of an earlier build that had this split
         if split not in shards and (out / split / "archive.json").exists():
             shutil.rmtree(out / split)
-    told = manifest(
+    made = manifest(
         recipe,
         missing,
         built,
         {split: shards[split] for split in SPLITS if split in shards},
         version_number=taken.version if taken is not None else 1,
     )
-    write_if_changed(out / MANIFEST, json.dumps(told, indent=1, ensure_ascii=False) + "\n")
-    write_papers(out, told, recipe)
+    write_if_changed(out / MANIFEST, json.dumps(made, indent=1, ensure_ascii=False) + "\n")
+    write_papers(out, made, recipe)
     stages.clean()
-    return told
+    return made
 
 
 def _refuse_foreign_folder(out: Path) -> None:

@@ -1,8 +1,8 @@
-"""Finding evaluation data in documents: n words in a row that both have.
+"""Finding evaluation data in documents: n-grams of words that both have.
 
-Words in a row are those of `barrow.corpus.kernels.word_runs`, for both sides: letters and digits count, and
-nothing between them. An item with fewer than n words cannot be looked for; the index says how many
-there are.
+Words are those of `barrow.corpus.kernels.word_runs` on both sides: letters and digits count, what
+is between them does not. An item with fewer than n words cannot be searched for; the index counts
+such items.
 """
 
 from __future__ import annotations
@@ -35,14 +35,13 @@ from barrow.files import sha256_of
 NGRAM = 13
 
 _ITEMS_AT_ONCE = 256
-_MAX_STRINGS = 32  # of a record, to be read in every order
+_MAX_STRINGS = 32  # strings of a record that are read in every order
 
 
 class Item(NamedTuple):
     """A piece of an evaluation set: a question, a passage.
 
-    `strings` are the parts that it was made of, where any may follow any other in a document: a
-    question and each of its answers.
+    `strings` are its parts where a document may have them in any order: a question and its answers.
     """
 
     name: str
@@ -53,8 +52,8 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True)
 class NgramIndex:
-    """The n-grams of evaluation sets; `owners` has for each of them the place of an item in
-    `items`, which are (set, number).
+    """The n-grams of evaluation sets; `owners` maps each to an index into `items`, which are (set,
+    number).
     """
 
     table: RunTable
@@ -76,8 +75,8 @@ class Match(NamedTuple):
 def read_items(path: Path, *, name: str | None = None) -> Iterator[Item]:
     """The items of an evaluation set.
 
-    Of JSON lines (also compressed) and Parquet, every string of a record belongs to its item; of
-    any other file (also compressed), text between blank lines is an item.
+    A record of JSON lines or Parquet is an item, with all its strings; in any other file, text
+    between blank lines is an item. Files may be compressed.
     """
     name = name or path.name
     if re.search(r"\.(jsonl|json|ndjson|parquet)(\.\w+)?$", path.name):
@@ -112,16 +111,16 @@ def ngram_index(items: Iterable[Item], *, ngram: int = NGRAM) -> NgramIndex:
         found.append(runs)
         owners.append(np.repeat(places, sizes).astype(np.uint32))
     table, places = run_table(np.concatenate(found))
-    # Of an n-gram that several items have, the first is reported.
+    # An n-gram of several items is reported for the first.
     owner_of = np.full(len(table.keys), len(names), np.uint32)
     np.minimum.at(owner_of, places, np.concatenate(owners))
     return NgramIndex(table, owner_of, names, ngram, num_too_short)
 
 
 def find_matches(text: npt.NDArray[np.uint8], offsets: Offsets, index: NgramIndex) -> list[Match]:
-    """What of the index is in which of the documents of a block, the most n-grams first."""
+    """Matches of each document of a block, those with the most n-grams first."""
     hits = find_runs(text, offsets, index.table)
-    # A place where several n-grams of an item begin counts once.
+    # A position where several n-grams of an item begin counts once.
     owners = index.owners[hits.run].tolist()
     found = set(zip(hits.document.tolist(), owners, hits.piece.tolist(), strict=True))
     counts = Counter((document, owner) for document, owner, _ in found)
@@ -136,22 +135,22 @@ def find_matches(text: npt.NDArray[np.uint8], offsets: Offsets, index: NgramInde
 def save_index(index: NgramIndex, path: Path) -> None:
     """Write an index as safetensors."""
     arrays: dict[str, Any] = {"owners": index.owners}
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         name: getattr(index, name) for name in ("items", "ngram", "num_too_short")
     }
     for name, value in index.table._asdict().items():
-        (arrays if isinstance(value, np.ndarray) else told)[name] = value
-    save_file(arrays, path, {"index": json.dumps(told)})
+        (arrays if isinstance(value, np.ndarray) else fields)[name] = value
+    save_file(arrays, path, {"index": json.dumps(fields)})
 
 
 def load_index(path: str | Path) -> NgramIndex:
     """Read an index back."""
     with safe_open(path, "numpy") as file:
-        told = parse_json(file.metadata()["index"], path)
-        told |= {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    table = RunTable(*(told.pop(name) for name in RunTable._fields))
-    items = [(name, number) for name, number in told.pop("items")]
-    return NgramIndex(table=table, items=items, **told)
+        fields = parse_json(file.metadata()["index"], path)
+        fields |= {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    table = RunTable(*(fields.pop(name) for name in RunTable._fields))
+    items = [(name, number) for name, number in fields.pop("items")]
+    return NgramIndex(table=table, items=items, **fields)
 
 
 def _records(path: Path) -> Iterator[Any]:
@@ -185,7 +184,7 @@ def _strings(record: Any) -> Iterator[str]:
 
 
 def _readings(item: Item, ngram: int) -> list[str]:
-    """The text of an item, and where one of its strings may follow another, both sides of that."""
+    """The text of an item, and the texts around each junction of two of its strings."""
     readings = [item.text]
     if 2 < len(item.strings) <= _MAX_STRINGS:
         words = [string.split() for string in item.strings]

@@ -1,7 +1,7 @@
-"""The second stage: look at every document once. Which go, and what later stages must know.
+"""The second stage: filter every document once, and compute what later stages need.
 
-Nothing is rewritten here but the texts that rewriters change: what stays is decided globally, and
-written once.
+Only texts that rewriters change are written here: which documents stay is decided globally, and
+they are written once.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from barrow.engine import File, Output, Outputs, Stage, Task
 
 @dataclass(frozen=True)
 class Settings:
-    """Documents `start` to `stop` of a file, and the filters of those of some domains by name;
-    under ``""`` are those of all others. So many n-grams of evaluation sets are too many.
+    """Documents `start` to `stop` of a file, and filters by domain; those under ``""`` are for all
+    other domains. A document with `min_ngrams` n-grams of evaluation sets is rejected.
     """
 
     start: int
@@ -53,7 +53,7 @@ class Inputs:
 
 
 class Findings(Outputs):
-    """What is known of every document, those that were rewritten, and rejects."""
+    """Facts of every document, the rewritten documents, and the rejects."""
 
     facts = Output("facts.safetensors")
     changed = Output("changed.jsonl.zst")
@@ -125,20 +125,20 @@ class _Examiner:
         self.facts.domain[here] = [_place(name, self.facts.domains) for name in names]
         self.facts.identity[here] = [identity_of(meta["id"]) for meta in texts.metas]
         sizes = texts.sizes.tolist()
-        told = _Told([""] * len(texts), [""] * len(texts))
-        texts, rewritten = self._refine(texts, names, here, told)
+        rejections = _Rejections([""] * len(texts), [""] * len(texts))
+        texts, rewritten = self._refine(texts, names, here, rejections)
         if rewritten:
             self.facts.changed[at + np.array(list(rewritten))] = True
-        self._look(texts, here, told)
+        self._look(texts, here, rejections)
         for i, name in enumerate(names):
             tally = self._tally[name]
             tally["documents"] += 1
             tally["bytes"] += sizes[i]
-            for name_of_set in told.matches.get(i, ()):
+            for name_of_set in rejections.matches.get(i, ()):
                 tally[f"matches.{name_of_set}"] += 1
-            if told.reasons[i]:
-                tally[f"rejects.{told.reasons[i]}"] += 1
-                rejects.add(_reject(texts, i, told))
+            if rejections.reasons[i]:
+                tally[f"rejects.{rejections.reasons[i]}"] += 1
+                rejects.add(_reject(texts, i, rejections))
             else:
                 tally["kept"] += 1
                 tally["kept_bytes"] += int(self.facts.size[at + i])
@@ -147,31 +147,31 @@ class _Examiner:
                     changed.add(Document(rewritten[i], texts.metas[i]))
 
     def _refine(
-        self, texts: Texts, names: list[str], here: slice, told: _Told
+        self, texts: Texts, names: list[str], here: slice, rejections: _Rejections
     ) -> tuple[Texts, dict[int, str]]:
-        """The texts after all filters, and those that are new, by their places in the block."""
+        """The texts after all filters, and the rewritten ones by their index in the block."""
         chosen = [self.filters.get(name, self.filters[""]) for name in names]
         chains = [
             (_passes(steps), np.array([other is steps for other in chosen]))
             for steps in {id(steps): steps for steps in chosen}.values()
         ]
         rewritten: dict[int, str] = {}
-        # Passes of all domains together: their texts share a buffer, and what is known about it.
+        # All domains pass together: their texts share a buffer and its statistics.
         for k in range(max(len(passes) for passes, _ in chains)):
             new: dict[int, str] = {}
             for passes, concerned in chains:
                 if k < len(passes):
-                    left = concerned & np.array([not reason for reason in told.reasons])
+                    left = concerned & np.array([not reason for reason in rejections.reasons])
                     new |= self._rewrite(texts, passes[k].rewriters, names, left)
             if new:
                 texts = texts.replaced(new)
                 rewritten |= new
             for i in np.flatnonzero(texts.sizes == 0).tolist():  # a rewriter left nothing
-                if not told.reasons[i]:
-                    told.reasons[i], told.causes[i] = "empty", "no text"
+                if not rejections.reasons[i]:
+                    rejections.reasons[i], rejections.causes[i] = "empty", "no text"
             for passes, concerned in chains:
                 if k < len(passes):
-                    self._decide(texts, passes[k].filters, here, concerned, told)
+                    self._decide(texts, passes[k].filters, here, concerned, rejections)
         return texts, rewritten
 
     def _rewrite(
@@ -181,7 +181,7 @@ class _Examiner:
         names: list[str],
         concerned: npt.NDArray[np.bool_],
     ) -> dict[int, str]:
-        """New texts, by their places in the block."""
+        """New texts, by their index in the block."""
         rewritten: dict[int, str] = {}
         for rewriter in rewriters:
             touched = np.flatnonzero(rewriter.touches(texts) & concerned).tolist()
@@ -200,9 +200,9 @@ class _Examiner:
         filters: Sequence[Filter],
         here: slice,
         concerned: npt.NDArray[np.bool_],
-        told: _Told,
+        rejections: _Rejections,
     ) -> None:
-        """Reasons against texts, and what else filters find out about them."""
+        """Reasons to reject texts, and what else filters report about them."""
         facts = self.facts
         for chosen in filters:
             languages, quality = chosen.describe(texts)
@@ -214,12 +214,12 @@ class _Examiner:
                 facts.quality[here][concerned] = quality[concerned]
             code, value = chosen.decide(texts)
             for i in np.flatnonzero((code != KEEP) & concerned).tolist():
-                if not told.reasons[i]:
-                    told.reasons[i] = chosen.reasons[code[i] - 1]
-                    told.causes[i] = chosen.cause(told.reasons[i], float(value[i]))
+                if not rejections.reasons[i]:
+                    rejections.reasons[i] = chosen.reasons[code[i] - 1]
+                    rejections.causes[i] = chosen.cause(rejections.reasons[i], float(value[i]))
 
-    def _look(self, texts: Texts, here: slice, told: _Told) -> None:
-        """What later stages must know of texts as they are; the answers go to their places."""
+    def _look(self, texts: Texts, here: slice, rejections: _Rejections) -> None:
+        """Fill in the facts that later stages need of the texts."""
         facts = self.facts
         facts.size[here] = texts.sizes
         facts.content[here] = content_hashes(texts.text, texts.offsets)
@@ -227,11 +227,11 @@ class _Examiner:
         if self.index is not None:
             for match in find_matches(texts.text, texts.offsets, self.index):
                 if match.num_ngrams >= self.min_ngrams:
-                    told.matches.setdefault(match.document, set()).add(match.name)
-                    if not told.reasons[match.document]:
-                        told.reasons[match.document] = "contaminated"
-                        told.causes[match.document] = _in_words(match, self.index.ngram)
-        facts.kept[here] = [not reason for reason in told.reasons]
+                    rejections.matches.setdefault(match.document, set()).add(match.name)
+                    if not rejections.reasons[match.document]:
+                        rejections.reasons[match.document] = "contaminated"
+                        rejections.causes[match.document] = _in_words(match, self.index.ngram)
+        facts.kept[here] = [not reason for reason in rejections.reasons]
 
     def counts(self) -> dict[str, dict[str, int]]:
         """What was counted, by domain."""
@@ -258,16 +258,16 @@ def _passes(steps: Iterable[Step]) -> list[_Pass]:
 
 
 def _place(name: str, names: list[str]) -> int:
-    """Where a name is in a list that it is added to if need be."""
+    """The index of a name in a list; it is appended if it is not there."""
     if name not in names:
         names.append(name)
     return names.index(name)
 
 
 @dataclass
-class _Told:
-    """Reasons against texts, and causes in words; empty where there is none. Evaluation sets that
-    texts have something of.
+class _Rejections:
+    """Reasons to reject texts and their causes, empty for texts that stay, and the evaluation sets
+    that texts match.
     """
 
     reasons: list[str]
@@ -279,8 +279,8 @@ def _in_words(match: Match, ngram: int) -> str:
     return f"{match.num_ngrams} times {ngram} words in a row of {match.name}, item {match.number}"
 
 
-def _reject(texts: Texts, i: int, told: _Told) -> Document:
+def _reject(texts: Texts, i: int, rejections: _Rejections) -> Document:
     start = texts.offsets[i]
     data = texts.text[start : min(start + 4 * EXCERPT, texts.offsets[i + 1])].tobytes()
-    why = {"reason": told.reasons[i], "cause": told.causes[i], "stage": "filter"}
+    why = {"reason": rejections.reasons[i], "cause": rejections.causes[i], "stage": "filter"}
     return rejected(data.decode("utf-8", "ignore"), texts.metas[i], **why)

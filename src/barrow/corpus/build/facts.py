@@ -21,10 +21,10 @@ from barrow.corpus.dedup.minhash import NUM_BANDS
 class Facts:
     """Arrays with an element, or a row, for each document.
 
-    `kept`: no filter objected. `changed`: a rewriter made the text anew. `domain` and `language`
-    are places in `domains` and `languages`. `size` and `quality` are those of the text in UTF-8
-    bytes and of the classifier. `identity` are the two halves of the document's id. `content` is
-    the hash that exact duplicates share, `bands` those that near-duplicates share one of.
+    `kept`: no filter rejected it. `changed`: a rewriter changed the text. `domain` and `language`
+    are indices into `domains` and `languages`. `size` is in UTF-8 bytes; `quality` is the
+    classifier's score. `identity` are the two halves of the document's id. `content` is the hash
+    that exact duplicates share, `bands` those that near-duplicates share one of.
     """
 
     kept: npt.NDArray[np.bool_]
@@ -44,7 +44,7 @@ class Facts:
 
     @classmethod
     def blank(cls, num_documents: int) -> Facts:
-        """For so many documents of which nothing is known yet."""
+        """Empty facts of so many documents."""
         return cls(
             kept=np.ones(num_documents, np.bool_),
             changed=np.zeros(num_documents, np.bool_),
@@ -68,8 +68,8 @@ def save_facts(facts: Facts, path: str | PathLike[str]) -> None:
     """Write the arrays as safetensors; the names are in its metadata."""
     arrays = {name: getattr(facts, name) for name in _ARRAYS}
     # One entry: safetensors writes several in any order, and not twice in the same.
-    told = json.dumps({name: getattr(facts, name) for name in _NAMES})
-    save_file(arrays, path, {"names": told})
+    names = json.dumps({name: getattr(facts, name) for name in _NAMES})
+    save_file(arrays, path, {"names": names})
 
 
 def load_facts(path: str | PathLike[str]) -> Facts:

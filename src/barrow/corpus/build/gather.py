@@ -29,7 +29,7 @@ _TEXT_END = b'","meta":'
 
 
 class CountedMeta(msgspec.Struct):
-    """What of a document's meta the composition of a corpus is counted by."""
+    """The keys of a document's meta by which the composition of a corpus is counted."""
 
     pile_set_name: str = ""
     licence: str | None = None
@@ -53,7 +53,7 @@ class Part:
 
 
 class Gathered(Shard):
-    """A shard with its facts, and of what it is composed."""
+    """A shard, its facts and its composition."""
 
     facts = Output(FACTS)
     statistics = Output("statistics.json")
@@ -92,7 +92,7 @@ def gather(settings: Settings, parts: tuple[Part, ...], out: Gathered) -> None:
     with Writer(out.shard) as writer:
         for bucket in settings.buckets:
             lines, keys, rows = _read_bucket(bucket, parts)
-            # Equal keys are those of a document that was read twice: the line settles it.
+            # Equal keys mean that a document was read twice: the line decides the order.
             for at in sorted(range(len(lines)), key=lambda k: (keys[k], lines[k])):
                 writer.add_line(lines[at])
                 places.append(rows[at])
@@ -144,7 +144,7 @@ def _facts_of(places: list[tuple[int, int]], parts: Sequence[Part]) -> Facts:
 
 
 def found_languages(facts: Facts) -> list[str | None]:
-    """What was found out about the language of each document, where that was asked."""
+    """The language identified for each document, where a filter identified it."""
     return (
         [facts.languages[k] or None for k in facts.language.tolist()]
         if facts.languages
@@ -157,7 +157,7 @@ def count_documents(
 ) -> dict[str, dict[str, int]]:
     """By domain: documents and bytes, also by licence, by language, and by powers of two.
 
-    The language is what the source says, or what was found where it says nothing.
+    The language is the one the source states, or else the one identified.
     """
     groups = Counter[tuple[str, str | None, str | None, int]]()
     sums = Counter[tuple[str, str | None, str | None, int]]()

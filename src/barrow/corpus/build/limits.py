@@ -1,4 +1,4 @@
-"""How much time and memory one document may take before it is given up."""
+"""Limits of time and memory for reading one document."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ _STATM = Path("/proc/self/statm")
 
 
 class TooSlow(Exception):
-    """The time is over."""
+    """The time limit was reached."""
 
 
 class DocumentLimits:
     """Limits for one document after the other: `seconds` each, and `memory` bytes more than now.
 
-    Between `begin` and `end` the process is stopped by `TooSlow` or `MemoryError`. Tasks run in
-    their process's main thread. Where the system does not tell how much memory a process has, that
-    is not limited. A context manager: on leaving, everything is as it was.
+    Between `begin` and `end`, `TooSlow` or `MemoryError` is raised at the limit. Tasks run in the
+    main thread of their process. Memory is not limited where the system does not report it. A
+    context manager: on exit, the old limits are restored.
     """
 
     def __init__(self, seconds: float, memory: int) -> None:
@@ -51,7 +51,7 @@ class DocumentLimits:
 
 
 def memory_held() -> int | None:
-    """Private memory that the process can write to; None where the system does not tell."""
+    """Private writable memory of the process; None where the system does not report it."""
     try:
         return int(_STATM.read_text().split()[5]) * resource.getpagesize()
     except (OSError, IndexError, ValueError):

@@ -1,4 +1,4 @@
-"""The documents of a build in parts of bounded size, which tasks work on."""
+"""The documents of a build, in parts of bounded size, one task each."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from barrow.files import inside
 
 PART_BYTES = 1 << 26
 
-# The level of what is written between stages, to be read again soon: twice as fast as level 3 to
-# write, and to read, for twice the disk.
+# The level of files between stages: twice as fast as level 3 to write and to read, for twice the
+# disk.
 QUICK = -7
 
 
@@ -42,8 +42,8 @@ class Part:
 
 @dataclass(frozen=True)
 class PartFiles:
-    """Files with the texts of a part: documents as they were read, what is known of them, and
-    those that were rewritten. In a finished corpus there is nothing of the last kind.
+    """Files of a part: documents as they were read, their facts, and the rewritten documents. A
+    finished corpus has no rewritten ones.
     """
 
     documents: File
@@ -53,7 +53,7 @@ class PartFiles:
 
 @dataclass(frozen=True)
 class Examined:
-    """A part that was examined, and the names of the domains in it."""
+    """An examined part, and the names of its domains."""
 
     part: Part
     files: PartFiles
@@ -61,7 +61,7 @@ class Examined:
 
     @classmethod
     def of(cls, part: Part, facts: File, changed: File | None = None) -> Examined:
-        """With the names that its facts have."""
+        """With the names of its facts."""
         return cls(part, PartFiles(part.file, facts, changed), tuple(load_names(facts)[0]))
 
     def __len__(self) -> int:
@@ -69,7 +69,7 @@ class Examined:
 
 
 def cut(file: File, part_bytes: int = PART_BYTES, *, domain: str = "") -> list[Part]:
-    """A file of ours, cut at frames into parts of about `part_bytes` of JSON lines."""
+    """A shard, cut at frames into parts of about `part_bytes` of JSON lines."""
     table = read_table(ByteRanges(str(file.path)))
     assert table is not None, f"{file.path} is written by an earlier stage"
     return [Part(file, *span, domain) for span in table.spans(part_bytes)]

@@ -1,4 +1,4 @@
-"""The stage between deciding and writing: thresholds for splits and mixture, over all documents."""
+"""Between filtering and writing: thresholds of splits and mixture, over all documents."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from barrow.corpus.build.parts import Examined
 from barrow.corpus.recipe import Recipe
 from barrow.engine import File, Output, Outputs, Stage, Task
 
-# What is shuffled in memory at a time.
+# Bytes shuffled in memory at a time.
 _BUCKET_BYTES = 1 << 26
-_LINE_BYTES = 450  # of a document's line that are not text, about
+_LINE_BYTES = 450  # of a document's line beside its text, about
 
-# Of each split, the number of shards, and of buckets in each.
+# For each split, the numbers of shards and of buckets per shard.
 Buckets = dict[str, tuple[int, int]]
 
 _SPLIT, _DRAW, ORDER = 1, 2, 3  # purposes of places; ORDER + k for the k-th copy
@@ -32,7 +32,7 @@ _SPLIT, _DRAW, ORDER = 1, 2, 3  # purposes of places; ORDER + k for the k-th cop
 def labels_of(
     facts: Facts, offset: int, clusters: Mapping[str, npt.NDArray[Any]] | None
 ) -> npt.NDArray[np.uint64]:
-    """What a document's split is decided by: its cluster's name, or its own."""
+    """The label that decides a document's split: its cluster's name, or its own."""
     labels = facts.identity[:, 0].copy()
     if clusters is not None:
         first, last = np.searchsorted(clusters["numbers"], (offset, offset + len(facts)))
@@ -54,7 +54,7 @@ def split_of(
 def copies_of(
     facts: Facts, seed: int, plan: Mapping[str, Mapping[str, float]]
 ) -> npt.NDArray[np.int64]:
-    """How often each document of the training set is taken."""
+    """How often each document of the training split is taken."""
     whole = np.array([plan[name]["whole"] for name in facts.domains], np.int64)
     threshold = np.array([plan[name]["threshold"] for name in facts.domains], np.float64)
     where = places(facts.identity[:, 0], seed, _DRAW)
@@ -67,7 +67,7 @@ def copies_of(
 
 @dataclass(frozen=True)
 class Settings:
-    """The numbers of documents of parts, and what a recipe says of splits and mixture.
+    """The numbers of documents of parts, and the recipe's splits and mixture.
 
     `epochs` and `weights` are by domain.
     """
@@ -160,8 +160,8 @@ def plan(settings: Settings, inputs: Inputs, out: Planned) -> None:
         taken[name] += histogram.below(domains[name]["threshold"])
     if settings.mixture.by == "weight":
         check_shares(settings.weights, taken, settings.mixture.tolerance)
-    told = {"domains": domains, "splits": thresholds, "bytes": held, "documents": numbers}
-    out.plan.path.write_text(json.dumps(told, indent=1))
+    result = {"domains": domains, "splits": thresholds, "bytes": held, "documents": numbers}
+    out.plan.path.write_text(json.dumps(result, indent=1))
 
 
 PLAN = Stage("corpus.plan", 1, plan, Planned)
@@ -172,13 +172,13 @@ def _epochs(settings: Settings, sizes: dict[str, float]) -> dict[str, float]:
     if mixture.by == "once":
         return dict.fromkeys(sizes, 1.0)
     if mixture.by == "epochs":
-        told = {name: settings.epochs.get(name) for name in sizes}
-        return {name: 1.0 if epochs is None else epochs for name, epochs in told.items()}
+        asked = {name: settings.epochs.get(name) for name in sizes}
+        return {name: 1.0 if epochs is None else epochs for name, epochs in asked.items()}
     return epochs_by_weight(settings.weights, sizes, mixture) if sizes else {}
 
 
 def buckets_of(plan: Mapping[str, Any], shard_size: int) -> Buckets:
-    """What documents are shuffled in, so that shards have about `shard_size` bytes of lines."""
+    """The buckets documents are shuffled in, so that shards have about `shard_size` bytes."""
     found = {}
     for split in SPLITS:
         size = plan["bytes"][split] + _LINE_BYTES * plan["documents"][split]

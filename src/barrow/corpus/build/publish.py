@@ -1,4 +1,4 @@
-"""Finished shards to an archive that others can open: the catalog is the one switch."""
+"""Finished shards become an archive at once, when its catalog is replaced."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ INDEX = "index"
 
 
 class Shard(Outputs):
-    """A shard, and what a catalog says about it."""
+    """A shard, and its entry in the catalog."""
 
     shard = Output("shard.jsonl.zst")
     entry = Output("entry.json")
@@ -27,7 +27,7 @@ class Shard(Outputs):
 def publish(folder: Path, results: Sequence[Shard]) -> list[ShardEntry]:
     """Make finished shards an archive, and their facts the index beside it.
 
-    Names carry a hash, so an old catalog stays right until the new one takes its place.
+    Names contain a hash, so the old catalog stays valid until the new one replaces it.
     """
     make_folder(folder)
     entries: list[ShardEntry] = []
@@ -68,6 +68,6 @@ def _remove_unlisted(folder: Path, listed: Collection[str]) -> None:
 
 
 def write_if_changed(path: Path, text: str) -> None:
-    """Give a file its text, at once or not at all."""
+    """Write a file atomically, unless it already has this text."""
     if not path.exists() or path.read_bytes() != text.encode():
         write_bytes(path, text.encode())

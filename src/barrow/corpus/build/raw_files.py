@@ -28,7 +28,7 @@ class RawFile:
 
     @property
     def file(self) -> File:
-        """As tasks read it."""
+        """As the input of a task."""
         return File(Path(self.path), self.sha256)
 
 
@@ -66,7 +66,7 @@ def _is_plain_file(path: Path) -> bool:
 
 
 def portable_name(path: Path, root: Path) -> str:
-    """A path under the root, the same on every machine, and always text."""
+    """A path under the root, the same on every machine and always valid Unicode."""
     relative = os.fsencode(path.relative_to(root).as_posix())
     return relative.decode("utf-8", "backslashreplace")
 
@@ -82,7 +82,7 @@ class HashCache:
             saved = json.loads(path.read_text())
             self._known = {name: (row[0], row[1], row[2]) for name, row in saved.items()}
         except (OSError, ValueError, TypeError, LookupError, RecursionError):
-            pass  # a cache that cannot be read is an empty one
+            pass  # an unreadable cache counts as empty
 
     def raw_file(self, path: Path, root: Path, on_bytes: Callable[[int], None]) -> RawFile:
         """A file with the hash of its bytes."""
@@ -103,14 +103,14 @@ class HashCache:
         """A folder read as a whole: the hash is that of its files' names and hashes."""
         files, _ = find_files(folder, ("**/*",))
         raw = [self.raw_file(path, folder, on_bytes) for path in files]
-        told = "".join(f"{file.sha256} {file.name}\n" for file in raw)
-        digest = hashlib.sha256(told.encode()).hexdigest()
+        listing = "".join(f"{file.sha256} {file.name}\n" for file in raw)
+        digest = hashlib.sha256(listing.encode()).hexdigest()
         size = sum(file.size for file in raw)
         day = max((file.date for file in raw), default="")
         return RawFile(str(folder), portable_name(folder, root), size, digest, day)
 
     def save(self) -> None:
-        """Remember what was learnt."""
+        """Write the cache."""
         if self._changed:
             write_bytes(self._path, json.dumps(self._known).encode())
             self._changed = False

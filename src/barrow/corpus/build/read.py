@@ -26,10 +26,10 @@ from barrow.errors import BadRecord, MissingExtra
 
 @dataclass(frozen=True)
 class Settings:
-    """What is said of a domain, how it is read, and the limits of a document.
+    """The settings of a domain, its reader, and the limits of a document.
 
-    `names` are those of the files under the root, by group. Where it is not said when they were
-    `retrieved`, `dates` has the last day that a file of each group was changed.
+    `names` are those of the files under the root, by group. Without `retrieved`, `dates` has the
+    last day that a file of each group changed.
     """
 
     name: str
@@ -82,7 +82,7 @@ _OURS = frozenset(
 
 
 def read_tasks(source: Source, recipe: Recipe, takedown: File | None = None) -> list[Task[Read]]:
-    """Tasks that read a domain's files, small ones together, but for what a list takes down."""
+    """Tasks that read a domain's files, small ones together, without what was taken down."""
     batches: list[list[list[RawFile]]] = [[]]
     for group in source.groups:
         if batches[-1] and _is_full([*batches[-1], group]):
@@ -190,7 +190,7 @@ def _origin(
 
 
 def _finish(item: Item, origin: Mapping[str, Any], max_text: int) -> tuple[Item, int]:
-    """Give a document its identity and provenance, or find the reason why it is none.
+    """Give a document its identity and provenance, or the reason to reject it.
 
     Also the UTF-8 bytes of its text.
     """
@@ -210,12 +210,12 @@ def _finish(item: Item, origin: Mapping[str, Any], max_text: int) -> tuple[Item,
     meta["pile_set_name"] = own_name or origin["pile_set_name"] or UNKNOWN
     for key, value in item.meta.items():
         if value is not None and not (key == "pile_set_name" and own_name):
-            # A record may have keys of its own by names that are ours.
+            # The meta of a record may use our names.
             meta[f"record.{key}" if key in _OURS else key] = value
     stated = meta.get("licence")
     if isinstance(stated, str) and (licence := spdx_expression(stated)) != stated:
         meta |= {"licence": licence, "licence_stated": stated}
-    meta["decisions"] = {"read": "keep"}  # the last: later stages write on at its end
+    meta["decisions"] = {"read": "keep"}  # the last key: later stages append to it
     return Document(item.text, meta), len(content)
 
 
@@ -233,7 +233,7 @@ def _is_taken(outcome: Item, origin: Mapping[str, Any], taken: Matcher) -> bool:
 
 
 def _trace_of(outcome: Item, origin: Mapping[str, Any]) -> Document:
-    """What is kept of something that was taken down: where it stands, and nothing of its text."""
+    """A reject for what was taken down: its place, and nothing of its text."""
     cause = "it is on the list of takedowns"
     if isinstance(outcome, Reject):
         return _as_document(Reject(TAKEN_DOWN, cause, outcome.member), origin)
@@ -256,7 +256,7 @@ def _as_document(reject: Reject, origin: Mapping[str, Any]) -> Document:
 
 
 def _guarded(items: Any, seconds: float, memory: int) -> Iterator[Item]:
-    """Items of a reader; a fault of the reader ends the file, not the build."""
+    """Items of a reader; an exception of the reader ends the file, not the build."""
     with DocumentLimits(seconds, memory) as limits:
         iterator: Iterator[Item] | None = None
         while True:
@@ -266,7 +266,7 @@ def _guarded(items: Any, seconds: float, memory: int) -> Iterator[Item]:
                 item = next(iterator)
             except StopIteration:
                 return
-            except MissingExtra:  # no file can be read; somebody has to install something
+            except MissingExtra:  # no file can be read before this is installed
                 raise
             except TooSlow:
                 cause = f"more than {seconds:g} s for one document; the rest of the file is lost"
@@ -274,7 +274,7 @@ def _guarded(items: Any, seconds: float, memory: int) -> Iterator[Item]:
             except MemoryError:
                 cause = f"more than {memory:,} bytes for one document; the rest of the file is lost"
                 item = Reject("too-large", cause)
-            except Exception as error:  # noqa: BLE001 - any fault of a reader is a counted reject
+            except Exception as error:  # noqa: BLE001 - any error of a reader is a counted reject
                 cause = f"{type(error).__name__}: {error}; the rest of the file is lost"
                 item = Reject("reader-error", cause)
             else:

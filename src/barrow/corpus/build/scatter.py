@@ -1,7 +1,7 @@
-"""Documents that stay, from where they were read to the bucket they will be shuffled in.
+"""Moves documents that stay to the bucket they are shuffled in.
 
-A document is moved as the line it is: what the stages decided is written into its end. The last
-thing in a line that the reading stage wrote is ``"decisions":{"read":"keep"}}}``.
+A document is moved as its JSON line, with the stages' decisions added at the end: every line of the
+reading stage ends with ``"decisions":{"read":"keep"}}}``.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _END = b"}}}"
 
 @dataclass(frozen=True)
 class _Removal:
-    """Why documents were removed: a reason, and of which other one they are copies."""
+    """Why documents were removed: a reason, and the document each is a copy of."""
 
     reason: str
     of: dict[int, tuple[str, float]]
@@ -44,7 +44,7 @@ class _Removal:
 class Settings:
     """A part: the first of its documents in the file, and its number among all documents.
 
-    `stages` are those that documents have passed; `buckets` says how many there are, by split.
+    `stages` are those that documents have passed; `buckets` is their number by split.
     """
 
     start: int
@@ -178,7 +178,7 @@ def _buckets(
     key = np.zeros(len(row), np.uint64)
     for k in range(int(copy.max(initial=-1)) + 1):
         mine = copy == k
-        # Both halves: identical texts are to lie anywhere, too.
+        # Both halves, so that identical texts are shuffled too.
         identity = facts.identity[row[mine]]
         mixed = identity[:, 0] ^ (identity[:, 1] * np.uint64(0xD6E8FEB86659FD93))
         key[mine] = places(mixed, seed, ORDER + k)
@@ -188,17 +188,17 @@ def _buckets(
 
 
 def _lines(part: PartFiles, facts: Facts, start: int) -> Iterator[bytes]:
-    """The line of every document, as it was read or as rewriters left it."""
+    """The line of every document, as read or as rewritten."""
     assert part.changed is not None, "a part of this build"
     new = shard_lines(part.changed)
-    mended = facts.changed & facts.kept
+    rewritten = facts.changed & facts.kept
     for number, line in enumerate(shard_lines(part.documents, start, start + len(facts))):
-        yield next(new) if mended[number] else line
+        yield next(new) if rewritten[number] else line
 
 
 def _ending(stages: tuple[str, ...], split: str) -> bytes:
-    told = "".join(f',"{stage}":"keep"' for stage in stages)
-    return f'{told},"split":"{split}"'.encode() + _END
+    decisions = "".join(f',"{stage}":"keep"' for stage in stages)
+    return f'{decisions},"split":"{split}"'.encode() + _END
 
 
 def _reject(line: bytes, reason: str, cause: str) -> Document:

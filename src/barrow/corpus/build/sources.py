@@ -25,9 +25,9 @@ class Source:
 def find_sources(
     recipe: Recipe, root: Path, cache: HashCache, progress: Progress, *, apart_from: Path
 ) -> tuple[list[Source], dict[str, str]]:
-    """What the recipe's domains are read from, and which of them are missing, and why.
+    """The files of the recipe's domains, and the missing domains with the reason.
 
-    The folder of the corpus may lie among the raw files; nothing is read from there.
+    The folder of the corpus may be inside the root; nothing is read from it.
     """
     written = apart_from.resolve()
     missing: dict[str, str] = {}

@@ -5,7 +5,7 @@
     examine      documents, index → filters and decontamination: facts, rewritten texts
     deduplicate  facts → copies and near-duplicates that go, clusters of those that stay
     passages     texts → facts and texts without repeated passages
-    plan         facts, clusters → which documents are held out, and how often others are taken
+    plan         facts, clusters → the split of each document, and how often it is taken
     scatter      documents, plan → lines in buckets, each with its place: the shuffle
     gather       buckets → shards of each split, with facts and statistics
     assemble     rejects of all stages → shards

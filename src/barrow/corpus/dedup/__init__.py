@@ -1,1 +1,1 @@
-"""Which documents say the same: exactly, nearly (verified), and in clusters."""
+"""Exact and near-duplicates (verified), and their clusters."""

@@ -24,7 +24,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Inputs:
-    """Facts of all parts, and the copies that are out already."""
+    """Facts of all parts, and the exact copies already removed."""
 
     facts: tuple[File, ...]
     removals: Removals

@@ -1,4 +1,4 @@
-"""The brake on deduplication: no domain loses more of its documents than its budget allows."""
+"""The limit of deduplication: no domain loses more of its documents than its budget."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SAMPLE_CHARACTERS = 300
 
 
 def check_budget(own: Sequence[Examined], removals: Removals, settings: Deduplication) -> None:
-    """Raise `BudgetExceeded`, with samples of what would go, if a domain would lose too much."""
+    """Raise `BudgetExceeded`, with samples, if a domain would lose too many documents."""
     removed = [arrays for _, arrays in removals]
     numbers = np.concatenate([arrays["removed"] for arrays in removed])
     before: dict[str, int] = {}

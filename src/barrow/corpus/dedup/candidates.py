@@ -10,7 +10,7 @@ from barrow.corpus.kernels.jit import compiled
 Numbers = npt.NDArray[np.int64]
 Pairs = npt.NDArray[np.int64]
 
-# In a larger bucket not all pairs are looked at, or a million near-copies would cost its square.
+# In a larger bucket not all pairs are compared: the cost would be quadratic.
 _ALL_PAIRS = 16
 
 
@@ -20,8 +20,8 @@ def candidate_pairs(
     """Pairs of documents with the same hash in one band, as an array of [pairs, 2].
 
     `ranks` order the documents of a bucket, whatever the order of the arguments. In a bucket of
-    more than 16, each is paired with the first and with the next only: copies of one text find one
-    another that way, and 13 other bands are looked at, too. A band hash of 0 is none.
+    more than 16, each is paired only with the first and with the next: that connects copies of one
+    text, and there are 13 other bands. A band hash of 0 means no hash.
     """
     order = np.lexsort((numbers, ranks, bands))
     order = order[bands[order] != 0]

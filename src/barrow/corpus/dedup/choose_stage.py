@@ -20,7 +20,7 @@ class Inputs:
 
 
 class Chosen(Outputs):
-    """Numbers of documents that go, with the id of one that stays, and a label of each cluster."""
+    """Numbers of removed documents, each with the id of the kept one, and cluster labels."""
 
     removed = Output("removed.safetensors")
 
@@ -28,8 +28,8 @@ class Chosen(Outputs):
 def choose_kept(order: Order, inputs: Inputs, out: Chosen) -> None:
     """Choose from every cluster.
 
-    The result also has a label for each document that is in a pair: the same for those that pairs
-    connect, whatever the order of the input, so that a split does not part them.
+    The result also has a label for each document in a pair: documents connected by pairs share it,
+    whatever the order of the input, so that a split keeps them together.
     """
     parts = Parts(inputs.facts, order)
     verified = [load_arrays(file) for file in inputs.verified]
@@ -38,7 +38,7 @@ def choose_kept(order: Order, inputs: Inputs, out: Chosen) -> None:
     numbers = np.unique(pairs)
     ranks = parts.ranks(numbers) if len(numbers) else numbers
     found = choose(len(numbers), np.searchsorted(numbers, pairs), value, ranks)
-    # The best of a cluster is its leader, and gives it its name.
+    # A cluster is named after its best document.
     leader = np.full(len(numbers), np.iinfo(np.int64).max)
     np.minimum.at(leader, found.cluster, ranks)
     identity = parts.identities(numbers)

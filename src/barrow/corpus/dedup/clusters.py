@@ -1,4 +1,4 @@
-"""Who stays: of every group of near-duplicates, those that no kept one is near to."""
+"""Which near-duplicates stay: of each cluster, those not near to one already kept."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def choose(
 ) -> Clusters:
     """Go through the documents by `rank` (lowest first), and keep those near to none kept yet.
 
-    So whatever is removed is near to something that stays, with a similarity that was measured: a
-    chain of small changes is not a reason to remove its far end. `pairs` are the verified ones.
+    So every removed document has a measured similarity to one that is kept: the far end of a chain
+    of small changes is not removed. `pairs` are the verified ones.
     """
     cluster = np.arange(num_documents, dtype=np.int64)
     _connect(pairs, cluster)

@@ -21,7 +21,7 @@ class Settings:
 
 
 class Copies(Outputs):
-    """Numbers of documents that go, and for each the id of the one that stays."""
+    """Numbers of removed documents, and for each the id of the kept one."""
 
     removed = Output("removed.safetensors")
 
@@ -42,7 +42,7 @@ def find_copies(settings: Settings, facts: tuple[File, ...], out: Copies) -> Non
     order = np.lexsort(joined) if len(number) else np.empty(0, np.int64)
     first, second = joined[-1][order], joined[-2][order]
     is_copy = np.r_[False, (first[1:] == first[:-1]) & (second[1:] == second[:-1])][: len(order)]
-    # The document that stays is the first of its run.
+    # The first document of a run is kept.
     leader = np.maximum.accumulate(np.where(is_copy, 0, np.arange(len(order))))
     copies = number[order][is_copy]
     leaders = number[order][leader][is_copy]

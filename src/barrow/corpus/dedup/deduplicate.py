@@ -1,7 +1,7 @@
 """Deduplication, stage by stage: copies, then candidates by band, shingles, verification, choice.
 
-What the stages hand on are arrays of document numbers; texts are read again only of candidates. All
-but joining and choosing work on a partition, so that their memory does not grow with the corpus.
+Stages pass on arrays of document numbers; only the texts of candidates are read again. All stages
+but joining and choosing work on a partition, so their memory does not grow with the corpus.
 """
 
 from __future__ import annotations

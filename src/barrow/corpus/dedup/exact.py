@@ -1,7 +1,7 @@
 """A 128-bit hash of a text's content: the same for texts that differ in white space only.
 
 Case, punctuation and accents count: a+b is not a-b. Texts that differ in those are near-duplicates,
-which are looked for, and verified, apart.
+which have stages of their own.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _OTHER_PRIME = np.uint64(0xD6E8FEB86659FD93)
 
 
 def content_hashes(text: npt.NDArray[np.uint8], offsets: Offsets) -> npt.NDArray[np.uint64]:
-    """An array of [documents, 2]. Bytes up to 0x20 are white space; nothing at all hashes alike."""
+    """An array of [documents, 2]. Bytes up to 0x20 are white space; all empty texts hash alike."""
     hashes = np.empty((len(offsets) - 1, 2), np.uint64)
     _hash_contents(text, eight_byte_view(text), offsets, hashes)
     return hashes
@@ -70,7 +70,7 @@ def _hash_contents(
                 if next_at > at:
                     at = next_at
                     continue
-            # A run that is longer than 64 bytes, or near the end.
+            # A run longer than 64 bytes, or near the end.
             if text[at] <= 0x20:
                 at += one
                 continue

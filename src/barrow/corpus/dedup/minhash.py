@@ -20,7 +20,7 @@ SHINGLE = 5
 NUM_BANDS, NUM_ROWS = 14, 8
 NUM_PERMUTATIONS = NUM_BANDS * NUM_ROWS
 
-# Any odd number is as good as another; that all machines use the same is what counts.
+# Any odd number would do, but all machines must use the same.
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
 
 

@@ -64,7 +64,7 @@ class Removals:
 class Order:
     """What numbers and preference depend on: the sizes of parts and the names of their domains.
 
-    The parts from `num_own` on are known: of corpora that are finished, and stay as they are.
+    The parts from `num_own` on are those of finished corpora, which do not change.
     """
 
     sizes: tuple[int, ...]
@@ -98,7 +98,7 @@ class Parts:
         return int(self.offsets[-1])
 
     def rank_columns(self, k: int, rows: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
-        """Keys to sort documents of part k by, the most important last, as `lexsort` has them."""
+        """Sort keys of the documents of part k, the most important last, as for `lexsort`."""
         columns = load_columns(self.files[k], _RANKED)
         identity = columns["identity"][rows]
         known = np.full(len(identity), int(self.offsets[k] < self.first_known), np.int64)

@@ -11,7 +11,7 @@ from barrow.corpus.build.facts import load_columns
 from barrow.corpus.dedup.numbering import Order, Parts, load_arrays, save_arrays
 from barrow.engine import File, Output, Outputs, Stage
 
-# Shingles that a verifying task holds at a time, in bytes of text that they come from.
+# Shingles that a verifying task holds at a time, in bytes of their text.
 _CHUNK_BYTES = 1 << 26
 
 
@@ -24,14 +24,14 @@ class Inputs:
 
 
 class Pairs(Outputs):
-    """Pairs and the documents in them; the parts these are of, and where chunks of pairs begin."""
+    """Pairs, their documents, the parts of these, and where chunks of pairs begin."""
 
     pairs = Output("pairs.safetensors")
     plan = Output("plan.json")
 
 
 def join_pairs(order: Order, inputs: Inputs, out: Pairs) -> None:
-    """Join the pairs of all bands; find which documents are needed, and chunks of bounded size."""
+    """Join the pairs of all bands; list the documents needed, and chunks of bounded size."""
     parts = Parts(inputs.facts, order)
     pairs = np.unique(np.concatenate([load_arrays(band)["pairs"] for band in inputs.bands]), axis=0)
     needed = np.unique(pairs)

@@ -1,4 +1,4 @@
-"""How duplicates are looked for, and which of them stay."""
+"""Settings of deduplication."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from barrow.errors import ConfigError
 @dataclass(frozen=True)
 class Passages:
     """A passage of at least `min_words` words that is in several documents, or several times in
-    one, is cut from all places but one. A document of which less than `min_rest` bytes are left
-    goes as a whole, unless a passage stays in it.
+    one, is cut from all places but one. A document with less than `min_rest` bytes left is removed,
+    unless it keeps a passage.
     """
 
     min_words: int = 100
@@ -30,7 +30,7 @@ class Deduplication:
     """Exact duplicates share their content but for white space; near-duplicates have at least
     `similarity` of their shingles in common (the Jaccard index, verified).
 
-    `keep` says which one stays: the longest, the best by the classifier, or that of the domain
+    `keep` is which one stays: the longest, the best by the classifier, or the one of the domain
     that comes first in `prefer`; ties are settled by the documents' ids. `budget` is the share of a
     domain's documents that may be removed before the build stops, with samples; `budgets` are those
     of single domains, by name. `against` are finished corpora whose documents count as kept.

@@ -30,7 +30,7 @@ def similarities(shingles: Words, first: Numbers, second: Numbers) -> npt.NDArra
 def _place_of(
     value: np.uint64, slots: Hashes, owners: npt.NDArray[np.uint8], mask: np.uint64
 ) -> np.uint64:
-    """Where a value is in the table, or could be put."""
+    """The slot of a value in the table, or the free one for it."""
     place = value & mask  # shingles are hashes: their bits need no more mixing
     while owners[place] != 0 and slots[place] != value:
         place = (place + np.uint64(1)) & mask

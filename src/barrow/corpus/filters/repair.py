@@ -18,7 +18,7 @@ from barrow.corpus.filters.filter import Rewriter, Rewritten
 from barrow.corpus.filters.texts import Texts
 from barrow.corpus.kernels.jit import compiled
 from barrow.corpus.kernels.word_hashes import eight_byte_view
-from barrow.corpus.text.mojibake import mend_controls, mend_mojibake
+from barrow.corpus.text.mojibake import repair_controls, repair_mojibake
 
 _LINE_END = re.compile("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\ufeff\ufff9-\ufffb]")
@@ -41,15 +41,17 @@ class Repair(Rewriter):
 
     def rewrite(self, text: str, meta: Mapping[str, Any]) -> Rewritten:  # noqa: ARG002
         found: dict[str, int] = {}
-        mended = text
+        repaired = text
         if not text.isascii():
-            mended, found["mojibake"] = mend_mojibake(mended)
-            mended, found["c1"] = mend_controls(mended)
-        mended, found["line-ends"] = _LINE_END.subn("\n", mended)
-        mended, found["controls"] = _CONTROL.subn("", mended)
-        if self.normal_form is not None and not unicodedata.is_normalized(self.normal_form, mended):
-            mended, found["form"] = unicodedata.normalize(self.normal_form, mended), 1
-        return Rewritten(mended, {name: number for name, number in found.items() if number})
+            repaired, found["mojibake"] = repair_mojibake(repaired)
+            repaired, found["c1"] = repair_controls(repaired)
+        repaired, found["line-ends"] = _LINE_END.subn("\n", repaired)
+        repaired, found["controls"] = _CONTROL.subn("", repaired)
+        if self.normal_form is not None and not unicodedata.is_normalized(
+            self.normal_form, repaired
+        ):
+            repaired, found["form"] = unicodedata.normalize(self.normal_form, repaired), 1
+        return Rewritten(repaired, {name: number for name, number in found.items() if number})
 
 
 _HIGH = np.uint64(0x8080808080808080)

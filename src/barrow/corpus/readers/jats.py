@@ -31,7 +31,7 @@ from barrow.corpus.text.dates import iso_date
 from barrow.corpus.text.jats.text import JatsWriter, inline_text
 from barrow.corpus.text.whitespace import one_spaced
 from barrow.corpus.text.xml.events import BadXml
-from barrow.corpus.text.xml.parts import attributes_of, mended, plain_names, without
+from barrow.corpus.text.xml.parts import attributes_of, plain_names, repaired, without
 from barrow.corpus.text.xml.records import xml_records
 
 _SUFFIXES = (".xml", ".nxml")
@@ -92,7 +92,7 @@ class Jats(Reader):
                 yield _article(record, member, dropped=dropped, abstract_only=self.abstract_only)
             except BadXml:
                 try:
-                    data = mended(record)
+                    data = repaired(record)
                     yield _article(data, member, dropped=dropped, abstract_only=self.abstract_only)
                 except BadXml as error:
                     yield Reject("bad-xml", str(error), member, excerpt(record))

@@ -1,4 +1,4 @@
-"""What a finished corpus says of itself: a report page, a datasheet and a portable recipe.
+"""Documentation of a finished corpus: a report page, a datasheet and a portable recipe.
 
 The manifest and the rejects come in; HTML and Markdown go out.
 """

@@ -1,7 +1,7 @@
-"""Charts as SVG, by hand: bars, histograms, and the bed of a river.
+"""Charts as SVG: bars, histograms, and a flow diagram.
 
-Every chart is stretched to the width it gets and holds no words: those are HTML beside it, of a
-size that can be read on any screen. Colours are classes, which the style sheet sets.
+Every chart is stretched to its width and has no text: labels are HTML beside it, readable on any
+screen. Colours are classes of the style sheet.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from collections.abc import Sequence
 
 from barrow.pages.markup import Markup, element
 
-_LEAST = 0.6  # of 100: what is there can be seen
+_LEAST = 0.6  # of 100: the least that is visible
 _GAP = 0.3
 _HEIGHT = 60
 
 
 def bar(parts: Sequence[tuple[str, float]], whole: float) -> Markup:
-    """Parts of a whole side by side, as (class, value); beside it stands what it shows."""
+    """Parts of a whole side by side, as (class, value); its labels are beside it."""
     shapes = []
     at = 0.0
     for kind, value in parts:
@@ -41,7 +41,7 @@ def bar(parts: Sequence[tuple[str, float]], whole: float) -> Markup:
 def histogram(
     heights: Sequence[float], titles: Sequence[str], label: str, *, class_: str | None = None
 ) -> Markup:
-    """Columns, the highest of full height; `titles` tell what each is, `label` the whole."""
+    """Columns, the highest of full height; `titles` describe each, `label` the whole."""
     top = max(heights, default=0) or 1
     columns = []
     for k, (height, title) in enumerate(zip(heights, titles, strict=True)):
@@ -63,7 +63,7 @@ def histogram(
 
 
 def river(kind: str, came: float, stayed: float, whole: float) -> Markup:
-    """A stretch of a river as wide as what comes, out of which a branch takes what is lost."""
+    """A segment of the flow, as wide as what comes in, with a branch for what is dropped."""
     whole = whole or 1
     right, left = 100 * came / whole, 100 * stayed / whole
     shapes = [_rect("kept", 0, 0, left, _HEIGHT)]

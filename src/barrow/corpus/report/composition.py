@@ -1,4 +1,4 @@
-"""What a corpus is made of, for a report: domains, splits, languages, licences."""
+"""The composition of a corpus, for a report: domains, splits, languages, licences."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def labelled(text: str, chart: Markup) -> Markup:
 
 
 def legend(entries: Sequence[tuple[str, str]]) -> Markup:
-    """What colours mean, as (class, words)."""
+    """The meaning of colours, as (class, words)."""
     return element(
         "ul",
         *(
@@ -46,11 +46,11 @@ def _square(kind: str) -> Markup:
     return element("rect", width="10", height="10", class_=kind)
 
 
-def composition(told: Survey) -> Markup:
-    """Domains by their bytes, cut into splits."""
-    if not told.total.documents:
+def composition(totals: Survey) -> Markup:
+    """Domains by bytes, divided into splits."""
+    if not totals.total.documents:
         return section("composition", "What is in it", paragraph("Nothing: no document is left."))
-    largest = max(domain.total.bytes for domain in told.domains)
+    largest = max(domain.total.bytes for domain in totals.domains)
     rows = [
         (
             labelled(
@@ -58,17 +58,17 @@ def composition(told: Survey) -> Markup:
                 bar([(split, a.bytes) for split, a in domain.written.items()], largest),
             ),
             size(domain.total.bytes),
-            share(domain.total.bytes, told.total.bytes),
+            share(domain.total.bytes, totals.total.bytes),
             count(domain.total.documents),
             _mean(domain.total),
         )
-        for domain in told.domains
+        for domain in totals.domains
     ]
-    total = told.total
+    total = totals.total
     everything = ("All", size(total.bytes), share(1, 1), count(total.documents), _mean(total))
     splits = ", ".join(
         f"{readable_share(amount.bytes, total.bytes)} {split}"
-        for split, amount in told.splits.items()
+        for split, amount in totals.splits.items()
     )
     return section(
         "composition",
@@ -77,11 +77,11 @@ def composition(told: Survey) -> Markup:
             "Text by domain, in bytes of UTF-8"
             + (
                 f"; of all of it, {splits}."
-                if len(told.splits) > 1
+                if len(totals.splits) > 1
                 else "; no validation or test split."
             )
         ),
-        legend([(split, split) for split in told.splits]) if len(told.splits) > 1 else "",
+        legend([(split, split) for split in totals.splits]) if len(totals.splits) > 1 else "",
         table(
             "Text, share of the text, documents and mean length by domain",
             ("Domain", "Text", "Share", "Documents", "Mean"),
@@ -90,7 +90,7 @@ def composition(told: Survey) -> Markup:
             extra=(4,),
             class_="bars",
         ),
-        _by_split(told) if len(told.splits) > 1 else "",
+        _by_split(totals) if len(totals.splits) > 1 else "",
     )
 
 
@@ -98,42 +98,42 @@ def _mean(amount: Amount) -> str:
     return size(amount.bytes // amount.documents) if amount.documents else "–"
 
 
-def _by_split(told: Survey) -> Markup:
+def _by_split(totals: Survey) -> Markup:
     def cells(written: Mapping[str, Amount]) -> list[str]:
-        amounts = [written.get(split, Amount()) for split in told.splits]
+        amounts = [written.get(split, Amount()) for split in totals.splits]
         return [cell for a in amounts for cell in (count(a.documents), size(a.bytes))]
 
-    header = ["Domain", *(f"{s}, {what}" for s in told.splits for what in ("documents", "text"))]
+    header = ["Domain", *(f"{s}, {what}" for s in totals.splits for what in ("documents", "text"))]
     return folded(
         "Domains by split, in numbers",
         table(
             "Documents and text by domain and split",
             header,
-            [(name(domain.name), *cells(domain.written)) for domain in told.domains],
-            total=("All", *cells(told.splits)),
+            [(name(domain.name), *cells(domain.written)) for domain in totals.domains],
+            total=("All", *cells(totals.splits)),
         ),
     )
 
 
-def languages(told: Survey) -> Markup:
+def languages(totals: Survey) -> Markup:
     """Languages by their bytes."""
     return section(
         "languages",
         "Languages",
         paragraph("As the files or the recipe state them, one for each document."),
-        _ranked("Language", told.languages, told.total),
-        _by_domain("Languages by domain", "Language", told.domains, lambda d: d.languages),
+        _ranked("Language", totals.languages, totals.total),
+        _by_domain("Languages by domain", "Language", totals.domains, lambda d: d.languages),
     )
 
 
-def licences(told: Survey) -> Markup:
+def licences(totals: Survey) -> Markup:
     """Licences by their bytes."""
     return section(
         "licences",
         "Licences",
         paragraph("As the documents state them, or else the recipe; nobody has verified them."),
-        _ranked("Licence", told.licences, told.total),
-        _by_domain("Licences by domain", "Licence", told.domains, lambda d: d.licences),
+        _ranked("Licence", totals.licences, totals.total),
+        _by_domain("Licences by domain", "Licence", totals.domains, lambda d: d.licences),
     )
 
 

@@ -1,8 +1,8 @@
 """A datasheet: what a corpus is, for people who decide whether to use it.
 
-Its questions are those of Gebru et al., *Datasheets for Datasets* (2018). What a manifest and a
-recipe can answer is answered from them; the rest are places for the owner. The same manifest and
-recipe give the same bytes.
+Its questions are those of Gebru et al., *Datasheets for Datasets* (2018). The manifest and the
+recipe answer what they can; the rest are sections for the owner. The same manifest and recipe give
+the same bytes.
 """
 
 from __future__ import annotations
@@ -30,33 +30,33 @@ barrow corpus verify AGAIN --deep
 
 def datasheet(manifest: Mapping[str, Any], recipe: Recipe) -> str:
     """The datasheet of a corpus, in markdown."""
-    told = survey(manifest)
+    totals = survey(manifest)
     parts = [
         f"# Datasheet of {markdown_text(manifest['recipe'])}",
-        _abstract(manifest, told),
+        _abstract(manifest, totals),
         "## Motivation",
         place(
             "motivation",
             "For what purpose was the corpus made? Who made it, for whom, and who paid for it?",
         ),
         "## Composition",
-        _composition(told),
+        _composition(totals),
         "### Languages",
-        _amounts("language", told.languages, told.total),
+        _amounts("language", totals.languages, totals.total),
         "### Licences",
-        _licences(told),
+        _licences(totals),
         "### Splits",
-        _splits(told, recipe),
+        _splits(totals, recipe),
         "## Collection",
-        _collection(told, recipe),
+        _collection(totals, recipe),
         place(
             "collection",
             "Who fetched the raw files, how, and with whose consent? Was there an ethical review?",
         ),
         "## Preprocessing",
-        *stages(told, recipe),
+        *stages(totals, recipe),
         "## Known limits",
-        "\n".join(f"- {sentence(limit)}" for limit in known_limits(told, recipe)),
+        "\n".join(f"- {sentence(limit)}" for limit in known_limits(totals, recipe)),
         "## Uses",
         place("uses", "What is the corpus meant for? What should nobody do with it?"),
         "## Distribution and maintenance",
@@ -67,13 +67,13 @@ def datasheet(manifest: Mapping[str, Any], recipe: Recipe) -> str:
         "### How to take documents down",
         _takedown(),
         "### How to rebuild",
-        _rebuild(manifest, told, recipe),
+        _rebuild(manifest, totals, recipe),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _abstract(manifest: Mapping[str, Any], told: Survey) -> str:
-    total, num_domains = told.total, sum(1 for d in told.domains if d.total.documents)
+def _abstract(manifest: Mapping[str, Any], totals: Survey) -> str:
+    total, num_domains = totals.total, sum(1 for d in totals.domains if d.total.documents)
     return (
         f"{readable_count(total.documents)} documents, {readable_size(total.bytes)} of text "
         f"({readable_count(total.bytes)} bytes of UTF-8), from {num_domains} domains; version "
@@ -83,18 +83,18 @@ def _abstract(manifest: Mapping[str, Any], told: Survey) -> str:
     )
 
 
-def _composition(told: Survey) -> str:
+def _composition(totals: Survey) -> str:
     rows = [
         (
             markdown_text(domain.name),
             readable_count(domain.total.documents),
             readable_size(domain.total.bytes),
-            readable_share(domain.total.bytes, told.total.bytes),
+            readable_share(domain.total.bytes, totals.total.bytes),
             _mean(domain.total),
         )
-        for domain in told.domains
+        for domain in totals.domains
     ]
-    total = told.total
+    total = totals.total
     rows.append(
         (
             "**all**",
@@ -128,7 +128,7 @@ def _amounts(what: str, amounts: Mapping[str, Amount], total: Amount) -> str:
     return markdown_table((what, "documents", "text", "share"), rows)
 
 
-def _licences(told: Survey) -> str:
+def _licences(totals: Survey) -> str:
     rows = [
         (
             markdown_text(domain.name),
@@ -137,29 +137,29 @@ def _licences(told: Survey) -> str:
             readable_size(amount.bytes),
             readable_share(amount.bytes, domain.total.bytes),
         )
-        for domain in told.domains
+        for domain in totals.domains
         for licence, amount in domain.licences.items()
     ]
     return (
         "Over all domains:\n\n"
-        + _amounts("licence", told.licences, told.total)
+        + _amounts("licence", totals.licences, totals.total)
         + "\n\nBy domain; shares are of the domain's text:\n\n"
         + markdown_table(("domain", "licence", "documents", "text", "share"), rows, text=(0, 1))
     )
 
 
-def _splits(told: Survey, recipe: Recipe) -> str:
+def _splits(totals: Survey, recipe: Recipe) -> str:
     asked = {"validation": recipe.splits.validation, "test": recipe.splits.test}
     rows = [
         (
             split,
             readable_count(amount.documents),
             readable_size(amount.bytes),
-            readable_share(amount.bytes, told.total.bytes),
+            readable_share(amount.bytes, totals.total.bytes),
             f"{asked[split]:.1%}" if split in asked else "the rest",
-            str(sum(1 for domain in told.domains if split in domain.written)),
+            str(sum(1 for domain in totals.domains if split in domain.written)),
         )
-        for split, amount in told.splits.items()
+        for split, amount in totals.splits.items()
     ]
     how = (
         "Held out after deduplication, by cluster of duplicates: copies that were found are never "
@@ -173,10 +173,10 @@ def _splits(told: Survey, recipe: Recipe) -> str:
     return table if not any(asked.values()) else f"{how}\n\n{table}"
 
 
-def _collection(told: Survey, recipe: Recipe) -> str:
+def _collection(totals: Survey, recipe: Recipe) -> str:
     chosen = {domain.name: domain for domain in recipe.domains.values()}
     rows = []
-    for domain in told.domains:
+    for domain in totals.domains:
         known = chosen.get(domain.name)
         rows.append(
             (
@@ -193,12 +193,12 @@ def _collection(told: Survey, recipe: Recipe) -> str:
         "Raw files as their owners publish them; nothing is fetched by the build.",
         markdown_table(header, rows, text=(0, 3, 4, 5)),
     ]
-    unread = [example for domain in told.domains for example in domain.unread_examples]
+    unread = [example for domain in totals.domains for example in domain.unread_examples]
     if unread:
         parts.append(f"Files not read, for instance: {_some(map(markdown_code, unread))}.")
-    if told.missing:
+    if totals.missing:
         left_out = [
-            (markdown_code(folder), markdown_text(why)) for folder, why in told.missing.items()
+            (markdown_code(folder), markdown_text(why)) for folder, why in totals.missing.items()
         ]
         parts += ["Left out:", markdown_table(("folder", "why"), left_out, text=(0, 1))]
     return "\n\n".join(parts)
@@ -220,7 +220,7 @@ def _takedown() -> str:
     )
 
 
-def _rebuild(manifest: Mapping[str, Any], told: Survey, recipe: Recipe) -> str:
+def _rebuild(manifest: Mapping[str, Any], totals: Survey, recipe: Recipe) -> str:
     rows: list[Sequence[str]] = [
         (
             split,
@@ -229,7 +229,7 @@ def _rebuild(manifest: Mapping[str, Any], told: Survey, recipe: Recipe) -> str:
             readable_size(shard["bytes"]),
             markdown_code(shard["sha256"]),
         )
-        for split, shards in told.shards.items()
+        for split, shards in totals.shards.items()
         for shard in shards
     ]
     saved = shown(portable_json(recipe))

@@ -1,4 +1,4 @@
-"""The part of a datasheet that tells what every stage did to every domain."""
+"""The part of a datasheet on what every stage did to every domain."""
 
 from __future__ import annotations
 
@@ -29,36 +29,36 @@ _READING = (
 _Cells = Callable[[DomainSurvey], tuple[str, ...]]
 
 
-def stages(told: Survey, recipe: Recipe) -> list[str]:
+def stages(totals: Survey, recipe: Recipe) -> list[str]:
     """A heading and a paragraph or table for each stage."""
     return [
         "### Reading",
         _READING,
-        _table(told, READ, ("found", "read", "text"), _reading),
+        _table(totals, READ, ("found", "read", "text"), _reading),
         "### Filters",
-        _filters(told, recipe),
-        _table(told, FILTER, ("came", "stayed", "text before", "after", "changed"), _filtering),
+        _filters(totals, recipe),
+        _table(totals, FILTER, ("came", "stayed", "text before", "after", "changed"), _filtering),
         "### Decontamination",
-        _decontamination(told, recipe),
+        _decontamination(totals, recipe),
         "### Personal data",
-        _found_inside(told, lambda category: category in CATEGORIES)
+        _found_inside(totals, lambda category: category in CATEGORIES)
         or "None was counted: no filter that replaces personal data is set, or it found none.",
         "### Other things counted in texts",
-        _found_inside(told, lambda category: category not in CATEGORIES) or "None.",
+        _found_inside(totals, lambda category: category not in CATEGORIES) or "None.",
         "### Deduplication",
         _deduplication(recipe),
-        _table(told, DEDUPLICATE, ("came", "stayed", "text before", "after"), _deduplicating),
+        _table(totals, DEDUPLICATE, ("came", "stayed", "text before", "after"), _deduplicating),
         "### Mixture",
         _mixture(recipe),
-        _table(told, MIX, ("epochs", "came", "taken", "written", "text"), _mixing),
+        _table(totals, MIX, ("epochs", "came", "taken", "written", "text"), _mixing),
     ]
 
 
-def _table(told: Survey, step: str, header: tuple[str, ...], cells: _Cells) -> str:
+def _table(totals: Survey, step: str, header: tuple[str, ...], cells: _Cells) -> str:
     place = STEPS.index(step)
     rows = [
         (markdown_text(domain.name), *cells(domain), _reasons(domain.steps[place].rejects))
-        for domain in told.domains
+        for domain in totals.domains
     ]
     columns = ("domain", *header, "dropped")
     return markdown_table(columns, rows, text=(0, len(columns) - 1))
@@ -101,9 +101,9 @@ def _mixing(domain: DomainSurvey) -> tuple[str, ...]:
     )
 
 
-def _filters(told: Survey, recipe: Recipe) -> str:
-    """Domains by what they go through; the thresholds are in the recipe at the end."""
-    here = {domain.name for domain in told.domains}
+def _filters(totals: Survey, recipe: Recipe) -> str:
+    """Domains by their filters; the thresholds are in the recipe at the end."""
+    here = {domain.name for domain in totals.domains}
     groups: dict[tuple[str, ...], list[str]] = {}
     for domain in recipe.domains.values():
         chosen = tuple(map(config.class_name, domain.filters))
@@ -118,14 +118,14 @@ def _filters(told: Survey, recipe: Recipe) -> str:
     return "Thresholds are in the recipe, at the end.\n\n" + "\n".join(lines)
 
 
-def _decontamination(told: Survey, recipe: Recipe) -> str:
+def _decontamination(totals: Survey, recipe: Recipe) -> str:
     settings = recipe.decontamination
     if settings is None:
         return "No evaluation set was given, and nothing was looked for."
-    matches = add_counts(domain.matches for domain in told.domains)
+    matches = add_counts(domain.matches for domain in totals.domains)
     rows = [
         (markdown_text(domain.name), markdown_text(name), readable_count(number))
-        for domain in told.domains
+        for domain in totals.domains
         for name, number in domain.matches.items()
     ]
     return (
@@ -136,8 +136,8 @@ def _decontamination(told: Survey, recipe: Recipe) -> str:
     )
 
 
-def _found_inside(told: Survey, wanted: Callable[[str], bool]) -> str:
-    found = add_counts(domain.found_inside for domain in told.domains)
+def _found_inside(totals: Survey, wanted: Callable[[str], bool]) -> str:
+    found = add_counts(domain.found_inside for domain in totals.domains)
     if not any(map(wanted, found)):
         return ""
     rows = [
@@ -146,7 +146,7 @@ def _found_inside(told: Survey, wanted: Callable[[str], bool]) -> str:
             readable_count(number),
             ", ".join(
                 f"{markdown_text(domain.name)} {readable_count(domain.found_inside[name])}"
-                for domain in told.domains
+                for domain in totals.domains
                 if name in domain.found_inside
             ),
         )

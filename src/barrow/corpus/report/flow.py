@@ -1,4 +1,4 @@
-"""What became of everything that was found, for a report: the stages, and what each one cost."""
+"""The flow through the stages, for a report: what each of them dropped."""
 
 from __future__ import annotations
 
@@ -43,18 +43,18 @@ _STAYED = {
 _REASONS = 5
 
 
-def flow(told: Survey) -> Markup:
+def flow(totals: Survey) -> Markup:
     """From raw files to shards: all domains together, then each."""
-    files = sum(domain.files for domain in told.domains)
-    found = told.steps[0].came
+    files = sum(domain.files for domain in totals.domains)
+    found = totals.steps[0].came
     start = joined(
         [
             element("strong", count(found), " found"),
             element("span", "in ", count(files), " raw files", class_="small soft"),
         ]
     )
-    written = told.total
-    repeats = written.documents - told.steps[-1].stayed
+    written = totals.total
+    repeats = written.documents - totals.steps[-1].stayed
     end = joined(
         [
             element("strong", count(written.documents), " written"),
@@ -77,7 +77,7 @@ def flow(told: Survey) -> Markup:
         element(
             "ol",
             element("li", element("div", start, class_="end")),
-            *(_stretch(step, found) for step in told.steps),
+            *(_stretch(step, found) for step in totals.steps),
             element("li", element("div", end, class_="end")),
             class_="flow",
         ),
@@ -87,16 +87,16 @@ def flow(told: Survey) -> Markup:
         table(
             "Found, kept and dropped documents by domain",
             ("Domain", "Found", "Kept", "Share kept"),
-            [_outcome(domain) for domain in told.domains],
+            [_outcome(domain) for domain in totals.domains],
             total=(
                 "All",
                 count(found),
-                count(told.steps[-1].stayed),
-                share(told.steps[-1].stayed, found),
+                count(totals.steps[-1].stayed),
+                share(totals.steps[-1].stayed, found),
             ),
             class_="bars",
         ),
-        _costs(told),
+        _costs(totals),
     )
 
 
@@ -126,7 +126,7 @@ def _stretch(step: Step, found: int) -> Markup:
 
 
 def reasons(rejects: Mapping[str, int], *, most: int) -> Markup:
-    """Reasons with their counts, the largest first; where there are many, the first of them."""
+    """Reasons with their counts, the largest first, up to a limit."""
     listed = list(rejects.items())
     words: list[str] = []
     for reason, number in listed[:most]:
@@ -148,7 +148,7 @@ def _outcome(domain: DomainSurvey) -> tuple[str, ...]:
     )
 
 
-def _costs(told: Survey) -> Markup:
+def _costs(totals: Survey) -> Markup:
     rows = [
         (
             name(domain.name),
@@ -158,7 +158,7 @@ def _costs(told: Survey) -> Markup:
             share(step.came - step.stayed, step.came),
             reasons(step.rejects, most=len(step.rejects)),
         )
-        for domain in told.domains
+        for domain in totals.domains
         for step in domain.steps
         if step.came != step.stayed
     ]
@@ -169,8 +169,8 @@ def _costs(told: Survey) -> Markup:
     return folded(caption, table(caption, header, rows, text=(0, 1, 5)))
 
 
-def duplicates(told: Survey, recipe: Recipe) -> Markup:
-    """How much of each domain was there already."""
+def duplicates(totals: Survey, recipe: Recipe) -> Markup:
+    """The duplicates of each domain."""
     settings = recipe.deduplication
     if settings is None:
         body = paragraph("Nobody looked for duplicates.")
@@ -178,11 +178,11 @@ def duplicates(told: Survey, recipe: Recipe) -> Markup:
     what = "Exact duplicates share their content but for white space"
     if settings.near:
         what += f"; near-duplicates at least {settings.similarity:.0%} of their shingles"
-    came = sum((domain.filtered for domain in told.domains), Amount())
-    stayed = sum((domain.deduplicated for domain in told.domains), Amount())
-    exact = sum(_exact(domain) for domain in told.domains)
-    had = [d for d in told.domains if d.filtered.documents != d.deduplicated.documents]
-    without = sum(1 for domain in told.domains if domain.filtered.documents) - len(had)
+    came = sum((domain.filtered for domain in totals.domains), Amount())
+    stayed = sum((domain.deduplicated for domain in totals.domains), Amount())
+    exact = sum(_exact(domain) for domain in totals.domains)
+    had = [d for d in totals.domains if d.filtered.documents != d.deduplicated.documents]
+    without = sum(1 for domain in totals.domains if domain.filtered.documents) - len(had)
     if not had:
         return section("duplicates", "Duplicates", paragraph(f"{what}. There were none."))
     return section(

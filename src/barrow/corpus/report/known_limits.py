@@ -1,4 +1,4 @@
-"""What a corpus is not, in sentences: read off its manifest and its recipe."""
+"""Known limits of a corpus, in sentences, from its manifest and recipe."""
 
 from __future__ import annotations
 
@@ -14,28 +14,32 @@ from barrow.pages.numbers import readable_count, readable_share, readable_size
 _NAMED = 12
 
 
-def known_limits(told: Survey, recipe: Recipe) -> list[str]:
+def known_limits(totals: Survey, recipe: Recipe) -> list[str]:
     """Sentences of plain text; names in them may hold anything that is safe to show."""
     return [
-        *_left_out(told),
-        *_licences(told),
-        *_languages(told),
+        *_left_out(totals),
+        *_licences(totals),
+        *_languages(totals),
         *_duplicates(recipe),
         *_evaluation_sets(recipe),
-        *_filters(told, recipe),
-        *_held_out(told, recipe),
-        *_repeats(told),
+        *_filters(totals, recipe),
+        *_held_out(totals, recipe),
+        *_repeats(totals),
     ]
 
 
-def _left_out(told: Survey) -> Iterable[str]:
-    if told.missing:
-        reasons = (f"{one_line(folder)} ({one_line(why)})" for folder, why in told.missing.items())
+def _left_out(totals: Survey) -> Iterable[str]:
+    if totals.missing:
+        reasons = (
+            f"{one_line(folder)} ({one_line(why)})" for folder, why in totals.missing.items()
+        )
         yield f"Named in the recipe but not here: {_listed(reasons)}."
-    empty = [domain.name for domain in told.domains if domain.files and not domain.total.documents]
+    empty = [
+        domain.name for domain in totals.domains if domain.files and not domain.total.documents
+    ]
     if empty:
         yield f"Files were there, but no document is left, of {_listed(map(one_line, empty))}."
-    unread = sum(domain.unread_files for domain in told.domains)
+    unread = sum(domain.unread_files for domain in totals.domains)
     if unread:
         yield (
             f"{readable_count(unread)} raw files were not read, for no reader's pattern "
@@ -43,24 +47,24 @@ def _left_out(told: Survey) -> Iterable[str]:
         )
 
 
-def _licences(told: Survey) -> Iterable[str]:
+def _licences(totals: Survey) -> Iterable[str]:
     yield "Licences are as the documents or the recipe state them; nobody has verified them."
-    unknown = _sum(told.licences, lambda name: name in (NOT_STATED, UNKNOWN))
+    unknown = _sum(totals.licences, lambda name: name in (NOT_STATED, UNKNOWN))
     if unknown.documents:
-        yield f"The licence of {_of(unknown, told)} is unknown."
-    reserved = _sum(told.licences, lambda name: name == RESERVED)
+        yield f"The licence of {_of(unknown, totals)} is unknown."
+    reserved = _sum(totals.licences, lambda name: name == RESERVED)
     if reserved.documents:
         yield (
-            f"All rights are reserved in {_of(reserved, told)}: whoever passes the corpus on needs "
+            f"All rights are reserved in {_of(reserved, totals)}: to pass the corpus on you need "
             "the right to do so."
         )
 
 
-def _languages(told: Survey) -> Iterable[str]:
+def _languages(totals: Survey) -> Iterable[str]:
     yield "Languages are as the files or the recipe state them, one for each document."
-    unknown = told.languages.get(NOT_STATED, Amount())
+    unknown = totals.languages.get(NOT_STATED, Amount())
     if unknown.documents:
-        yield f"No language is stated for {_of(unknown, told)}."
+        yield f"No language is stated for {_of(unknown, totals)}."
 
 
 def _duplicates(recipe: Recipe) -> Iterable[str]:
@@ -87,8 +91,8 @@ def _evaluation_sets(recipe: Recipe) -> Iterable[str]:
         )
 
 
-def _filters(told: Survey, recipe: Recipe) -> Iterable[str]:
-    here = {domain.name for domain in told.domains}
+def _filters(totals: Survey, recipe: Recipe) -> Iterable[str]:
+    here = {domain.name for domain in totals.domains}
     chosen = [domain for domain in recipe.domains.values() if domain.name in here]
     filtered = {domain.name for domain in chosen if domain.filters}
     plain = [domain.name for domain in chosen if domain.name not in filtered]
@@ -115,32 +119,32 @@ def _filters(told: Survey, recipe: Recipe) -> Iterable[str]:
         )
 
 
-def _held_out(told: Survey, recipe: Recipe) -> Iterable[str]:
+def _held_out(totals: Survey, recipe: Recipe) -> Iterable[str]:
     asked = {"validation": recipe.splits.validation, "test": recipe.splits.test}
     if not any(asked.values()):
         yield "There is no validation or test split."
     for split, share in asked.items():
         without = [
             domain.name
-            for domain in told.domains
+            for domain in totals.domains
             if domain.total.documents and split not in domain.written
         ]
         if share and without:
             yield f"The {split} split has no document of {_listed(map(one_line, without))}."
 
 
-def _repeats(told: Survey) -> Iterable[str]:
+def _repeats(totals: Survey) -> Iterable[str]:
     repeated = [
         f"{one_line(domain.name)} ({domain.epochs:g} times)"
-        for domain in told.domains
+        for domain in totals.domains
         if domain.epochs > 1
     ]
     if repeated:
         yield f"Documents are repeated, as the mixture asks, of {_listed(repeated)}."
 
 
-def _of(part: Amount, told: Survey) -> str:
-    share = readable_share(part.bytes, told.total.bytes)
+def _of(part: Amount, totals: Survey) -> str:
+    share = readable_share(part.bytes, totals.total.bytes)
     return (
         f"{readable_count(part.documents)} documents, {readable_size(part.bytes)} "
         f"({share} of the text)"
@@ -152,7 +156,7 @@ def _sum(amounts: dict[str, Amount], wanted: Callable[[str], bool]) -> Amount:
 
 
 def _listed(names: Iterable[str], of: int = 0) -> str:
-    """Names in a sentence, the first of them where there are many."""
+    """Names in a sentence, up to a limit."""
     listed = list(names)
     if of > 1 and len(listed) == of:
         return f"all {of} domains"

@@ -28,14 +28,14 @@ from barrow.pages.numbers import (
 _CARDS = 24
 
 
-def lengths(told: Survey) -> Markup:
+def lengths(totals: Survey) -> Markup:
     """All documents together, then each domain, on one scale."""
-    everything = told.lengths
+    everything = totals.lengths
     if not everything:
         return section("lengths", "Lengths", paragraph("None: no document is left."))
     bins = range(min(everything), max(everything) + 1)
     cards = [
-        _figure(domain.name, domain.lengths, bins) for domain in told.domains if domain.lengths
+        _figure(domain.name, domain.lengths, bins) for domain in totals.domains if domain.lengths
     ]
     shown = element("div", *cards[:_CARDS], class_="cards")
     if len(cards) > _CARDS:
@@ -51,12 +51,12 @@ def lengths(told: Survey) -> Markup:
         _figure("All domains", everything, bins, class_="tall"),
         element("h3", "By domain"),
         shown,
-        _numbers(told, bins),
+        _numbers(totals, bins),
     )
 
 
 def median_bin(found: Mapping[int, Amount]) -> int:
-    """The bin in which the middle document lies."""
+    """The bin of the median document."""
     total, below = sum(amount.documents for amount in found.values()), 0
     for bits, amount in sorted(found.items()):
         below += amount.documents
@@ -77,7 +77,7 @@ def _figure(
     middle = length_range(median_bin(found))
     label = f"Lengths of {one_line(title)}: {readable_count(total)} documents, median {middle}"
     first, last = bins[0] - 1, bins[-1]
-    # A mark in the middle, where an edge of columns lies there.
+    # A mark in the middle, if columns meet there.
     ends = (
         (first, (first + last) // 2, last) if class_ and not (first + last) % 2 else (first, last)
     )
@@ -102,16 +102,16 @@ def _edge(exponent: int) -> str:
     return power_of_two(exponent) if exponent >= 0 else "0"
 
 
-def _numbers(told: Survey, bins: range) -> Markup:
+def _numbers(totals: Survey, bins: range) -> Markup:
     rows = [
         (
             name(domain.name),
             *(count(domain.lengths.get(bits, Amount()).documents) for bits in bins),
         )
-        for domain in told.domains
+        for domain in totals.domains
         if domain.lengths
     ]
-    everything = told.lengths
+    everything = totals.lengths
     header = ("Domain", *(f"< {power_of_two(bits)}" for bits in bins))
     caption = "Documents by length and domain, in numbers"
     total = ("All", *(count(everything.get(bits, Amount()).documents) for bits in bins))

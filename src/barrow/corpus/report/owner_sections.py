@@ -1,4 +1,4 @@
-"""Places of a datasheet that its owner writes, and that later builds leave as they are."""
+"""Sections of a datasheet that its owner writes and later builds keep."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _PLACE = re.compile(r"<!-- owner: ([a-z-]+) -->\n")
 
 
 def place(name: str, question: str) -> str:
-    """An empty place, between its marks."""
+    """An empty section, between its marks."""
     return (
         f"<!-- owner: {name} -->\n\n"
         f"*For the owner of the corpus to write, between these marks, which every later build "
@@ -18,10 +18,10 @@ def place(name: str, question: str) -> str:
 
 
 def carry_over(fresh: str, existing: str) -> str:
-    """A fresh datasheet with what the owner wrote into the places of an existing one.
+    """A new datasheet with the owner's sections of an existing one.
 
-    Where an end mark was lost, the words go up to the next place, or to the end: rather too many
-    of them are kept than too few.
+    Where an end mark is missing, a section extends to the next one, or to the end: it is better to
+    keep too much than too little.
     """
     for start in _PLACE.finditer(existing):
         name = start[1]

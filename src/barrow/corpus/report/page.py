@@ -1,7 +1,7 @@
 """A report: one HTML file that shows a corpus to people.
 
-It needs no network, no script and no fonts, and its policy forbids them: texts in it come from
-anywhere. The same manifest, recipe and samples give the same bytes.
+It needs no network, scripts or fonts, and its content security policy forbids them, as its texts
+are untrusted. The same manifest, recipe and samples give the same bytes.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ _MANY_SHARDS = 12
 
 def report(manifest: Mapping[str, Any], recipe: Recipe, samples: Samples) -> str:
     """The report of a corpus, with samples of its rejects."""
-    told = survey(manifest)
+    totals = survey(manifest)
     sections = {
-        ("composition", "Composition"): composition(told),
-        ("flow", "Flow"): flow(told),
-        ("lengths", "Lengths"): lengths(told),
-        ("languages", "Languages"): languages(told),
-        ("licences", "Licences"): licences(told),
-        ("duplicates", "Duplicates"): duplicates(told, recipe),
-        ("inside", "Found in texts"): found_inside(told),
-        ("rejects", "Dropped"): rejects(told, samples),
-        ("limits", "Limits"): _limits(told, recipe),
-        ("files", "Files"): _files(told),
+        ("composition", "Composition"): composition(totals),
+        ("flow", "Flow"): flow(totals),
+        ("lengths", "Lengths"): lengths(totals),
+        ("languages", "Languages"): languages(totals),
+        ("licences", "Licences"): licences(totals),
+        ("duplicates", "Duplicates"): duplicates(totals, recipe),
+        ("inside", "Found in texts"): found_inside(totals),
+        ("rejects", "Dropped"): rejects(totals, samples),
+        ("limits", "Limits"): _limits(totals, recipe),
+        ("files", "Files"): _files(totals),
         ("recipe", "Recipe"): _recipe(manifest, recipe),
     }
     links = (
@@ -63,7 +63,7 @@ def report(manifest: Mapping[str, Any], recipe: Recipe, samples: Samples) -> str
     title = one_line(manifest["recipe"])
     return page(
         f"{title}: report of a corpus",
-        element("header", _heading(title, manifest, told)),
+        element("header", _heading(title, manifest, totals)),
         element("nav", element("ul", *links), aria_label="Parts of this report"),
         element("main", *sections.values()),
         element(
@@ -75,16 +75,16 @@ def report(manifest: Mapping[str, Any], recipe: Recipe, samples: Samples) -> str
     )
 
 
-def _heading(title: str, manifest: Mapping[str, Any], told: Survey) -> Markup:
-    total = told.total
-    here = [domain for domain in told.domains if domain.total.documents]
-    found, kept = told.steps[0].came, told.steps[-1].stayed
-    held_out = sum(amount.bytes for split, amount in told.splits.items() if split != "train")
-    stated = [value for value in told.languages if value != NOT_STATED]
+def _heading(title: str, manifest: Mapping[str, Any], totals: Survey) -> Markup:
+    total = totals.total
+    here = [domain for domain in totals.domains if domain.total.documents]
+    found, kept = totals.steps[0].came, totals.steps[-1].stayed
+    held_out = sum(amount.bytes for split, amount in totals.splits.items() if split != "train")
+    stated = [value for value in totals.languages if value != NOT_STATED]
     tiles = [
         ("Text", size(total.bytes), f"{readable_count(total.bytes)} bytes"),
         ("Documents", count(total.documents), _mean_words(total.documents, total.bytes)),
-        ("Domains", count(len(here)), f"{len(told.missing)} left out" if told.missing else ""),
+        ("Domains", count(len(here)), f"{len(totals.missing)} left out" if totals.missing else ""),
         ("Languages", count(len(stated)), "as stated"),
         ("Validation and test", share(held_out, total.bytes), "of the text"),
         ("Dropped", share(found - kept, found), f"of {readable_count(found)} found"),
@@ -119,12 +119,12 @@ def _mean_words(documents: int, num_bytes: int) -> str:
     return f"{readable_size(num_bytes // documents)} each, on average" if documents else ""
 
 
-def _limits(told: Survey, recipe: Recipe) -> Markup:
-    items = (element("li", limit) for limit in known_limits(told, recipe))
+def _limits(totals: Survey, recipe: Recipe) -> Markup:
+    items = (element("li", limit) for limit in known_limits(totals, recipe))
     return section("limits", "Known limits", element("ul", *items, class_="limits"))
 
 
-def _files(told: Survey) -> Markup:
+def _files(totals: Survey) -> Markup:
     rows = [
         (
             element("code", shard["name"]),
@@ -134,7 +134,7 @@ def _files(told: Survey) -> Markup:
             size(shard["content_bytes"]),
             element("span", shard["sha256"], class_="hash"),
         )
-        for split, shards in told.shards.items()
+        for split, shards in totals.shards.items()
         for shard in shards
     ]
     if not rows:

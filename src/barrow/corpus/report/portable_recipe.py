@@ -1,4 +1,4 @@
-"""A recipe as it may be shown elsewhere: files by their names, not by where they lie."""
+"""A recipe that can be published: files by name, without their folders."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def portable_json(recipe: Recipe) -> str:
 
 
 def _portable(settings: Any, saved: Any) -> Any:
-    """What is saved of settings, their paths cut."""
+    """Settings as they are saved, with paths shortened."""
     if isinstance(settings, Path):
         return settings.name
-    if isinstance(settings, config.Named):  # which of its texts are paths, only its class knows
+    if isinstance(settings, config.Named):  # only its class knows which strings are paths
         return {key: Path(v).name if str(v).startswith("/") else v for key, v in saved.items()}
     if isinstance(settings, Mapping):
         return {key: _portable(value, saved[str(key)]) for key, value in settings.items()}
@@ -43,5 +43,5 @@ def _portable(settings: Any, saved: Any) -> Any:
 
 
 def recipe_hash(recipe: Recipe) -> str:
-    """The sha256 of ``recipe.json``, as it lies beside the corpus."""
+    """The sha256 of ``recipe.json`` beside the corpus."""
     return hashlib.sha256(config.to_json(recipe).encode()).hexdigest()

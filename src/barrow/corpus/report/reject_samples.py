@@ -1,4 +1,4 @@
-"""A few rejects of every kind, to look at: the archive of rejects is read once, in order."""
+"""Samples of every kind of reject, from one pass over the archive of rejects."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Samples = Mapping[tuple[str, str], tuple[Sample, ...]]
 
 
 class _Kind(msgspec.Struct):
-    """What of a reject's meta says which kind it is of."""
+    """The keys of a reject's meta that make its kind."""
 
     reason: str
     pile_set_name: str
@@ -80,14 +80,14 @@ def sample_rejects(folder: Path, *, most: int = _NUM_SAMPLES) -> Samples:
     number = 0
     for block in barrow.archive.open(folder, threads=1).blocks():
         for i, kind in enumerate(_KINDS.decode(block.meta_array()) if len(block) else ()):
-            empty, told = kept.setdefault((kind.stage, kind.reason), (_Kept(), _Kept()))
-            mine = told if block.offsets[i + 1] > block.offsets[i] else empty
+            empty, filled = kept.setdefault((kind.stage, kind.reason), (_Kept(), _Kept()))
+            mine = filled if block.offsets[i + 1] > block.offsets[i] else empty
             if mine.wants(kind.pile_set_name, most):
                 mine.add(number + i, _sample(block, i), kind.pile_set_name, most)
         number += len(block)
     return {
-        key: (*told.chosen(most), *empty.chosen(most))[:most]
-        for key, (empty, told) in sorted(kept.items(), key=lambda item: item[0])
+        key: (*filled.chosen(most), *empty.chosen(most))[:most]
+        for key, (empty, filled) in sorted(kept.items(), key=lambda item: item[0])
     }
 
 
@@ -95,7 +95,7 @@ def _sample(block: Block, i: int) -> Sample:
     raw = block.meta[block.meta_offsets[i] : block.meta_offsets[i + 1] - 1].tobytes()
     meta: dict[str, Any] = msgspec.json.decode(raw)
     start = block.offsets[i]
-    # As many bytes as the characters may have; one that is cut off at the end is left out.
+    # As many bytes as the characters may need; a character cut off at the end is dropped.
     stop = min(start + 4 * _CHARACTERS + 4, block.offsets[i + 1])
     text = block.text[start:stop].tobytes().decode("utf-8", "ignore")
     lines = shown(text[:_CHARACTERS]).strip("\n").split("\n")

@@ -1,4 +1,4 @@
-"""What was dropped and why, for a report, with a few of each kind to look at."""
+"""What was dropped and why, for a report, with samples."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from barrow.pages.markup import (
 from barrow.pages.numbers import readable_count
 
 
-def rejects(told: Survey, samples: Samples) -> Markup:
+def rejects(totals: Survey, samples: Samples) -> Markup:
     """Every reason, the most frequent first, with samples."""
     found: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-    for domain in told.domains:
+    for domain in totals.domains:
         for step in domain.steps:
             for reason, number in step.rejects.items():
                 found[step.name, reason][domain.name] += number
@@ -72,7 +72,7 @@ def _kind(
 
 def _shown(reason: str, samples: tuple[Sample, ...]) -> list[Markup]:
     if reason.startswith("pii-"):
-        # A report is passed on more freely than a corpus.
+        # A report is shared more freely than a corpus.
         return [paragraph("Not shown here: it is personal data.", class_="small soft")]
     if not samples:
         return [paragraph("No sample was kept.", class_="small soft")]
@@ -94,10 +94,10 @@ def _sample(sample: Sample) -> Markup:
     )
 
 
-def found_inside(told: Survey) -> Markup:
+def found_inside(totals: Survey) -> Markup:
     """What rewriters counted inside texts, and how many documents had evaluation data in them."""
     parts = []
-    found = add_counts(domain.found_inside for domain in told.domains)
+    found = add_counts(domain.found_inside for domain in totals.domains)
     if found:
         parts.append(
             table(
@@ -110,7 +110,7 @@ def found_inside(told: Survey) -> Markup:
                         reasons(
                             {
                                 domain.name: domain.found_inside[category]
-                                for domain in told.domains
+                                for domain in totals.domains
                                 if category in domain.found_inside
                             },
                             most=8,
@@ -123,7 +123,7 @@ def found_inside(told: Survey) -> Markup:
         )
     matches = [
         (name(domain.name), name(title), count(number))
-        for domain in told.domains
+        for domain in totals.domains
         for title, number in domain.matches.items()
     ]
     if matches:

@@ -1,4 +1,4 @@
-"""A manifest as its readers ask for it: totals, and what became of every domain's documents."""
+"""The totals of a manifest, and the flow of every domain's documents."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Amount:
 class Step:
     """A stage: documents that came, documents that stayed, and what each reason cost.
 
-    What is dropped while reading is no document yet: a post, a part of a mail, a whole file.
+    What is dropped while reading is not yet a document: a post, a part of a mail, a whole file.
     """
 
     name: str
@@ -46,7 +46,7 @@ class DomainSurvey:
     """One domain: raw files, the way through the stages, and what was written.
 
     `found` is everything that readers saw: documents and rejects. `drawn` documents are taken by
-    the mixture or held out; those of `written` are counted as often as they were written.
+    the mixture, or in validation or test; those of `written` are counted as often as written.
     """
 
     name: str
@@ -119,11 +119,11 @@ class Survey:
 
 
 def survey(manifest: Mapping[str, Any]) -> Survey:
-    """What a manifest says."""
+    """The survey of a manifest."""
     splits = manifest["splits"]
     names = dict.fromkeys(
         [
-            *(told["name"] for told in manifest["reading"].values()),
+            *(entry["name"] for entry in manifest["reading"].values()),
             *manifest["stages"],
             *(name for split in splits.values() for name in split["domains"]),
         ]
@@ -132,7 +132,7 @@ def survey(manifest: Mapping[str, Any]) -> Survey:
     return Survey(
         tuple(sorted(domains, key=lambda d: (-d.total.bytes, -d.read.bytes, d.name))),
         {
-            name: sum((_amount(told) for told in split["domains"].values()), Amount())
+            name: sum((_amount(entry) for entry in split["domains"].values()), Amount())
             for name, split in splits.items()
         },
         {name: tuple(split["shards"]) for name, split in splits.items()},
@@ -141,35 +141,37 @@ def survey(manifest: Mapping[str, Any]) -> Survey:
 
 
 def _domain(name: str, manifest: Mapping[str, Any]) -> DomainSurvey:
-    reading = [told for told in manifest["reading"].values() if told["name"] == name]
+    reading = [entry for entry in manifest["reading"].values() if entry["name"] == name]
     stages = manifest["stages"].get(name)
-    read = sum((_amount(told) for told in reading), Amount()) if reading else _amount(stages or {})
+    read = (
+        sum((_amount(entry) for entry in reading), Amount()) if reading else _amount(stages or {})
+    )
     filtered = _amount(stages["filter"]) if stages else read
     deduplicated = _amount(stages["deduplicate"]) if stages else filtered
     rejects = {
-        READ: add_counts(told["rejects"] for told in reading),
+        READ: add_counts(entry["rejects"] for entry in reading),
         **{step: _largest_first(stages[step]["rejects"] if stages else {}) for step in STEPS[1:]},
     }
     drawn = deduplicated.documents - sum(rejects[MIX].values())
     stayed = (read.documents, filtered.documents, deduplicated.documents, drawn)
     came = (read.documents + sum(rejects[READ].values()), *stayed[:-1])
     written = {
-        split: told["domains"][name]
-        for split, told in manifest["splits"].items()
-        if name in told["domains"]
+        split: entry["domains"][name]
+        for split, entry in manifest["splits"].items()
+        if name in entry["domains"]
     }
-    lengths = add_amounts(_amounts(told["lengths"]) for told in written.values())
+    lengths = add_amounts(_amounts(entry["lengths"]) for entry in written.values())
     return DomainSurvey(
         name=name,
-        files=sum(told["files"] for told in reading),
-        unread_files=sum(told["unread_files"] for told in reading),
-        unread_examples=tuple(e for told in reading for e in told["unread_examples"]),
-        extractors=tuple(dict.fromkeys(told["extractor"] for told in reading)),
+        files=sum(entry["files"] for entry in reading),
+        unread_files=sum(entry["unread_files"] for entry in reading),
+        unread_examples=tuple(e for entry in reading for e in entry["unread_examples"]),
+        extractors=tuple(dict.fromkeys(entry["extractor"] for entry in reading)),
         read=read,
         filtered=filtered,
         deduplicated=deduplicated,
         drawn=drawn,
-        written={split: _amount(told) for split, told in written.items()},
+        written={split: _amount(entry) for split, entry in written.items()},
         steps=tuple(
             Step(step, before, after, rejects[step])
             for step, before, after in zip(STEPS, came, stayed, strict=True)
@@ -178,21 +180,21 @@ def _domain(name: str, manifest: Mapping[str, Any]) -> DomainSurvey:
         changed=stages["filter"]["changed"] if stages else 0,
         found_inside=_largest_first(stages["filter"]["found"] if stages else {}),
         matches=_largest_first(stages["filter"]["matches"] if stages else {}),
-        licences=add_amounts(_amounts(told["licences"]) for told in written.values()),
-        languages=add_amounts(_amounts(told["languages"]) for told in written.values()),
+        licences=add_amounts(_amounts(entry["licences"]) for entry in written.values()),
+        languages=add_amounts(_amounts(entry["languages"]) for entry in written.values()),
         lengths={int(bits): amount for bits, amount in lengths.items()},
     )
 
 
-def _amount(told: Mapping[str, Any]) -> Amount:
-    return Amount(told.get("documents", 0), told.get("bytes", 0))
+def _amount(entry: Mapping[str, Any]) -> Amount:
+    return Amount(entry.get("documents", 0), entry.get("bytes", 0))
 
 
-def _amounts(told: Mapping[str, Any]) -> dict[str, Amount]:
-    # Statistics have the name of Python's None where a document says nothing.
+def _amounts(entry: Mapping[str, Any]) -> dict[str, Amount]:
+    # Statistics have "None" where a document states nothing.
     return {
         NOT_STATED if value in ("None", "") else value: _amount(counts)
-        for value, counts in told.items()
+        for value, counts in entry.items()
     }
 
 

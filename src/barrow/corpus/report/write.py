@@ -1,4 +1,4 @@
-"""The papers of a corpus, beside it: the datasheet for the record, the report to look at."""
+"""Writes the datasheet and the report of a corpus beside it."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _KEYS = frozenset(["recipe", "version", "barrow", "missing", "reading", "stages"
 
 
 def write_papers(corpus: Path, manifest: Mapping[str, Any], recipe: Recipe) -> None:
-    """Write both papers, from the manifest and the rejects beside it.
+    """Write the datasheet and the report from the manifest and the rejects.
 
-    What an owner wrote into an existing datasheet stays.
+    The owner's sections of an existing datasheet are kept.
     """
     fresh = datasheet(manifest, recipe)
     path = corpus / DATASHEET
@@ -39,7 +39,7 @@ def write_papers(corpus: Path, manifest: Mapping[str, Any], recipe: Recipe) -> N
 
 
 def renew_papers(corpus: Path) -> None:
-    """Write the papers of a corpus that has some anew: what they show may be gone by now."""
+    """Rewrite datasheet and report, if there are any: documents they show may be gone."""
     if (corpus / DATASHEET).exists() or (corpus / REPORT).exists():
         write_papers(corpus, *read_build(corpus))
 
@@ -57,6 +57,6 @@ def read_build(corpus: Path) -> tuple[dict[str, Any], Recipe]:
     manifest = config.parse_json((corpus / MANIFEST).read_bytes(), corpus / MANIFEST)
     if not isinstance(manifest, dict) or not manifest.keys() >= _KEYS:
         raise ConfigError(f"{corpus / MANIFEST} is not a manifest of this version of barrow")
-    # Looked at, not run: code that the recipe names is not imported.
+    # Only shown: code that the recipe names is not imported.
     path = corpus / RECIPE
     return manifest, config.from_json(Recipe, path.read_text(), trust=None, where=path)

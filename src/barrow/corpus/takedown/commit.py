@@ -1,9 +1,9 @@
-"""Putting a prepared takedown in place, so that a kill at any moment loses nothing.
+"""Commits a prepared takedown; a kill at any moment loses nothing.
 
 A takedown is prepared in the folder `.takedown`: new shards, new files of the index, and last the
-plan, by a rename. Until the plan is there nothing has happened, and what lies in the folder is
-thrown away. From then on it is decided: every step can be done again, and whoever comes next, a
-takedown or a build, does the rest.
+plan, by a rename. Before the plan exists nothing has happened, and the folder is discarded. After
+that the takedown is committed: every step is idempotent, and the next takedown or build completes
+it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _PLACES = (*_FOLDERS, *(f"{folder}{INDEX}" for folder in _FOLDERS))
 
 
 class ArchivePlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What becomes of one archive: `folder` under the corpus, its new shards, and those that go."""
+    """The change of one archive: `folder` under the corpus, its new shards, and removed ones."""
 
     folder: str
     shards: tuple[ShardEntry, ...]
@@ -39,7 +39,8 @@ class ArchivePlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A takedown that is decided: archives in the order they are switched, and files' new texts.
+    """A committed takedown: archives in the order they are replaced, and files with their new
+    texts.
 
     `record` is a line for the records, of which `records_size` bytes were there before.
     """
@@ -52,15 +53,15 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def decide(corpus: Path, plan: Plan) -> None:
-    """Write the plan: from here on the takedown will be completed, by us or the next."""
+    """Write the plan: from now on the takedown will be completed, by us or the next."""
     _check(corpus, plan)
     write_bytes(corpus / STAGING / PLAN, msgspec.json.encode(plan))
 
 
 def complete_interrupted(corpus: Path) -> str | None:
-    """Do the rest of a takedown that was interrupted; its record, or None if there is none.
+    """Complete an interrupted takedown; its record, or None without one.
 
-    The caller holds the folder alone.
+    The caller holds the lock of the folder.
     """
     staging = corpus / STAGING
     if not staging.exists():
@@ -70,14 +71,14 @@ def complete_interrupted(corpus: Path) -> str | None:
         return None
     plan = msgspec.json.decode((staging / PLAN).read_bytes(), type=Plan)
     _check(corpus, plan)
-    # The list first: from now on no build brings back what goes.
+    # The list first: from now on no build brings back what is removed.
     write_bytes(corpus / LIST, plan.takedown_list.encode())
     for archive in plan.archives:
         _switch(corpus / archive.folder, staging / archive.folder, archive)
     write_bytes(corpus / MANIFEST, plan.manifest.encode())
     for archive in plan.archives:
         _remove_old(corpus / archive.folder, archive.removed)
-    # What a killed build left anywhere may be a copy of an old shard.
+    # Leftovers of a killed build may be copies of an old shard.
     for place in _PLACES:
         remove_unfinished(corpus / place)
     if (corpus / WORK / "tasks").exists():
@@ -94,7 +95,7 @@ def complete_interrupted(corpus: Path) -> str | None:
 
 
 def _check(corpus: Path, plan: Plan) -> None:
-    """Raise before anything changes if the plan, which may be another's, leads out of the corpus.
+    """Raise before anything changes if the plan, which may not be ours, leads out of the corpus.
 
     All that a takedown moves or removes is named here.
     """
@@ -116,14 +117,14 @@ def _check(corpus: Path, plan: Plan) -> None:
 
 
 def complete_before_build(corpus: Path) -> None:
-    """Do the rest of an interrupted takedown, if there is one, before a corpus is built again."""
+    """Complete an interrupted takedown, if there is one, before the corpus is built again."""
     if (corpus / STAGING).exists():
         with locked(corpus):
             complete_interrupted(corpus)
 
 
 def _switch(folder: Path, staged: Path, archive: ArchivePlan) -> None:
-    """Bring new shards under their names; the catalog then takes them for the old ones."""
+    """Rename new shards into place, then replace the catalog."""
     for part in (INDEX, ""):
         if (staged / part).is_dir():
             for path in sorted((staged / part).glob("[0-9]*")):

@@ -33,7 +33,7 @@ _COPIES = ("duplicate", "near-duplicate")
 
 
 class DocumentMeta(CountedMeta):
-    """What of a meta a takedown looks at."""
+    """The keys of a meta that a takedown needs."""
 
     id: str = ""
     url: Any = None
@@ -48,7 +48,7 @@ _METAS = msgspec.json.Decoder(list[DocumentMeta])
 
 
 def matches(matcher: Matcher, meta: DocumentMeta) -> bool:
-    """Whether a meta matches, the text apart."""
+    """Whether a meta matches, without the text."""
     return matcher.meta_matches(
         identity=meta.id,
         url=meta.url,
@@ -63,12 +63,12 @@ def matches(matcher: Matcher, meta: DocumentMeta) -> bool:
 class Finding:
     """What a takedown removes.
 
-    `documents` and `rejects` say by split and shard, and by shard, which go; only shards of which
-    something goes are there. `statistics` count the documents by split, as a build does.
-    `rejects_by_domain` counts rejects. `examples` are the first documents, in words. `copies` are
-    documents that stay though they have the text of one that goes, `rejected_copies` the ids of
-    those that deduplication removed in favour of one that goes. `ids` are of all that go, `found`
-    of those that the rules themselves name, `places` where those that go were read, by id.
+    `documents`, by split and shard, and `rejects`, by shard, are what to remove; other shards are
+    not listed. `statistics` count the documents by split, as a build does. `rejects_by_domain`
+    counts rejects. `examples` are the first documents, in words. `copies` are documents that stay
+    although they have the text of a removed one, `rejected_copies` the ids of those that
+    deduplication dropped in favour of a removed one. `ids` are of all removed documents, `found` of
+    those that the rules match, `places` where removed documents were read, by id.
     """
 
     documents: dict[str, dict[str, Mask]] = field(default_factory=dict)
@@ -85,16 +85,16 @@ class Finding:
 
     @property
     def num_documents(self) -> int:
-        """Documents that go."""
+        """Documents to remove."""
         return sum(int(m.sum()) for shards in self.documents.values() for m in shards.values())
 
     @property
     def num_rejects(self) -> int:
-        """Rejects that go."""
+        """Rejects to remove."""
         return sum(int(mask.sum()) for mask in self.rejects.values())
 
     def by_domain(self, split: str) -> dict[str, int]:
-        """How many documents of each domain go."""
+        """Documents to remove, by domain."""
         total: Counter[str] = Counter()
         for statistics in self.statistics[split]:
             total.update({name: counts["documents"] for name, counts in statistics.items()})
@@ -102,7 +102,7 @@ class Finding:
 
 
 def find_taken(corpus: Path, rules: Rules, *, and_copies: bool = False) -> Finding:
-    """Go through a corpus; with `and_copies`, documents with the same text go as well."""
+    """Search a corpus; with `and_copies`, documents with the same text are removed too."""
     return _Search(corpus, Matcher(rules), and_copies).run()
 
 
@@ -145,7 +145,7 @@ class _Search:
         return finding
 
     def _forget_shared_places(self, masks: dict[tuple[str, str], Mask]) -> None:
-        """A place that a document which stays was read from, too, says nothing."""
+        """Drop the places that documents which stay were read from, too."""
         halves: dict[int, list[str]] = defaultdict(list)
         for name in self.finding.places:
             halves[identity_of(name)[1]].append(name)
@@ -193,7 +193,7 @@ class _Search:
         )
 
     def _collect(self, split: str, folder: Path, entry: ShardEntry, mask: Mask) -> None:
-        """Remember of documents that go what else is theirs, and count them."""
+        """Record the traces of removed documents, and count them."""
         metas: list[DocumentMeta] = []
         sizes: list[int] = []
         languages: list[str | None] = []
@@ -221,7 +221,7 @@ class _Search:
             finding.examples.append(_in_words(split, meta))
 
     def _find_rejects(self) -> None:
-        """Rejects that match, those of documents that go, and copies that stood behind them."""
+        """Rejects that match, those of removed documents, and their dropped copies."""
         folder = rejects_folder(self.corpus)
         if folder is None:
             return
@@ -243,7 +243,7 @@ class _Search:
         places = {place for name, place in finding.places.items() if name in finding.ids}
         for block in barrow.archive.open(path).blocks():
             here = mask[first : first + len(block)]
-            # Of what was cut off, some of a text is enough.
+            # A reject may be cut off: part of a text is enough.
             shown = matcher.texts_match(block, any_ngram=True)
             for i, meta in enumerate(_METAS.decode(block.meta_array()) if len(block) else ()):
                 if here[i] or meta.reason == TAKEN_DOWN:
@@ -280,7 +280,7 @@ def _index_of(folder: Path, entry: ShardEntry) -> Path:
 
 
 def _is_in(rows: npt.NDArray[np.uint64], wanted: set[tuple[int, int]]) -> Mask:
-    """Which pairs of numbers are in a set; the first numbers decide for most."""
+    """Which pairs of numbers are in a set; the first numbers rule out most."""
     mask = np.zeros(len(rows), np.bool_)
     if wanted:
         likely = np.isin(rows[:, 0], np.array([first for first, _ in wanted], np.uint64))

@@ -30,9 +30,9 @@ _HOST = re.compile(r"[^/?]*")
 class Rules:
     """A document is taken down if any of these is true of it.
 
-    `ids`: its id is there. `contents`: the first half of its id is, that is the text it was read
-    with. `places`: it was read from there (see `place_of`), whatever the text. `urls`: its address
-    matches one (see `url_matches`). `domains`, `licences`: its domain or licence is there, by name.
+    `ids`: its id is listed. `contents`: the first half of its id is, a hash of the text as read.
+    `places`: it was read from there (see `place_of`), whatever the text. `urls`: its address
+    matches one (see `url_matches`). `domains`, `licences`: its domain or licence is listed.
     `texts`: it contains one.
     """
 
@@ -58,7 +58,7 @@ class Rules:
         return any(getattr(self, field.name) for field in fields(self))
 
     def __or__(self, other: Rules) -> Rules:
-        """What one or the other says; sorted, so that it does not matter who came first."""
+        """The union of both, sorted, so that their order does not matter."""
         return Rules(
             **{
                 field.name: tuple(
@@ -71,9 +71,9 @@ class Rules:
 
 @dataclass(frozen=True)
 class TakedownList:
-    """`takedown.json`: what may not come back, and the version the corpus has since.
+    """`takedown.json`: what must not come back, and the version of the corpus since.
 
-    `scheme` names the way words are hashed, without which `texts` could not be found again.
+    `scheme` names the hash of words that `texts` were made with.
     """
 
     version: int
@@ -113,7 +113,7 @@ class Matcher:
 
     @property
     def needs_documents(self) -> bool:
-        """Whether ids and domains, which an index has, are not enough."""
+        """Whether the rules need more than ids and domains, which the index has."""
         return bool(self._places or self._urls or self._licences or self._texts)
 
     def meta_matches(
@@ -126,7 +126,7 @@ class Matcher:
         source: Any = None,
         member: Any = None,
     ) -> bool:
-        """Whether what is known about a document, its text apart, matches."""
+        """Whether a document's meta matches."""
         if isinstance(identity, str) and (
             identity in self.ids or identity.partition("-")[0] in self.contents
         ):
@@ -141,7 +141,7 @@ class Matcher:
         return False
 
     def texts_match(self, block: Block, *, any_ngram: bool = False) -> npt.NDArray[np.bool_]:
-        """Which documents contain one of the texts, or with `any_ngram` a bit of one."""
+        """Which documents contain one of the texts, or with `any_ngram` an n-gram of one."""
         if self._texts is None:
             return np.zeros(len(block), np.bool_)
         return self._texts.contains(block.text, block.offsets, any_ngram=any_ngram)
@@ -178,7 +178,7 @@ def url_matches(url: str, pattern: str) -> bool:
     """Whether an address is the one named, or one below it.
 
     Below ``example.com/a`` are ``example.com/a/b`` and ``example.com/a?b``, not ``example.com/ab``.
-    A pattern with ``*``, which stands for any characters, matches the address as a whole.
+    A pattern with ``*``, for any characters, must match the whole address.
     """
     return key_matches(url_key(url), url_key(pattern))
 

@@ -1,7 +1,7 @@
-"""Taking documents down: rewrite the shards concerned, remember it, and leave a record.
+"""Takedowns: rewrite the shards concerned, extend the list of takedowns, write a record.
 
 Afterwards nothing under the corpus folder holds what was removed: no shard, no excerpt of a reject,
-no intermediate result of the build. `barrow.corpus.takedown.commit` says how a kill is survived.
+no intermediate result of the build. `barrow.corpus.takedown.commit` makes this safe against kills.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ def take_down(
     date: str,
     and_copies: bool = False,
 ) -> dict[str, Any]:
-    """Remove what was found by some rules; return the record that is kept of it.
+    """Remove what the rules found; return the record.
 
-    The caller holds the folder alone, from before the finding on (`files.locked`). `reason`
-    and `by`, who signs it off, and `date` go into the record as they are; all else that is written
-    depends on the corpus and the rules alone.
+    The caller holds the lock of the folder (`files.locked`) since before the search. `reason`, `by`
+    (who approved it) and `date` are copied into the record; all else that is written depends on the
+    corpus and the rules alone.
     """
     if not finding.num_documents and not finding.num_rejects:
         raise NotFound("no document matches; nothing to take down")
@@ -70,12 +70,12 @@ def take_down(
     if finding.rejects:
         archives.insert(0, _stage(corpus, REJECTS, finding.rejects))
     old = (corpus / MANIFEST).read_bytes()
-    told = _manifest_after(
+    new_manifest = _manifest_after(
         config.parse_json(old, corpus / MANIFEST),
         finding,
         {archive.folder: archive.shards for archive in archives},
     )
-    manifest = json.dumps(told, indent=1, ensure_ascii=False) + "\n"
+    manifest = json.dumps(new_manifest, indent=1, ensure_ascii=False) + "\n"
     remembered = _remembered(rules, finding, and_copies=and_copies)
     known = load_list(corpus)
     together = remembered | known.rules if known is not None else remembered | Rules()
@@ -91,13 +91,15 @@ def take_down(
         "rejects": dict(sorted(finding.rejects_by_domain.items())),
         "ids": sorted(finding.ids | (finding.rejected_copies if and_copies else set())),
         "before": {"version": json.loads(old)["version"], "sha256": _sha256(old)},
-        "after": {"version": told["version"], "sha256": _sha256(manifest.encode())},
+        "after": {"version": new_manifest["version"], "sha256": _sha256(manifest.encode())},
         "previous_records": _sha256(before),
     }
     plan = Plan(
         archives=tuple(archives),
         takedown_list=config.to_json(
-            TakedownList(told["version"], together, words_scheme() if together.texts else "")
+            TakedownList(
+                new_manifest["version"], together, words_scheme() if together.texts else ""
+            )
         ),
         manifest=manifest,
         record=json.dumps(record, ensure_ascii=False),
@@ -117,7 +119,7 @@ def refuse_read_only(corpus: Path) -> None:
 
 
 def _stage(corpus: Path, name: str, masks: Mapping[str, Mask]) -> ArchivePlan:
-    """Write the shards of an archive anew without the documents that go."""
+    """Rewrite the shards of an archive without the removed documents."""
     place = "" if name == "train" else name
     folder, staged = corpus / place, corpus / STAGING / place
     staged.mkdir(exist_ok=True)
@@ -160,12 +162,12 @@ def _rows(facts: Facts, kept: Mask) -> Facts:
 
 
 def _manifest_after(
-    told: dict[str, Any], finding: Finding, shards: Mapping[str, tuple[ShardEntry, ...]]
+    manifest: dict[str, Any], finding: Finding, shards: Mapping[str, tuple[ShardEntry, ...]]
 ) -> dict[str, Any]:
-    """The manifest without what goes; what the build counted stays as it was."""
-    new = dict(told)
-    new["version"] = told["version"] + 1
-    before = told.get("taken_down", {"documents": 0, "rejects": 0})
+    """The manifest without removed documents; the counts of the build's stages stay."""
+    new = dict(manifest)
+    new["version"] = manifest["version"] + 1
+    before = manifest.get("taken_down", {"documents": 0, "rejects": 0})
     counts = {
         "documents": before["documents"] + finding.num_documents,
         "rejects": before["rejects"] + finding.num_rejects,
@@ -205,9 +207,9 @@ def _minus(counts: Mapping[str, Any], gone: Mapping[str, Any]) -> dict[str, Any]
 def _remembered(rules: Rules, finding: Finding, *, and_copies: bool) -> Rules:
     """What a later build must leave out.
 
-    Documents found by their text are remembered by id as well: a text that a rewriter changed may
-    not match as it was read. Those remembered by id are remembered by their place, too: a better
-    reader may find another text there, which gives another id.
+    Documents found by their text are listed by id as well: a text that a rewriter changed may not
+    match as it was read. Those listed by id are listed by their place, too: a newer reader may
+    extract another text there, which has another id.
     """
     ids: set[str] = set(rules.ids)
     contents: set[str] = set(rules.contents)
@@ -226,14 +228,14 @@ def _remembered(rules: Rules, finding: Finding, *, and_copies: bool) -> Rules:
 
 
 def _rules_in_short(rules: Rules) -> dict[str, Any]:
-    """Rules for the record: those that are there, of texts no more than a hash."""
-    told = {name: list(values) for name, values in vars(rules).items() if values}
+    """The rules for the record, with texts as hashes."""
+    short = {name: list(values) for name, values in vars(rules).items() if values}
     if rules.texts:
-        told["texts"] = [
+        short["texts"] = [
             {"ngram": t.ngram, "share": t.share, "sha256": _sha256(t.ngrams.encode())}
             for t in rules.texts
         ]
-    return told
+    return short
 
 
 def _sha256(data: bytes) -> str:

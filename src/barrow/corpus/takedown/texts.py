@@ -1,9 +1,9 @@
-"""Texts that are to be removed wherever they stand, remembered without a word of them.
+"""Texts to remove wherever they occur, stored as hashes only.
 
 A text is kept as the hashes of its n-grams, n being 13 words, or all of them where it has fewer.
 They are compared as `barrow.corpus.kernels.word_runs` does, as in decontamination. A document
-contains a text if it has at least a `share` of the text's different n-grams; with a share of 1
-that is the whole of it.
+contains a text if it has at least a `share` of the text's different n-grams; with a share of 1, all
+of them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from barrow.corpus.kernels.word_runs import (
 )
 from barrow.errors import ConfigError, NotFound
 
-# Hashed whenever a list is made and read: another hash of words would match nothing, silently.
+# Hashed when a list is written and read: another word hash would silently match nothing.
 _PROBE = "The quick brown fox — déjà vu, Straße; 你好, 13 words in a row?"
 
 
@@ -54,7 +54,7 @@ class TextRule:
         if not ngram:
             raise ConfigError("the text has no words to look for")
         runs, _ = runs_of([text], ngram, whole_words=True)
-        # Runs that are the same count once: their place is the rank of their first row's key.
+        # Equal runs count once: their index is the rank of their first row's key.
         places, first = np.unique(places_of(runs), return_index=True)
         _, ranks = np.unique(runs[first, KEY], return_inverse=True)
         runs = np.unique(with_places(runs, ranks[np.searchsorted(places, places_of(runs))]), axis=0)
@@ -72,7 +72,7 @@ class TextMatcher:
         texts = [rule.runs() for rule in rules]
         runs = np.concatenate([np.empty((0, 3), np.uint64), *texts])
         self._table, found = run_table(runs)
-        # What each run of the table is of: several texts may have the same.
+        # The texts of each run of the table: several may share one.
         order = np.argsort(found, kind="stable")
         self._runs = found[order]
         self._of = np.repeat(np.arange(len(texts)), [len(text) for text in texts])[order]
@@ -84,7 +84,7 @@ class TextMatcher:
     def contains(
         self, text: npt.NDArray[np.uint8], offsets: Offsets, *, any_ngram: bool = False
     ) -> npt.NDArray[np.bool_]:
-        """Which documents contain a text; with `any_ngram`, or as little as one n-gram of it."""
+        """Which documents contain a text, or with `any_ngram` at least one n-gram of it."""
         found = np.zeros(len(offsets) - 1, np.bool_)
         hits = find_runs(text, offsets, self._table)
         if any_ngram:
@@ -103,7 +103,7 @@ class TextMatcher:
 
 
 def words_scheme() -> str:
-    """Names the way words are hashed: it changes whenever that does."""
+    """The name of the word hash: it changes when the hash does."""
     runs, _ = runs_of([_PROBE], NGRAM)
     return hashlib.sha256(runs.astype("<u8").tobytes()).hexdigest()[:16]
 

@@ -37,18 +37,18 @@ _PASSES = 4
 _AFTER_CAPITAL = frozenset("·ªº°¹²³´¸¡¿\u00ad§®©")
 
 
-def mend_mojibake(text: str) -> tuple[str, int]:
+def repair_mojibake(text: str) -> tuple[str, int]:
     """The text with certain mojibake undone, and how many rows of it there were."""
     total = 0
     for _ in range(_PASSES):
-        mended, num = _once(text)
+        repaired, num = _once(text)
         if num == 0:
             break
-        text, total = mended, total + num
+        text, total = repaired, total + num
     return text, total
 
 
-def mend_controls(text: str) -> tuple[str, int]:
+def repair_controls(text: str) -> tuple[str, int]:
     """C1 controls as the characters that Windows-1252 has in their place.
 
     U+0085 is a line end unless the text has others of them.
@@ -59,8 +59,8 @@ def mend_controls(text: str) -> tuple[str, int]:
     table = {ord(control): shown for control, shown in _C1.items() if control != shown}
     if set(controls) == {"\x85"}:
         del table[0x85]
-    mended = text.translate(table)
-    return mended, sum(ord(control) in table for control in controls)
+    repaired = text.translate(table)
+    return repaired, sum(ord(control) in table for control in controls)
 
 
 def _once(text: str) -> tuple[str, int]:

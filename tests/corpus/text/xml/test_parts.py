@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from barrow.corpus.text.xml.events import BadXml
-from barrow.corpus.text.xml.parts import attributes_of, inner, mended, plain_names, without
+from barrow.corpus.text.xml.parts import attributes_of, inner, plain_names, repaired, without
 
 
 def test_without() -> None:
@@ -37,7 +37,7 @@ def test_prefixes() -> None:
     assert plain_names(data) == b'<x xmlns:o="1" xmlns:mml="2"><td>1</td><mml:mi/></x>'
 
 
-def test_mended() -> None:
-    assert mended("<a>&nbsp;b & c</a>".encode("latin-1")) == "<a>\xa0b &amp; c</a>".encode()
+def test_repaired() -> None:
+    assert repaired("<a>&nbsp;b & c</a>".encode("latin-1")) == "<a>\xa0b &amp; c</a>".encode()
     with pytest.raises(BadXml):
-        mended(b"\xff\xfe\x00\xd8")
+        repaired(b"\xff\xfe\x00\xd8")

@@ -14,7 +14,7 @@ def text_of(xml: str) -> str:
     return "".join(e.data for e in xml_events(readable_xml(xml)) if isinstance(e, Text))
 
 
-def test_faults_that_are_mended() -> None:
+def test_faults_that_are_repaired() -> None:
     declaration = ' <?xml version="1.0" encoding="utf-16"?>'
     body = "<a>caf&eacute; Q&A & R&nbsp;&lt;&#233;&bogus;\x07</a>"
     assert text_of(declaration + body) == "café Q&A & R\xa0<é&bogus;"

@@ -1,4 +1,4 @@
-"""Hashes of many parts, sorted into buckets, so that a task can read some of those of all parts."""
+"""Hashes of many parts in sorted buckets, so that a task can read one range from all parts."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _SHIFT = np.uint64(64 - 12)
 
 
 def bucket_bounds(hashes: Hashes) -> Bounds:
-    """Of sorted hashes, those of bucket b are the ones from ``bounds[b]`` to ``bounds[b + 1]``."""
+    """Bounds of buckets: sorted hashes ``bounds[b]`` to ``bounds[b + 1]`` are in bucket b."""
     numbers = np.arange(NUM_BUCKETS + 1, dtype=np.uint64)
     return np.searchsorted(hashes >> _SHIFT, numbers).astype(np.int64)
 
 
 def share_out(files: Iterable[PathLike[str]], most: int) -> list[tuple[int, int]]:
-    """Ranges of buckets that have about `most` hashes at most, in all files together."""
+    """Ranges of buckets with about `most` hashes in all files together."""
     sizes = np.zeros(NUM_BUCKETS, np.int64)
     for path in files:
         sizes += np.diff(load_slice(path, "bounds"))
@@ -37,7 +37,7 @@ def share_out(files: Iterable[PathLike[str]], most: int) -> list[tuple[int, int]
 def load_slice(
     path: str | PathLike[str], name: str, start: int = 0, stop: int | None = None
 ) -> npt.NDArray[Any]:
-    """Elements of an array in a file; no others are read."""
+    """A slice of an array in a file; only its bytes are read."""
     with safe_open(path, "numpy") as file:
         view = file.get_slice(name)
         size = view.get_shape()[0]
@@ -53,7 +53,7 @@ def load_slice(
 def load_buckets(
     path: str | PathLike[str], buckets: Sequence[int], names: Iterable[str]
 ) -> tuple[int, dict[str, npt.NDArray[Any]]]:
-    """What arrays of a file have in a range of buckets, and where in them that begins."""
+    """The slices of a file's arrays for a range of buckets, and where they begin."""
     first, last = buckets
     bounds = load_slice(path, "bounds", first, last + 1)
     start, stop = int(bounds[0]), int(bounds[-1])
@@ -61,6 +61,6 @@ def load_buckets(
 
 
 def load_part(path: str | PathLike[str], name: str, part: int) -> npt.NDArray[Any]:
-    """What a file about all parts says about one of them."""
+    """The entries of one part in a file about all parts."""
     start, stop = load_slice(path, "bounds", part, part + 2).tolist()
     return load_slice(path, name, start, stop)

@@ -1,4 +1,4 @@
-"""The task that cuts: documents of a part without their repeated passages."""
+"""The stage that cuts repeated passages from the documents of a part."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from barrow.engine import File, Output, Outputs, Stage
 
 REASON = "repeated-passage"
 
-# Owners that the record of a cut names.
+# Owners named in the record of a cut.
 _NAMED = 5
 
 
 @dataclass(frozen=True)
 class Settings:
-    """A part: its number among parts, and its first document in the file; what `Passages` say.
+    """A part: its number among parts and its first document in the file; the `Passages` settings.
 
     With `near`, later builds look for near-duplicates of what is left.
     """
@@ -50,7 +50,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Inputs:
-    """The texts of a part, its windows, and which of them have their owner elsewhere."""
+    """The texts of a part, its windows, and those whose owner is elsewhere."""
 
     part: PartFiles
     windows: File
@@ -58,7 +58,7 @@ class Inputs:
 
 
 class Cut(Outputs):
-    """Facts and rewritten documents of a part anew, and a record of every passage."""
+    """New facts and rewritten documents of a part, and a record of every passage."""
 
     facts = Output("facts.safetensors")
     changed = Output("changed.jsonl.zst")
@@ -67,7 +67,7 @@ class Cut(Outputs):
 
 
 def cut_passages(settings: Settings, inputs: Inputs, out: Cut) -> None:
-    """Facts and changed documents of a part anew, and a record of every passage that was cut."""
+    """Write new facts and changed documents of a part, and a record of every passage cut."""
     changed = inputs.part.changed
     assert changed is not None, "a part of this build"
     facts = load_facts(inputs.part.facts)
@@ -104,13 +104,13 @@ CUT = Stage("corpus.passage_cut", 2, cut_passages, Cut)
 
 @dataclass(frozen=True)
 class _Redundant:
-    """Runs of words that go, and of every window in them the id of the owner."""
+    """Runs of words to cut, and the id of the owner of every window in them."""
 
     runs: Runs
     identity: npt.NDArray[np.uint64]
 
     def owners(self, run: int) -> list[str]:
-        """Ids of the documents that keep what a run had, each once, in order."""
+        """Ids of the documents that keep the passages of a run, each once, in order."""
         first, last = int(self.runs.first[run]), int(self.runs.last[run])
         theirs = self.identity[first:last]
         change = np.r_[True, (theirs[1:] != theirs[:-1]).any(axis=1)]
@@ -118,7 +118,7 @@ class _Redundant:
 
 
 def _redundant(inputs: Inputs, facts: Facts, settings: Settings) -> _Redundant:
-    """A window that has an owner elsewhere goes; but not for an owner that it overlaps with."""
+    """A window with an owner elsewhere is cut, unless it overlaps that owner."""
     windows, min_words = load_arrays(inputs.windows), settings.min_words
     rows, starts = windows["rows"], windows["starts"]
     identity = facts.identity[rows]
@@ -146,7 +146,7 @@ class _Cutter:
     _scratch: Scratch = field(default_factory=Scratch)
 
     def cut(self, texts: PartTexts, rejects: Writer) -> Iterator[tuple[int, Document | None]]:
-        """Rows, with their documents anew, or none where too little is left."""
+        """Rows with their new documents, or None where too little is left."""
         spans = word_spans(texts.text, texts.offsets, self._scratch)
         runs = self.redundant.runs
         stayed: list[tuple[int, Document]] = []
@@ -171,7 +171,7 @@ class _Cutter:
         self._describe(stayed)
 
     def _stays(self, runs: list[tuple[int, int]], num_words: int) -> bool:
-        """Whether as many words as a passage has are left in a row."""
+        """Whether a run as long as a passage is left."""
         edges = [0, *(edge for run in runs for edge in run), num_words]
         return any(
             stop - start >= self.settings.min_words

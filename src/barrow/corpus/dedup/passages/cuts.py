@@ -15,7 +15,7 @@ BREAK = b"\n\n"
 
 
 class Runs(NamedTuple):
-    """Words `start` to `stop` of a document go; windows ``first`` to ``last`` say so."""
+    """Words `start` to `stop` of a document are cut, because of windows ``first`` to ``last``."""
 
     document: Places
     start: Places
@@ -25,7 +25,7 @@ class Runs(NamedTuple):
 
 
 def join_windows(document: Places, start: Places, min_words: int) -> Runs:
-    """Windows, sorted by document and start, that overlap or touch, as the runs that they make."""
+    """Join windows that overlap or touch, sorted by document and start, to runs."""
     apart = (document[1:] != document[:-1]) | (start[1:] > start[:-1] + min_words)
     first = np.flatnonzero(np.r_[True, apart][: len(start)])
     last = np.r_[first[1:], len(start)][: len(first)].astype(np.int64)
@@ -37,10 +37,10 @@ def cut_runs(
 ) -> tuple[bytes, list[bytes]]:
     """A text without some runs of its words, and what these were.
 
-    `starts` and `ends` are those of all words, `runs` are in order and apart. What is written right
-    before a word or right after it, without white space between (a quotation mark, a full stop),
-    goes with it; between two words that one space does not part, it stays with the first. Where a
-    run was, the text has a paragraph break; the rest is as it was, indentation included.
+    `starts` and `ends` are those of all words, `runs` are in order and disjoint. Marks directly
+    before or after a word (a quotation mark, a full stop) go with it; marks between two words
+    without white space go with the first. Where a run was, the text has a paragraph break; the rest
+    is as it was, indentation included.
     """
     view = np.frombuffer(text, np.uint8)
     kept: list[bytes] = []
@@ -71,7 +71,7 @@ def _white(gap: npt.NDArray[np.uint8]) -> Places:
 
 
 def _from_first_line(piece: bytes) -> bytes:
-    """Without white space in front, but for the indentation of the first line that has more."""
+    """Without leading white space, except the indentation of the first line with text."""
     black = piece.lstrip(_WHITE)
     if not black:
         return b""

@@ -14,7 +14,7 @@ from barrow.corpus.kernels.word_hashes import Hashes
 
 class Groups(NamedTuple):
     """`owners` are the numbers of windows, one of each group of equals, by the first half of their
-    hashes; ``group[k]`` is the place there of the owner of window k.
+    hashes; ``group[k]`` is the index in it of the owner of window k.
     """
 
     owners: Places
@@ -22,7 +22,7 @@ class Groups(NamedTuple):
 
 
 def group_windows(first: Hashes, second: Hashes, rank: Places, start: Places) -> Groups:
-    """Windows that have both halves of their hashes in common belong together.
+    """Group the windows that share both halves of their hashes.
 
     Their owner is that of the lowest `rank`, and of those the one that starts first.
     """

@@ -1,4 +1,4 @@
-"""Which windows of each part, in some buckets, have their owner in another, and its id."""
+"""The windows of each part, in some buckets, whose owner is in another part, and its id."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from barrow.engine import File, Output, Outputs, Stage
 
 @dataclass(frozen=True)
 class Settings:
-    """The first bucket, and the first that is another task's; the order of preference."""
+    """A range of buckets, and the order of preference."""
 
     buckets: tuple[int, int]
     order: Order
@@ -29,13 +29,13 @@ class Inputs:
 
 
 class Owners(Outputs):
-    """Places of windows that go, part after part; `bounds` says where each part begins."""
+    """Indices of windows to cut, part after part; `bounds` says where each part begins."""
 
     lost = Output("lost.safetensors")
 
 
 def find_owners(settings: Settings, inputs: Inputs, out: Owners) -> None:
-    """Settle who keeps each of the windows that parts have in common."""
+    """Decide which document keeps each window that parts share."""
     parts = Parts(inputs.facts, settings.order)
     names = ("first", "second", "rows")
     loaded = [load_buckets(file, settings.buckets, names) for file in inputs.windows]

@@ -37,28 +37,28 @@ class PartTexts:
 
 
 def part_texts(part: PartFiles, start: int, wanted: npt.NDArray[np.bool_]) -> Iterator[PartTexts]:
-    """The texts that are wanted of the documents from `start` on, a block at a time.
+    """The wanted texts of the documents from `start` on, a block at a time.
 
-    Those that a rewriter made anew are taken from where it left them.
+    Rewritten texts are taken from the rewriters' output.
     """
     if not wanted.any():
         return
-    mended = np.zeros(len(wanted), np.bool_)
+    changed = np.zeros(len(wanted), np.bool_)
     new: Iterator[barrow.archive.Document] = iter(())
     if part.changed is not None:
         columns = load_columns(part.facts, ("kept", "changed"))
-        mended = columns["kept"] & columns["changed"]
+        changed = columns["kept"] & columns["changed"]
         new = iter(barrow.archive.open(part.changed, threads=1))
     at = 0
     archive = barrow.archive.open(part.documents, threads=1)[start : start + len(wanted)]
     for block in archive.blocks():
         here = slice(at, at + len(block))
         places = np.flatnonzero(wanted[here])
-        mended_here = np.flatnonzero(mended[here]).tolist()
-        if len(places) == len(block) and not mended_here:
+        changed_here = np.flatnonzero(changed[here]).tolist()
+        if len(places) == len(block) and not changed_here:
             yield PartTexts(places + at, block.text, block.offsets, block, places)
         else:
-            anew = {i: next(new).text.encode() for i in mended_here}
+            anew = {i: next(new).text.encode() for i in changed_here}
             pieces = [
                 np.frombuffer(anew[i], np.uint8)
                 if i in anew

@@ -14,13 +14,13 @@ from barrow.engine import File, Output, Outputs, Stage
 
 @dataclass(frozen=True)
 class Settings:
-    """The first bucket, and the first that is another task's."""
+    """A range of buckets."""
 
     buckets: tuple[int, int]
 
 
 class Repeated(Outputs):
-    """Places of seeds, part after part; `bounds` says where each part begins."""
+    """Indices of seeds, part after part; `bounds` says where each part begins."""
 
     found = Output("found.safetensors")
 

@@ -41,7 +41,7 @@ class Seeds(Outputs):
 
 
 def find_seeds(settings: Settings, inputs: Inputs, out: Seeds) -> None:
-    """That a seed is twice in a document counts; how often is nobody's concern."""
+    """Keep a seed twice if a document has it more than once, else once."""
     wanted = load_columns(inputs.part.facts, ("kept",))["kept"].copy()
     for _, arrays in inputs.removals:
         numbers = arrays["removed"] - settings.offset

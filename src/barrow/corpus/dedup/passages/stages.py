@@ -1,7 +1,7 @@
 """Repeated passages, stage by stage: seeds, which of them are repeated, windows, owners, cuts.
 
-Seeds, windows and cuts are of one part; what is repeated and who the owner is are questions to some
-buckets of the hashes of all parts. No task holds more than a part, or than so many hashes.
+Seeds, windows and cuts are computed by part; repetition and owners by buckets of the hashes of all
+parts. No task holds more than a part or a fixed number of hashes.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Windows: as many words in a row as a passage has at least, and how equal ones are found.
+"""Windows of the least length of a passage, and how equal ones are found.
 
-Every window of a corpus has a hash of 128 bits, but only those that may be repeated are worth one.
-So each is asked for its seed first: of the shorter runs of words in it, the one whose hash is
-least (winnowing: Schleimer, Wilkerson and Aiken 2003). Equal windows have equal seeds, neighbours
-mostly share one, and a window whose seed is nowhere else in the corpus is nowhere else either.
+A window is compared by a hash of 128 bits, which is computed only if the window may be repeated. So
+its seed is found first: of the shorter runs of words in it, the one with the least hash (winnowing:
+Schleimer, Wilkerson and Aiken 2003). Equal windows have equal seeds, neighbours mostly share one,
+and a window whose seed is nowhere else in the corpus is nowhere else either.
 """
 
 from __future__ import annotations
@@ -112,9 +112,9 @@ def _select(
 ) -> np.uint64:
     """Of every `window` hashes of `gram` words in a row, the least, and of equals the leftmost.
 
-    A key is half a hash with the place below it. Keys are taken in blocks of `window`; the least of
-    a window is that of the end of one block and of the beginning of the next, so that it takes two
-    comparisons, whatever the text (van Herk's way).
+    A key is half a hash with the position in its low bits. Keys are taken in blocks of `window`;
+    the least of a window is that of the end of one block and the beginning of the next, so it takes
+    two comparisons, whatever the text (van Herk's algorithm).
     """
     one = np.uint64(1)
     num_seeds = np.uint64(0)

@@ -47,8 +47,8 @@ class Found(Outputs):
 def find_windows(settings: Settings, inputs: Inputs, out: Found) -> None:
     """Find all windows whose seed is repeated.
 
-    A part sends on one of its equal windows only, the one that would stay if there were no other
-    part, so that no hash has more entries than there are parts.
+    A part passes on only one of its equal windows, the one it would keep if it were the only part,
+    so that no hash has more entries than there are parts.
     """
     (size,) = settings.order.sizes
     found = np.concatenate([load_part(file, "found", settings.part) for file in inputs.repeated])

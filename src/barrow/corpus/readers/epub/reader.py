@@ -32,7 +32,7 @@ from barrow.corpus.readers.epub.parts import boilerplate, in_order, is_notes, li
 from barrow.corpus.readers.reader import Item, Reader, Reject, excerpt
 from barrow.corpus.text.encoding import decode
 from barrow.corpus.text.html.printed import printed_text
-from barrow.corpus.text.mojibake import mend_controls, mend_mojibake
+from barrow.corpus.text.mojibake import repair_controls, repair_mojibake
 from barrow.corpus.text.whitespace import is_binary, tidy
 from barrow.corpus.text.xml.repair import declared_encoding
 
@@ -281,4 +281,4 @@ def _line(value: str) -> str:
 
 
 def _repaired(text: str) -> str:
-    return mend_controls(mend_mojibake(text)[0])[0]
+    return repair_controls(repair_mojibake(text)[0])[0]

@@ -30,7 +30,7 @@ from barrow.corpus.text.dates import iso_date
 from barrow.corpus.text.jats.text import inline_text
 from barrow.corpus.text.whitespace import one_spaced
 from barrow.corpus.text.xml.events import BadXml
-from barrow.corpus.text.xml.parts import attributes_of, inner, mended
+from barrow.corpus.text.xml.parts import attributes_of, inner, repaired
 from barrow.corpus.text.xml.records import xml_records
 
 _RECORDS = ("PubmedArticle", "PubmedBookArticle", "MedlineCitation", "DeleteCitation")
@@ -91,7 +91,7 @@ def _from_record(record: bytes) -> Iterator[Item]:
         yield from _citations(record)
     except BadXml:
         try:
-            yield from _citations(mended(record))
+            yield from _citations(repaired(record))
         except BadXml as error:
             pmid = _PMID.search(record[:2000].decode("utf-8", "replace"))
             yield Reject("bad-xml", str(error), pmid[1] if pmid else "", excerpt(record))

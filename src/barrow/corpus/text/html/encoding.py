@@ -42,13 +42,13 @@ def decode_page(body: bytes, content_type: str = "") -> tuple[str, str] | None:
     if body.startswith(_MARKS):
         return decode(body)
     head = body[:_HEAD]
-    told = [_encoding(found[1]) for found in [_CHARSET.search(content_type)] if found]
+    names = [_encoding(found[1]) for found in [_CHARSET.search(content_type)] if found]
     for found_label in (_META.search(head), _XML.match(head)):
         if found_label:
             name = _encoding(found_label[1].decode("latin-1"))
             # A page that could be asked for its meta element is not in UTF-16.
-            told.append("utf-8" if name in ("utf-16-le", "utf-16-be") else name)
-    declared = [name for name in told if name]
+            names.append("utf-8" if name in ("utf-16-le", "utf-16-be") else name)
+    declared = [name for name in names if name]
     found = decode(body, declared[0] if declared else None)
     if found is None or not declared or found[1] in ("utf-8", *declared):
         return found

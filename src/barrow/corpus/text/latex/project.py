@@ -159,8 +159,8 @@ class Project:
                 continue
             text = data[:100_000].decode("utf-8", "replace")
             try:
-                told = json.loads(text)
-                rows = [(row["filename"], row["usage"]) for row in told["sources"]]
+                manifest = json.loads(text)
+                rows = [(row["filename"], row["usage"]) for row in manifest["sources"]]
             except (ValueError, TypeError, LookupError, RecursionError):
                 lines = (line.split() for line in text.split("\n"))
                 rows = [(words[0], words[1]) for words in lines if len(words) == 2]

@@ -80,8 +80,8 @@ def attributes_of(tag: str) -> dict[str, str]:
     return {found[1]: found[2] or found[3] or "" for found in _ATTRIBUTE.finditer(tag)}
 
 
-def mended(data: bytes) -> bytes:
-    """Broken XML in UTF-8, its HTML entities resolved, bare ampersands and controls mended.
+def repaired(data: bytes) -> bytes:
+    """Broken XML in UTF-8, its HTML entities resolved, bare ampersands and controls repaired.
 
     Raises `BadXml` if the bytes are text in no encoding.
     """
