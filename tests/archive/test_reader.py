@@ -76,7 +76,7 @@ def test_more_ranks_than_documents(write: object) -> None:
 def test_numbers_out_of_range(shard: Path) -> None:
     archive = barrow.archive.open(shard)
     for number in (1000, -1001):
-        with pytest.raises(IndexError, match="of 1,000"):
+        with pytest.raises(IndexError, match="the archive has 1,000"):
             archive[number]
     assert archive[np.int64(5)] == archive[5]
     with pytest.raises(ValueError, match="with step 1"):

@@ -78,7 +78,7 @@ def test_a_worker_that_dies_is_replaced(tmp_path: Path) -> None:
 
 def test_a_task_that_always_kills_its_worker(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    with pytest.raises(TaskFailed, match=r"deadly: 3 workers died of it \(exit code -9\)"):
+    with pytest.raises(TaskFailed, match=r"deadly: 3 workers died on it \(exit code -9\)"):
         jobs.run([jobs.DIE.task("deadly", None, None)], store, TWO)
     store.clean(set())
     assert not list(tmp_path.rglob("half"))

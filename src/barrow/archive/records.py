@@ -143,7 +143,7 @@ class RecordForm:
         except (ValueError, RecursionError) as error:
             return _why_unreadable(line, error)
         if not isinstance(record, dict):
-            return "not-an-object", f"expected an object, found {_kind(record)}"
+            return "not-an-object", f"expected an object, got {_kind(record)}"
         if self.text_key not in record:
             keys = ", ".join(map(repr, list(record)[:8])) or "none"
             return "no-text", f"no key {self.text_key!r} (keys: {keys}); see text_key="

@@ -144,7 +144,7 @@ def test_the_figure_that_decided() -> None:
     ("settings", "message"),
     [
         ({"stop_words": ("of the", "and")}, "one word without white space"),
-        ({"stop_words": ("the",)}, "more than the 1 stop words"),
+        ({"stop_words": ("the",)}, "must be ≤ the 1 stop words, got"),
     ],
 )
 def test_wrong_settings(settings: dict[str, tuple[str, ...]], message: str) -> None:

@@ -95,15 +95,15 @@ def test_shares_at_the_limit_stay() -> None:
     ("reason", "words"),
     [
         ("empty", "an empty text"),
-        ("dup-para-frac", "50.0% of paragraphs are said before, more than 30.0%"),
+        ("dup-para-frac", "50.0% of paragraphs are repeated, more than 30.0%"),
         (
             "dup-para-char-frac",
-            "50.0% of characters are in paragraphs said before, more than 20.0%",
+            "50.0% of characters are in repeated paragraphs, more than 20.0%",
         ),
-        ("dup-line-frac", "50.0% of lines are said before, more than 30.0%"),
-        ("dup-line-char-frac", "50.0% of characters are in lines said before, more than 20.0%"),
+        ("dup-line-frac", "50.0% of lines are repeated, more than 30.0%"),
+        ("dup-line-char-frac", "50.0% of characters are in repeated lines, more than 20.0%"),
         ("top-3-gram", "the most frequent 3-gram: 50.0% of the characters, more than 18.0%"),
-        ("duplicated-5-n-grams", "5-grams said before: 50.0% of the characters, more than 15.0%"),
+        ("duplicated-5-n-grams", "repeated 5-grams: 50.0% of the characters, more than 15.0%"),
     ],
 )
 def test_causes(reason: str, words: str) -> None:
@@ -114,7 +114,7 @@ def test_settings() -> None:
     rules = GopherRepetition(repeated_ngrams=((7, 0.5),))
     assert from_json(GopherRepetition, to_json(rules)) == rules
     assert rules.reasons[-1] == "gopher-duplicated-7-n-grams"
-    with pytest.raises(ConfigError, match="top_ngrams are of 2 to 4 words, not of 5"):
+    with pytest.raises(ConfigError, match="top_ngrams must have 2 to 4 words, got 5"):
         GopherRepetition(top_ngrams=((5, 0.1),))
-    with pytest.raises(ConfigError, match="repeated_ngrams are of 5 to 10 words, not of 11"):
+    with pytest.raises(ConfigError, match="repeated_ngrams must have 5 to 10 words, got 11"):
         GopherRepetition(repeated_ngrams=((11, 0.1),))

@@ -19,5 +19,5 @@ def test_bytes_are_counted_not_characters() -> None:
 
 
 def test_limits_that_exclude_everything() -> None:
-    with pytest.raises(ConfigError, match="max_bytes 1 is below"):
+    with pytest.raises(ConfigError, match="max_bytes must be ≥ min_bytes"):
         Length(min_bytes=2, max_bytes=1)

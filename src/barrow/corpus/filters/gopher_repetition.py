@@ -83,9 +83,9 @@ class GopherRepetition(Filter):
             what = f"the most frequent {n}-gram" if n in TOP_LENGTHS else f"repeated {n}-grams"
             return f"{what}: {value:.1%} of the characters, more than {limit:.1%}"
         of, bound = (
-            ("paragraphs are", self.max_repeated_paragraphs),
-            ("characters are in paragraphs", self.max_repeated_paragraph_characters),
-            ("lines are", self.max_repeated_lines),
-            ("characters are in lines", self.max_repeated_line_characters),
+            ("paragraphs are repeated", self.max_repeated_paragraphs),
+            ("characters are in repeated paragraphs", self.max_repeated_paragraph_characters),
+            ("lines are repeated", self.max_repeated_lines),
+            ("characters are in repeated lines", self.max_repeated_line_characters),
         )[number - 1]
-        return f"{value:.1%} of {of} repeated, more than {bound:.1%}"
+        return f"{value:.1%} of {of}, more than {bound:.1%}"

@@ -47,7 +47,7 @@ _TITLE = 300
 
 @dataclass
 class _Sitting:
-    """What a file holds, as far as it was read."""
+    """The content of a file, as far as it was read."""
 
     text: list[str] = field(default_factory=list)
     speakers: set[str] = field(default_factory=set)
@@ -143,7 +143,7 @@ def _read_xml(raw: str, sitting: _Sitting) -> Reject | None:
                 _begin(event, sitting, is_root=number == 0)
     except BadXml as error:
         return Reject("bad-xml", str(error), "", excerpt(raw))
-    finally:  # the blanks that indent elements are no part of the text
+    finally:  # the blanks that indent elements are not text
         lines = "".join(sitting.text).split("\n")
         sitting.text = ["\n".join(" ".join(line.split()) for line in lines)]
     return None

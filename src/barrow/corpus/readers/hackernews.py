@@ -4,13 +4,13 @@ Items are objects with an id, as Firebase gives them (`by`, `time`, `parent`, `k
 (`author`, `created_at`, `parent_id`, `points`), one a line, in an array, under `comments` or
 `items`, or nested in one another. As in The Pile a document is the title and author, the address,
 the text, a line ``======``, then comments under their authors' names. Each top-level comment is
-followed down by the reply with most descendants; ``~~~`` stands between replies, ``------`` between
-top-level comments. The replies not followed are dropped, unless `all_replies` is asked for.
+followed down by the reply with most descendants; ``~~~`` separates replies, ``------`` top-level
+comments. The replies not followed are dropped, unless `all_replies` is set.
 
 What was deleted or killed is dropped; replies to it move up to what it answered. All comments of a
-story that was removed are dropped. A comment whose parent is not in the file begins a document of
-its own: dumps are cut by date or by kind, and what it says is mostly still of use. A story
-with neither text nor comments is a title only, and dropped.
+story that was removed are dropped. A comment whose parent is not in the file begins its own
+document: dumps are cut by date or by kind, and such comments are mostly still useful. A story with
+neither text nor comments is a title only, and dropped.
 
 There is no licence: comments belong to those who wrote them, and the site's terms apply.
 """
@@ -68,7 +68,7 @@ class HackerNews(Reader):
     """Stories, and comments whose parent is missing, with what was replied; in order of number.
 
     `all_replies` writes, after the reply followed, the others too, depth first. A tree of more than
-    `max_comments` is refused: it has to be held to be written.
+    `max_comments` is refused, since it must fit in memory.
     """
 
     all_replies: bool = False
@@ -105,7 +105,7 @@ class HackerNews(Reader):
 
 
 def _values(path: Path) -> Iterator[Any]:
-    """The JSON values of a file, an array's one by one; a `Reject` for what is none."""
+    """The JSON values of a file, an array's one by one; a `Reject` for what is not JSON."""
 
     def content() -> Iterator[memoryview | DamagedShard]:
         try:
@@ -133,7 +133,7 @@ def _values(path: Path) -> Iterator[Any]:
 
 
 def _posts(path: Path) -> Iterator[Post | Reject]:
-    """All items, nested ones too, each after what it is nested in."""
+    """All items, nested ones too, parents first."""
     for value in _values(path):
         waiting: list[tuple[Any, int | None]] = [(value, None)]
         while waiting:
@@ -167,7 +167,7 @@ def _post(thing: dict[str, Any], parent: int | None) -> Post | None:
     score = _number(thing.get("score"))
     return Post(
         id=id_,
-        # Nothing answers what comes later; with that there can be no circle.
+        # An item cannot reply to a later one; so there are no cycles.
         parent=parent if parent is not None and parent < id_ else None,
         kind=kind,
         by=_text(thing.get("by") or thing.get("author")),
@@ -221,7 +221,7 @@ def _keep(database: sqlite3.Connection, post: Post) -> Reject | None:
 
 
 def _descendants(database: sqlite3.Connection, root: int, limit: int) -> list[Post]:
-    """An item and what is below it, parents first, as many as `limit` and two."""
+    """An item and its descendants, parents first, at most `limit` + 2."""
     rows = database.execute(
         "WITH RECURSIVE tree (id) AS (VALUES (?) UNION ALL"
         " SELECT item.id FROM tree JOIN item ON item.parent = tree.id)"
@@ -233,7 +233,7 @@ def _descendants(database: sqlite3.Connection, root: int, limit: int) -> list[Po
 
 
 def _tree(posts: list[Post], max_comments: int, all_replies: bool) -> Iterator[Item]:
-    """The documents of a tree, which is one unless its root is dropped, and what is not in them."""
+    """The documents of a tree (one, unless its root is dropped) and the rejects."""
     root = posts[0]
     if len(posts) > max_comments + 1:
         cause = f"more than {max_comments:,} comments; raise max_comments= if this is intended"
@@ -253,7 +253,7 @@ def _tree(posts: list[Post], max_comments: int, all_replies: bool) -> Iterator[I
 
 
 def _why_dropped(post: Post, text: str, root: Post) -> tuple[str, str] | None:
-    """Reason and cause, if what an item says is not to be written."""
+    """Reason and cause, if an item is to be dropped."""
     if post.removed == "deleted":
         return "deleted", "its author deleted it"
     if post.removed == "dead":
@@ -274,7 +274,7 @@ class _Thread:
         self.tops: list[Post] = []
         self._texts: dict[int, str] = {}
         self._replies: dict[int, list[Post]] = {}
-        self._answers: dict[int, int | None] = {}  # of all items, what is left above them
+        self._answers: dict[int, int | None] = {}  # of each item, its nearest kept ancestor
         self._left_out: set[int] = set()
         self._sizes: dict[int, int] = {}  # items below, and the item itself
 
@@ -298,7 +298,7 @@ class _Thread:
             self._replies[above].append(post)
 
     def count(self) -> None:
-        """How much is below each item, children before their parents."""
+        """Count the descendants of each item, children before their parents."""
         self._sizes = dict.fromkeys(self._texts, 1)
         for number in reversed(self._texts):
             above = self._answers[number]
@@ -328,7 +328,7 @@ class _Thread:
             waiting += [(reply, is_written) for reply in first]
 
     def document(self, top: Post, *, all_replies: bool) -> Iterator[Item]:
-        """The document of a story, or of a comment that begins one, after what is not in it."""
+        """The rejects, then the document of a story or of a comment that begins one."""
         is_comment = top.kind == "comment"
         below = [top] if is_comment else self._in_order(top)
         threads: list[list[Post]] = []

@@ -1,11 +1,10 @@
 """HTML files of any kind: documentation, books, saved pages. A file is a document.
 
-Kept is all that can be read on the page; with ``main=True`` its main text only, without menus,
-notices and comments (`page_text`). `meta` has the title, the address the page gives for itself,
-and the language it says it is in.
+All text of the page is kept; with ``main=True`` its main text only, without menus, notices and
+comments (`page_text`). `meta` has the title, the address the page gives for itself, and the
+language it says it is in.
 
-Licence: what the page links to as its licence (``rel=license``) is not looked at; a recipe states
-it.
+Licence: stated by the recipe; a link of the page (``rel=license``) is not read.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from barrow.corpus.text.html.stored import PACKED, load_page
 class Html(Reader):
     """The document of a page. Reasons: those of `load_page`, ``too-short``.
 
-    `extract` finds the main text instead of us.
+    `extract` replaces our extraction of the main text.
     """
 
     main: bool = False

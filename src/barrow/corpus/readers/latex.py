@@ -2,7 +2,7 @@ r"""arXiv: papers in TeX, to markdown with their mathematics, as the Pile's pand
 
 An e-print is a gzipped tar of sources or a gzipped ``.tex``; a monthly ``arXiv_src_*.tar`` holds
 thousands of them; a paper may also be a ``.tar``, a ``.zip``, a ``.tex``, or a folder. The main
-file (``\documentclass`` and ``\begin{document}``) is read with what it reads in; the author's
+file (``\documentclass`` and ``\begin{document}``) is read with the files it includes; the author's
 macros are expanded. Kept: title, abstract, headings, paragraphs, lists, tables, captions,
 footnotes, theorems, code, formulas as ``$…$`` and ``$$…$$``, citations as ``[@key]``, references as
 ``[label]``. Dropped: authors and addresses, pictures, comments, the preamble, and (unless
@@ -79,9 +79,9 @@ class Latex(Reader):
         yield from _papers(sources, shown(top.name), "", self)
 
     def group(self, paths: Sequence[Path]) -> list[tuple[Path, ...]]:
-        """Packed files each by itself; other files with those of the highest folder that has TeX.
+        """Each packed file is a group; other files are grouped by the topmost folder with TeX.
 
-        A file of TeX that is named by an arXiv number is a paper of its own.
+        A TeX file named by an arXiv number is a paper.
         """
         tops = {
             path.parent
@@ -158,7 +158,7 @@ def _read_entries(
 
 
 def _read_eprint(entry: Member, options: Latex) -> Iterator[Item]:
-    """A paper packed inside a packed file. It is read once it lies on disk by itself."""
+    """A paper packed inside a packed file; it is copied to disk first."""
     if entry.name.endswith(".pdf"):
         yield Reject("no-source", "the authors gave a PDF", entry.name)
         return
@@ -204,7 +204,7 @@ def _papers(sources: _Sources, name: str, member: str, options: Latex) -> Iterat
         outcome = _converted(project, mains[0], [], member, options)
     chapters = project.loose_chapters()
     if isinstance(outcome, Reject) and outcome.reason in ("not-latex", "too-short") and chapters:
-        # A book in a folder without its main file: every chapter by itself.
+        # A book without its main file: each chapter is a document.
         preamble = project.macro_files()
         for chapter in chapters:
             place = f"{member}/{chapter}".lstrip("/")
@@ -258,7 +258,7 @@ def _document(found: Converted, name: str, member: str) -> Document:
 
 
 def arxiv_id(name: str) -> str | None:
-    """The number that arXiv gave a paper, told from the name of its file or folder."""
+    """The arXiv number of a paper, from the name of its file or folder."""
     stem = _ENDING.sub("", name.rsplit("/", 1)[-1])
     if _NEW_ID.fullmatch(stem):
         return stem

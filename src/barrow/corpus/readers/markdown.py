@@ -1,9 +1,9 @@
 """Markdown and reStructuredText: one document a file, as it is written.
 
-The markup stays, because people read it. YAML front matter between ``---`` lines is taken off;
-its ``title``, ``date``, ``lang`` and ``license`` go into `meta`, other keys are left there as they
-are. Without front matter the first heading is the title. The licence is the file's own where it
-states one, else the recipe's.
+The markup stays, because people read it. YAML front matter between ``---`` lines is taken off; its
+``title``, ``date``, ``lang`` and ``license`` go into `meta`, other keys are dropped. Without front
+matter the first heading is the title. The licence is the file's own where it states one, else the
+recipe's.
 """
 
 from __future__ import annotations

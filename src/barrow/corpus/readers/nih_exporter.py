@@ -172,7 +172,7 @@ def _one_line(data: bytes) -> str:
 
 
 def _clean(text: str) -> str:
-    """An abstract without what its form added to it."""
+    """An abstract without the additions of its form."""
     text = text.replace("[unreadable]", " ")
     text = tidy(_BLANKS.sub(" ", text).replace("\n ", "\n")).strip()
     if text.startswith(_SUBPROJECT) and (end := text.find(_SUBPROJECT_END, 0, 1000)) > 0:

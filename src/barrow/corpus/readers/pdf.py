@@ -1,13 +1,13 @@
 """Papers in PDF, as PhilPapers lists them: one document a file.
 
-A PDF says where letters are drawn, not what the words, lines and paragraphs are; these are found
-again by their places. Kept is what a person reads: columns one after the other, notes after the
-paragraph in which the foot of their page falls, paragraphs on one line each, headings on lines of
-their own, words whole. Running heads and feet and page numbers are dropped, as is text that is set
-at an angle to the rest of its page. Files without text, with text that is garbage because their
-fonts do not tell which letters they hold, and those that ask for a password are rejects.
+A PDF has the positions of characters; words, lines and paragraphs are reconstructed from them. Kept
+is the reading text: columns one after the other, notes after the paragraph in which the foot of
+their page falls, paragraphs on one line each, headings on lines of their own, words whole. Running
+heads and feet and page numbers are dropped, as is text that is set at an angle to the rest of its
+page. Files without text, with garbage because their fonts lack a character mapping, and those with
+a password are rejects.
 
-PDFium does the parsing, in a process of its own: files may be made to crash it. The Pile keeps
+PDFium does the parsing, in a separate process, since files may be made to crash it. The Pile keeps
 papers of `min_characters` and more.
 
 Licence: each paper's own; PhilPapers lists open-access copies, few of which may be passed on.
@@ -28,7 +28,7 @@ from barrow.corpus.input.unpack import BadArchive, kind_of, members, open_unpack
 from barrow.corpus.readers.reader import Item, Reader, Reject, excerpt
 from barrow.errors import MissingExtra
 
-_HEAD = 1024  # the header may come after so many bytes of anything
+_HEAD = 1024  # the header may come after so many bytes
 
 
 @dataclass(frozen=True)

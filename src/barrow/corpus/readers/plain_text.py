@@ -1,8 +1,8 @@
 """Plain text: a file of any encoding, one document.
 
-Kept: the text, with one kind of line end, without control characters, trailing blanks and heaps of
-blank lines. Dropped: files that are binary, empty, or in no known encoding. The first line is no
-title: nothing says that it is one. The licence is the recipe's.
+Kept: the text, with one kind of line end, without control characters, trailing blanks and runs of
+blank lines. Dropped: files that are binary, empty, or in an unknown encoding. The first line is not
+taken for a title. The licence is the recipe's.
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ EXCERPT = 2_000
 class Reject:
     """Something in a raw file that did not become a document, and why.
 
-    `reason` is a short fixed name to count by, `cause` says it in words, `member` tells where in
-    the file, `excerpt` shows the beginning of what was dropped.
+    `reason` is a short fixed name to count by, `cause` a description, `member` the place in the
+    file, `excerpt` the beginning of what was dropped.
     """
 
     reason: str
@@ -35,11 +35,11 @@ Item = Document | Reject
 class Reader(Protocol):
     """A raw format: a frozen dataclass that inherits from this, its settings as fields.
 
-    `read` goes through one file as its owner publishes it and yields documents in the order of the
-    file. It sets in `meta` only what the file says: ``title``, ``url``, ``date`` (ISO 8601),
+    `read` reads one file as its owner publishes it and yields documents in the order of the file.
+    It sets in `meta` only what the file states: ``title``, ``url``, ``date`` (ISO 8601),
     ``language`` (ISO 639-1), ``licence``, ``member`` (the place inside the file: a post's number, a
-    path in a tar), and keys of its own. Whatever cannot be read is a `Reject`; a reader raises only
-    for its caller's mistakes. Its memory does not grow with the file.
+    path in a tar), and keys of its own. What cannot be read is a `Reject`; a reader raises only for
+    wrong arguments. Its memory does not grow with the file.
 
     `extractor` is a name and a version, as provenance records them: ``warc/1``. The version is
     raised whenever the output for the same bytes changes. `patterns` are globs, relative to the
@@ -69,10 +69,10 @@ class Reader(Protocol):
         self,
         paths: Sequence[Path],  # noqa: ARG002
     ) -> AbstractContextManager[Callable[[Path], Iterator[Item]]]:
-        """`read`, with what other files in the domain's folder say (a list of links with scores).
+        """`read`, with data from other files of the domain (a list of links with scores).
 
-        `beside` are globs of those others; they are opened once for many files that are read. When
-        one of them changes, everything is read again.
+        `beside` are globs of those others; they are opened once for many files. When one of them
+        changes, everything is read again.
         """
         return nullcontext(self.read)
 
@@ -81,7 +81,7 @@ _SHOWN = ("pile_set_name", "id", "source", "member", "url", "licence", "language
 
 
 def rejected(text: str, meta: Mapping[str, Any], **why: Any) -> Document:
-    """A document that a later stage drops, as it is kept: the beginning of its text, and why."""
+    """The reject of a document that a later stage drops: the beginning of its text, and why."""
     return Document(excerpt(text), {key: meta[key] for key in _SHOWN if key in meta} | why)
 
 

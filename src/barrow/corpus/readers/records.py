@@ -1,4 +1,4 @@
-"""Records that are documents already: JSON lines, JSON, parquet, and archives of ours.
+"""Records that are already documents: JSON lines, JSON, parquet, and our archives.
 
 Read through `barrow.archive.open`, so every form it knows is read here: .jsonl and .json, plain,
 gzip or zstandard, .parquet, shards. `meta` is kept; `member` is the record's number in the file.
@@ -49,7 +49,7 @@ class Records(Reader):
 
 
 def _rejects(bad: barrow.archive.BadLog) -> Iterator[Reject]:
-    """What was counted since the last time; the log is emptied, so it stays small."""
+    """Rejects for what was counted since the last call; the log is emptied to stay small."""
     for error in bad.examples:
         member = "" if error.document is None else str(error.document)
         yield Reject(error.reason, error.cause, member, excerpt(error.raw or b""))

@@ -6,8 +6,7 @@ accepted or has a score of at least 3, with the best three such answers, the acc
 good one, and what is neither (tag wikis, moderators' notices) are dropped.
 
 Posts are CC BY-SA: in the version the row names, or the one that was in force when it was written.
-Whoever passes the text on has to name the authors; `url` leads to them where the folder tells the
-site.
+Redistribution must name the authors; `url` leads to them where the folder names the site.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ _BATCH = 500
 class Post(msgspec.Struct, array_like=True, gc=False):
     """A question or an answer; `question` is its own number or that of what it answers.
 
-    Texts are as the row has them: most posts are not chosen, and need not be looked at further.
+    Texts are raw: most posts are not chosen, and never decoded.
     """
 
     question: int
@@ -58,7 +57,7 @@ class Post(msgspec.Struct, array_like=True, gc=False):
 class StackExchange(Reader):
     """Questions with their best answers, in the order of their numbers.
 
-    Rejects come first for what is bad in itself, then, in the same order, for what is not chosen.
+    Bad rows are rejected first, then, in the same order, posts that are not chosen.
     """
 
     min_score: int = 3
@@ -226,7 +225,7 @@ def _document(question: Post, answers: list[_Candidate], address: str | None) ->
         "url": f"{address}/q/{question.id}" if address else "",
         "date": _date(question.date),
         "by": question.by,
-        # All that hold for a part of the text; nothing, if that of one part is not known.
+        # The licences of all parts; none, if that of one part is unknown.
         "licence": " AND ".join(sorted(licences)) if "" not in licences else "",
     }
     return Document(
@@ -253,7 +252,7 @@ _DOMAIN = re.compile(
     + "|".join(map(re.escape, _OWN_DOMAIN.values()))
     + ")"
 )
-# A folder may be called anything; only these names alone are taken for sites.
+# A folder may have any name; only these count as sites.
 _SITES = frozenset(
     re.findall(
         r"\S+",

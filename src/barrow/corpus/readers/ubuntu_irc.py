@@ -1,14 +1,14 @@
 """Chat logs of the Ubuntu channels: a document is a channel's week.
 
 A log has a file a day, ``2010/12/20/#ubuntu-eu.txt``, or files with the date in their name. Kept
-are what people say, ``<nick> text``, and what they do, ``* nick text``; days are set apart by a
-blank line. Dropped are times and what the server says: joins, parts, modes, topics, notices. Logs
-up to 2007 write actions as they write joins, ``=== nick waves``: all that is no message of the
-server is taken for one. Lines of no known form are dropped, counted in a reject for each file.
-`meta` has ``channel``, ``week`` (ISO 8601) and ``date``, the first day there is.
+are what people say, ``<nick> text``, and what they do, ``* nick text``; days are separated by a
+blank line. Dropped are times and messages of the server: joins, parts, modes, topics, notices. Logs
+up to 2007 write actions like joins, ``=== nick waves``: what is not a known message of the server
+counts as an action. Lines of unknown form are dropped, counted in a reject for each file. `meta`
+has ``channel``, ``week`` (ISO 8601) and ``date``, the first day there is.
 
-Licence: by the channels' terms of service, who takes part agrees to public logs; we know of no
-licence beyond that.
+Licence: by the channels' terms of service, participants agree to public logs; no other licence is
+known.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _CODES = re.compile(r"\x03(?:\d{1,2}(?:,\d{1,2})?)?|[\x02\x0f\x11\x12\x16\x1d-\x
 
 
 class _Place(NamedTuple):
-    """What a path says of a log."""
+    """Channel and day of a log, from its path."""
 
     folder: str
     channel: str
@@ -55,7 +55,7 @@ class _Place(NamedTuple):
 
 
 class _Log(NamedTuple):
-    """What is in a file: its lines, the channel the server names, lines of no known form."""
+    """The content of a file: its lines, the channel the server names, lines of unknown form."""
 
     lines: list[str]
     channel: str
@@ -125,10 +125,10 @@ def _week(day: date) -> str:
 
 
 def _place(path: Path) -> _Place:
-    """Channel and day from the name, or from the folders that it lies in.
+    """Channel and day from the name, or from its folders.
 
-    The channel is a name with ``#``, a name in a folder of its day, or what stands before the date.
-    What stands after it (``2007-08-24.train-c``) only keeps apart what may not belong together.
+    The channel is a name with ``#``, a name in a folder of its day, or what precedes the date.
+    What follows the date (``2007-08-24.train-c``) only separates groups.
     """
     stem = unquote(_SUFFIXES.sub("", shown(path.name)))
     if found := _DATE.search(stem):
@@ -176,7 +176,7 @@ def _log(path: Path, member: str, max_bytes: int) -> _Log | Reject:
 
 
 def _message(line: str) -> str | None:
-    """A line as it is kept; empty for a message of the server, None if it is of no known form."""
+    """A line as it is kept; empty for a message of the server, None for an unknown form."""
     if said := _SAID.fullmatch(line):
         return f"<{said[1].replace(' ', '')}> {said[2]}" if said[2] and said[2].strip() else ""
     acted = _DONE.fullmatch(line)
@@ -192,7 +192,7 @@ def _message(line: str) -> str | None:
 def _decoded(data: bytes) -> str:
     """The text of a log, whose lines may each be in another encoding, as every client chooses.
 
-    Lines that are not UTF-8 are decoded by what most of them together look like.
+    Lines that are not UTF-8 are decoded together, by the likeliest encoding.
     """
     data = data.replace(b"\r\n", b"\n")
     found = decode(data)

@@ -57,7 +57,7 @@ def is_case(record: Record) -> bool:
 def opinion_item(
     opinion: Record, cluster: Record, docket: Record, court: Record, *, page_marks: bool
 ) -> Item:
-    """The document of an opinion, with what its cluster and docket say, or why there is none."""
+    """The document of an opinion, with the fields of its cluster and docket, or a reject."""
     member = _string(opinion.get("id", opinion.get("pk")))
     text = opinion_text(opinion, page_marks=page_marks)
     old = _mapping(opinion.get("citation"))  # of 2014: names and numbers were in one object
@@ -80,7 +80,7 @@ def opinion_item(
 
 
 def opinion_text(opinion: Record, *, page_marks: bool) -> str:
-    """The text of an opinion, of the first of its forms that has some."""
+    """The text of an opinion, from the first form that has text."""
     forms = {name: value for name, value in opinion.items() if isinstance(value, str)}
     plain = forms.get("plain_text", "")
     for name in MARKED_UP:
@@ -144,7 +144,7 @@ def case_item(case: Record, *, page_marks: bool) -> Item:
 
 
 def page_meta(page: str) -> dict[str, str]:
-    """What the head of a case in the Caselaw Access Project's HTML says."""
+    """The fields in the head of a case in the Caselaw Access Project's HTML."""
     found: dict[str, str] = {}
     for part in _HEAD_PART.finditer(page[: 1 << 16]):
         found.setdefault(part[1], _line(printed_text(part[2]).replace("\n", " ")))
@@ -168,9 +168,9 @@ def _pages(case: Record) -> range | None:
 
 
 def without_stars(text: str, pages: range | None = None) -> str:
-    """Text without numbers of printed pages such as ``*123`` that stand in it.
+    """Text without numbers of printed pages such as ``*123``.
 
-    These are page numbers that the case has, or numbers that go up one by one, three at least.
+    These are the case's page numbers, or at least three numbers that increase by one.
     """
     taken: set[int] = set()
     for stars in ("*", "**"):
@@ -185,7 +185,7 @@ def without_stars(text: str, pages: range | None = None) -> str:
 
 
 def written_date(value: str) -> str:
-    """The ISO 8601 form of a date such as ``Aug. 29, 2014``; empty if there is none."""
+    """The ISO 8601 form of a date such as ``Aug. 29, 2014``; empty without one."""
     found = _WRITTEN_DATE.search(value)
     month = month_number(found[1]) if found else 0
     return f"{found[3]}-{month:02}-{found[2]:0>2}" if found and month else ""
@@ -212,7 +212,7 @@ def _string(value: object) -> str:
 
 
 def _line(value: object) -> str:
-    """A value as one line of text; cut off where it cannot be a name any more."""
+    """A value as one line of text; cut off where it is too long for a name."""
     return " ".join(tidy(_string(value)[: 4 * _TEXT]).split())[:_TEXT]
 
 
@@ -226,7 +226,7 @@ def _first(records: tuple[Record, ...], *names: str) -> str:
 
 
 def _court(court: Record, docket: Record, opinion: Record) -> str:
-    """The court's name if it is known; its short sign, such as ``scotus``, otherwise."""
+    """The court's name if known, else its short name, such as ``scotus``."""
     named = _line(court.get("full_name")) or _line(court.get("name"))
     sign = _line(docket.get("court_id") or docket.get("court") or opinion.get("court"))
     return named or sign.rstrip("/").rpartition("/")[2]

@@ -29,7 +29,7 @@ _SENTENCE_END = (".", ":", "?", "!", '"', "”", "’", ";", ")", ">")
 
 
 def case_xml_items(text: str, *, page_marks: bool) -> list[Item]:
-    """The document of a case, and a reject if the XML breaks off; or why it is no case.
+    """The document of a case, with a reject if the XML is truncated; or a reject only.
 
     Reasons: ``not-an-opinion``, ``bad-xml``, ``no-text``.
     """
@@ -126,7 +126,7 @@ def _fastcase_text(fields: dict[str, list[str]], *, page_marks: bool) -> str:
 
 
 def _mended(mark: re.Match[str]) -> str:
-    """What to put for a page mark: nothing inside a paragraph that it parts."""
+    """The replacement of a page mark: nothing if it splits a paragraph."""
     before = mark.string[max(0, mark.start() - 1) : mark.start()]
     after = mark.string[mark.end() : mark.end() + 1]
     parts_sentence = before not in _SENTENCE_END and not (after.isupper() and mark[1].strip())

@@ -8,9 +8,9 @@ a document; also Fastcase's XML, which is part of it. Lone pages of HTML are tak
 an opinion.
 
 Text: the head of the case if it is part of the document, the opinion in paragraphs, block quotes
-indented, footnotes behind the opinion or where the document has them, each with its mark in
-brackets. Plain text from PDFs is put together from lines and pages (`paged_text`). Numbers of
-printed pages (``*123``) are left out. `meta` has ``title``, ``court``, ``date``, ``citations``,
+indented, footnotes after the opinion or where the document has them, each with its mark in
+brackets. Plain text from PDFs is joined from lines and pages (`paged_text`). Numbers of printed
+pages (``*123``) are left out. `meta` has ``title``, ``court``, ``date``, ``citations``,
 ``docket_number``, ``author``, ``judges``, ``type`` (lead, dissent, ...), ``url`` and ``member``.
 
 Licence: opinions of United States courts are in the public domain; CourtListener dedicates its data
@@ -106,7 +106,7 @@ class CourtListener(Reader):
                 yield from reading.path(path)
 
     def group(self, paths: Sequence[Path]) -> list[tuple[Path, ...]]:
-        """Tables of the bulk data of the same day go together; every other file is alone."""
+        """Group the bulk data's tables of a day; every other file is a group."""
         groups: dict[tuple[Path, str], list[Path]] = {}
         for path in paths:
             table = table_of(path)
@@ -124,7 +124,7 @@ def _load(path: Path, name: str, tables: CourtTables) -> Iterator[Reject]:
 
 
 class _Reading:
-    """How files are read, and what is known of cases beforehand."""
+    """How files are read, and the tables read before."""
 
     def __init__(self, tables: CourtTables, page_marks: bool, max_bytes: int) -> None:
         self._tables = tables
@@ -254,7 +254,7 @@ class _Objects:
         self.others: Counter[str] = Counter()
         self._known: dict[tuple[str, str], Record] = {}
         self._citations: dict[str, list[Record]] = {}
-        # Not recursive: a list of lists of lists is nobody's.
+        # Not recursive: no file has lists of lists of lists.
         values = value if isinstance(value, list) else [value]
         for outer in values:
             page = outer.get("results", outer.get("objects")) if isinstance(outer, dict) else None
@@ -299,7 +299,7 @@ class _Objects:
         return cluster, docket, court
 
     def _linked(self, model: str, link: object, number: object) -> Record:
-        """An object that another holds, or names by its number or address."""
+        """An object nested in another, or referred to by number or address."""
         if isinstance(link, Mapping):
             return link
         return self._known.get(
@@ -322,7 +322,7 @@ def _model(record: Record) -> str:
 
 
 def _number(link: object) -> str:
-    """What ends an address such as ``…/clusters/112/``, or the number itself."""
+    """The last part of an address such as ``…/clusters/112/``, or the number itself."""
     if isinstance(link, int):
         return str(link) if abs(link) < 10**18 else ""
     found = _LINK_ID.search(link[-100:]) if isinstance(link, str) else None

@@ -1,7 +1,6 @@
 """CourtListener's bulk data: tables in CSV, an opinion's cluster, docket and court in other files.
 
-Rows of the tables that name cases wait in a temporary database, by number, until the opinions are
-gone through.
+Rows about cases are kept in a temporary database, by number, until the opinions are read.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ _BATCH = 1000
 
 
 def table_of(path: Path) -> tuple[str, str] | None:
-    """Which table a file holds, and its date; None if its name is not one of theirs."""
+    """The table and date of a file, by its name; None for other files."""
     found = _NAME.fullmatch(path.name)
     return (found[1].lower().rstrip("s").replace("-", ""), found[2] or "") if found else None
 
@@ -83,7 +82,7 @@ def table_rows(file: BinaryIO, name: str) -> Iterator[dict[str, str] | Reject]:
 
 
 class _Peeked:
-    """A file whose beginning has been looked at."""
+    """A file whose beginning was already read."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -120,7 +119,7 @@ class CourtTables:
             database.execute(statement)
 
     def add(self, name: str, rows: Iterator[dict[str, str] | Reject]) -> Iterator[Reject]:
-        """Take in the rows of a table; what is wrong with them comes out."""
+        """Add the rows of a table; yields rejects for bad ones."""
         batch: list[tuple[str, str]] = []
         for row in rows:
             if isinstance(row, Reject):

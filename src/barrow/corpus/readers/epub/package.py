@@ -1,4 +1,4 @@
-"""What an EPUB says of itself: where its package is, its metadata, the order of its files."""
+"""The package of an EPUB: its path, its metadata, the order of its files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from barrow.corpus.text.encoding import decode
 from barrow.corpus.text.xml.events import BadXml, End, Event, Start, Text, xml_events
 from barrow.corpus.text.xml.repair import declared_encoding, readable_xml
 
-# These two only scramble fonts; text they leave alone.
+# These two only obfuscate fonts, not text.
 _FONTS_ONLY = frozenset(("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"))
 
 _METADATA = frozenset(("title", "creator", "language", "date", "identifier", "publisher", "rights"))
@@ -21,7 +21,7 @@ _METADATA = frozenset(("title", "creator", "language", "date", "identifier", "pu
 class Package:
     """A book's metadata, as lists of values by their names, and its files in reading order.
 
-    `roles` says of some files what they are (``cover``, ``toc``, ``nav``, ``copyright-page``).
+    `roles` has the role of some files (``cover``, ``toc``, ``nav``, ``copyright-page``).
     """
 
     metadata: dict[str, list[str]] = field(default_factory=dict)
@@ -30,12 +30,12 @@ class Package:
     roles: dict[str, str] = field(default_factory=dict)
 
     def first(self, name: str) -> str:
-        """The first value of a name; empty if there is none."""
+        """The first value of a name; empty without one."""
         return next(iter(self.metadata.get(name, ())), "")
 
 
 def package_place(container: bytes) -> str:
-    """The package that META-INF/container.xml leads to; empty if it leads to none."""
+    """The package named in META-INF/container.xml; empty without one."""
     for event in _events(container):
         if isinstance(event, Start) and _local(event.name) == "rootfile":
             return unquote(event.attributes.get("full-path", ""))
@@ -43,7 +43,7 @@ def package_place(container: bytes) -> str:
 
 
 def is_encrypted(encryption: bytes) -> bool:
-    """Whether META-INF/encryption.xml names more than scrambled fonts."""
+    """Whether META-INF/encryption.xml names more than obfuscated fonts."""
     in_data = False
     for event in _events(encryption):
         if isinstance(event, Start):
@@ -57,7 +57,7 @@ def is_encrypted(encryption: bytes) -> bool:
 
 
 def parse_package(data: bytes, place: str) -> Package:
-    """The package document (OPF) that lies at `place`, as far as it can be read."""
+    """The package document (OPF) at `place`, as far as it can be read."""
     package = Package()
     files: dict[str, str] = {}
     folder = posixpath.dirname(place)
@@ -98,7 +98,7 @@ def parse_package(data: bytes, place: str) -> Package:
 
 
 def resolved(folder: str, link: str) -> str:
-    """Where a link in a file of that folder leads to, inside the book."""
+    """The file in the book that a link in a file of that folder points to."""
     return posixpath.normpath(posixpath.join(folder, unquote(link.partition("#")[0]))).lstrip("/")
 
 
@@ -107,7 +107,7 @@ def _local(name: str) -> str:
 
 
 def _events(data: bytes) -> Iterator[Event]:
-    """Events up to the first thing that is wrong."""
+    """Events up to the first error."""
     found = decode(data, declared_encoding(data))
     try:
         yield from xml_events(readable_xml(found[0])) if found else ()

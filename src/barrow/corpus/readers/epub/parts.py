@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from barrow.corpus.readers.epub.package import resolved
 from barrow.corpus.text.html.tokens import attribute, html_tokens
 
-# Files in front of and behind the text, in the order books have them.
+# Front and back matter, in the usual order.
 _FRONT = (
     *("cover", "titlepage", "title", "halftitle", "halftitlepage", "imprint", "copyright"),
     *("dedication", "epigraph", "contents", "toc", "foreword", "preface", "acknowledgements"),
@@ -67,8 +67,8 @@ def plain_stem(name: str) -> str:
 def in_order(names: Iterable[str], listed: Iterable[str] = ()) -> list[str]:
     """Names of files in the order of a book.
 
-    Those that a table of contents lists come in its order; others in natural order, in front of and
-    behind them as their names say.
+    Those listed in a table of contents come in its order; others in natural order, before or after
+    them according to their names.
     """
     places = {name: place for place, name in reversed(list(enumerate(listed)))}
 
@@ -87,7 +87,7 @@ def in_order(names: Iterable[str], listed: Iterable[str] = ()) -> list[str]:
 
 
 def links_of(contents: str, place: str) -> list[str]:
-    """The files that a table of contents leads to, in its order."""
+    """The files that a table of contents links to, in its order."""
     folder = place.rpartition("/")[0]
     tokens = html_tokens(contents)
     links = [
@@ -99,13 +99,13 @@ def links_of(contents: str, place: str) -> list[str]:
 
 
 def is_notes(name: str, markup: str) -> bool:
-    """Whether a file holds notes, by its name or what it says it is."""
+    """Whether a file has notes, by its name or its markup."""
     words = " ".join(_TYPED.findall(markup[:4000]))
     return _NOTES.search(words) is not None or _NOTES.search(name.rpartition("/")[2]) is not None
 
 
 def boilerplate(name: str, markup: str, text: str, role: str) -> str:
-    """What a file is if it is no part of the book's text; empty if it is."""
+    """The kind of a file that is not part of the book's text; else empty."""
     stem = plain_stem(name)
     typed = _TYPED.search(markup[:4000])
     words = typed[1].lower().split() if typed else []

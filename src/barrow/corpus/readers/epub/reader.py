@@ -3,16 +3,16 @@
 Files come in the order of the package's spine; without a package in that of a table of contents, or
 else in natural order (chapter 2 before chapter 10) with front matter first and back matter last.
 Kept are title page, front matter, chapters with their headings, notes; a break between scenes is
-``* * *``, a block quote is indented, marks of notes stand in brackets. Left out, each as a reject
+``* * *``, a block quote is indented, marks of notes are in brackets. Left out, each as a reject
 ``boilerplate``, are covers, tables of contents, half titles, imprints and copyright pages, licences
-and colophons, told by what the package and the page say they are, by the file's name, or by their
-words; so is Project Gutenberg's licence. What the spine marks as not linear is left out but for
-notes. Text that was decoded wrongly before (``â€™``) is repaired. Protected books are rejected.
+and colophons, recognised by the package, the page's markup, the file's name, or their words; so is
+Project Gutenberg's licence. What the spine marks as not linear is left out but for notes. Text that
+was decoded wrongly before (``â€™``) is repaired. Protected books are rejected.
 
 `meta` has ``title``, ``author``, ``language``, ``date``, ``identifier``, ``publisher``, ``rights``,
 ``licence`` where the rights name one that is known, and ``chapters``, the number of files.
 
-Licence: that of each book. Most books are not free; it is the user who has to have the right.
+Licence: that of each book. Most books are not free; the user must have the right to use them.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _CREATIVE_COMMONS = re.compile(
 
 @dataclass
 class _Book:
-    """The pages of a book and its other files by name, and what was wrong with some."""
+    """The pages of a book and its other files by name, and rejects."""
 
     files: dict[str, bytes] = field(default_factory=dict)
     rejects: list[Reject] = field(default_factory=list)
@@ -140,7 +140,7 @@ def _unpacked(path: Path, max_bytes: int) -> _Book:
 
 
 def _items(book: _Book) -> Iterator[Item]:
-    """The document of a book, then what was left out of it."""
+    """The document of a book, then the rejects."""
     encryption = book.files.pop("META-INF/encryption.xml", b"")
     if encryption and is_encrypted(encryption):
         yield Reject("encrypted", "the book is protected")
@@ -174,7 +174,7 @@ def _items(book: _Book) -> Iterator[Item]:
 
 
 def _package(book: _Book) -> Package:
-    """The package that the container leads to, or the one there is."""
+    """The package that the container names, or the only one."""
     place = package_place(book.files.pop("META-INF/container.xml", b""))
     if place not in book.files:
         place = next((name for name in sorted(book.files) if name.lower().endswith(".opf")), "")
@@ -206,7 +206,7 @@ def _reading_order(book: _Book, package: Package) -> list[str]:
 
 
 def _found(spine: list[str], pages: list[str]) -> dict[str, str | None]:
-    """The page for each name of the spine, which may be spelt in other letter case."""
+    """The page for each name of the spine, whose letter case may differ."""
     spelt = {page.lower(): page for page in reversed(pages)}
     known = set(pages)
     return {name: name if name in known else spelt.get(name.lower()) for name in spine}
@@ -229,7 +229,7 @@ def _decoded(name: str, data: bytes) -> str | Reject:
 
 
 def _learn(facts: dict[str, str], name: str, page: str) -> None:
-    """What pages say of the book: its language, and on the title page its title and author."""
+    """Read the book's language from its pages, and title and author from the title page."""
     if language := _LANGUAGE.search(page[:2000]):
         facts.setdefault("language", language[1])
     if plain_stem(name) in ("titlepage", "title"):
@@ -258,7 +258,7 @@ def _meta(package: Package, facts: dict[str, str], num: int) -> dict[str, str | 
 
 
 def _licence(rights: str) -> str:
-    """The SPDX name of a Creative Commons licence that the rights name, and nothing else."""
+    """The SPDX name of a Creative Commons licence named in the rights."""
     found = _CREATIVE_COMMONS.search(rights)
     if found is None:
         return ""

@@ -1,13 +1,13 @@
 """A code repository: a folder, or a .tar (compressed or not) or .zip of one.
 
 Each text file is a document, its text as it is but for line ends and byte order mark. Left out are
-what the Pile left out (binary files and those of 100 kB and more) and what nobody in the repository
-wrote or would read: vendored folders, lock files, source maps, minified and generated files, tables
-of numbers. Code is not tidied: blanks and blank lines may mean something in it.
+what the Pile left out (binary files and those of 100 kB and more) and what is not source code of
+the repository: vendored folders, lock files, source maps, minified and generated files, tables of
+numbers. Code is not tidied: blanks and blank lines may mean something in it.
 
-Licence: that of the repository, told from the licence files and package metadata in its top folder;
-a file's own ``SPDX-License-Identifier`` comes first. Where nothing is recognised there is no
-``licence`` in the meta, and nobody has given leave to use the text.
+Licence: that of the repository, from the licence files and package metadata in its top folder; a
+file's own ``SPDX-License-Identifier`` comes first. Where none is recognised the meta has no
+``licence``, and there is no permission to use the text.
 """
 
 from __future__ import annotations
@@ -90,9 +90,9 @@ def _entries(path: Path, limits: Limits | None) -> Iterator[Member | Reject]:
 
 
 def _survey(path: Path, limits: Limits | None) -> tuple[str, str | None]:
-    """The folder that everything lies in (empty if there is none) and the licence.
+    """The folder that contains everything (empty without one) and the licence.
 
-    A first pass over all names. A licence counts if it lies in the top folder.
+    A first pass over all names. A licence counts if it is in the top folder.
     """
     tops: set[str] = set()
     texts: list[tuple[int, str]] = []
@@ -113,8 +113,8 @@ def _survey(path: Path, limits: Limits | None) -> tuple[str, str | None]:
             ):
                 metadata.append((len(folders), licence))
     except BadArchive:
-        pass  # the second pass comes to the same place and says so
-    # A folder on disk is the repository; a packed one has, as a rule, one folder inside.
+        pass  # the second pass meets and reports the same error
+    # A folder on disk is the repository; a packed one usually has one folder inside.
     top = tops.pop() if len(tops) == 1 and not path.is_dir() else ""
     depth = 1 if top else 0
     licence = licence_of_repository(
@@ -155,7 +155,7 @@ def _looks_binary(text: str) -> bool:
     if "\0" in text:
         return True
     num_controls = len(text) - len(text.translate(_CONTROLS))
-    # In an eight-bit encoding any bytes at all are text; these are what random ones give away.
+    # In an eight-bit encoding any bytes are text; these characters betray random ones.
     num_controls += sum(text.count(chr(code)) for code in range(0x80, 0xA0))
     return num_controls > len(text) // 200
 

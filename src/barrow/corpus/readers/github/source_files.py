@@ -1,6 +1,6 @@
-"""Files of a repository that nobody there wrote: copied in, generated, or data.
+"""Files of a repository that are not its source: vendored, generated, or data.
 
-The lists follow what GitHub's linguist leaves out of its statistics, in words of our own.
+The lists follow what GitHub's linguist leaves out of its statistics.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _VENDORED_NAMES = _words(
     mvnw.cmd test-driver ylwrap
     """
 )
-# jquery-3.6.0.js, bootstrap.css and the like, wherever they lie.
+# jquery-3.6.0.js, bootstrap.css and the like, in any folder.
 _VENDORED_LIBRARY = re.compile(
     r"(?:jquery|bootstrap|modernizr|prototype|mootools|dojo|ext-all|font-?awesome|normalize"
     r"|d3|three|react|angular|vue|lodash|underscore|backbone|ember|require|moment)"
@@ -127,7 +127,7 @@ def _generated_sign(text: str) -> str | None:
 
 
 def _data_share(text: str) -> float:
-    """Of letters and digits, the share that are digits or stand in hex or base64 runs."""
+    """The share of letters and digits that are digits or in hex or base64 runs."""
     total = data = 0
     for run in _RUN.findall(text):
         total += len(run)

@@ -2,7 +2,7 @@
 
 Since 2004 a line of stars begins the book and another ends it. From 1993 on a page of *small print*
 came before the book, or after it. Older files have some paragraphs about the project at the top,
-and a line ``End of …`` at the end. Around these stand credits, and notes of those who transcribed.
+and a line ``End of …`` at the end. Credits and transcribers' notes come before and after.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _END_PLAIN = re.compile(
     r"|End of (?:this |the )?(?:Project )?Gutenberg E-?text)",
     re.IGNORECASE,
 )
-# The end of the small print, which the book follows if it stands at the top.
+# The end of the small print, which the book follows if it is at the top.
 _PRINT_END = re.compile(
     r"\s*+\**+\s?END\s?\**+\s*+(?:OF )?THE SMALL PRINT!?|.*\*END\*\s*+$", re.IGNORECASE
 )
@@ -108,7 +108,7 @@ _NOTICE = re.compile(
 
 
 class Framed(NamedTuple):
-    """A file in three: the header, the book, the footer; and in which forms the two were."""
+    """A file in three parts: header, book, footer; and the forms of header and footer."""
 
     header: str
     book: str
@@ -118,10 +118,10 @@ class Framed(NamedTuple):
 
 
 def take_out_of_frame(text: str, *, transcriber_notes: bool = False) -> Framed:
-    """A file of Project Gutenberg, parted.
+    """Split a file of Project Gutenberg.
 
     `book` has nothing of the licence, of credits, or of notes of transcribers (unless these are to
-    be kept) at its beginning and end. Where no header or footer is known, nothing is taken away.
+    be kept) at its beginning and end. Where no header or footer is recognised, nothing is removed.
     """
     lines = [line.rstrip() for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n")]
     end, footer_form = _footer(lines)
@@ -142,13 +142,13 @@ def take_out_of_frame(text: str, *, transcriber_notes: bool = False) -> Framed:
 
 
 def _footer(lines: list[str]) -> tuple[int, Form]:
-    """The number of the first line that is not the book's any more."""
+    """The number of the first line after the book."""
     last_start = max((at for at, line in enumerate(lines) if _START_STARS.match(line)), default=-1)
     ends = (at for at, line in enumerate(lines) if _END_STARS.match(line))
     stars = next((at for at in ends if at > last_start), None)
     plain = [at for at, line in enumerate(lines) if _END_PLAIN.match(line)]
     if stars is not None:
-        # "End of Project Gutenberg's …" stands a few lines above.
+        # "End of Project Gutenberg's …" is a few lines above.
         near = [at for at in plain if stars - 20 <= at < stars]
         return (near[0] if near else stars), "stars"
     if plain:
@@ -158,7 +158,7 @@ def _footer(lines: list[str]) -> tuple[int, Form]:
     starts = [at for at, line in enumerate(lines) if _LICENCE.match(line)]
     if starts:
         return starts[0], "plain"
-    # Small print at the end: what comes before it is more than a header could be.
+    # Small print at the end: what comes before it is longer than any header.
     prints = [at for at, line in enumerate(lines) if _PRINT_START.match(line)]
     if prints and prints[-1] > len(lines) // 2 and len(lines) - prints[-1] < _HEAD:
         after = "\n".join(lines[_print_end(lines, prints[-1]) :])

@@ -1,10 +1,10 @@
 """Project Gutenberg: a book a file, as text in any of its encodings, as HTML, or zipped.
 
 The text is the book without the project's header, licence and credits, in all the forms these have
-had (`barrow.corpus.readers.gutenberg.frame`). Lines stay as they are, as in PG-19, and
-so do ``_italics_``.
-``gutenberg_header`` and ``gutenberg_footer`` in `meta` tell which form was found; ``none`` means
-that the text was left as it was. HTML is read where there is no text of the same book beside it.
+had (`barrow.corpus.readers.gutenberg.frame`). Lines stay as they are, as in PG-19, and so do
+``_italics_``. ``gutenberg_header`` and ``gutenberg_footer`` in `meta` name the form that was found;
+``none`` means that the text was not changed. HTML is read where there is no text of the same book
+beside it.
 
 Licence: what the project publishes is out of copyright in the United States, unless its header says
 that it is copyrighted; then ``licence`` does, too. Other countries have other terms of copyright.
@@ -56,7 +56,7 @@ class Gutenberg(Reader):
     """The book in a file, or the books in a zip.
 
     With `unwrap` the lines of a paragraph of prose are joined. `transcriber_notes` keeps the notes
-    at the beginning and the end that are no part of the book. A book has at most `max_bytes`.
+    at the beginning and the end that are not part of the book. A book has at most `max_bytes`.
     """
 
     unwrap: bool = False
@@ -142,7 +142,7 @@ def _declared(data: bytes, name: str) -> str | None:
 
 
 def _meta(framed: Framed, name: str) -> dict[str, str | int]:
-    """What the header says of the book; the footer, where small print stands at the end."""
+    """The fields of the header, or of the footer if the small print is at the end."""
     head = framed.header[:_HEAD]
     fields: dict[str, str] = {}
     for found in _FIELD.finditer(head):

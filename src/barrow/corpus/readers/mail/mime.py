@@ -1,8 +1,8 @@
-"""Mail messages (RFC 822 and MIME) to header fields, parts and text, from any bytes at all.
+"""Mail messages (RFC 822 and MIME) to header fields, parts and text; accepts any bytes.
 
 Python's own parser is not used: it nests without bound, and with the policy that also decodes it is
-slower and raises on bad input. Here every function takes whatever comes; time is linear in the size
-of a message for each level of enclosure, and the caller bounds the levels.
+slower and raises on bad input. Here no function raises on bad input; time is linear in the size of
+a message for each level of nesting, which the caller limits.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _PARAMETER = re.compile(r';\s*+([^\s=;"*]++)(?:\*0?\*?)?\s*+=\s*+("(?:[^"\\]|\\.
 _FIRST_BOUNDARY = re.compile(rb"\s*+--([^\r\n]{1,200})\r?\nContent-Type:", re.IGNORECASE)
 _ENCODED_WORD = re.compile(r"=\?([^?\s]{1,60}+)\?([bBqQ])\?([^?]*+)\?=")
 _NOT_BASE64 = bytes(c for c in range(256) if not (chr(c).isalnum() and c < 128) and c not in b"+/")
-# Labels that mean more than they say, and labels that are no charsets of mail at all: to decode
-# punycode takes quadratic time.
+# Labels that mean a larger charset, and labels that are not charsets of mail: decoding punycode
+# takes quadratic time.
 _CHARSETS = {
     **dict.fromkeys(["us-ascii", "ascii", "iso-8859-1", "latin1"], "cp1252"),
     **dict.fromkeys(["gb2312", "gb_2312-80", "gbk"], "gb18030"),
@@ -45,7 +45,7 @@ class Part:
     body: bytes
 
     def text(self, name: str) -> str:
-        """A field as it is written, on one line; empty if there is none."""
+        """A field as written, on one line; empty without one."""
         found = decode_short(self.header.get(name, b"")[:_VALUE].strip())
         return " ".join(found[0].split()) if found else ""
 
@@ -66,7 +66,7 @@ class Part:
 
     @property
     def date(self) -> str:
-        """The date in ISO 8601 with its offset from UTC; empty if it makes none."""
+        """The date in ISO 8601 with its offset from UTC; empty if it is not valid."""
         try:
             parsed = parsedate_tz(self.text("date")[:100])
             if parsed is None:
@@ -78,7 +78,7 @@ class Part:
 
 
 def parse_part(raw: bytes) -> Part:
-    """Header and body. A line that is no field ends the header as a blank one does."""
+    """Header and body. A line that is not a field ends the header, as a blank one does."""
     if b"\n" not in raw:
         raw = raw.replace(b"\r", b"\n")
     fields: dict[str, list[bytes]] = {}
@@ -108,7 +108,7 @@ def lines_of(data: bytes) -> Iterator[bytes]:
 
 
 def enclosed_parts(part: Part) -> list[Part]:
-    """Parts of a multipart body; none if its boundary is nowhere. The last may lack its end.
+    """Parts of a multipart body; none without a boundary. The last may be truncated.
 
     Where the header names no boundary, the one that the body begins with is taken.
     """
@@ -145,7 +145,7 @@ def transferred(part: Part) -> bytes:
     if encoding == "quoted-printable":
         return binascii.a2b_qp(part.body)
     first = part.body.lstrip()[:100].splitlines()[:1]
-    if encoding == "base64" and first and b" " not in first[0].strip():  # else it only says so
+    if encoding == "base64" and first and b" " not in first[0].strip():  # else the label is wrong
         return _base64(part.body)
     return part.body
 
@@ -190,7 +190,7 @@ def decoded_words(value: str) -> str:
 
 
 def unflowed(text: str, *, delete_space: bool) -> str:
-    """Lines of format=flowed (RFC 3676) joined to the paragraphs that they are."""
+    """Join lines of format=flowed (RFC 3676) to paragraphs."""
     paragraphs: list[tuple[int, list[str]]] = []
     is_open = False
     for line in text.split("\n"):

@@ -7,7 +7,7 @@ sender, date and subject in front. `meta` has ``title`` (the subject), ``date``,
 
 Attachments, uuencoded ones too, are dropped, each a reject; so is a message without text.
 
-Licence: mail belongs to who wrote it. Enron's was published by the Federal Energy Regulatory
+Licence: mail belongs to its authors. Enron's was published by the Federal Energy Regulatory
 Commission in the public interest; other mail needs its authors' consent.
 """
 
@@ -138,7 +138,7 @@ def _messages(file: BinaryIO, max_message: int) -> Iterator[tuple[int, bytes]]:
 
 
 def _message(raw: bytes, member: str, max_depth: int) -> Iterator[Item]:
-    """One message as a document, or the reject it is; then its attachments."""
+    """One message as a document or a reject; then its attachments."""
     message = _enron_spam(raw) or parse_part(raw)
     if not _KNOWN & message.header.keys():
         yield Reject("not-mail", "not a message: no header", member, excerpt(raw))
@@ -225,7 +225,7 @@ def _collect_text(part: Part, found: _Found, member: str) -> None:
     if text is None or is_binary(text):
         found.rejects.append(Reject("not-text", "not text in any encoding", member, excerpt(data)))
         return
-    if kind in _MARKUP or _HTML.match(text):  # whatever it says it is
+    if kind in _MARKUP or _HTML.match(text):  # whatever its type
         found.texts.append(html_to_text(text, images=False, layout_tables=True))
         return
     text = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -264,7 +264,7 @@ def _without_uuencoded(text: str) -> tuple[str, list[str]]:
 
 
 def _is_uuencoded(line: str) -> bool:
-    """Whether a line's length is the one its first character tells."""
+    """Whether a line has the length that its first character encodes."""
     if not _UU_LINE.fullmatch(line):
         return False
     length = ((ord(line[0]) - 32 & 63) + 2) // 3 * 4

@@ -8,7 +8,8 @@ of 30,000 citations), what E-utilities send, and the earlier MedlineCitationSet;
 A citation is a document: title, blank line, abstract, the parts of a structured abstract one below
 the other as ``LABEL: text``. `meta` has what identifies it; ``pmcid`` tells which are in PubMed
 Central, which The Pile left out. Authors, substances, funding and references are not read, nor are
-abstracts in further languages. What has no abstract is rejected, as are deletions in update files.
+abstracts in further languages. Citations without an abstract are rejected, as are deletions in
+update files.
 
 Licence: NLM claims no copyright in PubMed; abstracts may have one of their publisher.
 """

@@ -1,4 +1,4 @@
-"""Records of the MEDLINE text format: ``PMID- 123``, ``TI  - …``, lines that go on indented."""
+"""Records of the MEDLINE text format: ``PMID- 123``, ``TI  - …``, continuation lines indented."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LINE = 1 << 16
 
 
 def is_medline_text(head: bytes) -> bool:
-    """Whether a file that begins so has fields of this format."""
+    """Whether the beginning of a file has fields of this format."""
     return _FIRST.match(head) is not None
 
 

@@ -1,7 +1,7 @@
 """Captions of any common form to cues: SubRip, WebVTT, MicroDVD, SAMI, YouTube's JSON, and XML.
 
-Which form it is shows in the text itself. Tags, positions, notes and numbers are gone from the
-lines; what a form repeats because captions roll over the screen is still there.
+The form is recognised from the text. Lines have no tags, positions, notes or numbers; lines that
+rolling captions repeat are still there.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Cue(NamedTuple):
 
 
 class Track(NamedTuple):
-    """The cues of a file, what it says of itself, and what kept it from being read to the end."""
+    """The cues of a file, its metadata, and the error that ended reading, if any."""
 
     cues: list[Cue]
     language: str = ""
@@ -111,7 +111,7 @@ def _start(timing: re.Match[str]) -> float:
 
 
 def _subrip(text: str) -> Track:
-    """Cues begin at timing lines; a cue may have blank lines, its number stands before its time."""
+    """Cues begin at timing lines; a cue may have blank lines; its number precedes its time."""
     cues: list[Cue] = []
     second, lines, is_open = 0.0, list[str](), False
     for line in text.split("\n"):
@@ -149,7 +149,7 @@ def _webvtt(text: str) -> Track:
 
 def _microdvd(text: str) -> Track:
     cues: list[Cue] = []
-    rate = 24.0  # frames a second, unless the first cue tells
+    rate = 24.0  # frames a second, unless the first cue states it
     for line in text.split("\n"):
         if not (match := _MICRODVD.match(line)):
             continue

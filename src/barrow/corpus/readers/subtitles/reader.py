@@ -1,16 +1,16 @@
 """Subtitles: OpenSubtitles' XML, SubRip, WebVTT, TTML, SAMI, MicroDVD and YouTube's own forms.
 
-The text is what is said, a line of a cue a line, sound cues such as ``[door closes]`` too. Times,
-positions, styles, notes and numbers are dropped, and lines that rolling captions repeat.
+The text is the spoken lines, one per line of a cue, with sound cues such as ``[door closes]``.
+Times, positions, styles, notes and numbers are dropped, and lines that rolling captions repeat.
 OpenSubtitles' tokenised words are put together as people write them. For YouTube, each minute is a
-block of its own, as in The Pile. `meta` has ``title`` and ``language`` where path or file tell, and
+paragraph, as in The Pile. `meta` has ``title`` and ``language`` where path or file state them, and
 for YouTube ``kind``: ``community``, ``auto_generated`` or ``captions``.
 
-Which form a file has is seen from its content, not its name. Scenarist's (SCC) is refused: it holds
-codes for a decoder, not text.
+The form of a file is recognised from its content, not its name. Scenarist's (SCC) is refused: it
+holds codes for a decoder, not text.
 
 Licence: subtitles derive from works that others own and carry no licence of their own; The Pile's
-authors count both sets as not licence-compliant. For people with rights to their own data.
+authors count both sets as not licence-compliant. For users with rights to their data.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _read(
 
 
 def _kind(path: Path, track: Track) -> str:
-    """Who wrote the captions: the file's name tells, or the times of words, which machines give."""
+    """Who wrote the captions, from the file's name, or from times of words, which machines add."""
     name = path.name.lower()
     machine = "auto_generated" if track.is_rolling else ""
     return next((kind for kind in _KINDS if name.startswith(kind)), machine)
@@ -147,7 +147,7 @@ def _language(path: Path) -> str:
 
 
 def _title(path: Path) -> str:
-    """The name of the file, or, if that says nothing, of the nearest folder that does."""
+    """The name of the file, or, if that is not a title, of the nearest folder."""
     stem, _ = _stem(path)
     if _NO_TITLE.fullmatch(stem.lower()):
         folders = (f for f in reversed(path.parts[-3:-1]) if not language_of_name(f))

@@ -3,7 +3,7 @@
 The names are those of the Greenbook's documentation and what its weeks contain beside it: Greek
 letters, mathematics, marks, bonds. A subscript follows ``.sub.``, a superscript ``.sup.``, up to a
 blank or punctuation; a blank that only ends a subscript inside a formula, ``H.sub.2 O``, is taken
-out. What stands for an image, ``##EQU1##``, leaves nothing.
+out. A placeholder of an image, ``##EQU1##``, is dropped.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _pairs(table: str) -> dict[str, str]:
 
 _SIGNS = _pairs(_GREEK) | _pairs(_GREEK.upper()) | _pairs(_OTHERS)
 _NAMES = "|".join(re.escape(name) for name in sorted(_SIGNS, key=lambda name: (-len(name), name)))
-# The zero of version 2.0.1 or of .sup.0.5 is no ø.
+# The zero of version 2.0.1 or of .sup.0.5 is not an ø.
 _SIGN = re.compile(rf"(?<![0-9A-Za-z])\.(0)\.|\.({_NAMES})\.")
 _IMAGE = re.compile(r"##[A-Z]{2,5}[0-9]{1,6}##")
 # H.sub.2 SO.sub.4 is one formula, and so is what ends in one of the usual groups.
@@ -56,7 +56,7 @@ _BLANKS = re.compile(r" {2,}+")
 
 
 def aps_to_text(value: str) -> str:
-    """The value of a field as text a person would read."""
+    """The value of a field as plain text."""
     if "##" in value:
         value = _IMAGE.sub(" ", value)
     if _CODED.search(value):
@@ -68,7 +68,7 @@ def aps_to_text(value: str) -> str:
 
 
 def _script(found: re.Match[str]) -> str:
-    # The second half tells: .spsb. is a subscript to a superscript.
+    # The second half decides: .spsb. is a subscript to a superscript.
     if found[1] not in ("sup", "spsp", "sbsp"):
         return found[2]
     at = found.start()

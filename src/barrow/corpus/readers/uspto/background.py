@@ -1,4 +1,4 @@
-"""Which part of a patent is its background, told by its headings.
+"""Finds the background of a patent by its headings.
 
 A background begins at the first heading that names one (background, field, related or prior art)
 and ends at the one that names what follows: summary, objects, drawings, detailed description.
@@ -83,7 +83,7 @@ _PHRASES: tuple[tuple[Role, tuple[str, ...]], ...] = (
     ),
 )
 _ROLES = tuple((role, re.compile("|".join(phrases))) for role, phrases in _PHRASES)
-# A paragraph that is a heading in all but its markup, written in capitals or not.
+# A paragraph that is a heading without the markup, in capitals or not.
 _AS_PARAGRAPH = re.compile(
     r"(?:BRIEF |GENERAL |DETAILED |TECHNICAL )?(?:BACKGROUND|FIELD|SUMMARY|OBJECTS?|DISCLOSURE"
     r"|(?:DESCRIPTION|DISCUSSION) OF (?:THE )?(?:RELATED|PRIOR|RELEVANT|BACKGROUND|CONVENTIONAL)"
@@ -96,7 +96,7 @@ _NAMES_ONLY_THE_SECTION = re.compile(rf"(?:TECHNICAL )?BACKGROUND(?: OF {_INVENT
 
 
 def role_of(block: Block) -> Role | None:
-    """What a heading announces; None for one of the section it stands in, and for paragraphs."""
+    """The role of a heading; None for a subheading and for paragraphs."""
     if len(block.text) > _LONGEST:
         return None
     name = _bare(block.text)
@@ -147,7 +147,7 @@ def _bare(text: str) -> str:
 
 
 def _without_bare_headings(kept: list[Block]) -> list[str] | None:
-    """Without the heading that every background has, and headings at the end with nothing below."""
+    """Without the heading that every background has, and without empty headings at the end."""
     while kept and (kept[-1].is_heading or role_of(kept[-1])):
         kept.pop()
     if kept and role_of(kept[0]) and _NAMES_ONLY_THE_SECTION.fullmatch(_bare(kept[0].text)):

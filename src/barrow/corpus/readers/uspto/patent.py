@@ -1,4 +1,4 @@
-"""What the forms in which patents are published have in common."""
+"""What all formats of patents have in common."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Literal, NamedTuple
 
-# Where in a patent a block stands. An aside is about the patent, not the invention: related
-# applications, who paid. A `background` is one that the markup names; few forms do.
+# The part of a patent that a block belongs to. An aside is about the patent, not the invention:
+# related applications, funding. A `background` is marked as such; few formats do.
 Part = Literal["", "abstract", "aside", "background", "body", "drawings", "detail", "claims"]
 
 
@@ -42,7 +42,7 @@ class Patent:
 
 
 def plain_number(number: str) -> str:
-    """A number without the zeros that fill it up: 07272630 is 7272630, D0435854 is D435854."""
+    """A number without padding zeros: 07272630 is 7272630, D0435854 is D435854."""
     number = "".join(
         character for character in number if character.isascii() and character.isalnum()
     )

@@ -8,7 +8,7 @@ patent-application-publication). A file is one document or a week of them in a r
 A document is the title, a blank line, and the background a paragraph a line: from the first heading
 that names a background, a field, related or prior art, to the one that names what follows. A patent
 without such a heading is rejected rather than guessed at. Tables, mathematics, chemistry and images
-are dropped, as are the paragraphs about related applications and about who paid.
+are dropped, as are the paragraphs about related applications and funding.
 
 Licence: the text of US patents is in the public domain, with rare exceptions that a patent states.
 """
@@ -102,7 +102,7 @@ def _patents(file: BinaryIO, section: Section, max_bytes: int, name: str) -> Ite
 
 
 def _item(piece: Piece, section: Section, place: str) -> Item:
-    # Whatever is not UTF-8 was typed on Windows, unless it says otherwise.
+    # What is not UTF-8 is Windows-1252, unless declared otherwise.
     found = decode(piece.data, declared_encoding(piece.data) or "cp1252")
     shown = excerpt(piece.data)
     if found is None:

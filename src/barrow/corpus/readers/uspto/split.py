@@ -1,4 +1,4 @@
-"""A week of patents, which is a concatenation of documents, taken apart without loading it."""
+"""Splits a week of patents, a concatenation of documents, without loading it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MARKS: tuple[tuple[bytes, Form], ...] = (
 
 
 class Piece(NamedTuple):
-    """A document's bytes; only the beginning of them if it `is_whole` not."""
+    """A document's bytes; only their beginning unless `is_whole`."""
 
     form: Form
     data: bytes

@@ -1,4 +1,4 @@
-"""A raised number, letter or mark in running text, where there is no raising."""
+"""Superscripts in plain text."""
 
 from __future__ import annotations
 

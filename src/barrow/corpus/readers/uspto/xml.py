@@ -1,9 +1,9 @@
 """Patents in XML: ST.32 (SGML 2001, XML 2002 to 2004), and USPTO's own DTDs for what came after.
 
 Elements of all of them are read by one table, since no name means two things. Tables, mathematics
-and chemistry are dropped with nothing left behind, as are paragraph numbers and images; other
-elements inside a paragraph leave their text. The document type is not read: it declares nothing but
-image files, and the names of its characters are HTML's and ISO's.
+and chemistry are dropped without a trace, as are paragraph numbers and images; other elements
+inside a paragraph leave their text. The document type is not read: it declares nothing but image
+files, and the names of its characters are HTML's and ISO's.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ _TEXT_BEGINS = re.compile(r"<(?:description|SDODE|subdoc-description)[\s>]")
 def xml_blocks(text: str, patent: Patent) -> Iterator[Block]:
     """Headings and paragraphs of one XML document, whose front page is written into `patent`.
 
-    Raises `BadXml` at the first thing wrong, and `NotAPatent`.
+    Raises `BadXml` at the first error, and `NotAPatent`.
     """
     return _blocks(xml_events(cast(BinaryIO, _Mended(_without_front_matter(text)))), patent)
 
@@ -114,7 +114,7 @@ def sgml_blocks(text: str, patent: Patent) -> Iterator[Block]:
 
 
 class _Mended:
-    """A document as a file of XML that expat reads, made as far as it is read."""
+    """A document, repaired on the fly to XML that expat reads."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -248,7 +248,7 @@ def _blocks(events: Iterator[Event], patent: Patent) -> Iterator[Block]:
 
 
 def _front_page(events: Iterator[Event], patent: Patent) -> Part:
-    """Reads up to where a part of the text begins, and tells which.
+    """Read up to where a part of the text begins; which part.
 
     Fields count when they come first: a document number further down is that of another document.
     """
@@ -290,7 +290,7 @@ def _set(patent: Patent, field: str, value: str) -> None:
 
 
 def _pass_over(events: Iterator[Event], name: str) -> None:
-    """Up to the end of an element that has begun; in SGML nobody else asks whether it has one."""
+    """Skip to the end of an open element; in SGML nothing else checks that it has one."""
     depth = 1
     for event in events:
         if not isinstance(event, Text) and event.name == name:

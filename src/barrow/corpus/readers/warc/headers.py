@@ -12,7 +12,7 @@ _RECORD_ENDS = frozenset([b"\r\n\r\nWARC/", b"\r\n\r\n"])  # in the middle, and 
 
 
 def field(header: bytes, name: bytes, /) -> bytes | NotImplementedType | None:
-    """The value of the first field of a name, which is in lower case; None if there is none.
+    """The value of the first field of a name in lower case; None without one.
 
     NotImplemented if lines may have to be joined first.
     """

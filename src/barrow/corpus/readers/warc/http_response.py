@@ -1,8 +1,8 @@
 """HTTP responses as web archives store them: status, header fields, and the body decoded.
 
 A crawler may have stored the body as it came over the wire, or have taken off the transfer coding,
-the content coding or both and left the header as it was; so a coding that is named and not there is
-no error.
+the content coding or both and left the header as it was; so a declared coding that is missing is
+not an error.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MAX_WINDOW = 1 << 27
 _STEP = 1 << 16
 _STATUS = re.compile(rb"\s{0,9}+HTTP/\d(?:\.\d)?+[ \t]++(\d{3})(?!\d)")
 _CHUNK = re.compile(rb"[ \t]*+([0-9A-Fa-f]{1,12})[ \t]*+(?:;[^\n]{0,4000}+)?\r?\n")
-# What servers write there that changes nothing: no coding, or the character encoding.
+# Values of servers that mean no coding, or a character encoding.
 _NO_CODING = frozenset(
     ["", "identity", "none", "utf-8", "utf8", "iso-8859-1", "binary", "7bit", "8bit", "text/html"]
 )
@@ -37,7 +37,7 @@ class Response(NamedTuple):
     body: bytes
 
     def text(self, name: bytes) -> str:
-        """A header field as text; empty if there is none."""
+        """A header field as text; empty without one."""
         return self.fields.get(name, b"").decode("utf-8", "replace")
 
 
@@ -54,7 +54,7 @@ class BadBody(ValueError):
 
 
 def parse_response(data: bytes, start: int = 0, stop: int | None = None) -> Response | None:
-    """The response that is ``data[start:stop]``; None if this is none."""
+    """The response in ``data[start:stop]``; None if it is not one."""
     stop = len(data) if stop is None else stop
     status = _STATUS.match(data, start, stop)
     if status is None:
@@ -87,7 +87,7 @@ def decoded_body(response: Response, *, max_bytes: int) -> bytes:
 def unchunked(body: bytes) -> bytes:
     """A chunked body joined. One that does not begin with a chunk is given as it is.
 
-    What follows the last whole chunk belongs to it if it was cut, and is dropped if it is no chunk.
+    What follows the last whole chunk is kept if it is a truncated chunk, else dropped.
     """
     chunks: list[bytes] = []
     at = 0
@@ -105,7 +105,7 @@ def _decoded(body: bytes, coding: str, max_bytes: int) -> bytes:
     """The body without one coding."""
     try:
         if coding in ("gzip", "x-gzip"):
-            # Without the magic it was decoded already.
+            # Without the magic number it is already decoded.
             body = _inflated(body, 31, max_bytes) if body.startswith(b"\x1f\x8b") else body
         elif coding in ("deflate", "x-deflate"):
             body = _deflated(body, max_bytes)
@@ -125,12 +125,12 @@ def _decoded(body: bytes, coding: str, max_bytes: int) -> bytes:
 
 
 def _inflated(data: bytes, window_bits: int, max_bytes: int) -> bytes:
-    """What precedes the end of the data, also where it was cut; `max_bytes` and one at most."""
+    """The decompressed data, also if truncated; at most `max_bytes` + 1."""
     parts: list[bytes] = []
     left, at = max_bytes + 1, 0
     codec = zlib.decompressobj(window_bits)
     while left > 0 and at < len(data):
-        # Not all at once: what is left of its input the codec copies, after each of many members.
+        # Not all at once: the codec copies its remaining input after each of many members.
         step = data[at : at + _STEP]
         parts.append(codec.decompress(step, left))
         left -= len(parts[-1])
@@ -145,7 +145,7 @@ def _inflated(data: bytes, window_bits: int, max_bytes: int) -> bytes:
 
 
 def _deflated(data: bytes, max_bytes: int) -> bytes:
-    """Deflate as it should be, in zlib's wrapping, or bare as some servers send it."""
+    """Deflate in zlib's format, as it should be, or raw, as some servers send it."""
     try:
         return _inflated(data, 15, max_bytes)
     except zlib.error:

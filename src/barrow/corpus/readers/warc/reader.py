@@ -6,12 +6,12 @@ the main text is kept. `meta` has ``url``, ``date`` (of the capture), ``member``
 or where it begins), ``content_type``, ``encoding``, ``title`` and ``language`` where the page or
 the crawl says it, ``truncated`` where the crawler did not fetch all of it.
 
-What is no page, or has no text, is a reject; so are ``revisit`` records, whose page is elsewhere.
-Records about the crawl itself (``warcinfo``, ``request``, ``metadata``, name look-ups) are passed
-over. A broken record costs itself: reading goes on at the next one.
+Records that are not pages or have no text are rejects; so are ``revisit`` records, whose page is
+elsewhere. Records about the crawl itself (``warcinfo``, ``request``, ``metadata``, name look-ups)
+are passed over. A broken record is rejected; reading continues at the next one.
 
-Licence: pages belong to who wrote them; terms of a crawl, such as Common Crawl's, grant no rights
-in them.
+Licence: pages belong to their authors; terms of a crawl, such as Common Crawl's, grant no rights in
+them.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _DIGESTS = frozenset(["md5", "sha1", "sha256", "sha512"])
 
 
 class _Payload(NamedTuple):
-    """What a record holds: its type, as it is named there, the language too, and its bytes."""
+    """The content of a record: its type and language as declared, and its bytes."""
 
     content_type: str
     language: str
@@ -64,8 +64,8 @@ class Warc(Reader):
     """Documents of a web archive.
 
     A record, and a page once decompressed, may have `max_bytes`. With `check_digests`, a page must
-    have the digest that its record gives, if it gives one of a kind we know. `extract` finds the
-    main text of a page instead of us.
+    have the digest that its record gives, if it gives one of a kind we know. `extract` replaces our
+    extraction of the main text.
 
     Reasons: those of `open_raw`, ``broken-record``, ``truncated``, ``too-large``, ``revisit``,
     ``unknown-record``, ``bad-http``, ``http-error``, ``not-html``, ``unsupported-encoding``,
@@ -99,7 +99,7 @@ class Warc(Reader):
 
 
 def _item(record: Record, reader: Warc) -> Item | None:
-    """The document of a record, or why there is none; None for a record about the crawl."""
+    """The document of a record, or a reject; None for a record about the crawl."""
     if record.problem:
         return _reject(record, record.problem, record.cause)
     kind = record.type
@@ -121,7 +121,7 @@ def _item(record: Record, reader: Warc) -> Item | None:
 
 
 def _payload(record: Record, reader: Warc) -> _Payload | Reject:
-    """What a record holds, if it may be a page. Raises `BadBody`."""
+    """The content of a record, if it may be a page. Raises `BadBody`."""
     data, start, stop = record.data, record.start, record.stop
     if start == stop:
         return _reject(record, "empty", "a record without content")
@@ -151,7 +151,7 @@ def _may_be_page(media_type: str) -> bool:
 
 
 def _media_type(content_type: str, record: Record) -> str:
-    """The type as the server says it; where it says none, as the crawler found it."""
+    """The type declared by the server, else the one the crawler found."""
     for named in (content_type, record.text(b"warc-identified-payload-type")):
         if found := _TYPE.match(named.strip().lower()):
             return found[0]
@@ -200,7 +200,7 @@ def _language(payload: _Payload, record: Record) -> str:
 
 
 def _date(value: str) -> str:
-    """The date of capture in ISO 8601; empty if it is none. ClueWeb09 has months of 294 days."""
+    """The date of capture in ISO 8601; empty if invalid. ClueWeb09 has months of 294 days."""
     try:
         return value if _DATE.fullmatch(value) and datetime.fromisoformat(value) else ""
     except ValueError:
@@ -216,7 +216,7 @@ def _one_line(text: str) -> str:
 
 
 def _has_digest(record: Record, stored: bytes) -> bool:
-    """Whether the payload is the one its digest was made of, with or without transfer coding."""
+    """Whether the payload matches its digest, with or without transfer coding."""
     name, _, digest = record.text(b"warc-payload-digest").partition(":")
     name = name.strip().lower().replace("-", "")
     if name not in _DIGESTS:

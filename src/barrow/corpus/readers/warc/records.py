@@ -1,7 +1,7 @@
-"""Records of WARC files (0.18, 1.0, 1.1) and ARC files (1, 2), read on beyond broken ones.
+"""Records of WARC files (0.18, 1.0, 1.1) and ARC files (1, 2); broken ones are skipped.
 
 Both are records one after another: a header that ends with a length, then as many bytes. Where no
-record begins after one, the length was wrong or something is missing; reading goes on at the next
+record begins after one, the length was wrong or something is missing; reading continues at the next
 line that begins a record. Lines may end with CR LF, as they should, or with LF.
 """
 
@@ -18,7 +18,7 @@ from barrow.corpus.readers.reader import EXCERPT
 from barrow.corpus.readers.warc.headers import field, header_fields, whole_record
 
 _MAX_HEADER = 1 << 16
-# How many bytes of a file may be looked at a second time because a record's length was wrong.
+# How many bytes of a file may be read again because of wrong record lengths.
 _MAX_AGAIN = 1 << 30
 _WARC = re.compile(rb"WARC/[01]\.\d{1,2}+[ \t]*+\r?\n[A-Za-z-]++[ \t]*+:")
 _ARC_HERE = re.compile(rb"[a-z][a-z0-9+.-]{1,15}+:[^\r\n]*+\r?\n")
@@ -61,14 +61,14 @@ class Record:
 
     @property
     def content(self) -> bytes:
-        """All of the content. From then on nothing else is held."""
+        """All of the content. Everything else is released."""
         self.data = self.data[self.start : self.stop]
         self.start, self.stop = 0, len(self.data)
         return self.data
 
     @property
     def type(self) -> bytes:
-        """The type in lower case; empty if there is none. Tells it without reading all fields."""
+        """The type in lower case; empty without one. Does not parse all fields."""
         value = field(self.header, b"warc-type")
         if isinstance(value, bytes) and value.isalpha():
             return value.lower()
@@ -84,7 +84,7 @@ class Record:
         return self._fields
 
     def text(self, name: bytes) -> str:
-        """A field as text; empty if there is none."""
+        """A field as text; empty without one."""
         return self.fields.get(name, b"").decode("utf-8", "replace")
 
 
@@ -349,7 +349,7 @@ class _Parser:
         return True
 
     def _may_begin(self, at: int) -> bool:
-        """Whether a record may begin in what is held, as far as that can be told."""
+        """Whether a record may begin in the bytes held."""
         if not self._is_arc:
             return b"WARC/".startswith(self._held[at : at + 5])
         line = _ARC_HERE.match(self._held, at)

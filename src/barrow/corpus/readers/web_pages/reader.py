@@ -155,7 +155,7 @@ def _text(value: object) -> str:
 
 
 def _refused(url: str, member: str, lists: PageLists | None, choice: _Choice) -> Reject | None:
-    """Why a page is not read, told from its address alone."""
+    """Why a page is not read, from its address alone."""
     has_scores = lists is not None and lists.has_scores
     address = parse_address(url)
     if address is None:
