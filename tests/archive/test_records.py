@@ -37,7 +37,7 @@ def parse(data: bytes, form: RecordForm = RecordForm()):  # noqa: B008 - frozen
         (b'{"text":["a"]}', "text-not-string", "got an array"),
         (b'{"text":true}', "text-not-string", "got a boolean"),
         (b'["text"]', "not-an-object", "got an array"),
-        (b'"text"', "not-an-object", "found a string"),
+        (b'"text"', "not-an-object", "got a string"),
         (b'{"text":"a\xff"}', "invalid-utf8", "byte 10 (ff)"),
         (b'{"text":"a\xed\xa0\x80"}', "invalid-utf8", "byte 10"),
         (b'{"text":"a\\ud800b"}', "unpaired-surrogate", "without its other half"),
