@@ -1,8 +1,8 @@
-"""Work on what comes next, on threads, while the caller is busy with what came before.
+"""Prefetching on threads: results are computed ahead of the caller.
 
-Ctrl-C raises in the main thread between any two instructions. Were it to hold a lock there, as
+Ctrl-C raises in the main thread between any two instructions. If it held a lock there, as
 `threading.Thread.start`, a condition and the pools of `concurrent.futures` do, the lock would stay
-held and the threads would wait for it for ever. So the caller shares nothing with the threads but
+held and the threads would wait forever. So the caller shares nothing with the threads but
 `queue.SimpleQueue`, whose methods are atomic, and threads are started without a handshake by locks.
 """
 
@@ -20,7 +20,7 @@ from typing import Any, Generic, TypeVar
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-# Whom each of our threads works for.
+# The owner of each thread.
 _RUNNING: dict[int, _Work[Any, Any]] = {}
 os.register_at_fork(after_in_child=_RUNNING.clear)
 
@@ -56,9 +56,9 @@ def map_ahead(
 class Ahead(Generic[Item, Result]):
     """Threads that apply a function to what is `put`; iteration gives the results in that order.
 
-    What the function raises is raised in its place. `close`, or leaving a `with`, waits for the
-    threads to end; dropping this object has them end by themselves, unless the function refers to
-    it. One thread puts and iterates.
+    An exception of the function is raised in place of its result. `close`, or leaving a `with`,
+    waits for the threads to end; dropping this object also ends them, unless the function refers to
+    it. Only one thread may put and iterate.
     """
 
     def __init__(self, function: Callable[[Item], Result], *, threads: int) -> None:
@@ -69,11 +69,11 @@ class Ahead(Generic[Item, Result]):
         self._dropped = weakref.finalize(self, self._work.end)
 
     def __len__(self) -> int:
-        """Results that were not taken yet."""
+        """Results not taken yet."""
         return self._num_put - self._num_taken
 
     def put(self, item: Item) -> None:
-        """Have the function called with an item."""
+        """Queue a call of the function with an item."""
         if self._started < self._threads:
             self._started += 1
             _thread.start_new_thread(self._work.run, ())
@@ -96,13 +96,13 @@ class Ahead(Generic[Item, Result]):
         self._num_taken += 1
         if not isinstance(found, _Failure):
             return found
-        # Raised as it is, this one would look like the end.
+        # Raised unchanged, this one would end the iteration.
         if isinstance(found.error, StopIteration):
             raise RuntimeError(f"item {self._num_taken - 1} raised StopIteration") from found.error
         raise found.error
 
     def close(self) -> None:
-        """End the threads, each after the call it is at; what was not taken is dropped.
+        """End the threads after their current calls; results not taken are dropped.
 
         If Ctrl-C interrupts it, it may be called again.
         """
@@ -125,10 +125,10 @@ class _Work(Generic[Item, Result]):
         self.is_ended = False
         self.tasks: SimpleQueue[tuple[int, Item] | None] = SimpleQueue()
         self.done: SimpleQueue[tuple[int, Result | _Failure] | None] = SimpleQueue()
-        self.changed: SimpleQueue[None] = SimpleQueue()  # a thread has begun, or ended
+        self.changed: SimpleQueue[None] = SimpleQueue()  # a thread has started or ended
 
     def run(self) -> None:
-        """What a thread does."""
+        """The loop of a thread."""
         me = _thread.get_ident()
         _RUNNING[me] = self
         self.changed.put(None)
@@ -145,12 +145,12 @@ class _Work(Generic[Item, Result]):
             self.changed.put(None)
 
     def end(self) -> None:
-        """Have the threads end."""
+        """Tell the threads to end."""
         self.is_ended = True
         self.tasks.put(None)
 
     def close(self) -> None:
-        """Have the threads end, and wait for them."""
+        """End the threads, and wait for them."""
         self.end()
         while self in tuple(_RUNNING.values()):
             self.changed.get()
@@ -167,6 +167,6 @@ class _Failure:
 
 @atexit.register
 def _close_all() -> None:
-    # A thread that is still at work while the interpreter is taken down may bring it down.
+    # A thread that runs while the interpreter shuts down may crash it.
     for work in tuple(_RUNNING.values()):
         work.close()

@@ -2,14 +2,14 @@
 
 Settings are plain frozen dataclasses whose fields are numbers, strings, booleans, None, paths,
 enums, other dataclasses, and tuples, lists or dicts of these. A saved setting reads back equal; a
-key that does not exist is answered with the nearest one that does.
+key that does not exist is an error that names the nearest one.
 
 A field whose type is a protocol (or a callable) is *open*: its value is any frozen dataclass, or
 any function at the top level of a module, that satisfies the protocol. It is saved as ``{"object":
 "module:Name", …}`` with its own settings; `barrow.objects` says which names resolve.
 
 Where a field may be one of several dataclasses, a field ``kind: Literal["roberta"] = "roberta"``
-tells them apart in JSON; the first may do without, and is meant where there is no kind.
+distinguishes them in JSON; without a kind, the first is meant.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def parse_json(
     *,
     error: Callable[[str], Exception] = ConfigError,
 ) -> Any:
-    """What the JSON of a file of others holds; an `error` that names it where it is not JSON."""
+    """The value of untrusted JSON; raises an `error` that names the file if it is not JSON."""
     try:
         return json.loads(text)
     except ValueError as cause:
@@ -91,14 +91,14 @@ def parse_json(
 
 
 def to_dict(settings: Any) -> Any:
-    """Settings as what JSON can hold."""
+    """Settings as JSON values."""
     return _dump(type(settings), settings, False)
 
 
 def identity(settings: Any) -> Any:
     """`to_dict`, with the hash of its source in every object from outside barrow.
 
-    Equal where the settings and the code they name are equal; machine paths are no part of it.
+    Equal where the settings and the code they name are equal; machine paths do not count.
     """
     return _dump(type(settings), settings, True)
 
@@ -109,10 +109,10 @@ def outside(settings: Any) -> tuple[str, ...]:
 
 
 def from_dict(kind: type[Settings], data: Any, *, trust: Collection[str] | None = ()) -> Settings:
-    """Settings of a given kind from what JSON holds.
+    """Settings of a given kind from JSON values.
 
-    With ``trust=None`` an object from outside barrow is not imported, and stays `Named`: for those
-    who look at settings that somebody else saved, and run nothing of them.
+    With ``trust=None`` an object from outside barrow is not imported, and stays `Named`: to inspect
+    saved settings without running code.
     """
     return typing.cast("Settings", _build(kind, data, kind.__name__, trust))
 
@@ -120,11 +120,11 @@ def from_dict(kind: type[Settings], data: Any, *, trust: Collection[str] | None 
 def override(
     settings: Settings, assignments: Iterable[str], *, trust: Collection[str] = ()
 ) -> Settings:
-    """Apply ``key=value`` assignments; dots lead inwards, as in ``domains.arxiv.epochs=1.5``.
+    """Apply ``key=value`` assignments, with dots for nested keys: ``domains.arxiv.epochs=1.5``.
 
     The value is read as JSON where the field is not a plain string, so ``sizes=[1,2]``,
-    ``name=null`` and ``on=true`` do what they look like. An element of a tuple is named by its
-    place or by its class: ``filters.0.min_words=30``, ``filters.GopherQuality.min_words=30``.
+    ``name=null`` and ``on=true`` work. An element of a tuple is named by its index or by its class:
+    ``filters.0.min_words=30``, ``filters.GopherQuality.min_words=30``.
     """
     for assignment in assignments:
         key, equals, value = assignment.partition("=")
@@ -194,7 +194,7 @@ def _hints(kind: Any) -> dict[str, Any]:
 
 
 def _inner(kind: Any) -> Any:
-    """What the elements of a container are, if it says so: one type that stands for them all."""
+    """The type of all elements of a container, if it has one."""
     for option in _options(kind):
         arguments = [a for a in typing.get_args(option) if a is not Ellipsis]
         if typing.get_origin(option) in (tuple, list, dict, Mapping, Sequence) and arguments:
@@ -246,7 +246,7 @@ def _replace(
 
 
 def _place(settings: Sequence[Any], name: str, whole: str) -> int:
-    """The place of an element that is named by its place or by its class."""
+    """The index of an element named by its index or by its class."""
     names = [type(item).__name__ for item in settings]
     if name.isdecimal() and int(name) < len(settings):
         return int(name)
@@ -358,7 +358,7 @@ def _build_object(kind: Any, data: Any, where: str, trust: Collection[str] | Non
 
 
 def _missing(option: Any, made: Any) -> str:
-    """What an object lacks to be what an open field wants; nothing if it lacks nothing."""
+    """What an object lacks to satisfy an open field, if anything."""
     if _is_callable(option):
         return "" if callable(made) else "it cannot be called"
     if not _is_protocol(option):

@@ -4,22 +4,22 @@
     ├── ArchiveError        what is on disk is not what it should be; says shard, frame, document
     │   ├── BadRecord       one record is wrong; its neighbours are fine
     │   └── DamagedShard    bytes are missing, changed or swapped
-    ├── BadImage            an image that cannot be used; says its name and a reason (a ValueError)
+    ├── BadImage            an image that cannot be used; has its name and a reason (a ValueError)
     ├── BudgetExceeded      deduplication would remove more of a domain than it may
     ├── CheckpointError     a checkpoint is damaged, or of another model; says folder
     ├── ConfigError         a setting that does not exist or has the wrong type (a ValueError)
-    ├── Diverged            training ran into NaN or a loss that leapt; says step and documents
-    ├── FetchFailed         a download did not come, or is not what it should be (an OSError)
+    ├── Diverged            NaN or a jump of the loss in training; has step and documents
+    ├── FetchFailed         a download failed, or has other content than expected (an OSError)
     ├── MissingExtra        a library that an extra installs (an ImportError)
     ├── NotFound            a path, glob or URL that names nothing (a FileNotFoundError)
     ├── PeerFailed          another process of a run failed, or is gone
-    ├── ScoreError          a document that could not be scored, or a file that is no result
-    ├── StoreError          a token store, or index of pairs, is not sound; says file and reason
+    ├── ScoreError          a document that could not be scored, or an invalid result
+    ├── StoreError          a token store or index of pairs is damaged; has file and reason
     ├── TaskFailed          a task of a build failed; what was done before stays done
-    ├── TokenizerError      a file that is no sound tokenizer, or lacks what is asked (a ValueError)
+    ├── TokenizerError      a file that is not a valid tokenizer, or lacks a feature (a ValueError)
     ├── UnsafeName          a name in a file that leads out of its folder (a ValueError)
     ├── WeightsError        a file of weights is not what it should be; says file and tensor
-    └── WriteFailed         the disk said no while writing (an OSError)
+    └── WriteFailed         writing to disk failed (an OSError)
 
 Wrong arguments to a function are plain `ValueError` and `TypeError`.
 """
@@ -34,7 +34,7 @@ _LISTED = 40
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """The end of an error about an unknown name: the known one that is nearest, or all of them."""
+    """The end of an error about an unknown name: the nearest known one, or all of them."""
     import difflib
 
     names = list(known)
@@ -82,7 +82,7 @@ class ArchiveError(BarrowError):
         super().__init__(f"{place}: {cause}")
 
     def __reduce__(self) -> tuple[Callable[..., ArchiveError], tuple[str]]:
-        # Errors cross process boundaries; the default way would lose everything but the message.
+        # Errors cross processes; the default pickling would lose all but the message.
         fields = {name: value for name, value in vars(self).items() if name != "cause"}
         return partial(type(self), **fields), (self.cause,)
 
@@ -137,9 +137,9 @@ class ConfigError(BarrowError, ValueError):
 
 
 class Diverged(BarrowError):
-    """A loss or gradient is not finite, or a loss leapt; the last checkpoint before it is good.
+    """A loss or gradient is not finite, or the loss jumped; the last checkpoint is good.
 
-    `step` is the one whose batch did it; the message lists its documents.
+    `step` is the one whose batch caused it; the message lists its documents.
     """
 
     def __init__(self, message: str, *, step: int) -> None:
@@ -151,11 +151,11 @@ class Diverged(BarrowError):
 
 
 class FetchFailed(BarrowError, OSError):
-    """A download did not come, or what came is not what was asked for."""
+    """A download failed, or has other content than expected."""
 
 
 class MissingExtra(BarrowError, ImportError):
-    """A library is not installed; the message names the extra that brings it."""
+    """A library is not installed; the message names the extra that installs it."""
 
     def __init__(self, library: str, extra: str, purpose: str) -> None:
         self._arguments = (library, extra, purpose)
@@ -170,11 +170,11 @@ class NotFound(BarrowError, FileNotFoundError):
 
 
 class PeerFailed(BarrowError):
-    """Another process of a run failed, or is gone, and this one cannot go on without it."""
+    """Another process of a run failed or is gone, and this one cannot continue without it."""
 
 
 class ScoreError(BarrowError):
-    """A document that could not be scored, or results that are not what they should be."""
+    """A document that could not be scored, or invalid results."""
 
 
 class StoreError(BarrowError):
@@ -198,7 +198,7 @@ class TaskFailed(BarrowError):
 
 
 class TokenizerError(BarrowError, ValueError):
-    """A file that is no sound tokenizer, or one of a kind that lacks what is asked of it."""
+    """A file that is not a valid tokenizer, or a tokenizer without a requested feature."""
 
 
 class UnsafeName(BarrowError, ValueError):
@@ -206,7 +206,7 @@ class UnsafeName(BarrowError, ValueError):
 
 
 class WeightsError(BarrowError):
-    """A file of weights is not what it should be: the file, the tensor, expected and found."""
+    """An invalid file of weights: the file, the tensor, expected and found."""
 
     def __init__(self, cause: str, *, path: str | PathLike[str], tensor: str | None = None) -> None:
         self.cause = cause
@@ -220,4 +220,4 @@ class WeightsError(BarrowError):
 
 
 class WriteFailed(BarrowError, OSError):
-    """The disk said no while writing; nothing was left under the final name."""
+    """Writing to disk failed; nothing is left under the final name."""

@@ -1,4 +1,4 @@
-"""Objects by name: ``module:Name``, what may be imported by such a name, and what its source is.
+"""Objects by name: ``module:Name``, which of them may be imported, and their source.
 
 Open sets (readers, filters, optimizers, …) are passed as objects. Only saved settings name them.
 Names of barrow's own resolve. Any other module is imported only where the caller trusts it:
@@ -27,7 +27,7 @@ from barrow.errors import ConfigError, nearest
 
 _OURS = "barrow"
 
-# What `import_file` read: the file may have changed since.
+# Sources read by `import_file`: the files may have changed since.
 _SOURCES: dict[str, str] = {}
 
 
@@ -40,14 +40,14 @@ class Named:
 
 
 def class_name(thing: Any) -> str:
-    """What an object is called: the name of its class, also where that was not imported."""
+    """The name of an object's class, also where that was not imported."""
     return thing.name.rpartition(":")[2] if isinstance(thing, Named) else type(thing).__name__
 
 
 def name_of(thing: Any) -> str:
     """The name of a class or function; of barrow's own, the one its package exports.
 
-    So a file of barrow that moves changes no saved name.
+    So moving a file of barrow does not change saved names.
     """
     module, name = thing.__module__, thing.__qualname__
     if "." in name:

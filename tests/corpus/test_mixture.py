@@ -61,8 +61,8 @@ def test_weights_become_epochs() -> None:
 @pytest.mark.parametrize(
     ("weights", "sizes", "words"),
     [
-        ({"a": 1.0}, {"a": 10.0, "b": 10.0}, "b has none"),
-        ({"a": 1.0, "b": 1.0}, {"a": 10.0, "b": 0.0}, "not a byte"),
+        ({"a": 1.0}, {"a": 10.0, "b": 10.0}, "b has no weight"),
+        ({"a": 1.0, "b": 1.0}, {"a": 10.0, "b": 0.0}, "no text of it is left"),
         ({"a": 9.0, "b": 1.0}, {"a": 10.0, "b": 990.0}, r"a would be repeated 90.0 times.*size=44"),
     ],
 )

@@ -24,7 +24,7 @@ def test_overrides_reach_domains(recipe: Recipe) -> None:
     [
         (lambda: Domain("A", PlainText(), weight=-1), "weight must be ≥ 0"),
         (lambda: Domain("A", PlainText(), epochs=-1), "epochs must be ≥ 0"),
-        (lambda: Domain("A", PlainText(), retrieved="yesterday"), "a day such as"),
+        (lambda: Domain("A", PlainText(), retrieved="yesterday"), "must be a day as"),
         (lambda: Recipe("r", {}), "no domains"),
         (
             lambda: Recipe(

@@ -22,5 +22,5 @@ def test_by_id_and_by_number(root: Path, recipe: Recipe, tmp_path: Path) -> None
         assert find_document(str(out), str(number)) == by_id
     with pytest.raises(NotFound, match="no document 'abc'"):
         find_document(str(out), "abc")
-    with pytest.raises(NotFound, match="document 42 of 42"):
+    with pytest.raises(NotFound, match="the corpus has 42"):
         find_document(str(out), "42")

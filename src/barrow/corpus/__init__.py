@@ -1,6 +1,6 @@
-"""Raw sources to an archive in which every document says where it came from.
+"""Raw sources to an archive in which every document has its provenance.
 
-What a recipe is written with: readers, filters and settings, and what an own one inherits from.
+Exports what a recipe needs: readers, filters, settings, and the base classes for your own.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from barrow.corpus.readers.web_pages.reader import WebPages
     from barrow.corpus.readers.wikipedia.reader import Wikipedia
 
-# Loaded on first use: a recipe needs a few of them, and some need much.
+# Loaded on first use: a recipe needs few of them, and some are slow to import.
 _HOMES = {
     "dedup.settings": ("Deduplication", "Passages"),
     "filters.boilerplate.boilerplate": ("DropBoilerplate",),

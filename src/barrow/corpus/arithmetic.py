@@ -1,4 +1,4 @@
-"""School mathematics made by us: questions and exact answers, as many as wanted.
+"""Generated school mathematics: questions and exact answers.
 
 The kinds of problems are those of DeepMind's mathematics_dataset, the wording is our own. Numbers
 are integers and fractions throughout, so every answer is exact. The same module and seed give the
@@ -28,7 +28,7 @@ def problems(module: str, seed: int, num: int) -> Iterator[Problem]:
 
 
 class _Draw:
-    """Random choices made of `random()` alone, which is what Python promises not to change."""
+    """Random choices from `random()` alone, which Python promises not to change."""
 
     def __init__(self, seed: str) -> None:
         self._random = random.Random(seed).random  # noqa: S311 - nothing secret
@@ -227,7 +227,7 @@ def _rounding(draw: _Draw) -> Problem:
     unit = Fraction(1, 10) ** places
     while True:
         value = draw.decimal(8, 6)
-        # Halfway people disagree; nobody asks.
+        # No halves: rounding conventions differ.
         if (value / unit * 2) % 2 != 1:
             break
     rounded = round(value / unit) * unit
@@ -390,7 +390,7 @@ def _letters_picked(draw: _Draw) -> Problem:
     bag = [letter for letter in letters for _ in range(draw.between(1, 4))]
     bag = draw.some(bag, len(bag))
     picked = draw.some(bag, draw.between(2, min(4, len(bag))))
-    if draw.below(4) == 0:  # what may not be there at all
+    if draw.below(4) == 0:  # a letter that may not occur at all
         picked[-1] = draw.of(letters)
     have, want = Counter(bag), Counter(picked)
     ways = math.prod(math.comb(have[letter], num) for letter, num in want.items())

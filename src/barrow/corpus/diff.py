@@ -1,4 +1,4 @@
-"""Two builds side by side."""
+"""Comparison of two builds."""
 
 from __future__ import annotations
 

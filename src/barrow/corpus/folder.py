@@ -13,7 +13,7 @@ WORK = ".work"
 
 
 def archive_folders(corpus: Path) -> dict[str, Path]:
-    """The archives of documents by split, those that are there."""
+    """The archives of documents that exist, by split."""
     folders = {split: corpus if split == "train" else corpus / split for split in SPLITS}
     return {
         split: folder for split, folder in folders.items() if (folder / "archive.json").exists()
@@ -27,7 +27,7 @@ def rejects_folder(corpus: Path) -> Path | None:
 
 
 def refuse_other_folders(corpus: Path) -> None:
-    """Raise unless a folder is a corpus that a build finished."""
+    """Raise unless a folder is a finished corpus."""
     for name in ("manifest.json", "archive.json"):
         if not (corpus / name).is_file():
             raise NotFound(

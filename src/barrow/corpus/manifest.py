@@ -3,7 +3,7 @@
     recipe, version, barrow   the recipe's name, how often the corpus was changed, by what program
     missing                   domains that were left out, and why
     reading                   by folder: files, documents, bytes, rejects by reason, files not read
-    evaluation_sets           items looked for, and those too short to be
+    evaluation_sets           items searched for, and those too short
     stages                    by domain: what filters, decontamination, deduplication and mixture
                               got, gave and counted
     taken_down                documents and rejects that were taken down since it was built, if any
@@ -68,7 +68,7 @@ def manifest(
 
 
 def _evaluation_sets(indexed: Indexed | None) -> dict[str, int]:
-    """Items that documents were compared with, and those too short to be looked for."""
+    """Items that documents were compared with, and those too short."""
     if indexed is None:
         return {"items": 0, "too_short": 0}
     found = load_index(indexed.ngrams.path)
@@ -149,7 +149,7 @@ def _loaded(file: File) -> Any:
 
 
 def composition(statistics: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
-    """Counted by the last stage, as the manifest has it."""
+    """The counts of the last stage, for the manifest."""
     domains: dict[str, Any] = {}
     for name, counts in sorted(statistics.items()):
         domain: dict[str, Any] = {"documents": counts["documents"], "bytes": counts["bytes"]}
@@ -168,7 +168,7 @@ def composition(statistics: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
 
 
 def rejects_by_domain(manifest: Mapping[str, Any]) -> dict[str, dict[str, int]]:
-    """Of a manifest: how many documents of each domain every reason cost, over all stages."""
+    """Of a manifest: rejected documents by domain and reason, over all stages."""
     found: dict[str, Counter[str]] = defaultdict(Counter)
     for domain in manifest["reading"].values():
         found[domain["name"]].update(domain["rejects"])
@@ -199,7 +199,7 @@ def _under(counts: Mapping[str, int], prefix: str) -> dict[str, int]:
 def total_by_domain(
     counts: Iterable[Mapping[str, Mapping[str, int]]],
 ) -> dict[str, dict[str, int]]:
-    """What was counted by domain in many places, together."""
+    """The sum of counts by domain."""
     found: dict[str, Counter[str]] = defaultdict(Counter)
     for part in counts:
         for name, numbers in part.items():

@@ -1,9 +1,9 @@
-"""How much of each domain a corpus takes, and which documents are held out.
+"""How much of each domain a corpus takes, and the split of each document.
 
-Every document has two places in the unit interval, made of the seed and its id (or of its cluster's
-name): one decides its split, the other whether it is drawn once more when a domain is taken a
-fraction of an epoch. So the answer for a document depends on nothing but itself, the seed and the
-thresholds, and these are set such that the shares come out by bytes.
+Every document has two positions in the unit interval, hashed from the seed and its id (or its
+cluster's name): one decides its split, the other whether it is drawn once more for a fraction of an
+epoch. So the result for a document depends only on itself, the seed and the thresholds, which are
+set so that the shares are right by bytes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Places = npt.NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class Splits:
-    """Shares of the corpus, by bytes, that are held out, by cluster."""
+    """Shares of the corpus for validation and test, by bytes; clusters stay together."""
 
     validation: float = 0.0
     test: float = 0.0
@@ -45,8 +45,8 @@ class Mixture:
     `weight`.
 
     With weights, the corpus has `size` bytes of text (by default as many as there are), no domain
-    is repeated more than `max_epochs` times, and every domain's share is within `tolerance` of what
-    is asked for, relative to it, or the build ends.
+    is repeated more than `max_epochs` times, and every domain's share is within a relative
+    `tolerance` of its weight, or the build fails.
     """
 
     by: Literal["once", "epochs", "weight"] = "once"
@@ -56,7 +56,7 @@ class Mixture:
 
 
 def places(identity: npt.NDArray[np.uint64], seed: int, purpose: int) -> Places:
-    """Numbers that are spread evenly, one for each document, seed and purpose."""
+    """Uniform numbers, one for each document, seed and purpose."""
     offset = (seed * 0x9E3779B97F4A7C15 + purpose * 0xD1B54A32D192ED03) % (1 << 64)
     value = identity ^ np.uint64(offset)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
@@ -65,7 +65,7 @@ def places(identity: npt.NDArray[np.uint64], seed: int, purpose: int) -> Places:
 
 
 class Histogram:
-    """Bytes of documents by their places: enough to cut off a share of them."""
+    """Bytes of documents by position, to find the threshold of a share."""
 
     def __init__(self) -> None:
         self.bytes = np.zeros(_BINS, np.float64)
@@ -102,7 +102,7 @@ def below(where: Places, threshold: float) -> npt.NDArray[np.bool_]:
 def check_shares(
     weights: Mapping[str, float], sizes: Mapping[str, float], tolerance: float
 ) -> None:
-    """Raise `ConfigError` if the bytes that are taken of domains miss their weights by too much."""
+    """Raise `ConfigError` if the bytes taken of domains miss their weights by too much."""
     total, total_weight = sum(sizes.values()), sum(weights[name] for name in sizes)
     off = []
     for name, size in sizes.items():
@@ -119,7 +119,7 @@ def check_shares(
 def epochs_by_weight(
     weights: Mapping[str, float], sizes: Mapping[str, float], mixture: Mixture
 ) -> dict[str, float]:
-    """How often each domain is taken so that their shares are as the weights.
+    """How often each domain is taken to match the weights.
 
     Raises `ConfigError` if a domain is too small for that.
     """

@@ -22,9 +22,9 @@ class Domain:
     `reader` what reads its files, `paths` globs under the domain's folder (by default those of the
     reader). `licence` holds for documents that do not state their own, `language` likewise;
     `retrieved` is the day the files were fetched. `weight` (percent of the corpus, by bytes) or
-    `epochs` say how much of the domain a mixture takes. `filters` are what its documents go
-    through, in that order; the first that objects to a document gives the reason. Where records
-    name their own domain, `filters_of` has others for some of them, by name.
+    `epochs` say how much of the domain a mixture takes. `filters` are applied in order; the first
+    that rejects a document gives the reason. Where records name their own domain, `filters_of` has
+    other filters by domain name.
     """
 
     name: str
@@ -77,15 +77,15 @@ class Decontamination:
 
 @dataclass(frozen=True)
 class Recipe:
-    """A corpus, up to where its raw files lie and where it goes.
+    """A corpus, without the paths of its raw files and its output.
 
-    `domains` maps a folder under the root to what is in it. A folder that is not there, or whose
-    reader is not, ends the build (`missing` = "error") or is left out and recorded ("skip"). What
-    is read goes through the domains' filters, then `decontamination` and `deduplication`, where
-    they are set; `splits` are held out of the rest, and the `mixture` says how much of it is taken.
-    All chance comes from `seed`. Shards have about `shard_size` bytes of JSON lines. A document
-    that takes a reader more than `seconds_per_document` or `memory_per_document` bytes, or is
-    longer than `max_text` bytes, is rejected.
+    `domains` maps a folder under the root to what is in it. A missing folder or reader ends the
+    build (`missing` = "error") or is skipped and recorded ("skip"). Documents pass the domains'
+    filters, then `decontamination` and `deduplication`, where they are set; the rest is divided
+    into `splits`, and the `mixture` sets how much of it is taken. All randomness comes from `seed`.
+    Shards have about `shard_size` bytes of JSON lines. A document that takes a reader more than
+    `seconds_per_document` or `memory_per_document` bytes, or is longer than `max_text` bytes, is
+    rejected.
     """
 
     name: str

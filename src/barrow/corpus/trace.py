@@ -1,4 +1,4 @@
-"""Finding a document of a corpus again."""
+"""Finding a document of a corpus."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from barrow.errors import NotFound
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A document and the place it stands at."""
+    """A document and its place."""
 
     shard: str
     frame: int
@@ -29,7 +29,7 @@ def find_document(path: str, wanted: str) -> Found:
         archive = archive[number : number + 1]
     first = int(wanted) if wanted.isdigit() else 0
     for block in archive.blocks():
-        # An id stands in the raw meta as it is written; most frames need no parsing.
+        # An id is in the raw meta as written; most frames need no parsing.
         if wanted.isdigit() or wanted.encode() in block.meta_array():
             for i, meta in enumerate(block.metas()):
                 if wanted.isdigit() or meta.get("id") == wanted:

@@ -1,10 +1,10 @@
-"""Whether a corpus is what its manifest says, and holds nothing that was taken down.
+"""Checks that a corpus matches its manifest and has nothing that was taken down.
 
 Besides what `barrow.archive.verify` finds in its archives, the reasons are: ``bad-manifest`` (it
 lists other shards, or counts other documents), ``bad-facts`` (a file of the index is missing, or of
 other documents), ``taken-down`` (a document or reject that the list of takedowns names),
 ``bad-records`` (the records of takedowns were changed, or do not fit the list),
-``interrupted-takedown``, and ``unexpected-file`` (something that is no part of a corpus).
+``interrupted-takedown``, and ``unexpected-file`` (something that is not part of a corpus).
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class _Check:
         return part.ok
 
     def _takedowns(self) -> None:
-        """The list that is to be honoured, and records that nobody changed."""
+        """The list of takedowns, and whether its records are unchanged."""
         try:
             known = load_list(self.corpus)
         except ConfigError as error:
@@ -124,7 +124,7 @@ class _Check:
             self.matcher = Matcher(known.rules)
 
     def _strangers(self, folders: list[Path]) -> None:
-        """Whatever is no part of a corpus."""
+        """Files that are not part of a corpus."""
         if (self.corpus / STAGING).exists():
             decided = (self.corpus / STAGING / PLAN).exists()
             self._problem(
@@ -163,7 +163,7 @@ class _Check:
                     )
 
     def _documents(self, folder: Path) -> dict[str, Any]:
-        """Go through the documents of a split; what it is made of."""
+        """Check the documents of a split; its composition."""
         counted = []
         for entry in _shards(folder):
             path = folder / INDEX / index_name(entry.name)
@@ -200,7 +200,7 @@ class _Check:
     def _taken(
         self, path: Path, block: Block, metas: list[DocumentMeta], *, is_excerpt: bool = False
     ) -> None:
-        """No document may match what was taken down; of an excerpt some of a text is enough."""
+        """No document may match what was taken down; for an excerpt, part of a text is enough."""
         if self.matcher is None:
             return
         found = self.matcher.texts_match(block, any_ngram=is_excerpt)

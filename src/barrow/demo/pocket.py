@@ -1,4 +1,4 @@
-"""The pocket corpus: eight domains of text that a machine with barrow has already.
+"""The pocket corpus: eight domains of text already on a machine with barrow.
 
 `prepare` collects raw files, `recipe` reads them. Each domain is what its name says: the modules
 of Python's standard library, C files of numpy, numba and the interpreter, docstrings of packages,
@@ -159,7 +159,7 @@ def _c_code() -> Files:
 
 
 def _docstrings() -> Files:
-    """Those that are long enough to be read alone, a file of JSON lines for each module."""
+    """Those that are long enough, a file of JSON lines for each module."""
     homes = ((name, _home_of(name)) for name in _PACKAGES)
     found = [
         (f"{name}/{path.relative_to(home).as_posix()}", path)
@@ -179,7 +179,7 @@ def _docstrings() -> Files:
 
 
 def docstrings(source: str, module: str) -> Iterator[tuple[str, str]]:
-    """The docstrings of a file with their dotted names; none of what cannot be parsed."""
+    """The docstrings of a file with their dotted names; none if it cannot be parsed."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the file's own, about its escapes
@@ -196,7 +196,7 @@ def docstrings(source: str, module: str) -> Iterator[tuple[str, str]]:
 
 
 def _python_help() -> Files:
-    """What `help("…")` says about the language."""
+    """The texts of `help("…")` about the language."""
     from pydoc_data.topics import topics
 
     return _parts(((f"{name}.txt", text) for name, text in topics.items()))
@@ -283,7 +283,7 @@ def _home_of(package: str) -> Path | None:
 
 
 def _text_of(path: Path) -> str:
-    """The file as text; nothing of what is not UTF-8."""
+    """The file as text; empty if it is not UTF-8."""
     try:
         return path.read_text(encoding="utf-8")
     except (UnicodeDecodeError, OSError):

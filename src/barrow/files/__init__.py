@@ -1,9 +1,9 @@
-"""The floor: everything that barrow writes to a disk goes through here.
+"""Files: everything that barrow writes to disk goes through here.
 
-Four things change what others see, and a second kind of storage would have to do just these:
+Four operations are visible to others, and another kind of storage would implement just these:
 `write` (`atomic_file`, `write_bytes`), `publish` (`publish_folder`, `link_or_copy`), `lock`
-(`locked`) and `list` (`listed`). A name that begins with a dot is not published.
-Every name that is read from a file goes through `inside` before it is used.
+(`locked`) and `list` (`listed`). A name that begins with a dot is not published. Every name that is
+read from a file goes through `inside` before it is used.
 """
 
 from __future__ import annotations

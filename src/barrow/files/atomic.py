@@ -26,9 +26,9 @@ class WrittenFile:
 
 
 class AtomicFile:
-    """A file under a hidden name of its own until `publish`; what it takes is hashed and counted.
+    """A file under a hidden name until `publish`; its bytes are hashed and counted.
 
-    A disk that is full or refuses is a `WriteFailed` that names `path`.
+    A full or failing disk raises `WriteFailed`, which names `path`.
     """
 
     def __init__(self, path: Path) -> None:
@@ -54,7 +54,7 @@ class AtomicFile:
         self.num_bytes += len(view)
 
     def publish(self, *, replace: bool = True) -> WrittenFile:
-        """Sync, rename to `path`, sync the folder; without `replace` a taken name is refused."""
+        """Sync, rename to `path`, sync the folder; without `replace` an existing name is refused."""
         assert self._descriptor is not None
         with named_failures(self.path):
             os.fsync(self._descriptor)
@@ -85,7 +85,7 @@ class AtomicFile:
 
 @contextlib.contextmanager
 def atomic_file(path: Path) -> Iterator[AtomicFile]:
-    """A file that is published on leaving well; an exception leaves what was under `path`."""
+    """A file that is published on a normal exit; on an exception `path` stays unchanged."""
     file = AtomicFile(path)
     try:
         yield file
@@ -102,7 +102,7 @@ def write_bytes(path: Path, data: bytes) -> WrittenFile:
 
 
 def link_or_copy(source: Path, target: Path) -> None:
-    """Give a finished file a second name, or where links are impossible a copy, all at once."""
+    """Link or, where that is impossible, copy a finished file, atomically."""
     hidden = hidden_beside(target)
     with named_failures(target):
         try:
@@ -120,17 +120,17 @@ def link_or_copy(source: Path, target: Path) -> None:
 
 @contextlib.contextmanager
 def named_failures(path: Path) -> Iterator[None]:
-    """Make an error of the operating system while writing one that names the file."""
+    """Turn an `OSError` while writing into one that names the file."""
     try:
         yield
     except OSError as error:
-        if error.errno is None:  # one of ours: it says what it is about
+        if error.errno is None:  # one of ours: it names the file
             raise
         raise WriteFailed(f"{path} could not be written: {error.strerror or error}") from error
 
 
 def _rename_to_free_name(hidden: Path, path: Path) -> None:
-    """Rename, unless something else has the name by now."""
+    """Rename, unless the name is already taken."""
     try:
         os.link(hidden, path)
     except FileExistsError:

@@ -15,7 +15,7 @@ _STEP = 1 << 22
 def sha256_of(
     file: str | PathLike[str] | BinaryIO, *, on_bytes: Callable[[int], object] | None = None
 ) -> str:
-    """The digest of a file, or of the rest of a stream; `on_bytes` hears how much was read."""
+    """The digest of a file, or of the rest of a stream; `on_bytes` is called with bytes read."""
     if isinstance(file, str | PathLike):
         with Path(file).open("rb", buffering=0) as stream:
             return sha256_of(cast(BinaryIO, stream), on_bytes=on_bytes)

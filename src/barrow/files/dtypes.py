@@ -12,7 +12,7 @@ import numpy as np
 
 from barrow.errors import MissingExtra
 
-# In the order of the safetensors library, which lays tensors out by it.
+# In the order in which the safetensors library writes tensors.
 _NATIVE = {
     "BOOL": "|b1",
     "U8": "|u1",
@@ -54,7 +54,7 @@ def width_of(name: str) -> int:
 
 
 def rank_of(name: str) -> int:
-    """Place in the order in which a file holds its types, wide ones last."""
+    """Position in the order of types in a file, wide ones last."""
     return _ORDER.index(name)
 
 

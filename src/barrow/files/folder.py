@@ -1,4 +1,4 @@
-"""Folders that appear whole, and what is in them."""
+"""Folders that are published atomically, and their contents."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ UNFINISHED = ".writing"
 
 
 def hidden_beside(path: Path) -> Path:
-    """A name beside `path` that no other writer has, for what is to become `path`."""
+    """A unique name beside `path`, for what will become `path`."""
     return path.with_name(f".{path.name[:60]}.{os.getpid()}.{os.urandom(4).hex()}{UNFINISHED}")
 
 
 def make_folder(path: str | os.PathLike[str]) -> Path:
-    """Make the folder of a result, and those above it; all of them are made here."""
+    """Create the folder of a result, and those above it."""
     folder = local_path(path)
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
 
 def listed(folder: Path) -> list[str]:
-    """The names of all that was published in a folder, sorted; none where there is no folder."""
+    """The names of all that was published in a folder, sorted; none without a folder."""
     if not folder.is_dir():
         return []
     return sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Remove what killed writers left in a folder; the caller is its only writer."""
+    """Remove leftovers of killed writers in a folder; the caller is its only writer."""
     for path in folder.glob(f".*{UNFINISHED}"):
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
@@ -47,7 +47,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def sync_tree(folder: Path) -> None:
-    """Put a folder and all that is in it on the disk."""
+    """Sync a folder and all that is in it to disk."""
     for parent, _, names in os.walk(folder, topdown=False):
         for name in names:
             _sync(Path(parent, name))
@@ -55,10 +55,10 @@ def sync_tree(folder: Path) -> None:
 
 
 def publish_folder(part: Path, path: Path) -> None:
-    """Give a finished folder its name, after everything in it is on the disk.
+    """Rename a finished folder, after everything in it is on disk.
 
-    What has the name is moved aside first and then removed, so a kill between the two leaves the
-    name free and both folders complete.
+    An existing folder is moved aside first and then removed, so a kill in between leaves the name
+    free and both folders complete.
     """
     sync_tree(part)
     before = hidden_beside(path)

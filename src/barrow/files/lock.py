@@ -1,4 +1,4 @@
-"""A folder or file that one process writes to at a time."""
+"""Locks on folders and files."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from pathlib import Path
 def locked(
     folder: Path, *, is_shared: bool = False, others: str = "writing to it"
 ) -> Iterator[None]:
-    """Hold a folder or file, with others who share it or alone; a lock ends with its process.
+    """Lock a folder or file, shared or exclusive; a lock ends with its process.
 
-    `others` is what a process that has it does, for the error. Folders of some networks cannot be
-    locked: there, nothing is held.
+    `others` describes the holder of the lock in the error. Some network file systems cannot lock:
+    there, nothing is locked.
     """
     descriptor = os.open(folder, os.O_RDONLY)
     try:

@@ -1,4 +1,4 @@
-"""Which names are used: those in files of others, and those of results."""
+"""Checks of names: those read from files, and those of results."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _URL = re.compile(r"(?:[A-Za-z][\w+.-]*:)(?:/|:[A-Za-z][\w+.-]*:)")
 
 
 def inside(folder: Path, name: object, *, links_to: Path | None = None) -> Path:
-    """The path of a name that some file gives for something in `folder`.
+    """The path of a name, read from a file, of something in `folder`.
 
-    Files come from others: the name must be relative, without ``..``, and no link on its way may
-    lead out of the folder (or out of `links_to`, where the folder's files are links by design).
-    Anything else raises `UnsafeName`, whether the file is there or not.
+    Files are untrusted: the name must be relative, without ``..``, and no link in its path may lead
+    out of the folder (or out of `links_to`, where the folder's files are links by design). Anything
+    else raises `UnsafeName`, whether the file is there or not.
     """
     path = folder
     for part in checked_name(name).parts:
@@ -31,7 +31,7 @@ def inside(folder: Path, name: object, *, links_to: Path | None = None) -> Path:
 
 
 def checked_name(name: object) -> PurePosixPath:
-    """A name that is relative and has no ``..``: all that can be asked where there are no links."""
+    """A name that is relative and has no ``..``: enough where there are no links."""
     path = PurePosixPath(name if isinstance(name, str) else "")
     if not path.parts or path.is_absolute() or ".." in path.parts or set(str(name)) & set("\0\\"):
         raise UnsafeName(f"{name!r} leads out of the folder; expected the name of a file in it")
@@ -39,7 +39,7 @@ def checked_name(name: object) -> PurePosixPath:
 
 
 def local_path(path: str | os.PathLike[str]) -> Path:
-    """The path of a result; a URL is refused, where a folder of the name ``s3:`` would be made."""
+    """The path of a result; a URL is refused, as it would create a folder named ``s3:``."""
     text = os.fspath(path)
     if _URL.match(text):
         raise ValueError(

@@ -1,11 +1,11 @@
-"""safetensors: written a part at a time, and headers believed only after every claim was checked.
+"""safetensors: written a part at a time; headers are fully checked before use.
 
-The library does neither: to write, it wants whole arrays in memory, and it gives NumPy copies where
-we map (docs/design/0005-files.md has the figures).
+The library does neither: it writes whole arrays from memory, and reads NumPy copies where we map
+(docs/design/0005-files.md has the figures).
 
 A file is 8 bytes of length, little-endian; so many bytes of JSON, an object of name → ``{dtype,
-shape, data_offsets}`` and perhaps ``__metadata__``; then the elements. The spans lie end to end:
-they cover the rest of the file exactly, without gap or overlap.
+shape, data_offsets}`` and perhaps ``__metadata__``; then the elements. The spans cover the rest of
+the file exactly, without gap or overlap.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _MAX_DIMS = 32  # of NumPy 1; later ones allow 64
 
 @dataclass(frozen=True)
 class Span:
-    """Where a tensor lies: element type, shape, first byte within the file, length."""
+    """The place of a tensor: element type, shape, first byte within the file, length."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -42,7 +42,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Header:
-    """What a file says it holds."""
+    """The tensors that a file declares."""
 
     spans: Mapping[str, Span]
     metadata: Mapping[str, str]
@@ -62,7 +62,7 @@ def write_arrays(
 ) -> WrittenFile:
     """Write a file, atomically, in the order given; the same contents give the same bytes.
 
-    Each part is fetched when its turn comes and let go of after. Data begins at a multiple of
+    Each part is fetched when it is written and released after. Data begins at a multiple of
     `alignment`; with the widest elements first, every array is aligned without gaps.
     """
     table: dict[str, Any] = {METADATA: dict(metadata)} if metadata else {}
@@ -92,7 +92,7 @@ def write_arrays(
 
 
 def read_header(path: Path) -> Header:
-    """The header of a file, after checking that it describes exactly the bytes that are there."""
+    """The header of a file, checked to describe exactly its bytes."""
     size = path.stat().st_size
     with path.open("rb") as file:
         length = header_length(file.read(8), path=path, file_size=size)

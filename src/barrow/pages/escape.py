@@ -1,8 +1,8 @@
 """Text of unknown origin, made safe to show in HTML and in markdown.
 
-Texts, names and licences come from outside. They may hold tags, characters that act on whoever
-shows them, or marks that turn the direction of everything after them. The sets of characters are
-written out: those of Python's own tables change from version to version.
+Texts, names and licences come from outside. They may contain tags, control characters, or marks
+that change the direction of all text after them. The sets of characters are explicit, as Python's
+own tables change from version to version.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ _RANGES = (
     (0x202A, 0x202E),
     (0x2066, 0x2069),
     (0xD800, 0xDFFF),  # halves of pairs
-    (0xFDD0, 0xFDEF),  # no characters, here and below
+    (0xFDD0, 0xFDEF),  # noncharacters, here and below
     (0xFEFF, 0xFEFF),
     (0xFFF0, 0xFFFB),
     (0xFFFE, 0xFFFF),
-    (0xE0000, 0xE007F),  # letters that nobody sees
+    (0xE0000, 0xE007F),  # invisible letters
     *((0x1FFFE + 0x10000 * plane, 0x1FFFF + 0x10000 * plane) for plane in range(16)),
 )
 # The first set of controls has pictures of its own: ␀ ␛.
@@ -35,13 +35,13 @@ _BACKTICKS = re.compile("`+")
 
 
 def shown(text: str) -> str:
-    """Text without characters that act on who shows it; its lines stay lines."""
+    """Text without control characters; line breaks stay."""
     return text.replace("\r\n", "\n").translate(_SHOWN)
 
 
 def one_line(text: str, *, most: int = 200) -> str:
     """Shown text in one line, cut after `most` characters."""
-    # Only so much is looked at: a cause may quote a whole file.
+    # Only so much is read: a cause may quote a whole file.
     words = " ".join(shown(text[: 4 * most]).split())
     return words if len(words) <= most and len(text) <= 4 * most else words[:most].rstrip() + "…"
 
@@ -52,7 +52,7 @@ def escaped(text: str) -> str:
 
 
 def markdown_text(text: str) -> str:
-    """A name in running markdown or in a cell of a table: it is nothing but text there."""
+    """A name as plain text in markdown or in a cell of a table."""
     # A zero-width space keeps an address from becoming a link.
     return _MARKDOWN.sub(lambda found: f"\\{found[0]}" if found[0] else "\u200b", one_line(text))
 

@@ -1,4 +1,4 @@
-"""The frame of every page: one HTML file that fetches nothing, by day and by night.
+"""The frame of every page: one HTML file that fetches nothing, light or dark.
 
 Its policy allows the page's own style and script, by their hashes, and nothing else: texts and
 names come from anywhere. A page that a server sends may ask that server for newer data.
@@ -25,7 +25,7 @@ def static(package: str, *names: str) -> str:
 
 
 def full_style(style: str) -> str:
-    """The style of a page, after what all pages share."""
+    """The style of a page, after the shared one."""
     return static("barrow.pages", "base.css") + style
 
 

@@ -19,5 +19,5 @@ def markdown_table(
 
 
 def sentence(text: str) -> str:
-    """A sentence of plain text, as markdown that says the same."""
+    """A sentence of plain text, escaped for markdown."""
     return _MARKS.sub(lambda found: f"\\{found[0]}", text)

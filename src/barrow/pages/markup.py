@@ -1,4 +1,4 @@
-"""HTML that is put together from elements; whatever is not HTML already is escaped."""
+"""HTML built from elements; text is escaped."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def element(name: str, /, *children: str, **attributes: str | None) -> Markup:
     """An element; children are HTML if they are `Markup`, and text otherwise.
 
     Attributes are written with hyphens for underscores, ``class_`` as ``class``; those that are
-    None are left out. What comes out is well-formed XML, too.
+    None are left out. The result is well-formed XML, too.
     """
     written = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escaped(value)}"'
@@ -111,7 +111,7 @@ def _row(cells: Sequence[str], kinds: Sequence[str]) -> Markup:
 
 
 def folded(summary: str, *children: str, open_: bool = False) -> Markup:
-    """What is shown when somebody asks for it."""
+    """Content that is folded until opened."""
     written = {"open": ""} if open_ else {}
     return element("details", element("summary", summary), *children, **written)
 

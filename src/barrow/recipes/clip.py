@@ -1,4 +1,4 @@
-"""CLIP: a Vision Transformer and a text tower, trained to know which text is which image's."""
+"""CLIP: a Vision Transformer and a text encoder, trained to match texts and images."""
 
 from __future__ import annotations
 

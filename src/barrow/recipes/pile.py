@@ -3,14 +3,14 @@
 Weights are percent of the effective bytes, epochs how often each domain is seen in them, both from
 the paper. Processing follows the paper where a reader's defaults say so: Stack Exchange keeps
 answers that were accepted or scored 3 or more, GitHub files under 100 kB, EuroParl chapters of 200
-characters, DM Mathematics documents of 8 KiB. People have their own rights to their own copies of
-these texts; barrow ships none. `permissive` leaves out what may not be redistributed.
+characters, DM Mathematics documents of 8 KiB. Users need the rights to their own copies of these
+texts; barrow ships none. `permissive` leaves out what may not be redistributed.
 
-Where The Pile did less, this does more: duplicates are removed over all domains, and what is held
-out is held out after that, by cluster. Web text goes through the heuristics of Gopher, is mended,
-and loses boilerplate lines and personal data; other prose is mended, and code is left alone. The
-Pile's quality classifier needs a model of yours (`barrow corpus classifier train`), and
-decontamination needs your evaluation sets.
+Some steps go beyond The Pile: duplicates are removed over all domains, and validation and test are
+split off after that, by cluster. Web text passes the heuristics of Gopher, is repaired, and loses
+boilerplate lines and personal data; other prose is repaired, and code is not changed. The Pile's
+quality classifier needs a model of yours (`barrow corpus classifier train`), and decontamination
+needs your evaluation sets.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def recipe() -> Recipe:
     return Recipe(
         name="pile",
         domains=_domains(),
-        # One film has many subtitle files, and one book many editions: there, much has to go.
+        # One film has many subtitle files, and one book many editions: more may be removed there.
         deduplication=Deduplication(budgets={"OpenSubtitles": 0.8, "Gutenberg (PG-19)": 0.7}),
         splits=Splits(validation=0.005, test=0.005),
         mixture=Mixture(by="epochs"),

@@ -1,7 +1,7 @@
-"""Documents that exist already, refined: any jsonl.zst, archive or parquet in, a corpus out.
+"""Refines existing documents: any jsonl.zst, archive or parquet in, a corpus out.
 
-The domain of a document is what its record says (``meta.pile_set_name``). Text of domains that The
-Pile does not have is taken for web text.
+The domain of a document is that of its record (``meta.pile_set_name``). Domains that The Pile does
+not have count as web text.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from barrow.corpus import (
 )
 from barrow.recipes import pile
 
-# What FineWeb and its like do to web text, but for language and personal data.
+# The filters of FineWeb and others for web text, except language and personal data.
 WEB_FILTERS = (
     Repair(),
     Length(min_bytes=100),
@@ -35,7 +35,7 @@ WEB_FILTERS = (
 
 
 def _others() -> dict[str, tuple[Filter | Rewriter, ...]]:
-    """Domains of The Pile that are not web text: what holds for pages is wrong for them."""
+    """Domains of The Pile that are not web text, with other filters."""
     return {
         domain.name: domain.filters
         for folder, domain in pile.recipe().domains.items()

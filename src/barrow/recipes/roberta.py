@@ -1,4 +1,4 @@
-"""RoBERTa: an encoder that learns by guessing hidden tokens, hidden anew in every epoch."""
+"""RoBERTa: an encoder trained by masked language modelling, with new masks in every epoch."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def tiny() -> Run:
 def distil() -> Run:
     """82 million parameters, distilroberta-base's shape, from scratch; a million tokens a step.
 
-    Rows run across documents, as RoBERTa's did: attention without a mask is the quickest.
+    Rows run across documents, as RoBERTa's did: attention without a mask is the fastest.
     """
     return Run(
         model=RobertaConfig(layers=6),

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barrow.corpus.input import damaged_members as module
-from barrow.corpus.input.damaged_members import Piece, is_compressed, mended_pieces
+from barrow.corpus.input.damaged_members import Piece, decompressed_pieces, is_compressed
 from barrow.errors import MissingExtra
 
 RECORDS = [b"R%d " % n + random.Random(n).randbytes(3000) + b"end" for n in range(6)]
@@ -30,7 +30,7 @@ FORMS: dict[str, Callable[[bytes], bytes]] = {
 
 
 def pieces(data: bytes) -> list[Piece]:
-    return list(mended_pieces(io.BytesIO(data), lambda begin: begin.startswith(b"R")))
+    return list(decompressed_pieces(io.BytesIO(data), lambda begin: begin.startswith(b"R")))
 
 
 def members(data: bytes) -> Iterator[bytes | str]:
@@ -188,5 +188,5 @@ def test_a_file_on_disk(tmp_path: Path) -> None:
     path = tmp_path / "a.gz"
     path.write_bytes(gzip.compress(RECORDS[0]))
     with path.open("rb") as file:
-        found = list(mended_pieces(file, lambda _: True))
+        found = list(decompressed_pieces(file, lambda _: True))
     assert found == [Piece(RECORDS[0], 0)]

@@ -1,12 +1,12 @@
-"""A linear classifier over hashed words and pairs of words, and what of a text it looks at.
+"""A linear classifier over hashed words and word pairs of a part of each text.
 
 The features of a text are its words, as `barrow.corpus.kernels.word_hashes` has them, and its pairs
-of neighbouring words, each a place in one table of weights. The score is the logistic function of
-the bias plus the sum of the weights over the square root of the number of features.
+of neighbouring words, each an index into one table of weights. The score is the logistic function
+of the bias plus the sum of the weights over the square root of the number of features.
 
-What is looked at is what The Pile's Common Crawl filter looked at: the last 1,500 of the first
-4,000 characters, so characters 2,500 to 4,000 of a long text. Line ends are spaces there; here they
-are no part of words anyway.
+It reads the same part as The Pile's Common Crawl filter: the last 1,500 of the first 4,000
+characters, so characters 2,500 to 4,000 of a long text. Line ends are spaces there; here they are
+not part of words.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ _LOWEST = np.uint64(0x0101010101010101)
 
 @dataclass(frozen=True)
 class ClassifierSettings:
-    """What a classifier looks at: the last `last_characters` of the first `first_characters`.
+    """The part of a text that is read: the last `last_characters` of the first `first_characters`.
 
-    Texts of no more than `min_characters` are not looked at. There are 2 ** `table_bits` weights.
+    Texts of at most `min_characters` are not scored. There are 2 ** `table_bits` weights.
     """
 
     table_bits: int = 20
@@ -69,7 +69,7 @@ class Classifier:
     sha256: str
 
     def scores(self, texts: Texts) -> npt.NDArray[np.float32]:
-        """How much each text is like the positives, from 0 to 1; 0 if it is too short to tell."""
+        """The similarity of each text to the positives, from 0 to 1; 0 if it is too short."""
         words = looked_at(texts, self.settings)
         scores = np.empty(len(texts), np.float32)
         _score(words.hashes, words.offsets, words.enough, self.weights, self.bias, scores)
@@ -85,7 +85,7 @@ class LookedAt(NamedTuple):
 
 
 def looked_at(texts: Texts, settings: ClassifierSettings) -> LookedAt:
-    """The words of the part of each text that a classifier looks at."""
+    """The words of the part of each text that a classifier reads."""
     num_texts = len(texts)
     room = np.minimum(texts.sizes, 4 * settings.last_characters)
     cut = texts.scratch.take("classifier-text", int(room.sum()), np.uint8)
@@ -101,7 +101,7 @@ def looked_at(texts: Texts, settings: ClassifierSettings) -> LookedAt:
         offsets,
         num_characters,
     )
-    # A scratch of its own: the shared one has the words of the whole texts under the same name.
+    # Its own scratch: the shared one has the words of whole texts under the same name.
     words = word_hashes(cut, offsets, Scratch())
     return LookedAt(words.hashes, words.offsets, num_characters > settings.min_characters)
 
@@ -113,7 +113,7 @@ def save_classifier(
     from safetensors.numpy import save
 
     tensors = {"weights": weights, "bias": np.array([bias], np.float32)}
-    # One key: the order of several is not the same every time.
+    # One key: the order of several is not deterministic.
     data = save(tensors, {_METADATA_KEY: json.dumps(config.to_dict(settings))})
     write_bytes(path, data)
     return _classifier(data, path)
@@ -126,7 +126,7 @@ def load_classifier(path: Path) -> Classifier:
 
 
 def classifier_sha256(path: Path) -> str:
-    """What says which classifier it was, in the key of a task."""
+    """The hash that identifies the classifier in the key of a task."""
     return sha256_of(path)
 
 

@@ -1,4 +1,4 @@
-"""What there is to say about a classifier: how good it is, and how a corpus scores with it."""
+"""Reports on a classifier: its quality, and the scores of a corpus."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class ScoreReport:
     examples: tuple[Example, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as JSON would have it."""
+        """The same as a JSON object."""
         return asdict(self)
 
 
@@ -70,7 +70,7 @@ def score_corpus(
     alpha: float,
     num_examples: int,
 ) -> ScoreReport:
-    """Score every document; `by` is the key of meta to group by, dots lead inwards."""
+    """Score every document; `by` is the key of meta to group by, with dots for nested keys."""
     scores_of: defaultdict[str, list[float]] = defaultdict(list)
     nearest: list[tuple[float, int, Example]] = []
     number = 0
@@ -104,7 +104,7 @@ def score_corpus(
 def model_card(
     trained: Trained, settings: TrainingSettings, sha256: str, sources: dict[str, list[str]]
 ) -> dict[str, Any]:
-    """What a classifier was made from, how, and how well it does on what was held out.
+    """How a classifier was trained, and its results on the test examples.
 
     `accuracy` is the mean of both sides' at 0.5. At each threshold: the shares of both that score
     as much or more.
@@ -133,7 +133,7 @@ def model_card(
 
 
 def pareto_share(scores: npt.NDArray[np.float64], alpha: float) -> npt.NDArray[np.float64]:
-    """How likely it is that a Pareto draw exceeds 1 − score."""
+    """The probability that a Pareto draw exceeds 1 − score."""
     return np.asarray((2.0 - scores) ** -alpha)
 
 

@@ -1,8 +1,8 @@
 """Training a quality classifier: logistic regression by stochastic gradient descent (AdaGrad).
 
-Everything is decided by the documents and a seed: which are taken, which are held out, and in which
-order the others are learnt from. Of documents with the same words one is taken, and the same words
-are on the same side of the split wherever they come from, so that nothing held out was learnt.
+Everything depends on the documents and a seed: which are taken, which are for testing, and the
+order of training. Of documents with the same words one is taken, and the same words are always on
+the same side of the split, so that no test example was trained on.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MANY = np.uint64(0xFFFFFFFFFFFFFFFF)
 class TrainingSettings:
     """How a classifier is trained.
 
-    At most `max_documents` of each side are taken; a share of `held_out` is kept for measuring.
+    At most `max_documents` of each side are taken; a share of `held_out` is for testing.
     """
 
     classifier: ClassifierSettings = field(default_factory=ClassifierSettings)
@@ -66,7 +66,7 @@ class Examples(NamedTuple):
 
 
 class Trained(NamedTuple):
-    """Weights and bias, and the scores of what was held out."""
+    """Weights and bias, and the scores of the test examples."""
 
     weights: npt.NDArray[np.float32]
     bias: float
@@ -93,7 +93,7 @@ def read_examples(parts: Iterable[Texts], settings: TrainingSettings) -> Example
 
 
 def train(positives: Examples, negatives: Examples, settings: TrainingSettings) -> Trained:
-    """Learn to tell positives from negatives; both sides count the same, whatever their number."""
+    """Train on positives and negatives; both sides have the same total weight."""
     learnt_positives, tested_positives = _split(positives, settings, "positives")
     learnt_negatives, tested_negatives = _split(negatives, settings, "negatives")
     both = [learnt_positives, learnt_negatives]

@@ -1,8 +1,8 @@
 """Records of a CSV file (RFC 4180) as bytes, one at a time, whatever the size of its fields.
 
-`csv` has one limit for the size of a field, which is the whole process's, and wants text, where the
-encoding of these files may change from record to record. Newlines stand inside quotes. PostgreSQL
-may write other quotes, and a backslash before those that are meant, where RFC 4180 doubles them.
+The module `csv` has one field limit for the whole process, and needs text, but the encoding of
+these files may change from record to record. Newlines may be inside quotes. PostgreSQL may use
+other quotes, and escape them by a backslash, where RFC 4180 doubles them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class Dialect:
-    """How values are quoted, and what stands before a quote inside them."""
+    """How values are quoted, and how quotes inside them are escaped."""
 
     def __init__(self, quote: bytes = b'"', escape: bytes | None = None) -> None:
         mark, before = re.escape(quote), re.escape(escape or quote)
@@ -40,7 +40,7 @@ class Dialect:
         return line.count(self._quote)
 
     def fields(self, record: bytes) -> list[bytes] | None:
-        """The values of a record; None if it cannot be taken apart."""
+        """The values of a record; None if it cannot be parsed."""
         fields: list[bytes] = []
         at = 0
         while found := self._field.match(record, at):
@@ -62,7 +62,7 @@ RFC_4180 = Dialect()
 
 @dataclass(frozen=True, slots=True)
 class BadRecord:
-    """A record that cannot be told apart; `reason` is ``malformed``, ``too-large``, ``truncated``.
+    """A record that cannot be parsed; `reason` is ``malformed``, ``too-large``, ``truncated``.
 
     `line` is the number of its first line, from 1; `start` its first bytes.
     """
@@ -76,9 +76,9 @@ class BadRecord:
 def csv_records(
     file: BinaryIO, *, max_record: int, dialect: Dialect = RFC_4180
 ) -> Iterator[list[bytes] | BadRecord]:
-    """Each record as its fields. A record over `max_record` bytes is passed over.
+    """Each record as its fields. A record over `max_record` bytes is skipped.
 
-    Where a quote is never closed, only the line it stands in is given up.
+    Where a quote is never closed, only its line is lost.
     """
     lines = _Lines(file, max_record)
     while (first := lines.next()) is not None:
@@ -114,7 +114,7 @@ class _Lines:
         self.number = 0
 
     def next(self) -> bytes | None:
-        """The next line; one over the limit comes cut just behind it."""
+        """The next line; one over the limit is cut just after it."""
         line = self._waiting.popleft() if self._waiting else self._read()
         self.number += 1
         return line or None

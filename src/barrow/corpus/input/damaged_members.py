@@ -1,9 +1,9 @@
-"""Files of many compressed members, read on beyond damage.
+"""Files of many compressed members; damaged ones are skipped.
 
 WARC files are compressed record by record: each is a member (gzip) or frame (zstandard, lz4) of its
-own, so that damage costs the member that it is in. `decompress` stops at damage; here the search
-goes on for the next member. One that begins where none was announced counts if a record begins in
-it, so that chance bytes are not taken for a member.
+own, so that damage costs the member that it is in. `decompress` stops at damage; here the next
+member is searched for. One found that way counts if a record begins in it, so that random bytes are
+not taken for a member.
 """
 
 from __future__ import annotations
@@ -16,17 +16,16 @@ import zstandard
 from barrow.corpus.input.decompress import BadArchive, Frames, compression, decompress
 from barrow.errors import MissingExtra
 
-_READ = 1 << 16  # more costs time: what follows a member in it is copied
+_READ = 1 << 16  # more costs time: the rest is copied after each member
 _STEP = 1 << 20
 _MAX_WINDOW = 1 << 27
 _MAX_DICTIONARY = 1 << 25
-# The next member may begin in bytes that were taken for those of a damaged one; so many are looked
-# at again. Without an end to it, a file made for the purpose would be decompressed from each of its
-# bytes anew: so many members are tried in one file, and so much may come out of damaged ones.
+# The next member may begin inside a damaged one; so many bytes are searched again. To bound the
+# work on a malicious file, only so many members are tried, with so much output.
 _BACK = 4 * _READ
 _MAX_TRIES = 100_000
 _MAX_WASTE = 1 << 34
-_TRIAL = 1 << 12  # bytes that must come out of one that is tried
+_TRIAL = 1 << 12  # bytes that a tried member must give
 
 _GZIP, _LZ4, _ZSTANDARD = b"\x1f\x8b\x08", b"\x04\x22\x4d\x18", b"\x28\xb5\x2f\xfd"
 _DICTIONARY_FRAME = b"\x5d\x2a\x4d\x18"
@@ -39,8 +38,8 @@ BeginsRecord = Callable[[bytes], bool]
 class Piece(NamedTuple):
     """Decompressed bytes.
 
-    `begins` is the place in the file where a member begins with them; None inside one. With
-    `damage` there are no bytes: some are missing here, and what follows begins anew.
+    `begins` is the offset in the file of the member that begins with them; None inside one. With
+    `damage` there are no bytes: some are missing here.
     """
 
     data: bytes
@@ -57,10 +56,9 @@ class _Codec(Protocol):
 
 
 class _Format(NamedTuple):
-    """A compression whose members are told by their first bytes.
+    """A compression whose members are recognised by their first bytes.
 
-    `pending` tells what a codec is to be given that could not give all it has: None for more bytes
-    of the file, else these.
+    `pending` is the next input of a codec that has more output: None for more bytes of the file.
     """
 
     name: str
@@ -71,19 +69,19 @@ class _Format(NamedTuple):
 
 
 def is_compressed(file: BinaryIO) -> bool:
-    """Whether a file begins as one of these compressions; it is then at its beginning."""
+    """Whether a file begins as one of these compressions; it is rewound."""
     file.seek(0)
     head = file.read(6)
     file.seek(0)
     return head.startswith(_LZ4) or compression(head) is not None
 
 
-def mended_pieces(file: BinaryIO, begins_record: BeginsRecord) -> Iterator[Piece]:
+def decompressed_pieces(file: BinaryIO, begins_record: BeginsRecord) -> Iterator[Piece]:
     """The bytes of a file, decompressed if it begins as gzip, zstandard, lz4, bzip2 or xz.
 
-    `begins_record` tells whether bytes may begin a record; it is asked about members found after
-    damage. A zstandard file may begin with its dictionary in a skippable frame, as WARC files do.
-    A piece holds 1 MiB at most.
+    `begins_record` checks whether bytes may begin a record, for members found after damage. A
+    zstandard file may begin with its dictionary in a skippable frame, as WARC files do. A piece
+    holds 1 MiB at most.
     """
     head = file.read(6)
     file.seek(0)
@@ -107,7 +105,7 @@ def _gzip() -> _Format:
     return _Format(
         "gzip",
         _GZIP,
-        # Not igzip_lib's: that takes 1 MiB from the system for each member, and gives it back.
+        # Not igzip_lib's, which allocates 1 MiB for each member.
         lambda: isal_zlib.decompressobj(31),
         lambda codec: codec.unconsumed_tail or None,
         (cast(type[Exception], isal_zlib.error), *_COMMON),
@@ -171,9 +169,9 @@ def _members(file: BinaryIO, form: _Format, begins_record: BeginsRecord) -> Iter
 def _member(
     file: BinaryIO, form: _Format, data: bytes, search: _Search
 ) -> Generator[Piece, None, bytes | None]:
-    """One member, of which `data` was read; the bytes behind it.
+    """One member, of which `data` was read; the bytes after it.
 
-    None if it is damaged; the file is then where to look for the next one.
+    None if it is damaged; the file is then where the search for the next one begins.
     """
     start = file.tell() - len(data)
     if not data.startswith(form.magic):
@@ -193,7 +191,7 @@ def _member(
                 return codec.unused_data
             pending = form.pending(codec)
             data = file.read(_READ) if pending is None else pending
-            # Without input it may still give what it holds; nothing at all is the end.
+            # Without input it may still flush output; no output is the end.
             if not data and not piece and pending is None:
                 damage = _truncated(form.name, start)
                 break
@@ -206,7 +204,7 @@ def _member(
 
 
 def _without_padding(data: bytes, file: BinaryIO) -> bytes:
-    """Bytes after a member, read on over zeros, with which tapes and disks are filled up."""
+    """Bytes after a member and its padding of zeros, as on tapes and disks."""
     data = data.lstrip(b"\0") if data[:1] == b"\0" else data
     while not data and (data := file.read(_READ)):
         data = data.lstrip(b"\0") if data[:1] == b"\0" else data
@@ -228,7 +226,7 @@ def _trial(form: _Format, data: bytes) -> bytes:
 
 
 class _Placed:
-    """A file that knows its place: asking the system takes longer than reading a small member."""
+    """A file that tracks its position: a system call takes longer than reading a small member."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -248,7 +246,7 @@ class _Placed:
 
 
 class _Search:
-    """Looks for the next member in a file; gives up when too much was looked at in vain."""
+    """Searches for the next member in a file; gives up after too much work."""
 
     def __init__(self, file: BinaryIO, magic: bytes, is_member: Callable[[bytes], bool]) -> None:
         self._file = file
@@ -258,7 +256,7 @@ class _Search:
         self.waste = 0  # bytes that came out of damaged members
 
     def seek(self, position: int) -> bool:
-        """Go to the first member that begins at `position` or after it; False if there is none."""
+        """Go to the first member at or after `position`; False without one."""
         if self.waste > _MAX_WASTE:
             return False
         file, magic = self._file, self._magic
@@ -289,7 +287,7 @@ class _Search:
 def _frames(file: BinaryIO, begins_record: BeginsRecord) -> Iterator[Piece]:
     try:
         zstd = zstandard.ZstdDecompressor(_dictionary(file), max_window_size=_MAX_WINDOW)
-        zstd.decompressobj()  # loads the dictionary: fails here if it is none
+        zstd.decompressobj()  # loads the dictionary: fails here if it is invalid
     except (zstandard.ZstdError, ValueError, MemoryError) as error:
         yield Piece(b"", None, BadArchive(f"a broken dictionary ({error})", reason="corrupt"))
         return
@@ -303,7 +301,7 @@ def _frames(file: BinaryIO, begins_record: BeginsRecord) -> Iterator[Piece]:
 def _whole_frames(
     file: BinaryIO, zstd: zstandard.ZstdDecompressor, search: _Search
 ) -> Generator[Piece, None, Piece | None]:
-    """Frames up to a damaged one; what is wrong with it. The file is then where to look on."""
+    """Frames up to a damaged one, and its error. The file is then where the search begins."""
     base = file.tell()
     frames = Frames(file)
     damage, start, num = None, base, 0
@@ -335,7 +333,7 @@ def _zstandard_trial(zstd: zstandard.ZstdDecompressor, data: bytes) -> bytes:
 
 
 def _dictionary(file: BinaryIO) -> zstandard.ZstdCompressionDict | None:
-    """The dictionary a file begins with, itself compressed or not; the file is then behind it."""
+    """The dictionary a file begins with, itself compressed or not; the file is then after it."""
     if file.read(4) != _DICTIONARY_FRAME:
         file.seek(0)
         return None

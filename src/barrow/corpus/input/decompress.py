@@ -1,8 +1,8 @@
-"""Compressed bytes to bytes, a step at a time, from files nobody vouches for.
+"""Decompression in bounded steps, for untrusted files.
 
-Decompressors of the standard library expand whatever they are fed in one go, and those of zstandard
-take a file that breaks off for one that ended. Here a step gives 64 KiB at most, a stream that ends
-early or has something else behind it is an error, and so is output past a bound.
+Decompressors of the standard library expand all their input at once, and those of zstandard accept
+a truncated file. Here a step gives at most 64 KiB; a truncated stream, unexpected bytes after it,
+and output over a limit are errors.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from barrow.corpus.readers.reader import Reject
 
 _READ = 1 << 17
 _STEP = 1 << 16
-# Small files may well be repetitive; the ratio counts from here on.
+# Small files may be repetitive; the ratio counts from here on.
 _RATIO_FROM = 1 << 26
-# What a decompressor may hold: xz -9 asks for 65 MiB, zstd -19 --long for 128.
+# Memory of a decompressor: xz -9 needs 65 MiB, zstd -19 --long 128.
 _MAX_WINDOW = 1 << 27
 
 Pieces = Iterator[bytes]
 
 
 class BadArchive(ValueError):
-    """A packed file cannot be read on from here; `reason` is a name to count by.
+    """A packed file cannot be read from here on; `reason` is a name to count by.
 
     ``unreadable``, ``empty``, ``not-an-archive``, ``unsupported``, ``truncated``, ``corrupt`` or
     ``bomb``.
@@ -42,7 +42,7 @@ class BadArchive(ValueError):
         super().__init__(cause)
 
     def as_reject(self, member: str = "") -> Reject:
-        """The same for a reader to yield."""
+        """The same as a reject."""
         return Reject(self.reason, self.cause, member)
 
 
@@ -55,8 +55,8 @@ class Readable(Protocol):
 class PieceFile(io.BufferedIOBase):
     """Pieces of bytes as a file to read.
 
-    An error that comes after some bytes of a call is raised by the next call, so that whoever reads
-    piece by piece, or line by line, loses nothing that precedes it. Reading all at once raises.
+    An error after some bytes of a call is raised by the next call, so that reading in pieces or
+    lines loses nothing before it. Reading all at once raises.
     """
 
     def __init__(self, pieces: Pieces, close: Callable[[], None] = lambda: None) -> None:
@@ -76,7 +76,7 @@ class PieceFile(io.BufferedIOBase):
             self._close()
 
     def _fill(self, *, may_raise: bool) -> bool:
-        """Have something held; False at the end, or at an error that is not to be raised yet."""
+        """Fill the buffer; False at the end, or at an error that is raised later."""
         if self.closed:
             raise ValueError("read of a closed file")
         while self._at == len(self._held) and not self._ended and self._error is None:
@@ -167,7 +167,7 @@ _STREAMS: dict[str, tuple[bytes, Callable[[], _Codec]]] = {
     "gzip": (b"\x1f\x8b", lambda: _Zlib(31)),
     "bzip2": (b"BZh", bz2.BZ2Decompressor),
     "xz": (b"\xfd7zXZ\x00", _xz),
-    "deflate": (b"", lambda: _Zlib(-15)),  # inside zip, which says where it ends
+    "deflate": (b"", lambda: _Zlib(-15)),  # inside zip, which has the size
 }
 
 
@@ -200,7 +200,7 @@ def _streams(source: Readable, name: str) -> Pieces:
                 if piece := codec.decompress(data, _STEP):
                     yield piece
                 data = source.read(_READ) if codec.needs_input and not codec.eof else b""
-                # Without input the codec may still give what it holds; nothing at all is the end.
+                # Without input the codec may still flush output; no output is the end.
                 if not data and not piece and codec.needs_input and not codec.eof:
                     raise BadArchive(f"ends in the middle of the {name} data", reason="truncated")
         except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, MemoryError) as error:
@@ -218,9 +218,9 @@ def _streams(source: Readable, name: str) -> Pieces:
 
 
 class Frames:
-    """Bytes on their way to zstandard: up to the end of the current frame, then of the next.
+    """Input for zstandard: up to the end of the current frame, then of the next.
 
-    A decompressor that meets damage gives nothing of its last step, so frames are not to share one.
+    A decompressor that meets damage loses its last step, so each frame has its own.
     """
 
     def __init__(self, source: Readable) -> None:
@@ -233,7 +233,7 @@ class Frames:
 
     @property
     def position(self) -> int:
-        """How many bytes of the source were given out."""
+        """How many bytes of the source were consumed."""
         return self._held_from + self._at
 
     def read(self, size: int = -1, /) -> bytes:
@@ -258,7 +258,7 @@ class Frames:
         return bool(self._held)
 
     def end_frame(self) -> bool:
-        """Pass over what was not read of the current frame; False if it has no end."""
+        """Skip the rest of the current frame; False if it has no end."""
         while self.read(_READ):
             pass
         return bool(self._scanner.spans) and bool(self._scanner.spans.pop(0))
@@ -297,7 +297,7 @@ def bounded(
     num_read: Callable[[], int],
     already: int = 0,
 ) -> Pieces:
-    """The same pieces until they, with what was unpacked `already`, are too many.
+    """The same pieces, up to the limits, counting what was unpacked `already`.
 
     `num_read` says how many bytes they came from.
     """

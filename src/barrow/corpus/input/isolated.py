@@ -1,11 +1,10 @@
-"""A function of ours, run where it may crash, hang or eat memory: in a process of its own.
+"""Runs a function that may crash, hang or exhaust memory in a separate process.
 
-Parsers written in C can be brought down by the bytes they are given, and no alarm of Python's
-interrupts them. `isolated` keeps one child process for many calls. It is started afresh with the
-same interpreter, never forked, so it works from a worker of any kind; it ends when its parent does,
-however that ends, since a pipe between them closes; and it leaves nothing behind.
+Input can crash parsers written in C, and Python cannot interrupt them. `isolated` keeps one child
+process for many calls. It is started with the same interpreter, never forked, so it works from any
+kind of worker; it ends with its parent, even a killed one, because their pipe closes.
 
-The function takes bytes and keyword arguments; they and the result are whatever MessagePack holds.
+The function takes bytes and keyword arguments; they and the result are MessagePack values.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ import msgspec
 
 _LENGTH = 8
 _PIECE = 1 << 20
-_GRACE = 20.0  # seconds for a start; then a child that should have ended itself is killed
+_GRACE = 20.0  # seconds to start, and to end before the child is killed
 _NO_MEMORY = 77  # exit status when there was none for the request
 _CALLS = 500  # after so many, a new child: libraries leak
 _START = (
@@ -41,7 +40,7 @@ _START = (
 
 @dataclass(frozen=True)
 class Failure:
-    """A call without a result: why, and in words.
+    """A call without a result: the reason, and a description.
 
     ``crashed``: the process died; ``too-slow``, ``too-large``: it went over a limit; ``raised``:
     the function raised an exception.
@@ -52,7 +51,7 @@ class Failure:
 
 
 def isolated(function: str, *, seconds: float = 30, memory: int = 2 << 30) -> Isolated:
-    """The process's runner of ``module:name``, with limits on wall time and on address space."""
+    """Return this process's runner of ``module:name``, with limits on time and address space."""
     return _of_process(os.getpid(), function, seconds, memory)
 
 
@@ -77,7 +76,7 @@ class Isolated:
         with self._lock:
             is_new = self._renew()
             outcome = self._once(data, options)
-            # What earlier calls left in a child must not decide: the verdict is a new child's.
+            # A failure may come from earlier calls: only a new child's counts.
             if isinstance(outcome, Failure) and outcome.reason in ("crashed", "too-large"):
                 outcome = outcome if is_new else self._once(data, options)
             return outcome
@@ -89,7 +88,7 @@ class Isolated:
             child.end(0)
 
     def _renew(self) -> bool:
-        """See to it that there is a child of ours; whether it has not done anything yet."""
+        """Make sure there is a child of this process; whether it is new."""
         if self._child is not None and (self._child.calls >= _CALLS or self._child.is_dead()):
             self.close()
         return self._child is None
@@ -107,12 +106,12 @@ class Isolated:
         except TimeoutError:
             self.close()
             return Failure("too-slow", f"no answer in {self._seconds:g} s")
-        except BaseException:  # an alarm, Ctrl-C: the answer would be taken for the next call's
+        except BaseException:  # an alarm, Ctrl-C: the next call would get this answer
             self.close()
             raise
         if kind == "result":
             return value
-        if kind == "too-large":  # memory that ran out once may be in pieces
+        if kind == "too-large":  # its memory may be fragmented
             self.close()
         return Failure(kind, value)
 
@@ -121,8 +120,8 @@ class Isolated:
             return Failure("too-large", "no memory for so much data")
         if status == -signal.SIGALRM:
             return Failure("too-slow", f"more than {self._seconds:g} s")
-        # C++ has no other answer to memory that is refused than to abort, so it may have been that;
-        # the peak that the system tells would include what its parent had when it was started.
+        # C++ aborts when memory is refused, so it may have been that; the peak that the system
+        # reports includes the parent's memory at the start.
         how = f"signal {-status}" if status < 0 else f"exit status {status}"
         return Failure("crashed", f"the process ended with {how}")
 
@@ -186,7 +185,7 @@ class _Child:
     def end(self, seconds: float) -> int:
         """Its exit status as `subprocess` gives it.
 
-        It is killed if it has not ended by itself after so many seconds.
+        It is killed if it has not ended after so many seconds.
         """
         atexit.unregister(self._close)
         for pipe in (self._process.stdin, self._process.stdout):
@@ -225,7 +224,7 @@ def _serve(settings_json: str) -> None:
         options, data = _request(requests), _request(requests)
         if options is None or data is None:
             return
-        # The default of an alarm is to end the process: no code that hangs can keep it off.
+        # The default of an alarm ends the process, even one that hangs.
         signal.setitimer(signal.ITIMER_REAL, settings["seconds"])
         with _ending_with_parent(requests):
             answer = _answer(function, data, options)
@@ -236,7 +235,7 @@ def _serve(settings_json: str) -> None:
 
 
 def _take_pipes() -> tuple[BinaryIO, BinaryIO]:
-    """The two pipes; who reads standard input or prints is left with nothing."""
+    """The two pipes; standard input and output are closed for all others."""
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
@@ -253,7 +252,7 @@ def _be_bounded(memory: int) -> None:
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
     for number in (signal.SIGALRM, signal.SIGIO):
         signal.signal(number, signal.SIG_DFL)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what becomes of us
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when we stop
 
 
 def _request(requests: BinaryIO) -> bytes | None:
@@ -270,7 +269,7 @@ def _request(requests: BinaryIO) -> bytes | None:
 
 @contextlib.contextmanager
 def _ending_with_parent(requests: BinaryIO) -> Iterator[None]:
-    """Have the system end this process when the pipe closes, whatever it is doing."""
+    """Let the system end this process when the pipe closes."""
     import fcntl
 
     descriptor = requests.fileno()

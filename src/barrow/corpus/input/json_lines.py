@@ -15,7 +15,7 @@ from barrow.corpus.readers.reader import Reject, excerpt
 def json_lines(
     path: Path, *, max_line: int = 1 << 26
 ) -> Iterator[tuple[int, dict[str, Any]] | Reject]:
-    """Number, from 1, and object of each line; blank lines are passed over.
+    """Number, from 1, and object of each line; blank lines are skipped.
 
     Reasons: ``bad-json``, ``too-long`` (a line over `max_line` bytes), and those of `BadArchive`.
     """

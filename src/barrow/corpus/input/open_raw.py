@@ -17,7 +17,7 @@ def open_raw(path: Path) -> BinaryIO | Reject:
     """
     try:
         found = path.stat()
-        # Asked before opening: opening a pipe would wait for somebody to write.
+        # Checked before opening: opening a pipe would wait for a writer.
         if not stat.S_ISREG(found.st_mode):
             return Reject("not-a-file", "not a regular file")
         if not found.st_size:
@@ -43,5 +43,5 @@ def load_raw(path: Path, *, max_bytes: int) -> bytes | Reject:
 
 
 def shown(name: str | Path) -> str:
-    """A file name as text that can be written, also when it is not UTF-8."""
+    """A file name as valid text, even if it is not UTF-8."""
     return os.fsencode(name).decode("utf-8", "backslashreplace")

@@ -41,7 +41,7 @@ class TarStream:
         self._padding = 0
 
     def content(self) -> Iterator[bytes]:
-        """The content of the current entry in pieces, so far as it has not been read."""
+        """The unread content of the current entry, in pieces."""
         while self._left:
             data = self._source.read(min(_PIECE, self._left))
             if not data:
@@ -50,7 +50,7 @@ class TarStream:
             yield data
 
     def entries(self, *, max_headers: int) -> Iterator[TarEntry]:
-        """Each entry; what of its content was not read is passed over."""
+        """Each entry; unread content is skipped."""
         name: bytes | None = None
         pax: dict[bytes, bytes] = {}
         for number in range(max_headers + 1):
@@ -146,7 +146,7 @@ def _entry(block: bytes, name: bytes | None, pax: dict[bytes, bytes], size: int)
     if kind == "file" and any(key.startswith(b"GNU.sparse.") for key in pax):
         kind = "special"
     if kind == "file" and name.endswith(b"/"):
-        kind = "folder"  # before ustar there was no other sign
+        kind = "folder"  # before ustar there was no other mark
     return TarEntry(name, size, kind)
 
 

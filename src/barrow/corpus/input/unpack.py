@@ -1,10 +1,10 @@
 """Packed files, opened safely: nothing is written to disk, and nothing grows without bound.
 
 `open_unpacked` reads a file that may be compressed; `members` goes through a tar or zip, `walk`
-through a folder, both as `Member`s. What in them is no regular file with a harmless name comes out
-as a `Reject` with one of the reasons ``link``, ``special-file``, ``unsafe-name``, ``bad-name``,
-``encrypted``, ``too-large``, ``unsupported`` or ``unreadable``; where the whole cannot be read on,
-`BadArchive` is raised, after what precedes the place.
+through a folder, both as `Member`s. Entries that are not regular files with safe names are
+`Reject`s, with the reasons ``link``, ``special-file``, ``unsafe-name``, ``bad-name``,
+``encrypted``, ``too-large``, ``unsupported`` or ``unreadable``; where the file cannot be read
+further, `BadArchive` is raised.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Member:
         self._file: BinaryIO | None = None
 
     def open(self) -> BinaryIO:
-        """The content as a file, read from where reading has come to."""
+        """The content as a file, from the current position."""
         if self._file is None:
             self._file = self._open()
         return self._file
@@ -68,7 +68,7 @@ class Member:
     def read(self, limit: int = -1) -> bytes:
         """The next `limit` bytes; all that are left by default.
 
-        Raises `BadArchive` if they cannot be had, however many of them precede the damage.
+        Raises `BadArchive` if they cannot all be read.
         """
         file = self.open()
         data = file.read(limit)
@@ -77,7 +77,7 @@ class Member:
         return data
 
     def close(self) -> None:
-        """Let go of the content."""
+        """Release the content."""
         self._open = _is_over
         if self._file is not None:
             self._file.close()
@@ -91,7 +91,7 @@ def _is_over() -> BinaryIO:
 
 
 def kind_of(path: Path) -> Literal["folder", "tar", "zip", "file"]:
-    """What a path is, told from its first bytes. Raises `BadArchive` if it cannot be opened."""
+    """The kind of a path, from its first bytes. Raises `BadArchive` if it cannot be opened."""
     if path.is_dir():
         return "folder"
     with _open_regular(path) as raw:
@@ -112,10 +112,9 @@ def open_unpacked(
 ) -> BinaryIO:
     """A file to read from front to back, decompressed if it begins as gzip, bzip2, xz or zstandard.
 
-    Raises `BadArchive` at once if there is no file to open or nothing in it, and while reading
-    where the file is damaged, breaks off, or gives more than `max_bytes` or `max_ratio` times its
-    size. ``read(n)`` and ``readline()`` give what precedes such a place, and raise when called
-    again; ``read()`` raises.
+    Raises `BadArchive` at once if the file is missing or empty, and while reading if it is damaged,
+    truncated, or unpacks to more than `max_bytes` or `max_ratio` times its size. ``read(n)`` and
+    ``readline()`` return what precedes the error, and raise when called again; ``read()`` raises.
     """
     raw = _open_regular(path)
     head = raw.read(_HEAD)
@@ -206,7 +205,7 @@ def _tar_members(path: Path, limits: Limits) -> Iterator[Member | Reject]:
                 name = _in_utf8(entry.name)
                 content = partial(PieceFile, tar.content())
                 yield from _offered(entry.name, name, entry.kind, entry.size, limits, content)
-        while file.read(1 << 16):  # the compression's own check stands at its end
+        while file.read(1 << 16):  # the compression's own checksum is at its end
             pass
 
 
@@ -244,7 +243,7 @@ def _offered(
     limits: Limits,
     content: Callable[[], PieceFile],
 ) -> Iterator[Member | Reject]:
-    """An entry as a member, which is closed when the next is asked for, or why it is none."""
+    """An entry as a member, closed when the next is asked for, or a reject."""
     if name is None:
         yield Reject("bad-name", "the name is not UTF-8", excerpt(raw_name))
     elif kind == "link":
@@ -271,7 +270,7 @@ def _inside(name: str) -> str | None:
 
 
 class _Unpacking:
-    """The content of a zip's entries, and how much of it there has been."""
+    """The content of a zip's entries, and how much was unpacked."""
 
     def __init__(self, raw: _Raw, limits: Limits) -> None:
         self._raw = raw
@@ -280,10 +279,10 @@ class _Unpacking:
         self._total = 0
 
     def content(self, entry: ZipEntry) -> Pieces:
-        """What an entry unpacks to, which must have the size and the checksum it says."""
+        """The unpacked content of an entry; size and checksum are checked."""
         section = _Section(self._raw, content_at(self._raw, entry), entry.packed_size)
         size = crc = 0
-        # Entries may share their bytes, so the ratio is that of everything to the whole file.
+        # Entries may share bytes, so the ratio is of all output to the whole file.
         for piece in bounded(
             decompress(section, METHODS[entry.method]),
             max_bytes=self._limits.max_bytes,
@@ -304,7 +303,7 @@ class _Unpacking:
 
 
 class _Section:
-    """A part of a file that is also read elsewhere in between."""
+    """A part of a file that others read too."""
 
     def __init__(self, raw: _Raw, start: int, size: int) -> None:
         self._raw = raw

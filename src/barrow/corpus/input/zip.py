@@ -89,7 +89,7 @@ def _read(file: Seekable, at: int, size: int) -> bytes:
 
 
 def _directory(file: Seekable) -> tuple[int, int]:
-    """From where to where the directory stands."""
+    """Where the directory begins and ends."""
     length = file.seek(0, 2)
     tail_at = max(0, length - _END.size - _MAX_COMMENT)
     tail = _read(file, tail_at, length - tail_at)
@@ -115,7 +115,7 @@ def _entry(fields: tuple[int, ...], name: bytes, extra: bytes) -> ZipEntry:
     crc, packed_size, size = fields[7:10]
     header_at = fields[16]
     wide = iter(_zip64_values(extra))
-    # The wide field has those, in this order, that do not fit into the narrow ones.
+    # The zip64 field has, in this order, those that do not fit into 32 bits.
     size = next(wide, size) if size == 0xFFFFFFFF else size
     packed_size = next(wide, packed_size) if packed_size == 0xFFFFFFFF else packed_size
     header_at = next(wide, header_at) if header_at == 0xFFFFFFFF else header_at

@@ -13,14 +13,14 @@ _PRIME = np.uint64(0x9E3779B97F4A7C15)
 
 @compiled
 def mix(value: np.uint64, chunk: np.uint64) -> np.uint64:
-    """Take in eight bytes. What is high comes down, or later bytes could undo it."""
+    """Mix in eight bytes. High bits come down, or later bytes could cancel them."""
     value = (value ^ chunk) * _PRIME
     return value ^ value >> np.uint64(32)
 
 
 @compiled
 def finish(value: np.uint64, size: np.uint64) -> np.uint64:
-    """Take in the number of bytes, so that zeros count; never 0."""
+    """Mix in the number of bytes, so that zeros count; never 0."""
     value = (value ^ size) * _PRIME
     return (value ^ value >> np.uint64(29)) | np.uint64(1) << np.uint64(63)
 

@@ -1,4 +1,4 @@
-"""Functions over arrays, compiled when they are first called, and kept for the next process.
+"""Functions over arrays, compiled on the first call and cached for the next process.
 
 numba takes a third of a second and 100 MB to import, so nothing here imports it before a compiled
 function is called: settings that name filters, and workers that only read files, do without.
@@ -17,7 +17,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class _Waiting:
-    """A function that is compiled when it is called, and then is its compiled self."""
+    """A function that is compiled on its first call."""
 
     def __init__(self, function: Callable[..., Any], make: Callable[[], Any]) -> None:
         functools.update_wrapper(self, function)
@@ -34,10 +34,10 @@ class _Waiting:
 
 
 def compiled(function: _Function) -> _Function:
-    """The function as machine code that runs without the interpreter lock.
+    """The function as machine code that runs without the GIL.
 
     Indices should be np.uint64: signed ones cost twice as much, and the two together give floats.
-    Saved code is made anew when the function's own file changes, not when a function that it calls
+    The cache is invalidated when the function's own file changes, not when a function it calls
     does: touch its file then.
     """
 

@@ -1,4 +1,4 @@
-"""Arrays to work in that are used again: touching fresh memory costs more than most kernels."""
+"""Reused work arrays: touching new memory costs more than most kernels."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Scratch:
         self._arrays: dict[str, npt.NDArray[Any]] = {}
 
     def take(self, name: str, size: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-        """An array of `size` elements, with anything in them."""
+        """An uninitialised array of `size` elements."""
         array = self._arrays.get(name)
         if array is None or len(array) < size or array.dtype != np.dtype(dtype):
-            self._arrays.pop(name, None)  # let go of the old one first
+            self._arrays.pop(name, None)  # release the old one first
             array = self._arrays[name] = np.empty(size + size // 4, dtype)
         return array[:size]

@@ -31,7 +31,7 @@ _CODES = {
 
 
 def language_of_code(code: str) -> str:
-    """``de`` of ``deu`` or ``ger``; empty if it is no such code."""
+    """``de`` of ``deu`` or ``ger``; empty if unknown."""
     return _CODES.get(code.strip().lower(), "")
 
 
@@ -48,7 +48,7 @@ _BIBLIOGRAPHIC = {
 
 
 def language_of_library_code(code: str) -> str:
-    """The code of ``ger``, ``chi`` and the like; empty if it is none of the common ones."""
+    """The code of ``ger``, ``chi`` and the like; empty if unknown."""
     return _BIBLIOGRAPHIC.get(code.strip().lower(), "")
 
 
@@ -73,7 +73,7 @@ _BY_NAME = frozenset(_NAMES.values())
 
 
 def language_of_name(name: str) -> str:
-    """The code of an English name such as ``German``; empty if it is none."""
+    """The code of an English name such as ``German``; empty if unknown."""
     return _NAMES.get(name.strip().lower(), "")
 
 

@@ -71,7 +71,7 @@ def predict(
     """The likeliest label of each text and its probability; -1 for a text without any feature.
 
     As with fastText, words are what ASCII white space separates, and a text ends with a newline.
-    Unlike there, newlines and ``</s>`` within it do not end it.
+    But newlines and ``</s>`` within it do not end it.
     """
     num_texts = len(offsets) - 1
     labels, scores = np.empty(num_texts, np.int32), np.empty(num_texts, np.float32)
@@ -273,7 +273,7 @@ def _predict(
         hidden += rows[end_of_line]
         hidden /= np.float32(num_features + 1)
         # The likelier side at every node gives a label that others have to beat, so most nodes need
-        # no look.
+        # no evaluation.
         reach[:] = 0.0
         root = 2 * num_labels - 2
         best, best_reach = root, np.float32(1.0)
@@ -299,7 +299,7 @@ def _predict(
 
 @compiled
 def _right_share(nodes: Floats, node: int, hidden: Floats) -> np.float32:
-    """How likely it is that the way from a node leads to its second child."""
+    """The probability of the second child of a node."""
     total = np.float32(0.0)
     for k in range(len(hidden)):
         total += nodes[node, k] * hidden[k]

@@ -1,7 +1,7 @@
-"""What of a text is looked at to tell its language: words, from a few windows.
+"""The sample of a text for language identification: words from a few windows.
 
-A text of up to `num_windows` × `window_size` bytes is looked at whole; of a longer one, windows of
-that size, the first at the beginning, the last at the end, the others evenly between, cut where
+A text of up to `num_windows` × `window_size` bytes is read whole; of a longer one, windows of that
+size, the first at the beginning, the last at the end, the others evenly between, cut where
 characters begin. Of a window, what ASCII white space separates is taken
 
 - without the ASCII marks around it, if it is ASCII and has only letters, apostrophes and hyphens

@@ -1,8 +1,7 @@
 """Licences as SPDX expressions: of anything that states one, and of a repository by its files.
 
-What is recognised are the standard texts, by phrases every copy of them has; a file that is none of
-them, or alters one, gives None. GPL texts do not say whether later versions may be chosen, so their
-identifiers do not either.
+The standard texts are recognised by phrases that every copy has; any other or altered text gives
+None. GPL texts do not say whether later versions may be chosen, so their identifiers do not either.
 """
 
 from __future__ import annotations
@@ -81,7 +80,7 @@ _ISC = re.compile(
     "permission to use copy modify and (?:or )?distribute this software for any purpose with or "
     "without fee is hereby granted( provided that the above copyright notice)?"
 )
-# Additions that take away what the standard text grants.
+# Additions that restrict the standard text.
 _RESTRICTIONS = ("commons clause", "for non commercial purposes only", "non commercial use only")
 
 _WORDS = re.compile(r"[^a-z0-9]+")
@@ -152,7 +151,7 @@ def is_spdx(expression: str) -> bool:
 
 
 def is_licence_file(name: str) -> bool:
-    """Whether a file in a repository's top folder is where a licence is kept."""
+    """Whether a file in a repository's top folder is a licence file."""
     stem = name.lower().split(".", 1)[0]
     stem = re.split("[-_ ]", stem, maxsplit=1)[0]
     return stem in ("license", "licence", "copying", "unlicense", "licenses", "copyright", "mit")
@@ -180,7 +179,7 @@ def licence_of_text(text: str) -> str | None:
 
 
 def licence_tag(text: str) -> str | None:
-    """What ``SPDX-License-Identifier:`` says, if that is an expression."""
+    """The expression after ``SPDX-License-Identifier:``, if it is one."""
     match = _TAG.search(text)
     return _expression(match[1]) if match else None
 
@@ -206,7 +205,7 @@ def licence_of_metadata(name: str, text: str) -> str | None:
 
 
 def licence_of_repository(from_texts: Iterable[str], from_metadata: Iterable[str]) -> str | None:
-    """One expression for what a repository's files say.
+    """One expression for the licences of a repository's files.
 
     Texts count before metadata, but where there are several of them, only metadata can tell whether
     they are a choice; without it all of them apply.

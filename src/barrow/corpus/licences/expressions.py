@@ -15,8 +15,8 @@ def expression_holds(expression: str, is_allowed: Callable[[str], bool]) -> bool
     """Whether a licence expression can be satisfied with names that are allowed.
 
     Of a choice (OR) one must be, of several that apply (AND) each; AND binds more tightly. A
-    licence with an exception is one name, ``A WITH B``. What is no expression is one name as it
-    stands. Names come in small letters.
+    licence with an exception is one name, ``A WITH B``. Anything else is one name as written. Names
+    are in lower case.
     """
     whole = " ".join(expression.lower().split())
     if len(whole) <= _MAX_SIZE:
@@ -33,7 +33,7 @@ def is_expression(text: str) -> bool:
 
 
 def _evaluate(parts: list[str], is_allowed: Callable[[str], bool]) -> bool | None:
-    """The value of an expression, with two stacks; None if it is none."""
+    """The value of an expression, with two stacks; None if it is invalid."""
     values: list[bool] = []
     operators: list[str] = []
     at = 0

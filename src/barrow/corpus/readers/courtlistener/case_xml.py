@@ -116,7 +116,7 @@ def _fastcase_text(fields: dict[str, list[str]], *, page_marks: bool) -> str:
     body = "".join(fields["Case/CaseHtml"])
     if books and not page_marks:
         mark = _PAGE_MARK.format("|".join(books))
-        body = re.sub(rf"({_GAP})({mark}{_GAP})++", _mended, body)
+        body = re.sub(rf"({_GAP})({mark}{_GAP})++", _repaired, body)
     parts = ["".join(fields["Case/HeaderHtml"]), body]
     # Fields of the XML hold escaped HTML, in some volumes escaped twice.
     parts = [html.unescape(part) if "&amp;#" in part else part for part in parts]
@@ -125,7 +125,7 @@ def _fastcase_text(fields: dict[str, list[str]], *, page_marks: bool) -> str:
     )
 
 
-def _mended(mark: re.Match[str]) -> str:
+def _repaired(mark: re.Match[str]) -> str:
     """The replacement of a page mark: nothing if it splits a paragraph."""
     before = mark.string[max(0, mark.start() - 1) : mark.start()]
     after = mark.string[mark.end() : mark.end() + 1]

@@ -105,7 +105,7 @@ def xml_blocks(text: str, patent: Patent) -> Iterator[Block]:
 
     Raises `BadXml` at the first error, and `NotAPatent`.
     """
-    return _blocks(xml_events(cast(BinaryIO, _Mended(_without_front_matter(text)))), patent)
+    return _blocks(xml_events(cast(BinaryIO, _Repaired(_without_front_matter(text)))), patent)
 
 
 def sgml_blocks(text: str, patent: Patent) -> Iterator[Block]:
@@ -113,7 +113,7 @@ def sgml_blocks(text: str, patent: Patent) -> Iterator[Block]:
     return _blocks(_sgml_events(text), patent)
 
 
-class _Mended:
+class _Repaired:
     """A document, repaired on the fly to XML that expat reads."""
 
     def __init__(self, text: str) -> None:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import BinaryIO
 
-from barrow.corpus.input.damaged_members import Piece, is_compressed, mended_pieces
+from barrow.corpus.input.damaged_members import Piece, decompressed_pieces, is_compressed
 from barrow.corpus.input.decompress import BadArchive
 from barrow.corpus.readers.reader import EXCERPT
 from barrow.corpus.readers.warc.headers import field, header_fields, whole_record
@@ -96,7 +96,7 @@ def warc_records(file: BinaryIO, *, max_record: int = 1 << 26) -> Iterator[Recor
     `max_record`).
     """
     size = None if is_compressed(file) else os.fstat(file.fileno()).st_size
-    return _Parser(mended_pieces(file, begins_record), size, max_record).records()
+    return _Parser(decompressed_pieces(file, begins_record), size, max_record).records()
 
 
 def begins_record(data: bytes) -> bool:

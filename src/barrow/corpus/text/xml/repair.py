@@ -28,7 +28,7 @@ def readable_xml(text: str) -> BinaryIO:
     """Decoded XML as a file for `xml_events`.
 
     Without the declaration, whose encoding no longer holds; with HTML's named characters resolved
-    and ampersands and control characters that XML does not allow mended.
+    and ampersands and control characters that XML does not allow repaired.
     """
     # Matched, not searched: a search would try all of a run of blanks from each of them.
     if declaration := _DECLARATION.match(text):
