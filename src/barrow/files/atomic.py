@@ -54,7 +54,7 @@ class AtomicFile:
         self.num_bytes += len(view)
 
     def publish(self, *, replace: bool = True) -> WrittenFile:
-        """Sync, rename to `path`, sync the folder; without `replace` an existing name is refused."""
+        """Sync, rename to `path`, sync the folder; without `replace` a taken name is refused."""
         assert self._descriptor is not None
         with named_failures(self.path):
             os.fsync(self._descriptor)
