@@ -25,7 +25,7 @@ class Decisions(NamedTuple):
 
     @classmethod
     def keep_all(cls, num_texts: int) -> Decisions:
-        """Nothing to object to, so far."""
+        """Nothing rejected so far."""
         return cls(np.zeros(num_texts, np.int8), np.zeros(num_texts, np.float64))
 
     def reject(self, reason: int, where: npt.NDArray[np.bool_], value: npt.NDArray[Any]) -> None:

@@ -1,6 +1,6 @@
-"""Mending what encodings and systems did to a text: mojibake, controls, line ends.
+"""Repairs damage of encodings and systems: mojibake, controls, line ends.
 
-U+FFFD stays: what it stands for is lost. Unicode forms stay unless one is asked for.
+U+FFFD stays: what it replaced is lost. Unicode forms stay unless one is asked for.
 """
 
 from __future__ import annotations

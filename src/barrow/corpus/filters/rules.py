@@ -34,8 +34,8 @@ _KEPT, _NOT_LISTED, _MISSING = -1, -2, -3
 class LicenceRule(Filter):
     """Keeps documents by their ``meta["licence"]``, an SPDX expression.
 
-    A licence is allowed when a pattern of `allow` matches it, or there is none, and no pattern of
-    `deny` does: ``("CC-BY-*", "MIT")``. A choice of licences needs one that is allowed, licences
+    A licence is allowed when a pattern of `allow` matches it, or `allow` is empty, and no pattern
+    of `deny` does: ``("CC-BY-*", "MIT")``. A choice of licences needs one that is allowed, licences
     that apply together all. A licence with an exception matches by its own name and by the whole.
     Where none is stated, or it is ``LicenseRef-unknown``, `unknown` says what to do.
     """
@@ -175,7 +175,7 @@ class UrlRule(Filter):
 
 
 class _Hosts:
-    """Hosts of a rule, with where they stand in it."""
+    """Hosts of a rule, with their indices."""
 
     def __init__(self, hosts: tuple[str, ...]) -> None:
         self._exact: dict[str, int] = {}

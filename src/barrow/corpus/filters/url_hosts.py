@@ -10,7 +10,7 @@ from pathlib import Path
 
 from barrow.errors import ConfigError
 
-_MAX_HOST = 253  # more is no host; its end is enough to tell
+_MAX_HOST = 253  # a longer name is not a host; its end is enough
 _SCHEME = re.compile(r"(?:[a-z][a-z0-9+.-]*:)?//")
 _END = re.compile(r"[/?#\\]")
 _PORT = re.compile(r":\d*$")
@@ -19,7 +19,7 @@ _HOST = re.compile(r"[^\s/?#@:]+")
 
 
 def split_url(url: str) -> tuple[str, str]:
-    """Host and what follows it, both in small letters; the host is empty if there is none.
+    """Host and what follows it, both in lower case; the host is empty without one.
 
     The scheme may be missing, a user's name and a port do not count, and hosts with other than
     ASCII letters are as DNS has them (``xn--``).

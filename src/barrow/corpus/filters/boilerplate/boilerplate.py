@@ -1,9 +1,9 @@
-"""Lines of web pages that are no part of the article.
+"""Lines of web pages that are not part of the article.
 
 Only whole lines go, and only short ones: those that begin with a phrase of
-`barrow.corpus.filters.boilerplate.phrases` and hardly go on, copyright lines, and navigation bars.
-A sentence about cookies, or one that ends with "read more", stays. Lines that look like source code
-(comment marks, brackets, indented) stay too.
+`barrow.corpus.filters.boilerplate.phrases` and have few more words, copyright lines, and navigation
+bars. A sentence about cookies, or one that ends with "read more", stays. Lines that look like
+source code (comment marks, brackets, indented) stay too.
 """
 
 from __future__ import annotations

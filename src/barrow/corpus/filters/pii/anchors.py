@@ -112,7 +112,7 @@ def _scan(
                 chunk = eights[at]
                 low = chunk & ~_HIGH
                 digits = (low + _FROM_0) & ~(low + _AFTER_9)
-                # What is no digit, @ or G in eight bytes leaves no bit; bytes over 127 never do.
+                # Bytes other than digits, @ or G leave no bit; bytes over 127 never do.
                 ats = (low ^ _ATS) + ~_HIGH
                 gs = (low ^ _GS) + ~_HIGH
                 if (digits | ~ats | ~gs) & ~chunk & _HIGH == 0:

@@ -1,9 +1,9 @@
-"""IP addresses that somebody may be behind: public ones.
+"""Public IP addresses, which may belong to a person.
 
 Private, reserved, multicast and documentation ranges (IANA's special-purpose registries, as of
 2024) are left, written out here because Python's own answer changed between versions. Four numbers
-with dots may also be a version or a section; those are taken only when their size or what stands
-before them says that they are an address.
+with dots may also be a version or a section; those count only when their size or the words before
+them show that they are an address.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ def check_mail(data: bytes, start: int, stop: int) -> Found | None:
     if not local or b".." in local or local.endswith(b".") or data[start - 3 : start] == b"://":
         return None
     labels = data[at + 1 : stop].lower().split(b".")
-    # A sentence may go on without a blank: someone@host.org.Then
+    # A sentence may continue without a blank: someone@host.org.Then
     while len(labels) > 1 and labels[-1] not in _TOP:
         labels.pop()
     domain = b".".join(labels)

@@ -48,6 +48,6 @@ def _goes_on(after: bytes) -> bool:
 
 
 def no_numbers_beside(data: bytes, start: int, stop: int) -> bool:
-    """Columns of a table are no phone number."""
+    """Columns of a table are not a phone number."""
     before, after = data[max(0, start - 3) : start].rstrip(), data[stop : stop + 4].lstrip(b" \t-.")
     return not (before[-1:].isdigit() or after[:1].isdigit())

@@ -31,7 +31,7 @@ class RepeatedNgrams(NamedTuple):
 
     For n of 2 to 4, the most frequent n-gram's characters, with single spaces, times how often it
     occurs; of several, the first. For n of 5 to 10, the characters, without spaces, of n-grams that
-    came before, read from left to right: after such an n-gram the next begins behind it, and one
+    came before, read from left to right: after such an n-gram the next begins after it, and one
     that would begin inside it is neither counted nor remembered.
     """
 

@@ -39,7 +39,7 @@ _MANY_HIGH = 16  # of 64 bytes: too many to look for words in a bitmap
 class SpacedWords(NamedTuple):
     """The words of text i are ``hashes[offsets[i]:offsets[i + 1]]``, of `lengths` characters.
 
-    For each text: `plain_words` have a character that is no punctuation mark, and
+    For each text: `plain_words` have a character that is not a punctuation mark, and
     `plain_characters` in all; `alphabetic_words` have a letter.
     """
 
@@ -146,14 +146,14 @@ def _scan(
                 num_high = np.uint64(0)
                 if high & _HIGH:
                     num_high, ascii_until = _high_bytes(eights, at)
-                    # What follows the first of them counts as one word that goes on.
+                    # What follows the first of them counts as one word that continues.
                     runs |= ~((one << ascii_until) - one)
                 next_at = at + window
                 if num_high < np.uint64(_MANY_HIGH):
                     while runs != 0:
                         first = np.uint64(trailing_zeros(runs))
                         rest = runs + (runs & (~runs + one))
-                        if rest == 0:  # it may go on after these bytes
+                        if rest == 0:  # it may continue after these bytes
                             next_at = at + first
                             break
                         word = runs & ~rest

@@ -236,7 +236,7 @@ class _Page:
                 yield element
 
     def drop_title(self, main: Element, values: list[int], title: str) -> None:
-        """Drop the heading that is the page's title, and what stands before it."""
+        """Drop the heading that is the page's title, and what precedes it."""
         left = list(self._left(main))
         words = set(_WORD.findall(title.lower()))
         heading = next((e for e in left if e.tag == "h1" and self._says(e, words)), None)
@@ -279,8 +279,8 @@ class _Page:
     def drop_lines(self, main: Element) -> None:
         """Drop lines about the page itself, and those that lead to something dropped.
 
-        A line that promises other pages (More stories) goes with the list behind it; a heading
-        or a line with a colon goes if what it leads to is gone; a heading at the end goes.
+        A line that promises other pages (More stories) goes with the list after it; a heading or a
+        line with a colon goes if what it leads to is gone; a heading at the end goes.
         """
         label: Element | None = None
         leads_elsewhere = False

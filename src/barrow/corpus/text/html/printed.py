@@ -1,9 +1,9 @@
 """HTML of books and court opinions, and XML like it, as they would read in print.
 
-On top of `html_to_text`: marks of footnotes stand in brackets, in the text and before the note;
-page numbers, links back from notes, readings beside characters (ruby) and what is hidden are left
-out; block quotes are indented; of images only initials are kept. Characters that are not to be
-seen, such as soft hyphens, go.
+On top of `html_to_text`: marks of footnotes are in brackets, in the text and before the note; page
+numbers, links back from notes, readings beside characters (ruby) and what is hidden are left out;
+block quotes are indented; of images only initials are kept. Characters that are not to be seen,
+such as soft hyphens, go.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def printed_text(
 ) -> str:
     """The text of a page; with `scene_breaks`, a rule is three asterisks.
 
-    `page_marks` keeps the numbers of printed pages where they stand, as in ``*123``.
+    `page_marks` keeps the numbers of printed pages in place, as in ``*123``.
     """
     edit = partial(_edited, page_marks=page_marks, scene_breaks=scene_breaks)
     text = html_to_text(

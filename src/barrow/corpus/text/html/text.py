@@ -46,8 +46,8 @@ def html_to_text(
 
     Paragraphs are separated by a blank line, ``<br>`` ends a line; list items begin with ``- `` or
     their number, lines of a block quote with `quote`; table cells have `` | `` between them.
-    ``<pre>`` keeps its lines and indentation, inline code stands in backticks. A link is its text,
-    or its address where the text is the address cut short with dots; an image is its description,
+    ``<pre>`` keeps its lines and indentation, inline code is in backticks. A link is its text, or
+    its address where the text is the address cut short with dots; an image is its description,
     unless `images` is off. Entities are decoded once. Page titles, scripts, styles and comments are
     dropped.
 
@@ -85,7 +85,7 @@ class _Container(NamedTuple):
 
 
 class _Writer:
-    """Finished lines, the line being written, and what it stands inside of."""
+    """Finished lines, the line being written, and what encloses it."""
 
     def __init__(self, quote: str, *, images: bool, layout_tables: bool) -> None:
         self._quote = quote
@@ -181,7 +181,7 @@ class _Writer:
         self._gap = 1
 
     def end_line(self, gap: int) -> None:
-        """Finish the line being written, and owe line ends. A table row, and code, go on."""
+        """Finish the line being written, and owe line ends. A table row, and code, continue."""
         if self._in_pre:
             return
         if self._cells is not None:
@@ -253,7 +253,7 @@ class _Writer:
         self._end_row(2)
 
     def _is_mark(self) -> bool:
-        """Whether nothing but a note's mark is written, which the line then goes on behind."""
+        """Whether only a note's mark is written, after which the line continues."""
         text = "".join(self.line).strip(_WHITE)
         self._in_note = len(text) <= _MAX_MARK and _BREAK not in text
         if self._in_note:

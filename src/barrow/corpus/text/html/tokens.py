@@ -1,8 +1,8 @@
 """HTML cut into text and tags by one regular expression, in linear time whatever the nesting.
 
 There is no tree: of the parsers that build one, lexbor (selectolax) took 12 s for 100,000 nested
-<div>, libxml2 (lxml) drops what lies deeper than 256, and just to visit the nodes of Stack Exchange
-posts they took 2.4 and 4.8 times as long as to cut them into tokens here.
+<div>, libxml2 (lxml) drops what is nested deeper than 256, and just to visit the nodes of Stack
+Exchange posts they took 2.4 and 4.8 times as long as to cut them into tokens here.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import html
 import re
 
-# Text, tag and attributes in turn, and again; the tag is None where the token is no tag.
+# Text, tag and attributes in turn, and again; the tag is None where the token is not a tag.
 Tokens = list[str | None]
 
 # Every alternative also ends at the end of the text, so that nothing is ever scanned twice.
@@ -44,7 +44,7 @@ def html_tokens(fragment: str) -> Tokens:
 
 
 def attribute(attributes: str, name: str) -> str:
-    """The value of an attribute, decoded; empty if there is none."""
+    """The value of an attribute, decoded; empty without one."""
     for found in _ATTRIBUTE.finditer(attributes):
         if found[1].lower() == name:
             value = found[2] or found[3] or found[4] or ""

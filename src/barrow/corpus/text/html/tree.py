@@ -2,8 +2,8 @@
 
 Cut into tags by one regular expression and linked by a stack: linear in time and memory, whatever
 the nesting. Of the parsers that build a tree, lexbor (selectolax, resiliparse) takes 12 s for
-100,000 nested <div>, and libxml2 (lxml) drops what lies deeper than 256. Less is needed here than
-what they do: which part of the markup an element spans, and how much of it can be read.
+100,000 nested <div>, and libxml2 (lxml) drops what is nested deeper than 256. Less is needed here
+than what they do: which part of the markup an element spans, and how much of it can be read.
 """
 
 from __future__ import annotations
@@ -168,8 +168,8 @@ class Element:
         self.tag = tag
         self.attributes = attributes
         self.start = start  # of its start tag
-        self.inner = inner  # behind its start tag
-        self.end = inner  # behind its end tag
+        self.inner = inner  # after its start tag
+        self.end = inner  # after its end tag
         self.own = 0
         self.linked = 0
         self.block = number  # the innermost block that it belongs to
@@ -179,7 +179,7 @@ class Element:
 def page_tree(markup: str) -> list[Element]:
     """The elements of a page in the order of their start tags; the first is the page itself.
 
-    Void elements such as ``<br>``, and those whose content is no markup, such as ``<script>``, are
+    Void elements such as ``<br>``, and those whose content is not markup, such as ``<script>``, are
     among them as if they were empty; comments are not.
     """
     root = Element(0, 0, "", "", 0, 0)
@@ -250,7 +250,7 @@ def _close(
             if found == tag:
                 break
             if found not in INLINE:
-                # The block goes on; whatever follows it is no longer in a link.
+                # The block continues; what follows it is no longer in a link.
                 return
         else:
             return

@@ -91,7 +91,7 @@ CODE_ENVIRONMENTS = frozenset([
     "minted", "alltt", "sageblock", "pycode", "Sinput", "Soutput",
 ])  # fmt: skip
 
-# Environments of mathematics, and what stands for them inside $$.
+# Environments of mathematics, and what replaces them inside $$.
 MATH_ENVIRONMENTS = {
     "equation": "", "equation*": "", "displaymath": "", "dmath": "", "dmath*": "", "math": "",
     "align": "aligned", "align*": "aligned", "flalign": "aligned", "flalign*": "aligned",
@@ -126,7 +126,7 @@ FLOATS = {
     "deluxetable": "Table", "deluxetable*": "Table", "sidewaysfigure*": "Figure",
 }  # fmt: skip
 
-# Arguments of environments that are no text.
+# Arguments of environments that are not text.
 ENVIRONMENT_ARGUMENTS = {
     "minipage": "ooom", "multicols": "mo", "multicols*": "mo", "wrapfigure": "omom",
     "wraptable": "omom", "adjustwidth": "mm", "thebibliography": "m", "list": "mm",

@@ -168,11 +168,11 @@ _COMMAND_BEFORE = re.compile(r"(\\[A-Za-z@]++)#")
 
 @dataclass(frozen=True, slots=True)
 class Macro:
-    r"""A command that stands for `body`.
+    r"""A command that expands to `body`.
 
     `delimiters` has what ends each argument (nothing: the argument is a token or a group), and
-    `prefix` what must stand before the first; `default` is the first argument if it is optional.
-    `alias` names a command of TeX's that this is another name of, whatever its name came to mean.
+    `prefix` what must precede the first; `default` is the first argument if it is optional. `alias`
+    names a command of TeX's that this is another name of, whatever its name came to mean.
     """
 
     body: str

@@ -7,13 +7,13 @@ import re
 from barrow.corpus.text.latex.symbols import typeset
 from barrow.corpus.text.whitespace import tidy
 
-# Code points that are no characters: they are taken out of every source before it is read.
+# Noncharacters: they are removed from every source before it is read.
 ITEM, CELL, ROW, CODE = "\ufdd0", "\ufdd1", "\ufdd2", "\ufdd3"
 _BLANKS = re.compile(r"\s++")
 
 
 def list_block(marked: str, bullet: str) -> str:
-    """Items behind marks as a list; what stands before the first mark comes before it."""
+    """Items after marks as a list; what precedes the first mark comes before it."""
     before, *items = marked.split(ITEM)
     lines = [before.strip()] if before.strip() else []
     number = 0
@@ -39,7 +39,7 @@ def quote_block(text: str) -> str:
 
 
 def table_block(marked: str) -> str:
-    """Rows and cells behind marks as a table; the first row is its head."""
+    """Rows and cells after marks as a table; the first row is its header."""
     rows = [
         [_BLANKS.sub(" ", cell).strip() for cell in row.split(CELL)] for row in marked.split(ROW)
     ]

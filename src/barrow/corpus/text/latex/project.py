@@ -47,7 +47,7 @@ class Project:
         self.size = sum(map(len, self._files.values()))
 
     def text(self, name: str) -> str:
-        """A file without comments; empty if it is no text."""
+        """A file without comments; empty if it is not text."""
         if name not in self._texts:
             found = decode(self._files[name], self._declared)
             text = found[0] if found else ""

@@ -43,7 +43,7 @@ class Source:
         self.in_math = False
 
     def next(self) -> Token | None:
-        """The next token that is no macro, no definition and no conditional."""
+        """The next token that is not a macro, definition or conditional."""
         macros = self.definitions.macros
         while True:
             token = self.raw()
@@ -67,7 +67,7 @@ class Source:
                 return token
 
     def raw(self) -> Token | None:
-        """The next token as it stands."""
+        """The next token, unexpanded."""
         frames = self.frames
         while frames:
             frame = frames[-1]
@@ -81,7 +81,7 @@ class Source:
         return None
 
     def push(self, text: str, *, is_file: bool = False) -> None:
-        """Read this first, then go on."""
+        """Read this first, then continue."""
         self.allowance.spend(len(text))
         frames = self.frames
         while frames and frames[-1].position >= len(frames[-1].text):
@@ -101,7 +101,7 @@ class Source:
     # Arguments --------------------------------------------------------------------------------
 
     def ahead(self) -> _Frame | None:
-        """What is read next that is no blank; blanks are passed over, but no paragraph's end."""
+        """The next input that is not a blank; blanks are skipped, but not a paragraph's end."""
         frames = self.frames
         while frames:
             frame = frames[-1]
@@ -114,7 +114,7 @@ class Source:
         return None
 
     def peek(self) -> str:
-        """The next character that is no blank; empty at the end."""
+        """The next character that is not a blank; empty at the end."""
         frame = self.ahead()
         return frame.text[frame.position] if frame else ""
 
@@ -250,7 +250,7 @@ class Source:
         self.push(filled(macro.body, arguments))
 
     def begin(self, name: str) -> bool:
-        """Open an environment of the author's; false if there is none of that name."""
+        """Open an environment of the author's; false if there is no such one."""
         macro = self.definitions.beginnings.get(name)
         if macro is not None:
             self._expand(macro)
@@ -277,6 +277,6 @@ class Source:
                 self.definitions.macros.setdefault(command, macro)
 
     def choose(self, condition: bool) -> None:
-        """Go on with the first or the second of two arguments."""
+        """Continue with the first or the second of two arguments."""
         first, second = self.argument(), self.argument()
         self.push(first if condition else second)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-# Commands of one sign that stand for text.
+# Commands of one character, and their text.
 SIGNS = {
     "%": "%", "&": "&", "$": "$", "#": "#", "_": "_", "{": "{", "}": "}", " ": " ", "\n": " ",
     "\t": " ", "~": "~", "-": "", "/": "", ",": " ", ";": " ", ":": " ", "!": "", "@": "", ">": " ",

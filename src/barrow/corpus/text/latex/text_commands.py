@@ -191,7 +191,7 @@ def _ensure_math(writer: Writer) -> None:
 
 
 def _for_outlines(writer: Writer) -> None:
-    """Text, and what stands for it in a PDF's outline."""
+    """Text, and its replacement in a PDF's outline."""
     text = writer.source.argument()
     writer.source.argument()
     writer.source.push(text)

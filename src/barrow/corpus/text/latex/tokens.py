@@ -54,7 +54,7 @@ def without_comments(text: str) -> str:
 
 
 def group_end(text: str, start: int) -> int:
-    """Where the group whose brace opens at `start` is closed: behind its brace; -1 if nowhere."""
+    """The end, after its brace, of the group that opens at `start`; -1 without one."""
     depth = 0
     for found in _BRACES.finditer(text, start):
         sign = found[0]
@@ -68,6 +68,6 @@ def group_end(text: str, start: int) -> int:
 
 
 def after_blanks(text: str, start: int) -> int:
-    """The place of the next sign that is no blank."""
+    """The position of the next character that is not a blank."""
     found = _BLANKS.match(text, start)
     return found.end() if found else start

@@ -1,7 +1,7 @@
 """The lines of a page in the order in which a person reads them.
 
 The order in which they were drawn is trusted, since most programs draw a column after the other,
-unless the places contradict it: then columns are told by the gap between them, and lines are read
+unless the places contradict it: then columns are found by the gap between them, and lines are read
 from top to bottom.
 """
 

@@ -69,7 +69,7 @@ _ENGLISH = WikiStyle()
 def wikitext_to_text(source: str, style: WikiStyle = _ENGLISH) -> str:
     """What a person reads of a page, paragraphs apart by a blank line, without markup.
 
-    Links are their words, formulas stand between ``$``, code stays as it is. Items of lists begin
+    Links are their words, formulas are between ``$``, code stays as it is. Items of lists begin
     with ``- `` or their number. Notes, files, categories and most templates are dropped, and with
     them the blanks and brackets that would be left.
     """

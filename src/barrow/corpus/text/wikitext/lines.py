@@ -51,7 +51,7 @@ class _Page:
         self._dropped_sections = dropped_sections
         self._blocks: list[str] = []
         self._lines: list[str] = []
-        self._marks = ""  # of the last item, while its list goes on
+        self._marks = ""  # of the last item, while its list continues
         self._counters: list[int] = []  # items so far, for each of its marks
         self._headings: list[tuple[int, str]] = []
         self._dropping: int | None = None  # the level of the section that is left out
@@ -89,7 +89,7 @@ class _Page:
         self._lines.append("  " * (depth - (last in "*#")) + bullet + words)
 
     def _count(self, marks: str) -> None:
-        """Lists whose marks the item has go on; others end, and those of its other marks begin."""
+        """Lists whose marks the item has continue; others end, and new marks begin lists."""
         shared = 0
         for last, mark in zip(self._marks, marks, strict=False):
             if last != mark:
@@ -142,7 +142,7 @@ class _Page:
 
 
 def _heading_level(line: str) -> int:
-    """2 for ``== Heading ==``; 0 if the line is none."""
+    """2 for ``== Heading ==``; 0 for any other line."""
     line = line.strip()
     before, after = len(line) - len(line.lstrip("=")), len(line) - len(line.rstrip("="))
     return min(before, after, 6) if before < len(line) else 0

@@ -21,7 +21,7 @@ class Bracket(NamedTuple):
 
 
 def _runs(text: str, brackets: str) -> Iterator[tuple[int, int]]:
-    """Where at least two of the same bracket stand in a row."""
+    """Where at least two of the same bracket are in a row."""
     # Searching for a string is many times as fast as for a pattern.
     twice = [bracket * 2 for bracket in brackets]
     rows = [re.compile(f"{re.escape(bracket)}++") for bracket in brackets]
@@ -42,7 +42,7 @@ def _runs(text: str, brackets: str) -> Iterator[tuple[int, int]]:
 def pairs(text: str, kind: str) -> tuple[list[Bracket], list[int]]:
     """Brackets of two characters each, and for each the number of its partner; -1 if it has none.
 
-    `kind` is ``{}`` or ``[]``; brackets may stand in runs, ``{{{{``. A third brace, ``{{{name}}}``,
+    `kind` is ``{}`` or ``[]``; brackets may be in runs, ``{{{{``. A third brace, ``{{{name}}}``,
     goes with its neighbours, unless it ends a single one. A third square bracket is a character
     like others: the one that ends a single one, ``[[a|[b]]]``, else the outermost of them.
     """

@@ -95,7 +95,7 @@ class Stash:
         return self.put((_NOWIKI.sub("", content) if name == "code" else content).strip("\n"))
 
     def put_back(self, text: str) -> str:
-        """Text with what was taken out, and entities as the characters they stand for."""
+        """Text with what was taken out, and with entities decoded."""
         if STASHED in text:
             text = _PUT_BACK.sub(lambda found: self._kept[int(found[1])], text)
         if "&" in text:
@@ -117,7 +117,7 @@ def _after_comments(text: str, at: int) -> tuple[int, str]:
 
 
 def _character(entity: re.Match[str]) -> str:
-    """What an entity stands for; one that has no such name stays."""
+    """The character of an entity; an unknown one stays."""
     if entity[1] is not None:
         return html5.get(f"{entity[1]};", entity[0])
     return CONTROLS.sub("", unescape(entity[0]))

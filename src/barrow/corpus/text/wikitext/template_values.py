@@ -145,7 +145,7 @@ def as_of(given: Arguments) -> str:
     words = since if given.get("lc") else since.capitalize()
     if given.get("bare"):
         words = ""
-    # Day first, unless told otherwise, unlike other templates.
+    # Day first unless set otherwise; other templates differ.
     return (
         f"{words} {written_date(given.at[:3], day_first=given.get('df').lower() != 'us')}".strip()
     )

@@ -1,4 +1,4 @@
-"""XML as a stream of events, in constant memory, from files nobody vouches for.
+"""XML as a stream of events, in constant memory, from untrusted files.
 
 Python's own expat, fed piece by piece. Entity declarations are refused, so there is nothing to blow
 up and nothing to fetch: no billion laughs, no external entities, no network.

@@ -62,7 +62,7 @@ def _behind(data: bytes, begin: bytes, end: bytes, position: int) -> int:
 
 
 def inner(text: str, name: str) -> str | None:
-    """What stands in the first element of that name, which holds none of its own name."""
+    """The content of the first element of that name, which must not contain another."""
     begin, position = f"<{name}", 0
     while (start := text.find(begin, position)) >= 0:
         position = start + len(begin)

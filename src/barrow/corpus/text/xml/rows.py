@@ -22,7 +22,7 @@ _MAX_LINE = 1 << 27
 _MAX_NAMES = 1000
 
 _CONTROLS = bytes(range(0x20))  # not allowed, but for tabs, which expat would make spaces
-_SPECIALS = b"\xef\xbf"  # how U+FFFE and U+FFFF begin, which are no characters
+_SPECIALS = b"\xef\xbf"  # how U+FFFE and U+FFFF begin, which are noncharacters
 _NAME = re.compile(r" ([A-Za-z]++)=")
 _FREQUENT = (("&lt;", "<"), ("&gt;", ">"), ("&#xA;", "\n"), ("&quot;", '"'))
 _RARE = (("&#xD;", "\r"), ("&apos;", "'"), ("&#x9;", "\t"))

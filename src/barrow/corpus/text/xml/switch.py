@@ -44,7 +44,7 @@ class EventSwitch:
     def write(self, xml: bytes) -> None:
         """Add an element. Raises `BadXml` where it is not well-formed.
 
-        Without a DOCTYPE, which stands before an element, no entity is ever declared.
+        Without a DOCTYPE, which precedes all elements, no entity is declared.
         """
         self._parser = expat.ParserCreate("utf-8")
         self._parser.buffer_text = True
