@@ -18,8 +18,10 @@ import collections.abc
 import dataclasses
 import enum
 import functools
+import inspect
 import json
 import math
+import re
 import types
 import typing
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -42,6 +44,7 @@ from barrow.objects import (
 __all__ = [
     "Named",
     "class_name",
+    "describe",
     "from_dict",
     "from_json",
     "identity",
@@ -132,6 +135,33 @@ def override(
             raise ConfigError(f"expected key=value, got {assignment!r}")
         settings = _replace(settings, key.split("."), value, key, trust)
     return settings
+
+
+def describe(settings: Any, prefix: str = "") -> Iterator[tuple[str, str, str]]:
+    """Every key that `override` takes, with its value and its meaning.
+
+    The meaning is in the docstring of the class, as a line "- `key`: meaning; `other`: meaning".
+    """
+    meaning = _meanings(type(settings))
+    for field in dataclasses.fields(settings):
+        value, key = getattr(settings, field.name), prefix + field.name
+        said = meaning.get(field.name, "")
+        if _is_settings(value):
+            yield key, type(value).__name__, said
+            yield from describe(value, f"{key}.")
+        else:
+            yield key, str(json.dumps(to_dict(settings)[field.name], ensure_ascii=False)), said
+
+
+def _meanings(kind: type) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for base in reversed(kind.__mro__[:-1]):
+        doc = inspect.cleandoc(base.__doc__ or "")
+        for line in re.findall(r"^- (`.*?)(?=^- `|^$|\Z)", doc, re.S | re.M):
+            for part in re.split(r"; (?=[`\w, ]+`: )", " ".join(line.split())):
+                names, _, said = part.partition("`: ")
+                found |= dict.fromkeys(re.findall(r"\w+", names), said.rstrip("."))
+    return found
 
 
 def _dump(kind: Any, value: Any, with_source: bool) -> Any:

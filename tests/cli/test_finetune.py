@@ -8,6 +8,8 @@ import jax
 import pytest
 from tests.train import labelled_files
 
+from barrow.cli.finetune import log_every
+
 
 @pytest.fixture
 def one_device(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,3 +74,12 @@ def test_wrong_settings(
     assert words in found.err
     assert found.err.count("\n") == 1
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(("steps", "epochs"), [(3, 1), (300, 3), (99_999, 3), (5_000, 10)])
+def test_at_most_twenty_lines(steps: int, epochs: int) -> None:
+    """Two about the rows, the first and the last step, those between, and each epoch."""
+    every = log_every(steps, epochs)
+    ends = {steps * (number + 1) // epochs - 1 for number in range(epochs)}
+    lines = {0, steps - 1, *ends, *range(every - 1, steps, every)}
+    assert 2 + len(lines) <= 20

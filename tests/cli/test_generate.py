@@ -83,8 +83,8 @@ def test_without_a_number_it_fills_the_context(barrow: Callable, model: Path) ->
 
 
 def test_bad_input(barrow: Callable, model: Path, tmp_path: Path) -> None:
-    code, _, err = barrow("generate", model, "--prompt", "ab", "--max-tokens", 46)
-    assert code == 1
+    code, out, err = barrow("generate", model, "--prompt", "ab", "--max-tokens", 46)
+    assert (code, out) == (1, "")
     assert "past the model's 48 positions; ask for at most 45" in err
     code, _, err = barrow("generate", model, "--top-k", 3)
     assert code == 1
@@ -92,6 +92,9 @@ def test_bad_input(barrow: Callable, model: Path, tmp_path: Path) -> None:
     code, _, err = barrow("generate", tmp_path / "nowhere", "--prompt", "a")
     assert code == 1
     assert "does not exist" in err
+    code, _, err = barrow("generate", "no/where", "--prompt", "a")
+    assert code == 1
+    assert "there is no file or folder no/where; no/where is not in" in err
     for name in ("tokenizer.json", "tokenizer_config.json"):
         (model / name).unlink(missing_ok=True)
     code, _, err = barrow("generate", model, "--prompt", "a")

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from barrow import Document
+from barrow import Document, config
+from barrow.cli.train import load_run
 from barrow.train.trackers import read_log
 
 SMALL = ["model.width=16", "model.heads=2", "model.hidden=32", "model.layers=1", "steps=6"]
@@ -274,3 +275,15 @@ def test_divergence_is_told_by_lines(
     message = err[err.index("barrow: ") :].splitlines()
     assert re.match(r"barrow: step \d+: ", message[0])
     assert "  row 0: A, " in message[1]
+
+
+@pytest.mark.parametrize("recipe", ["gpt2.tiny", "llama.tiny", "roberta.tiny", "clip.tiny"])
+def test_every_setting_is_shown_with_its_meaning(recipe: str, barrow: Callable) -> None:
+    described = list(config.describe(load_run(recipe)))
+    assert [key for key, _, meaning in described if not meaning] == []
+    code, out, _ = barrow("train", recipe, "--show", "steps=77")
+    assert code == 0
+    shown = {line.split()[0] for line in out.splitlines() if line[:1].strip()}
+    places = {"store", "pairs", "tokenizer", "held_out", "init"}  # which are options
+    assert shown == {"key"} | {key for key, _, _ in described} - places
+    assert re.search(r"^steps +77 +how many", out, re.M)

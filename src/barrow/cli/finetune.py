@@ -179,6 +179,7 @@ def finetune(
         step=StepSettings(precision=default_precision()),
         seed=seed,
     )
+    run = replace(run, log_every=log_every(run.steps, epochs))
     found = FinetuneTask(run).data().rows
     for words, part in (("to learn from", found.train), ("to judge by", found.validation)):
         cut = f", {part.num_cut:,} truncated" if truncate else ""
@@ -195,6 +196,11 @@ def finetune(
     typer.echo(
         f"Next: barrow model predict DATA --model {out}   (transformers opens {done.folder})"
     )
+
+
+def log_every(steps: int, epochs: int) -> int:
+    """Steps between two lines, so that they are at most 20 with those of the epochs."""
+    return max(10, -(-steps // max(1, 16 - epochs)))
 
 
 def read_keys(task: Kind, text: str | None, label: str | None, pair: str) -> Keys:

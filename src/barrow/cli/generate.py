@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Annotated, Any
 
 import typer
@@ -77,7 +78,9 @@ def generate(
         }
         typer.echo(json.dumps(result, ensure_ascii=False))
         return
+    texts = text_pieces(reader, pieces, prompt=ids)
+    first = next(texts, "")  # what is wrong is said before the prompt is shown
     typer.echo(printable(prompt), nl=False)
-    for text in text_pieces(reader, pieces, prompt=ids):
+    for text in chain([first], texts):
         typer.echo(printable(text), nl=False)
     typer.echo()

@@ -27,6 +27,7 @@ from barrow.cli.corpus import (
     diff,
     head,
     pack,
+    parts,
     rejects,
     report,
     stats,
@@ -69,6 +70,8 @@ _TOOLS: dict[str, Any] = {
         "takedown": takedown.takedown,
         "report": report.report,
         "classifier": {"train": classifier.train, "score": classifier.score},
+        "readers": parts.readers,
+        "filters": parts.filters,
     },
     "tokens": {
         "train": tokenizer.train,

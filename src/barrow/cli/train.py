@@ -13,7 +13,7 @@ from barrow.cli.finetune import remember_programs
 from barrow.cli.model.models import locate_model
 from barrow.cli.options import Overrides, Trust, changes
 from barrow.cli.python_file import made_by
-from barrow.cli.terminal import warnings_in_words
+from barrow.cli.terminal import print_table, warnings_in_words
 from barrow.files import local_path
 
 if TYPE_CHECKING:
@@ -70,8 +70,11 @@ def train(
         ),
     ] = None,
     trust: Trust = None,
+    show: Annotated[
+        bool, typer.Option("--show", help="List every KEY with its value and meaning, and stop.")
+    ] = False,
 ) -> None:
-    """Train a model, or go on with a run that was stopped."""
+    """Train a model, or resume a run that was stopped; --show lists every KEY of KEY=VALUE."""
     from dataclasses import replace
 
     import jax
@@ -92,6 +95,11 @@ def train(
     with open_peers("run").watched() as others:
         described = load_run(recipe, trust=trusted)
         changed = changes(overrides, **{name: f"--{option}" for name, option in _OPTIONS.items()})
+        if show:
+            keys = config.describe(config.override(described, changed, trust=trusted))
+            rows = [row for row in keys if row[0] not in _OPTIONS]
+            print_table(("key", "value", "meaning"), rows, left=("key", "value", "meaning"))
+            return
         if out is None and not Path(recipe).is_dir():
             raise typer.BadParameter("say where the run goes: --out DIR")
         folder = local_path(recipe if out is None else out)

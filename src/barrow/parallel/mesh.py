@@ -27,7 +27,11 @@ def make_mesh(*, data: int = -1, fsdp: int = 1, devices: Sequence[Any] | None = 
     if -1 in sizes and len(found) % known == 0:
         sizes[sizes.index(-1)] = len(found) // known
     if math.prod(sizes) != len(found):
-        raise ValueError(f"a mesh of data={data} × fsdp={fsdp} does not fit {len(found)} devices")
+        raise ValueError(
+            f"a mesh of data={data} × fsdp={fsdp} needs another number of devices than there are: "
+            f"{len(found)}; for virtual devices on a CPU, set "
+            f"XLA_FLAGS=--xla_force_host_platform_device_count={max(known, 2)}"
+        )
     return Mesh(np.array(found).reshape(sizes), AXES)
 
 

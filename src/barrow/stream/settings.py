@@ -29,8 +29,12 @@ _OF_A_PHASE = ("seq_len", "batch", "weights", "epochs", "tokens", "max_epochs")
 class OrderSettings:
     """Settings of the order, of data of any kind.
 
-    One phase of `batch` rows a step, mixed by `weights` or `epochs` as in `Mixture`, or else a
-    `schedule`. Without a mixture, all domains are read in proportion to their sizes.
+    Without a mixture, all domains are read in proportion to their sizes.
+
+    - `seed`: of the order; `batch`: rows of a step, on all devices.
+    - `weights`: shares of domains; `epochs`: instead, how often each is read; `max_epochs`: at
+      most so often.
+    - `schedule`: phases, each with its own mixture, in place of the others.
     """
 
     seed: int = 0

@@ -12,10 +12,10 @@ import jax.numpy as jnp
 
 @dataclass(frozen=True)
 class ScaleSettings:
-    """Start, growth after so many finite steps, and the overflow in a row that halves it first.
+    """The scale of the loss: it doubles after finite steps, and an overflow halves it.
 
-    Hysteresis 1 is the usual rule, 2 DeepSpeed's: it lets one overflow pass, and every further one
-    halves, until a finite step.
+    - `start`: the first scale; `growth_every`: finite steps before it doubles; `floor`: the least.
+    - `hysteresis`: the overflow in a row that halves it first: 1 is the usual rule, 2 DeepSpeed's.
     """
 
     start: float = 65536.0

@@ -36,7 +36,12 @@ class Optimizer(Protocol):
 
 @dataclass(frozen=True)
 class AdamW:
-    """Adam with decoupled weight decay."""
+    """Adam with decoupled weight decay.
+
+    - `schedule`: of the learning rate; `weight_decay`: of kernels and tables.
+    - `beta1`, `beta2`: what stays of the averages of gradients and their squares at each step.
+    - `eps`: what is added to the root of the squares.
+    """
 
     schedule: Schedule = field(default_factory=Cosine)
     beta1: float = 0.9
@@ -120,6 +125,11 @@ class Muon:
     """Orthogonal updates of the matrices inside the layers, by a momentum.
 
     Everything else is AdamW's, with Nesterov's momentum and the same rate.
+
+    - `momentum`: what stays of the momentum of the matrices at each step.
+    - `schedule`: of the learning rate; `weight_decay`: of kernels and tables.
+    - `beta1`, `beta2`: what stays of the averages of gradients and their squares at each step.
+    - `eps`: what is added to the root of the squares.
     """
 
     schedule: Schedule = field(default_factory=Cosine)

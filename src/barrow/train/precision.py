@@ -16,7 +16,10 @@ Name = Literal["fp32", "bf16", "fp16", "fp8"]
 
 @dataclass(frozen=True)
 class Precision:
-    """fp32; bf16 compute; fp16 with a dynamic scale; fp8 matrix products in a bf16 computation."""
+    """fp32; bf16 compute; fp16 with a dynamic scale; fp8 matrix products in a bf16 computation.
+
+    - `name`: fp32, bf16, fp16 or fp8; `scale`: of the loss, with fp16.
+    """
 
     name: Name = "fp32"
     scale: ScaleSettings = field(default_factory=ScaleSettings)

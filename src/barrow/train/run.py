@@ -20,7 +20,11 @@ from barrow.train.tasks.own_data import Batches, BatchSizes
 
 @dataclass(frozen=True)
 class MeshSettings:
-    """Devices along `data` and `fsdp` (one may be −1, for what is left), and the ZeRO stage."""
+    """Devices in a grid; one of its sides may be −1, for what is left.
+
+    - `data`: devices that share the rows; `fsdp`: those that share rows and state.
+    - `zero`: the ZeRO stage, 0 to 3.
+    """
 
     data: int = -1
     fsdp: int = 1
@@ -33,9 +37,9 @@ class MeshSettings:
 
 @dataclass(frozen=True)
 class EvaluationSettings:
-    """The held-out loss is taken after every `every` steps and at the end.
+    """When the validation loss is computed; also at the end.
 
-    Of the first `batches` batches of the held-out store, always the same; None for all of it.
+    - `every`: after so many steps; `batches`: of so many, always the first; None for all.
     """
 
     every: int | None = None
@@ -47,9 +51,10 @@ class EvaluationSettings:
 
 @dataclass(frozen=True)
 class CheckpointSettings:
-    """A checkpoint is written after every `every` steps, at the end, and when a run is stopped.
+    """When a checkpoint is written, besides at the end and when a run is stopped; and which stay.
 
-    The last `keep_last` stay, and besides them those of every `keep_every` steps.
+    - `every`: after so many steps; `keep_last`: so many stay; `keep_every`: besides them, those
+      of every so many steps.
     """
 
     every: int | None = None
@@ -66,8 +71,11 @@ class CheckpointSettings:
 class Run:
     """The settings of a run. The model says which kind of training it is (`task.task_of`).
 
+    - `model`: the architecture; `steps`: how many are trained; `log_every`: steps between lines.
+    - `optimizer`: AdamW, Muon, Lion, … (`barrow.train`); `mesh`: how devices share the work.
+    - `evaluation`: when the validation loss is computed; `checkpoint`: when one is written.
     - `data`: rows, mixture and order of the batches; or `Batches` of your own.
-    - `store`: the token store to train on; or `pairs`: the index of image–text pairs.
+    - `store`: the token store to train on; `pairs`: instead, the index of image–text pairs.
     - `held_out`: the store, or the index, to evaluate with.
     - `tokenizer`: of the texts of pairs; a store has its own.
     - `init`: a run, a folder or a file of the model whose parameters the run begins with.

@@ -27,7 +27,8 @@ class Schedule(Protocol):
 class _Warmed(ABC):
     """A rate that rises linearly over `warmup` steps to `peak`; what follows is a share of it.
 
-    A `warmup` below 1 is a share of all steps.
+    - `peak`: the highest learning rate; `warmup`: steps of the rise; below 1, a share of all.
+    - `end`: the rate at the end, as a share of the peak; `decay`: the share of steps that fall.
     """
 
     peak: float = 3e-4

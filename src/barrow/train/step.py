@@ -29,9 +29,11 @@ _ALL_FINITE, _LOSS_ALONE = -1, -2
 
 @dataclass(frozen=True)
 class StepSettings:
-    """Precision; micro-batches; the global norm that gradients are clipped to; averages kept.
+    """How a step computes.
 
-    `ema` is the share of the average that stays at each step (0.999), None for no average.
+    - `precision`: of the computation; `accumulate`: micro-batches of a step.
+    - `clip`: the global norm that gradients are clipped to; None does not clip.
+    - `ema`: the share of the average that stays at each step (0.999); None keeps no average.
     """
 
     precision: Precision = field(default_factory=Precision)

@@ -11,6 +11,7 @@ import typer
 from barrow.cli.options import AsJson
 from barrow.cli.progress import progress_bar
 from barrow.cli.terminal import printable
+from barrow.errors import NotFound
 
 if TYPE_CHECKING:
     from barrow.weights import Fetched
@@ -115,7 +116,10 @@ def locate_model(what: str) -> Path:
         return Path(what).expanduser()
     from barrow.weights.hub.download import where as look
 
-    return look(what, cache=_cache()).path
+    try:
+        return look(what, cache=_cache()).path
+    except NotFound as error:
+        raise NotFound(f"there is no file or folder {what}; {error}") from None
 
 
 def _cache() -> Path:

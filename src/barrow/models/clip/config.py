@@ -21,7 +21,11 @@ HEAD_DIM = 64
 
 @dataclass(frozen=True)
 class VisionConfig:
-    """A Vision Transformer over square patches, `patch` pixels wide, of square images."""
+    """A Vision Transformer over square patches, `patch` pixels wide, of square images.
+
+    - `resolution`: pixels of a side; `patch`: those of a patch; `width`: of hidden states;
+      `layers`: how many; `heads`: of attention.
+    """
 
     resolution: int = 224
     patch: int = 32
@@ -68,7 +72,11 @@ class ResNetConfig:
 
 @dataclass(frozen=True)
 class TextConfig:
-    """A causal transformer over lower-cased BPE tokens; ids end with that of the end of text."""
+    """A causal transformer over lower-cased BPE tokens; ids end with that of the end of text.
+
+    - `vocab_size`: ids; the data decide it; `context`: positions; `width`: of hidden states;
+      `layers`: how many; `heads`: of attention.
+    """
 
     vocab_size: int = 49408
     context: int = 77
@@ -85,7 +93,8 @@ class TextConfig:
 class ClipConfig:
     """Two towers into one space of `embed` dimensions. Defaults are ViT-B/32's.
 
-    `activation` is quick_gelu in OpenAI's weights; most of open_clip's own were trained with gelu.
+    - `embed`: dimensions of both; `image`, `text`: the towers; `norm_eps`: added to the variance.
+    - `activation`: quick_gelu in OpenAI's weights; most of open_clip's own were trained with gelu.
     """
 
     embed: int = 512

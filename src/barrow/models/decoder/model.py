@@ -32,8 +32,15 @@ from barrow.nn.scope import Scope
 class DecoderConfig:
     """The architecture, as numbers and choices. Defaults are GPT-2's of 124 million parameters.
 
-    `rotary` None means learned positions. `norms` is where norms stand (see `nn.Block`). `gated` is
-    SwiGLU and its like. `tied` uses the table of embeddings for the logits too.
+    - `vocab_size`: ids; the data decide it; `width`: of hidden states; `layers`: how many.
+    - `heads`: of attention; `kv_heads`: of keys and values, None for as many; `head_dim`: None for
+      width / heads; `hidden`: width inside the MLP; `context`: positions.
+    - `norm`: layer or rms; `norm_eps`: added to the variance; `norms`: before attention and MLP, or
+      one for both in parallel (see `nn.Block`).
+    - `activation`: of the MLP; `gated`: SwiGLU and its like; `rotary`: None for learned positions.
+    - `attention_bias`, `out_bias`, `mlp_bias`: which layers have biases.
+    - `tied`: the table of embeddings makes the logits too; `dropout`: of hidden states.
+    - `init_std`: standard deviation of the first weights.
     """
 
     vocab_size: int = 50257

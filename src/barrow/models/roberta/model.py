@@ -31,9 +31,13 @@ from barrow.nn.scope import Scope
 class RobertaConfig:
     """The architecture, as numbers and choices. Defaults are those of roberta-base.
 
-    `positions` are rows of the table: the first `pad` + 1 of them belong to padding, so 514 rows
-    are 512 usable places (`context`). `mlm_head` and `pooler` say which parameters there are behind
-    the layers; `tied` uses the table of embeddings for the logits too.
+    - `vocab_size`: ids; the data decide it; `width`: of hidden states; `layers`: how many;
+      `heads`: of attention; `hidden`: width inside the MLP.
+    - `positions`: rows of the table; the first `pad` + 1 belong to padding, so 514 are 512 places.
+    - `token_types`: kinds of segments; `pad`: the id of padding; `norm_eps`: added to the variance.
+    - `activation`: of the MLP; `dropout`: of hidden states; `init_std`: of the first weights.
+    - `mlm_head`, `pooler`: whether these parameters are there after the layers.
+    - `tied`: the table of embeddings makes the logits too.
     """
 
     vocab_size: int = 50265

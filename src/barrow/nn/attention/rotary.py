@@ -29,7 +29,8 @@ class Stretch:
 class Rotary:
     """Angle position · base^(−2i/dim) for pair i; pairs are (i, i + dim/2) of the first `dim`.
 
-    `dim` None means the whole head; Pythia turns only a quarter of it.
+    - `base`: of the angles; `stretch`: how longer contexts are reached; None as trained.
+    - `dim`: the part of a head that is turned; None means all of it, Pythia turns a quarter.
     """
 
     base: float = 10_000.0

@@ -24,6 +24,7 @@ class PairSettings(OrderSettings):
     """What a stream of pairs is made of, beside its index; domains are the index's sources.
 
     - `schedule`: its seq_len means nothing here.
+    - `kind`: says in JSON that these are pairs.
     - `resolution`: pixels of a side; None where a model decides it.
     - `crop`: a "random" square of each image, anew in every epoch, or the "centre".
     - `min_area`: of a random square, as a share of the largest.

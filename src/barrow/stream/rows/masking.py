@@ -27,7 +27,11 @@ _WHITE = frozenset((b" ", b"\t", b"\n", b"\r", b"\x0b", b"\x0c"))
 
 @dataclass(frozen=True)
 class Mlm:
-    """How tokens are hidden: 15 %, of these 80 % masked, 10 % random, 10 % kept."""
+    """How tokens are hidden: 15 %, of these 80 % masked, 10 % random, 10 % kept.
+
+    - `probability`: of a token to be hidden; `replace`: share of these that are masked; `random`:
+      share that become another token; `whole_word`: all tokens of a word, or none.
+    """
 
     probability: float = 0.15
     replace: float = 0.8
