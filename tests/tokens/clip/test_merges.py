@@ -35,7 +35,7 @@ def test_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / FILE_NAME).write_text(LINES)
     assert find_merges([tmp_path / "none", tmp_path]) == tmp_path / FILE_NAME
     monkeypatch.setattr("barrow.tokens.clip.merges._PACKAGES", ("nosuchpackage",))
-    with pytest.raises(NotFound, match=r"not in /x nor in installed packages; .* with --bpe"):
+    with pytest.raises(NotFound, match=r"not in /x nor in installed packages; .* with --tokenizer"):
         find_merges([Path("/x")])
 
 
