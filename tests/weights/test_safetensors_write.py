@@ -176,7 +176,7 @@ def test_a_folder_that_holds_a_model_is_left_alone(tmp_path: Path) -> None:
     [
         ({"__metadata__": np.ones(1)}, {}, "'__metadata__' cannot be the name of a tensor"),
         ({3: np.ones(1)}, {}, "3 cannot be the name of a tensor"),
-        ({"a": np.array([None])}, {}, "not object. Convert the array first"),
+        ({"a": np.array([None])}, {}, "got object. Convert the array first"),
         ({"a": np.ones(1)}, {"metadata": {"k": 1}}, "metadata is strings by strings"),
         ({"a": np.ones(1)}, {"max_shard_bytes": 0}, "max_shard_bytes is at least 1, not 0"),
     ],

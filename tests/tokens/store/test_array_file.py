@@ -137,7 +137,7 @@ def entry(dtype: Any = "U16", shape: Any = (4,), offsets: Any = (0, 8)) -> dict[
 @pytest.mark.parametrize(
     ("header", "message"),
     [
-        ({"ids": entry(shape=(5,))}, r"U16 of shape \[5\] is 10 bytes, its span 8"),
+        ({"ids": entry(shape=(5,))}, r"U16 of shape \[5\] needs 10 bytes, got 8"),
         ({"ids": entry(offsets=(1, 9))}, "ends at byte .*: cut short, or wrong"),
         ({"ids": entry(), "x": entry(offsets=(4, 12))}, "ends at byte"),
         ({"ids": entry(offsets=(8, 0))}, "data_offsets are not"),
