@@ -196,18 +196,18 @@ def test_a_run_that_went_back_keeps_what_it_writes(saved: Checkpoints) -> None:
 
 
 def test_settings_are_checked(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="keep_last is at least 1, not 0"):
+    with pytest.raises(ValueError, match="keep_last must be ≥ 1, got 0"):
         Checkpoints(tmp_path, keep_last=0)
-    with pytest.raises(ValueError, match="keep_every is at least 1 or None, not 0"):
+    with pytest.raises(ValueError, match="keep_every must be ≥ 1 or None, got 0"):
         Checkpoints(tmp_path, keep_every=0)
-    with pytest.raises(ValueError, match="timeout is above 0 seconds, not 0"):
+    with pytest.raises(ValueError, match="timeout must be > 0 seconds, got 0"):
         Checkpoints(tmp_path, timeout=0)
 
 
 def test_a_state_that_a_step_took(tmp_path: Path) -> None:
     state, step = make_run()
     advance(state, step, 1)
-    with pytest.raises(ValueError, match="is used up: a step takes the state it is given"):
+    with pytest.raises(ValueError, match="was donated to a step"):
         Checkpoints(tmp_path).save(replace(state, step=jnp.int32(0)), {})
 
 

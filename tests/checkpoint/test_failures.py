@@ -45,7 +45,7 @@ def test_a_flipped_byte_is_found_and_the_previous_one_offered(saved: Checkpoints
         saved.restore(3, state)
     assert raised.value.reason == "damaged"
     assert ARRAYS in str(raised.value)
-    assert "the one before is of step 2: remove this folder to go on from that" in str(raised.value)
+    assert "to resume from step 2, remove this folder" in str(raised.value)
     assert int(saved.restore(2, state).step) == 2
 
 
@@ -57,7 +57,7 @@ def test_every_flipped_bit_of_an_index_is_found(saved: Checkpoints) -> None:
     for at in is_text[:: len(is_text) // 40]:
         path.write_bytes(whole)
         flip(path, at)
-        with pytest.raises(CheckpointError, match="there is no earlier one|newer barrow"):
+        with pytest.raises(CheckpointError, match="there is no earlier one|upgrade barrow"):
             saved.restore(1, state)
     path.write_bytes(whole)
     saved.restore(1, state)
@@ -69,15 +69,17 @@ def test_half_a_checkpoint(saved: Checkpoints) -> None:
     size = arrays.stat().st_size
     os.truncate(arrays, size // 2)
     assert saved.latest() == 2
-    with pytest.raises(CheckpointError, match=f"half a checkpoint: {ARRAYS} has {size // 2:,} byt"):
+    with pytest.raises(
+        CheckpointError, match=f"incomplete checkpoint: {ARRAYS} has {size // 2:,} byt"
+    ):
         saved.restore(3, state)
     arrays.unlink()
     assert saved.latest() == 2
-    with pytest.raises(CheckpointError, match=f"{ARRAYS} is missing.*the one before is of step 2"):
+    with pytest.raises(CheckpointError, match=f"{ARRAYS} is missing.*to resume from step 2"):
         saved.restore(3, state)
     (arrays.parent / "index.json").unlink()
     assert saved.latest() == 2
-    with pytest.raises(CheckpointError, match="found no index.json; was copying cut short"):
+    with pytest.raises(CheckpointError, match="found no index.json; was copying interrupted"):
         saved.restore(3, state)
 
 
@@ -91,7 +93,7 @@ def test_a_step_that_is_not_there(saved: Checkpoints) -> None:
 def test_a_newer_format(saved: Checkpoints) -> None:
     path = saved.folder / "step-000000003" / "index.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"version": 2}))
-    with pytest.raises(CheckpointError, match="version 2, and this barrow reads up to 1.*upgrade"):
+    with pytest.raises(CheckpointError, match="version 2, but this barrow reads up to 1.*upgrade"):
         saved.restore(3, make_run()[0])
     assert saved.latest() == 2
 
@@ -206,5 +208,5 @@ def test_a_limit_on_the_size_of_files(tmp_path: Path) -> None:
 
 def test_leaves_that_are_no_arrays(tmp_path: Path) -> None:
     state = TrainState(jnp.int32(1), {"w": 2.0}, None, None, jax.random.key(0))
-    with pytest.raises(ValueError, match="params/w is a float, and a checkpoint holds arrays"):
+    with pytest.raises(ValueError, match="params/w is a float; a checkpoint holds arrays"):
         Checkpoints(tmp_path).save(state, {})

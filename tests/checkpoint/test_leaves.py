@@ -61,7 +61,7 @@ def test_kinds() -> None:
 @pytest.mark.parametrize(
     ("tree", "message"),
     [
-        ({"a": {"b": 3}}, "a/b is a int, and a checkpoint holds arrays"),
+        ({"a": {"b": 3}}, "a/b is a int; a checkpoint holds arrays"),
         (3, "the state is a int"),
         ({"a": {"b": jnp.ones(1)}, "a/b": jnp.ones(1)}, "two leaves have the path 'a/b'"),
     ],

@@ -113,5 +113,5 @@ def test_left_out_on_purpose_and_laid_out_as_before(tmp_path: Path) -> None:
 
 
 def test_two_for_one(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="'a' and 'b' are both for 'w'"):
+    with pytest.raises(ValueError, match="'a' and 'b' both map to 'w'"):
         load_into({"w": jnp.ones(1)}, {"a": np.ones(1), "b": np.ones(1)}, {"a": "w", "b": "w"})

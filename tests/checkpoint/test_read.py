@@ -85,7 +85,7 @@ def test_verify_names_the_file(tmp_path: Path) -> None:
     data = bytearray((tmp_path / "c" / ARRAYS).read_bytes())
     data[-3] ^= 1
     (tmp_path / "c" / ARRAYS).write_bytes(data)
-    with pytest.raises(CheckpointError, match=f"{ARRAYS}: the bytes are not those that were wri"):
+    with pytest.raises(CheckpointError, match=f"{ARRAYS}: the checksum differs"):
         checkpoint.verify(["x"])
     checkpoint.verify([])
 
@@ -106,7 +106,7 @@ def test_every_file_is_verified(tmp_path: Path) -> None:
     for name in files:
         whole = (folder / name).read_bytes()
         (folder / name).write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
-        with pytest.raises(CheckpointError, match=f"{name}: the bytes are not those"):
+        with pytest.raises(CheckpointError, match=f"{name}: the checksum differs"):
             checkpoint.verify()
         (folder / name).write_bytes(whole)
 

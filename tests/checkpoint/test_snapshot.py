@@ -50,5 +50,5 @@ def test_nothing_is_shared_with_the_tree() -> None:
 def test_an_array_that_was_given_away() -> None:
     array = jnp.zeros(3)
     array.delete()
-    with pytest.raises(ValueError, match="a/b is used up: a step takes the state it is given"):
+    with pytest.raises(ValueError, match="a/b was donated to a step"):
         snapshot({"a": {"b": array}})

@@ -27,13 +27,16 @@ def arrays() -> dict[str, np.ndarray]:
 def test_of_a_damaged_checkpoint_the_one_before_is_named(tmp_path: Path) -> None:
     for step in (4, 7, 9):
         save_params(tmp_path / f"step-{step:09}", arrays())
-    for name, words in (("9", f"the one before is {tmp_path / 'step-000000007'}"), ("4", "no ear")):
+    for name, words in (
+        ("9", f"the previous one is {tmp_path / 'step-000000007'}"),
+        ("4", "no ear"),
+    ):
         folder = tmp_path / f"step-{int(name):09}"
         (file,) = folder.glob("*.safetensors")
         data = bytearray(file.read_bytes())
         data[-1] ^= 1
         file.write_bytes(data)
-        with pytest.raises(CheckpointError, match=f"checksum differs.; .*{words}"):
+        with pytest.raises(CheckpointError, match=f"checksum differs; .*{words}"):
             open_params(folder)
     with pytest.raises(CheckpointError, match="step-000000007"):
         open_params(tmp_path)

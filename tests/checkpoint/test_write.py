@@ -95,7 +95,7 @@ def test_every_file_and_folder_is_synced_before_the_rename(
 def test_pieces_that_are_missing_are_not_committed(tmp_path: Path) -> None:
     whole = held()
     half = Snapshot(whole.kinds, whole.pieces[:1])
-    with pytest.raises(CheckpointError, match="pieces of a/w are not the whole of it: do all of"):
+    with pytest.raises(CheckpointError, match="pieces of a/w do not cover it: do all processes"):
         write_checkpoint(tmp_path / "c", half, step=4, about={}, peers=Peers())
     assert os.listdir(tmp_path) == []
 
@@ -103,5 +103,5 @@ def test_pieces_that_are_missing_are_not_committed(tmp_path: Path) -> None:
 def test_names_that_collide(tmp_path: Path) -> None:
     array = np.zeros(1, np.float32)
     pieces = (HeldPiece("w", (1,), array), HeldPiece("w@1", (0,), array))
-    with pytest.raises(ValueError, match="names of leaves that end in '@' and numbers are taken"):
+    with pytest.raises(ValueError, match="names of leaves must not end in '@' and numbers"):
         write_checkpoint(tmp_path / "c", Snapshot({}, pieces), step=None, about={}, peers=Peers())

@@ -33,7 +33,7 @@ def test_foreign_files_of_a_folder_are_named(
     (folder / "manifest.json").write_text("{}")
     code, _, err = barrow("board", folder, "--out", tmp_path / "board.html")
     assert code == 0
-    assert err.startswith("barrow: left out: manifest.json is no result of `barrow score`")
+    assert err.startswith("barrow: left out: manifest.json is not a result of `barrow score`")
     assert "manifest.json" in (tmp_path / "board.html").read_text()
 
 

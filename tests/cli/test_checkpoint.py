@@ -51,7 +51,7 @@ def test_show_json_and_half_a_checkpoint(barrow: Callable, run: Path) -> None:
     assert [entry["step"] for entry in told["steps"]] == [10, 20]
     assert told["steps"][0]["bytes"] == told["bytes"]
     assert "is missing" in told["steps"][1]["problem"]
-    assert "half a checkpoint" in barrow("checkpoint", "show", run).out
+    assert "incomplete checkpoint" in barrow("checkpoint", "show", run).out
 
 
 def test_show_what_is_none(barrow: Callable, tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_convert_there_and_back(barrow: Callable, run: Path, tmp_path: Path, nam
     (tmp_path / f"x.{name}").rename(tmp_path / "x")
     code, _, err = barrow("checkpoint", "convert", tmp_path / "x", "--out", tmp_path / "back")
     assert code == 1
-    assert "say which format it is" in err
+    assert "or pass the format" in err
     code, _, err = barrow(
         "checkpoint", "convert", tmp_path / "x", "--out", tmp_path / "back", "--from", name
     )

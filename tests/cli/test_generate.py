@@ -85,10 +85,10 @@ def test_without_a_number_it_fills_the_context(barrow: Callable, model: Path) ->
 def test_bad_input(barrow: Callable, model: Path, tmp_path: Path) -> None:
     code, out, err = barrow("generate", model, "--prompt", "ab", "--max-tokens", 46)
     assert (code, out) == (1, "")
-    assert "past the model's 48 positions; ask for at most 45" in err
+    assert "the model's 48 positions; max_tokens can be at most 45" in err
     code, _, err = barrow("generate", model, "--top-k", 3)
     assert code == 1
-    assert "give a temperature above 0" in err
+    assert "need a temperature above 0" in err
     code, _, err = barrow("generate", tmp_path / "nowhere", "--prompt", "a")
     assert code == 1
     assert "does not exist" in err
@@ -129,4 +129,4 @@ def test_an_unknown_architecture(barrow: Callable, model: Path) -> None:
     (model / "config.json").write_text('{"model_type": "t5"}')
     code, _, err = barrow("model", "show", model)
     assert code == 1
-    assert "model_type 't5' is not one that opens; these do: gpt2" in err
+    assert "model_type 't5' is not supported; supported are gpt2" in err

@@ -90,7 +90,7 @@ def test_splits_and_keys(barrow: Callable, folder: Path, tmp_path: Path) -> None
 def test_errors_are_one_line(barrow: Callable, folder: Path, tmp_path: Path) -> None:
     code, _, err = barrow("tokenize", folder, "--tokenizer", "bytes", "--out", folder / "s")
     assert (code, err.count("\n")) == (1, 1)
-    assert "name a folder elsewhere" in err
+    assert "choose a folder outside it" in err
     code, _, err = barrow(
         "tokenize", folder, "--tokenizer", tmp_path / "none", "--out", tmp_path / "s"
     )

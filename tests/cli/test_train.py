@@ -120,7 +120,7 @@ def test_pairs(barrow: Callable, tmp_path: Path) -> None:
     code, told, err = barrow("train", "clip.tiny", *pairs, "--out", out, *few)
     assert code == 0, err
     assert re.search(r"held-out loss: [\d.]+ nats per pair", told)
-    assert "a guess among 3 pairs: 1.0986" in told
+    assert "chance among 3 pairs: 1.0986" in told
     assert "step 1/2  loss " in err
     code, seen, err = barrow("tokens", "lineage", out, "--step", 1, "--json")
     assert (code, err) == (0, "")
@@ -176,7 +176,7 @@ def test_a_python_file(barrow: Callable, stores: tuple[Path, Path], tmp_path: Pa
         (
             ["roberta.tiny", "--store", "x", "--out", "y", "data.mlm=null"],
             1,
-            "say how, data.mlm={}",
+            "data.mlm={} uses the defaults",
         ),
         (["gpt2.tiny", "--store", "x"], 2, "--out DIR"),
         (["build/rum"], 2, "no folder and no recipe 'build/rum'; there are"),
@@ -252,7 +252,7 @@ def test_ctrl_c_saves_and_says_how_to_go_on(
     program.send_signal(signal.SIGINT)
     _, err = program.communicate(timeout=300)
     assert program.returncode == 130, err
-    stopped = re.search(r"stopped after step (\d+), .* To go on: barrow train (.*)\n", err)
+    stopped = re.search(r"stopped after step (\d+), .* To resume: barrow train (.*)\n", err)
     assert stopped is not None
     assert Path(stopped[2]) == out
     done = int(stopped[1]) + 1

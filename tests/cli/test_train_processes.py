@@ -55,7 +55,7 @@ def test_one_tells_and_trouble_of_one_is_heard_by_all(
     first, second = started(script, arguments, elsewhere)
     assert (first.code, first.out, second.code, second.out) == (1, "", 1, "")
     # JAX may have words of its own, about processes that leave.
-    (why,) = re.findall(r"^barrow: (.* is no token store: no such folder.*)$", second.err, re.M)
+    (why,) = re.findall(r"^barrow: (.* is not a token store: no such folder.*)$", second.err, re.M)
     assert f"barrow: process 1 failed: NotFound: {why}" in first.err.splitlines()
     assert not out.exists()
 

@@ -49,5 +49,5 @@ def test_draws_move_the_square_from_end_to_end() -> None:
 
 @pytest.mark.parametrize("share", [0, -1, 1.5])
 def test_a_share_that_is_none(share: float) -> None:
-    with pytest.raises(ValueError, match="min_area is a share above 0 and up to 1"):
+    with pytest.raises(ValueError, match="min_area must be > 0 and ≤ 1"):
         random_box(3, 3, draws=(0, 0, 0), min_area=share)

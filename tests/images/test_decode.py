@@ -95,7 +95,7 @@ def test_bombs_are_refused_before_they_are_decoded() -> None:
 
 
 def test_a_bomb_says_how_large_it_is() -> None:
-    with pytest.raises(BadImage, match=r"cat.png: 20 × 10 pixels, and at most 199 pixels are dec"):
+    with pytest.raises(BadImage, match=r"cat.png: 20 × 10 pixels, but at most 199 pixels are dec"):
         decode(png_of(20, 10, bytes(210)), name="cat.png", limits=Limits(pixels=199))
 
 

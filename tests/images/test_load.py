@@ -67,7 +67,7 @@ def test_background_is_passed_on() -> None:
 def test_wrong_arguments() -> None:
     with pytest.raises(TypeError, match="image 1: expected a path, .* or pixels, got int"):
         load_images([np.zeros((4, 4, 3), np.uint8), 3], resolution=4)  # type: ignore[list-item]
-    with pytest.raises(TypeError, match="got one: put it into a list"):
+    with pytest.raises(TypeError, match="got one: put it in a list"):
         load_images("a.png", resolution=8)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="resolution: expected 1 or more"):
         load_images([noise(0)], resolution=0)

@@ -21,7 +21,7 @@ def test_sizes() -> None:
     assert [row_bucket(n) for n in (1, 2, 3, 17)] == [1, 2, 4, 32]
     assert [row_bucket(n, 12) for n in (1, 2, 3, 5, 8, 9, 12)] == [1, 2, 4, 8, 8, 12, 12]
     assert list(parts(0, most=4)) == []
-    with pytest.raises(ValueError, match="at least one row"):
+    with pytest.raises(ValueError, match="a batch must have"):
         row_bucket(0, 4)
 
 

@@ -46,7 +46,7 @@ def test_a_checkpoint_encodes_as_the_folder_it_is_converted_to(tmp_path: Path) -
     assert preprocess.resolution == 32
     assert ours.report is not None
     assert ours.report.is_exact
-    with pytest.raises(ValueError, match="leave the name out"):
+    with pytest.raises(ValueError, match="leave out the name"):
         clip.load("RN50", weights=tmp_path / "run")
     for path in (tmp_path / "run", tmp_path / "hf"):
         opened = open_model(path)
@@ -87,5 +87,5 @@ def test_running_statistics_come_along(tmp_path: Path) -> None:
 
 def test_a_checkpoint_of_another_model(tmp_path: Path) -> None:
     save_params(tmp_path / "run", {"x": np.zeros(2)}, {"model": family_table(DecoderConfig())})
-    with pytest.raises(ValueError, match="holds a Decoder, and this needs a CLIP; .*generate"):
+    with pytest.raises(ValueError, match="is a Decoder, expected a CLIP; .*generate"):
         clip.load(weights=tmp_path / "run")

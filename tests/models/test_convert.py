@@ -107,13 +107,13 @@ def test_a_full_disk_leaves_nothing_in_the_way(
 
 
 def test_a_checkpoint_that_does_not_name_its_model(run: Path, tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match="does not say which model it is of"):
+    with pytest.raises(CheckpointError, match="does not name its model"):
         convert(run, tmp_path / "hf", to="hf")
 
 
 def test_targets_and_sources_that_do_not_do(run: Path, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="is there already; write elsewhere"):
+    with pytest.raises(ValueError, match="already exists; choose another path"):
         convert(run, run, to="safetensors")
     save_params(tmp_path / "none", {})
-    with pytest.raises(ValueError, match="holds no parameters"):
+    with pytest.raises(ValueError, match="has no parameters"):
         convert(tmp_path / "none", tmp_path / "x.safetensors", to="safetensors")

@@ -103,7 +103,9 @@ def test_types(theirs: Callable[[str], Any], folder_of: Callable[..., Path]) -> 
     save_file(halves, folder / "model.safetensors")
     assert load(folder).model.dtype == "float16"
     assert load(folder, dtype="float32").params["norm"]["scale"].dtype == jnp.float32
-    with pytest.raises(ValueError, match="dtype is one of float32, bfloat16, float16, not 'int8'"):
+    with pytest.raises(
+        ValueError, match="dtype must be one of float32, bfloat16, float16, got 'int8'"
+    ):
         load(folder, dtype="int8")
 
 
@@ -197,7 +199,7 @@ def test_damaged_files(folder_of: Callable[..., Path]) -> None:
     with pytest.raises(WeightsError, match="transformer.wte.weight"):
         load(folder)
     file.unlink()
-    with pytest.raises(NotFound, match="holds no .safetensors file"):
+    with pytest.raises(NotFound, match="has no .safetensors file"):
         load(folder)
 
 

@@ -69,7 +69,7 @@ def test_what_is_no_checkpoint(tmp_path: Path) -> None:
 def test_one_that_does_not_say_which_model_it_is_of(tmp_path: Path) -> None:
     params = drawn(Decoder(CONFIGS["decoder"]))
     save_params(tmp_path / "bare", params)
-    with pytest.raises(CheckpointError, match="does not say which model it is of") as raised:
+    with pytest.raises(CheckpointError, match="does not name its model") as raised:
         open_model(tmp_path / "bare")
     assert raised.value.reason == "no-model"
 
@@ -79,5 +79,5 @@ def test_a_model_of_another_kind_says_what_it_is_for(tmp_path: Path) -> None:
     save_params(tmp_path / "run", drawn(model), {"model": family_table(model.config)})
     loaded = open_model(tmp_path / "run")
     assert of_kind(loaded, "x", Roberta, Decoder) is loaded.model
-    with pytest.raises(ValueError, match="x holds a Decoder, .* Roberta; .*`barrow generate x --p"):
+    with pytest.raises(ValueError, match="x is a Decoder, .* Roberta; .*`barrow generate x --p"):
         of_kind(loaded, "x", Roberta)

@@ -33,7 +33,7 @@ def test_as_transformers_frames_texts(roberta: Any, reader: Tokenizer) -> None:
 
 def test_truncation_keeps_the_end_token(roberta: Any, reader: Tokenizer) -> None:
     text = "Paris is the capital of France. " * 20
-    with pytest.raises(ValueError, match=r"text 7: \d+ tokens in a row, but the model takes 64"):
+    with pytest.raises(ValueError, match=r"text 7: \d+ tokens, but the model takes 64"):
         text_rows(reader, ["a", text], config=CONFIG, first=6)
     (row,) = text_rows(reader, [text], config=CONFIG, truncate=True)
     theirs = roberta.make_tokenizer()(text, truncation=True, max_length=64)["input_ids"]
@@ -42,7 +42,7 @@ def test_truncation_keeps_the_end_token(roberta: Any, reader: Tokenizer) -> None
 
 
 def test_a_tokenizer_of_another_model(reader: Tokenizer) -> None:
-    with pytest.raises(ValueError, match="the model has 20: they do not belong together"):
+    with pytest.raises(ValueError, match="the model has 20 ids: do they match"):
         text_rows(reader, ["Paris"], config=RobertaConfig(20, 32, 1, 4, 48, 66))
 
 

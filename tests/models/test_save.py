@@ -123,7 +123,7 @@ def test_parameters_of_another_model_are_refused(tmp_path: Path) -> None:
         save(tmp_path / "m", model, params | {"stranger": jnp.zeros(2)})
     with pytest.raises(ValueError, match=r"norm/scale: expected \[16\], found \[3\]"):
         save(tmp_path / "m", model, params | {"norm": {"scale": jnp.ones(3), "bias": jnp.ones(16)}})
-    with pytest.raises(ValueError, match="the layers are taken apart"):
+    with pytest.raises(ValueError, match="the layers are not stacked"):
         save(tmp_path / "m", model, nn.take_apart(params, "layers"))
     assert not (tmp_path / "m").exists()
 
@@ -131,7 +131,7 @@ def test_parameters_of_another_model_are_refused(tmp_path: Path) -> None:
 def test_a_folder_with_a_model_is_not_overwritten(tmp_path: Path) -> None:
     model, params = made()
     save(tmp_path / "m", model, params)
-    with pytest.raises(ValueError, match="holds a model already"):
+    with pytest.raises(ValueError, match="already contains a model"):
         save(tmp_path / "m", model, params)
 
 

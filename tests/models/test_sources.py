@@ -86,14 +86,14 @@ def test_what_does_not_open(tmp_path: Path, folder_of: Callable[..., Path]) -> N
         open_source(tmp_path / "run")
     (tmp_path / "run" / "best").mkdir()
     (tmp_path / "run" / "best" / "config.json").write_text("{}")
-    with pytest.raises(NotFound, match="it is a run of `barrow finetune`: give .*best$"):
+    with pytest.raises(NotFound, match="it is a run of `barrow finetune`: pass .*best$"):
         open_source(tmp_path / "run")
     (tmp_path / "model.onnx").write_bytes(b"")
     with pytest.raises(WeightsError, match="expected a folder with config.json and .safetensors"):
         open_source(tmp_path / "model.onnx")
     folder = folder_of("gpt2")
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    with pytest.raises(WeightsError, match="holds pytorch_model.bin, which is a pickle"):
+    with pytest.raises(WeightsError, match="has pytorch_model.bin, a pickle"):
         open_source(folder)
     (folder / "config.json").write_text("[]")
     with pytest.raises(WeightsError, match="expected a JSON object, found list"):

@@ -145,9 +145,9 @@ def test_an_id_that_is_not_in_the_vocabulary_makes_it_nan_unless_masked() -> Non
     [
         ({"targets": np.zeros((3, 7), np.int32)}, r"targets and mask of shape \(3, 8\)"),
         ({"mask": np.zeros((3, 8, 1))}, r"targets and mask of shape \(3, 8\)"),
-        ({"targets": np.zeros((3, 8), np.float32)}, "targets are ids, whole numbers, not float32"),
-        ({"hidden": np.zeros((8, 16), np.float32)}, "takes hidden"),
-        ({"weight": np.zeros((16, 37), np.float32)}, r"weight \[vocab, width\] with a width of 16"),
+        ({"targets": np.zeros((3, 8), np.float32)}, "targets must be integer ids, got float32"),
+        ({"hidden": np.zeros((8, 16), np.float32)}, "needs hidden"),
+        ({"weight": np.zeros((16, 37), np.float32)}, r"weight \[vocab, width\] with width 16"),
         ({"num_slices": 3}, "a length of 8 cannot be cut into 3 slices"),
         ({"num_slices": 0}, "a length of 8 cannot be cut into 0 slices"),
     ],
@@ -181,7 +181,7 @@ def test_a_bias_is_added_to_the_logits(num_slices) -> None:
     np.testing.assert_allclose(value, total.item(), rtol=1e-5)
     for got, leaf in zip(grads, (h, w, b), strict=True):
         np.testing.assert_allclose(got, leaf.grad.numpy(), atol=1e-4)
-    with pytest.raises(ValueError, match=r"a bias for 37 ids has the shape \(37,\), not \(36,\)"):
+    with pytest.raises(ValueError, match=r"bias must have shape \(37,\), got \(36,\)"):
         ours(hidden, weight, bias[1:])
 
 

@@ -176,7 +176,9 @@ def test_branches_and_loops_say_what_is_not_known() -> None:
 
     found = nn.flops(loop, MATRIX)
     assert found.total == ONE
-    assert found.unknown == ("loop: one trip of a while loop is counted, their number is unknown",)
+    assert found.unknown == (
+        "loop: one iteration of a while loop is counted; their number is unknown",
+    )
     # A loop without products leaves no doubt.
     quiet = nn.flops(lambda x: jax.lax.while_loop(lambda x: jnp.sum(x) < 9, jnp.cos, x), MATRIX)
     assert quiet.unknown == ()

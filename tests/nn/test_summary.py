@@ -85,7 +85,7 @@ def test_what_is_not_known_is_said() -> None:
             return jax.lax.while_loop(lambda x: jnp.sum(x) < 9, lambda x: nn.dot(x, w), x)
 
     text = nn.summary(Loop(), jnp.ones((2, 3)))
-    assert "not the whole count: Loop: one trip of a while loop is counted" in text
+    assert "incomplete count: Loop: one iteration of a while loop is counted" in text
 
 
 def test_a_single_module_and_other_arguments() -> None:

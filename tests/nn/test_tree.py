@@ -45,7 +45,7 @@ def test_it_does_not_change() -> None:
     tree = nn.Tree({"a": 1, "b": {"c": 2}})
     with pytest.raises(TypeError):
         tree["a"] = 2
-    with pytest.raises(AttributeError, match="a Tree does not change; make another"):
+    with pytest.raises(AttributeError, match="a Tree is immutable; make another"):
         tree.a = 2
     with pytest.raises(AttributeError):
         tree["b"]._values = ()
@@ -88,7 +88,7 @@ def test_optax_takes_it() -> None:
 
 def test_bad_names_and_paths() -> None:
     for name in ("a/b", "", 3):
-        with pytest.raises(ValueError, match="a name in a Tree is text without '/', not"):
+        with pytest.raises(ValueError, match="a name in a Tree must be a string without '/', got"):
             nn.Tree({name: 1})
     with pytest.raises(ValueError, match="a/b: a is a leaf and a folder at once"):
         nn.from_paths({"a": 1, "a/b": 2})

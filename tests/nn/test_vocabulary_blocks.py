@@ -65,5 +65,5 @@ def test_bfloat16_has_float32_logits() -> None:
 
 def test_other_shapes_are_refused() -> None:
     hidden, weight, targets = problem(transposed=True)
-    with pytest.raises(ValueError, match="wants a weight"):
+    with pytest.raises(ValueError, match="needs a weight"):
         token_nats_by_blocks(hidden, weight, targets)

@@ -93,4 +93,4 @@ def test_from_the_command_line(
     corpus = str(store.parent / "archive")
     assert command(["score", str(out), corpus, "--out", str(tmp_path / "s.json"), *trust]) == 0
     assert command(["generate", str(out), *trust]) == 1
-    assert "this needs a Decoder; use it with `barrow score" in capfd.readouterr().err
+    assert "expected a Decoder; use it with `barrow score" in capfd.readouterr().err

@@ -43,5 +43,5 @@ def test_sizes_that_do_not_fit(sizes) -> None:
 
 @pytest.mark.parametrize("sizes", [{"data": -1, "fsdp": -1}, {"data": 0}, {"fsdp": -2}])
 def test_sizes_that_are_none(sizes) -> None:
-    with pytest.raises(ValueError, match="sizes are positive, and at most one is -1"):
+    with pytest.raises(ValueError, match="sizes must be ≥ 1, and at most one -1"):
         make_mesh(**sizes)

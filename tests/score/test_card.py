@@ -57,7 +57,7 @@ def test_json_and_back() -> None:
     data["window"]["stride"] = 1
     with pytest.raises(ValueError, match="it was changed"):
         card_from_dict(data)
-    with pytest.raises(ValueError, match="a JSON object, not list"):
+    with pytest.raises(ValueError, match="a JSON object, got list"):
         card_from_dict([])
 
 

@@ -134,15 +134,15 @@ def test_a_compressor_has_no_kinds_and_a_note() -> None:
     assert found.kinds == ()
     assert found.note is not None
     assert "A is causal, context 1,024, stride 512" in found.note
-    assert "B is compressed, sees the document so far, whole" in found.note
+    assert "B is compressed, sees the whole document so far" in found.note
     note = compare(a, make_result("ngram", bits=B)).note
     assert note is not None
-    assert "the document so far, whole" in note
+    assert "the whole document so far" in note
 
 
 def test_figures_of_domains_alone_cannot_be_paired() -> None:
     a = make_result("whole:xz", bits=A, likelihood="compressed", scope="domain")
-    with pytest.raises(ScoreError, match="whole:xz has no figures of single documents"):
+    with pytest.raises(ScoreError, match="whole:xz has no figures per document"):
         compare(a, a)
 
 
@@ -152,7 +152,7 @@ def test_documents_that_belie_their_card() -> None:
     text = b.documents.text.copy()
     text[3, 0] ^= 1
     changed = replace(b, documents=replace(b.documents, text=text))
-    with pytest.raises(ScoreError, match="not the same, though their cards say so"):
+    with pytest.raises(ScoreError, match="differ, although their cards are the same"):
         compare(a, changed)
 
 

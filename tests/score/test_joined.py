@@ -59,5 +59,5 @@ def test_the_ground_is_made_of_domains_and_texts() -> None:
 
 def test_too_many_domains() -> None:
     done = [scored(i, f"domain {i}", "a") for i in range(1 << 15)]
-    with pytest.raises(ScoreError, match="32,768 domains are more than a result holds"):
+    with pytest.raises(ScoreError, match="too many domains for a result: 32,768"):
         joined(Named(), CORPUS, table(done))

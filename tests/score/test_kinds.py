@@ -130,5 +130,5 @@ def test_the_list_of_words() -> None:
 
 
 def test_other_numbers_than_bytes() -> None:
-    with pytest.raises(ValueError, match="2 numbers for the 3 bytes"):
+    with pytest.raises(ValueError, match="expected 3 numbers, one per byte, got 2"):
         totals(b"abc", np.zeros(2))

@@ -40,7 +40,7 @@ def test_a_checkpoint_scores_as_the_folder_it_is_converted_to(tmp_path: Path, pa
 
 def test_one_that_says_no_model_or_no_tokenizer(tmp_path: Path, params: Any) -> None:
     save_params(tmp_path / "a", params)
-    with pytest.raises(CheckpointError, match="does not say which model it is of"):
+    with pytest.raises(CheckpointError, match="does not name its model"):
         open_model(str(tmp_path / "a"))
     save_params(tmp_path / "b", params, {"model": family_table(CONFIG)})
     with pytest.raises(NotFound, match="no tokenizer"):

@@ -74,5 +74,5 @@ def test_too_few_documents() -> None:
 
 
 def test_no_resamples() -> None:
-    with pytest.raises(ValueError, match="at least one resample, not 0"):
+    with pytest.raises(ValueError, match="resamples must be ≥ 1, got 0"):
         paired_bootstrap(np.ones((3, 1)), np.ones((3, 1), np.int64), resamples=0)

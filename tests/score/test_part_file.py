@@ -73,11 +73,11 @@ def test_another_run_is_not_gone_on_with(tmp_path: Path) -> None:
         PartFile(path, {**ABOUT, "model": "other"})
     path.write_bytes(path.read_bytes() + b"[[1, 2]]\n")
     part = PartFile(path, ABOUT)
-    with pytest.raises(ScoreError, match="remove it to begin anew"):
+    with pytest.raises(ScoreError, match="remove it to start again"):
         list(part.before())
     part.close()
     path.write_bytes(b"what\n")
-    with pytest.raises(ScoreError, match="remove it to begin anew"):
+    with pytest.raises(ScoreError, match="remove it to start again"):
         PartFile(path, ABOUT)
 
 

@@ -64,19 +64,19 @@ def test_the_prefix_is_a_role_that_the_tokenizer_can_fill(
 
 
 def test_bad_protocols() -> None:
-    with pytest.raises(ValueError, match="a context of 1 holds no prefix and one token"):
+    with pytest.raises(ValueError, match="context must be ≥ 2, for a prefix and one token, got 1"):
         Protocol("custom", 1, None, "begin")
-    with pytest.raises(ValueError, match="stride is at least 1, not 0"):
+    with pytest.raises(ValueError, match="stride must be ≥ 1, got 0"):
         PROTOCOLS["barrow"].changed(stride=0)
-    with pytest.raises(ValueError, match="prefix is begin, end or none, not 'bos'"):
+    with pytest.raises(ValueError, match="prefix must be begin, end or none, got 'bos'"):
         PROTOCOLS["barrow"].changed(prefix="bos")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="no protocol 'pil'; there are barrow, pile, sliding"):
         named_protocol("pil")
-    with pytest.raises(ValueError, match="the model sees 1 tokens, too few"):
+    with pytest.raises(ValueError, match="the model sees 1 tokens, expected at least 2"):
         PROTOCOLS["barrow"].window(BYTES, 1)
-    with pytest.raises(ValueError, match="no length of its own: say a context"):
+    with pytest.raises(ValueError, match="no maximum length: pass a context"):
         PROTOCOLS["pile"].window(BYTES, None)
-    with pytest.raises(ValueError, match="a context of 99 tokens, and the model sees 64 at most"):
+    with pytest.raises(ValueError, match="context must be ≤ 64, the model's length, got 99"):
         PROTOCOLS["barrow"].changed(context=99).window(BYTES, 64)
-    with pytest.raises(ValueError, match="a stride of 20 leaps over tokens"):
+    with pytest.raises(ValueError, match="a stride of 20 skips tokens"):
         PROTOCOLS["barrow"].changed(context=10, stride=20).window(BYTES, 64)

@@ -38,8 +38,8 @@ def test_the_form_that_others_read(written: Path) -> None:
     ("change", "words"),
     [
         ({"format": "other"}, "expected the format 'barrow-score-1', got 'other'"),
-        ({"model": None}, "not as `barrow score` writes it"),
-        ({"overall": {"name": "x"}}, "not as `barrow score` writes it"),
+        ({"model": None}, "was not written by `barrow score`"),
+        ({"overall": {"name": "x"}}, "was not written by `barrow score`"),
     ],
 )
 def test_foreign_and_broken_files(written: Path, change: dict[str, Any], words: str) -> None:
@@ -70,5 +70,5 @@ def test_documents_of_another_result_are_refused(written: Path, tmp_path: Path) 
     documents_path(written).rename(documents_path(other))
     data = json.loads(written.read_text())
     data["model"]["identity"] = "another"
-    with pytest.raises(ScoreError, match="belongs to another result"):
+    with pytest.raises(ScoreError, match="does not belong to"):
         read_documents(other, result_from_dict(data))

@@ -45,7 +45,7 @@ def test_splits(corpus: Path, few: list[Document]) -> None:
 def test_what_has_no_splits(write: Callable[..., Path], few: list[Document]) -> None:
     folder = write(few, "plain", shard_size=60_000)
     assert open_corpus(folder).split is None
-    with pytest.raises(NotFound, match="it has no splits: leave --split out"):
+    with pytest.raises(NotFound, match="it has no splits: leave out --split"):
         open_corpus(folder, split="test")
 
 
@@ -74,5 +74,5 @@ def test_domains_that_are_missing_or_no_strings() -> None:
 
 
 def test_a_limit_is_at_least_one() -> None:
-    with pytest.raises(ValueError, match="limit is at least 1 document, not 0"):
+    with pytest.raises(ValueError, match="limit must be ≥ 1 document, got 0"):
         ScoredCorpus("x", None, [], 0)

@@ -102,7 +102,7 @@ def test_the_weighted_mean_is_over_the_scored_domains() -> None:
     assert rows[0].bpb is not None
     assert rows[1].bpb is not None
     assert found.bpb == pytest.approx(0.25 * rows[0].bpb + 0.75 * rows[1].bpb)
-    with pytest.raises(ValueError, match="none for 'B'; they have A"):
+    with pytest.raises(ValueError, match="no weight for 'B'; there are weights for A"):
         weighted_mean(rows, {"A": 1.0})
-    with pytest.raises(ValueError, match="sum to nothing"):
+    with pytest.raises(ValueError, match="sum to 0"):
         weighted_mean(rows, {"A": 0.0, "B": 0.0})

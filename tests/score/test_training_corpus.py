@@ -59,12 +59,12 @@ def test_a_corpus_that_changed_or_went_is_not_taken(
     (tmp_path / "again").rename(corpus)
     found = training_corpus(trained_on(store))
     assert isinstance(found, str)
-    assert found.endswith("is not what its token store was made from any more")
+    assert found.endswith("changed after its token store was made")
     receipt, hint = receipt_or_hint(open_corpus(kept), trained_on(store), None)
     assert receipt is None
     assert hint is not None
     assert hint.startswith("training corpus: ")
-    assert hint.endswith("; --train CORPUS counts what it shares with what was scored")
+    assert hint.endswith("; --train CORPUS counts the overlap with the scored corpus")
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_a_corpus_that_changed_or_went_is_not_taken(
         (ModelInfo("x", "barrow", "id"), "it is not known"),
         (ModelInfo("x", "barrow", "id", about={"run": None}), "it is not known"),
         (trained_on(""), "it is not known"),
-        (trained_on("gone"), "its token store gone is not there any more"),
+        (trained_on("gone"), "its token store gone no longer exists"),
     ],
 )
 def test_unknown(info: Any, words: str) -> None:
@@ -83,7 +83,7 @@ def test_unknown(info: Any, words: str) -> None:
 def test_a_folder_that_is_no_store(corpus: Path) -> None:
     found = training_corpus(trained_on(corpus))
     assert isinstance(found, str)
-    assert "is no token store" in found
+    assert "is not a token store" in found
 
 
 def test_nothing_is_said_of_what_has_no_training(corpus: Path) -> None:

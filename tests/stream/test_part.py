@@ -19,7 +19,7 @@ def test_slices(a: int, b: int, whole: int) -> None:
     if a <= b <= whole:
         assert part_of(whole, slice(a, b), what="rows") == range(a, b)
     else:
-        with pytest.raises(ValueError, match="is no part of"):
+        with pytest.raises(ValueError, match="is not a part of"):
             part_of(whole, slice(a, b), what="rows")
 
 
@@ -34,14 +34,14 @@ def test_bad_input() -> None:
     with pytest.raises(ValueError, match="3 ranks cannot share a batch of 8 rows evenly"):
         part_of(8, None, what="rows", rank=0, of=3)
     for rank, of in ((2, 2), (-1, 2), (0, 0)):
-        with pytest.raises(ValueError, match=f"rank is from 0 to of - 1, not {rank} of {of}"):
+        with pytest.raises(ValueError, match=f"rank must be from 0 to {of - 1}, got {rank}"):
             part_of(8, None, what="rows", rank=rank, of=of)
-    with pytest.raises(ValueError, match="rank and of go together"):
+    with pytest.raises(ValueError, match="pass both rank and of"):
         part_of(8, None, what="rows", rank=1)
     with pytest.raises(ValueError, match="rank and of, or rows, not both"):
         part_of(8, slice(1), what="rows", rank=1, of=2)
     for wrong in (slice(-1, 2), slice(0, 9), slice(0, 8, 2), slice(5, 4)):
-        with pytest.raises(ValueError, match="columns .* is no part of 8"):
+        with pytest.raises(ValueError, match="columns .* is not a part of 8"):
             part_of(8, wrong, what="columns")
 
 

@@ -44,11 +44,11 @@ def test_a_store_that_is_another(stores: Callable, tmp_path: Path) -> None:
     store = stores([[5, 6]])
     save(tmp_path / "run.json", store)
     saved = Saved.read(tmp_path / "run.json")
-    told = f"saved with store {store.identity[:16]}.* is xxxx.*every batch would change"
+    told = f"saved with store {store.identity[:16]}.* has xxxx.*every batch would change"
     with pytest.raises(StoreError, match=told) as error:
         saved.check(SETTINGS.open(replace(store, identity="x" * 64)), name="run.json")
     assert error.value.reason == "other-store"
-    with pytest.raises(StoreError, match="tokenizer tttt.* is yyyy") as error:
+    with pytest.raises(StoreError, match="tokenizer tttt.* has yyyy") as error:
         saved.check(SETTINGS.open(replace(store, tokenizer_hash="y" * 64)), name="run.json")
     assert error.value.reason == "other-tokenizer"
 

@@ -74,14 +74,14 @@ def test_bad_input(token_store: Any) -> None:
             Stream(settings(missing).open(token_store))
     with pytest.raises(ConfigError, match="pass batch"):
         _ = settings("batch=null").batches
-    with pytest.raises(ConfigError, match="packing is cut, fit or document, not 'tight'"):
+    with pytest.raises(ConfigError, match="packing must be cut, fit or document, got 'tight'"):
         StreamSettings(schedule=ONE, packing="tight")  # type: ignore[arg-type]
     lengths = Schedule((Phase(0, 8, 4, MIXTURE), Phase(3, 16, 4, MIXTURE)))
     assert StreamSettings(schedule=lengths).packing == "cut"
     for packing in ("fit", "document"):
-        with pytest.raises(ConfigError, match="one seq_len, and the schedule has 8, 16; .*'cut'"):
+        with pytest.raises(ConfigError, match="one seq_len, but the schedule has 8, 16; .*'cut'"):
             StreamSettings(schedule=lengths, packing=packing)  # type: ignore[arg-type]
-    with pytest.raises(ConfigError, match="buckets are for packing 'document', not 'cut'"):
+    with pytest.raises(ConfigError, match="buckets need packing 'document', got 'cut'"):
         StreamSettings(schedule=ONE, buckets=(4, 12))
     for wrong in ((), (4,), (8, 4, 12), (0, 12), (4, 4, 12), (4, 16)):
         with pytest.raises(ConfigError, match="ascending widths that end with seq_len 12"):

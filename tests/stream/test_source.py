@@ -169,8 +169,8 @@ def test_saved(stream: Stream[Labels], tmp_path: Path) -> None:
         assert other.settings == stream.settings
         assert np.array_equal(other.batch(4).features, stream.batch(4).features)
     (tmp_path / "table.txt").write_text("x 1 2")
-    with pytest.raises(StoreError, match="saved with table 37, .* is 1") as error:
+    with pytest.raises(StoreError, match="saved with table 37, .* has 1") as error:
         Stream.load(tmp_path, trust=[__name__])
     assert error.value.reason == "other-table"
-    with pytest.raises(TypeError, match="have their settings already; got seed as well"):
+    with pytest.raises(TypeError, match="already has its settings; leave out seed"):
         Stream(stream.data, seed=1)  # type: ignore[call-overload]

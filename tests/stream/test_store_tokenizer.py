@@ -27,5 +27,5 @@ def test_the_one_it_was_made_with(tmp_path: Path) -> None:
 
 def test_one_without_padding_is_refused(tmp_path: Path) -> None:
     store = open_store(made(tmp_path, train(["stones and carts"], vocab_size=258)))
-    with pytest.raises(ValueError, match="train … --roberta makes one"):
+    with pytest.raises(ValueError, match="train … --roberta"):
         padding_of(store)

@@ -30,7 +30,7 @@ def test_fewer_if_nothing_is_left_to_learn() -> None:
 
 @pytest.mark.parametrize("size", [514, 49409])
 def test_sizes(size: int) -> None:
-    with pytest.raises(ConfigError, match=r"more than 514 ids .* at most 49,408"):
+    with pytest.raises(ConfigError, match=r"must be > 514 .* ≤ 49,408"):
         train_clip(TEXTS, vocab_size=size)
 
 

@@ -228,4 +228,4 @@ def test_without_libraries(
     told = make_encoder(
         check({**files["gpt2"].data, "normalizer": {"type": "NFC"}}, "x"), fast=True
     )
-    assert "of this kind, nothing faster is known" in told.name
+    assert "no faster encoder is known" in told.name

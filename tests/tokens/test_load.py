@@ -26,18 +26,18 @@ def test_without_the_fast_library(trained: JsonTokenizer, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("name", "data", "words"),
     [
-        ("config.json", b'{"hidden_size": 8}', "config.json is no tokenizer: .* has a model"),
+        ("config.json", b'{"hidden_size": 8}', "config.json is not a tokenizer: it has no model"),
         ("tokenizer.json", b'{"model": {', "tokenizer.json is not JSON: "),
-        ("tokenizer.json", b"[]", "is no tokenizer that barrow knows"),
+        ("tokenizer.json", b"[]", "is not a tokenizer that barrow knows"),
         (
             "tokenizer.model",
             b"\n\x0e\n\x05<unk>",
             "a SentencePiece .model becomes a tokenizer.json",
         ),
-        ("notes.txt", b"hello", "is no tokenizer that barrow knows: tokenizer.json, vocab.json"),
-        ("empty.json", b"", "is no tokenizer that barrow knows"),
+        ("notes.txt", b"hello", "is not a tokenizer that barrow knows: tokenizer.json, vocab.json"),
+        ("empty.json", b"", "is not a tokenizer that barrow knows"),
         ("x.tiktoken", b"what is this", "line 1: expected a token in base64"),
-        ("tok.bin", b"\x07", "1 bytes are too few for a llama2.c tokenizer"),
+        ("tok.bin", b"\x07", "1 bytes is too short for a llama2.c tokenizer"),
     ],
 )
 def test_files_that_are_none(tmp_path: Path, name: str, data: bytes, words: str) -> None:
@@ -48,13 +48,13 @@ def test_files_that_are_none(tmp_path: Path, name: str, data: bytes, words: str)
 
 
 def test_nothing_there(tmp_path: Path) -> None:
-    with pytest.raises(NotFound, match="gone does not exist; a tokenizer is a file, a folder, or"):
+    with pytest.raises(NotFound, match="gone does not exist; pass a file, a folder, or"):
         barrow.tokens.load(tmp_path / "gone")
-    with pytest.raises(TokenizerError, match="should hold one tokenizer .*, and holds none"):
+    with pytest.raises(TokenizerError, match="must contain one tokenizer .*, found none"):
         barrow.tokens.load(tmp_path)
     for name in "ab":
         (tmp_path / f"{name}.tiktoken").write_bytes(b"")
-    with pytest.raises(TokenizerError, match="and holds 2 of them"):
+    with pytest.raises(TokenizerError, match="found 2 of them"):
         barrow.tokens.load(tmp_path)
 
 
@@ -73,6 +73,6 @@ def test_what_the_reference_refuses_is_an_error_of_ours(
     data["pre_tokenizer"] = {"type": "Nonsense"}
     (tmp_path / "tokenizer.json").write_text(json.dumps(data))
     with pytest.raises(
-        TokenizerError, match="the library tokenizers cannot read it: .*PreTokenizer"
+        TokenizerError, match="the tokenizers library cannot read it: .*PreTokenizer"
     ):
         barrow.tokens.load(tmp_path).encode("x")

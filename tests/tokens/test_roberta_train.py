@@ -37,5 +37,5 @@ def test_the_merges_are_those_of_plain_training() -> None:
 
 
 def test_bad_input() -> None:
-    with pytest.raises(ConfigError, match="at least 261 ids; 260 are too few"):
+    with pytest.raises(ConfigError, match="must be ≥ 261 .*, got 260"):
         train_roberta(TEXTS, vocab_size=260)

@@ -73,8 +73,8 @@ def test_roles(names: list[str], settings: Any, processor: Any, expected: Roles)
 @pytest.mark.parametrize(
     ("processor", "words"),
     [
-        ({"type": "TemplateProcessing"}, "does not say what it puts around a text"),
-        ({"type": "RobertaProcessing", "cls": "<s>", "sep": []}, "expected cls and sep"),
+        ({"type": "TemplateProcessing"}, "the post-processor must have"),
+        ({"type": "RobertaProcessing", "cls": "<s>", "sep": []}, "must have cls and sep"),
         ({"type": "BertProcessing", "cls": ["a", 9000], "sep": ["b", 0]}, "id 9000 before every"),
         ({"type": "BertProcessing", "cls": ["a", 0], "sep": ["b", 9000]}, "id 9000 after every"),
     ],

@@ -87,13 +87,13 @@ def test_progress(corpus: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"weights": {"AA": 1.0}}, "no domain 'AA' to weigh; did you mean 'A'"),
+        ({"weights": {"AA": 1.0}}, "no domain 'AA'; did you mean 'A'"),
         ({"weights": {"Wiki": 1.0}}, "there are \\(none\\), A, B, C, empty"),
-        ({"weights": {"A": -1.0}}, "a weight is a number from 0 on, unlike -1.0 of A"),
-        ({"weights": {"A": float("nan")}}, "unlike nan of A"),
+        ({"weights": {"A": -1.0}}, "the weight of A must be ≥ 0, got -1.0"),
+        ({"weights": {"A": float("nan")}}, "weight of A must be ≥ 0, got nan"),
         ({"weights": {"A": 0.0}}, "every weight is 0"),
-        ({"weights": {"empty": 1.0}}, "empty has a weight, and not a byte of text"),
-        ({"num_bytes": 0}, "a sample has at least 1 byte, not 0"),
+        ({"weights": {"empty": 1.0}}, "empty has a weight, but no text"),
+        ({"num_bytes": 0}, "num_bytes must be ≥ 1, got 0"),
     ],
 )
 def test_bad_wishes(corpus: Path, options: dict[str, object], words: str) -> None:

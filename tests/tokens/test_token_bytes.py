@@ -107,9 +107,9 @@ def test_plain_pieces_keep_what_looks_like_a_space() -> None:
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        ({"model": {"type": "WordPiece", "vocab": {"a": 0}}}, "WordPiece tokens do not say"),
-        ({"model": {"type": "WordLevel", "vocab": {"a": 0}}}, "WordLevel tokens do not say"),
-        (bpe(end_of_word_suffix="</w>"), "BPE with end_of_word_suffix '</w>' does not say"),
+        ({"model": {"type": "WordPiece", "vocab": {"a": 0}}}, "WordPiece tokens do not record"),
+        ({"model": {"type": "WordLevel", "vocab": {"a": 0}}}, "WordLevel tokens do not record"),
+        (bpe(end_of_word_suffix="</w>"), "BPE with end_of_word_suffix '</w>' does not record"),
         (bpe(continuing_subword_prefix="@@"), "continuing_subword_prefix '@@'"),
         ({**bpe(), "pre_tokenizer": {"type": "Whitespace"}}, "Whitespace drops what it cuts at"),
         (

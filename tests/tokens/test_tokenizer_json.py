@@ -125,23 +125,23 @@ def added(*tokens: Any) -> Any:
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        ([], "is no tokenizer: a tokenizer.json has a model"),
+        ([], "is not a tokenizer: it has no model"),
         ({"a": 1}, "is it another of the model's files"),
-        ({"model": {"vocab": {}, "type": "Magic"}}, "one of BPE, Unigram, .* not 'Magic'"),
-        (vocabulary(a=0, b=2), "has a hole: its ids go up to 2, and 1 is no token's"),
+        ({"model": {"vocab": {}, "type": "Magic"}}, "one of BPE, Unigram, .* got 'Magic'"),
+        (vocabulary(a=0, b=2), "has a gap: its ids go up to 2, and 1 has no token"),
         (vocabulary(a=0, b=0), "id 0 is given twice, to 'a' and to 'b'"),
-        (vocabulary(a=0, b="1"), "gives each token an id, a number from 0 on"),
-        (vocabulary(a=0, b=-1), "a number from 0 on"),
+        (vocabulary(a=0, b="1"), "must have an id ≥ 0"),
+        (vocabulary(a=0, b=-1), "must have an id ≥ 0"),
         (vocabulary(), "the vocabulary is empty"),
         (added({"id": 1, "content": "c"}), "id 1 is given twice, to 'b' and to 'c'"),
-        (added({"id": 5, "content": "b"}), "'b' was added as id 5, and is id 1 of the vocab"),
-        (added({"content": "c"}), "an added token has an id and content"),
+        (added({"id": 5, "content": "b"}), "'b' was added as id 5, but is already id 1 of"),
+        (added({"content": "c"}), "an added token must have an id and content"),
         (merges(["a", "c"]), "merge 0 .* names 'c', which the vocabulary does not have"),
         (merges(["a", "b"], ["b", "a"]), "merge 1 .* names 'ba'"),
-        (merges(["a", "b", "c"]), "merge 0 is two tokens"),
-        (merges("ab"), "merge 0 is two tokens, unlike 'ab'"),
-        (merges(7), "merge 0 is two tokens"),
-        (merges([1, 2]), "merge 0 is two tokens"),
+        (merges(["a", "b", "c"]), "merge 0 must be two tokens"),
+        (merges("ab"), "merge 0 must be two tokens, got 'ab'"),
+        (merges(7), "merge 0 must be two tokens"),
+        (merges([1, 2]), "merge 0 must be two tokens"),
         ({"model": {"type": "Unigram", "vocab": [["a"]]}}, "a list of \\[token, score\\]"),
     ],
 )
@@ -202,9 +202,9 @@ def test_an_added_token_that_the_reference_would_move() -> None:
         specials={"<begin>": 256, "<end>": 257},
     )
     assert Reference.from_str(json.dumps(data)).token_to_id("<begin>") == 257
-    with pytest.raises(TokenizerError, match="'<begin>' was added as id 256, and .* makes it id"):
+    with pytest.raises(TokenizerError, match="'<begin>' was added as id 256, but .* makes it id"):
         check(data, "x")
-    with pytest.raises(TokenizerError, match="'c' was added as id 9, and .* makes it id 2: added"):
+    with pytest.raises(TokenizerError, match="'c' was added as id 9, but .* makes it id 2: added"):
         check(added({"id": 9, "content": "c", "special": True}), "x")
 
 

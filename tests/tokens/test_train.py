@@ -111,12 +111,15 @@ def test_order_and_threads_change_nothing(trained: JsonTokenizer) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"vocab_size": 256}, "the 256 bytes and 1 special tokens, so at least 257 ids; 256 are"),
-        ({"vocab_size": 257, "specials": ("<a>", "<b>")}, "at least 258 ids; 257 are too few"),
-        ({"vocab_size": 1 << 25}, "33,554,432 ids is more than 16,777,216"),
-        ({"vocab_size": 300, "specials": ("<a>", "<a>")}, "have names, each its own"),
-        ({"vocab_size": 300, "specials": ("",)}, "have names, each its own"),
-        ({"vocab_size": 300, "specials": ("a",)}, "'a' was added as id .*, and is id 97 of"),
+        ({"vocab_size": 256}, "must be ≥ 257 .256 bytes and 1 special tokens., got 256"),
+        ({"vocab_size": 257, "specials": ("<a>", "<b>")}, "must be ≥ 258 .*, got 257"),
+        ({"vocab_size": 1 << 25}, "≤ 16,777,216, got 33,554,432"),
+        ({"vocab_size": 300, "specials": ("<a>", "<a>")}, "must have different, non-empty names"),
+        ({"vocab_size": 300, "specials": ("",)}, "must have different, non-empty names"),
+        (
+            {"vocab_size": 300, "specials": ("a",)},
+            "'a' was added as id .*, but is already id 97 of",
+        ),
         ({"vocab_size": 300, "pattern": "gpt3"}, "no pattern 'gpt3'; did you mean 'gpt2'"),
     ],
 )

@@ -38,13 +38,13 @@ def test_the_model_is_saved_by_its_public_name() -> None:
     ("model", "data", "words"),
     [
         (DecoderConfig(), MASKED, "leave out data.mlm"),
-        (DecoderConfig(), PairSettings(batch=8), "learns from a token store"),
+        (DecoderConfig(), PairSettings(batch=8), "needs a token store"),
         (RobertaConfig(), TOKENS, "data.mlm={}"),
         (RobertaConfig(mlm_head=False), MASKED, "model.mlm_head=true"),
         (
             RobertaConfig(positions=60),
             MASKED,
-            "64 tokens and the model 58 positions: data.seq_len=58, or model.positions=66",
+            "64 tokens, but the model 58 positions: set data.seq_len=58, or model.positions=66",
         ),
         (ClipConfig(), TOKENS, "image–text pairs"),
         (ClipConfig(), PairSettings(), "pass batch"),

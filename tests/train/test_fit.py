@@ -142,7 +142,7 @@ def test_stopping_saves_and_going_on_changes_nothing(
     words = str(stopped.value)
     assert f"barrow train {tmp_path / 'parts'}" in words
     # Step 3 is told while step 4 is computed, which is finished first.
-    assert "stopped after step 4, with 3 to go" in words
+    assert "stopped after step 4, 3 left" in words
     assert Checkpoints(tmp_path / "parts" / "checkpoints").latest() == 5
     parts = fit(run, tmp_path / "parts", trackers=[told])
     assert told.calls[0][2] == 5
@@ -217,7 +217,7 @@ def test_a_cut_checkpoint_is_passed_over_aloud(run: Run, tmp_path: Path) -> None
     arrays = newest / "arrays-00000.safetensors"
     os.truncate(arrays, arrays.stat().st_size // 2)
     number = int(before.name.removeprefix("step-"))
-    with pytest.warns(UserWarning, match=f"is not whole: going on from step {number}$"):
+    with pytest.warns(UserWarning, match=f"is incomplete; resuming from step {number}$"):
         assert same(whole, fit(run, tmp_path))
 
 
@@ -228,7 +228,9 @@ def test_a_run_without_a_whole_checkpoint_is_left_alone(run: Run, tmp_path: Path
     for saved in (tmp_path / "checkpoints").glob("step-*"):
         os.truncate(saved / "arrays-00000.safetensors", 100)
     before = (tmp_path / "log.jsonl").read_bytes()
-    with pytest.raises(CheckpointError, match="half a checkpoint.*none here is whole") as error:
+    with pytest.raises(
+        CheckpointError, match="incomplete checkpoint.*no checkpoint is complete"
+    ) as error:
         fit(replace(run, steps=4), tmp_path)
     assert error.value.reason == "incomplete"
     assert error.value.folder.endswith("step-000000008")
@@ -297,7 +299,7 @@ def test_a_loss_that_is_not_finite_stops_the_run(
     words = str(error.value)
     assert error.value.step == 5
     assert words.startswith("step 5: the gradient of embed/table is not finite (the loss is nan)")
-    assert "that of step 3 is good" in words
+    assert "step 3 is good" in words
     assert f"barrow tokens lineage {tmp_path} --step 5" in words
     assert "row 0: " in words
     assert "-00000001, tokens " in words
@@ -331,10 +333,10 @@ def test_a_checkpoint_that_gave_the_bad_loss_is_not_called_good(
 
     monkeypatch.setattr(barrow.checkpoint.checkpoints, "write_checkpoint", slowly)
     every = replace(run, checkpoint=CheckpointSettings(1, keep_last=2))
-    with pytest.raises(Diverged, match="that of step 4 is good, that of step 5 gave this loss"):
+    with pytest.raises(Diverged, match="step 4 is good, step 5 gave this loss"):
         fit(every, tmp_path / "two")
     alone = replace(run, checkpoint=CheckpointSettings(5, keep_last=1))
-    with pytest.raises(Diverged, match="none is known to be good, that of step 5 gave this"):
+    with pytest.raises(Diverged, match="none is known to be good, step 5 gave this"):
         fit(alone, tmp_path / "one")
 
 
@@ -348,7 +350,7 @@ def test_a_step_that_spoils_the_parameters_is_not_saved(
         evaluation=EvaluationSettings(1, 1),
         checkpoint=CheckpointSettings(1),
     )
-    with pytest.raises(Diverged, match="step 0: the held-out loss after it is nan"):
+    with pytest.raises(Diverged, match="step 0: the validation loss after it is nan"):
         fit(run, tmp_path)
     assert Checkpoints(tmp_path / "checkpoints").steps() == []
 

@@ -95,7 +95,7 @@ def test_trouble_of_one_process_ends_all_with_its_words(
     )
     assert said[0] == other[0]
     assert said[0].startswith("ConfigError: process 1 has other settings than the first (seed: 9,")
-    assert other[1].startswith("NotFound: nowhere is no token store")
+    assert other[1].startswith("NotFound: nowhere is not a token store")
     assert said[1] == f"PeerFailed: process 1 failed: {other[1]}"
     assert said[2].startswith("FileExistsError: ")
     assert "another process is training there" in said[2]

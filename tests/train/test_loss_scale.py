@@ -83,11 +83,11 @@ def test_one_overflow_of_a_row_is_let_pass_and_each_further_one_halves() -> None
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"start": 0.0}, "a scale starts at"),
-        ({"start": float("nan")}, "a scale starts at"),
-        ({"floor": 0.0}, "a scale starts at"),
-        ({"growth_every": 0}, "at least 1, not 0 and 1"),
-        ({"hysteresis": 0}, "at least 1, not 2000 and 0"),
+        ({"start": 0.0}, "start must be ≥ floor"),
+        ({"start": float("nan")}, "start must be ≥ floor"),
+        ({"floor": 0.0}, "start must be ≥ floor"),
+        ({"growth_every": 0}, "≥ 1, got 0 and 1"),
+        ({"hysteresis": 0}, "≥ 1, got 2000 and 0"),
     ],
 )
 def test_bad_settings(wrong, said) -> None:

@@ -163,7 +163,7 @@ def test_a_held_out_loss_that_is_not_finite(
     log.add(2, WORK, metrics(2.0, scale=scale))
     log.evaluated(lambda: {"loss": Mean(np.float64("nan"), np.float64(20))})  # type: ignore[arg-type]
     if scale is None:
-        with pytest.raises(Trouble, match="step 2: the held-out loss after it is nan") as trouble:
+        with pytest.raises(Trouble, match="step 2: the validation loss after it is nan") as trouble:
             log.settle()
         assert trouble.value.good == 2
     else:

@@ -50,5 +50,5 @@ def test_the_default_is_float32_on_a_cpu() -> None:
 
 
 def test_an_unknown_name() -> None:
-    with pytest.raises(ValueError, match="precision is fp32, bf16, fp16 or fp8, not 'int4'"):
+    with pytest.raises(ValueError, match="precision must be fp32, bf16, fp16 or fp8, got 'int4'"):
         Precision("int4")  # type: ignore[arg-type]

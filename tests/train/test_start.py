@@ -60,7 +60,7 @@ def test_parameters_that_one_side_lacks_are_reported(
 ) -> None:
     run, state, folder = before
     wider = still(run, folder, model=replace(run.model, tied=False))
-    with pytest.warns(UserWarning, match="1 missing: head/kernel.*begin as the seed decides"):
+    with pytest.warns(UserWarning, match="1 missing: head/kernel.*initialised from the seed"):
         after = fit(wider, tmp_path / "after")
     np.testing.assert_array_equal(after.params["embed"]["table"], state.params["embed"]["table"])
     back = still(run, tmp_path / "after")
@@ -89,5 +89,5 @@ def test_another_vocabulary_is_refused(
 ) -> None:
     run, _, folder = before
     monkeypatch.setattr(sys.modules["barrow.train.start"], "store_tokenizer", lambda _: Shifted())
-    with pytest.raises(ConfigError, match="246 of 256 ids mean other texts, the first is 10"):
+    with pytest.raises(ConfigError, match="in 246 of 256 ids, first 10"):
         fit(still(run, folder), tmp_path / "after")

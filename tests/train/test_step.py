@@ -188,7 +188,7 @@ def test_a_loss_that_is_not_one_number(value) -> None:
         return Loss(**parts | {value: jnp.ones((2,)) * params["w"]})
 
     state, step = start(loss=shaped)
-    with pytest.raises(ValueError, match=rf"the {value} of a loss is one number, not of shape \(2"):
+    with pytest.raises(ValueError, match=rf"the {value} of a loss must be a scalar, got shape \(2"):
         step(state, {"x": np.ones((1, 2), np.float32)})
 
 
@@ -210,7 +210,7 @@ def test_wrong_shapes_in_a_batch(batch, said) -> None:
 
 def test_a_batch_that_does_not_divide_the_mesh(trial, batch_of) -> None:
     made = trial(mesh=(2, 4), settings=StepSettings(accumulate=2))
-    with pytest.raises(ValueError, match="24 rows cannot .* over 8 devices: give a multiple of 16"):
+    with pytest.raises(ValueError, match="24 rows cannot .* over 8 devices: pass a multiple of 16"):
         made.step(made.state, batch_of(24))
 
 
@@ -225,10 +225,10 @@ def test_a_loss_that_is_no_sum_over_rows_is_not_split() -> None:
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"accumulate": 0}, "accumulate is at least 1, not 0"),
-        ({"clip": 0.0}, "clipped to a norm above 0, not 0.0"),
-        ({"clip": float("nan")}, "clipped to a norm above 0, not nan"),
-        ({"ema": 1.0}, "ema is a share between 0 and 1, not 1.0"),
+        ({"accumulate": 0}, "accumulate must be ≥ 1, got 0"),
+        ({"clip": 0.0}, "clip must be > 0, got 0.0"),
+        ({"clip": float("nan")}, "clip must be > 0, got nan"),
+        ({"ema": 1.0}, "ema must be between 0 and 1, got 1.0"),
     ],
 )
 def test_bad_settings(wrong, said) -> None:

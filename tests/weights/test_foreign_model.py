@@ -51,5 +51,5 @@ def test_without_a_tokenizer_and_never_over_another(tmp_path: Path) -> None:
     model = ForeignModel(CONFIG, lazy({"a": np.ones(3)}))
     save_huggingface(tmp_path / "m", model)
     assert not (tmp_path / "m" / "tokenizer.json").exists()
-    with pytest.raises(ValueError, match="holds a model already"):
+    with pytest.raises(ValueError, match="already contains a model"):
         save_huggingface(tmp_path / "m", model)

@@ -47,7 +47,7 @@ def test_names_of_another_architecture() -> None:
 
 
 def test_two_tensors_for_one_parameter() -> None:
-    with pytest.raises(ValueError, match="'a' and 'b' are both for 'w'"):
+    with pytest.raises(ValueError, match="'a' and 'b' both map to 'w'"):
         match(tensors(a=(1,), b=(1,)), {"w": (1,)}, rename=lambda _: "w")
 
 

@@ -174,7 +174,7 @@ def test_an_index_that_is_none(tmp_path: Path, text: str) -> None:
 def test_which_file_of_a_folder(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="does not exist"):
         open_safetensors(tmp_path / "none")
-    with pytest.raises(NotFound, match="holds no .safetensors file"):
+    with pytest.raises(NotFound, match="has no .safetensors file"):
         open_safetensors(tmp_path)
     write_safetensors(tmp_path / "one.safetensors", {"a": np.ones(1)})
     assert list(open_safetensors(tmp_path)) == ["a"]

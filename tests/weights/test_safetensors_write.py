@@ -163,11 +163,11 @@ def test_a_write_that_fails_leaves_no_model(tmp_path: Path) -> None:
 
 def test_a_folder_that_holds_a_model_is_left_alone(tmp_path: Path) -> None:
     write_safetensors(tmp_path, {"a": np.ones(1)})
-    with pytest.raises(ValueError, match=r"holds a model already \(model.safetensors\)"):
+    with pytest.raises(ValueError, match=r"already contains a model \(model.safetensors\)"):
         write_safetensors(tmp_path, {"b": np.ones(1)})
     assert list(open_safetensors(tmp_path)) == ["a"]
     (tmp_path / "file").write_text("")
-    with pytest.raises(ValueError, match="is neither a folder nor named .safetensors"):
+    with pytest.raises(ValueError, match="must be a folder or end in .safetensors"):
         write_safetensors(tmp_path / "file", {"b": np.ones(1)})
 
 
@@ -177,8 +177,8 @@ def test_a_folder_that_holds_a_model_is_left_alone(tmp_path: Path) -> None:
         ({"__metadata__": np.ones(1)}, {}, "'__metadata__' cannot be the name of a tensor"),
         ({3: np.ones(1)}, {}, "3 cannot be the name of a tensor"),
         ({"a": np.array([None])}, {}, "got object. Convert the array first"),
-        ({"a": np.ones(1)}, {"metadata": {"k": 1}}, "metadata is strings by strings"),
-        ({"a": np.ones(1)}, {"max_shard_bytes": 0}, "max_shard_bytes is at least 1, not 0"),
+        ({"a": np.ones(1)}, {"metadata": {"k": 1}}, "metadata must map strings to strings"),
+        ({"a": np.ones(1)}, {"max_shard_bytes": 0}, "max_shard_bytes must be ≥ 1, got 0"),
     ],
 )
 def test_wrong_arguments(tmp_path: Path, tensors: dict, options: dict, words: str) -> None:
@@ -189,7 +189,7 @@ def test_wrong_arguments(tmp_path: Path, tensors: dict, options: dict, words: st
 
 def test_a_tensor_that_is_not_what_it_announced(tmp_path: Path) -> None:
     entry = LazyTensor((3,), np.dtype(np.float32), lambda: np.ones(4, np.float32))
-    with pytest.raises(ValueError, match=r"'a' was announced as float32 \(3,\) and came as"):
+    with pytest.raises(ValueError, match=r"'a' was announced as float32 \(3,\) but is"):
         write_safetensors(tmp_path / "x.safetensors", Tensors({"a": entry}))
     assert os.listdir(tmp_path) == []
 

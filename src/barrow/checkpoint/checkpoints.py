@@ -57,7 +57,7 @@ class BackgroundSave:
         begun.get()  # once begun, it is finished, also by a program that ends
 
     def wait(self) -> None:
-        """Return when nothing is under way; raise the error of the last job, once."""
+        """Return when no job is running; raise the error of the last job, once."""
         job, self._job = self._job, None
         if job is not None:
             with job:
@@ -68,8 +68,8 @@ class BackgroundSave:
 class Checkpoints:
     """A folder of checkpoints, ``step-000001000`` and so on, which one run writes.
 
-    After each save all but the `keep_last` newest go, but for multiples of `keep_every`. `timeout`
-    is how many seconds the processes of a run wait for one another.
+    After each save all but the `keep_last` newest are removed, except multiples of `keep_every`.
+    `timeout` is how many seconds the processes of a run wait for one another.
     """
 
     folder: Path
@@ -83,11 +83,11 @@ class Checkpoints:
     def __post_init__(self) -> None:
         object.__setattr__(self, "folder", Path(self.folder))
         if self.keep_last < 1:
-            raise ValueError(f"keep_last is at least 1, not {self.keep_last}")
+            raise ValueError(f"keep_last must be ≥ 1, got {self.keep_last}")
         if self.keep_every is not None and self.keep_every < 1:
-            raise ValueError(f"keep_every is at least 1 or None, not {self.keep_every}")
+            raise ValueError(f"keep_every must be ≥ 1 or None, got {self.keep_every}")
         if not self.timeout > 0:
-            raise ValueError(f"timeout is above 0 seconds, not {self.timeout}")
+            raise ValueError(f"timeout must be > 0 seconds, got {self.timeout}")
 
     def __enter__(self) -> Checkpoints:
         return self
@@ -102,12 +102,12 @@ class Checkpoints:
         call waits for the one before, and raises its error. A checkpoint of the same step is
         replaced.
         """
-        told = as_json(about)
+        described = as_json(about)
         self.wait()
         step = int(state.step)
         held = snapshot(state)
         peers = open_peers(f"checkpoint/{self.folder}/step {step}", timeout=self.timeout)
-        self._saving.start(lambda: self._write(held, step, told, peers))
+        self._saving.start(lambda: self._write(held, step, described, peers))
         if wait:
             self.wait()
 
@@ -124,7 +124,7 @@ class Checkpoints:
         return max(self.steps(), default=None)
 
     def passed_over(self) -> list[int]:
-        """Steps later than `latest` whose checkpoints are not whole: something has cut them."""
+        """Steps later than `latest` whose checkpoints are incomplete."""
         latest = self.latest()
         return [step for step in listed(self.folder) if latest is None or step > latest]
 
@@ -148,7 +148,7 @@ class Checkpoints:
         return state
 
     def discard_after(self, step: int) -> None:
-        """Remove all checkpoints later than a step, to go on from it; one process calls this."""
+        """Remove all checkpoints later than a step, to resume from it; one process calls this."""
         self.wait()
         for later in listed(self.folder):
             if later > step:
@@ -182,4 +182,4 @@ class Checkpoints:
         before = [other for other in self.steps() if other < step]
         if not before:
             return "there is no earlier one"
-        return f"the one before is of step {before[-1]}: remove this folder to go on from that"
+        return f"to resume from step {before[-1]}, remove this folder"

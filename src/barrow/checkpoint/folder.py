@@ -1,7 +1,7 @@
-"""Folders of checkpoints: their names, which are complete, which may go.
+"""Folders of checkpoints: their names, which are complete, which to remove.
 
-A checkpoint appears by the rename of a hidden folder and disappears by a rename to one, so what has
-its plain name is whole. Hidden folders are what a killed writer left; the next one removes them.
+A checkpoint appears by the rename of a hidden folder and disappears by a rename to one, so a plain
+name means complete. Hidden folders are what a killed writer left; the next one removes them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def hidden_beside(folder: Path, kind: str) -> Path:
 
 
 def locate(folder: Path, step: int) -> Path:
-    """Where a step lies: in the moment of its replacement that is its hidden folder."""
+    """The folder of a step: its hidden one while it is being replaced."""
     plain = folder_of(folder, step)
     before = hidden_beside(plain, "before")
     return before if before.is_dir() and not plain.is_dir() else plain
@@ -72,7 +72,7 @@ def open_index(folder: Path) -> Index:
         if found != file.num_bytes:
             is_there = "is missing" if found is None else f"has {found:,} bytes"
             raise CheckpointError(
-                f"half a checkpoint: {name} {is_there}, expected {file.num_bytes:,} bytes",
+                f"incomplete checkpoint: {name} {is_there}, expected {file.num_bytes:,} bytes",
                 reason="incomplete",
                 folder=folder,
             )
@@ -80,7 +80,7 @@ def open_index(folder: Path) -> Index:
 
 
 def one_before(folder: Path) -> Path | None:
-    """The complete checkpoint before one, in the folder that it lies in."""
+    """The complete checkpoint before one, in the same folder."""
     found = _NAME.fullmatch(folder.name)
     before = [] if found is None else [s for s in complete(folder.parent) if s < int(found[1])]
     return locate(folder.parent, before[-1]) if before else None
@@ -106,7 +106,7 @@ def find_checkpoint(path: Path) -> Path:
 def removable(
     steps: Iterable[int], *, written: int, keep_last: int, keep_every: int | None
 ) -> list[int]:
-    """Steps that may go: not `written`, not the last few, not multiples of `keep_every`."""
+    """Steps to remove: not `written`, not the last few, not multiples of `keep_every`."""
     ordered = sorted(steps)
     kept = {written, *ordered[len(ordered) - min(keep_last, len(ordered)) :]}
     if keep_every is not None:
@@ -136,7 +136,7 @@ def clean(folder: Path) -> None:
 
 
 def commit(part: Path, folder: Path) -> None:
-    """Give a finished folder its plain name, in place of what has it."""
+    """Give a finished folder its plain name, replacing what had it."""
     before = hidden_beside(folder, "before")
     if folder.exists():
         shutil.rmtree(before, ignore_errors=True)

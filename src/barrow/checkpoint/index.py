@@ -113,7 +113,7 @@ def read_index(folder: Path) -> Index:
         data = (folder / INDEX).read_bytes()
     except FileNotFoundError:
         raise CheckpointError(
-            f"expected a checkpoint, found no {INDEX}; was copying cut short?",
+            f"expected a checkpoint, found no {INDEX}; was copying interrupted?",
             reason="none",
             folder=folder,
         ) from None
@@ -136,21 +136,21 @@ def parse_index(data: bytes, folder: Path) -> Index:
         )
     if type(table.get("version")) is not int or table["version"] > VERSION:
         raise CheckpointError(
-            f"is of version {table.get('version')!r}, and this barrow reads up to {VERSION}: "
-            "a newer barrow wrote it; upgrade",
+            f"is of version {table.get('version')!r}, but this barrow reads up to "
+            f"{VERSION}: upgrade barrow",
             reason="version",
             folder=folder,
         )
     digest = table.pop("sha256", None)
     if digest != _digest(table):
-        raise damaged("its bytes are not those that were written (its checksum differs)")
+        raise damaged("its checksum differs: it was changed after it was written")
     try:
         index = _index(table)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise damaged(f"is not what it should be: {error!r}") from None
+        raise damaged(f"is malformed: {error!r}") from None
     for path, leaf in index.leaves.items():
         if not is_covered(leaf):
-            raise damaged(f"the pieces of {path} are not the whole of it")
+            raise damaged(f"the pieces of {path} do not cover it")
     return index
 
 
@@ -162,7 +162,7 @@ def parse_piece(table: Mapping[str, Any]) -> Piece:
 
 
 def is_covered(leaf: Leaf) -> bool:
-    """Whether pieces lie inside the leaf and have as many elements as it."""
+    """Whether pieces are inside the leaf and have as many elements."""
     shape = leaf.kind.shape
     inside = all(
         len(piece.start) == len(piece.shape) == len(shape)

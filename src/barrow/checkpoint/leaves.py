@@ -36,11 +36,11 @@ def leaves(tree: Any) -> dict[str, Any]:
     for keys, leaf in jax.tree_util.tree_leaves_with_path(tree):
         path = "/".join(jax.tree_util.keystr((key,), simple=True) for key in keys)
         if path in found:
-            raise ValueError(f"two leaves have the path {path!r}; name them apart")
+            raise ValueError(f"two leaves have the path {path!r}; rename one")
         if not (hasattr(leaf, "shape") and hasattr(leaf, "dtype")):
             raise ValueError(
-                f"{path or 'the state'} is a {type(leaf).__name__}, and a checkpoint holds arrays: "
-                "make it one, or put it into `about`"
+                f"{path or 'the state'} is a {type(leaf).__name__}; a checkpoint holds "
+                "arrays: convert it, or put it in `about`"
             )
         found[path] = leaf
     return found

@@ -49,7 +49,7 @@ def save_params(
 def load_params(folder: str | os.PathLike[str], like: Any = None, *, shardings: Any = None) -> Any:
     """The parameters of a checkpoint (or of the newest of a run), whole states included.
 
-    They are shaped as `like` and lie as `shardings` or `like` say; without `like` they are the
+    They are shaped as `like` and sharded as `shardings` or `like`; without `like` they are the
     `Tree` that their names make, on the default device.
     """
     checkpoint = open_checkpoint(find_checkpoint(Path(folder)))
@@ -76,11 +76,11 @@ def load_into(
     source: str | os.PathLike[str] | Mapping[str, Any],
     name_map: NameMap | None = None,
 ) -> tuple[Any, Matching]:
-    """Parameters with the arrays of another model where names and shapes meet, and the report.
+    """Parameters with the arrays of another model where names and shapes match, and the report.
 
-    `params` are arrays; those that nothing is found for stay as they are, and what is found takes
-    their type and layout. `source` is a checkpoint, a run, a file that `open_params` reads, or
-    arrays by name. A name that a table does not have is kept.
+    `params` are arrays; those that are not found are unchanged; what is found is converted to their
+    type and layout. `source` is a checkpoint, a run, a file that `open_params` reads, or arrays by
+    name. A name that a table does not have is kept.
     """
     held = leaves(params)
     tensors = lazy(source) if isinstance(source, Mapping) else open_params(source)

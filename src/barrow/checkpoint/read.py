@@ -43,7 +43,8 @@ class Checkpoint:
         ]
         if bad:
             raise CheckpointError(
-                f"{', '.join(bad)}: the bytes are not those that were written (checksum differs)",
+                f"{', '.join(bad)}: the checksum differs; the file was changed after it "
+                "was written",
                 reason="damaged",
                 folder=self.folder,
             )

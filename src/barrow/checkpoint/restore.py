@@ -1,4 +1,4 @@
-"""Out of a checkpoint onto devices: any number of them, in any layout, a slice at a time."""
+"""From a checkpoint to devices: any number of them, in any layout, a slice at a time."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _SHOWN = 10
 def restore(checkpoint: Checkpoint, like: Any, *, prefix: str = "", shardings: Any = None) -> Any:
     """The tree shaped as `like`, from the leaves under a prefix; checksums are verified.
 
-    `like` is a tree of arrays or of their shapes. Leaves lie as `shardings`, a tree shaped as
-    `like`, says, or else as those of `like` do. The host holds one slice at a time.
+    `like` is a tree of arrays or of their shapes. Leaves are placed by `shardings`, a tree shaped
+    as `like`, or else as those of `like`. The host holds one slice at a time.
     """
     wanted = leaves(like)
     refuse_mismatch(checkpoint, {prefix + path: kind_of(x) for path, x in wanted.items()}, prefix)
@@ -84,7 +84,7 @@ def refuse_mismatch(checkpoint: Checkpoint, wanted: Mapping[str, Kind], prefix: 
     ]
     if lines:
         raise CheckpointError(
-            "a checkpoint of another model, optimizer or setting: "
+            "the checkpoint does not match the model, optimizer or settings: "
             f"{len(wanted)} leaves expected, {len(there)} found\n" + "\n".join(lines),
             reason="mismatch",
             folder=checkpoint.folder,

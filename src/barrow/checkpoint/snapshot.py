@@ -1,8 +1,8 @@
-"""A state copied to the host, so that training may go on while it is written.
+"""A state copied to the host, so that training continues while it is written.
 
-A step takes the buffers of the state it is given (donation), so a copy has to be whole before the
-next step begins. Each process copies the shards that it owns: of every block of an array the first
-replica, which exactly one device of all holds.
+A step takes the buffers of the state it is given (donation), so the copy must be complete before
+the next step starts. Each process copies the shards that it owns: of every block of an array the
+first replica, which exactly one device of all holds.
 """
 
 from __future__ import annotations
@@ -36,13 +36,11 @@ class Snapshot:
 
 
 def snapshot(tree: Any) -> Snapshot:
-    """Copy a tree of arrays; when this returns, the tree's buffers may be used up."""
+    """Copy a tree of arrays; when this returns, the tree's buffers may be donated."""
     found = leaves(tree)
     for path, leaf in found.items():
         if isinstance(leaf, jax.Array) and leaf.is_deleted():
-            raise ValueError(
-                f"{path} is used up: a step takes the state it is given, save the one it returns"
-            )
+            raise ValueError(f"{path} was donated to a step: save the state that the step returned")
     kinds = {path: kind_of(leaf) for path, leaf in found.items()}
     owned = [
         (path, start, block)

@@ -41,8 +41,8 @@ def format_of(path: str | os.PathLike[str]) -> Format:
     }
     if path.suffix not in known:
         raise ValueError(
-            f"{path}: expected a checkpoint, a run, or a file named {', '.join(known)}; say which "
-            f"format it is: {', '.join(get_args(Format))}"
+            f"{path}: expected a checkpoint, a run, or a file named {', '.join(known)}; or "
+            f"pass the format: {', '.join(get_args(Format))}"
         )
     return known[path.suffix]
 
@@ -74,7 +74,7 @@ def open_verified(path: str | os.PathLike[str]) -> Checkpoint:
         checkpoint.verify()
     except CheckpointError as error:
         before = one_before(checkpoint.folder)
-        instead = "there is no earlier one" if before is None else f"the one before is {before}"
+        instead = "there is no earlier one" if before is None else f"the previous one is {before}"
         raise CheckpointError(
             f"{error.cause}; {instead}", reason=error.reason, folder=error.folder
         ) from None

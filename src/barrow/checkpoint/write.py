@@ -45,8 +45,8 @@ def write_checkpoint(
     def finish() -> None:
         files, leaves = _gathered(part, held)
         write_bytes(part / INDEX, index_bytes(Index(step, about, leaves, files)))
-        for told in part.glob("part-*.json"):
-            told.unlink()
+        for note in part.glob("part-*.json"):
+            note.unlink()
         sync_folder(part)
         commit(part, folder)
 
@@ -69,15 +69,15 @@ def _write_part(part: Path, pieces: tuple[HeldPiece, ...], process: int) -> None
     name = f"arrays-{process:05}.safetensors"
     tensors = {_tensor_name(piece): piece.array for piece in pieces}
     if len(tensors) != len(pieces):
-        raise ValueError("names of leaves that end in '@' and numbers are taken; rename them")
-    told: dict[str, Any] = {"files": {}, "pieces": []}
+        raise ValueError("names of leaves must not end in '@' and numbers; rename them")
+    table: dict[str, Any] = {"files": {}, "pieces": []}
     if pieces:
         (written,) = write_safetensors(part / name, tensors).files
-        told["files"][name] = {"bytes": written.num_bytes, "sha256": written.sha256}
+        table["files"][name] = {"bytes": written.num_bytes, "sha256": written.sha256}
     for piece in pieces:
         where = Piece(name, _tensor_name(piece), piece.start, piece.array.shape)
-        told["pieces"].append({"path": piece.path, **piece_table(where)})
-    write_bytes(part / f"part-{process:05}.json", json.dumps(told).encode())
+        table["pieces"].append({"path": piece.path, **piece_table(where)})
+    write_bytes(part / f"part-{process:05}.json", json.dumps(table).encode())
 
 
 def _tensor_name(piece: HeldPiece) -> str:
@@ -91,18 +91,18 @@ def _gathered(part: Path, held: Snapshot) -> tuple[dict[str, StoredFile], dict[s
     files: dict[str, StoredFile] = {}
     pieces: dict[str, list[Piece]] = {path: [] for path in held.kinds}
     for note in sorted(part.glob("part-*.json")):
-        told = json.loads(note.read_bytes())
+        table = json.loads(note.read_bytes())
         files |= {
-            name: StoredFile(file["bytes"], file["sha256"]) for name, file in told["files"].items()
+            name: StoredFile(file["bytes"], file["sha256"]) for name, file in table["files"].items()
         }
-        for piece in told["pieces"]:
+        for piece in table["pieces"]:
             pieces[piece["path"]].append(parse_piece(piece))
     leaves = {path: Leaf(kind, tuple(pieces[path])) for path, kind in held.kinds.items()}
     for path, leaf in leaves.items():
         if not is_covered(leaf):
             raise CheckpointError(
-                f"the processes' pieces of {path} are not the whole of it: do all of them see this "
-                "folder?",
+                f"the processes' pieces of {path} do not cover it: do all processes see "
+                "this folder?",
                 reason="incomplete",
                 folder=part,
             )

@@ -1,4 +1,4 @@
-"""Bytes to an image, from files nobody vouches for.
+"""Bytes to an image, from untrusted files.
 
 Pillow decodes. Its formats are narrowed to those that are only pixels (it would start Ghostscript
 for others), the size that a header claims is checked before anything is decoded, and whatever a
@@ -41,7 +41,7 @@ LIMITS = Limits()
 
 
 def decode(data: bytes, *, name: str, limits: Limits = LIMITS) -> Image:
-    """The first frame of an image, in its own mode, turned as its EXIF orientation says.
+    """The first frame of an image, in its own mode, rotated by its EXIF orientation.
 
     Raises `BadImage` with the image's name and a reason.
     """
@@ -50,8 +50,8 @@ def decode(data: bytes, *, name: str, limits: Limits = LIMITS) -> Image:
         raise BadImage("the file is empty", reason="empty", name=name)
     if len(data) > limits.bytes:
         raise BadImage(
-            f"{len(data):,} bytes, and at most {limits.bytes:,} are read: make the image smaller, "
-            "or raise the limit",
+            f"expected at most {limits.bytes:,} bytes, got {len(data):,}: make the image "
+            "smaller, or raise the limit",
             reason="bomb",
             name=name,
         )
@@ -66,7 +66,7 @@ def decode(data: bytes, *, name: str, limits: Limits = LIMITS) -> Image:
     except Exception as error:  # noqa: BLE001 (decoders raise whatever they stumble over)
         raise _unreadable(error, name) from None
     if image.format == "PNG" and not _has_sound_pixels(data):
-        raise _unreadable(ValueError("a checksum does not fit its pixels"), name)
+        raise _unreadable(ValueError("a checksum does not match its pixels"), name)
     return _turned(pil, image)
 
 
@@ -117,7 +117,7 @@ def _has_sound_pixels(png: bytes) -> bool:
 
 def _bomb(what: str, limits: Limits, name: str) -> BadImage:
     return BadImage(
-        f"{what}, and at most {limits.pixels:,} pixels are decoded: make the image smaller",
+        f"{what}, but at most {limits.pixels:,} pixels are decoded: make the image smaller",
         reason="bomb",
         name=name,
     )
@@ -128,7 +128,9 @@ def _unreadable(error: Exception, name: str) -> BadImage:
     is_cut = isinstance(error, EOFError) or "truncat" in said.lower()
     reason, word = ("truncated", "cut off") if is_cut else ("corrupt", "damaged")
     return BadImage(
-        f"the image is {word} ({said}): fetch it again, or leave it out", reason=reason, name=name
+        f"the image is {word} ({said}): download it again, or leave it out",
+        reason=reason,
+        name=name,
     )
 
 

@@ -36,7 +36,7 @@ def load_images(
     interpreter lock, so `threads`, by default one for each core, decode in parallel.
     """
     if isinstance(images, str | bytes | os.PathLike):
-        raise TypeError("expected several images, got one: put it into a list")
+        raise TypeError("expected several images, got one: put it in a list")
     if resolution < 1:
         raise ValueError(f"resolution: expected 1 or more pixels, got {resolution}")
     out = np.empty((len(images), resolution, resolution, 3), np.uint8)

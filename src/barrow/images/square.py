@@ -2,7 +2,7 @@
 
 As OpenAI's recipe has it, an image is resized in its own mode and then becomes RGB. Palettes and
 bits become RGB, RGBA or grey before; 16-bit grey is divided by 257. What is transparent shows the
-colour that lies hidden there, or a background if one is given.
+colour hidden there, or a background if one is given.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def random_box(
     from top to bottom.
     """
     if not 0 < min_area <= 1:
-        raise ValueError(f"min_area is a share above 0 and up to 1, not {min_area}")
+        raise ValueError(f"min_area must be > 0 and ≤ 1, got {min_area}")
     area = min_area + (1 - min_area) * draws[0]
     side = min(width, height) * math.sqrt(area)
     left, top = draws[1] * (width - side), draws[2] * (height - side)

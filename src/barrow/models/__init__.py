@@ -1,4 +1,4 @@
-"""Models: their mathematics, and their names in other people's files."""
+"""Models: architectures, and their weights in other formats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which model a folder's config.json and keys describe, and what opening and writing it takes."""
+"""The model that a folder's config.json and keys describe, and how to read and write it."""
 
 from __future__ import annotations
 
@@ -28,11 +28,10 @@ Model = Decoder | Roberta | RobertaWithHead
 
 @dataclass(frozen=True)
 class Architecture:
-    """What opening a model's files takes.
+    """How to open a model's files.
 
-    `lines` are its tensors, `prefix` what files of the bare model leave out of their names; `why`
-    says of a key that is passed over why that is right, and None of any other. ``make(unroll,
-    dtype)`` is the model.
+    `lines` are its tensors, `prefix` what files of the bare model omit from their names; `why`
+    explains why a key is ignored, None for other keys. ``make(unroll, dtype)`` is the model.
     """
 
     family: str
@@ -48,15 +47,12 @@ class Architecture:
 def architecture_of(
     hf: Mapping[str, Any], keys: Collection[str], *, num_layers: int | None = None
 ) -> Architecture:
-    """Of a config.json and the keys beside it; `num_layers` leaves out the later of an encoder."""
+    """Of a config.json and the keys beside it; `num_layers` cuts an encoder."""
     if hf.get("model_type") == "roberta":
         return _roberta(hf, keys, num_layers)
     config = config_of(hf)
     if num_layers is not None:
-        raise ValueError(
-            "the first layers alone are read of encoders (roberta); what a decoder's last norm and "
-            "head make of them has no meaning"
-        )
+        raise ValueError("layers= is for encoders (roberta); a decoder needs all its layers")
     family = str(hf["model_type"])
     return Architecture(
         family,
@@ -78,7 +74,7 @@ def _roberta(hf: Mapping[str, Any], keys: Collection[str], num_layers: int | Non
     whole = roberta_config(hf, keys)
     head = head_of(hf, whole, keys)
     if num_layers is not None and not 1 <= num_layers <= whole.layers:
-        raise ValueError(f"the model has layers 1 to {whole.layers}, not {num_layers}")
+        raise ValueError(f"num_layers must be from 1 to {whole.layers}, got {num_layers}")
     config = whole if num_layers is None else replace(whole, layers=num_layers)
 
     def why(key: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Arrays of few sizes, filled up to them, so that few programs are compiled."""
+"""Padded sizes of arrays, so that few programs are compiled."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from collections.abc import Iterator
 def bucket(num: int, most: int) -> int:
     """The least of 16, 24, 32, 48, 64, 96… that is not below `num`, and at most `most`.
 
-    The length that rows of `num` tokens are filled up to: another length seldom needs another
-    program.
+    The length that rows of `num` tokens are padded to: few lengths need few programs.
     """
     size = 16
     while size < num:
@@ -19,9 +18,9 @@ def bucket(num: int, most: int) -> int:
 
 
 def row_bucket(num: int, most: int | None = None) -> int:
-    """The number of rows that a batch of `num` is filled up to: a power of two, or `most`."""
+    """The number of rows that a batch of `num` is padded to: a power of two, or `most`."""
     if num < 1 or (most is not None and most < 1):
-        raise ValueError(f"a batch has at least one row, not {num} of at most {most}")
+        raise ValueError(f"a batch must have 1 to {most} rows, got {num}")
     size = 1 << (num - 1).bit_length()
     return size if most is None else min(size, most)
 

@@ -1,4 +1,4 @@
-"""What is in a model's files, told without reading the weights."""
+"""What is in a model's files, without reading the weights."""
 
 from __future__ import annotations
 

@@ -8,10 +8,10 @@ import jax
 
 
 def keep_compiled(folder: str | os.PathLike[str]) -> None:
-    """Keep every program that this process compiles in a folder, and take from it what is there.
+    """Store every program that this process compiles in a folder, and reuse those stored.
 
     JAX names a program by its contents, its options and the versions of what compiled it, so a
-    stale one is never taken.
+    stale one is never used.
     """
     jax.config.update("jax_compilation_cache_dir", os.fspath(folder))
     # By default only what took a second to compile is kept; a command has many smaller ones.

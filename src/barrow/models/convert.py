@@ -37,7 +37,7 @@ def convert(
     msgpack      a file that `flax.serialization.msgpack_restore` reads: nested dicts
     hf           a folder that `transformers` opens
 
-    What the source says about itself (`about`) goes along into a checkpoint. For ``hf``
+    The `about` of the source is kept in a checkpoint. For ``hf``
     ``about["model"]`` is the model's settings (`family.family_table`), and
     ``about["tokenizer"]``, where there is one, a path or a name that `barrow.tokens.load`
     takes (of CLIP: `clip_load.named_tokenizer`);
@@ -45,18 +45,18 @@ def convert(
     """
     target = Path(target)
     if target.exists():
-        raise ValueError(f"{target} is there already; write elsewhere")
+        raise ValueError(f"{target} already exists; choose another path")
     kind = source_format or format_of(source)
     tensors = open_params(source, format=kind)
     if not len(tensors):
-        raise ValueError(f"{source} holds no parameters")
-    told = about
-    if told is None:
-        told = read_index(find_checkpoint(Path(source))).about if kind == "checkpoint" else {}
+        raise ValueError(f"{source} has no parameters")
+    described = about
+    if described is None:
+        described = read_index(find_checkpoint(Path(source))).about if kind == "checkpoint" else {}
     try:
-        _write(Path(source), target, tensors, told, to=to, trust=trust)
+        _write(Path(source), target, tensors, described, to=to, trust=trust)
     except BaseException:
-        # A folder with some of the files would be in the way of the next attempt.
+        # A partial folder would block the next attempt.
         shutil.rmtree(target, ignore_errors=True)
         raise
     return len(tensors)
@@ -72,7 +72,7 @@ def _write(
     trust: Collection[str],
 ) -> None:
     if to == "checkpoint":
-        # A dot parts the names of PyTorch; a slash ours, and both stay as they are.
+        # A dot separates PyTorch's names, a slash ours; both are kept.
         save_params(target, from_paths({name: tensors[name] for name in tensors}), about)
     elif to == "safetensors":
         write_safetensors(target, tensors)
@@ -102,9 +102,6 @@ def _save_hf(
 ) -> None:
     family = described_family(about, source, trust=trust)
     if not isinstance(family, Exported):
-        raise ValueError(
-            f"transformers has no {type(family).__name__}: it has no save_huggingface; write "
-            "--to safetensors"
-        )
+        raise ValueError(f"{type(family).__name__} has no save_huggingface; use --to safetensors")
     params = from_paths({name: tensors[name] for name in tensors})
     family.save_huggingface(target, params, about)

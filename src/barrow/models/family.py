@@ -1,7 +1,7 @@
-"""A model family: the settings of a model, and all that differs between one kind and another.
+"""A model family: the settings of a model, and what differs between kinds.
 
 The `model` of a run is such an object: `DecoderConfig`, `RobertaConfig`, `ClipConfig`, or a frozen
-dataclass of your own. Training, checkpoints and scoring ask it, and never which class it is.
+dataclass of your own. Training, checkpoints and scoring use this interface, never the class.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from barrow.nn.scope import Scope
 class Family(Protocol):
     """What a model is made of.
 
-    Models know neither training nor scoring, so these are named, as ``module:Name``:
+    Models do not import training or scoring, so these are names, ``module:Name``:
 
     - `objective`: what the model is trained with, unless the run names another.
-    - `scoring`: the function that makes of a model what can be scored (`barrow.score.models.open`);
+    - `scoring`: the function that makes a scorer of a model (`barrow.score.models.open`);
       "" where the model gives no probability of text.
     - `usage`: what to type to use a run of it; "{run}" is its folder.
     """
@@ -43,7 +43,7 @@ class Family(Protocol):
 
     @property
     def example(self) -> tuple[Any, ...]:
-        """Shapes of inputs that parameters are made for."""
+        """Shapes of inputs to initialise with."""
 
     def module(
         self, *, unroll: bool = False, remat: Policy | None = None, dtype: str = "float32"
@@ -55,21 +55,21 @@ class Family(Protocol):
 
 
 class CausalFamily(Family, Protocol):
-    """A family that `barrow.train` teaches the next token, and `barrow.score` scores by it.
+    """A family trained by `barrow.train` on next tokens, and scored by `barrow.score`.
 
     Its module is a `CausalModule`.
     """
 
     @property
     def vocab_size(self) -> int:
-        """Ids; a field, which a run fits to its token store."""
+        """The number of ids; a field, which a run sets from its token store."""
 
     @property
     def context(self) -> int:
         """Tokens that a row may have."""
 
     def flops(self, num_params: int, length: int) -> float:
-        """Operations of training on one token in a row of `length`; 6.0 * num_params will do."""
+        """Operations of training on one token in a row of `length`, e.g. 6.0 * num_params."""
 
     def module(
         self, *, unroll: bool = False, remat: Policy | None = None, dtype: str = "float32"
@@ -79,7 +79,7 @@ class CausalFamily(Family, Protocol):
 class CausalModule(Module):
     """A frozen dataclass with the fields `config` and `dtype` (the type of activations).
 
-    Layers that are an `nn.Repeat` under the name "layers" want a field `unroll` too.
+    Layers that are an `nn.Repeat` under the name "layers" need a field `unroll` too.
     """
 
     config: Any
@@ -94,7 +94,7 @@ class CausalModule(Module):
         positions: jax.Array | None = None,
         segments: jax.Array | None = None,
     ) -> tuple[jax.Array, Any]:
-        """Of tokens [batch, length] the states [batch, length, width] that logits are products of.
+        """Hidden states [batch, length, width] of tokens [batch, length], before the head.
 
         And caches, or (). `segments` [batch, length] separate documents in a row.
         """
@@ -118,7 +118,7 @@ class _Described:
 
 
 def family_table(config: Family) -> dict[str, Any]:
-    """A family as JSON holds it: what ``about["model"]`` of a checkpoint is."""
+    """A family as JSON: ``about["model"]`` of a checkpoint."""
     table: dict[str, Any] = to_dict(_Described(config))["model"]
     return table
 
@@ -126,11 +126,11 @@ def family_table(config: Family) -> dict[str, Any]:
 def described_family(
     about: Mapping[str, Any], folder: Path, *, trust: Collection[str] = ()
 ) -> Family:
-    """The model that a checkpoint is of, by what it says about itself."""
+    """The model of a checkpoint, from its `about`."""
     if not isinstance(about.get("model"), Mapping):
         raise CheckpointError(
-            "does not say which model it is of (about has no table 'model'); "
-            "`barrow checkpoint convert --to safetensors` writes its parameters",
+            "does not name its model (no table 'model' in about); `barrow checkpoint "
+            "convert --to safetensors` writes its parameters",
             reason="no-model",
             folder=folder,
         )

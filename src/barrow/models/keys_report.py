@@ -1,4 +1,4 @@
-"""What became of every key of a file of weights, and of every parameter of a model."""
+"""A report of every key of a weight file, and of every parameter of a model."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ class KeysReport:
     """Keys that file and model share, and those that they do not, by reason.
 
     missing: the model has it, the file has not. unexpected: the file has it, the model has not.
-    ignored: known and harmless, such as masks that are computed here; `reasons` says of each why.
-    mismatched: other shapes. `notes` are sentences on what a model may have and this one has not.
+    ignored: known and harmless, such as masks that are computed here; `reasons` explains each.
+    mismatched: other shapes. `notes` are sentences on optional parts that the model lacks.
     """
 
     matched: tuple[str, ...] = ()

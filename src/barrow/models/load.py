@@ -1,4 +1,4 @@
-"""Open other people's models: files to a model and its parameters."""
+"""Open models of other formats: files to a model and its parameters."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _LAYERS = "layers/"
 
 @dataclass(frozen=True)
 class Loaded:
-    """A model, its parameters, what became of every key, and what the files say beside.
+    """A model, its parameters, the report of keys, and what else the files contain.
 
     `tokenizer` is a path or name for `barrow.tokens.load`, the contents of a tokenizer.json (with
-    its `tokenizer_config`), or None; `models.text.open_tokenizer` opens each.
-    `begin` and `stops` are the ids that begin and end a text; `labels` name what a head tells
-    apart; `collections` are what a model keeps beside its parameters (running statistics).
+    its `tokenizer_config`), or None; `models.text.open_tokenizer` opens each. `begin` and `stops`
+    are the ids that begin and end a text; `labels` are the names of a head's classes; `collections`
+    are what a model keeps beside its parameters (running statistics).
     """
 
     model: Module
@@ -65,21 +65,21 @@ def load(
 ) -> Loaded:
     """Open a Hugging Face folder, a GGUF file or a llama2.c checkpoint.
 
-    Which model it is, config.json says: a `Decoder`, a `Roberta`, or one with a head of labels.
+    config.json decides the model: a `Decoder`, a `Roberta`, or one with a classification head.
     Files are mapped and read a layer at a time. `dtype` None keeps the type of the file, and the
     model computes in it. Keys that do not match are an error; unless `strict`, they are only
-    reported, and parameters without a tensor begin as the model's `init` makes them of `seed`.
-    `apart` keeps layers apart, as generation wants them, in place of one array for all. Of an
-    encoder, `num_layers` reads the first so many alone, and nothing of the rest.
+    reported, and parameters without a tensor are initialised from `seed`. `apart` unstacks layers,
+    as generation needs, instead of one array for all. Of an encoder, `num_layers` reads only the
+    first layers.
     """
     if dtype is not None and dtype not in DTYPES:
-        raise ValueError(f"dtype is one of {', '.join(DTYPES)}, not {dtype!r}")
+        raise ValueError(f"dtype must be one of {', '.join(DTYPES)}, got {dtype!r}")
     source = open_source(path)
     built = architecture_of(source.config, source.tensors, num_layers=num_layers)
     lines, num = built.lines, built.config.layers
     report, keys = compare(source, built)
     if strict and not report.is_exact:
-        raise WeightsError(f"the weights are not those of config.json: {report}", path=path)
+        raise WeightsError(f"the weights do not match config.json: {report}", path=path)
     leaves: dict[str, Any] = {}
     for line in lines:
         wanted = _keys(line, num)
@@ -111,7 +111,7 @@ def compare(source: Source, built: Architecture) -> tuple[KeysReport, dict[str, 
     reasons = {name: why for name in source.tensors if (why := built.why(name)) is not None}
 
     def whole(name: str) -> str | None:
-        """The name with the prefix of the whole model, which files of the bare model leave out."""
+        """The name with the prefix of the whole model, which files of the bare model omit."""
         if name in reasons:
             return None
         return name if name in expected else built.prefix + name

@@ -50,9 +50,9 @@ def open_model(
 ) -> Loaded:
     """The model of a run (its newest checkpoint), a checkpoint, a folder or a file (see `load`).
 
-    `dtype` None keeps the type of the parameters; `apart` keeps layers apart, as generation wants
-    them. Of an encoder's files no more than `num_layers` layers are read. A run may name a model
-    outside barrow: it is imported only from the modules or files in `trust`.
+    `dtype` None keeps the type of the parameters; `apart` unstacks layers, as generation needs. Of
+    an encoder's files only `num_layers` layers are read. A run may name a model outside barrow: it
+    is imported only from the modules or files in `trust`.
     """
     if _is_clip(Path(path)):
         from barrow.models.clip.load import load as load_clip
@@ -67,7 +67,7 @@ def open_model(
     family = described_family(about, folder, trust=trust)
     params = load_params(folder)
     kind = dtype or jax.tree.leaves(params)[0].dtype.name
-    # Scalars stay as they are: the scale of CLIP's logits loses its value in 16 bits.
+    # Scalars are not cast: the scale of CLIP's logits would be rounded in 16 bits.
     params = jax.tree.map(lambda x: x.astype(jnp.dtype(kind)) if x.ndim else x, params)
     end = about.get("end")
     return Loaded(
@@ -82,13 +82,13 @@ def open_model(
 
 
 def of_kind(loaded: Loaded, name: object, *kinds: type[Kind]) -> Kind:
-    """The model, if it is one of these; else an error that says what it is for."""
+    """The model, if it is one of these; else an error that names its command."""
     if isinstance(loaded.model, kinds):
         return loaded.model
     expected = " or ".join(kind.__name__ for kind in kinds)
     raise ValueError(
-        f"{name} holds a {type(loaded.model).__name__}, and this needs a {expected}; "
-        f"use it with `{loaded.family.usage.format(run=name)}`"
+        f"{name} is a {type(loaded.model).__name__}, expected a {expected}; use it with "
+        f"`{loaded.family.usage.format(run=name)}`"
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 # A batch takes about as long as 1/32 of a full one, whatever is in it.
 _BATCH_COST = 32
-# With more rows than these left, a full batch is as good as any; the best is looked for among few.
+# With more rows left, a full batch is used; the best cut is searched only for the last ones.
 _LAST = 512
 
 
@@ -25,7 +25,7 @@ class Batch:
 def padded_length(length: int, max_length: int) -> int:
     """The next power of two up to 64, multiple of 64 up to 512, then of 128; `max_length` at most.
 
-    There is a program to compile for each: they stay few.
+    Each is a program to compile, so there are few.
     """
     if length <= 64:
         padded = max(16, 1 << (length - 1).bit_length())
@@ -46,12 +46,12 @@ def batches(
     """Rows of these lengths, longest first, at most `batch_tokens` to a batch, padding included.
 
     A batch's length is `length_of` its longest row and `max_length`; its rows are a power of two or
-    as many as fit, so that the shapes stay few, times `multiple`, for that many devices. Where
-    batches end is what makes the least padding, a batch itself being counted as a part of
-    `batch_tokens`; of very many rows all but the shortest are in full batches.
+    as many as fit, so that there are few shapes, times `multiple`, for that many devices. Batches
+    are cut for the least padding, plus a fixed cost per batch; of very many rows all but the
+    shortest are in full batches.
     """
     order = np.argsort(-np.asarray(lengths, np.int64), kind="stable").tolist()
-    # A row without places has nothing to compute.
+    # An empty row has nothing to compute.
     padded = [length_of(lengths[i], max_length) for i in order if lengths[i]]
     made = []
     at = 0
@@ -81,7 +81,7 @@ def _cheapest(padded: Sequence[int], batch_tokens: int, multiple: int) -> list[i
     for i in reversed(range(num)):
         full = max(1, batch_tokens // padded[i] // multiple)
         sizes = [*(1 << k for k in range(full.bit_length()) if 1 << k < full), full]
-        # Of two that cost the same, the one that ends later: what lacks rows comes last.
+        # Of two that cost the same, the one that ends later: partial batches come last.
         costs[i], least = min(
             (
                 size * multiple * padded[i]

@@ -1,4 +1,4 @@
-"""Texts as rows of tokens that an encoder takes, and rows as padded arrays."""
+"""Texts as rows of tokens for an encoder, and rows as padded arrays."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def text_rows(
     """Rows of texts, in which what looks like a special token is plain text.
 
     A text past the context is an error that names it by its number, `first` for the first of them;
-    with `truncate` it is cut, and the end token stands behind what is left.
+    with `truncate` it is cut, and the end token is kept.
     """
     data = [text.encode() for text in texts]
     offsets = np.cumsum([0, *map(len, data)], dtype=np.int64)
@@ -62,11 +62,11 @@ def marked_row(
 
 def _fitted(found: Tokens, config: RobertaConfig, num_after: int, truncate: bool, who: str) -> Row:
     if not len(found):
-        raise ValueError(f"{who}the text is empty, and the tokenizer puts nothing around it")
+        raise ValueError(f"{who}the text is empty, and the tokenizer adds nothing to it")
     if found.max(initial=0) >= config.vocab_size:
         raise ValueError(
-            f"{who}the tokenizer gives id {found.max()}, the model has {config.vocab_size}: they "
-            "do not belong together"
+            f"{who}the tokenizer gives id {found.max()}, but the model has "
+            f"{config.vocab_size} ids: do they match?"
         )
     num_cut = max(0, len(found) - config.context)
     if not num_cut:
@@ -80,7 +80,7 @@ def _fitted(found: Tokens, config: RobertaConfig, num_after: int, truncate: bool
 def padded(
     rows: Sequence[Any], *, config: RobertaConfig, num_rows: int | None = None
 ) -> tuple[Tokens, Tokens]:
-    """Rows in one array [rows, length] of a length that few programs are compiled for.
+    """Rows in one array [rows, length], padded so that few programs are compiled.
 
     And their lengths. `num_rows` adds rows of one padding token.
     """

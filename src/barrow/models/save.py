@@ -45,9 +45,9 @@ def save(
 
     The family is the one that computes the same function (`hf_export.family_of`). `tokenizer` is a
     folder or file, which is copied, or the contents of a tokenizer.json; `begin` and `stops` are
-    the ids that begin and end a text, `labels` the names of what a head tells apart. `dtype` None
-    keeps the type of the parameters. A tensor at a time is fetched and written; config.json comes
-    last, so a folder that has one is whole.
+    the ids that begin and end a text, `labels` the names of a head's classes. `dtype` None keeps
+    the type of the parameters. Tensors are fetched and written one at a time; config.json comes
+    last, so a folder that has one is complete.
     """
     folder = Path(folder)
     described, lines = written_as(model, labels)
@@ -55,7 +55,7 @@ def save(
     leaves = paths(params)
     report = _compare(num, lines, leaves)
     if not report.is_exact:
-        raise ValueError(f"the parameters are not those of the model: {report}")
+        raise ValueError(f"the parameters do not match the model: {report}")
     tensors = _tensors(num, lines, leaves, dtype)
     write_safetensors(folder, tensors, metadata={"format": "pt"}, max_shard_bytes=max_shard_bytes)
     _save_tokenizer(folder, tokenizer)
@@ -74,7 +74,7 @@ def save(
 def save_described(
     folder: Path, model: Model, params: Mapping[str, Any], about: Mapping[str, Any]
 ) -> None:
-    """Write a model with the tokenizer and the ids that a checkpoint says it was trained with."""
+    """Write a model with the tokenizer and the ids of its checkpoint's `about`."""
     stops = () if about.get("end") is None else (about["end"],)
     name, begin = about.get("tokenizer"), about.get("begin")
     save(folder, model, params, tokenizer=name, begin=begin, stops=stops)
@@ -82,7 +82,7 @@ def save_described(
 
 def _compare(num: int, lines: tuple[Line, ...], leaves: Mapping[str, Any]) -> KeysReport:
     if "layers" in leaves:
-        raise ValueError("the layers are taken apart; save the parameters with layers stacked")
+        raise ValueError("the layers are not stacked; save parameters with stacked layers")
     wanted = {
         path: (num, *line.our_shape) if line.is_layered else line.our_shape
         for line in lines

@@ -1,4 +1,4 @@
-"""Files that hold a decoder: a Hugging Face folder, a GGUF file, a llama2.c checkpoint."""
+"""Files of a decoder: a Hugging Face folder, a GGUF file, a llama2.c checkpoint."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TOKENIZERS = ("tokenizer.json", "vocab.json", "tokenizer.bin")
 
 @dataclass(frozen=True)
 class Source:
-    """What is in the files, in Hugging Face's terms, with no tensor read yet.
+    """The contents of files, in Hugging Face's terms, before any tensor is read.
 
     `tokenizer` is a path that `barrow.tokens.load` opens, the contents of a tokenizer.json, or None
     where there is none; `tokenizer_config` belongs to such contents.
@@ -36,7 +36,7 @@ class Source:
 
     @property
     def begin(self) -> int | None:
-        """The id that a text begins with, where the files say so."""
+        """The id that a text begins with, if the files have it."""
         value = self.config.get("bos_token_id")
         return value if isinstance(value, int) else None
 
@@ -49,7 +49,7 @@ class Source:
 
 
 def open_source(path: str | os.PathLike[str]) -> Source:
-    """Open a folder or file; which of the three it is, its contents and its name say."""
+    """Open a folder or file; its contents and name decide which of the three it is."""
     path = Path(path)
     if not path.exists():
         raise NotFound(f"{path} does not exist; `barrow model get NAME` fetches known weights")
@@ -70,14 +70,14 @@ def open_source(path: str | os.PathLike[str]) -> Source:
 
 
 def _hint(folder: Path) -> str:
-    """What to give in place of a run, which holds a model and is none."""
+    """What to pass instead of a run."""
     if not (folder / "run.json").is_file():
         return ""
     if (folder / "best" / CONFIG).is_file():
-        return f"; it is a run of `barrow finetune`: give {folder / 'best'}"
+        return f"; it is a run of `barrow finetune`: pass {folder / 'best'}"
     return (
-        f"; it is a run: `barrow checkpoint convert {folder} --out MODEL --to hf` makes a model of "
-        "it, and `barrow.models.open` opens it"
+        f"; it is a run: `barrow checkpoint convert {folder} --out MODEL --to hf` writes its "
+        "model, and `barrow.models.open` opens the run"
     )
 
 
@@ -86,10 +86,7 @@ def _open_folder(folder: Path, *, weights: Path | None = None) -> Source:
         others = [p for p in sorted(folder.iterdir()) if _is_whole_model(p)]
         if weights is None and len(others) == 1:
             return open_source(others[0])
-        raise NotFound(
-            f"{folder} has no config.json, which says what the weights are the weights of"
-            f"{_hint(folder)}"
-        )
+        raise NotFound(f"{folder} has no config.json{_hint(folder)}")
     config = read_json(folder / CONFIG)
     if (folder / GENERATION_CONFIG).exists():
         ids = read_json(folder / GENERATION_CONFIG)
@@ -97,8 +94,8 @@ def _open_folder(folder: Path, *, weights: Path | None = None) -> Source:
     pickled = sorted(folder.glob("pytorch_model*.bin"))
     if weights is None and pickled and not list(folder.glob("*.safetensors*")):
         raise WeightsError(
-            f"holds {pickled[0].name}, which is a pickle, and no .safetensors; open it in "
-            "transformers and save_pretrained it",
+            f"has {pickled[0].name}, a pickle, but no .safetensors; load it in "
+            "transformers and call save_pretrained",
             path=folder,
         )
     has_tokenizer = any((folder / name).exists() for name in _TOKENIZERS)

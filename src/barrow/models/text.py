@@ -20,14 +20,14 @@ def open_tokenizer(
 
     `settings` are those of a tokenizer_config.json, for contents; a path has its own beside it.
     """
-    # Here, because tokenizers need libraries that a machine which only trains may lack.
+    # Imported here: tokenizers need libraries that a training machine may lack.
     import barrow.tokens
     from barrow.tokens.tokenizer_json import check
 
     if where is None:
         raise NotFound(
-            "the model has no tokenizer beside it (tokenizer.json, vocab.json and merges.txt, or "
-            "tok*.bin); name one"
+            "the model has no tokenizer beside it (tokenizer.json, vocab.json and "
+            "merges.txt, or tok*.bin); pass one"
         )
     if isinstance(where, Mapping):
         return barrow.tokens.JsonTokenizer(check(where, "the model's tokenizer"), settings=settings)
@@ -37,7 +37,7 @@ def open_tokenizer(
 def prompt_tokens(tokenizer: Tokenizer, prompt: str, *, begin: bool = True) -> list[int]:
     """A prompt as the beginning of a document: the tokenizer's begin token, then the text.
 
-    Documents are stored and models trained that way. Without `begin` the text stands alone.
+    Documents are stored and models trained that way. Without `begin` there is only the text.
     """
     ids = [int(token) for token in tokenizer.encode(prompt)]
     if begin and tokenizer.begin is not None:
@@ -46,7 +46,7 @@ def prompt_tokens(tokenizer: Tokenizer, prompt: str, *, begin: bool = True) -> l
         raise ValueError(
             "the prompt is empty"
             + ("" if begin else ", and without the begin token")
-            + " there is nothing to go on from"
+            + " there is nothing to continue"
             + (": the tokenizer has no begin token" if tokenizer.begin is None else "")
         )
     return ids
@@ -55,7 +55,7 @@ def prompt_tokens(tokenizer: Tokenizer, prompt: str, *, begin: bool = True) -> l
 def text_pieces(
     tokenizer: Tokenizer, pieces: Iterable[Sequence[int]], *, prompt: Sequence[int]
 ) -> Iterator[str]:
-    """The text of tokens as they come; a character in several tokens waits for the last of them.
+    """The text of tokens as they arrive; a character in several tokens waits for the last of them.
 
     `prompt` are the tokens before them. Where it has no text, the text begins here, and a space
     that the tokenizer puts before every text is removed. Bytes that are not UTF-8 become U+FFFD.

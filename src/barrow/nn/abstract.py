@@ -1,4 +1,4 @@
-"""Functions traced with the shapes of their arguments alone: nothing is computed or allocated."""
+"""Functions traced with only the shapes of their arguments: nothing is computed or allocated."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def jaxpr_of(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 def _of_arrays(
     function: Callable[..., Any], args: Any, kwargs: Any
 ) -> tuple[Callable[[list[Any]], Any], list[Any]]:
-    """The function of its arrays alone, and those."""
+    """The function of its arrays only, and the arrays."""
     leaves, structure = jax.tree.flatten((args, kwargs))
     is_array = [hasattr(leaf, "shape") and hasattr(leaf, "dtype") for leaf in leaves]
 

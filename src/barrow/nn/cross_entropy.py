@@ -16,7 +16,7 @@ from jax import lax
 
 # Logits held at a time, in numbers: 2^28 in bfloat16 are half a GiB.
 _HELD = 1 << 28
-# Tensor cores want columns in multiples: 50,257 of them take a third more time than 50,304.
+# Tensor cores need columns in multiples: 50,257 of them take a third more time than 50,304.
 _COLUMNS = 128
 
 
@@ -31,7 +31,7 @@ def cross_entropy(
     num_slices: int | None = None,
     columns: int = _COLUMNS,
 ) -> jax.Array:
-    """Nats to say the targets, −Σ mask · log p, float32.
+    """Nats of the targets, −Σ mask · log p, float32.
 
     hidden [batch, length, width]; weight [width, vocab], or [vocab, width] with `transposed` (tied
     embeddings); `bias` [vocab] is added to the logits; targets [batch, length] are ids, and one
@@ -48,7 +48,7 @@ def cross_entropy(
     elif num_slices < 1 or length % num_slices:
         raise ValueError(f"a length of {length} cannot be cut into {num_slices} slices")
     mask = lax.stop_gradient(mask.astype(jnp.float32))
-    # Outside a vocabulary nobody can raise under jit; a NaN is seen at once, another row is not.
+    # An id outside the vocabulary cannot raise under jit; NaN is noticed, another row is not.
     known = (targets >= 0) & (targets < vocab)
     mask = jnp.where(known | (mask == 0), mask, jnp.nan)
     matrix = weight.astype(hidden.dtype)
@@ -56,7 +56,7 @@ def cross_entropy(
     matrix = jnp.pad(matrix, ((0, -vocab % columns), (0, 0)))
     if bias is not None:
         if bias.shape != (vocab,):
-            raise ValueError(f"a bias for {vocab} ids has the shape ({vocab},), not {bias.shape}")
+            raise ValueError(f"bias must have shape ({vocab},), got {bias.shape}")
         bias = jnp.pad(bias.astype(jnp.float32), (0, -vocab % columns))
     return _sliced(hidden, matrix, bias, jnp.where(known, targets, 0), mask, vocab, num_slices)
 
@@ -70,7 +70,7 @@ def token_nats(
     held: int = _HELD,
     columns: int = _COLUMNS,
 ) -> jax.Array:
-    """Nats to say each target, −log p, float32 [batch, length]; arguments as in `cross_entropy`.
+    """Nats of each target, −log p, float32 [batch, length]; arguments as in `cross_entropy`.
 
     Logits are summed and kept in float32 whatever hidden's type, for this is a measurement. A
     target outside the vocabulary is NaN. About `held` logits exist at a time.
@@ -102,24 +102,24 @@ def refuse_other_shapes(
     """The size of the vocabulary, if all shapes agree."""
     if hidden.ndim != 3 or weight.ndim != 2:
         raise ValueError(
-            "cross-entropy takes hidden [batch, length, width] and a weight of two dimensions, not "
-            f"{hidden.shape} and {weight.shape}"
+            "cross-entropy needs hidden [batch, length, width] and a weight of two "
+            f"dimensions, got {hidden.shape} and {weight.shape}"
         )
     *places, width = hidden.shape
     vocab, wide = weight.shape if transposed else weight.shape[::-1]
     if wide != width:
         raise ValueError(
-            f"hidden {hidden.shape} wants a weight "
-            f"[{'vocab, width' if transposed else 'width, vocab'}] with a width of {width}, not "
+            f"hidden {hidden.shape} needs a weight "
+            f"[{'vocab, width' if transposed else 'width, vocab'}] with width {width}, got "
             f"{weight.shape}"
         )
     if targets.shape != tuple(places) or mask.shape != tuple(places):
         raise ValueError(
-            f"hidden {hidden.shape} wants targets and mask of shape {tuple(places)}, not "
+            f"hidden {hidden.shape} needs targets and mask of shape {tuple(places)}, got "
             f"{targets.shape} and {mask.shape}"
         )
     if not jnp.issubdtype(targets.dtype, jnp.integer):
-        raise ValueError(f"targets are ids, whole numbers, not {targets.dtype}")
+        raise ValueError(f"targets must be integer ids, got {targets.dtype}")
     return vocab
 
 

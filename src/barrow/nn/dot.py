@@ -1,4 +1,4 @@
-"""The one matrix product. A weight that is no plain array brings its own."""
+"""The matrix product. A weight that is not a plain array defines its own."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class Weight(Protocol):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of the array it stands for."""
+        """The shape of the array it represents."""
 
     @property
     def dtype(self) -> Any:
-        """The type of the array it stands for."""
+        """The type of the array it represents."""
 
     def contract(self, x: jax.Array, num: int, *, transposed: bool) -> jax.Array:
         """What `dot` returns for it."""
@@ -36,16 +36,13 @@ def dot(
     """
     shape = weight.shape
     if not jnp.issubdtype(x.dtype, jnp.floating):
-        raise ValueError(
-            f"x is {x.dtype}, to which a weight would be rounded: make it floating or, where it is "
-            "ids, use nn.Embed"
-        )
+        raise ValueError(f"x must be floating point, got {x.dtype}; for ids use nn.Embed")
     if len(shape) < num or x.ndim < num:
         raise ValueError(f"cannot contract {num} dimensions of {x.shape} and {shape}")
     inner = shape[len(shape) - num :] if transposed else shape[:num]
     if x.shape[x.ndim - num :] != tuple(inner):
         raise ValueError(
-            f"the last {num} of x's dimensions {x.shape} must be the "
+            f"the last {num} dimensions of x {x.shape} must be the "
             f"{'last' if transposed else 'first'} {num} of the weight's {tuple(shape)}"
         )
     if not isinstance(weight, jax.Array) and isinstance(weight, Weight):
@@ -62,7 +59,7 @@ def dot(
 
 
 def _narrows(x: jax.Array, weight: jax.Array) -> bool:
-    """Whether a weight is better turned round: for its gradient, on a CPU, of many rows.
+    """Whether a weight is better transposed: for its gradient, on a CPU, with many rows.
 
     XLA's product xᵀ·g on a CPU takes twice as long where x is wider than g. That of a transposed
     weight is gᵀ·x; the barrier keeps XLA from turning it back.

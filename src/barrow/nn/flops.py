@@ -3,7 +3,7 @@
 Counted are matrix products and convolutions: 2·M·N·K each, one multiplication and one addition for
 each term, places in the padding included (as PyTorch's counter and DeepSpeed's profiler do).
 Element-wise operations, sums, softmax, norms and look-ups are not: in a transformer they are below
-one part in a hundred, and how many operations an exponential is nobody agrees on.
+one part in a hundred, and there is no agreed count for an exponential.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Flops:
     """Operations of one call.
 
     `by_path` has those of each path of names (modules name what they compute), without what is
-    below it. `unknown` says where the count is not the truth, and why.
+    below it. `unknown` lists where the count is inexact, and why.
     """
 
     total: int
@@ -47,7 +47,7 @@ def flops(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Flops:
 
     What is scanned counts as often as it runs, what is computed again for a gradient counts twice,
     of the branches of a `cond` the costliest counts. The trips of a `while` are not known: one is
-    counted, and said so in `unknown`.
+    counted, and listed in `unknown`.
     """
     counts: Counter[str] = Counter()
     unknown: dict[str, None] = {}
@@ -112,7 +112,9 @@ def _times(equation: Any) -> tuple[int, str]:
         sizes, params = equation.params["mesh"].shape, equation.params
         manual = params["newly_manual_axes" if "newly_manual_axes" in params else "manual_axes"]
         return math.prod(sizes[name] for name in manual), ""
-    return 1, "one trip of a while loop is counted, their number is unknown" * (kind == "while")
+    return 1, "one iteration of a while loop is counted; their number is unknown" * (
+        kind == "while"
+    )
 
 
 def _dot(equation: Any) -> int:

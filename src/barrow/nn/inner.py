@@ -1,7 +1,7 @@
 """A part of a model as a pure function of its own parameters, for `scan` and `checkpoint`.
 
 A scope remembers what was written to it, which must not cross the border of a transformation: so
-what is transformed is traced with a trace of its own, and what it wrote is passed out by hand.
+what is transformed has its own trace, and what it wrote is returned explicitly.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ class Module(ABC):
 
         `collections` are read (running statistics), never changed. `keys` are named streams of
         randomness: without ``keys={"dropout": key}`` nothing is dropped. `constrain` lays
-        activations over devices. `method`, one of this module's that takes a scope, stands in for
+        activations over devices. `method`, one of this module's that takes a scope, replaces
         `forward`.
         """
         trace = Trace(params, collections or {}, keys or {}, (), constrain)
@@ -124,7 +124,7 @@ def num_params(params: Mapping[str, Any]) -> int:
 
 def _not_a_scope(kind: str, given: str) -> str:
     return (
-        f"{kind} was called with {given}, not a scope: inside a module say "
+        f"{kind} was called with {given}, not a scope: inside a module write "
         f"{kind}(...)(scope / 'name', x), outside it model.apply(params, x)"
     )
 

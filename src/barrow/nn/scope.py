@@ -41,7 +41,7 @@ class Scope:
 
     def _inside(self, name: str) -> tuple[str, ...]:
         if not name or "/" in name:
-            raise ValueError(f"{self.name}: {name!r} is no name; say scope / 'a' / 'b'")
+            raise ValueError(f"{self.name}: {name!r} is not a name; write scope / 'a' / 'b'")
         return (*self.path, name)
 
     def _place(self, name: str) -> str:
@@ -63,25 +63,26 @@ class Scope:
             raise ValueError(f"{place}: {len(axes)} axis names {axes} for the shape {shape}")
         if not self._again and place in self.trace.used:
             raise ValueError(
-                f"{place} is there already; give one of the two another name, or say "
-                "scope.again(name) in place of scope / name where weights are shared"
+                f"{place} already exists; rename one of the two, or share weights with "
+                "scope.again(name) instead of scope / name"
             )
         self.trace.used.add(place)
         if self.trace.is_describing:
             spec = ParamSpec(tuple(shape), jnp.dtype(dtype), tuple(axes), init)
             known = self.trace.specs.setdefault(place, spec)
             if known.shape != spec.shape:
-                raise ValueError(f"{place}: shared by shapes {known.shape} and {spec.shape}")
+                raise ValueError(
+                    f"{place}: shared with different shapes, {known.shape} and {spec.shape}"
+                )
             return jnp.zeros(shape, dtype)
         held = self._held(name)
         if tuple(held.shape) != tuple(shape):
             raise ValueError(
-                f"{place}: the model expects shape {tuple(shape)}, the parameters hold "
-                f"{tuple(held.shape)}"
+                f"{place}: the model expects shape {tuple(shape)}, got {tuple(held.shape)}"
             )
         if jnp.issubdtype(held.dtype, jnp.floating) != jnp.issubdtype(dtype, jnp.floating):
             raise ValueError(
-                f"{place}: the model expects {jnp.dtype(dtype).name}, the parameters hold "
+                f"{place}: the model expects {jnp.dtype(dtype).name}, got "
                 f"{jnp.dtype(held.dtype).name}"
             )
         return held
@@ -95,7 +96,7 @@ class Scope:
             at = at[part]
         if not (hasattr(at, "shape") and hasattr(at, "dtype")):
             what = "a folder" if isinstance(at, Mapping) else type(at).__name__
-            raise ValueError(f"{place}: expected an array, the parameters hold {what}")
+            raise ValueError(f"{place}: expected an array, got {what}")
         return at
 
     # Collections ---------------------------------------------------------------------------------
@@ -115,7 +116,7 @@ class Scope:
         return self.trace.find(collection, (*self.path, name))[0]
 
     def is_mutable(self, collection: str) -> bool:
-        """Whether the caller asked for this collection back."""
+        """Whether the caller requested this collection."""
         return collection in self.trace.mutable
 
     def write(self, collection: str, name: str, value: Any) -> None:
@@ -130,7 +131,7 @@ class Scope:
     # Keys and devices ----------------------------------------------------------------------------
 
     def key(self, stream: str) -> jax.Array | None:
-        """A key of its own for this place, of a named stream; None where none was given."""
+        """The key of this place in a named stream; None if there is none."""
         if stream not in self.trace.keys:
             return None
         place = self._place(stream)
@@ -139,11 +140,11 @@ class Scope:
         return key_at(self.trace.keys[stream], f"{place}:{number}")
 
     def constrain(self, x: jax.Array, *axes: str | None) -> jax.Array:
-        """x, laid over devices as the caller's rules say for these logical axes."""
+        """x, sharded by the caller's rules for these logical axes."""
         constrain = self.trace.constrain
         return x if constrain is None else constrain(x, axes)
 
 
 def key_at(key: jax.Array, path: str) -> jax.Array:
-    """A key for a path: it depends on the path's letters alone, not on what else there is."""
+    """A key for a path: it depends only on the path's letters."""
     return jax.random.fold_in(key, zlib.crc32(path.encode()))

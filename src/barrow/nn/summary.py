@@ -21,7 +21,7 @@ def summary(model: Module, *args: Any, **kwargs: Any) -> str:
 
     A line for each module (kind, shape of its output, parameters and FLOPs of it and all below) and
     for each parameter (axes, shape, type, numbers in it). FLOPs are those of `nn.flops` for one
-    forward pass; what is called a second time (tied weights) counts where its name stands.
+    forward pass; what is called a second time (tied weights) counts where its name is.
     """
     trace = described(model, *args, **kwargs)
     counted = _forward_flops(model, trace, *args, **kwargs)
@@ -44,7 +44,7 @@ def summary(model: Module, *args: Any, **kwargs: Any) -> str:
     size = sum(_numbers([spec]) * spec.dtype.itemsize for spec in trace.specs.values())
     totals = f"{total:,} parameters, {size:,} bytes; {counted.total:,} FLOPs forward"
     lines = [*_aligned([HEAD, *rows]), totals]
-    return "\n".join([*lines, *(f"not the whole count: {doubt}" for doubt in counted.unknown)])
+    return "\n".join([*lines, *(f"incomplete count: {doubt}" for doubt in counted.unknown)])
 
 
 def _forward_flops(model: Module, trace: Trace, *args: Any, **kwargs: Any) -> Flops:

@@ -31,7 +31,7 @@ class Trace:
     """What one call of a model reads and writes. Describing a model has no `params` yet.
 
     Places are whole paths, from the root of the model, also where a part of it is traced by itself:
-    there `params` and `collections` hold the part alone, and `depth` is the number of leading names
+    there `params` and `collections` hold only the part, and `depth` is the number of leading names
     they do not have.
     """
 
@@ -51,7 +51,7 @@ class Trace:
 
     @property
     def is_describing(self) -> bool:
-        """Whether parameters are being found out, not used."""
+        """Whether parameters are being described, not used."""
         return self.params is None
 
     def find(self, collection: str, path: tuple[str, ...]) -> tuple[bool, Any]:
@@ -80,7 +80,7 @@ class Trace:
         return from_paths(paths(given) | paths(from_paths(below)))
 
     def note(self, place: str, kind: str) -> None:
-        """Remember, for the summary, what kind of module stands at a place."""
+        """Record, for the summary, the kind of module at a path."""
         kinds = self.modules.setdefault(place, [])
         if kind not in kinds:
             kinds.append(kind)

@@ -12,7 +12,7 @@ class Tree(Mapping[str, Any]):
     """An immutable mapping from names to arrays or further trees, sorted by name.
 
     A pytree: `jax.tree.map`, `jax.grad` and optax take it as they take a dict. A leaf may itself be
-    a pytree that stands in for an array (a quantized weight).
+    a pytree that represents an array (a quantized weight).
     """
 
     __slots__ = ("_names", "_values")
@@ -23,12 +23,12 @@ class Tree(Mapping[str, Any]):
         items = items or {}
         for name in items:
             if not isinstance(name, str) or not name or "/" in name:
-                raise ValueError(f"a name in a Tree is text without '/', not {name!r}")
+                raise ValueError(f"a name in a Tree must be a string without '/', got {name!r}")
         names = tuple(sorted(items))
         _set(self, names, tuple(_frozen(items[name]) for name in names))
 
     def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError("a Tree does not change; make another with `tree | {...}`")
+        raise AttributeError("a Tree is immutable; make another with `tree | {...}`")
 
     def __getitem__(self, name: str) -> Any:
         try:

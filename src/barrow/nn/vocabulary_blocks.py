@@ -28,7 +28,7 @@ def token_nats_by_blocks(
     transposed: bool = False,
     held: int = _HELD,
 ) -> jax.Array:
-    """Nats to say each target, −log p, float32 [batch, length]; as `token_nats` gives them.
+    """Nats of each target, −log p, float32 [batch, length]; like `token_nats`.
 
     About `held` logits exist at a time, those of at least 128 ids for every place.
     """
@@ -55,7 +55,7 @@ def token_nats_by_blocks(
     def step(k: jax.Array, sums: _Sums) -> _Sums:
         return add(sums, lax.dynamic_slice_in_dim(weight, k * block, block, dim), k * block)
 
-    # Finite, for the difference of two infinities is no number.
+    # Finite, because the difference of two infinities is NaN.
     lowest = jnp.full(rows.shape[:1], jnp.finfo(jnp.float32).min)
     sums: _Sums = (lowest, jnp.zeros_like(lowest), jnp.zeros_like(lowest))
     num = vocab // block

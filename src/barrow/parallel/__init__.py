@@ -1,4 +1,4 @@
-"""Meshes, and the one table that says what lies where."""
+"""Device meshes, sharding rules, and the processes of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ctrl-C that lets a step be finished and the state be saved."""
+"""Ctrl-C that finishes the step and saves the state first."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from types import FrameType
 
 
 class Interrupted(KeyboardInterrupt):
-    """A run was stopped by Ctrl-C or SIGTERM and saved; the message says how to go on."""
+    """A run was stopped by Ctrl-C or SIGTERM and saved; the message says how to resume."""
 
 
 class Stop:
-    """Whether someone asked a run to stop."""
+    """Whether a run was asked to stop."""
 
     def __init__(self) -> None:
         self.asked = False
@@ -22,7 +22,7 @@ class Stop:
 
 @contextlib.contextmanager
 def stop_on_signals() -> Iterator[Stop]:
-    """While inside, the first SIGINT or SIGTERM only asks to stop; the second acts at once.
+    """Inside, the first SIGINT or SIGTERM asks to stop; the second acts at once.
 
     Outside the main thread, where Python cannot handle signals, nothing is caught.
     """

@@ -10,20 +10,20 @@ import jax
 import numpy as np
 from jax.sharding import Mesh
 
-# Outermost first: the last axes lie on neighbouring devices, where talking is cheapest.
+# Outermost first: the last axes are on neighbouring devices, with the fastest links.
 AXES = ("data", "fsdp")
 
 
 def make_mesh(*, data: int = -1, fsdp: int = 1, devices: Sequence[Any] | None = None) -> Mesh:
     """A mesh of `data` × `fsdp` devices; one of the two may be −1, for what is left.
 
-    Rows of a batch are divided over both. Along `fsdp` state is divided too, as the rules say.
+    Rows of a batch are divided over both. Along `fsdp` the state is sharded too, by the rules.
     """
     found = list(jax.devices() if devices is None else devices)
     sizes = [data, fsdp]
     known = math.prod(size for size in sizes if size != -1)
     if sizes.count(-1) > 1 or any(size < 1 and size != -1 for size in sizes):
-        raise ValueError(f"data={data}, fsdp={fsdp}: sizes are positive, and at most one is -1")
+        raise ValueError(f"data={data}, fsdp={fsdp}: sizes must be ≥ 1, and at most one -1")
     if -1 in sizes and len(found) % known == 0:
         sizes[sizes.index(-1)] = len(found) // known
     if math.prod(sizes) != len(found):

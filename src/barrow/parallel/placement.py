@@ -1,4 +1,4 @@
-"""Where the state of a run lies: a mesh, the rules, and the logical axes of the parameters."""
+"""The placement of a run's state: a mesh, the rules, and the parameters' logical axes."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from barrow.parallel import Rules, Zero, rows_sharding, shardings, whole
 
 @dataclass(frozen=True)
 class Placement:
-    """A mesh and what lies where on it; `axes` is the tree that `nn.axes` gives."""
+    """A mesh and its sharding rules; `axes` is the tree of `nn.axes`."""
 
     mesh: Mesh
     zero: Zero
     axes: Any
 
     def laid(self, tree: Any, rules: Rules) -> Any:
-        """A tree shaped as the parameters, within a program, laid out by rules."""
+        """A tree shaped as the parameters, within a program, sharded by rules."""
         return jax.lax.with_sharding_constraint(tree, shardings(rules, self.axes, tree, self.mesh))
 
     def of_state(self, shapes: Any) -> Any:
-        """Shardings of a whole state: what is shaped as a parameter lies with its master."""
+        """Shardings of a whole state: what is shaped as a parameter is sharded like it."""
         params = shardings(self.zero.masters, self.axes, shapes.params, self.mesh)
         known = {
             (_keys(path), leaf.shape): sharding

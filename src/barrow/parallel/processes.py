@@ -1,10 +1,9 @@
 """The processes of a run: how they act together, agree, stop and fail.
 
-They talk through the key-value store of JAX's coordination service, and not through collectives of
-devices. For those all would have to come at the same time, and from a thread beside the step they
-could fall between the step's own, in another order in each process. And devices of several
-processes wait for one another in every step, silently and without end: that one has failed must
-reach the others by another way.
+They communicate through the key-value store of JAX's coordination service, not through collectives
+of devices. Collectives need all processes at the same time, and from a background thread they could
+fall between those of the step, in a different order in each process. Devices of several processes
+also wait for each other without end, so a failure must reach the others in another way.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ import jax
 
 from barrow.errors import ConfigError, PeerFailed
 
-# A process that asks after step k has read the loss of step k − 1, to which all have given their
-# part. So when one says after step k that all shall stop, the others have done step k + 1 at most,
-# and whoever asks after step k + 2 finds what was said.
+# A process that asks after step k has read the loss of step k − 1, which needed all processes. So
+# when one requests a stop after step k, the others have done step k + 1 at most, and see the
+# request when they ask after step k + 2.
 _AHEAD = 2
-# Words in errors of JAX that are about the network between processes.
+# Words in JAX errors about the network between processes.
 _NETWORK = ("Gloo", "NCCL", "UNAVAILABLE", "closed by peer", "reset by peer")
 
 
@@ -35,8 +34,8 @@ class Peers:
     """The processes of a run as one of them sees them. A single process has no `client`.
 
     `name` is the same in all. Seconds: `timeout` to wait for another process (it may still be
-    opening its data), `nap` between two looks for a failure, `grace` to end by oneself after
-    another has failed. A service that is gone is an error of JAX (`jax.errors.JaxRuntimeError`).
+    opening its data), `nap` between two checks for a failure, `grace` to end after another has
+    failed. A lost service is an error of JAX (`jax.errors.JaxRuntimeError`).
     """
 
     client: Any = None
@@ -49,7 +48,7 @@ class Peers:
     _last: int | None = field(default=None, init=False, compare=False)
 
     def lead(self, name: str, action: Callable[[], None]) -> None:
-        """Let process 0 act; return in every process once it has, or raise in every one."""
+        """Let process 0 act; return in every process when it is done, or raise in every one."""
         if self.num == 1:
             action()
         elif self.process:
@@ -61,7 +60,7 @@ class Peers:
                 raise error
 
     def everyone(self, name: str, action: Callable[[], None]) -> None:
-        """Act in every process; return in each once all have, or raise in each."""
+        """Act in every process; return in each when all are done, or raise in each."""
         if self.num == 1:
             action()
             return
@@ -86,8 +85,8 @@ class Peers:
             return
         self.tell(f"{name}/{self.process}", words)
         if self.process == 0:
-            told = [self.wait(f"{name}/{n}", n) for n in range(self.num)]
-            self.tell(f"{name}/verdict", _differences(told))
+            values = [self.wait(f"{name}/{n}", n) for n in range(self.num)]
+            self.tell(f"{name}/verdict", _differences(values))
         verdict = self.wait(f"{name}/verdict", 0)
         if verdict:
             raise ConfigError(verdict)
@@ -95,8 +94,8 @@ class Peers:
     def stops(self, step: int, *, is_asked: bool) -> bool:
         """Whether all stop after this step; `is_asked` is whether this process was asked to.
 
-        Called after every step, once the loss of the one before was read. A scheduler's signal
-        comes to processes at different steps, or to one of them alone.
+        Called after every step, when the previous loss was read. A scheduler's signal reaches
+        processes at different steps, or only one of them.
         """
         if self.num == 1:
             return is_asked
@@ -107,12 +106,12 @@ class Peers:
         return self._last is not None and step >= self._last
 
     def fail(self, reason: str) -> None:
-        """Tell the others why this process cannot continue; the first that fails is heard."""
-        with contextlib.suppress(jax.errors.JaxRuntimeError):  # nobody is there to listen
+        """Tell the others why this process cannot continue; the first failure counts."""
+        with contextlib.suppress(jax.errors.JaxRuntimeError):  # no other process is left
             self.tell("failed", reason)
 
     def failure(self) -> str | None:
-        """What the first process that failed has told; None while all is well."""
+        """The message of the first process that failed; None if none has."""
         found: str | None = self.look("failed")
         return found
 
@@ -123,10 +122,10 @@ class Peers:
         shared: tuple[type[BaseException], ...] = (),
         end: Callable[[str], None] | None = None,
     ) -> Iterator[Peers]:
-        """While inside, what is raised is told to the others, and their failures are noticed.
+        """Inside, errors are reported to the others, and their failures are noticed.
 
-        `shared` are errors that all processes raise by themselves. `end` is for a process that
-        hears of a failure and does not leave, as it waits for devices; by default it exits.
+        `shared` are errors that all processes raise by themselves. `end` is called in a process
+        that cannot leave after a failure because it waits for devices; by default it exits.
         """
         if self.num == 1:
             yield self
@@ -138,7 +137,7 @@ class Peers:
             while not left.wait(self.nap):
                 try:
                     reason = self.failure()
-                except jax.errors.JaxRuntimeError:  # the service is gone, and JAX ends us
+                except jax.errors.JaxRuntimeError:  # the service is gone, and JAX ends this process
                     return
                 if reason is not None:
                     if not left.wait(self.grace):
@@ -165,7 +164,7 @@ class Peers:
             listener.join()  # where it has begun to end the process, nothing else may
 
     def tell(self, key: str, words: Any) -> bool:
-        """Tell all, once: anything that JSON holds but null; False if it was told before."""
+        """Set a value once: any JSON but null; False if it was already set."""
         try:
             self.client.key_value_set(f"{self.name}/{key}", json.dumps(words))
         except jax.errors.JaxRuntimeError as error:
@@ -175,7 +174,7 @@ class Peers:
         return True
 
     def look(self, key: str) -> Any:
-        """What was told; None if nothing was."""
+        """The value; None if not set."""
         try:
             return json.loads(self.client.key_value_try_get(f"{self.name}/{key}"))
         except jax.errors.JaxRuntimeError as error:
@@ -184,7 +183,7 @@ class Peers:
             return None
 
     def wait(self, key: str, process: int) -> Any:
-        """What a process tells; `PeerFailed` where one fails before, or nothing comes in time."""
+        """The value of a process; `PeerFailed` if one fails first, or the time is over."""
         milliseconds = max(1, int(min(self.nap, self.timeout) * 1000))
         for _ in range(max(1, round(self.timeout / self.nap))):
             with contextlib.suppress(jax.errors.JaxRuntimeError):
@@ -192,13 +191,13 @@ class Peers:
                     self.client.blocking_key_value_get(f"{self.name}/{key}", milliseconds)
                 )
             failure, words = self.failure(), self.look(key)
-            if words is not None:  # what was told before a failure counts
+            if words is not None:  # a value set before a failure counts
                 return words
             if failure is not None:
                 raise PeerFailed(failure)
         raise PeerFailed(
-            f"waited {self.timeout:g} s for process {process} ({key}) and heard nothing: all "
-            "processes of a run do the same, with the same settings; is one gone, or slow?"
+            f"no answer from process {process} in {self.timeout:g} s ({key}); did it stop, "
+            "or was it started with other settings?"
         )
 
     def _report(self, key: str, error: Exception | None) -> None:
@@ -211,10 +210,9 @@ class Peers:
 
 
 def open_peers(subject: str, *, timeout: float = 600.0) -> Peers:
-    """The processes of this run, to talk about a subject.
+    """The processes of this run, for one subject.
 
-    Every process opens it as often as the others do: each counts, and the same number is the same
-    conversation.
+    Every process must open it equally often: each counts, and equal numbers belong together.
     """
     # JAX has no public way to its store (0.10: jax.distributed is initialize, is_initialized and
     # shutdown; jax.experimental.multihost_utils runs collectives). jax.process_count() would wait
@@ -239,36 +237,36 @@ def _failure(action: Callable[[], None]) -> Exception | None:
 
 
 def _end(reason: str) -> None:
-    """End this process, whatever its other threads wait for."""
+    """End this process, even if other threads wait."""
     sys.stdout.flush()
-    sys.stderr.write(f"barrow: {reason}; without it this process cannot continue, and ends\n")
+    sys.stderr.write(f"barrow: {reason}; this process cannot continue without it and exits\n")
     sys.stderr.flush()
-    # All who end meet here or on their way out; whoever just left would be taken for dead.
+    # All that end meet here or at exit; one that just left would be taken for dead.
     jax.distributed.shutdown()
     os._exit(1)
 
 
 def _lost(error: BaseException) -> str | None:
-    """What to say where an error of JAX is about another process, not about this one."""
+    """The message if an error of JAX is about another process, not about this one."""
     if not isinstance(error, jax.errors.JaxRuntimeError):
         return None
     cause = str(error).strip().partition("\n")[0]
     if not any(word in cause for word in _NETWORK):
         return None
     return (
-        f"cannot reach the devices of another; is one gone? ({cause[:200]}). To resume from the "
-        "newest checkpoint, start all processes again"
+        f"cannot reach the devices of another process; did it stop? ({cause[:200]}). To "
+        "resume from the newest checkpoint, start all processes again"
     )
 
 
-def _differences(told: list[Any]) -> str:
-    """In which words others differ from the first; empty where none do."""
+def _differences(values: list[Any]) -> str:
+    """The words in which others differ from the first; empty if none do."""
     parts = []
-    for number, words in enumerate(told[1:], 1):
+    for number, words in enumerate(values[1:], 1):
         other = [
-            f"{key}: {words.get(key)!r}, the first {told[0].get(key)!r}"
-            for key in dict.fromkeys([*told[0], *words])
-            if words.get(key) != told[0].get(key)
+            f"{key}: {words.get(key)!r}, the first {values[0].get(key)!r}"
+            for key in dict.fromkeys([*values[0], *words])
+            if words.get(key) != values[0].get(key)
         ]
         if other:
             parts.append(f"process {number} has other settings than the first ({'; '.join(other)})")

@@ -1,6 +1,6 @@
-"""Which logical axes lie along which mesh axes: one table, and every sharding follows from it.
+"""Sharding rules: one table from logical axes to mesh axes; every sharding follows from it.
 
-A parameter is born with a name for each of its dimensions. A table of rules maps names to mesh
+A parameter has a name for each of its dimensions. A table of rules maps names to mesh
 axes; ZeRO's stages are which table is used for the parameters in use, for their gradients, and for
 the masters with the optimizer's state.
 """
@@ -30,7 +30,7 @@ class Rules:
     rows: tuple[tuple[str, MeshAxes], ...] = ()
 
     def spec(self, axes: Axes, shape: tuple[int, ...], mesh: Mesh) -> PartitionSpec:
-        """How an array of these logical axes and this shape lies on a mesh."""
+        """The sharding of an array of these logical axes and this shape on a mesh."""
         if len(axes) != len(shape):
             raise ValueError(f"{len(axes)} axis names {axes} for the shape {shape}")
         placed: list[MeshAxes | None] = [None] * len(axes)
@@ -88,7 +88,7 @@ def shardings(rules: Rules, axes: Any, shapes: Any, mesh: Mesh) -> Any:
 
 
 def constrainer(rules: Rules, mesh: Mesh) -> Callable[[jax.Array, Axes], jax.Array]:
-    """For `Module.apply(…, constrain=…)`: lays activations over the mesh by their logical axes."""
+    """For `Module.apply(…, constrain=…)`: shards activations by their logical axes."""
 
     def constrain(x: jax.Array, axes: Axes) -> jax.Array:
         spec = rules.spec(axes, x.shape, mesh)

@@ -1,4 +1,4 @@
-"""The score card: what a number was measured on and how; numbers compare where cards allow it."""
+"""The score card: what was measured and how; results are comparable if their cards are."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class Ground:
-    """What was scored: two results may be compared only on the same ground.
+    """What was scored: results are comparable only on the same ground.
 
     `digest` is the sha256 over (domain, sha256 of the text) of every document, sorted: the order
     of documents does not matter, everything else does. `corpus` and `split` are names.
@@ -36,7 +36,7 @@ class Ground:
 
 @dataclass(frozen=True)
 class Window:
-    """Windows as they really were, in tokens; see `Protocol`, whose name is `protocol`."""
+    """The actual windows, in tokens, of the `Protocol` named `protocol`."""
 
     context: int
     stride: int
@@ -46,7 +46,7 @@ class Window:
 
     @property
     def facts(self) -> tuple[int, int, str, str]:
-        """All but the name. Without a prefix, nothing is said about where it stands."""
+        """All but the name. Without a prefix, its place is left out."""
         where = "none" if self.prefix == "none" else self.prefix_in
         return self.context, self.stride, self.prefix, where
 
@@ -61,9 +61,9 @@ class Card:
     """Ground and method of a result.
 
     `likelihood` is "causal" (each token given those before it), "pseudo" (each given all others) or
-    "compressed" (the size of what a compressor writes). `window` is None for what needs none and
-    sees the whole document so far. `scope` is what one sees at once: a document, or, for a
-    compressor of whole domains, all the documents of one.
+    "compressed" (the output size of a compressor). `window` is None for models that see the whole
+    document so far. `scope` is what is seen at once: a document, or all documents of a domain, for
+    a compressor of whole domains.
     """
 
     ground: Ground
@@ -99,18 +99,18 @@ class Card:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """What JSON holds of it, with its hash."""
+        """The card as JSON, with its hash."""
         return {"hash": self.hash, **config.to_dict(self)}
 
 
 def card_from_dict(data: Any) -> Card:
-    """The card that `as_dict` wrote; its hash must be right."""
+    """The card of `as_dict`; its hash must match."""
     if not isinstance(data, dict):
-        raise ValueError(f"a score card is a JSON object, not {type(data).__name__}")
+        raise ValueError(f"a score card must be a JSON object, got {type(data).__name__}")
     card = config.from_dict(Card, {key: value for key, value in data.items() if key != "hash"})
     if data.get("hash", card.hash) != card.hash:
         raise ValueError(
-            f"the score card says its hash is {data['hash']}, and its contents make {card.hash}: "
+            f"the score card has hash {data['hash']}, but its contents give {card.hash}: "
             "it was changed"
         )
     return card
@@ -140,7 +140,7 @@ class GroundDigest:
     def hexdigest(self) -> str:
         """The sha256 of the sorted rows of all."""
         words = np.frombuffer(bytes(self._rows), ">u8").reshape(-1, 8)
-        # The last key counts first.
+        # The last key is the primary one.
         rows = words[np.lexsort(words.T[::-1])]
         return hashlib.sha256(rows.tobytes()).hexdigest()
 
@@ -148,9 +148,9 @@ class GroundDigest:
 def comparable(a: Card, b: Card) -> str | None:
     """None where two results may be compared, else the reason why not.
 
-    On another ground never, nor across versions of the card. Pseudo-likelihoods only with each
-    other: each token is guessed from both sides. Whole domains not with documents alone. Two with
-    windows only where these are the same; what has none (it sees the document so far) with all.
+    Results need the same ground and the same version of the card. Pseudo-likelihoods compare only
+    with each other, and whole domains not with single documents. Two with windows need the same
+    windows; one without (it sees the document so far) compares with all.
     """
     facts = [(g.documents, g.bytes, g.digest, g.unit) for g in (a.ground, b.ground)]
     if facts[0] != facts[1]:
@@ -159,7 +159,7 @@ def comparable(a: Card, b: Card) -> str | None:
     if a.version != b.version:
         return f"cards of version {a.version} and {b.version}"
     if (a.likelihood == "pseudo") != (b.likelihood == "pseudo"):
-        return "a pseudo-likelihood, where each token is guessed from both sides, and a likelihood"
+        return "one is a pseudo-likelihood (from both sides), the other a likelihood"
     if a.scope != b.scope:
         return "one compressed whole domains, the other saw each document alone"
     if a.window is not None and b.window is not None and a.window.facts != b.window.facts:

@@ -1,8 +1,8 @@
-"""The contamination receipt: how much of what is scored a training corpus has too.
+"""The contamination receipt: how much of the scored text is in a training corpus.
 
-13 words in a row that both have, as `barrow.corpus.kernels.word_runs` compares them, and
-decontamination does. A document is contaminated if one such run is in the training corpus; `share`
-is the share of all runs of 13 words of the scored documents, of those that begin after a blank. A
+It counts runs of 13 words that both have, compared by `barrow.corpus.kernels.word_runs`, like
+decontamination. A document is contaminated if one such run is in the training corpus; `share` is
+the share of all runs of 13 words of the scored documents, of those that begin after a blank. A
 document with fewer than 13 words has none, and cannot be found.
 """
 
@@ -39,7 +39,7 @@ def contamination(
     ngram: int = NGRAM,
     group_bytes: int = GROUP_BYTES,
 ) -> dict[str, Any]:
-    """What of `documents` (domain and text) is in a training corpus called `name`.
+    """How much of `documents` (domain and text) is in a training corpus called `name`.
 
     `train` gives the corpus from its beginning, as ``archive.blocks`` does: it is read once for
     every `group_bytes` of scored text, which bounds the memory (about 8 bytes for each of these).

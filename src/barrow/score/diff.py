@@ -1,4 +1,4 @@
-"""Two results on the same documents: where one model loses to the other, and how surely."""
+"""Two results on the same documents: where one model is worse, and with what confidence."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _LN2 = math.log(2)
 class Difference:
     """A domain, a kind of text, or all: bits per byte of both, and the first less the second.
 
-    `share` is the part of the whole difference, in bits, that is made here; more than 1, or below
-    0, where other parts go the other way. `low`, `high` and `p` are those of `paired_bootstrap`,
-    None where fewer than two documents have such text.
+    `share` is its part of the whole difference, in bits; above 1 or below 0 if other parts have the
+    opposite sign. `low`, `high` and `p` are those of `paired_bootstrap`, None where fewer than two
+    documents have such text.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class WorstDocument:
-    """A document by its place in the first result, and the bits that the first model loses there.
+    """A document by its place in the first result, and the bits that the first model is worse by.
 
     `text` are the first 16 bytes of the text's sha256, in hexadecimal.
     """
@@ -56,7 +56,7 @@ class WorstDocument:
 
 @dataclass(frozen=True)
 class Comparison:
-    """`note` says in what way the cards differ, where they do and may be compared all the same."""
+    """`note` says how the cards differ, if they do and are still comparable."""
 
     first: str
     second: str
@@ -84,13 +84,13 @@ def read_scored(path: str | os.PathLike[str]) -> Result:
 def compare(
     a: Result, b: Result, *, num_worst: int = 5, resamples: int = RESAMPLES, seed: int = SEED
 ) -> Comparison:
-    """What the first model loses to the second; results whose cards do not allow it are refused."""
+    """How much worse the first model is than the second; raises if their cards do not allow it."""
     reason = comparable(a.card, b.card)
     if reason is not None:
         raise ScoreError(f"{a.model.name} and {b.model.name} cannot be compared: {reason}")
     for result in (a, b):
         if result.documents is None:
-            raise ScoreError(f"{result.model.name} has no figures of single documents to pair")
+            raise ScoreError(f"{result.model.name} has no figures per document to pair")
     assert a.documents is not None and b.documents is not None  # noqa: PT018
     order_a, order_b = _order(a.documents), _order(b.documents)
     _check_pairs(a, b, a.documents, b.documents, order_a, order_b)
@@ -156,15 +156,15 @@ def _check_pairs(
     order_a: npt.NDArray[np.int64],
     order_b: npt.NDArray[np.int64],
 ) -> None:
-    """The cards say that the documents are the same; the files must hold them."""
+    """Raise unless the documents are the same, as the cards claim."""
     same = len(of_a) == len(of_b) and (
         np.array_equal(of_a.text[order_a], of_b.text[order_b])
         and np.array_equal(of_a.bytes[order_a], of_b.bytes[order_b])
     )
     if not same:
         raise ScoreError(
-            f"the documents of {a.model.name} and {b.model.name} are not the same, though their "
-            "cards say so: the files beside the results were changed"
+            f"the documents of {a.model.name} and {b.model.name} differ, although their "
+            "cards are the same: the files beside the results were changed"
         )
 
 
@@ -223,11 +223,11 @@ def _worst(
 
 
 def _note(a: Card, b: Card) -> str | None:
-    """Why two cards that may be compared are not the same."""
+    """How two comparable cards differ."""
     if a.hash == b.hash:
         return None
-    told = [
-        f"{name} is {card.likelihood}, {card.window or 'sees the document so far, whole'}"
+    lines = [
+        f"{name} is {card.likelihood}, {card.window or 'sees the whole document so far'}"
         for name, card in (("A", a), ("B", b))
     ]
-    return "; ".join(told)
+    return "; ".join(lines)

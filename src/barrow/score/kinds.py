@@ -1,16 +1,16 @@
 """Kinds of text: every byte is of exactly one, so bits by kind add up to all bits.
 
 space           white space
-digits          decimal digits, but for those of identifiers
+digits          decimal digits, except in identifiers
 punctuation     marks of writing, ASCII or not: . , ; : ! ? ' " ( ) - and Unicode's punctuation
 code            the other ASCII marks, and identifiers: runs of ASCII letters, digits and _ that
                 have a _, or a small letter before a capital
 frequent words  words of ASCII letters that are among 5,000 common ones (`frequent_words.txt`)
 rare words      other words in Latin letters
-other           letters of other scripts, symbols, control characters, bytes that are no UTF-8
+other           letters of other scripts, symbols, control characters, bytes that are not UTF-8
 
-A word is a run of letters. What is common is a fixed list, made once, of the words that occur in
-the most documents over many domains: so a document's kinds depend on nothing but its text.
+A word is a run of letters. The common words are a fixed list of those that occur in the most
+documents over many domains, so a document's kinds depend only on its text.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ def byte_kinds(text: bytes) -> Bytes:
 
 
 def totals(text: bytes, byte_nats: Floats | None) -> tuple[npt.NDArray[np.int64], Floats]:
-    """Bytes and nats of each kind; the nats are NaN where those of bytes are not known."""
+    """Bytes and nats of each kind; the nats are NaN if those of bytes are unknown."""
     found, nats = np.zeros(len(KINDS), np.int64), np.zeros(len(KINDS))
     kinds = byte_kinds(text)
     if byte_nats is None:
         return np.bincount(kinds, minlength=len(KINDS)).astype(np.int64), np.full_like(nats, np.nan)
     if len(byte_nats) != len(text):
-        raise ValueError(f"{len(byte_nats):,} numbers for the {len(text):,} bytes of a text")
+        raise ValueError(f"expected {len(text):,} numbers, one per byte, got {len(byte_nats):,}")
     _add_up(kinds, np.asarray(byte_nats, np.float64), found, nats)
     return found, nats
 
@@ -125,7 +125,7 @@ def _ascii_run(text: Bytes, first: np.uint64, classes: Bytes) -> tuple[np.uint64
     """The end of a run of ASCII letters, digits and _, and whether it is an identifier."""
     at, one = first, np.uint64(1)
     is_identifier = False
-    # One that goes on from a word, whose first letters were not ASCII, is no identifier.
+    # One that continues a word with non-ASCII letters is not an identifier.
     goes_on = first > 0 and text[first - one] < 0x80 and _runs_on(classes[text[first - one]])
     while at < np.uint64(len(text)) and text[at] < 0x80:
         kind = classes[text[at]]
@@ -151,7 +151,7 @@ def _mark(text: Bytes, classes: Bytes, frequent: npt.NDArray[np.uint64], kinds: 
             if is_identifier:
                 kinds[first:at] = _CODE
                 continue
-            # It is not looked at again for each of its words: a run may be a megabyte of digits.
+            # It is scanned once, not for each of its words: a run may be a megabyte of digits.
             no_identifier_until, at = at, first
         size = _size_at(text, at)
         if size == np.uint64(0):
@@ -187,7 +187,7 @@ def _has(value: np.uint64, slots: npt.NDArray[np.uint64]) -> bool:
 
 @compiled
 def _add_up(kinds: Bytes, nats: Floats, found: npt.NDArray[np.int64], total: Floats) -> None:
-    """Bytes and nats by kind; in steps, whose sums are small, so that long texts lose nothing."""
+    """Bytes and nats by kind; in blocks, so that long texts lose no precision."""
     part = np.zeros(len(total))
     for begin in range(0, len(kinds), _STEP):
         part[:] = 0

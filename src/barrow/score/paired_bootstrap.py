@@ -1,8 +1,8 @@
-"""The paired bootstrap: is a difference between two models more than the choice of documents?
+"""The paired bootstrap: is a difference between two models more than chance?
 
-Documents are drawn with replacement, as many as there are, and the difference is taken on what was
-drawn, both models on the same documents. Documents are the unit because bytes of one resemble each
-other.
+Documents are drawn with replacement, as many as there are, and the difference is computed on the
+draw, for both models on the same documents. Documents are the unit because bytes of one resemble
+each other.
 """
 
 from __future__ import annotations
@@ -22,9 +22,8 @@ class Spread(NamedTuple):
     """Of a difference: the bounds of 95 % of its resamples, and how often it changes sign.
 
     `p` is twice the share of resamples on the other side of 0 (those at 0 count as there), the
-    difference itself counted as one more; at most 1. With few documents resamples are too sure: n
-    pairs, whose signs might have fallen otherwise, cannot say less than 2^(1 − n), so `p` is at
-    least that.
+    difference itself counted as one more; at most 1. With few documents resamples are
+    overconfident: a sign test of n pairs cannot give less than 2^(1 − n), so `p` is at least that.
     """
 
     low: float
@@ -44,7 +43,7 @@ def paired_bootstrap(
     All columns see the same draws. None where fewer than two documents have any size.
     """
     if resamples < 1:
-        raise ValueError(f"at least one resample, not {resamples}")
+        raise ValueError(f"resamples must be ≥ 1, got {resamples}")
     num, columns = differences.shape
     if not num:
         return [None] * columns

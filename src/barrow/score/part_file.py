@@ -1,8 +1,7 @@
-"""Documents that are scored already, on disk as they come: a killed run goes on from them.
+"""Documents scored so far, on disk: a killed run resumes from them.
 
-The first line says what is scored and how; each other line is a group of documents. A line that was
-cut short is a group that is scored again, so a run that was killed gives the same numbers as one
-that was not.
+The first line says what is scored and how; each other line is a group of documents. The group of an
+incomplete line is scored again, so a killed run gives the same numbers as any other.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ class Scored:
 
 @contextlib.contextmanager
 def held(path: Path | None) -> Iterator[None]:
-    """Hold the part of a result, so that no second run writes to the same one."""
+    """Lock the part of a result, so that no second run writes to it."""
     if path is None:
         yield
         return
@@ -76,7 +75,7 @@ class PartFile:
         self._append([list(asdict(scored).values()) for scored in group])
 
     def end(self) -> None:
-        """Say that nothing more will come."""
+        """Mark the file as complete."""
         if not self.is_ended:
             self._append(_END)
         self.close()
@@ -94,14 +93,14 @@ class PartFile:
 
 
 def read_part(path: Path, about: Mapping[str, Any]) -> Iterator[list[Scored]] | None:
-    """The groups of another process's part; None while it is not there or has not ended."""
+    """The groups of another process's part; None while it is missing or not complete."""
     if not path.exists() or not _has_ended(path):
         return None
     return _groups(path, _kept(path, about))
 
 
 def _kept(path: Path, about: Mapping[str, Any]) -> int:
-    """How many bytes of a part are whole lines; raise unless the run that left it was the same."""
+    """How many bytes of a part are complete lines; raise unless it is of the same run."""
     size = path.stat().st_size
     with path.open("rb") as file:
         first = file.readline()
@@ -111,7 +110,7 @@ def _kept(path: Path, about: Mapping[str, Any]) -> int:
             _refuse_other(path, json.loads(first), about)
         except (ValueError, RecursionError) as error:
             raise _unlike(path, error) from None
-        # A line that was cut short is looked for from the end: parts may be large.
+        # An incomplete line is searched from the end: parts may be large.
         end = size
         while end > len(first):
             start = max(len(first), end - _READ)
@@ -145,7 +144,7 @@ def _groups(path: Path, kept: int) -> Iterator[list[Scored]]:
 
 def _unlike(path: Path, error: Exception) -> ScoreError:
     return ScoreError(
-        f"{path} is not as a run of `barrow score` leaves it ({error}); remove it to begin anew"
+        f"{path} was not written by `barrow score` ({error}); remove it to start again"
     )
 
 
@@ -163,6 +162,6 @@ def _refuse_other(path: Path, there: Any, about: Mapping[str, Any]) -> None:
     there = there if isinstance(there, dict) else {}
     changed = [key for key in {**wanted, **there} if there.get(key) != wanted.get(key)]
     raise ScoreError(
-        f"{path} was left by another run: {', '.join(changed)} differ. Give what it was given to "
-        "go on with it, or remove it to begin anew"
+        f"{path} was left by another run: {', '.join(changed)} differ. To resume it, pass "
+        "the same settings; to start again, remove it"
     )

@@ -1,11 +1,11 @@
-"""Nats of tokens laid on the bytes of the raw text.
+"""Nats of tokens projected on the bytes of the raw text.
 
-Two models with different tokenizers can be compared on the same span of text only by its bytes.
-The nats of a token are spread evenly over its bytes; a token without bytes of its own adds to its
-neighbour. Where a tokenizer changes the text (it lowers case, drops spaces, has a token for what it
-does not know), its tokens' bytes are not the text's: then the places that the library reports are
-taken, and at last the whole document. Such a model says less than the raw text, so its bits per
-byte leave out what the tokenizer dropped; results count those documents.
+Two models with different tokenizers can be compared on the same span of text only by its bytes. The
+nats of a token are spread evenly over its bytes; a token without bytes adds to its neighbour. Where
+a tokenizer changes the text (it lowers case, drops spaces, has a token for what it does not know),
+its tokens' bytes are not the text's: then the offsets that the library reports are used, and else
+the whole document. Such a model does not encode what the tokenizer dropped, so its bits per byte
+leave it out; results count those documents.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from barrow.tokens import Tokenizer
 
 How = Literal["bytes", "offsets", "document"]
 
-# Tokens laid out at a time: what is needed beside the result does not grow with a document.
+# Tokens projected at a time, to bound memory.
 _PIECE = 1 << 20
 
 
@@ -30,7 +30,7 @@ def project(
     nats: npt.NDArray[np.float64],
     tokenizer: Tokenizer,
 ) -> tuple[npt.NDArray[np.float64], How]:
-    """Nats of every byte of a text, which sum to those of its tokens; and how they were laid."""
+    """Nats of every byte of a text, with the sum of its tokens' nats; and the projection used."""
     if not text:
         return np.zeros(0), "bytes"
     sizes = _sizes_by_bytes(text, ids, tokenizer)
@@ -80,7 +80,7 @@ def _sizes_by_bytes(
     if not same or extra not in (0, 1):
         return None
     if extra:
-        # The space that is put before every text is no byte of it.
+        # The space that is put before every text is not part of it.
         sizes[np.flatnonzero(sizes)[0]] -= 1
     return sizes
 

@@ -1,4 +1,4 @@
-"""Protocols: how a document becomes windows. A bit per byte means nothing without one."""
+"""Protocols: how a document becomes windows. Bits per byte need one to be comparable."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 Role = Literal["begin", "end", "none"]
 
-# Names of the token that ends a text, for tokenizers that do not put it there themselves.
+# Names of the end-of-text token, for tokenizers that do not add it.
 _END = ("<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>", "[SEP]")
 
 
@@ -23,11 +23,10 @@ class Protocol:
     """How a document becomes windows. Lengths in tokens.
 
     `context` is what a model sees at once, prefix included; None for the model's own length. A
-    window's last token is guessed and not seen, so a row has one id more.
-    `stride` is how many tokens each later window charges; "half" is half the context, None all of
-    it: windows whose charged tokens fill them. A token is charged once.
-    `prefix` is the special token that goes before the text, by its role; `prefix_in` says whether
-    before the text of every window or of the first alone.
+    window's last token is predicted and not seen, so a row has one id more. `stride` is how many
+    tokens each later window scores; "half" is half the context, None all of it. Every token is
+    scored once. `prefix` is the special token that goes before the text, by its role; `prefix_in`
+    says whether before the text of every window or of the first alone.
     """
 
     name: str
@@ -38,18 +37,16 @@ class Protocol:
 
     def __post_init__(self) -> None:
         if self.prefix not in ("begin", "end", "none"):
-            raise ValueError(f"prefix is begin, end or none, not {self.prefix!r}")
+            raise ValueError(f"prefix must be begin, end or none, got {self.prefix!r}")
         if self.context is not None and self.context < 2:
-            raise ValueError(
-                f"a context of {self.context} holds no prefix and one token of text: at least 2"
-            )
+            raise ValueError(f"context must be ≥ 2, for a prefix and one token, got {self.context}")
         if isinstance(self.stride, int) and self.stride < 1:
-            raise ValueError(f"stride is at least 1, not {self.stride}")
+            raise ValueError(f"stride must be ≥ 1, got {self.stride}")
 
     def changed(
         self, *, context: int | None = None, stride: int | None = None, prefix: Role | None = None
     ) -> Protocol:
-        """The same with what is not None in place of its own; "custom" where that differs.
+        """The same with the given values; "custom" where they differ.
 
         A stride that was half the context stays so unless it is given.
         """
@@ -62,38 +59,37 @@ class Protocol:
         return self if other == self else replace(other, name="custom")
 
     def window(self, tokenizer: Tokenizer, max_length: int | None) -> Window:
-        """What it really comes to with a tokenizer, and a model that sees `max_length` tokens."""
+        """The actual windows for a tokenizer and a model that sees `max_length` tokens."""
         context = self._context(max_length)
         stride = context if self.stride is None else context // 2
         stride = self.stride if isinstance(self.stride, int) else stride
         if stride > context:
-            raise ValueError(
-                f"a stride of {stride} leaps over tokens that a context of {context} does not hold"
-            )
+            raise ValueError(f"a stride of {stride} skips tokens with a context of {context}")
         role, _ = prefix_token(tokenizer, self.prefix)
         return Window(context, stride, role, self.prefix_in, self.name)
 
     def _context(self, max_length: int | None) -> int:
         if max_length is not None and max_length < 2:
             raise ValueError(
-                f"the model sees {max_length} tokens, too few for a prefix and one token of text"
+                f"the model sees {max_length} tokens, expected at least 2, for a prefix "
+                "and one token"
             )
         if self.context is None:
             if max_length is None:
-                raise ValueError("the model has no length of its own: say a context, as 1024")
+                raise ValueError("the model has no maximum length: pass a context, as 1024")
             return max_length
         if max_length is None or self.context <= max_length:
             return self.context
         if self.name == "custom":
             raise ValueError(
-                f"a context of {self.context} tokens, and the model sees {max_length} at most"
+                f"context must be ≤ {max_length}, the model's length, got {self.context}"
             )
         return max_length
 
 
-# barrow: the same for every model that sees 1,024 tokens, so that a longer context is no advantage
-# of the yardstick; every charged token but a document's first 512 has at least 512 before it.
-# pile: as the paper and lm_eval's rolling log-likelihood have it.
+# barrow: the same for every model that sees 1,024 tokens, so that a longer context is no advantage;
+# every scored token but a document's first 512 has at least 512 before it. pile: as the paper and
+# lm_eval's rolling log-likelihood have it.
 PROTOCOLS: Mapping[str, Protocol] = MappingProxyType(
     {
         "barrow": Protocol("barrow", 1024, "half", "begin"),
@@ -106,15 +102,15 @@ PROTOCOLS: Mapping[str, Protocol] = MappingProxyType(
 def named_protocol(name: str) -> Protocol:
     """A protocol of `PROTOCOLS`."""
     if name not in PROTOCOLS:
-        raise ValueError(f"there is no protocol {name!r}; there are {', '.join(PROTOCOLS)}")
+        raise ValueError(f"no protocol {name!r}; there are {', '.join(PROTOCOLS)}")
     return PROTOCOLS[name]
 
 
 def prefix_token(tokenizer: Tokenizer, role: Role) -> tuple[Role, int | None]:
-    """The role that a tokenizer really can fill, and its token.
+    """The role that the tokenizer supports, and its token.
 
-    Where there is none that begins a text, the one that ends it stands in, and the other way
-    round, since it separates documents; where there is neither, there is no prefix.
+    Without a begin token the end token is used, and the reverse, since it separates documents;
+    without either there is no prefix.
     """
     if role == "none":
         return "none", None

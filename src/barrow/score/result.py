@@ -32,7 +32,7 @@ class Row:
     """The figures of a domain, or of all documents.
 
     bpb = nats / (bytes · ln 2); `low` and `high` bound it with 95 % by resampling documents, and
-    are None with fewer than two documents of text. What has no bytes has no bpb; what has no tokens
+    are None with fewer than two documents of text. Without bytes there is no bpb; without tokens
     (compressors) no perplexity per token.
     """
 
@@ -64,7 +64,7 @@ class Documents:
 
     domain      int16: which of `domains`
     bytes       int64: UTF-8 bytes of the text
-    tokens      int64: tokens charged
+    tokens      int64: tokens scored
     nats        float64
     text        uint8 [n, 16]: the first bytes of the text's sha256, to pair documents by
     kind_bytes  int64 [n, kinds]: bytes of each kind of text; `kinds` are their names
@@ -87,7 +87,7 @@ class Documents:
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """A scored model. `documents` is None where single documents have no figure."""
+    """A scored model. `documents` is None if there are no figures per document."""
 
     model: ModelInfo
     card: Card
@@ -117,7 +117,7 @@ class Result:
 
 
 def documents_path(path: str | os.PathLike[str]) -> Path:
-    """Where the documents of a result lie: RESULT.documents.safetensors beside RESULT.json."""
+    """The documents of a result: RESULT.documents.safetensors beside RESULT.json."""
     path = Path(path)
     stem = path.name.removesuffix(".json")
     return path.with_name(f"{stem}.documents.safetensors")
@@ -156,7 +156,8 @@ def result_from_dict(data: Any, *, name: str = "the result") -> Result:
     found = data.get("format") if isinstance(data, dict) else None
     if found != FORMAT:
         raise ScoreError(
-            f"{name} is no result of `barrow score`: expected the format {FORMAT!r}, got {found!r}"
+            f"{name} is not a result of `barrow score`: expected the format {FORMAT!r}, "
+            f"got {found!r}"
         )
     try:
         result = Result(
@@ -174,12 +175,12 @@ def result_from_dict(data: Any, *, name: str = "the result") -> Result:
         )
     except (KeyError, TypeError, ValueError) as error:
         what = f"lacks {error}" if isinstance(error, KeyError) else str(error)
-        raise ScoreError(f"{name} is not as `barrow score` writes it: {what}") from None
+        raise ScoreError(f"{name} was not written by `barrow score`: {what}") from None
     for row in (*result.domains, result.overall):
         if row.bytes and not _agrees(row):
             raise ScoreError(
-                f"{name}: {row.name} has {row.bpb} bits per byte, which is not its nats over its "
-                "bytes: it was changed"
+                f"{name}: {row.name} has {row.bpb} bits per byte, which does not match its "
+                "nats and bytes: it was changed"
             )
     return result
 
@@ -199,7 +200,7 @@ def read_documents(path: str | os.PathLike[str], result: Result | None = None) -
         result.card.hash,
         result.model.identity,
     ):
-        raise ScoreError(f"{file} belongs to another result than {path}")
+        raise ScoreError(f"{file} does not belong to {path}")
     try:
         return Documents(
             domains=tuple(config.parse_json(metadata["domains"], "domains")),
@@ -210,7 +211,7 @@ def read_documents(path: str | os.PathLike[str], result: Result | None = None) -
             },
         )
     except (KeyError, ValueError) as error:
-        raise ScoreError(f"{file} is not as `barrow score` writes it: {error!r}") from None
+        raise ScoreError(f"{file} was not written by `barrow score`: {error!r}") from None
 
 
 _LIBRARIES = ("jax", "numpy", "tokenizers", "torch", "transformers")

@@ -1,4 +1,4 @@
-"""Score what sees all the documents of a domain at once: one figure for each domain."""
+"""Score models that see all the documents of a domain at once: one figure per domain."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def score_domains(
     settings: Mapping[str, Any] | None = None,
     on_progress: Callable[[int], None] | None = None,
 ) -> Result:
-    """The figures of each domain and their sum; there are none of documents, and no intervals."""
+    """The figures of each domain and their sum; none per document, and no intervals."""
     began = time.perf_counter()
     scorers: dict[str, DomainScorer] = {}
     documents: Counter[str] = Counter()
@@ -44,7 +44,7 @@ def score_domains(
             on_progress(len(text.text))
     total = sizes.total()
     if not total:
-        raise ScoreError(f"{corpus.name} has no text: there are no bytes to divide by")
+        raise ScoreError(f"{corpus.name} has no text")
     rows = []
     for name in sorted(scorers):
         at = time.perf_counter()

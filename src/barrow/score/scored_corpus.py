@@ -1,4 +1,4 @@
-"""What is scored: documents of an archive or any others, in order, each with its place and name."""
+"""The scored documents: of an archive or any others, in order, each with its place and name."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Text:
 
 @dataclass(frozen=True)
 class ScoredCorpus:
-    """Documents that can be read again and again, in the same order; the first `limit` of them."""
+    """Documents that can be read repeatedly, in the same order; the first `limit` of them."""
 
     name: str
     split: str | None
@@ -48,7 +48,7 @@ class ScoredCorpus:
 
     def __post_init__(self) -> None:
         if self.limit is not None and self.limit < 1:
-            raise ValueError(f"limit is at least 1 document, not {self.limit}")
+            raise ValueError(f"limit must be ≥ 1 document, got {self.limit}")
 
     def __iter__(self) -> Iterator[Text]:
         found = (
@@ -92,7 +92,7 @@ def _split_folder(folder: Path, split: str, *, is_built: bool) -> Path:
     found = ["train", *found] if is_built else found
     raise NotFound(
         f"{folder} has no split {split!r}; "
-        + (f"it has {', '.join(found)}" if found else "it has no splits: leave --split out")
+        + (f"it has {', '.join(found)}" if found else "it has no splits: leave out --split")
     )
 
 
@@ -113,8 +113,8 @@ def _of_document(numbered: tuple[int, Document]) -> Text:
         return Text(number, domain, name, document.text.encode())
     except UnicodeEncodeError as error:
         raise ScoreError(
-            f"{Text(number, domain, name, b'')}: character {error.start} is half of a surrogate "
-            "pair, which UTF-8 has no bytes for; put the halves together or replace them"
+            f"{Text(number, domain, name, b'')}: character {error.start} is half of a "
+            "surrogate pair, which UTF-8 cannot encode; join the halves or replace them"
         ) from None
 
 
@@ -129,7 +129,7 @@ def _id(meta: dict[str, Any]) -> str | None:
 
 
 def text_size(path: str | os.PathLike[str], split: str | None) -> int | None:
-    """UTF-8 bytes of a corpus's split, None where nothing says it.
+    """UTF-8 bytes of a corpus's split, None if unknown.
 
     A built corpus's manifest counts them. An archive's catalog counts the JSON lines, which are a
     little more than their texts.
@@ -138,10 +138,10 @@ def text_size(path: str | os.PathLike[str], split: str | None) -> int | None:
     manifest = folder / "manifest.json"
     if split is not None and manifest.is_file():
         try:
-            told = parse_json(manifest.read_bytes(), manifest)["splits"][split]["domains"]
-            return sum(int(domain["bytes"]) for domain in told.values())
+            counted = parse_json(manifest.read_bytes(), manifest)["splits"][split]["domains"]
+            return sum(int(domain["bytes"]) for domain in counted.values())
         except (ValueError, KeyError, TypeError, AttributeError):
-            pass  # of another version; what it counts is nice to have, no more
+            pass  # of another version; the count is optional
     own = folder if split in (None, "train") else folder / split
     if (own / CATALOG_NAME).is_file():
         return sum(shard.content_bytes for shard in read_catalog(os.fspath(own)).shards)

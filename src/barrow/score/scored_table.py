@@ -18,7 +18,7 @@ _MOST_DOMAINS = int(np.iinfo(np.int16).max)
 
 
 class ScoredTable:
-    """Takes documents in any order; `documents` has them by their numbers."""
+    """Receives documents in any order; `documents` has them by number."""
 
     def __init__(self) -> None:
         self._numbers, self._bytes, self._tokens = array("q"), array("q"), array("q")
@@ -45,7 +45,7 @@ class ScoredTable:
 
     @property
     def projections(self) -> dict[str, int]:
-        """For how many documents tokens were laid on bytes in which way."""
+        """The number of documents by kind of projection."""
         counts = np.bincount(np.frombuffer(self._projection, np.int8))
         return {how: int(counts[place]) for how, place in sorted(self._projections.items())}
 
@@ -69,7 +69,7 @@ class ScoredTable:
     def documents(self) -> tuple[Documents, npt.NDArray[np.float64]]:
         """All documents by their numbers, and the seconds of each."""
         if len(self._domains) > _MOST_DOMAINS:
-            raise ScoreError(f"{len(self._domains):,} domains are more than a result holds")
+            raise ScoreError(f"too many domains for a result: {len(self._domains):,}")
         order = np.argsort(np.array(self._numbers), kind="stable")
         names = sorted(self._domains)
         place_of = np.zeros(len(names), np.int16)

@@ -1,4 +1,4 @@
-"""Score a model on a corpus: documents in order, totals in float64, a killed run continued."""
+"""Score a model on a corpus: documents in order, totals in float64, killed runs resumed."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _GROUP_DOCUMENTS = 4096
 
 @dataclass(frozen=True)
 class Share:
-    """Of several processes that score together: this one's number, how many there are.
+    """One of several processes that score together: its number, and how many there are.
 
-    Process 0 joins what all have left beside the result, and waits `patience` seconds for it.
+    Process 0 joins the parts beside the result, and waits `patience` seconds for them.
     """
 
     rank: int = 0
@@ -39,7 +39,7 @@ class Share:
 
     def __post_init__(self) -> None:
         if not 0 <= self.rank < self.of:
-            raise ValueError(f"processes are numbered from 0 to {self.of - 1}, unlike {self.rank}")
+            raise ValueError(f"rank must be from 0 to {self.of - 1}, got {self.rank}")
 
 
 def score(
@@ -55,17 +55,17 @@ def score(
 ) -> Result | None:
     """The figures of a model on every document of a corpus, by domain and overall.
 
-    With `out` they are written to OUT.json and OUT.documents.safetensors, and what is done so far
-    to OUT.part, which a run that was killed goes on from. `weights` are for the mean over domains.
-    `contamination` (the receipt) and `settings` are kept with the result. `on_progress` is told
-    the bytes of text that are done. With a `share`, documents are dealt out to processes by
-    their numbers, `out` lies where all reach it, and process 0 alone returns a result.
+    With `out` they are written to OUT.json and OUT.documents.safetensors, and progress to OUT.part,
+    from which a killed run resumes. `weights` are for the mean over domains. `contamination` (the
+    receipt) and `settings` are kept with the result. `on_progress` gets the bytes of text that are
+    done. With a `share`, documents are divided among processes by number, `out` must be reachable
+    by all, and only process 0 returns a result.
     """
     if not isinstance(corpus, ScoredCorpus):
         corpus = ScoredCorpus("documents", None, corpus)
     share = Share() if share is None else share
     if share.of > 1 and out is None:
-        raise ValueError("several processes meet in files: say where with out=")
+        raise ValueError("several processes exchange results through files: pass out=")
     if weights is not None and iter(corpus.documents) is not corpus.documents:
         check_weights({text.domain for text in corpus}, weights)  # rather than after hours
     if isinstance(model, DomainModel) and share.rank:
@@ -130,7 +130,7 @@ def _completed(
 
 
 def _parts(out: str | os.PathLike[str] | None, share: Share) -> list[Path] | None:
-    """Where each process leaves what it has done."""
+    """The part file of each process."""
     if out is None:
         return None
     stem = os.fspath(out).removesuffix(".json")
@@ -140,7 +140,7 @@ def _parts(out: str | os.PathLike[str] | None, share: Share) -> list[Path] | Non
 
 
 def _about(model: Model, corpus: ScoredCorpus, share: Share, rank: int | None = None) -> Any:
-    """What must be the same for a run to go on: the card and the model, and how work is cut."""
+    """What must be the same to resume: the card, the model, and how work is divided."""
     return {
         "model": model.info.identity,
         "tokenizer": model.info.tokenizer,
@@ -178,7 +178,7 @@ def _score_group(model: Model, group: list[Text]) -> list[Scored]:
     found = model.score([text.text for text in group])
     if len(found) != len(group):
         raise ScoreError(
-            f"{model.info.name} was given {len(group)} documents and answered {len(found)}"
+            f"{model.info.name} returned {len(found)} results for {len(group)} documents"
         )
     for text, one in zip(group, found, strict=True):
         _refuse_bad(text, one, model)
@@ -205,15 +205,15 @@ def _score_group(model: Model, group: list[Text]) -> list[Scored]:
 def _refuse_bad(text: Text, one: TextScore, model: Model) -> None:
     if not math.isfinite(one.nats):
         raise ScoreError(
-            f"{text}: {model.info.name} gives {one.nats} nats; a probability is NaN or 0. Are its "
-            "weights sound, and is its type wide enough (--dtype float32)?"
+            f"{text}: {model.info.name} gives {one.nats} nats; a probability is NaN or 0. "
+            "Check its weights, or try --dtype float32"
         )
     if not text.text and (one.nats or one.tokens):
-        raise ScoreError(f"{text} is empty, and was charged {one.nats} nats")
+        raise ScoreError(f"{text} is empty, but got {one.nats} nats")
     if text.text and not one.tokens and model.likelihood != "compressed":
         raise ScoreError(
-            f"{text}: no token of its {len(text.text):,} bytes was charged; the tokenizer drops "
-            "the whole text"
+            f"{text}: no token of its {len(text.text):,} bytes was scored; the tokenizer "
+            "drops the whole text"
         )
     if one.byte_nats is not None and len(one.byte_nats) != len(text.text):
         raise ScoreError(
@@ -227,20 +227,20 @@ def _refuse_changed(before: list[Scored], group: list[Text]) -> None:
         known = (scored.number, scored.domain, scored.sha256)
         if known != (text.number, text.domain, hashlib.sha256(text.text).hexdigest()):
             raise ScoreError(
-                f"{text} is not what the run that is continued has scored: the corpus changed. "
-                "Remove the .part file to begin anew"
+                f"{text} differs from what this run scored before: the corpus changed. To "
+                "start again, remove the .part file"
             )
     if len(before) != len(group):
         raise ScoreError(
-            "the run that is continued has scored other documents: the corpus changed. Remove the "
-            ".part file to begin anew"
+            "this run scored other documents before: the corpus changed. To start again, "
+            "remove the .part file"
         )
 
 
 def _others(
     parts: Sequence[Path], model: Model, corpus: ScoredCorpus, share: Share
 ) -> Iterator[list[Scored]]:
-    """What the other processes have left, once they are through."""
+    """The parts of the other processes, when they are complete."""
     deadline = time.monotonic() + share.patience
     for rank, path in enumerate(parts):
         if rank == share.rank:
@@ -249,9 +249,9 @@ def _others(
         while (theirs := read_part(path, about)) is None:
             if time.monotonic() > deadline:
                 raise ScoreError(
-                    f"process {rank} of {share.of} has not ended {path} after "
-                    f"{share.patience:g} seconds; start it again, then this one: what is done "
-                    "stays done"
+                    f"process {rank} of {share.of} has not finished {path} after "
+                    f"{share.patience:g} seconds; start it again, then this one: finished "
+                    "work is kept"
                 )
             time.sleep(min(1.0, share.patience / 20))
         yield from theirs
@@ -261,7 +261,7 @@ def joined(model: Model, corpus: ScoredCorpus, done: ScoredTable) -> Result:
     """The result of a model on all the documents of a corpus, in their order."""
     if not done.num_bytes:
         what = f"{len(done)} documents, all of them empty" if len(done) else "no documents"
-        raise ScoreError(f"{corpus.name} has {what}: there are no bytes to divide by")
+        raise ScoreError(f"{corpus.name} has {what}; there is nothing to score")
     documents, seconds = done.documents()
     ground = Ground(corpus.name, corpus.split, len(done), done.num_bytes, done.digest)
     rows, overall = rows_of(documents, seconds)

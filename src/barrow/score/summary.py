@@ -36,7 +36,7 @@ def rows_of(documents: Documents, seconds: npt.NDArray[np.float64]) -> tuple[tup
 def row_of_totals(
     name: str, *, documents: int, num_bytes: int, tokens: int, nats: float, seconds: float
 ) -> Row:
-    """The figures that follow from totals alone; there is no interval."""
+    """The figures of totals only, without an interval."""
     bpb = nats / (num_bytes * _LN2) if num_bytes else None
     return Row(
         name=name,
@@ -102,21 +102,21 @@ def check_weights(domains: AbstractSet[str], weights: Mapping[str, float]) -> No
     missing = sorted(domains - weights.keys())
     if missing:
         raise ValueError(
-            f"the weights have none for {missing[0]!r}; they have {', '.join(sorted(weights))}"
+            f"no weight for {missing[0]!r}; there are weights for {', '.join(sorted(weights))}"
         )
     if domains and not sum(weights[name] for name in domains) > 0:
-        raise ValueError("the weights of the scored domains sum to nothing")
+        raise ValueError("the weights of the scored domains sum to 0")
 
 
 def weighted_mean(rows: tuple[Row, ...], weights: Mapping[str, float]) -> Weighted:
     """The mean of the domains' bits per byte by weights, those of the domains that were scored."""
-    told = [row for row in rows if row.bpb is not None]
-    check_weights({row.name for row in told}, weights)
-    total = sum(weights[row.name] for row in told)
-    shares = {row.name: weights[row.name] / total for row in told}
-    return Weighted(sum(shares[row.name] * (row.bpb or 0.0) for row in told), shares)
+    counted = [row for row in rows if row.bpb is not None]
+    check_weights({row.name for row in counted}, weights)
+    total = sum(weights[row.name] for row in counted)
+    shares = {row.name: weights[row.name] / total for row in counted}
+    return Weighted(sum(shares[row.name] * (row.bpb or 0.0) for row in counted), shares)
 
 
 def _exp(nats: float) -> float | None:
-    """A perplexity; None where it is past the largest number."""
+    """A perplexity; None if it overflows."""
     return math.exp(nats) if nats < 700 else None

@@ -1,4 +1,4 @@
-"""What a run of `barrow train` was trained on, and what of it is in the text that is scored."""
+"""The training corpus of a run, and its overlap with the scored text."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from barrow.errors import BarrowError
 if TYPE_CHECKING:
     from barrow.score import ModelInfo, ScoredCorpus
 
-# Models whose training text somebody has; what a server was trained on nobody here can read.
+# Models whose training text may be available; that of a server is not.
 _TRAINED = ("barrow", "transformers", "custom")
 
 
 @dataclass(frozen=True)
 class TrainingCorpus:
-    """Where the documents are that a model was trained on."""
+    """The documents that a model was trained on."""
 
     path: str
     text_key: str = "text"
 
 
 def training_corpus(info: ModelInfo) -> TrainingCorpus | str:
-    """What the run's token store was made from, if it lies there unchanged; else why not."""
+    """The corpus of the run's token store, if it is unchanged; else why not."""
     from barrow.tokens.store.sources import find_sources, split_path
     from barrow.tokens.store.store_file import read_store_file
 
@@ -34,16 +34,16 @@ def training_corpus(info: ModelInfo) -> TrainingCorpus | str:
     if not store:
         return "it is not known"
     if not Path(store).is_dir():
-        return f"its token store {store} is not there any more"
+        return f"its token store {store} no longer exists"
     try:
-        told = read_store_file(Path(store)).corpus
-        path = split_path(told.path, told.split)
-        there = [source.sha256 for source in find_sources(path, text_key=told.text_key)]
+        origin = read_store_file(Path(store)).corpus
+        path = split_path(origin.path, origin.split)
+        there = [source.sha256 for source in find_sources(path, text_key=origin.text_key)]
     except (BarrowError, OSError) as error:
-        return f"that of its token store cannot be read ({error})"
-    if there != [source.sha256 for source in told.sources]:
-        return f"{path} is not what its token store was made from any more"
-    return TrainingCorpus(path, told.text_key)
+        return f"the corpus of its token store cannot be read ({error})"
+    if there != [source.sha256 for source in origin.sources]:
+        return f"{path} changed after its token store was made"
+    return TrainingCorpus(path, origin.text_key)
 
 
 def receipt_or_hint(
@@ -64,7 +64,7 @@ def receipt_or_hint(
     if info.kind not in _TRAINED:
         return None, None
     return None, (
-        f"training corpus: {found}; --train CORPUS counts what it shares with what was scored"
+        f"training corpus: {found}; --train CORPUS counts the overlap with the scored corpus"
     )
 
 

@@ -1,4 +1,4 @@
-"""Which tokens of a document stand in which window, and which of them it charges."""
+"""Which tokens of a document are in which window, and which of them it scores."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _Places = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Windows:
-    """Window i holds tokens[begin[i]:end[i]] behind a prefix where `prefixed[i]`.
+    """Window i holds tokens[begin[i]:end[i]], after a prefix if `prefixed[i]`.
 
-    It charges tokens[first[i]:end[i]]. `num_unseen` tokens at the beginning (one, without a prefix)
-    are in no window's charge: nothing stands before them.
+    It scores tokens[first[i]:end[i]]. `num_unseen` tokens at the beginning (one, without a prefix)
+    are scored by no window: nothing precedes them.
     """
 
     begin: _Places
@@ -31,12 +31,12 @@ class Windows:
 
 
 def windows(num_tokens: int, window: Window) -> Windows:
-    """The windows of a document of so many tokens; every token is charged once.
+    """The windows of a document of so many tokens; every token is scored once.
 
-    A model sees `context` tokens, prefix included, and guesses one more. The first window charges
-    all it holds. Each later one charges the next `stride` tokens and holds as many before them as
-    fit, also where fewer are left at the end of the document. With the prefix in the first window
-    only and disjoint windows these are lm_eval's rolling windows.
+    A model sees `context` tokens, prefix included, and predicts one more. The first window scores
+    all it holds. Each later one scores the next `stride` tokens and holds as many before them as
+    fit, even if fewer are left at the end of the document. With the prefix in the first window only
+    and disjoint windows these are lm_eval's rolling windows.
     """
     has_prefix = window.prefix != "none"
     num_unseen = 0 if has_prefix else min(1, num_tokens)

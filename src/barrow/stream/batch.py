@@ -16,8 +16,8 @@ class Batch:
 
     `targets` is the id that follows a token in its document; after the last token of a document it
     is the id that begins the next one: "the document ends here". `mask` is true where the target
-    counts; elsewhere the target means nothing. With masked language modelling `tokens` has holes,
-    `targets` is what stood there, and `mask` is true at the tokens to be guessed.
+    counts; elsewhere it is ignored. With masked language modelling `tokens` has masks, `targets`
+    has the original tokens, and `mask` is true at the tokens to predict.
 
     `segments` numbers the documents of a row 1, 2, …; padding has 0. `positions` counts from 0 in
     every segment. `documents[b, s - 1]` is the document, by its number in the store, of segment s
@@ -37,5 +37,5 @@ class Batch:
 
     @property
     def num_tokens(self) -> int:
-        """Tokens in it, padding left out."""
+        """Tokens without padding."""
         return int(np.count_nonzero(self.segments))

@@ -1,6 +1,6 @@
-"""Rows and samples of several steps made at once, since most of the cost of asking does not grow.
+"""Rows and samples of several steps, computed at once because most of the cost is fixed.
 
-This remembers, but adds no state: what is remembered is what would be made again.
+This is a cache, not state: what it holds would be computed again.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ Samples = TypeVar("Samples", bound=Sliceable)
 class Blocks(Generic[Samples]):
     """The rows of an order and their samples, made for up to `at_once` rows at a time.
 
-    A block is some steps of one phase. Where a batch is half of `at_once` or more, there are no
-    blocks, and only the rows that are asked for are made.
+    A block is some steps of one phase. If a batch is half of `at_once` or more, there are no
+    blocks, and only the requested rows are made.
     """
 
     def __init__(self, order: Order, source: Source[Samples], *, at_once: int) -> None:

@@ -1,4 +1,4 @@
-"""Where documents of a store came from, as their archive tells it."""
+"""Where documents of a store came from, read from their archive."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from barrow.archive import Archive
     from barrow.tokens import TokenStore
 
-# A document is looked for at so many places before the one where it was.
+# How many places before its old one a document is looked for.
 _LOOK_BACK = 64
 
 
 def origins(store: TokenStore, seen: Iterable[Seen]) -> dict[int, dict[str, Any]]:
     """The metas of documents by their number in the store, of those that the archive still has.
 
-    A takedown moves the documents after it forward. So where some are missing, each is looked for
-    by its id, at its old place and a little before it; one without an id cannot be told then.
+    A takedown moves the documents after it forward. So if some are missing, each is looked up by
+    its id, at its old place and a little before it; one without an id is not found then.
     """
     told = store.told.corpus
     try:

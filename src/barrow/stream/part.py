@@ -1,4 +1,4 @@
-"""Which part of which batch is asked for."""
+"""Which part of a batch is requested."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ def part_of(
 ) -> range:
     """The places of `whole` that a slice, or rank `rank` of `of`, stands for.
 
-    Unlike a slice of a list, one that reaches outside is an error.
+    A slice that reaches outside is an error.
     """
     if (rank is None) != (of is None):
-        raise ValueError("rank and of go together: batch(step, rank=0, of=8)")
+        raise ValueError("pass both rank and of: batch(step, rank=0, of=8)")
     if rank is not None and of is not None:
         if wanted is not None:
-            raise ValueError(f"give rank and of, or {what}, not both")
+            raise ValueError(f"pass rank and of, or {what}, not both")
         if of < 1 or not 0 <= rank < of:
-            raise ValueError(f"rank is from 0 to of - 1, not {rank} of {of}")
+            raise ValueError(f"rank must be from 0 to {of - 1}, got {rank}")
         if whole % of:
             raise ValueError(
-                f"{of} ranks cannot share a batch of {whole} {what} evenly; "
-                f"make the batch a multiple of {of}, or ask for {what}=slice(…)"
+                f"{of} ranks cannot share a batch of {whole} {what} evenly; make the batch "
+                f"a multiple of {of}, or pass {what}=slice(…)"
             )
         return range(whole * rank // of, whole * (rank + 1) // of)
     if wanted is None:
@@ -45,7 +45,7 @@ def part_of(
     stop = whole if wanted.stop is None else wanted.stop
     if wanted.step not in (None, 1) or not 0 <= start <= stop <= whole:
         raise ValueError(
-            f"{what} {wanted.start}:{wanted.stop}:{wanted.step} is no part of {whole}: expected "
-            f"a slice from a to b, 0 ≤ a ≤ b ≤ {whole}, in steps of 1"
+            f"{what} {wanted.start}:{wanted.stop}:{wanted.step} is not a part of {whole}: "
+            f"expected a:b with 0 ≤ a ≤ b ≤ {whole}"
         )
     return range(start, stop)

@@ -33,7 +33,7 @@ class Placeable(Protocol):
 
 
 def place_batch(stream: Placeable, step: int, sharding: Sharding) -> dict[str, Any]:
-    """The batch of a step as global arrays by name, laid out by a sharding.
+    """The batch of a step as global arrays by name, with a sharding.
 
     Any sharding of rows will do, and of rows and columns where the stream has columns. Parts that
     several devices of this process hold are made once; parts of other processes' devices are not

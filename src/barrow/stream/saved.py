@@ -32,8 +32,8 @@ class Saved:
         """A file, a folder (a run, say) with a stream.json, or a checkpoint."""
         path = Path(path)
         if (path / CHECKPOINT).is_file() and not (path / NAME).is_file():
-            told = config.parse_json((path / CHECKPOINT).read_bytes(), path / CHECKPOINT)
-            about = told.get("about", {}) if isinstance(told, dict) else {}
+            table = config.parse_json((path / CHECKPOINT).read_bytes(), path / CHECKPOINT)
+            about = table.get("about", {}) if isinstance(table, dict) else {}
             if "stream" not in about:
                 raise NotFound(f"{path} is a checkpoint without a stream; pass the saved stream")
             return config.from_dict(cls, about["stream"], trust=trust)
@@ -44,7 +44,7 @@ class Saved:
         return config.from_json(cls, file.read_text(encoding="utf-8"), where=file, trust=trust)
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write it; whoever reads the path sees the old file or the new one."""
+        """Write it atomically."""
         write_bytes(Path(path), config.to_json(self).encode())
 
     def check(self, data: Data[Any], *, name: str) -> None:
@@ -54,9 +54,9 @@ class Saved:
             if now != before:
                 size = 16 if now[:16] != before[:16] else None
                 raise StoreError(
-                    f"the stream was saved with {what} {before[:size]}, that of {data.folder} is "
-                    f"{now[:size]}: every batch would change; pass the {what} that the stream was "
-                    "made for, or make a new stream",
+                    f"the stream was saved with {what} {before[:size]}, but {data.folder} "
+                    f"has {now[:size]}: every batch would change; pass the original "
+                    f"{what}, or make a new stream",
                     reason=f"other-{what}",
                     file=name,
                 )

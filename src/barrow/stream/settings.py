@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Packing = Literal["cut", "fit", "document"]
 Settings = TypeVar("Settings", bound="OrderSettings")
 
-# What a schedule says by phase.
+# What a schedule has by phase.
 _OF_A_PHASE = ("seq_len", "batch", "weights", "epochs", "tokens", "max_epochs")
 
 
@@ -59,7 +59,7 @@ class OrderSettings:
         schedule = self.schedule
         if schedule is not None and any(value is not None for value in given.values()):
             names = ", ".join(name for name, value in given.items() if value is not None)
-            raise ConfigError(f"the phases of the schedule say {names}; pass one or the other")
+            raise ConfigError(f"the schedule already sets {names}; leave it out")
         if schedule is None:
             seq_len = getattr(self, "seq_len", 1)
             if seq_len is None or self.batch is None:
@@ -74,7 +74,7 @@ class OrderSettings:
         return schedule
 
     def with_schedule(self: Settings, schedule: Schedule) -> Settings:
-        """The same with a schedule, instead of what was said of one phase."""
+        """The same with a schedule instead of one phase."""
         cleared: dict[str, Any] = {name: None for name in _OF_A_PHASE if hasattr(self, name)}
         return replace(self, schedule=schedule, **cleared)
 
@@ -85,10 +85,10 @@ class StreamSettings(OrderSettings):
 
     - `seq_len`: tokens of a row; `tokens`: a mixture by numbers of tokens.
     - `packing`: "cut" concatenates documents and cuts rows from them; "fit" packs whole documents;
-      "document" gives each document a row of its own.
+      "document" gives each document its own row.
     - `buckets`: widths that batches of "document" may have; powers of two up to seq_len if None.
-    - `mlm`: how tokens are hidden for masked language modelling; None guesses the next token.
-    - `pad`: the id that fills what no document fills.
+    - `mlm`: how tokens are masked for masked language modelling; None predicts the next token.
+    - `pad`: the padding id.
     """
 
     seq_len: int | None = None
@@ -100,20 +100,20 @@ class StreamSettings(OrderSettings):
 
     def __post_init__(self) -> None:
         if self.packing not in get_args(Packing):
-            raise ConfigError(f"packing is cut, fit or document, not {self.packing!r}")
+            raise ConfigError(f"packing must be cut, fit or document, got {self.packing!r}")
         if self.schedule is not None and self.packing != "cut":
             lengths = sorted({phase.seq_len for phase in self.schedule.phases})
             if len(lengths) > 1:
                 raise ConfigError(
-                    f"packing {self.packing!r} packs documents for one seq_len, and the schedule "
-                    f"has {', '.join(map(str, lengths))}; use packing 'cut'"
+                    f"packing {self.packing!r} needs one seq_len, but the schedule has "
+                    f"{', '.join(map(str, lengths))}; use packing 'cut'"
                 )
         if self.buckets is not None:
             self._check_buckets(self.buckets)
 
     def _check_buckets(self, buckets: tuple[int, ...]) -> None:
         if self.packing != "document":
-            raise ConfigError(f"buckets are for packing 'document', not {self.packing!r}")
+            raise ConfigError(f"buckets need packing 'document', got {self.packing!r}")
         is_known = self.schedule or (self.seq_len and self.batch)
         last = self.longest if is_known else max((0, *buckets))
         if list(buckets) != sorted({b for b in buckets if b > 0}) or buckets[-1:] != (last,):

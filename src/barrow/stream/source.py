@@ -1,8 +1,8 @@
-"""The seams of a stream: what is in a row, how rows become arrays, and the data that say both.
+"""The protocols of a stream: `Source`, `Collate`, and the `Data` that have both.
 
-An order says which rows a step has, as numbers. A source turns these numbers into samples, whatever
-they are: spans of tokens, image–text pairs, labelled rows, pairs of answers. A collate turns
-samples into arrays. None of the three knows the others; data bring them together.
+An order gives the rows of a step, as numbers. A source turns these numbers into samples: spans of
+tokens, image–text pairs, labelled rows, pairs of answers. A collate turns samples into arrays. The
+three are independent of each other.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from barrow.stream.part import Part
 
 
 class Sliceable(Protocol):
-    """Samples of rows, of which those of some rows can be taken: a list, an array, spans."""
+    """Samples that can be sliced by rows: a list, an array, spans."""
 
     def __getitem__(self, rows: slice, /) -> Any: ...
 
@@ -40,14 +40,14 @@ class Source(Protocol[Samples_co]):
     """Rows of an order to samples."""
 
     def width(self, seq_len: int, rows: Callable[[], Rows]) -> int:
-        """Columns of a batch, the same for whatever part of it is asked for.
+        """Columns of a batch, the same for every part of it.
 
-        `seq_len` is what the schedule says, `rows` gives all rows of the global batch.
+        `seq_len` is the schedule's, `rows` gives all rows of the global batch.
         """
         ...
 
     def samples(self, rows: Rows) -> Samples_co:
-        """The samples of rows, in their order; a row of padding has domain −1."""
+        """The samples of rows, in order; a row of padding has domain −1."""
         ...
 
 
@@ -64,7 +64,7 @@ class Data(Protocol[Made_co]):
 
     `at_once` is the number of rows whose samples may be made, and remembered, together: 1 where a
     sample is costly, many where it only describes what is to be read. `has_columns` says whether
-    the collate makes a part of a batch's columns; otherwise it is asked for whole rows only.
+    the collate makes a part of a batch's columns; otherwise it gets whole rows only.
     """
 
     @property
@@ -107,8 +107,8 @@ class Data(Protocol[Made_co]):
 
 
 class DataSettings(Protocol):
-    """Settings that open data: a frozen dataclass, of barrow or of anybody."""
+    """Settings that open data: a frozen dataclass, of barrow or of a user."""
 
     def open(self, *where: Any, **options: Any) -> Data[Any]:
-        """The data in a folder. `options` are what is no setting: a tokenizer, a cache."""
+        """The data in a folder. `options` are not settings: a tokenizer, a cache."""
         ...

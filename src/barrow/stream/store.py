@@ -19,7 +19,7 @@ class Store(Protocol):
     def domains(self) -> tuple[str, ...]: ...
     @property
     def folder(self) -> Path:
-        """Where it lies."""
+        """Its folder."""
         ...
 
     @property
@@ -49,7 +49,7 @@ class Store(Protocol):
         ...
 
     def domain_range(self, domain: int) -> range:
-        """The numbers of its documents in the store: they follow one another."""
+        """The numbers of its documents in the store, which are consecutive."""
         ...
 
     def domain_starts(self, domain: int) -> npt.NDArray[np.int64]:
@@ -69,11 +69,11 @@ def store_tokenizer(store: Store) -> Tokenizer:
 
 
 def padding_of(store: Store) -> int:
-    """The id that its tokenizer fills rows with; a tokenizer without one is refused."""
+    """The padding id of its tokenizer; raises if there is none."""
     pad = store_tokenizer(store).pad
     if pad is None:
         raise ValueError(
-            "masked models need a tokenizer with a padding token, after which their positions "
-            "begin; this one has none: barrow tokens train … --roberta makes one that has"
+            "masked models need a tokenizer with a padding token; this one has none. "
+            "To make one: barrow tokens train … --roberta"
         )
     return pad

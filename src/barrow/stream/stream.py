@@ -1,4 +1,4 @@
-"""A stream of batches: a function of (data, settings, step), and nothing else."""
+"""A stream of batches: a function of (data, settings, step) only."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ Made = TypeVar("Made", bound=Arrays)
 class Stream(Generic[Made]):
     """Batches of data in a shuffled order, mixed from their domains.
 
-    `stream.batch(step)` depends on the data, their settings and the step alone. So it is the same
-    on any number of ranks and after any restart, any step can be asked for in any order, and there
-    is nothing to save but the step.
+    `stream.batch(step)` depends only on the data, their settings and the step. So it is the same on
+    any number of ranks and after any restart, steps can be read in any order, and the only state to
+    save is the step.
     """
 
     @overload
@@ -54,7 +54,7 @@ class Stream(Generic[Made]):
             opened = {name: settings.pop(name, None) for name in ("tokenizer", "cache")}
             data = StreamSettings(**settings).open(data, **opened)
         elif settings:
-            raise TypeError(f"data have their settings already; got {', '.join(settings)} as well")
+            raise TypeError(f"data already has its settings; leave out {', '.join(settings)}")
         self.data: Data[Made] = data
         self._blocks = Blocks(data.order, data.source, at_once=data.at_once)
 
@@ -67,7 +67,7 @@ class Stream(Generic[Made]):
         trust: Collection[str] = (),
         **options: Any,
     ) -> Stream[Any]:
-        """A stream that was saved; `folder` says where its data are now, if they were moved.
+        """A stream that was saved; `folder` is the new place of its data, if they were moved.
 
         `options` are those of opening such data: `texts` of pairs, for example.
         """
@@ -88,7 +88,7 @@ class Stream(Generic[Made]):
 
     @property
     def settings(self) -> Any:
-        """Those of the data, with the schedule that they mean for these data."""
+        """Those of the data, with their schedule resolved."""
         given = self.data.settings
         if isinstance(given, OrderSettings):
             return given.with_schedule(self.order.schedule)
@@ -106,7 +106,7 @@ class Stream(Generic[Made]):
 
     @property
     def has_columns(self) -> bool:
-        """Whether a part of the columns of a batch can be asked for."""
+        """Whether a batch can be read by columns."""
         return self.data.has_columns
 
     def shape(self, step: int) -> tuple[int, int]:
@@ -116,7 +116,7 @@ class Stream(Generic[Made]):
         return self.order.batch(step), width
 
     def samples(self, step: int) -> Any:
-        """What the source says is in the rows of a step: spans of tokens, numbers of pairs."""
+        """The samples in the rows of a step: spans of tokens, numbers of pairs."""
         return self._blocks.samples(step, range(self.order.batch(step)))
 
     def batch(
@@ -128,7 +128,7 @@ class Stream(Generic[Made]):
         rows: slice | None = None,
         columns: slice | None = None,
     ) -> Made:
-        """The batch of a step, or the part that rank `rank` of `of`, or slices, ask for.
+        """The batch of a step, or the part of rank `rank` of `of`, or of slices.
 
         Only that part is computed and read. Ranks have equal parts, in order.
         """
@@ -169,7 +169,7 @@ class Stream(Generic[Made]):
         return sorted(found)
 
     def then(self, phase: Phase) -> Stream[Made]:
-        """The stream with one more phase; what steps before it see stays the same."""
+        """The stream with one more phase; steps before it are unchanged."""
         settings = self.settings.with_schedule(self.order.schedule.then(phase))
         return Stream(replace(cast("Any", self.data), settings=settings))
 
@@ -201,7 +201,7 @@ class Stream(Generic[Made]):
         parts of its own devices.
         """
         if place is not None and (rank is not None or of is not None):
-            raise ValueError("the sharding says who has which rows; leave out rank and of")
+            raise ValueError("the sharding assigns the rows; leave out rank and of")
 
         def make(step: int) -> Any:
             if place is not None:
@@ -212,7 +212,7 @@ class Stream(Generic[Made]):
         return Prefetch(make, start=start, stop=stop, depth=depth, threads=threads)
 
     def place(self, step: int, sharding: Sharding) -> dict[str, Any]:
-        """The batch of a step as global JAX arrays by name, laid out by a sharding."""
+        """The batch of a step as global JAX arrays by name, with a sharding."""
         from barrow.stream.placing import place_batch
 
         return place_batch(self, step, sharding)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Tokens:
-    """The token rows of a store, in the order and the form that settings say."""
+    """The token rows of a store, in the order and form of the settings."""
 
     store: Store
     settings: StreamSettings
@@ -46,13 +46,14 @@ class Tokens:
         store = self.store
         if self.tokenizer is not None and self.tokenizer.hash != store.tokenizer_hash:
             raise ValueError(
-                f"the tokenizer is {self.tokenizer.hash[:16]}, the store was made with "
-                f"{store.tokenizer_hash[:16]}; use the one in its folder, or tokenize again"
+                f"the store was made with tokenizer {store.tokenizer_hash[:16]}, got "
+                f"{self.tokenizer.hash[:16]}; use the one in the store's folder, or "
+                "tokenize again"
             )
         if not any(self.sizes.values()):
             raise ValueError(f"the store at {store.folder} has no tokens; there is nothing to read")
         if not 0 <= self.settings.pad < store.vocab_size:
-            raise ConfigError(f"pad: expected an id from 0 to {store.vocab_size - 1}")
+            raise ConfigError(f"pad must be an id from 0 to {store.vocab_size - 1}")
 
     @property
     def folder(self) -> Path:
@@ -71,7 +72,7 @@ class Tokens:
 
     @cached_property
     def schedule(self) -> Schedule:
-        """What the settings mean for this store."""
+        """The schedule of the settings for this store."""
         return self.settings.resolve(self.sizes)
 
     @cached_property

@@ -1,7 +1,7 @@
 """The letters that byte-level vocabularies write bytes with.
 
-Every byte has a printable character of its own: those that print as they are stand for themselves,
-the others for characters from U+0100 on, in order. So a space is Ġ and a line feed Ċ.
+Every byte has its own printable character: printable bytes are themselves, the others are U+0100
+and up, in order. So a space is Ġ and a line feed Ċ.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ _COMPARED_SIZE = 768
 
 
 class Encoder(Protocol):
-    """Encodes texts; `name` says what does, and why nothing faster."""
+    """Encodes texts; `name` is the implementation, and why no faster one is used."""
 
     @property
     def name(self) -> str: ...
@@ -58,7 +58,7 @@ class Reference:
 
 @dataclass(frozen=True)
 class Fast:
-    """The library `fastokens`, with what it does otherwise left to the reference."""
+    """The library `fastokens`; texts that it encodes differently go to the reference."""
 
     library: Any
     reference: Reference
@@ -83,8 +83,8 @@ class Fast:
         for text in texts:
             if self.leaves_out(text):
                 continue
-            ours, told = self._ids(text), self.reference.encode([text])[0]
-            if not np.array_equal(ours, told):
+            ours, theirs = self._ids(text), self.reference.encode([text])[0]
+            if not np.array_equal(ours, theirs):
                 raise TokenizerError(
                     f"{self.name} and {self.reference.name} give different ids for {text[:40]!r}; "
                     "load the tokenizer with fast=False and encode the whole corpus again"
@@ -104,7 +104,7 @@ def make_encoder(file: TokenizerJson, *, fast: bool) -> Encoder:
 
 
 def import_tokenizers() -> Any:
-    """The library `tokenizers`, or an error that says how to get it."""
+    """The library `tokenizers`, or an error that says how to install it."""
     try:
         return importlib.import_module("tokenizers")
     except ImportError:
@@ -112,7 +112,7 @@ def import_tokenizers() -> Any:
 
 
 def read_by_reference(file: TokenizerJson) -> Any:
-    """The tokenizer as the library `tokenizers` has it."""
+    """The tokenizer of the library `tokenizers`."""
     tokenizers = import_tokenizers()
     try:
         with panics_named(file.where):
@@ -121,22 +121,22 @@ def read_by_reference(file: TokenizerJson) -> Any:
         raise
     except Exception as error:  # noqa: BLE001 - it raises nothing more special
         raise TokenizerError(
-            f"{file.where}: the library tokenizers cannot read it: {error}; was the file written "
-            "by a newer one?"
+            f"{file.where}: the tokenizers library cannot read it: {error}; was the file "
+            "written by a newer one?"
         ) from None
 
 
 @contextlib.contextmanager
 def panics_named(where: str) -> Iterator[None]:
-    """Turn a panic of the Rust library, which is no `Exception`, into an error with the file."""
+    """Turn a panic of the Rust library (not an `Exception`) into an error with the file."""
     try:
         yield
     except BaseException as error:
         if type(error).__name__ != "PanicException":
             raise
         raise TokenizerError(
-            f"{where}: the library tokenizers gave up: {error}; a pattern in the file may need "
-            "endless tries for some texts"
+            f"{where}: the tokenizers library failed: {error}; a pattern in the file may "
+            "backtrack without end on some texts"
         ) from None
 
 
@@ -153,7 +153,7 @@ class _NotFast(Exception):
 def _fast(file: TokenizerJson, reference: Reference) -> Fast:
     pattern = supported_pattern(file)
     if pattern is None:
-        raise _NotFast("of this kind, nothing faster is known to give the same ids")
+        raise _NotFast("no faster encoder is known to give the same ids for this kind")
     try:
         fastokens = importlib.import_module("fastokens")
         version = importlib.metadata.version("fastokens")

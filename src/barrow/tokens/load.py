@@ -25,7 +25,7 @@ _KNOWN = (
 def load(path: str | Path, *, pattern: str | None = None, fast: bool = True) -> Tokenizer:
     """Open a tokenizer: a file, or a folder that holds one; ``"bytes"`` is the built-in one.
 
-    `pattern` says where a `.tiktoken` file's texts are cut (`gpt2`, `cl100k`, …), by
+    `pattern` is how a `.tiktoken` file's texts are cut (`gpt2`, `cl100k`, …), by
     default guessed from its size. Without `fast`, the library `tokenizers` encodes, even if a
     faster one is installed.
     """
@@ -33,7 +33,7 @@ def load(path: str | Path, *, pattern: str | None = None, fast: bool = True) -> 
         return ByteTokenizer()
     path = Path(path)
     if not path.exists():
-        raise NotFound(f"{path} does not exist; a tokenizer is a file, a folder, or the word bytes")
+        raise NotFound(f"{path} does not exist; pass a file, a folder, or the word bytes")
     file = _in_folder(path) if path.is_dir() else path
     tokenizer = JsonTokenizer(
         check(_contents(file, pattern), str(file)), settings=_settings(file.parent), fast=fast
@@ -51,7 +51,7 @@ def _in_folder(folder: Path) -> Path:
     others = [*sorted(folder.glob("*.tiktoken")), *sorted(folder.glob("tok*.bin"))]
     if len(others) != 1:
         count = f"{len(others)} of them" if others else "none"
-        raise TokenizerError(f"{folder} should hold one tokenizer ({_KNOWN}), and holds {count}")
+        raise TokenizerError(f"{folder} must contain one tokenizer ({_KNOWN}), found {count}")
     return others[0]
 
 
@@ -68,15 +68,15 @@ def _contents(file: Path, pattern: str | None) -> Any:
     if file.suffix == ".tiktoken" or (len(first) == 2 and first[1].isdigit()):
         return read_rank_file(data, str(file), pattern=pattern)
     raise TokenizerError(
-        f"{file} is no tokenizer that barrow knows: {_KNOWN}; a SentencePiece .model becomes a "
-        "tokenizer.json when transformers loads and saves it"
+        f"{file} is not a tokenizer that barrow knows: {_KNOWN}; a SentencePiece .model "
+        "becomes a tokenizer.json when transformers loads and saves it"
     )
 
 
 def _of_two_files(vocab: Path, merges: Path) -> dict[str, Any]:
     for file, other in ((vocab, merges), (merges, vocab)):
         if not file.is_file():
-            raise NotFound(f"{file} does not exist; {other.name} beside it is half a tokenizer")
+            raise NotFound(f"{file} does not exist; {other.name} alone is half a tokenizer")
     return read_merges_files(vocab.read_bytes(), merges.read_bytes(), str(vocab.parent))
 
 

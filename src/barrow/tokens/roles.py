@@ -1,4 +1,4 @@
-"""Which special tokens begin and end a document, fill rows and hide tokens."""
+"""Which special tokens begin and end a document, pad rows and mask tokens."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MASK = ("<|mask|>", "<mask>", "[MASK]")
 
 @dataclass(frozen=True)
 class Roles:
-    """Ids, or None where there is none."""
+    """Ids, or None."""
 
     begin: int | None = None
     end: int | None = None
@@ -25,8 +25,7 @@ class Roles:
 
 
 def roles(file: TokenizerJson, settings: Mapping[str, Any]) -> Roles:
-    """What the file puts around a text; else what `settings` (a tokenizer_config.json) or, at last,
-    the names themselves say.
+    """What the file puts around a text; else from `settings` or the names.
 
     A document ends with an id only if the file puts one there: otherwise the next one's begin ends
     it.
@@ -37,8 +36,8 @@ def roles(file: TokenizerJson, settings: Mapping[str, Any]) -> Roles:
     for edge, number in (("before", begin), ("after", end)):
         if number is not None and number not in known:
             raise TokenizerError(
-                f"{file.where}: the post-processor puts id {number} {edge} every text, and the "
-                "vocabulary has no such id; do the file's parts belong together?"
+                f"{file.where}: the post-processor puts id {number} {edge} every text, "
+                "which the vocabulary does not have; do the parts of the file match?"
             )
     if begin is None and end is None:
         begin = _named("bos_token", _BEGIN, ids, settings)
@@ -60,8 +59,8 @@ def _around(file: TokenizerJson, ids: Mapping[str, int]) -> tuple[int | None, in
                 return _of_template(link["single"], ids)
     except (LookupError, TypeError, AttributeError) as error:
         raise TokenizerError(
-            f"{file.where}: the post-processor does not say what it puts around a text: expected "
-            f"cls and sep, or a template, got {str(processor)[:80]} ({error!r})"
+            f"{file.where}: the post-processor must have cls and sep, or a template, got "
+            f"{str(processor)[:80]} ({error!r})"
         ) from None
     return None, None
 

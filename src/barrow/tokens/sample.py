@@ -1,7 +1,7 @@
 """A sample of a corpus to train a tokenizer on: so many bytes, by domain weight.
 
-Every document has a place from 0 to 65,535 that its number and the seed decide. Of each domain the
-documents below some place are taken, so that their bytes come nearest to the domain's part. The
+Every document has a place from 0 to 65,535, computed from its number and the seed. Of each domain
+the documents below some place are taken, so that their bytes come nearest to the domain's part. The
 sample depends on nothing else, and is read twice without being held.
 """
 
@@ -64,7 +64,7 @@ def draw_sample(
     others. `by` is the key of meta that names the domain; dots lead inwards.
     """
     if num_bytes < 1:
-        raise ConfigError(f"a sample has at least 1 byte, not {num_bytes}")
+        raise ConfigError(f"num_bytes must be ≥ 1, got {num_bytes}")
     histograms: dict[str, npt.NDArray[np.int64]] = {}
     for block, names, where in _walk(archive, by, seed):
         lengths = (block.offsets[1:] - block.offsets[:-1]).tolist()
@@ -90,13 +90,13 @@ def _checked(weights: Mapping[str, float] | None, sizes: Mapping[str, int]) -> d
     for name, weight in weights.items():
         if name not in sizes:
             hint = nearest(name, sizes)
-            raise ConfigError(f"the corpus has no domain {name!r} to weigh; {hint}")
+            raise ConfigError(f"the corpus has no domain {name!r}; {hint}")
         if not 0 <= weight < float("inf"):
-            raise ConfigError(f"a weight is a number from 0 on, unlike {weight} of {name}")
+            raise ConfigError(f"the weight of {name} must be ≥ 0, got {weight}")
         if weight and not sizes[name]:
-            raise ConfigError(f"{name} has a weight, and not a byte of text")
+            raise ConfigError(f"{name} has a weight, but no text")
     if not any(weights.values()):
-        raise ConfigError("every weight is 0, so there is nothing to train on")
+        raise ConfigError("every weight is 0; there is nothing to train on")
     return dict(weights)
 
 

@@ -1,9 +1,9 @@
-"""The bytes that each id of a `tokenizer.json` stands for, where the file tells.
+"""The bytes of each id of a `tokenizer.json`, where the file has them.
 
-Three kinds tell: byte-level ones, whose tokens are spelled in the byte alphabet; those of
+Three kinds have them: byte-level ones, whose tokens are spelled in the byte alphabet; those of
 SentencePiece, whose tokens are text with ▁ for a space and `<0x0A>` for a lone byte; and those that
 cut nothing beforehand, whose tokens are plain text. The others drop spaces, or write the end of a
-word as `</w>`, so that the text cannot be told from the tokens.
+word as `</w>`, so that the text cannot be known from the tokens.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class TokenBytes:
 
 
 def token_bytes(file: TokenizerJson) -> TokenBytes:
-    """Raises `TokenizerError`, which names the kind, where the file does not tell."""
+    """Raises `TokenizerError`, which names the kind, where the file does not have them."""
     links = [*components(file.data.get("normalizer")), *components(file.data.get("pre_tokenizer"))]
     spelling = _spelling(file, links)
     table = [b""] * file.vocab_size
@@ -47,10 +47,10 @@ def _spelling(file: TokenizerJson, links: list[Mapping[str, Any]]) -> Any:
     model = file.model
     kind = model["type"]
     if kind in ("WordPiece", "WordLevel"):
-        raise _unknown(f"{kind} tokens do not say where spaces were")
+        raise _unknown(f"{kind} tokens do not record where spaces were")
     for key in ("end_of_word_suffix", "continuing_subword_prefix"):
         if model.get(key):
-            raise _unknown(f"BPE with {key} {model[key]!r} does not say where spaces were")
+            raise _unknown(f"BPE with {key} {model[key]!r} does not record where spaces were")
     for link in components(file.data.get("pre_tokenizer")):
         if link["type"] not in _CUTTING or link.get("behavior") == "Removed":
             raise _unknown(f"the pre-tokenizer {link['type']} drops what it cuts at")
@@ -91,6 +91,6 @@ def _puts_space_first(link: Mapping[str, Any]) -> bool:
 
 def _unknown(why: str) -> TokenizerError:
     return TokenizerError(
-        f"the bytes of an id cannot be known with this tokenizer: {why}; "
-        "use a byte-level or a SentencePiece one where bytes are counted"
+        f"this tokenizer does not give the bytes of an id: {why}; use a byte-level or a "
+        "SentencePiece one where bytes are counted"
     )

@@ -22,9 +22,9 @@ class Tokenizer(abc.ABC):
 
     `vocab_size` is one more than the largest id. `specials` are ids that no text is encoded to, by
     name. `begin` and `end` are the ids that a document begins and ends with in a token store, `pad`
-    and `mask` those that fill rows and hide tokens; each is None where there is none. `hash` is the
+    and `mask` are the padding and mask ids; each may be None. `hash` is the
     sha256 of what decides which ids a text becomes: two tokenizers with the same hash are the same.
-    `encoder` says in words what encodes.
+    `encoder` names the implementation.
     """
 
     vocab_size: int
@@ -46,7 +46,7 @@ class Tokenizer(abc.ABC):
     def encode_texts(
         self, text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]
     ) -> tuple[Ids, Offsets]:
-        """Encode many texts that lie in one UTF-8 buffer, as those of a block do.
+        """Encode many texts in one UTF-8 buffer, such as a block.
 
         Text i is ``text[offsets[i]:offsets[i + 1]]``; its ids are ``ids[starts[i]:starts[i + 1]]``
         of the ``(ids, starts)`` that come back. Nothing is added, and what looks like a special
@@ -55,16 +55,16 @@ class Tokenizer(abc.ABC):
 
     @abc.abstractmethod
     def token_bytes(self, token: int) -> bytes:
-        """The bytes that an id stands for; none for special tokens and ids that are not used.
+        """The bytes of an id; none for special tokens and unused ids.
 
-        Raises `TokenizerError` where the kind of tokenizer does not tell.
+        Raises `TokenizerError` where the kind of tokenizer does not have them.
         """
 
     @abc.abstractmethod
     def decode_bytes(self, ids: AnyIds) -> bytes:
         """The UTF-8 bytes of a text, from its beginning; special tokens have none.
 
-        A space that the tokenizer puts before every text is taken off again. For ids from the
+        A space that the tokenizer puts before every text is removed. For ids from the
         middle of a text, join `token_bytes`.
         """
 
@@ -78,15 +78,13 @@ class Tokenizer(abc.ABC):
             data = np.frombuffer(text.encode(), np.uint8)
         except UnicodeEncodeError as error:
             raise ValueError(
-                f"a text is encoded as UTF-8, and character {error.start} is half of a surrogate "
-                "pair; read it with errors='replace', or put the halves together"
+                f"character {error.start} is half of a surrogate pair, which UTF-8 cannot "
+                "encode; read the text with errors='replace', or put the halves together"
             ) from None
         return self.encode_texts(data, np.array([0, len(data)], np.int64))[0]
 
     def encode_marked(self, text: str) -> Ids:
-        """The ids of a text as a model reads it: special tokens that stand in it by name are found,
-        and what begins and ends a text stands around it.
-        """
+        """The ids of a text, with special tokens by name, and begin and end tokens around it."""
         names = sorted(self.specials, key=len, reverse=True)
         pattern = "|".join(map(re.escape, names))
         parts: list[Ids] = [] if self.begin is None else [np.array([self.begin], np.uint32)]
@@ -109,15 +107,15 @@ class Tokenizer(abc.ABC):
         return self.encode(text)
 
     def spans(self, text: str) -> npt.NDArray[np.int64] | None:
-        """Where in the UTF-8 of a text each of its tokens lies, [tokens, 2]; None if unknown.
+        """The UTF-8 offsets of each token of a text, [tokens, 2]; None if unknown.
 
-        For tokenizers that change the text, where `token_bytes` cannot say it.
+        For tokenizers that change the text, where `token_bytes` does not apply.
         """
         del text
         return None
 
     def decode(self, ids: AnyIds) -> str:
-        """`decode_bytes` as text; bytes that are no UTF-8 become U+FFFD."""
+        """`decode_bytes` as text; bytes that are not UTF-8 become U+FFFD."""
         return self.decode_bytes(ids).decode(errors="replace")
 
     @cached_property
@@ -132,14 +130,14 @@ class Tokenizer(abc.ABC):
         for token in (min(listed, default=0), max(listed, default=0)):
             if not 0 <= token < self.vocab_size:
                 raise ValueError(
-                    f"ids are from 0 to {self.vocab_size - 1}, unlike {token}; "
-                    "was the text encoded with another tokenizer?"
+                    f"ids must be from 0 to {self.vocab_size - 1}, got {token}; was the "
+                    "text encoded with another tokenizer?"
                 )
         return listed
 
 
 def offsets_of(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Where each of some things that lie one after another begins, and the last ends."""
+    """The start of each of some consecutive items, and the end of the last."""
     offsets = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])
     return offsets

@@ -31,7 +31,7 @@ class AddedToken:
 
 @dataclass(frozen=True, eq=False)
 class TokenizerJson:
-    """The contents of a `tokenizer.json` that were found to be sound.
+    """The checked contents of a `tokenizer.json`.
 
     `vocab` are the model's tokens by id, `added` those beside it, by id. `data` is the whole file
     without what cuts, pads or randomly changes the ids of a text; `where` names it in errors.
@@ -97,13 +97,13 @@ def check(data: Any, where: str) -> TokenizerJson:
     model = data.get("model") if isinstance(data, dict) else None
     if not isinstance(model, dict) or "vocab" not in model:
         raise TokenizerError(
-            f"{where} is no tokenizer: a tokenizer.json has a model with a vocabulary, and this "
-            "has none; is it another of the model's files?"
+            f"{where} is not a tokenizer: it has no model with a vocabulary; is it another "
+            "of the model's files?"
         )
     model = {**model, "type": _model_type(model), "dropout": None}
     if model["type"] not in _MODELS:
         known = ", ".join(_MODELS)
-        raise TokenizerError(f"{where}: a model is one of {known}, not {model['type']!r}")
+        raise TokenizerError(f"{where}: the model must be one of {known}, got {model['type']!r}")
     vocab = _vocabulary(model, where)
     added = _added(data.get("added_tokens") or (), where)
     _refuse_clashes(vocab, added, where)
@@ -176,7 +176,7 @@ def components(part: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:
 
 
 def _model_type(model: Mapping[str, Any]) -> Any:
-    # Early files do not say; the keys do.
+    # Early files have no type; the keys tell.
     if "type" in model:
         return model["type"]
     if isinstance(model["vocab"], list):
@@ -190,10 +190,10 @@ def _vocabulary(model: Mapping[str, Any], where: str) -> dict[int, str]:
     vocab = model["vocab"]
     if model["type"] == "Unigram":
         if not isinstance(vocab, list) or not all(_is_scored(item) for item in vocab):
-            raise TokenizerError(f"{where}: a Unigram vocabulary is a list of [token, score]")
+            raise TokenizerError(f"{where}: a Unigram vocabulary must be a list of [token, score]")
         return {number: piece for number, (piece, _) in enumerate(vocab)}
     if not isinstance(vocab, dict) or not all(_is_id(value) for value in vocab.values()):
-        raise TokenizerError(f"{where}: a vocabulary gives each token an id, a number from 0 on")
+        raise TokenizerError(f"{where}: every token of the vocabulary must have an id ≥ 0")
     tokens: dict[int, str] = {}
     for token, number in vocab.items():
         if number in tokens:
@@ -216,7 +216,9 @@ def _added(tokens: Sequence[Any], where: str) -> tuple[AddedToken, ...]:
     added = []
     for token in tokens:
         if not isinstance(token, dict) or not _is_id(token.get("id")) or "content" not in token:
-            raise TokenizerError(f"{where}: an added token has an id and content, unlike {token}")
+            raise TokenizerError(
+                f"{where}: an added token must have an id and content, got {token}"
+            )
         flags = ("single_word", "lstrip", "rstrip", "normalized")
         kept = tuple(flag for flag in flags if token.get(flag))
         special = bool(token.get("special"))
@@ -236,26 +238,26 @@ def _refuse_clashes(vocab: Mapping[int, str], added: Sequence[AddedToken], where
     for token in added:
         if ids.get(token.content, token.id) != token.id:
             raise TokenizerError(
-                f"{where}: {token.content!r} was added as id {token.id}, and is id "
-                f"{ids[token.content]} of the vocabulary too; give it another name"
+                f"{where}: {token.content!r} was added as id {token.id}, but is already id "
+                f"{ids[token.content]} of the vocabulary; rename it"
             )
     if not taken:
         raise TokenizerError(f"{where}: the vocabulary is empty")
-    # Ids that are not used may lie before what was added, not in the rest of the vocabulary.
+    # Unused ids may come before added tokens, not within the vocabulary.
     last = max(set(vocab) - {token.id for token in added}, default=-1)
     hole = next((number for number in range(last) if number not in taken), None)
     if hole is not None:
         raise TokenizerError(
-            f"{where}: the vocabulary has a hole: its ids go up to {last}, and {hole} is no "
-            "token's; give every id a token"
+            f"{where}: the vocabulary has a gap: its ids go up to {last}, and {hole} has "
+            "no token; give every id a token"
         )
 
 
 def _refuse_moved(vocab: Mapping[int, str], added: Sequence[Any], where: str) -> None:
     """Raise where the `tokenizers` library would give an added token another id than the file.
 
-    What the vocabulary has too keeps its id. All else is numbered anew, in the order of the file,
-    from the size of the vocabulary on; what the file says of its id is not looked at.
+    What the vocabulary also has keeps its id. All others are renumbered, in the order of the file,
+    from the size of the vocabulary on; their ids in the file are ignored.
     """
     known = {token: number for number, token in vocab.items()}
     after = len(vocab)
@@ -266,9 +268,9 @@ def _refuse_moved(vocab: Mapping[int, str], added: Sequence[Any], where: str) ->
             known[str(token["content"])] = number
         if number != token["id"]:
             raise TokenizerError(
-                f"{where}: {token['content']!r} was added as id {token['id']}, and the tokenizers "
-                f"library makes it id {number}: added tokens follow a vocabulary of {len(vocab):,} "
-                "one by one. Number them so, or list the token in the vocabulary too"
+                f"{where}: {token['content']!r} was added as id {token['id']}, but the "
+                f"tokenizers library makes it id {number}: added tokens are numbered from "
+                f"{len(vocab):,} on. Renumber them, or list the token in the vocabulary too"
             )
 
 
@@ -276,13 +278,13 @@ def _refuse_unknown_merges(model: Mapping[str, Any], tokens: set[str], where: st
     prefix = model.get("continuing_subword_prefix") or ""
     for number, merge in enumerate(model.get("merges") or ()):
         if not _is_pair(merge):
-            raise TokenizerError(f"{where}: merge {number} is two tokens, unlike {merge!r}")
+            raise TokenizerError(f"{where}: merge {number} must be two tokens, got {merge!r}")
         left, right = _pair(merge)
         for token in (left, right, left + right.removeprefix(prefix)):
             if token not in tokens:
                 raise TokenizerError(
-                    f"{where}: merge {number} ({left!r} and {right!r}) names {token!r}, which the "
-                    "vocabulary does not have; do the two files belong together?"
+                    f"{where}: merge {number} ({left!r} and {right!r}) names {token!r}, "
+                    "which the vocabulary does not have; do the two files match?"
                 )
 
 
@@ -309,7 +311,7 @@ def _pair(merge: Any) -> tuple[str, str]:
 
 
 def _plain(part: Any) -> Any:
-    """A component without what does not matter, and without what is as if it were not there."""
+    """A component without irrelevant keys and without defaults."""
     if isinstance(part, dict):
         return {
             key: _plain(value)

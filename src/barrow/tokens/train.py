@@ -86,15 +86,17 @@ class _Counted:
 
 def _refuse(vocab_size: int, specials: Sequence[str]) -> None:
     if len(set(specials)) != len(specials) or not all(specials):
-        raise ConfigError(f"special tokens have names, each its own, unlike {list(specials)}")
+        raise ConfigError(
+            f"special tokens must have different, non-empty names, got {list(specials)}"
+        )
     least = 256 + len(specials)
     if vocab_size < least:
         raise ConfigError(
-            f"a vocabulary has the 256 bytes and {len(specials)} special tokens, so at least "
-            f"{least} ids; {vocab_size} are too few"
+            f"vocab_size must be ≥ {least} (256 bytes and {len(specials)} special tokens), "
+            f"got {vocab_size}"
         )
     if vocab_size > 1 << 24:
-        raise ConfigError(f"a vocabulary of {vocab_size:,} ids is more than 16,777,216")
+        raise ConfigError(f"vocab_size must be ≤ 16,777,216, got {vocab_size:,}")
 
 
 def _untrained(cut: object) -> str:
@@ -123,9 +125,8 @@ def train_clip(texts: Iterable[str], *, vocab_size: int) -> ClipTokenizer:
     """
     if not _BESIDE_MERGES < vocab_size <= _BESIDE_MERGES + NUM_MERGES:
         raise ConfigError(
-            f"a vocabulary of CLIP's kind has more than {_BESIDE_MERGES} ids (256 bytes, 256 at "
-            f"the end of a word, 2 specials) and at most {_BESIDE_MERGES + NUM_MERGES:,}, not "
-            f"{vocab_size:,}"
+            f"vocab_size for CLIP must be > {_BESIDE_MERGES} (256 bytes, 256 at the end of "
+            f"a word, 2 specials) and ≤ {_BESIDE_MERGES + NUM_MERGES:,}, got {vocab_size:,}"
         )
     tokenizers = import_tokenizers()
     library = tokenizers.Tokenizer(tokenizers.models.BPE(end_of_word_suffix=END_OF_WORD))
@@ -161,19 +162,19 @@ def train_roberta(texts: Iterable[str], *, vocab_size: int) -> JsonTokenizer:
     """Learn byte-level BPE with RoBERTa's special tokens, where RoBERTa has them.
 
     <s>, <pad>, </s> and <unk> are 0 to 3, and <mask> is the last. A model counts positions from
-    the padding id on: one that is low wastes no rows of its table. A text stands between <s> and
+    the padding id on: one that is low wastes no rows of its table. A text is between <s> and
     </s>. There are fewer ids than asked for if too few pairs occur twice.
     """
     if vocab_size < _LEAST:
         raise ConfigError(
-            f"a vocabulary of RoBERTa's kind has the 256 bytes and {len(_FIRST) + 1} special "
-            f"tokens, so at least {_LEAST} ids; {vocab_size} are too few"
+            f"vocab_size for RoBERTa must be ≥ {_LEAST} (256 bytes and {len(_FIRST) + 1} "
+            f"special tokens), got {vocab_size}"
         )
     room = vocab_size - len(_FIRST) - 1
     learnt, merges = learn(texts, vocab_size=room, cut=pre_tokenizer("gpt2"))
     names = (*_FIRST, *sorted(learnt, key=lambda token: learnt[token]), _LAST)
     if len(set(names)) != len(names):
-        raise ConfigError("the texts spell out special tokens so often that one was learnt")
+        raise ConfigError("the texts contain special tokens so often that one was learned")
     data = as_roberta({name: number for number, name in enumerate(names)}, merges)
     return JsonTokenizer(
         check(data, "the trained tokenizer"),

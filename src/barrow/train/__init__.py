@@ -1,4 +1,4 @@
-"""Training: one step, the loop around it, and what it leaves behind."""
+"""Training: the step, the loop, and the run folder with log and checkpoints."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from barrow.train.tasks.task import Data
 
 
-# Parts of a bad batch that a message lists.
+# Documents of a bad batch that a message lists.
 _SHOWN = 8
 
 
@@ -45,15 +45,15 @@ def fit(
     trackers: Sequence[Tracker] = (),
     clock: Callable[[], float] = time.perf_counter,
 ) -> TrainState:
-    """Train, and give the last state. Settings, log and checkpoints go to the folder `out`.
+    """Train, and return the last state. Settings, log and checkpoints go to the folder `out`.
 
-    A run that lies there goes on from its newest checkpoint, as if it had never stopped. Ctrl-C
+    A run in that folder resumes from its newest checkpoint, as if it had never stopped. Ctrl-C
     finishes the step, saves, and raises `Interrupted`. A loss or gradient that is not finite, or a
     loss that leaps, raises `Diverged`; the checkpoint before it stays.
 
-    Of several processes (`jax.distributed.initialize`) each calls this, with the same run and
-    folder. Where one fails the others raise `PeerFailed`; one that waits for devices which never
-    answer cannot raise, and exits with code 1.
+    With several processes (`jax.distributed.initialize`) each calls this, with the same run and
+    folder. If one fails, the others raise `PeerFailed`; one that waits for devices that never
+    answer exits with code 1.
     """
     with open_peers("run").watched(shared=(Interrupted, Diverged)) as others:
         return _fit(run, RunFolder(local_path(out)), others, trackers=trackers, clock=clock)
@@ -81,7 +81,7 @@ def _fit(
         _refuse_none_whole(folder, passed_over)
     for step in passed_over:
         warnings.warn(
-            f"{folder.checkpoints}: that of step {step} is not whole: going on from step {start}",
+            f"{folder.checkpoints}: checkpoint {step} is incomplete; resuming from step {start}",
             stacklevel=3,
         )
     others.agree("settings", _words(run, folder, start, data, held_out))
@@ -106,8 +106,11 @@ def _fit(
         with feed(held_out, rows, stop=run.evaluation.batches) as batches:
             return program.evaluate(state, (batch for _, batch in batches))
 
-    with _told(folder, run, data, start, trackers, others) as told, stop_on_signals() as stop:
-        log = Logbook(run, program, told, watch=watch, clock=clock)
+    with (
+        _open_trackers(folder, run, data, start, trackers, others) as active,
+        stop_on_signals() as stop,
+    ):
+        log = Logbook(run, program, active, watch=watch, clock=clock)
         batches = feed(data, rows, start=start, stop=run.steps)
         with checkpoints, _named(data, folder, checkpoints), batches:
             for step, batch in batches:
@@ -129,8 +132,8 @@ def _fit(
                 if is_stopped:
                     checkpoints.wait()
                     raise Interrupted(
-                        f"stopped after step {step}, with {run.steps - done} to go; saved. To go "
-                        f"on: barrow train {folder.path}"
+                        f"stopped after step {step}, {run.steps - done} left; saved. To "
+                        f"resume: barrow train {folder.path}"
                     )
     return state
 
@@ -150,8 +153,8 @@ def _is_due(done: int, every: int | None) -> bool:
 def _refuse_too_few(run: Run, data: Data) -> None:
     if data.num_steps is not None and data.num_steps < run.steps:
         raise ConfigError(
-            f"the stream ends after {data.num_steps} steps, and the run has {run.steps}: fewer "
-            "steps, or more epochs"
+            f"the stream ends after {data.num_steps} steps, but the run has {run.steps}: "
+            "use fewer steps, or more epochs"
         )
 
 
@@ -169,17 +172,19 @@ def _words(
 
 
 def _refuse_none_whole(folder: RunFolder, steps: Sequence[int]) -> None:
-    """To begin anew would cut the log of a run that somebody may still want to rescue."""
+    """Starting again would truncate the log of a run that may still be recovered."""
     newest = locate(folder.checkpoints, steps[-1])
     try:
         open_index(newest)
     except CheckpointError as error:
-        told = f"{error.cause}; none here is whole: bring one back, or remove them to begin anew"
-        raise CheckpointError(told, reason=error.reason, folder=newest) from None
+        cause = (
+            f"{error.cause}; no checkpoint is complete: restore one, or remove them to start again"
+        )
+        raise CheckpointError(cause, reason=error.reason, folder=newest) from None
 
 
 @contextmanager
-def _told(
+def _open_trackers(
     folder: RunFolder,
     run: Run,
     data: Data,
@@ -187,22 +192,22 @@ def _told(
     trackers: Sequence[Tracker],
     others: Peers,
 ) -> Iterator[Sequence[Tracker]]:
-    """The trackers, begun, and closed in the end; the first process of a run alone has any."""
+    """The trackers, opened and finally closed; only the first process of a run has any."""
     if others.process != 0:
         others.agree("begin", {})
         yield ()
         return
-    told: list[Tracker] = [JsonLines(folder.log), *trackers]
+    active: list[Tracker] = [JsonLines(folder.log), *trackers]
     begun: list[Tracker] = []
     make_folder(folder.path)
     with locked(folder.path, others="training there"):
         folder.write(run, data)
         try:
-            for tracker in told:
+            for tracker in active:
                 tracker.begin(config.to_dict(run), start)
                 begun.append(tracker)
             others.agree("begin", {})
-            yield told
+            yield active
         finally:
             for tracker in begun:
                 tracker.close()
@@ -210,7 +215,7 @@ def _told(
 
 @contextmanager
 def _named(data: Data, folder: RunFolder, checkpoints: Checkpoints) -> Iterator[Any]:
-    """Turns trouble with a step into an error that names what it read and what is saved."""
+    """Turns `Trouble` into an error that names the documents of the step and what is saved."""
     try:
         yield
     except Trouble as trouble:
@@ -229,20 +234,20 @@ def _named(data: Data, folder: RunFolder, checkpoints: Checkpoints) -> Iterator[
 
 
 def _kept(steps: Sequence[int], good: int) -> str:
-    """What is saved; a state is known to be good when the loss of the step after it was."""
+    """Which checkpoints are good: those after which the next loss was good."""
     if not steps:
         return "there is none yet"
     well = [step for step in steps if step <= good]
-    kept = f"that of step {well[-1]} is good" if well else "none is known to be good"
+    kept = f"step {well[-1]} is good" if well else "none is known to be good"
     if steps[-1] > good:
-        kept += f", that of step {steps[-1]} gave this loss: remove it to go on without it"
+        kept += f", step {steps[-1]} gave this loss: remove it to resume without it"
     return kept
 
 
 def feed(
     data: Data, sharding: Sharding, *, start: int = 0, stop: int | None = None
 ) -> Prefetch[dict[str, Any]]:
-    """(step, batch on the devices) from a step on, two ahead."""
+    """(step, batch on the devices) from a step on, prefetching two."""
     ends = [end for end in (stop, data.num_steps) if end is not None]
     return Prefetch(
         lambda step: data.place(step, sharding), start=start, stop=min(ends, default=None)

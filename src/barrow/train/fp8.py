@@ -1,8 +1,8 @@
 """Matrix products in 8-bit floats, scaled per tensor at the moment of use.
 
-Forward in e4m3 (more precision), gradients in e5m2 (more range), sums in float32: what Hopper's
-tensor cores do natively; elsewhere the numbers are rounded alike and multiplied as usual. Scales
-are powers of two, so that nothing but the 8 bits rounds.
+Forward in e4m3 (more precision), gradients in e5m2 (more range), sums in float32, as Hopper's
+tensor cores do natively; elsewhere the numbers are rounded in the same way and multiplied as usual.
+Scales are powers of two, so that nothing but the 8 bits rounds.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ E4M3, E5M2 = jnp.float8_e4m3fn, jnp.float8_e5m2
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Fp8Kernel:
-    """A weight whose products are taken in fp8; the array itself stays as it is."""
+    """A weight whose products are computed in fp8; the array itself is unchanged."""
 
     array: jax.Array
 
@@ -38,7 +38,7 @@ class Fp8Kernel:
         return self.array.dtype
 
     def contract(self, x: jax.Array, num: int, *, transposed: bool) -> jax.Array:
-        """As `nn.dot` defines it."""
+        """See `nn.dot`."""
         split = len(self.shape) - num if transposed else num
         rows, columns = math.prod(self.shape[:split]), math.prod(self.shape[split:])
         matrix = self.array.reshape(rows, columns)
@@ -85,7 +85,7 @@ def _rounded(x: jax.Array, kind: Any) -> tuple[jax.Array, jax.Array]:
     """X over a scale in a small type, the scale the power of two with which the largest fits."""
     largest = jnp.max(jnp.abs(x)).astype(jnp.float32)
     _, exponent = jnp.frexp(largest / float(jnp.finfo(kind).max))
-    # Not smaller than float32 has it.
+    # At least float32's smallest normal number.
     scale = jnp.ldexp(jnp.float32(1), jnp.maximum(exponent, -126))
     return (x.astype(jnp.float32) / scale).astype(kind), scale
 

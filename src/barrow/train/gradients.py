@@ -1,7 +1,7 @@
 """Gradients of the total of a loss over a batch, in one piece or in micro-batches.
 
-They are taken with respect to the parameters in the type of the computation, laid over the mesh as
-the ZeRO stage says, and summed over micro-batches in float32.
+They are taken with respect to the parameters in the type of the computation, sharded by the ZeRO
+stage, and summed over micro-batches in float32.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ Take = Callable[[Any, Any, Any, jax.Array], tuple[Any, Loss]]
 
 
 def params_in_use(masters: Any, precision: Precision, placement: Placement | None) -> Any:
-    """Parameters in the type of the computation, laid out as the stage says."""
+    """Parameters in the type of the computation, sharded by the ZeRO stage."""
     used = precision.cast(masters)
     if placement is None:
         return used
-    # Cast where the masters lie, then gather: else float32 is gathered, at twice the bytes.
+    # Cast before gathering: gathering float32 would move twice the bytes.
     used = placement.laid(used, placement.zero.masters)
     return placement.laid(used, placement.zero.params)
 
@@ -37,13 +37,14 @@ def take_gradient(
     placement: Placement | None,
     scale: jax.Array | None,
 ) -> Take:
-    """How the gradient of one piece is taken; `scale` is that of float16's losses, else None."""
+    """The gradient function of one micro-batch; `scale` is the loss scale of float16, else None."""
 
     def scaled(used: Any, collections: Any, rows: Any, key: jax.Array) -> tuple[jax.Array, Loss]:
         loss = objective.loss(precision.prepared(used), collections, rows, key)
         _refuse_shaped(loss)
         total = loss.total.astype(jnp.float32)
-        # Float16 holds gradients of a scaled mean; those of a sum over all tokens would overflow.
+        # Float16 can hold gradients of a scaled mean; those of a sum over all tokens would
+        # overflow.
         return total if scale is None else total * _raised(scale, loss), loss
 
     def take(used: Any, collections: Any, rows: Any, key: jax.Array) -> tuple[Any, Loss]:
@@ -71,7 +72,7 @@ def gradients(
     if num == 1:
         grads, loss = take(used, collections, batch, key)
         return loss, grads
-    # Row r goes to micro-batch r mod n: so each is spread over all devices.
+    # Row r goes to micro-batch r mod n, so each is spread over all devices.
     pieces = jax.tree.map(
         lambda x: jnp.moveaxis(x.reshape(x.shape[0] // num, num, *x.shape[1:]), 1, 0), batch
     )
@@ -106,7 +107,7 @@ def _refuse_shaped(loss: Loss) -> None:
     for name, value in (("total", loss.total), ("weight", loss.weight)):
         if jnp.shape(value) != ():
             raise ValueError(
-                f"the {name} of a loss is one number, not of shape {jnp.shape(value)}: sum it"
+                f"the {name} of a loss must be a scalar, got shape {jnp.shape(value)}: sum it"
             )
 
 

@@ -1,4 +1,4 @@
-"""Loss scaling for float16: gradients too small for it are made larger before they are taken."""
+"""Loss scaling for float16, which keeps small gradients from underflowing."""
 
 from __future__ import annotations
 
@@ -26,13 +26,12 @@ class ScaleSettings:
     def __post_init__(self) -> None:
         if not 0 < self.floor <= self.start < math.inf:
             raise ValueError(
-                f"a scale starts at a number of at least its floor, above 0: not {self.start} with "
-                f"a floor of {self.floor}"
+                f"start must be ≥ floor > 0, got start {self.start} and floor {self.floor}"
             )
         if self.growth_every < 1 or self.hysteresis < 1:
             raise ValueError(
-                "growth_every and hysteresis are steps, at least 1, not "
-                f"{self.growth_every} and {self.hysteresis}"
+                f"growth_every and hysteresis must be ≥ 1, got {self.growth_every} and "
+                f"{self.hysteresis}"
             )
 
 
@@ -47,7 +46,7 @@ class LossScale:
 
     @classmethod
     def start(cls, settings: ScaleSettings) -> LossScale:
-        """As training begins."""
+        """At the start of training."""
         return cls(jnp.float32(settings.start), jnp.int32(0), jnp.int32(settings.hysteresis))
 
     def after(self, is_finite: jax.Array, settings: ScaleSettings) -> LossScale:

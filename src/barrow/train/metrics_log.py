@@ -1,6 +1,6 @@
-"""What the steps of a run gave: judged, put into numbers, told to the trackers.
+"""Metrics of the steps of a run: checked, converted, and passed to the trackers.
 
-The metrics of a step are looked at while the device works on the next one, so that it never waits.
+The metrics of a step are read while the device computes the next one, so it never waits.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from barrow.train.watch import Watch
 
 
 class Trouble(Exception):
-    """A step after which a run must not go on, and why.
+    """A step after which a run must stop, and why.
 
-    States of up to `good` steps had a loss that was well.
+    States of up to `good` steps had a good loss.
     """
 
     def __init__(self, step: int, reason: str, *, good: int) -> None:
@@ -35,9 +35,9 @@ class Trouble(Exception):
 
 
 class Logbook:
-    """Takes the metrics of steps in their order.
+    """Receives the metrics of steps, in order.
 
-    `watch` is what was seen so far, to be saved with a checkpoint.
+    `watch` is the history to be saved with a checkpoint.
     """
 
     def __init__(
@@ -64,16 +64,16 @@ class Logbook:
         self._held_out: Mapping[str, Mean | float] = {}
 
     def add(self, step: int, work: Work, metrics: StepMetrics) -> None:
-        """The metrics of a step, and what it was; those of the one before are told."""
+        """Add the metrics of a step; those of the previous step are logged."""
         self.settle()
         self._pending = step, work, metrics
 
     def settle(self) -> None:
-        """Wait for the last step, judge and tell it; `Trouble` if the run must stop."""
+        """Wait for the last step, check and log it; `Trouble` if the run must stop."""
         if self._pending is None:
             return
         (step, work, metrics), self._pending = self._pending, None
-        # To the host first: what is computed on the device queues behind the next step.
+        # To the host first: computations on the device queue after the next step.
         metrics = jax.device_get(metrics)
         held_out, self._held_out = self._held_out, {}
         loss = float(metrics.loss.value)
@@ -81,7 +81,7 @@ class Logbook:
         bad = self._names[place] if place >= 0 else None
         is_bad = bad is not None or not math.isfinite(loss)
         self._pace.add(work.size)
-        # A step that overflowed was skipped, and the schedule has not moved on.
+        # A step that overflowed was skipped, and the schedule did not advance.
         at = np.float32(step - self.watch.overflows)
         rate = self._run.optimizer.schedule.rate(at, self._run.steps)
         self.watch, reason = self.watch.after(
@@ -98,7 +98,7 @@ class Logbook:
         }
         values |= {f"held_out_{name}": v for name, v in means.items() if math.isfinite(v)}
         if not math.isfinite(means.get("loss", 0.0)) and metrics.scale is None and reason is None:
-            reason = f"the held-out loss after it is {means['loss']:.6g}"
+            reason = f"the validation loss after it is {means['loss']:.6g}"
         if isinstance(loss_of_all := held_out.get("loss"), Mean):
             values[f"held_out_{self._unit}s"] = int(loss_of_all.weight)
         if is_bad and metrics.scale is not None:
@@ -112,7 +112,7 @@ class Logbook:
             raise Trouble(step, reason, good=good)
 
     def evaluated(self, take: Callable[[], Mapping[str, Mean | float]]) -> None:
-        """Take held-out means, which belong to the step added last; their time is not counted."""
+        """Add validation means of the last step; their time is not counted."""
         self._pace.pause()
         self._held_out = take()
         self._pace.resume()
@@ -144,10 +144,10 @@ class Logbook:
 
 @dataclass
 class Pace:
-    """Steps and tokens since the last reading, over the time that was spent on them.
+    """Steps and tokens since the last reading, and the time they took.
 
-    Nothing is known until the clock was started, which is when the first step, with its
-    compilation, is over. Time between `pause` and `resume` does not count.
+    The clock starts after the first step, which includes compilation. Time between `pause` and
+    `resume` does not count.
     """
 
     clock: Callable[[], float]
@@ -165,11 +165,11 @@ class Pace:
         self._tokens += num_tokens
 
     def pause(self) -> None:
-        """Something else than training begins."""
+        """Stop the clock."""
         self._paused = self.clock()
 
     def resume(self) -> None:
-        """Training goes on."""
+        """Restart the clock."""
         if self._since is not None and self._paused is not None:
             self._since += self.clock() - self._paused
         self._paused = None

@@ -1,4 +1,4 @@
-"""Model FLOPs utilisation: the share of the devices' peak that the model's own products are.
+"""Model FLOPs utilisation: the model's matrix products as a share of the devices' peak.
 
 MFU = tokens/s · (6N + 12·L·d·T) / (devices · peak), where N is the number of parameters (embeddings
 included), L of layers, d the width of attention (heads · head size) and T the length of a row.
@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-# Dense bfloat16 (float16 where there is none) FLOP/s by what a device calls itself: makers' figures
-# without sparsity. Longer names come first.
+# Dense bfloat16 (float16 where there is none) FLOP/s by device name: vendors' figures without
+# sparsity. Longer names come first.
 PEAKS = (
     ("B200", 2250e12),
     ("H200", 989e12),
@@ -41,7 +41,7 @@ def flops_per_token(num_params: int, *, layers: int, width: int, length: int) ->
 
 
 def peak_flops(devices: Sequence[Any]) -> float | None:
-    """FLOP/s of all devices together; None where one is not known, as CPUs are not."""
+    """FLOP/s of all devices together; None if one is unknown, such as a CPU."""
     peaks = [_peak(device.device_kind) for device in devices]
     known = [peak for peak in peaks if peak is not None]
     return sum(known) if known and len(known) == len(peaks) else None

@@ -1,7 +1,7 @@
 """Optimizers: objects that make a transformation of optax for a run.
 
-`Optimizer` is all that training asks for; the four here are optax's, with what language models need
-around them. Kernels and tables decay, by rate · `weight_decay` of themselves at each step.
+`Optimizer` is the protocol; the four here are optax's, adapted for language models. Kernels and
+tables decay by rate · `weight_decay` at each step.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class AdamW:
         _check(self)
 
     def make(self, num_steps: int) -> optax.GradientTransformation:
-        """As `Optimizer` says."""
+        """See `Optimizer`."""
         return optax.adamw(
             _rate(self.schedule, num_steps),
             b1=self.beta1,
@@ -77,7 +77,7 @@ class Lion:
         _check(self)
 
     def make(self, num_steps: int) -> optax.GradientTransformation:
-        """As `Optimizer` says."""
+        """See `Optimizer`."""
         return optax.lion(
             _rate(self.schedule, num_steps),
             b1=self.beta1,
@@ -89,11 +89,11 @@ class Lion:
 
 @dataclass(frozen=True)
 class Adafactor:
-    """Second moments of rows and columns alone; steps are shares of a parameter's own size.
+    """Second moments by rows and columns only; steps are relative to a parameter's size.
 
-    The moment of step t keeps 1 − t^−`decay_rate` of the one before. Parameters of which two
-    dimensions have `min_factored` and more are factored. An update whose root mean square is above
-    `clip` is scaled down to it.
+    The moment of step t keeps 1 − t^−`decay_rate` of the one before. Parameters with two dimensions
+    ≥ `min_factored` are factored. An update whose root mean square is above `clip` is scaled down
+    to it.
     """
 
     schedule: Schedule = field(default_factory=Cosine)
@@ -107,7 +107,7 @@ class Adafactor:
         _check(self)
 
     def make(self, num_steps: int) -> optax.GradientTransformation:
-        """As `Optimizer` says."""
+        """See `Optimizer`."""
         rate = _rate(self.schedule, num_steps)
         plain = optax.adafactor(
             rate,
@@ -116,7 +116,7 @@ class Adafactor:
             clipping_threshold=self.clip,
             eps=self.eps,
         )
-        # optax's own decay comes after the rate: a tenth of every weight would be lost at a step.
+        # optax applies its decay after the rate: every step would take a tenth off every weight.
         return optax.chain(plain, _with_decay(rate, self.weight_decay, decayed))
 
 
@@ -143,7 +143,7 @@ class Muon:
         _check(self)
 
     def make(self, num_steps: int) -> optax.GradientTransformation:
-        """As `Optimizer` says."""
+        """See `Optimizer`."""
         rate = _rate(self.schedule, num_steps)
         muon = optax.contrib.muon(
             rate,
@@ -165,7 +165,7 @@ def decayed(params: Any) -> Any:
 
 
 def _check(optimizer: Any) -> None:
-    """Raise for numbers that no optimizer works with."""
+    """Raise for settings out of range."""
     for name in ("beta1", "beta2", "momentum", "decay_rate"):
         if not 0 <= getattr(optimizer, name, 0) < 1:
             raise ValueError(f"{name} must be ≥ 0 and below 1, got {getattr(optimizer, name)}")

@@ -1,4 +1,4 @@
-"""In which numbers a step computes. Masters, optimizer state and losses are float32 in all."""
+"""The number format of a step. Masters, optimizer state and losses are always float32."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Precision:
 
     def __post_init__(self) -> None:
         if self.name not in ("fp32", "bf16", "fp16", "fp8"):
-            raise ValueError(f"precision is fp32, bf16, fp16 or fp8, not {self.name!r}")
+            raise ValueError(f"precision must be fp32, bf16, fp16 or fp8, got {self.name!r}")
 
     @property
     def dtype(self) -> Any:
@@ -41,8 +41,7 @@ class Precision:
     def cast(self, params: Any) -> Any:
         """Parameters in the type of the computation; gradients are taken with respect to these.
 
-        A single number (the scale of CLIP's cosines) stays as it is: there is nothing to save, and
-        rounding it would move every logit.
+        A scalar (the scale of CLIP's cosines) is not cast: rounding it would change every logit.
         """
 
         def one(x: Any) -> Any:
@@ -51,7 +50,7 @@ class Precision:
         return jax.tree.map(one, params)
 
     def prepared(self, params: Any) -> Any:
-        """Cast parameters as the model is given them."""
+        """Cast parameters for the model."""
         return with_fp8_kernels(params) if self.name == "fp8" else params
 
 

@@ -1,4 +1,4 @@
-"""What a run computes with: its model, laid over a mesh, and the functions compiled for it."""
+"""The program of a run: its model, sharded over a mesh, and the compiled functions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from barrow.train.tasks.task import Task, task_of
 
 @dataclass(frozen=True)
 class Program:
-    """The kind of training; where its state lies; how a run begins; a step; held-out losses.
+    """The task, the sharding of the state, and the functions that start, step and evaluate.
 
     `start(given)` takes parameters, by path, that are known already.
     `shapes` is the state without its numbers, for restoring a checkpoint.
@@ -54,7 +54,7 @@ class Program:
 
 
 def make_program(run: Run) -> Program:
-    """The program of a run on the devices that are here."""
+    """The program of a run on the available devices."""
     mesh = make_mesh(data=run.mesh.data, fsdp=run.mesh.fsdp)
     parts = num_row_shards(mesh) * run.step.accumulate
     for batch in run.batches:
@@ -110,7 +110,7 @@ Evaluate = Callable[[TrainState, Iterable[Any]], dict[str, Mean]]
 
 
 def make_evaluate(objective: Objective, precision: Precision, placement: Placement) -> Evaluate:
-    """The mean of a loss and of its metrics over batches, in the numbers of the computation.
+    """The mean of a loss and of its metrics over batches, in the step's precision.
 
     Totals and weights are added in float64 on the host, so that the mean is that of all tokens,
     however they were divided into batches.

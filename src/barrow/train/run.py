@@ -1,4 +1,4 @@
-"""A training run as data: all that decides its numbers, and how it is run."""
+"""A training run as data: what determines its numbers, and how it is run."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class MeshSettings:
 
     def __post_init__(self) -> None:
         if self.zero not in (0, 1, 2, 3):
-            raise ValueError(f"ZeRO has the stages 0, 1, 2 and 3, not {self.zero}")
+            raise ValueError(f"zero must be 0, 1, 2 or 3, got {self.zero}")
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class CheckpointSettings:
 
 @dataclass(frozen=True)
 class Run:
-    """The settings of a run. The model says which kind of training it is (`task.task_of`).
+    """The settings of a run. The model decides the kind of training (`task.task_of`).
 
     - `model`: the architecture; `steps`: how many are trained; `log_every`: steps between lines.
     - `optimizer`: AdamW, Muon, Lion, … (`barrow.train`); `mesh`: how devices share the work.
@@ -78,16 +78,16 @@ class Run:
     - `store`: the token store to train on; `pairs`: instead, the index of image–text pairs.
     - `held_out`: the store, or the index, to evaluate with.
     - `tokenizer`: of the texts of pairs; a store has its own.
-    - `init`: a run, a folder or a file of the model whose parameters the run begins with.
+    - `init`: a run, folder or file of a model whose parameters the run starts from.
     - `objective`: the loss; None for that of the model's kind.
     - `step`: precision, micro-batches, clipping, averages.
-    - `is_parted`: attention and positions stop at the borders of documents.
+    - `is_parted`: documents are masked from each other, and their positions start at 0.
     - `unroll`: layers one after another in the program instead of a loop over them; faster to run,
       slower to compile.
-    - `remat`: what the backward pass computes again, to save memory: nothing, attention or all.
+    - `remat`: what the backward pass recomputes, to save memory: nothing, attention or all.
     - `diverged`: a loss above so many times the median of the last hundred, and a nat above it,
-      stops the run; None lets it go on.
-    - `seed`: of the first parameters and of dropout; the data have their own.
+      stops the run; None never does.
+    - `seed`: of the initial parameters and of dropout; the data have their own.
     """
 
     model: Family
@@ -114,9 +114,9 @@ class Run:
     def __post_init__(self) -> None:
         _refuse_below_one("run", steps=self.steps, log_every=self.log_every)
         if self.diverged is not None and not (math.isfinite(self.diverged) and self.diverged > 1):
-            raise ValueError(f"diverged is a factor above 1, or null, not {self.diverged}")
+            raise ValueError(f"diverged must be a factor > 1, or null, got {self.diverged}")
         if not 0 <= self.seed < 1 << 32:
-            raise ValueError(f"run: seed is from 0 to {(1 << 32) - 1}, not {self.seed}")
+            raise ValueError(f"run: seed must be from 0 to {(1 << 32) - 1}, got {self.seed}")
         from barrow.train.tasks.task import task_of
 
         task = task_of(self)
@@ -135,21 +135,21 @@ class Run:
         return batches_of(self.data)
 
 
-# Where things lie: data are known by their content.
+# Paths: data are identified by their contents.
 PLACES = ("store", "pairs", "tokenizer", "held_out", "init", "data.path", "data.validation")
-# What may change between a run and its resumption: places, how often something is told or kept, and
-# on how many devices it runs. The number of steps may, where the schedule permits it.
+# What may change when a run resumes: paths, how often it logs and saves, the devices, and the
+# number of steps where the schedule permits it.
 FREE = (*PLACES, *("mesh", "evaluation", "checkpoint", "log_every", "diverged", "steps"))
 
 
 def all_settings(run: Run) -> dict[str, Any]:
-    """Settings by key, but for where things lie."""
+    """Settings by key, without paths."""
     found = _leaves(config.to_dict(run))
     return {key: value for key, value in found if key not in PLACES}
 
 
 def differences(before: Run, after: Run) -> list[str]:
-    """Settings that decide the numbers and differ, as "key: before → after"."""
+    """Settings that affect the numbers and differ, as "key: before → after"."""
     old, new = (dict(_leaves(config.to_dict(run))) for run in (before, after))
     return [
         f"{key}: {old.get(key)!r} → {new.get(key)!r}"
@@ -169,7 +169,7 @@ def _leaves(value: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
 def _refuse_below_one(where: str, **counts: int | None) -> None:
     for name, count in counts.items():
         if count is not None and count < 1:
-            raise ValueError(f"{where}: {name} is at least 1, not {count}")
+            raise ValueError(f"{where}: {name} must be ≥ 1, got {count}")
 
 
 DataOf = StreamSettings | PairSettings | Batches | BatchSizes
@@ -179,7 +179,7 @@ def token_settings(data: DataOf) -> StreamSettings:
     """The settings of a token stream; others are refused."""
     if not isinstance(data, StreamSettings):
         raise ValueError(
-            "a language model learns from a token store: data=StreamSettings(seq_len=…, batch=…)"
+            "a language model needs a token store: data=StreamSettings(seq_len=…, batch=…)"
         )
     return data
 
@@ -188,7 +188,7 @@ def refuse_long_rows(length: int, context: int, more: str) -> None:
     """Raise if rows have more tokens than the model positions; `more` gives it enough."""
     if length > context:
         raise ValueError(
-            f"rows have {length} tokens and the model {context} positions: "
+            f"rows have {length} tokens, but the model {context} positions: set "
             f"data.seq_len={context}, or {more}"
         )
 
@@ -202,5 +202,5 @@ Remat = Literal["none", "attention", "all"]
 
 
 def policy_of(name: Remat) -> Policy | None:
-    """The policy of a name; None where nothing is computed again."""
+    """The policy of a name; None where nothing is recomputed."""
     return {"none": None, "attention": ATTENTION_ONLY, "all": EVERYTHING}[name]

@@ -24,7 +24,7 @@ from barrow.train.tasks.task import Data
 
 @dataclass(frozen=True)
 class RunFolder:
-    """Where the parts of a run lie."""
+    """Paths of the parts of a run."""
 
     path: Path
 
@@ -51,11 +51,11 @@ class RunFolder:
     def read(self, *, trust: Collection[str] = ()) -> Run:
         """The settings of the run in this folder."""
         if not self.settings.is_file():
-            raise NotFound(f"{self.path} is no folder of a run: it has no run.json")
+            raise NotFound(f"{self.path} is not a run folder: it has no run.json")
         return read_run(self.settings, trust=trust)
 
     def write(self, run: Run, data: Data) -> None:
-        """Write settings and stream; data by whole paths, so that a run goes on from anywhere."""
+        """Write settings and stream; data by absolute paths, so that a run resumes anywhere."""
         make_folder(self.path)
         run = replace(
             run,
@@ -73,15 +73,15 @@ class RunFolder:
         changed = differences(before, run)
         if changed:
             raise ConfigError(
-                f"{self.path} has a run with other settings ({'; '.join(changed)}): give them as "
-                "they were to go on with it, or another folder to begin anew"
+                f"{self.path} has a run with other settings ({'; '.join(changed)}): to "
+                "resume it, pass the same settings; to start again, pass another folder"
             )
         if before.steps != run.steps:
             self._refuse_other_length(before, run, start)
         data.check(self.stream)
 
     def _refuse_other_length(self, before: Run, run: Run, start: int) -> None:
-        """Raise where what is done would have been done at other learning rates."""
+        """Raise if the finished steps would have had other learning rates."""
         if start > run.steps:
             raise ConfigError(
                 f"{self.path} has done {start} steps: steps must be more, got {run.steps}"
@@ -97,11 +97,12 @@ class RunFolder:
             return
         first = next(step for step in range(start) if old[step] != new[step])
         raise ConfigError(
-            f"{self.path} was planned for {before.steps} steps, and with {run.steps} its learning "
-            f"rate would have been another from step {first} on ({new[first]:.4g} instead of "
-            f"{old[first]:.4g}). Train on from its weights with init={self.path} and another out=; "
-            "or resume from a checkpoint of an earlier step, in a copy without the later ones. "
-            "A run with Constant, or with WarmupStableDecay before its decay, can be lengthened"
+            f"{self.path} was planned for {before.steps} steps; with {run.steps}, its "
+            f"learning rate would have differed from step {first} on ({new[first]:.4g} "
+            f"instead of {old[first]:.4g}). Start a new run from its weights with "
+            f"init={self.path} and another out=; or resume from a checkpoint of an earlier "
+            "step, in a copy without the later ones. A run with Constant, or with "
+            "WarmupStableDecay before its decay, can be lengthened"
         )
 
 
@@ -114,7 +115,7 @@ def read_run(path: Path, *, trust: Collection[str] = ()) -> Run:
 
 
 def about(run: Run, data: Data, **more: Any) -> dict[str, Any]:
-    """What a checkpoint says about itself: enough to go on, to explain and to load the model."""
+    """The `about` of a checkpoint: enough to resume, to explain and to load the model."""
     settings = config.to_dict(run)
     return {"run": settings, "model": settings["model"], **data.about(), **more}
 

@@ -47,7 +47,7 @@ class _Warmed(ABC):
                 raise ValueError(f"{name} must be a share between 0 and 1, got {share}")
 
     def rate(self, step: Any, num_steps: int) -> Any:
-        """As `Schedule` says."""
+        """See `Schedule`."""
         xp: Any = np if isinstance(step, np.generic) else jnp
         at = xp.asarray(step, xp.float32)
         is_share = isinstance(self.warmup, float)
@@ -82,7 +82,7 @@ class Cosine(_Warmed):
 
 @dataclass(frozen=True)
 class Linear(_Warmed):
-    """A straight line down to peak · `end`."""
+    """Linear decay to peak · `end`."""
 
     end: float = 0.1
 
@@ -93,7 +93,7 @@ class Linear(_Warmed):
 
 @dataclass(frozen=True)
 class WarmupStableDecay(_Warmed):
-    """Flat, then a straight line down to peak · `end` over the last `decay` share of the steps."""
+    """Flat, then linear decay to peak · `end` over the last `decay` share of the steps."""
 
     end: float = 0.1
     decay: float = 0.2

@@ -1,4 +1,4 @@
-"""The parameters that a run begins with, taken from a model that exists."""
+"""The initial parameters of a run, taken from an existing model."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def initial_params(
     """Parameters by path of the model at `init`: a run, a checkpoint, a folder or a file.
 
     `wanted` is the tree that the run has. Parameters of other shapes are an error, and so are ids
-    that mean other texts. Those that only one of the two has are reported. Parts whose names are in
-    `fresh` are not taken over.
+    that mean other texts. Those that only one of the two has are reported. Parts named in `fresh`
+    are not used.
     """
     apart = isinstance(wanted.get("layers"), tuple)
     loaded = open_model(init, dtype="float32", apart=apart, trust=trust)
@@ -45,12 +45,12 @@ def initial_params(
     found, report = _matched(_by_path(theirs), _by_path(wanted))
     if report.mismatched or not report.matched:
         raise ConfigError(
-            f"init={init} has another shape than the run's model: {report}. Take its settings as "
-            "they are: on the command line leave out model.…"
+            f"init={init} does not match the run's model: {report}. On the command line, "
+            "leave out model.… to use its settings"
         )
     if not report.is_exact:
         warnings.warn(
-            f"init={init}: {report}. Missing parameters begin as the seed decides", stacklevel=2
+            f"init={init}: {report}. Missing parameters are initialised from the seed", stacklevel=2
         )
     return found
 
@@ -101,7 +101,7 @@ def _refuse_other_vocabulary(init: str, loaded: Loaded, data: TokenData) -> None
     ]
     if other:
         raise ConfigError(
-            f"init={init}: its vocabulary is not the store's: {len(other):,} of {num:,} ids mean "
-            f"other texts, the first is {other[0]}. Tokenize with the model's tokenizer: "
+            f"init={init}: its vocabulary differs from the store's in {len(other):,} of {num:,} "
+            f"ids, first {other[0]}. Tokenize with the model's tokenizer: "
             f"barrow tokenize CORPUS --tokenizer {init} --out STORE"
         )

@@ -1,8 +1,8 @@
 """The training step: a pure function (state, batch) → (state, metrics), compiled for a mesh.
 
 Gradients are taken with respect to the parameters in the type of the computation, summed over
-micro-batches in float32, and divided once by the weight (tokens) of the global batch: so a batch in
-one piece, in micro-batches or over devices gives the same step, ragged rows or not.
+micro-batches in float32, and divided once by the weight (tokens) of the global batch: so a whole
+batch, micro-batches and several devices give the same step, ragged rows or not.
 """
 
 from __future__ import annotations
@@ -43,21 +43,21 @@ class StepSettings:
 
     def __post_init__(self) -> None:
         if self.accumulate < 1:
-            raise ValueError(f"accumulate is at least 1, not {self.accumulate}")
+            raise ValueError(f"accumulate must be ≥ 1, got {self.accumulate}")
         if self.clip is not None and not self.clip > 0:
-            raise ValueError(f"gradients are clipped to a norm above 0, not {self.clip}")
+            raise ValueError(f"clip must be > 0, got {self.clip}")
         if self.ema is not None and not 0 < self.ema < 1:
-            raise ValueError(f"ema is a share between 0 and 1, not {self.ema}")
+            raise ValueError(f"ema must be between 0 and 1, got {self.ema}")
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class StepMetrics:
-    """What a step tells.
+    """The metrics of a step.
 
-    `bad_tensor` is the place, among the leaves of the parameters, of the first gradient that is not
-    finite, −1 where all are and −2 where only the loss is not (`bad_tensor_name` says it in words);
-    a step that is not −1 changes no parameter.
+    `bad_tensor` is the index, among the leaves of the parameters, of the first gradient that is not
+    finite; −1 if all are finite, −2 if only the loss is not (see `bad_tensor_name`). Unless it is
+    −1, no parameter changes.
     """
 
     loss: Mean
@@ -80,7 +80,7 @@ def init_state(
     placement: Placement | None = None,
     given: Mapping[str, jax.Array] | None = None,
 ) -> TrainState:
-    """The state a run begins with; ``init(key)`` makes parameters, each straight into its shard.
+    """The initial state; ``init(key)`` makes parameters, each directly in its shard.
 
     `given` are parameters, by path, that are known already.
     """
@@ -119,10 +119,10 @@ def make_step(
     *,
     placement: Placement | None = None,
 ) -> Step:
-    """The compiled step. The state it is given is used up; batches are pytrees of rows."""
+    """The compiled step. It donates the state it is given; batches are pytrees of rows."""
     if settings.accumulate > 1 and not objective.is_sum_over_rows:
         raise ValueError(
-            "this loss is not a sum over rows, so its batch cannot be split: accumulate=1"
+            "this loss is not a sum over rows, so its batch cannot be split: use accumulate=1"
         )
     precision = settings.precision
 
@@ -202,14 +202,14 @@ class _Compiled:
 
 
 def bad_tensor_name(params: Any, index: int) -> str | None:
-    """The path of the parameter that `StepMetrics.bad_tensor` speaks of; None where all is well."""
+    """The path of the parameter of `StepMetrics.bad_tensor`; None where all is finite."""
     if index == _ALL_FINITE:
         return None
     return "the loss itself" if index == _LOSS_ALONE else list(paths(params))[index]
 
 
 def refuse_bad_batch(batch: Any, settings: StepSettings, placement: Placement | None) -> None:
-    """Raise unless a batch's rows can be divided as the settings and the mesh want."""
+    """Raise unless a batch's rows can be divided by micro-batches and devices."""
     shapes = {
         jax.tree_util.keystr(path): jnp.shape(x)
         for path, x in jax.tree_util.tree_leaves_with_path(batch)
@@ -217,7 +217,7 @@ def refuse_bad_batch(batch: Any, settings: StepSettings, placement: Placement | 
     rows = {shape[0] if shape else 0 for shape in shapes.values()}
     if len(rows) != 1:
         raise ValueError(
-            "arrays of a batch have the same number of rows, their first dimension, not "
+            "the arrays of a batch must have the same first dimension, rows, got "
             + (", ".join(f"{name} {shape}" for name, shape in shapes.items()) or "none at all")
         )
     (num,) = rows
@@ -226,7 +226,7 @@ def refuse_bad_batch(batch: Any, settings: StepSettings, placement: Placement | 
         raise ValueError(
             f"a batch of {num} rows cannot be divided into {settings.accumulate} micro-batches"
             + ("" if placement is None else f" over {num_row_shards(placement.mesh)} devices")
-            + f": give a multiple of {parts} rows, filled up with rows of mask 0 at the end"
+            + f": pass a multiple of {parts} rows, padded with rows of mask 0"
         )
 
 

@@ -1,4 +1,4 @@
-"""Whether a run is still well, by its losses and gradients."""
+"""Detects divergence from losses and gradients."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import math
 from dataclasses import dataclass, replace
 from statistics import median
 
-# Losses whose median the next one is held against, and how many there must be for it to count.
+# Losses whose median the next one is compared with, and how many are needed first.
 WINDOW = 100
 ENOUGH = 20
-# With a dynamic scale gradients overflow now and then, and the scale falls; this many in a row mean
-# that no scale helps.
+# With a dynamic scale gradients overflow now and then, and the scale falls; after this many in a
+# row no scale helps.
 MOST_OVERFLOWS = 50
-# A loss near 0 may well be a multiple of its median; one that is a nat above it too has diverged.
+# A loss near 0 may be a multiple of its median; it must also be a nat above it.
 MARGIN = 1.0
 
 
 @dataclass(frozen=True)
 class Watch:
-    """What was seen so far: the last losses, steps that overflowed, and those in a row just now."""
+    """The history: the last losses, all overflows, and the current consecutive ones."""
 
     losses: tuple[float, ...] = ()
     overflows: int = 0
@@ -27,7 +27,7 @@ class Watch:
     def after(
         self, loss: float, *, bad_tensor: str | None, is_scaled: bool, factor: float | None
     ) -> tuple[Watch, str | None]:
-        """What is known after one more step, and why the run must stop, if it must.
+        """The history after one more step, and why the run must stop, if it must.
 
         `bad_tensor` is the parameter whose gradient was not finite, None where none was or only
         the loss was not. Where losses are scaled (fp16), that is an overflow and the step is
@@ -41,15 +41,15 @@ class Watch:
                 return self, what
             seen = replace(self, overflows=self.overflows + 1, in_a_row=self.in_a_row + 1)
             if seen.in_a_row >= MOST_OVERFLOWS:
-                return seen, f"{what}, {MOST_OVERFLOWS} times in a row: no loss scale helps"
+                return seen, f"{what}, {MOST_OVERFLOWS} times in a row, at every loss scale"
             return seen, None
         seen = Watch((*self.losses, loss)[-WINDOW:], self.overflows)
         if factor is not None and len(self.losses) >= ENOUGH:
             usual = median(self.losses)
             if loss > factor * usual and loss > usual + MARGIN:
                 return seen, (
-                    f"the loss is {loss:.4f}, more than {factor:g} times {usual:.4f}, the median "
-                    f"of the {len(self.losses)} before it: a lower learning rate, a longer "
-                    "warm-up, or diverged=null to go on nevertheless"
+                    f"the loss is {loss:.4f}, more than {factor:g} times {usual:.4f}, the "
+                    f"median of the {len(self.losses)} before it: lower the learning rate, "
+                    "lengthen the warm-up, or set diverged=null to ignore this"
                 )
         return seen, None

@@ -147,7 +147,7 @@ def _encoded(tree: Any) -> Iterator[bytes]:
         yield _head(len(tree), short=0x80, long=0xDE)
         for key, value in tree.items():
             if type(key) not in (str, int):
-                raise ValueError(f"a key is a string or an integer, not {key!r}")
+                raise ValueError(f"a key must be a string or an integer, got {key!r}")
             yield msgpack.encode(key)
             yield from _encoded(value)
     elif isinstance(tree, list):
@@ -158,7 +158,7 @@ def _encoded(tree: Any) -> Iterator[bytes]:
         try:
             yield msgpack.encode(tree)
         except OverflowError:
-            raise ValueError(f"MessagePack holds integers of 64 bits, not {tree}") from None
+            raise ValueError(f"MessagePack holds 64-bit integers, got {tree}") from None
     else:
         code, parts = _parts(tree)
         yield msgpack.encode(msgpack.Ext(code, msgpack.encode(parts)))

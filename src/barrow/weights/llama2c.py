@@ -1,9 +1,8 @@
 """Open llama2.c's float32 checkpoints: seven numbers, then every tensor in a fixed order.
 
 The header is int32 ``dim, hidden_dim, n_layers, n_heads, n_kv_heads, vocab_size, seq_len``; a
-negative vocabulary says that the classifier is not the embedding, and follows at the end. Tensors
-of a kind lie together over all layers, [layers, …]. Two tables of rotary angles, from older days,
-are skipped.
+negative vocabulary means that the classifier is not the embedding, and is at the end. Tensors of a
+kind are stacked over all layers, [layers, …]. Two old tables of rotary angles are skipped.
 """
 
 from __future__ import annotations
@@ -86,10 +85,12 @@ def _read_header(file: MappedFile) -> Llama2cHeader:
     dim, hidden, layers, heads, kv_heads, vocab, seq_len = _HEADER.unpack(data)
     sizes = (dim, hidden, layers, heads, kv_heads, abs(vocab), seq_len)
     if min(sizes) < 1:
-        raise WeightsError(f"sizes must be positive, found {sizes}: not llama2.c", path=file.path)
+        raise WeightsError(
+            f"sizes must be positive, got {sizes}; is it a llama2.c file?", path=file.path
+        )
     if dim % heads or heads % kv_heads or dim // heads % 2:
         raise WeightsError(
-            f"dim {dim} in {heads} heads, {kv_heads} of them for keys, does not divide evenly",
+            f"dim {dim} does not divide into {heads} heads, or the heads into {kv_heads} key heads",
             path=file.path,
         )
     return Llama2cHeader(dim, hidden, layers, heads, kv_heads, abs(vocab), seq_len, vocab > 0)
@@ -118,7 +119,7 @@ def _entries(file: MappedFile, header: Llama2cHeader) -> dict[str, LazyTensor]:
                 entry = entry.then(keys)
             entries[f"model.layers.{layer}.{name}.weight"] = entry
 
-    # A lie about the number of layers must not make a table of its length.
+    # A false number of layers must not make a huge table.
     least = layers * 2 * dim * _FLOAT.itemsize
     if least > file.size:
         raise _wrong_size(file.path, f"at least {least:,}", file.size)
@@ -143,7 +144,7 @@ def _entries(file: MappedFile, header: Llama2cHeader) -> dict[str, LazyTensor]:
 
 def _wrong_size(path: Path, expected: str, found: int) -> WeightsError:
     return WeightsError(
-        f"a model of the sizes in its header takes {expected} bytes, the file has {found:,}: "
-        "cut short, or not llama2.c's float32 format",
+        f"the sizes in its header need {expected} bytes, found {found:,}: the file is "
+        "truncated, or not in llama2.c's float32 format",
         path=path,
     )

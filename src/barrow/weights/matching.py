@@ -71,7 +71,7 @@ def match(
     origin: dict[str, str] = {}
     for name, new in target.items():
         if new in origin:
-            raise ValueError(f"{origin[new]!r} and {name!r} are both for {new!r}")
+            raise ValueError(f"{origin[new]!r} and {name!r} both map to {new!r}")
         origin[new] = name
     shapes = {new: tensors.entry(name).shape for new, name in origin.items()}
     both = [name for name in expected if name in origin]

@@ -51,13 +51,13 @@ def _in_folder(folder: Path) -> Path:
         if indices or "-of-" not in found[0]:
             return folder / found[0]
     elif not found:
-        raise NotFound(f"{folder} holds no .safetensors file")
+        raise NotFound(f"{folder} has no .safetensors file")
     if not indices and all("-of-" in name for name in files):
         raise WeightsError(
-            f"{len(files)} shards but no {SINGLE}.index.json: was writing or copying cut short?",
+            f"{len(files)} shards but no {SINGLE}.index.json: was writing or copying interrupted?",
             path=folder,
         )
-    raise WeightsError(f"expected one model, found {', '.join(found)}: name the file", path=folder)
+    raise WeightsError(f"expected one model, found {', '.join(found)}: pass the file", path=folder)
 
 
 def _open_file(path: Path) -> tuple[MappedFile, Header]:
@@ -92,7 +92,7 @@ def _open_sharded(index: Path) -> Tensors:
         if home.get(name) != shard:
             where = f"; it is in {home[name]}" if name in home else ""
             raise WeightsError(
-                f"is not in {shard}, where the index has it{where}", path=index, tensor=name
+                f"is not in {shard}, where the index expects it{where}", path=index, tensor=name
             )
     return Tensors({name: entries[name] for name in shard_of}, metadata=metadata)
 

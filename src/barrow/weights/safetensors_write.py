@@ -48,7 +48,7 @@ def write_safetensors(
     if path.suffix == ".safetensors":
         return Written((_write_file(path, entries, list(entries), metadata or {}),))
     if max_shard_bytes < 1:
-        raise ValueError(f"max_shard_bytes is at least 1, not {max_shard_bytes}")
+        raise ValueError(f"max_shard_bytes must be ≥ 1, got {max_shard_bytes}")
     _check_folder(path)
     shards = _split(entries, max_shard_bytes)
     if len(shards) == 1:
@@ -74,17 +74,19 @@ def _check(entries: Tensors, metadata: Mapping[str, str]) -> None:
         name_of(entries.entry(name).dtype)
     for key, value in metadata.items():
         if not isinstance(key, str) or not isinstance(value, str):
-            raise ValueError(f"metadata is strings by strings, not {key!r}: {value!r}")
+            raise ValueError(f"metadata must map strings to strings, got {key!r}: {value!r}")
 
 
 def _check_folder(folder: Path) -> None:
     if not folder.exists():
         return
     if not folder.is_dir():
-        raise ValueError(f"{folder} is neither a folder nor named .safetensors")
+        raise ValueError(f"{folder} must be a folder or end in .safetensors")
     for entry in sorted(folder.iterdir()):
         if entry.name == SINGLE or entry.name.endswith(INDEX_SUFFIX):
-            raise ValueError(f"{folder} holds a model already ({entry.name}); write elsewhere")
+            raise ValueError(
+                f"{folder} already contains a model ({entry.name}); choose another path"
+            )
 
 
 def _split(entries: Tensors, max_shard_bytes: int) -> list[list[str]]:
@@ -116,7 +118,7 @@ def _read(name: str, entry: LazyTensor) -> Iterator[Array]:
     array = np.asarray(entry.read())
     if array.shape != entry.shape or array.dtype != entry.dtype:
         raise ValueError(
-            f"tensor {name!r} was announced as {entry.dtype} {entry.shape} "
-            f"and came as {array.dtype} {array.shape}"
+            f"tensor {name!r} was announced as {entry.dtype} {entry.shape} but is "
+            f"{array.dtype} {array.shape}"
         )
     yield array

@@ -84,7 +84,7 @@ def test_bad_input(
     assert "1 truncated" in said
     code, _, err = barrow("model", "embed", tmp_path / "long.txt", *common, "--layer", 9)
     assert code == 1
-    assert "the model has layers 1 to 2, not 9" in err
+    assert "num_layers must be from 1 to 2, got 9" in err
     for data, words in (
         (b'{"text": "a"}\n{', "line 2 is not JSON"),
         (b"[1]\n", "line 1 has no text under 'text'"),

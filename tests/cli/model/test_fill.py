@@ -48,7 +48,7 @@ def test_bad_input(barrow: Callable, roberta_folder: Callable[[str], Path], tmp_
     assert "does not exist" in err
     code, _, err = barrow("generate", roberta_folder("mlm"), "--prompt", "a")
     assert code == 1
-    assert "needs a Decoder; use it with `barrow model fill" in err
+    assert "expected a Decoder; use it with `barrow model fill" in err
 
 
 def test_a_line_for_each_filling(barrow: Callable, roberta_folder: Callable[[str], Path]) -> None:

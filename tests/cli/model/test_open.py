@@ -17,4 +17,4 @@ def test_a_decoder_is_refused(barrow: Callable, tmp_path: Path) -> None:
     save(tmp_path / "model", model, params, tokenizer="bytes")
     code, _, err = barrow("model", "fill", "a<|mask|>", "--model", tmp_path / "model")
     assert code == 1
-    assert "holds a Decoder, and this needs a Roberta" in err
+    assert "is a Decoder, expected a Roberta" in err

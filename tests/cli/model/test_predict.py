@@ -22,7 +22,7 @@ def test_a_model_without_labels(
         "model", "predict", tmp_path / "x.jsonl", "--model", roberta_folder("mlm")
     )
     assert code == 1
-    assert "has no head of labels: barrow finetune makes one" in err
+    assert "has no classification head: train one" in err
     out = tmp_path / "out.jsonl"
     code, _, err = barrow(
         "model",

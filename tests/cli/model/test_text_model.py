@@ -45,7 +45,7 @@ def test_a_run_writes_as_the_folder_of_its_model(barrow: Callable, tmp_path: Pat
     assert named.out == json.loads(ours.out)["prompt"] + json.loads(ours.out)["text"] + "\n"
     code, _, err = barrow("model", "embed", tmp_path / "x", "--model", run, "--out", tmp_path / "y")
     assert code == 1
-    assert "holds a Decoder, and this needs a Roberta" in err
+    assert "is a Decoder, expected a Roberta" in err
     assert "use it with `barrow generate" in err
 
 
@@ -65,4 +65,4 @@ def test_an_encoder_of_a_run_embeds_as_the_folder(
     np.testing.assert_allclose(found[0], found[1], atol=1e-6)
     code, _, err = barrow("generate", run, "--prompt", "ab")
     assert code == 1
-    assert "holds a Roberta, and this needs a Decoder; use it with `barrow model fill" in err
+    assert "is a Roberta, expected a Decoder; use it with `barrow model fill" in err

@@ -108,7 +108,7 @@ def test_a_checkpoint_and_a_store_that_was_moved(barrow: Callable, run: Path) ->
     assert "not all documents are in" in err
     code, _, err = barrow("tokens", "lineage", checkpoint, "--step", 1)
     assert code == 1
-    assert "is no token store" in err
+    assert "is not a token store" in err
 
 
 def test_bad_input(barrow: Callable, run: Path, tmp_path: Path) -> None:
@@ -117,12 +117,12 @@ def test_bad_input(barrow: Callable, run: Path, tmp_path: Path) -> None:
         (("--step", 1, "--doc", 3), 2, "give --step N, or --doc ID"),
         (("--doc", 3, "--row", 1), 2, "--row goes with --step"),
         (("--step", 3, "--until", 1), 2, "--until goes with --doc"),
-        (("--step", -1), 1, "steps count from 0, got -1"),
+        (("--step", -1), 1, "step must be ≥ 0, got -1"),
         (("--step", 10**6), 1, "past the end"),
         (("--step", 1, "--row", 4), 1, "row must be from 0 to 3 at step 1, got 4"),
         (("--doc", "0" * 15 + "f-00000000"), 1, "has the id"),
         (("--doc", "what"), 1, "16 and 8 hexadecimal digits"),
-        (("--doc", 10**6), 1, "document is from 0 to"),
+        (("--doc", 10**6), 1, "document must be from 0 to"),
     ):
         outcome = barrow("tokens", "lineage", run, *arguments)
         assert outcome.code == code, arguments

@@ -71,7 +71,7 @@ def test_bad_input(barrow: Callable, store: Path, tmp_path: Path) -> None:
         ((store, "seq_len=16", "batch=0"), "batch: expected 1 to"),
         ((store, "seq_len=16", "batch=2", 'weights={"Q":1}'), "the mixture names 'Q'"),
         ((store, "seqlen=16"), "did you mean 'seq_len'"),
-        ((tmp_path, "seq_len=16", "batch=2"), "is no token store"),
+        ((tmp_path, "seq_len=16", "batch=2"), "is not a token store"),
     ):
         code, _, err = barrow("tokens", "stream", *arguments)
         assert code == 1

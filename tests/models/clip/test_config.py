@@ -19,14 +19,14 @@ def test_settings_read_back_equal(name: str) -> None:
     [
         (VisionConfig, {"patch": 33}, "patches of 33 pixels do not fill"),
         (VisionConfig, {"heads": 7}, "7 heads do not divide a width of 768"),
-        (VisionConfig, {"layers": 0}, "layers is at least 1"),
-        (ResNetConfig, {"resolution": 225}, "multiple of 32, not 225"),
+        (VisionConfig, {"layers": 0}, "layers must be ≥ 1"),
+        (ResNetConfig, {"resolution": 225}, "multiple of 32, got 225"),
         (ResNetConfig, {"width": 7}, "must be even"),
         (ResNetConfig, {"layers": (3, 4, 6)}, "four numbers"),
         (ResNetConfig, {"heads": 3}, "3 heads do not divide a width of 2048"),
-        (TextConfig, {"vocab_size": 0}, "vocab_size is at least 1"),
-        (ClipConfig, {"embed": 0}, "embed is at least 1"),
-        (ClipConfig, {"activation": "relu"}, "quick_gelu or gelu, not 'relu'"),
+        (TextConfig, {"vocab_size": 0}, "vocab_size must be ≥ 1"),
+        (ClipConfig, {"embed": 0}, "embed must be ≥ 1"),
+        (ClipConfig, {"activation": "relu"}, "quick_gelu or gelu, got 'relu'"),
     ],
 )
 def test_bad_numbers(kind: Any, given: dict[str, Any], words: str) -> None:

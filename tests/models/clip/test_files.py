@@ -83,11 +83,11 @@ def test_what_is_missing_or_strange(tmp_path: Path, hf_clip: tuple[Path, Any]) -
     with pytest.raises(WeightsError, match="expected a folder, .safetensors or a PyTorch file"):
         opened(tmp_path / "model.onnx")
     save_file({"a": torch.zeros(2)}, tmp_path / "a.safetensors")
-    with pytest.raises(WeightsError, match="not the tensors of a CLIP model"):
+    with pytest.raises(WeightsError, match="expected the tensors of a CLIP model"):
         opened(tmp_path / "a.safetensors")
     shutil.copyfile(hf_clip[0] / "model.safetensors", tmp_path / "alone.safetensors")
-    with pytest.raises(NotFound, match="Hugging Face's names, and no config.json beside it"):
+    with pytest.raises(NotFound, match="Hugging Face's names, but no config.json beside it"):
         opened(tmp_path / "alone.safetensors")
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "gpt2"}))
-    with pytest.raises(WeightsError, match="'gpt2' model, expected 'clip'"):
+    with pytest.raises(WeightsError, match="expected model_type 'clip', got 'gpt2'"):
         opened(tmp_path / "alone.safetensors")

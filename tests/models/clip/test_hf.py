@@ -29,11 +29,11 @@ def test_what_is_left_out_is_that_of_vit_b_32() -> None:
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        ({"model_type": "bert"}, "config.json is of a 'bert' model, expected 'clip'"),
+        ({"model_type": "bert"}, "config.json: expected model_type 'clip', got 'bert'"),
         ({"vision_config": {"hidden_act": "gelu"}}, "activations: expected quick_gelu, got gelu"),
         ({"text_config": {"intermediate_size": 9}}, "text tower's net: expected 2048, got 9"),
         ({"vision_config": {"num_channels": 4}}, "channels of an image: expected 3, got 4"),
-        ({"text_config": {"eos_token_id": 7}}, "a text ends with id 7"),
+        ({"text_config": {"eos_token_id": 7}}, "a text must end with .*, got 7"),
     ],
 )
 def test_what_would_be_computed_otherwise(data: dict[str, Any], words: str) -> None:

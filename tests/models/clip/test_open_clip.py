@@ -42,7 +42,9 @@ def test_other_towers() -> None:
 
 
 def test_no_clip_at_all() -> None:
-    with pytest.raises(WeightsError, match="not the tensors of a CLIP model under OpenAI's names"):
+    with pytest.raises(
+        WeightsError, match="expected the tensors of a CLIP model under OpenAI's names"
+    ):
         config_of_shapes({"wte.weight": (3, 4)}, HERE)
     only_text = {k: v for k, v in shapes("RN50").items() if not k.startswith("visual")}
     with pytest.raises(WeightsError, match="one tower only"):

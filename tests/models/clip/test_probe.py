@@ -55,10 +55,10 @@ def test_parts_are_disjoint_and_have_every_class() -> None:
     ("call", "words"),
     [
         (lambda: fit_probe(FEATURES, LABELS[:5], num_classes=3), "as many labels"),
-        (lambda: fit_probe(FEATURES, LABELS, num_classes=2), "labels are from 0 to 1"),
-        (lambda: fit_probe(FEATURES, LABELS, num_classes=3, strength=0), "strength is above 0"),
+        (lambda: fit_probe(FEATURES, LABELS, num_classes=2), "labels must be from 0 to 1"),
+        (lambda: fit_probe(FEATURES, LABELS, num_classes=3, strength=0), "strength must be > 0"),
         (lambda: fit_probe(FEATURES * np.inf, LABELS, num_classes=3), "features are not finite"),
-        (lambda: split(LABELS, test=1.0, validation=0.2, seed=0), "test is a part between 0 and 1"),
+        (lambda: split(LABELS, test=1.0, validation=0.2, seed=0), "test must be between 0 and 1"),
         (
             lambda: split(np.array([0, 0, 0, 1]), test=0.2, validation=0.2, seed=0),
             "class 1 has 1 images; at least 3",

@@ -80,9 +80,9 @@ def test_types_and_refusals(tmp_path: Path) -> None:
         nn.paths(back.collections["batch_stats"])["image/stem/norm1/var"],
         nn.paths(stats["batch_stats"])["image/stem/norm1/var"],
     )
-    with pytest.raises(ValueError, match="holds a model already"):
+    with pytest.raises(ValueError, match="already contains a model"):
         save_open_clip(tmp_path / "a", RESNET, params, collections=stats)
-    with pytest.raises(ValueError, match="not those of the model: .* missing: batch_stats/image"):
+    with pytest.raises(ValueError, match="do not match the model: .* missing: batch_stats/image"):
         save_open_clip(tmp_path / "b", RESNET, params)
     with pytest.raises(ValueError, match="save it in open_clip's layout"):
         save_huggingface(tmp_path / "b", RESNET, params)

@@ -36,7 +36,7 @@ def test_features_are_those_of_transformers(hf_clip: tuple[Path, Any]) -> None:
     [
         (jnp.zeros((2, 3, 16, 16)), r"channels come last: images.transpose\(0, 2, 3, 1\)"),
         (jnp.zeros((16, 16, 3)), r"one image is images\[None\]"),
-        (jnp.zeros((2, 16, 16, 3), jnp.uint8), "pixels are normalised first"),
+        (jnp.zeros((2, 16, 16, 3), jnp.uint8), "normalise the pixels first"),
         (jnp.zeros((2, 8, 8, 3)), r"\[batch, 16, 16, 3\], got float32\[2, 8, 8, 3\]"),
     ],
 )

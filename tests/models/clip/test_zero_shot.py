@@ -44,13 +44,13 @@ def test_unit() -> None:
 @pytest.mark.parametrize(
     ("classes", "templates", "words"),
     [
-        ([], ["{}"], "list of names of classes"),
-        ("cat", ["{}"], "list of names of classes, got 'cat'"),
-        (["cat", ""], ["{}"], "list of names of classes"),
-        (["cat", "dog", "cat"], ["{}"], "the class 'cat' is there twice"),
+        ([], ["{}"], "list of class names"),
+        ("cat", ["{}"], "list of class names, got 'cat'"),
+        (["cat", ""], ["{}"], "list of class names"),
+        (["cat", "dog", "cat"], ["{}"], "duplicate class 'cat'"),
         (["cat"], [], "list of templates"),
         (["cat"], "{}", "list of templates, got '{}'"),
-        (["cat"], ["a photo"], "a template has {} where the name goes, unlike 'a photo'"),
+        (["cat"], ["a photo"], "a template needs {} for the name, got 'a photo'"),
     ],
 )
 def test_bad_names(classes: Sequence[str], templates: Sequence[str], words: str) -> None:

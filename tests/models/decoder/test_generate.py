@@ -134,13 +134,13 @@ def test_up_to_the_last_position() -> None:
     ("prompts", "options", "message"),
     [
         ([], {}, "no prompts"),
-        ([[1], []], {}, "prompt 1 is empty: there must be a token to go on from"),
-        ([[1] * 60], {"max_tokens": 5}, "past the model's 64 positions; ask for at most 4"),
-        ([[1] * 65], {"max_tokens": 1}, "ask for at most 0, or shorten the prompt"),
-        ([[40]], {}, "prompt 0 has token 40; the model knows 0 to 39"),
+        ([[1], []], {}, "prompt 1 is empty: start it with"),
+        ([[1] * 60], {"max_tokens": 5}, "the model's 64 positions; max_tokens can be at most 4"),
+        ([[1] * 65], {"max_tokens": 1}, "at most 0, or shorten the prompt"),
+        ([[40]], {}, "prompt 0 has token 40; ids must be from 0 to 39"),
         ([[-1]], {}, "prompt 0 has token -1"),
-        ([[1]], {"max_tokens": 0}, "max_tokens and chunk are at least 1"),
-        ([[1]], {"stops": [-1]}, "stops are ids from 0 on"),
+        ([[1]], {"max_tokens": 0}, "max_tokens and chunk must be ≥ 1"),
+        ([[1]], {"stops": [-1]}, "stops must be ids ≥ 0"),
     ],
 )
 def test_bad_input(prompts: list[list[int]], options: dict[str, Any], message: str) -> None:

@@ -128,7 +128,7 @@ def test_settings_read_back_equal() -> None:
 
 
 def test_bad_input() -> None:
-    with pytest.raises(ValueError, match="layers is at least 1, not 0"):
+    with pytest.raises(ValueError, match="layers must be ≥ 1, got 0"):
         replace(CONFIG, layers=0)
     with pytest.raises(ValueError, match="3 heads do not divide a width of 16"):
         replace(CONFIG, heads=3, kv_heads=1)
@@ -136,9 +136,11 @@ def test_bad_input() -> None:
         replace(CONFIG, kv_heads=3)
     params = params_of(CONFIG)
     long = jnp.zeros((1, 33), jnp.int32)
-    with pytest.raises(ValueError, match="33 tokens in a row, but the model has 32 positions"):
+    with pytest.raises(ValueError, match="33 tokens, but the model has 32 positions"):
         Decoder(CONFIG).apply(params, long)
-    with pytest.raises(ValueError, match="a cache of 33 is past its maximum"):
+    with pytest.raises(
+        ValueError, match="capacity must be at most the model's 32 positions, got 33"
+    ):
         empty_caches(CONFIG, 1, 33, jnp.float32)
     wrong = params | {"norm": {"scale": jnp.ones(3), "bias": jnp.ones(16)}}
     with pytest.raises(ValueError, match=r"norm/scale: the model expects shape \(16,\).*\(3,\)"):

@@ -79,12 +79,12 @@ def test_another_temperature_is_the_same_program() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((-1.0,), "a temperature is 0 or more, not -1.0"),
-        ((float("nan"),), "a temperature is 0 or more, not nan"),
-        ((1.0, 0), "top_k is at least 1, not 0"),
-        ((1.0, None, 0.0), "top_p is above 0 and at most 1, not 0.0"),
-        ((1.0, None, 1.1), "top_p is above 0 and at most 1, not 1.1"),
-        ((0.0, 5), "give a temperature above 0"),
+        ((-1.0,), "temperature must be ≥ 0, got -1.0"),
+        ((float("nan"),), "temperature must be ≥ 0, got nan"),
+        ((1.0, 0), "top_k must be ≥ 1, got 0"),
+        ((1.0, None, 0.0), "top_p must be > 0 and ≤ 1, got 0.0"),
+        ((1.0, None, 1.1), "top_p must be > 0 and ≤ 1, got 1.1"),
+        ((0.0, 5), "need a temperature above 0"),
     ],
 )
 def test_wrong_settings(arguments: tuple, message: str) -> None:

@@ -46,7 +46,7 @@ def test_mistral_is_a_llama() -> None:
         (DecoderConfig(norms="parallel"), "gpt2: a parallel residual"),
         (DecoderConfig(rotary=Rotary(), mlp_bias=False), "gpt_neox: an MLP without bias"),
         (DecoderConfig(head_dim=8, rotary=Rotary()), "heads that do not fill the width"),
-        (replace(LLAMA, rotary=Rotary(dim=8)), "positions that do not turn the whole head"),
+        (replace(LLAMA, rotary=Rotary(dim=8)), "partial rotary positions"),
         (replace(LLAMA, norms="parallel"), "llama: a parallel residual"),
         (replace(LLAMA, out_bias=True), "qwen2: bias other than on q, k, v"),
     ],

@@ -33,10 +33,10 @@ def test_absent_keys_are_the_defaults_of_their_class() -> None:
     ("settings", "words"),
     [
         ({"position_embedding_type": "relative_key"}, "position_embedding_type 'relative_key'"),
-        ({"is_decoder": True}, "is_decoder True cannot be expressed; only False opens"),
+        ({"is_decoder": True}, "is_decoder must be False, got True"),
         ({"quantization_config": {}}, "the weights are quantized"),
-        ({"hidden_dropout_prob": 1.5}, "hidden_dropout_prob is from 0 to below 1, not 1.5"),
-        ({"pad_token_id": -1}, "pad_token_id is an id, from 0 on, not -1"),
+        ({"hidden_dropout_prob": 1.5}, "hidden_dropout_prob must be ≥ 0 and < 1, got 1.5"),
+        ({"pad_token_id": -1}, "pad_token_id must be an id ≥ 0, got -1"),
         ({"hidden_act": "swosh"}, "no activation 'swosh'"),
     ],
 )
@@ -46,14 +46,14 @@ def test_what_cannot_be_expressed(settings: dict[str, Any], words: str) -> None:
 
 
 def test_other_heads_do_not_open() -> None:
-    with pytest.raises(ValueError, match="architecture RobertaForMultipleChoice does not open"):
+    with pytest.raises(ValueError, match="architecture RobertaForMultipleChoice is not supported"):
         head_of({"architectures": ["RobertaForMultipleChoice"]}, RobertaConfig(), ())
 
 
 def test_names_of_labels() -> None:
     assert labels_of({"id2label": {"1": "b", "0": "a"}}) == ("a", "b")
     assert labels_of({}) == ("LABEL_0", "LABEL_1")
-    with pytest.raises(ValueError, match="id2label gives a name to each of 0, 1, 2…"):
+    with pytest.raises(ValueError, match="id2label must name each of 0, 1, 2…"):
         labels_of({"id2label": {"1": "b"}})
     written = hf_roberta(RobertaConfig(mlm_head=False), TokenHead(2), ("x", "y"))
     assert written["id2label"] == {"0": "x", "1": "y"}

@@ -25,17 +25,17 @@ def test_values_and_defaults() -> None:
 
 def test_wrong_types_say_what_was_expected() -> None:
     for key in ("on", "x", "s"):
-        with pytest.raises(ValueError, match=f"config.json: {key} is a whole number from 1 on"):
+        with pytest.raises(ValueError, match=f"config.json: {key} must be an integer ≥ 1"):
             SETTINGS.count(key, 1)
-    with pytest.raises(ValueError, match="on is a positive number, not True"):
+    with pytest.raises(ValueError, match="on must be a positive number, got True"):
         SETTINGS.number("on", 1.0)
-    with pytest.raises(ValueError, match="n is true or false, not 3"):
+    with pytest.raises(ValueError, match="n must be true or false, got 3"):
         SETTINGS.flag("n", True)
-    with pytest.raises(ValueError, match="n is a string"):
+    with pytest.raises(ValueError, match="n must be a string"):
         SETTINGS.text("n", "")
-    with pytest.raises(ValueError, match="n is an object"):
+    with pytest.raises(ValueError, match="n must be an object"):
         SETTINGS.table("n")
-    with pytest.raises(ValueError, match="on True cannot be expressed; only False opens"):
+    with pytest.raises(ValueError, match="on must be False, got True"):
         SETTINGS.require("on", False, default=False)
 
 
@@ -43,5 +43,5 @@ def test_shares() -> None:
     assert Settings({"a": 0}).share("a", 0.5) == 0.0
     assert Settings({}).share("a", 0.5) == 0.5
     for wrong in (1, -0.1, "x", True):
-        with pytest.raises(ValueError, match="a is from 0 to below 1, not"):
+        with pytest.raises(ValueError, match="a must be ≥ 0 and < 1, got"):
             Settings({"a": wrong}).share("a", 0.5)

@@ -45,7 +45,7 @@ def test_nothing_is_fetched_and_one_program_runs() -> None:
 
 
 def test_bad_input() -> None:
-    with pytest.raises(ValueError, match=r"are \[layers, heads, 5, 5\], not \[2, 3, 4, 4\]"):
+    with pytest.raises(ValueError, match=r"be \[layers, heads, 5, 5\], got \[2, 3, 4, 4\]"):
         attention_page(maps_of(4), TOKENS, text="x")
-    with pytest.raises(ValueError, match="a page shows at most 256 tokens, not 257"):
+    with pytest.raises(ValueError, match="a page shows at most 256 tokens, got 257"):
         attention_page(np.zeros((1, 1, 257, 257)), ["x"] * 257, text="x")

@@ -58,8 +58,8 @@ def test_no_texts(parts: dict[str, Any], tmp_path: Path) -> None:
 
 
 def test_bad_input(parts: dict[str, Any], tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="written to a .safetensors file, unlike e.npy"):
+    with pytest.raises(ValueError, match="must end in .safetensors, got e.npy"):
         embed_to_file(tmp_path / "e.npy", TEXTS, **parts)
-    with pytest.raises(ValueError, match=r"text 2: \d+ tokens in a row"):
+    with pytest.raises(ValueError, match=r"text 2: \d+ tokens, but"):
         embed_to_file(tmp_path / "e.safetensors", TEXTS, **parts)
     assert not list(tmp_path.iterdir())

@@ -83,15 +83,15 @@ def test_bad_input(loaded: Any) -> None:
     for options, words in (
         (
             {"layer": 3},
-            "hidden states are 0, the embeddings, to 2, or −1 to −3 from the end; not 3",
+            "layer must be from 0 .the embeddings. to 2, or −1 to −3 from the end, got 3",
         ),
-        ({"layer": -4}, "not -4"),
-        ({"pool": "sum"}, "pool is mean, cls or max, not 'sum'"),
-        ({"ahead": 0}, "ahead and tokens are at least 1"),
+        ({"layer": -4}, "got -4"),
+        ({"pool": "sum"}, "pool must be mean, cls or max, got 'sum'"),
+        ({"ahead": 0}, "ahead and tokens must be ≥ 1"),
     ):
         with pytest.raises(ValueError, match=words):
             embed(loaded.model, loaded.params, ROWS, **options)
     with pytest.raises(ValueError, match="row 1 has no tokens"):
         list(embed(loaded.model, loaded.params, [[5], []]))
-    with pytest.raises(ValueError, match="65 tokens in a row"):
+    with pytest.raises(ValueError, match="65 tokens, but"):
         list(embed(loaded.model, loaded.params, [[5] * 65]))

@@ -33,5 +33,5 @@ def test_each_row_as_transformers_has_it_alone(
 def test_no_rows_and_no_room(roberta_folder: Callable[[str], Path]) -> None:
     loaded = load(roberta_folder("classify"), apart=True)
     assert head_outputs(loaded.model, loaded.params, []) == []
-    with pytest.raises(ValueError, match="tokens is at least 1, not 0"):
+    with pytest.raises(ValueError, match="tokens must be ≥ 1, got 0"):
         head_outputs(loaded.model, loaded.params, [], tokens=0)

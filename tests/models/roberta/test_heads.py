@@ -71,7 +71,7 @@ def test_labels(roberta_folder: Callable[[str], Path], tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="2 labels for a head of 3"):
         save(tmp_path / "a", loaded.model, loaded.params, labels=("x", "y"))
     body = load(roberta_folder("mlm"))
-    with pytest.raises(ValueError, match="labels x for a model without a head"):
+    with pytest.raises(ValueError, match="labels x for a model without a classification head"):
         save(tmp_path / "b", body.model, body.params, labels=("x",))
 
 
@@ -95,5 +95,5 @@ def test_two_numbers_and_one() -> None:
 
 def test_a_head_and_an_lm_head_are_two_models(tmp_path: Path) -> None:
     model = RobertaWithHead(Roberta(RobertaConfig(50, 16, 1, 2, 16, 20)), ClassificationHead(2))
-    with pytest.raises(ValueError, match="has no LM head in transformers: mlm_head=False"):
+    with pytest.raises(ValueError, match="pass mlm_head=False"):
         save(tmp_path / "x", model, {})

@@ -112,7 +112,7 @@ def test_padding_changes_nothing(loaded: Any) -> None:
         np.testing.assert_allclose(by_lengths[row, :length], alone[row], atol=1e-5)
         np.testing.assert_allclose(by_mask[row, :length], alone[row], atol=1e-5)
         np.testing.assert_allclose(on_the_left[row, 20 - length :], alone[row], atol=1e-5)
-    with pytest.raises(ValueError, match="a mask stands alone"):
+    with pytest.raises(ValueError, match="pass a mask, or lengths and segments"):
         run(model, params, TOKENS, mask=REAL, lengths=LENGTHS)
 
 
@@ -161,12 +161,12 @@ def test_past_the_positions(loaded: Any) -> None:
     model = Roberta(RobertaConfig(layers=1))
     with pytest.raises(
         ValueError,
-        match="513 tokens in a row, but the model takes 512: its 514 rows of positions begin "
-        "behind the padding id 1, which leaves 512. Cut the text, or truncate it on request",
+        match="513 tokens, but the model takes 512 .its 514 positions start after the padding .*"
+        "Shorten the text, or truncate it",
     ):
         model.init(jax.random.key(0), jax.ShapeDtypeStruct((1, 513), jnp.int32))
     run(loaded.model, loaded.params, np.full((1, 64), 5, np.int32))
-    with pytest.raises(ValueError, match="65 tokens in a row, but the model takes 64"):
+    with pytest.raises(ValueError, match="65 tokens, but the model takes 64"):
         run(loaded.model, loaded.params, np.full((1, 65), 5, np.int32))
 
 
@@ -240,9 +240,9 @@ def test_dropout_only_with_a_key(loaded: Any) -> None:
     ("settings", "words"),
     [
         ({"heads": 5}, "5 heads do not divide a width of 768"),
-        ({"layers": 0}, "layers is at least 1, not 0"),
-        ({"pad": 60000}, "pad is an id of the vocabulary of 50265, not 60000"),
-        ({"positions": 2}, "positions begin behind the padding id 1: 2 rows leave 0"),
+        ({"layers": 0}, "layers must be ≥ 1, got 0"),
+        ({"pad": 60000}, "pad must be an id below vocab_size 50265, got 60000"),
+        ({"positions": 2}, "positions start after the padding id 1: 2 rows leave 0"),
         ({"activation": "swosh"}, "no activation 'swosh'"),
     ],
 )

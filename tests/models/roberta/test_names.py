@@ -69,7 +69,7 @@ def test_reasons() -> None:
     untied = RobertaConfig(50, 16, 2, 2, 24, 20, tied=False)
     both = ("lm_head.bias", "lm_head.decoder.bias")
     assert why_ignored("lm_head.decoder.weight", untied, both) is None
-    assert why_ignored("lm_head.bias", untied, both) == "lm_head.decoder.bias is the one used"
+    assert why_ignored("lm_head.bias", untied, both) == "lm_head.decoder.bias is used"
     assert why_ignored("lm_head.bias", SMALL, both) is None
     assert why_ignored("embeddings.position_ids", SMALL, ()) == "counted here"
     assert why_ignored("roberta.embeddings.LayerNorm.bias", SMALL, ()) is None

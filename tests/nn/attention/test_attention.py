@@ -191,9 +191,9 @@ def test_masks_as_in_plain_python(
 
 def test_other_shapes_are_refused() -> None:
     q, k, v = arrays()
-    with pytest.raises(ValueError, match=r"attention takes q \[batch, queries, heads, head_dim\]"):
+    with pytest.raises(ValueError, match=r"attention needs q \[batch, queries, heads, head_dim\]"):
         attention(q[0], k, v)
-    with pytest.raises(ValueError, match="not .*and .*8"):
+    with pytest.raises(ValueError, match="got .*and .*8"):
         attention(q, k, v[:, :2])
     with pytest.raises(ValueError, match="must agree in batch and head_dim"):
         attention(q, k[:, :, :3], v[:, :, :3])

@@ -102,5 +102,5 @@ def test_angles_are_exact_in_bfloat16() -> None:
 
 def test_odd_or_too_large_parts_are_refused() -> None:
     for dim in (7, 10, 0):
-        with pytest.raises(ValueError, match=f"an even part of a head of 8, not {dim}"):
+        with pytest.raises(ValueError, match=f"even and at most head_dim 8, got {dim}"):
             Rotary(dim=dim).frequencies(8)

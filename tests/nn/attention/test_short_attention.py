@@ -160,7 +160,7 @@ def test_what_it_does_not_take(
 ) -> None:
     q = jnp.zeros(shape)
     k = jnp.zeros((*shape[:2], kv_heads, shape[3]))
-    with pytest.raises(ValueError, match="short attention takes up to 128 places"):
+    with pytest.raises(ValueError, match="short attention needs up to 128 positions"):
         attention(q, k, k, visible, backend="short")
 
 

@@ -103,11 +103,9 @@ def test_float32_inside(normal) -> None:
 def test_bad_input() -> None:
     x = jnp.ones((4, 3))
     params = nn.BatchNorm().init(jax.random.key(0), x)
-    with pytest.raises(ValueError, match="no running statistics; give collections="):
+    with pytest.raises(ValueError, match="no running statistics; pass collections="):
         nn.BatchNorm().apply(params, x)
-    with pytest.raises(
-        ValueError, match=r"one value for each channel \(\(1, 3\)\) has no variance"
-    ):
+    with pytest.raises(ValueError, match=r"one value per channel \(\(1, 3\)\) has no variance"):
         nn.BatchNorm().apply_and_collect(params, x[:1], mutable=("batch_stats",))
     other = nn.init_collections(nn.BatchNorm(), jnp.ones((4, 5)))
     with pytest.raises(ValueError, match=r"x has 3 channels, the running mean is of shape \(5,\)"):

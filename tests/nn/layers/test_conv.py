@@ -75,13 +75,15 @@ def test_axes_start_and_type(normal) -> None:
 
 
 def test_bad_settings() -> None:
-    with pytest.raises(ValueError, match="window of 1 to 3 dimensions"):
+    with pytest.raises(ValueError, match="window must have 1 to 3 dimensions"):
         nn.Conv(4, (3, 3, 3, 3))
-    with pytest.raises(ValueError, match=r"strides is a positive number, or 2 of them, not \(1,\)"):
+    with pytest.raises(
+        ValueError, match=r"strides must be a positive number or 2 of them, got \(1,\)"
+    ):
         nn.Conv(4, (3, 3), (1,))
-    with pytest.raises(ValueError, match="dilation is a positive number"):
+    with pytest.raises(ValueError, match="dilation must be a positive number"):
         nn.Conv(4, (3, 3), dilation=0)
-    with pytest.raises(ValueError, match="SAME, VALID or pairs of numbers, not 'FULL'"):
+    with pytest.raises(ValueError, match="SAME, VALID or pairs of numbers, got 'FULL'"):
         nn.Conv(4, (3, 3), padding="FULL")
     with pytest.raises(ValueError, match="2 pairs of numbers"):
         nn.Conv(4, (3, 3), padding=((1, 1),))
@@ -92,7 +94,7 @@ def test_bad_settings() -> None:
 def test_bad_input() -> None:
     with pytest.raises(ValueError, match=r"2 spatial dimensions, channels\].*float32\[2, 5, 3\]"):
         nn.Conv(4, (3, 3)).init(jax.random.key(0), jnp.ones((2, 5, 3)))
-    with pytest.raises(ValueError, match="not int32"):
+    with pytest.raises(ValueError, match="got int32"):
         nn.Conv(4, (3,)).init(jax.random.key(0), jnp.ones((2, 5, 3), int))
     with pytest.raises(ValueError, match="2 groups do not divide 3 channels"):
         nn.Conv(4, (3,), groups=2).init(jax.random.key(0), jnp.ones((2, 5, 3)))

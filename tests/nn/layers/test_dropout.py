@@ -108,5 +108,5 @@ def test_remat_changes_no_mask() -> None:
 
 def test_bad_rate() -> None:
     for rate in (-0.1, 1.0):
-        with pytest.raises(ValueError, match=f"from 0 to below 1, not {rate}"):
+        with pytest.raises(ValueError, match=f"≥ 0 and < 1, got {rate}"):
             nn.Dropout(rate)

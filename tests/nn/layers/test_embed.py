@@ -62,10 +62,10 @@ def test_numpy_ids_and_no_ids() -> None:
 
 
 def test_bad_input() -> None:
-    with pytest.raises(ValueError, match="ids are whole numbers, not float32"):
+    with pytest.raises(ValueError, match="ids must be integers, got float32"):
         nn.Embed(4, 2).init(jax.random.key(0), jnp.ones(3))
     params = nn.Embed(4, 2).init(jax.random.key(0), jnp.array([0]))
-    with pytest.raises(ValueError, match=r"rows have 2 numbers, x is \(1, 3\)"):
+    with pytest.raises(ValueError, match=r"x must have 2 features, got shape \(1, 3\)"):
         nn.Embed(4, 2).attend(nn.Scope(_trace(params)), jnp.ones((1, 3)))
 
 

@@ -68,7 +68,7 @@ def test_a_large_mean_does_not_cancel(normal) -> None:
 
 
 def test_bad_input() -> None:
-    with pytest.raises(ValueError, match=r"channels in 4 groups, not \(2, 6\)"):
+    with pytest.raises(ValueError, match=r"a multiple of 4, got \(2, 6\)"):
         nn.GroupNorm(4).init(jax.random.key(0), jnp.ones((2, 6)))
     with pytest.raises(ValueError, match=r"x has shape \(6,\), the norm is over 2"):
         nn.LayerNorm(axes=(None, "embed")).init(jax.random.key(0), jnp.ones(6))

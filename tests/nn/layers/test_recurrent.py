@@ -173,11 +173,11 @@ def test_bad_input(normal) -> None:
     x = jnp.asarray(normal(2, 3, 4))
     model = nn.Recurrent(nn.GRUCell(5))
     params = model.init(jax.random.key(0), x)
-    with pytest.raises(ValueError, match=r"x is \[batch, time, features\], not \(3, 4\)"):
+    with pytest.raises(ValueError, match=r"x must be \[batch, time, features\], got \(3, 4\)"):
         model.apply(params, x[0])
     with pytest.raises(ValueError, match="`lengths` or `mask`, not both"):
         model.apply(params, x, lengths=jnp.ones(2), mask=jnp.ones((2, 3)))
-    with pytest.raises(ValueError, match=r"lengths of shape \(2,\), not \(3,\)"):
+    with pytest.raises(ValueError, match=r"lengths must have shape \(2,\), got \(3,\)"):
         model.apply(params, x, lengths=jnp.ones(3, int))
-    with pytest.raises(ValueError, match=r"a mask of shape \(2, 3\), not \(2, 4\)"):
+    with pytest.raises(ValueError, match=r"mask must have shape \(2, 3\), got \(2, 4\)"):
         model.apply(params, x, mask=jnp.ones((2, 4), bool))

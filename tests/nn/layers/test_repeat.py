@@ -109,7 +109,7 @@ class Retypes(nn.Module):
 
 @pytest.mark.parametrize("unroll", [False, True])
 def test_bad_input(unroll) -> None:
-    with pytest.raises(ValueError, match="at least one layer, not 0"):
+    with pytest.raises(ValueError, match="num must be ≥ 1, got 0"):
         nn.Repeat(Layer(), 0, unroll=unroll)
     model = nn.Repeat(Layer(), 3, unroll=unroll)
     params = model.init(jax.random.key(0), X)
@@ -120,12 +120,12 @@ def test_bad_input(unroll) -> None:
         ValueError, match=r"model/dense/bias: the model has 4 layers, .* shape \(3, 6\)"
     ):
         more.apply(params, X)
-    with pytest.raises(ValueError, match=r"took float32\[5, 6\] and gave float32\[10, 6\]"):
+    with pytest.raises(ValueError, match=r"took float32\[5, 6\] and returned float32\[10, 6\]"):
         nn.Repeat(Grows(), 2, unroll=unroll).init(jax.random.key(0), X)
-    with pytest.raises(ValueError, match=r"took float32\[5, 6\] and gave bfloat16\[5, 6\]"):
+    with pytest.raises(ValueError, match=r"took float32\[5, 6\] and returned bfloat16\[5, 6\]"):
         nn.Repeat(Retypes(), 2, unroll=unroll).init(jax.random.key(0), X)
     with pytest.raises(
-        ValueError, match=r"model/y: the model has 3 layers, the intermediates hold"
+        ValueError, match=r"model/y: the model has 3 layers, but the intermediates have"
     ):
         model.apply(params, X, collections={"intermediates": {"y": jnp.ones((2, 5))}})
 
@@ -156,7 +156,9 @@ def test_layers_go_back_into_one_array() -> None:
 
 def test_layers_taken_apart_cannot_be_scanned_nor_be_too_few() -> None:
     apart = nn.take_apart(Stack().init(jax.random.key(0), X), "layers")
-    with pytest.raises(ValueError, match="layers: parameters taken apart need layers that are unr"):
+    with pytest.raises(ValueError, match="layers: unstacked parameters need unr"):
         Stack(unroll=False).apply(apart, X)
-    with pytest.raises(ValueError, match="layers: the model has 3 layers, the parameters 2"):
+    with pytest.raises(
+        ValueError, match="layers: the model has 3 layers, but the parameters have 2"
+    ):
         Stack().apply(apart | {"layers": apart["layers"][:2]}, X)

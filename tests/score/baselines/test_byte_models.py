@@ -70,5 +70,5 @@ def test_they_see_the_document_so_far_and_no_other() -> None:
 
 
 def test_wrong_counts() -> None:
-    with pytest.raises(ValueError, match=r"256 counts of bytes, none below 0; not shape \(3,\)"):
+    with pytest.raises(ValueError, match=r"expected 256 counts ≥ 0, got shape \(3,\)"):
         Unigram(np.zeros(3, np.int64))

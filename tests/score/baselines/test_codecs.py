@@ -111,9 +111,9 @@ def test_names_and_settings() -> None:
     ("name", "words"),
     [
         ("gzip", "no compressor 'gzip'; there are zstd, xz, brotli, ppmd"),
-        ("zstd:23", "zstd takes a number from 1 to 22, as zstd:22, not '23'"),
+        ("zstd:23", "zstd takes a number from 1 to 22, as zstd:22, got '23'"),
         ("zstd:0", "from 1 to 22"),
-        ("zstd:", "not ''"),
+        ("zstd:", "got ''"),
         ("xz:9x", "xz takes a number from 0 to 9"),
         ("brotli:-1", "from 0 to 11"),
         ("brotli:²", "from 0 to 11"),

@@ -74,10 +74,10 @@ def test_masks() -> None:
 
 @pytest.mark.parametrize("order", [0, 9])
 def test_orders_that_do_not_fit(order: int) -> None:
-    with pytest.raises(ValueError, match=f"has 1 to 8 bytes, not {order}"):
+    with pytest.raises(ValueError, match=f"order must be from 1 to 8, got {order}"):
         count_ngrams([], order)
 
 
 def test_room_for_nothing() -> None:
-    with pytest.raises(ValueError, match="at least 1"):
+    with pytest.raises(ValueError, match="must be ≥ 1"):
         count_ngrams([], 2, max_ngrams=0)

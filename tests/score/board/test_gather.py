@@ -39,13 +39,13 @@ BAD = {
     "binary": (lambda data: "\x00\x01", "is not JSON"),
     "foreign": (
         lambda data: '{"recipe": 1}',
-        "is no result of `barrow score`: expected the format",
+        "is not a result of `barrow score`: expected the format",
     ),
-    "list": (lambda data: "[]", "is no result"),
+    "list": (lambda data: "[]", "is not a result"),
     "later": (changed(format="barrow-score-2"), "got 'barrow-score-2'"),
     "lacks": (lambda data: without(data, "card"), "lacks 'card'"),
-    "no model": (changed(model={"name": 3}), "is not as `barrow score` writes it"),
-    "forged": (in_overall(bpb=0.5), "which is not its nats over its bytes"),
+    "no model": (changed(model={"name": 3}), "was not written by `barrow score`"),
+    "forged": (in_overall(bpb=0.5), "which does not match its nats and bytes"),
     "endless": (
         in_overall(low=float("-inf")),
         "overall has a figure that is negative or not finite",
@@ -57,7 +57,7 @@ BAD = {
     "weighted": (changed(weighted={"bpb": float("nan"), "weights": {}}), "weighted mean"),
     "twins": (
         lambda data: json.dumps({**data, "domains": [data["domains"][0]] * 2}),
-        "two domains have the same name",
+        "two domains have the same displayed name",
     ),
 }
 
@@ -82,7 +82,7 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     os.symlink(tmp_path / "loop.json", tmp_path / "loop.json")
     (tmp_path / "folder.json").mkdir()
     assert gather([tmp_path]).left_out == ()
-    with pytest.raises(NotFound, match="none.json does not exist; name results"):
+    with pytest.raises(NotFound, match="none.json does not exist; pass results"):
         gather([tmp_path / "none.json"])
 
 

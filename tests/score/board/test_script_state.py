@@ -96,7 +96,7 @@ def test_what_was_left_out_is_named(board_file: Path, show: Callable[..., Page])
     tab = show(board_file)
     words = tab.texts("#left-out-list li")
     assert [word.partition(":")[0] for word in words] == ["manifest.json", "torn.json"]
-    assert "is no result of `barrow score`" in words[0]
+    assert "is not a result of `barrow score`" in words[0]
     assert "is not JSON" in words[1]
 
 

@@ -80,7 +80,7 @@ def test_bad_ports_and_paths(folder: Path, tmp_path: Path) -> None:
         number = taken.getsockname()[1]
         with pytest.raises(ValueError, match=f"port {number} of 127.0.0.1 cannot be used"):
             board_server([folder], port=number)
-    with pytest.raises(ValueError, match="a port is a number from 0 to 65535, not 70000"):
+    with pytest.raises(ValueError, match="port must be from 0 to 65535, got 70000"):
         board_server([folder], port=70000)
     with pytest.raises(NotFound, match="nowhere does not exist"):
         board_server([tmp_path / "nowhere"])

@@ -46,7 +46,7 @@ def test_eight_devices_and_any_batch_give_what_one_gives(
 
 def test_a_tokenizer_with_more_ids_than_the_model_is_refused() -> None:
     model = Decoder(DecoderConfig(vocab_size=258, width=8, layers=1, heads=1, hidden=8, context=8))
-    with pytest.raises(ValueError, match="ids up to 258 and the model a vocabulary of 258"):
+    with pytest.raises(ValueError, match="ids up to 258, but the model's vocabulary is 258"):
         DecoderTokenModel(model, {}, ByteTokenizer())
 
 

@@ -97,5 +97,5 @@ def test_bad_ones() -> None:
     guess: Any = None
     with pytest.raises(ValueError, match="no mask token"):
         MaskedModel(guess, NoMask(), info, PROTOCOLS["barrow"], max_length=16)
-    with pytest.raises(ValueError, match="a context of 2 tokens holds the special ones"):
+    with pytest.raises(ValueError, match="a context of 2 tokens has no room"):
         MaskedModel(guess, Ends(), info, PROTOCOLS["barrow"], max_length=2)

@@ -95,12 +95,12 @@ def test_a_function_of_yours(module: str) -> None:
 @pytest.mark.parametrize(
     ("name", "error", "words"),
     [
-        ("written_here:wrong", ValueError, "gave a int; expected an object with `tokenizer`"),
+        ("written_here:wrong", ValueError, "returned a int; expected an object with `tokenizer`"),
         ("written_here:absent", NotFound, "has no function 'absent'"),
         ("written_here:number", NotFound, "has no function 'number'"),
         ("no_such_module:make", NotFound, "there is no module 'no_such_module'"),
-        ("no/such/path", NotFound, "no/such/path is no model; a model is a run"),
-        ("ngram:5", ValueError, "trained on a train split"),
+        ("no/such/path", NotFound, "no/such/path is not a model; pass a run"),
+        ("ngram:5", ValueError, "needs a train split"),
     ],
 )
 def test_names_that_are_none(name: str, error: type[Exception], words: str, module: str) -> None:
@@ -133,7 +133,7 @@ def test_which_are_masked(config: dict[str, Any], expected: bool) -> None:
 
 
 def test_a_batch_is_at_least_a_token() -> None:
-    with pytest.raises(ValueError, match="batch_tokens is at least 1, not 0"):
+    with pytest.raises(ValueError, match="batch_tokens must be ≥ 1, got 0"):
         Opening(batch_tokens=0)
 
 

@@ -34,7 +34,7 @@ def test_bad_input(roberta_folder, tmp_path: Path) -> None:
     class Wide(ByteTokenizer):
         vocab_size = 100_000
 
-    with pytest.raises(ScoreError, match="ids up to 99999 and the model 330"):
+    with pytest.raises(ScoreError, match="ids up to 99999, but the model's vocabulary is 330"):
         roberta_guess(loaded.model, loaded.params, Wide())
     with pytest.raises(ScoreError, match="it has no language-modelling head"):
         open_model(str(roberta_folder("bare")))

@@ -119,9 +119,9 @@ def test_fewer_log_probabilities_than_tokens() -> None:
     with serving(behaviour) as url:
         server = opened(url)
         behaviour.drop = 1
-        with pytest.raises(ScoreError, match="gave 3 log-probabilities for 4 tokens"):
+        with pytest.raises(ScoreError, match="returned 3 log-probabilities for 4 tokens"):
             ServerTokens(server, tokens.load("bytes")).log_probs([np.arange(4, dtype=np.int32)])
-        with pytest.raises(ScoreError, match="gave 1 log-probabilities for 2 tokens"):
+        with pytest.raises(ScoreError, match="returned 1 log-probabilities for 2 tokens"):
             ServerModel(server).score([b"abab"])
 
 
@@ -137,7 +137,9 @@ def test_a_server_that_cuts_the_text() -> None:
 def test_a_server_without_log_probabilities() -> None:
     with (
         serving(Behaviour(no_logprobs=True)) as url,
-        pytest.raises(ScoreError, match="gave no log-probabilities of the prompt: it has to know"),
+        pytest.raises(
+            ScoreError, match="returned no log-probabilities of the prompt: it must support"
+        ),
     ):
         opened(url)
 
@@ -149,13 +151,13 @@ def test_log_probabilities_that_are_none(value: str) -> None:
     with serving(behaviour) as url:
         server = opened(url)
         behaviour.failures.append((200, f'{{"choices": [{{"logprobs": {logs}}}]}}'))
-        with pytest.raises(ScoreError, match="expected a finite number that is not above 0"):
+        with pytest.raises(ScoreError, match="must be finite and ≤ 0"):
             ServerModel(server).score([b"abcd"])
 
 
 def test_models_of_a_server() -> None:
     with serving(Behaviour(models=("one", "two"))) as url:
-        with pytest.raises(ValueError, match="has 2 models: say which of 'one', 'two'"):
+        with pytest.raises(ValueError, match="has 2 models: choose one of 'one', 'two'"):
             opened(url)
         with pytest.raises(ValueError, match="no model 'three'; it has 'one', 'two'"):
             opened(url, model="three")
@@ -179,5 +181,5 @@ def test_what_is_known_of_it() -> None:
 def test_a_vocabulary_of_one() -> None:
     with serving(Behaviour()) as url:
         server = opened(url)
-    with pytest.raises(ValueError, match="at least 2 tokens, not 1"):
+    with pytest.raises(ValueError, match="vocab_size must be ≥ 2, got 1"):
         ServerModel(server, vocab_size=1)

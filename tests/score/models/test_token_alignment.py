@@ -64,13 +64,13 @@ def test_tokens_without_text_go_with_what_comes_next() -> None:
 @pytest.mark.parametrize(
     ("tokens", "words"),
     [
-        (["ab", "x"], r"at character 2 there is 'cd', and its token is 'x'"),
+        (["ab", "x"], r"at character 2 it has 'cd', the server 'x'"),
         (["ab", "\ufffd", "x"], "at character 3"),
-        (["ab"], "make up 2 of the text's 4 characters: it cuts long texts"),
-        ([], "make up 0 of the text's 4"),
-        (["abcd", "e"], "do not make up"),
-        (["\ufffd"], "make up 1 of the text's 4"),
-        (["bytes:\\xe2\\x80"], "make up 2 of the text's 4"),
+        (["ab"], "cover 2 of the text's 4 characters: it truncates long texts"),
+        ([], "cover 0 of the text's 4"),
+        (["abcd", "e"], "do not spell"),
+        (["\ufffd"], "cover 1 of the text's 4"),
+        (["bytes:\\xe2\\x80"], "cover 2 of the text's 4"),
     ],
 )
 def test_tokens_of_another_text(tokens: list[str], words: str) -> None:

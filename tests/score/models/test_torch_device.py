@@ -25,7 +25,7 @@ def test_without_torch_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_folder_without_a_tokenizer(tmp_path: Path) -> None:
-    with pytest.raises((TokenizerError, NotFound), match="should hold one tokenizer"):
+    with pytest.raises((TokenizerError, NotFound), match="must contain one tokenizer"):
         tokenizer_of(tmp_path)
     ByteTokenizer().save(tmp_path)
     assert tokenizer_of(tmp_path).hash == ByteTokenizer().hash
@@ -33,5 +33,5 @@ def test_a_folder_without_a_tokenizer(tmp_path: Path) -> None:
 
 def test_a_small_vocabulary() -> None:
     refuse_small_vocabulary(ByteTokenizer(), 259)
-    with pytest.raises(ValueError, match="ids up to 258 and the model a vocabulary of 258"):
+    with pytest.raises(ValueError, match="ids up to 258, but the model's vocabulary is 258"):
         refuse_small_vocabulary(ByteTokenizer(), 258)

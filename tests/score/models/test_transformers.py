@@ -95,7 +95,7 @@ def test_a_vocabulary_that_is_too_small(folder_of: Callable[[str], Path], tmp_pa
     config = transformers.OPTConfig(**{**FAMILIES["opt"][1], "vocab_size": 200})
     transformers.AutoModelForCausalLM.from_config(config).save_pretrained(tmp_path)
     ByteTokenizer().save(tmp_path)
-    with pytest.raises(ValueError, match="ids up to 258 and the model a vocabulary of 200"):
+    with pytest.raises(ValueError, match="ids up to 258, but the model's vocabulary is 200"):
         open_model(str(tmp_path))
 
 

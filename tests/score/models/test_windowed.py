@@ -127,9 +127,9 @@ class Bad(Counting):
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        (lambda row: np.zeros(len(row)), r"a row of 3 ids.*shape \(3,\); expected.*\(2,\)"),
-        (lambda row: np.full(len(row) - 1, 4.0), "not above 0: were these logits"),
-        (lambda row: None, "was given 1 rows and answered 0"),
+        (lambda row: np.zeros(len(row)), r"shape \(2,\) for a row of 3 ids.*got \(3,\)"),
+        (lambda row: np.full(len(row) - 1, 4.0), "are these logits"),
+        (lambda row: None, "must return 1 rows, got 0"),
     ],
 )
 def test_answers_that_cannot_be_right(answer: Callable[[Any], Any], words: str) -> None:

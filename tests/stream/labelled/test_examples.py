@@ -51,19 +51,31 @@ def test_labels_may_be_left_out(tmp_path: Path) -> None:
         ("classify", {"text": "b", "label": None}, "line 2: 'label' is null; leave the row out"),
         ("classify", {"text": " ", "label": "x"}, "line 2: 'text' is empty"),
         ("classify", {"text": "b", "text_pair": "", "label": "x"}, "2: 'text_pair' is empty"),
-        ("classify", {"text": 5, "label": "x"}, "line 2: 'text' is a string, not int"),
+        ("classify", {"text": 5, "label": "x"}, "line 2: 'text' must be a string, got int"),
         ("classify", {"text": "\ud800", "label": "x"}, "line 2: half of a surrogate pair"),
-        ("classify", {"text": "b", "label": 0.5}, "a whole number, not 0.5; .* --task regress"),
-        ("classify", {"text": "b", "label": ""}, "line 2: a class is a string"),
-        ("regress", {"text": "b", "label": float("nan")}, "line 2: the target is a finite number"),
-        ("regress", {"text": "b", "label": float("inf")}, "line 2: the target is a finite number"),
-        ("regress", {"text": "b", "label": "high"}, "a finite number, not 'high'"),
-        ("regress", {"text": "b", "label": True}, "a finite number, not True"),
+        ("classify", {"text": "b", "label": 0.5}, "an integer, got 0.5; .* --task regress"),
+        ("classify", {"text": "b", "label": ""}, "line 2: a class must be a string"),
+        (
+            "regress",
+            {"text": "b", "label": float("nan")},
+            "line 2: the target must be a finite number",
+        ),
+        (
+            "regress",
+            {"text": "b", "label": float("inf")},
+            "line 2: the target must be a finite number",
+        ),
+        ("regress", {"text": "b", "label": "high"}, "a finite number, got 'high'"),
+        ("regress", {"text": "b", "label": True}, "a finite number, got True"),
         ("tag", {"tokens": "a b", "tags": ["O"]}, "line 2: expected a list of words, found str"),
         ("tag", {"tokens": [], "tags": []}, "line 2: expected a list of tags, found list"),
-        ("tag", {"tokens": ["a", ""], "tags": ["O", "O"]}, "line 2: word 1 is a string"),
+        (
+            "tag",
+            {"tokens": ["a", ""], "tags": ["O", "O"]},
+            "line 2: word 1 must be a non-empty string",
+        ),
         ("tag", {"tokens": ["a"], "tags": ["O", "O"]}, "line 2: 1 words and 2 tags"),
-        ("tag", {"tokens": ["a"], "tags": [1]}, "line 2: tag 0 is a string"),
+        ("tag", {"tokens": ["a"], "tags": [1]}, "line 2: tag 0 must be a non-empty string"),
     ],
 )
 def test_bad_input(tmp_path: Path, kind: Any, record: Any, words: str) -> None:
@@ -73,7 +85,9 @@ def test_bad_input(tmp_path: Path, kind: Any, record: Any, words: str) -> None:
 
 
 def test_an_unknown_task(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="the task is classify, tag, regress, not 'rank'"):
+    with pytest.raises(
+        ValueError, match="the task must be one of classify, tag, regress, got 'rank'"
+    ):
         list(read_examples(written(tmp_path), "rank"))  # type: ignore[arg-type]
 
 
@@ -93,5 +107,5 @@ def test_a_share_by_text() -> None:
     fewer = parted(examples[:700], 0.2, seed=0)[1]
     assert fewer == [one for one in examples[:700] if one in taken]
     assert parted(examples, 0.2, seed=1)[1] != taken
-    with pytest.raises(ValueError, match="between 0 and 1, not 1"):
+    with pytest.raises(ValueError, match="between 0 and 1, got 1"):
         parted(examples, 1.0, seed=0)

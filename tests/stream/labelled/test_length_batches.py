@@ -47,5 +47,5 @@ def test_little_is_padded_and_all_is_mixed() -> None:
 
 @pytest.mark.parametrize("given", [((), 1, 0, 1), ((1,), 0, 0, 1), ((1,), 1, 0, 0)])
 def test_nothing_to_cut(given: tuple[tuple[int, ...], int, int, int]) -> None:
-    with pytest.raises(ValueError, match="at least one row"):
+    with pytest.raises(ValueError, match="rows, batch and window must be"):
         LengthBatches(*given)

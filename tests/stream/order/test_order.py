@@ -323,7 +323,7 @@ def test_the_length_of_rows_is_nothing_to_items() -> None:
 
 def test_items_have_no_tokens_to_count() -> None:
     schedule = constant(seq_len=128, batch=3, mixture=Mixture(tokens={"a": 2}))
-    with pytest.raises(ConfigError, match="by tokens, .* counts items: give weights or epochs"):
+    with pytest.raises(ConfigError, match="counts tokens, .* counts items; use weights or epochs"):
         Order.of_items(4, schedule, {"a": 5})
 
 
@@ -392,9 +392,9 @@ def short() -> Order:
 def test_steps_that_are_not_there(short: Order, ask: object) -> None:
     assert short.num_steps == 10
     assert callable(ask)
-    with pytest.raises(ValueError, match="steps count from 0, got -1"):
+    with pytest.raises(ValueError, match="step must be ≥ 0, got -1"):
         ask(short, -1)
-    with pytest.raises(ValueError, match="step 10 is past the end: .* after 10 steps, .* is 9"):
+    with pytest.raises(ValueError, match="step 10 is past the end: .* 10 steps is 9"):
         ask(short, 10)
 
 
@@ -403,7 +403,7 @@ def test_progress_of_steps_that_are_not_there(short: Order) -> None:
     assert short.progress(10)["empty"].epochs == 0.0
     with pytest.raises(ValueError, match="step 11 is past the end"):
         short.progress(11)
-    with pytest.raises(ValueError, match="steps count from 0"):
+    with pytest.raises(ValueError, match="must be ≥ 0"):
         short.progress(-1)
 
 
@@ -418,7 +418,7 @@ def test_tokens_that_are_not_there(short: Order) -> None:
         short.seen(0, 0, 158, until_step=1)
     with pytest.raises(ValueError, match="the number of a domain, 0 to 1, got 2"):
         short.seen(2, 0, 1, until_step=1)
-    with pytest.raises(ValueError, match="got until_step -1"):
+    with pytest.raises(ValueError, match="until_step must be ≥ 0, got -1"):
         short.seen(0, 0, 1, until_step=-1)
     assert short.seen(0, 0, 1, until_step=0) == []
     assert short.seen(1, 0, 0, until_step=1) == []

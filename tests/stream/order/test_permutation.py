@@ -139,7 +139,7 @@ def test_shapes_are_kept() -> None:
 
 @pytest.mark.parametrize("n", [-1, (1 << 62) + 1])
 def test_sizes_out_of_range(n: int) -> None:
-    with pytest.raises(ValueError, match=f"from 0 to 2\\^62 elements, not {n}"):
+    with pytest.raises(ValueError, match=f"must have 0 to 2\\^62 elements, got {n}"):
         Permutation(n, 0)
 
 

@@ -117,7 +117,7 @@ def test_an_endless_phase_after_an_end_is_endless() -> None:
 
 def test_a_phase_that_would_begin_after_the_end() -> None:
     once = Phase(0, 8, 4, Mixture(epochs={"c": 1}))
-    message = "starts at step 4, and the mixture before it has all been read after 3 steps: .* 3 at"
+    message = "starts at step 4, but the mixture before it ends after 3 steps: .* 3 or"
     with pytest.raises(ConfigError, match=message):
         plan(once, Phase(4, 8, 4, Mixture(epochs={"c": 2})))
 

@@ -53,11 +53,11 @@ def test_a_longer_row_than_the_chunk_is_refused() -> None:
     ("phases", "message"),
     [
         ((), "at least one phase"),
-        ((Phase(5, 8, 1, HALVES),), "first phase starts at step 0, not at 5"),
+        ((Phase(5, 8, 1, HALVES),), "first phase must start at step 0, got 5"),
         ((Phase(0, 8, 1, HALVES), Phase(0, 8, 1, HALVES)), "got 0 after 0"),
         (
             (Phase(0, 8, 1, HALVES), Phase(9, 8, 1, HALVES), Phase(3, 8, 1, HALVES)),
-            "in the order of their steps, each later than the one before; got 3 after 9",
+            "start at increasing steps, got 3 after 9",
         ),
     ],
 )
@@ -69,7 +69,7 @@ def test_phases_out_of_order(phases: tuple[Phase, ...], message: str) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"start": -1}, "from 0 on, not at -1"),
+        ({"start": -1}, "≥ 0, got -1"),
         ({"seq_len": 0}, "seq_len: expected 1 or more tokens, got 0"),
         ({"batch": 0}, "batch: expected 1 to 4,194,304 rows, got 0"),
         ({"batch": 1 << 23}, "batch: expected 1 to"),
@@ -83,7 +83,7 @@ def test_phases_that_cannot_be(change: dict[str, int], message: str) -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({}, "exactly one of weights, epochs and tokens; got none"),
+        ({}, "exactly one of weights, epochs and tokens, got none"),
         ({"weights": {"a": 1}, "tokens": {"a": 1}}, "got weights and tokens"),
         ({"weights": {"a": -0.5, "b": 1}}, "weights.a: expected a number of 0 or more, got -0.5"),
         ({"weights": {"a": math.nan}}, "weights.a: .* got nan"),

@@ -41,12 +41,12 @@ def test_damage_is_told(make: Callable, tmp_path: Path) -> None:
         open_index(folder)
     (folder / "pairs.json").write_text(json.dumps({**told, "format": "other"}))
     with pytest.raises(
-        StoreError, match="pairs.json: not what barrow tokens pairs index writes .*format"
+        StoreError, match="pairs.json: not written by barrow tokens pairs index .*format"
     ):
         open_index(folder)
     for bad in (b"{", b"[1]", b"{}", b"\xff"):
         (folder / "pairs.json").write_bytes(bad)
-        with pytest.raises(StoreError, match="pairs.json: not what .*; make the index anew"):
+        with pytest.raises(StoreError, match="pairs.json: not written .*; make the index again"):
             open_index(folder)
     (folder / "pairs.json").write_text(json.dumps(told))
     (folder / "pairs.safetensors").write_bytes(whole[:-1])

@@ -12,11 +12,11 @@ from barrow.stream.pairs import PairIndex, PairSettings
     ("wrong", "words"),
     [
         ({"resolution": 0}, "resolution: expected 1 or more"),
-        ({"min_area": 0.0}, "min_area is a share"),
-        ({"crop": "middle"}, "crop is random or centre, not 'middle'"),
-        ({"crop": "centre", "min_area": 0.5}, "min_area is for crop 'random'"),
-        ({"caption": "last"}, "caption is random or first"),
-        ({"templates": ("a cat",)}, "a template has one {} where the caption goes"),
+        ({"min_area": 0.0}, "min_area must be"),
+        ({"crop": "middle"}, "crop must be random or centre, got 'middle'"),
+        ({"crop": "centre", "min_area": 0.5}, "min_area needs crop 'random'"),
+        ({"caption": "last"}, "caption must be random or first"),
+        ({"templates": ("a cat",)}, "a template needs one {} for the caption"),
         ({"background": (0, 0, 256)}, "red, green and blue from 0 to 255"),
     ],
 )

@@ -185,15 +185,15 @@ def test_what_a_tokenizer_says() -> None:
 
 
 def test_bad_input() -> None:
-    with pytest.raises(ValueError, match="mlm.probability is a share from 0 to 1, not 15"):
+    with pytest.raises(ValueError, match="mlm.probability must be from 0 to 1, got 15"):
         Mlm(probability=15)
-    with pytest.raises(ValueError, match="add up to 1.3"):
+    with pytest.raises(ValueError, match="sum to at most 1, got 1.3"):
         Mlm(replace=0.8, random=0.5)
     without = FakeTokenizer()
     without.mask = None
     with pytest.raises(ValueError, match="a tokenizer with a mask token"):
         mask_ids(without, whole_word=False)
-    with pytest.raises(ValueError, match="whole rows, not from column 3"):
+    with pytest.raises(ValueError, match="whole rows, got columns from 3"):
         mask_batch(batch_of(2, 8), Mlm(whole_word=True), ids(), seed=0, step=0, column=3)
     with pytest.raises(ValueError, match="carry the white space"):
         mask_batch(batch_of(2, 8), Mlm(whole_word=True), ids(range(0)), seed=0, step=0)

@@ -55,7 +55,7 @@ def test_each_for_its_own(stores: Callable, tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_written(stores: Callable, tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
-    with pytest.raises(WriteFailed, match=r"name another folder for it: cache="):
+    with pytest.raises(WriteFailed, match=r"pass another folder: cache="):
         open_packing(stores([[5]]), 0, kind="fit", seq_len=8, folder=file / "packing")
 
 

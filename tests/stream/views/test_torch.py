@@ -116,11 +116,11 @@ def test_ranks(stream: Stream) -> None:
 
 
 def test_bad_input(stream: Stream) -> None:
-    with pytest.raises(ValueError, match="go together"):
+    with pytest.raises(ValueError, match="pass both rank and of"):
         stream.torch(rank=1)
     with pytest.raises(ValueError, match="3 ranks cannot share a batch of 2"):
         stream.torch(rank=0, of=3)
-    with pytest.raises(ValueError, match="steps count from 0, got -2"):
+    with pytest.raises(ValueError, match="step must be ≥ 0, got -2"):
         stream.torch(start=-2)
 
 

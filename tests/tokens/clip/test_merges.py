@@ -42,13 +42,13 @@ def test_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("name", "data", "words"),
     [
-        ("v.txt", b"#version\na b c\n", "merge 1 is two tokens, unlike 'a b c'"),
-        ("v.txt", b"#version\nxy b\n", "merge 1 joins 'xy', which is no byte"),
-        ("v.txt", b"#version\na b\na b\n", "a merge stands there twice"),
-        ("v.txt", b"\xff\xfe", "is no vocabulary of CLIP"),
-        ("v.txt.gz", gzip.compress(LINES.encode())[:-9], "is no vocabulary of CLIP"),
-        ("tokenizer.json", b"{}", "is no tokenizer.json with merges"),
-        ("tokenizer.json", b'{"model": {"merges": []}}', "words of CLIP's vocabulary end with"),
+        ("v.txt", b"#version\na b c\n", "merge 1 must be two tokens, got 'a b c'"),
+        ("v.txt", b"#version\nxy b\n", "merge 1 joins 'xy', which is neither a byte"),
+        ("v.txt", b"#version\na b\na b\n", "duplicate merge"),
+        ("v.txt", b"\xff\xfe", "is not a CLIP vocabulary"),
+        ("v.txt.gz", gzip.compress(LINES.encode())[:-9], "is not a CLIP vocabulary"),
+        ("tokenizer.json", b"{}", "is not a tokenizer.json with merges"),
+        ("tokenizer.json", b'{"model": {"merges": []}}', "words of CLIP's vocabulary to end with"),
     ],
 )
 def test_what_is_no_vocabulary(tmp_path: Path, name: str, data: bytes, words: str) -> None:
@@ -67,5 +67,5 @@ def test_a_bomb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_nothing_there(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match=r"v\.gz does not exist; CLIP's vocabulary is"):
         read_merges(tmp_path / "v.gz")
-    with pytest.raises(NotFound, match=r"holds none of merges\.txt"):
+    with pytest.raises(NotFound, match=r"has none of merges\.txt"):
         read_merges(tmp_path)

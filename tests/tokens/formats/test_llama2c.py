@@ -119,14 +119,14 @@ def test_truncated(missing: int) -> None:
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (b"", "0 bytes are too few"),
-        (struct.pack("<i", 8) + entry(0, b"a"), "token 3 .* is <0x00>, and here it is b'nothing'"),
+        (b"", "0 bytes is too short"),
+        (struct.pack("<i", 8) + entry(0, b"a"), "token 3 .* must be <0x00>, got b'nothing'"),
         (struct.pack("<i", 2) + entry(0, b"abc"), "has a length outside 1 to 2"),
         (struct.pack("<i", 2) + entry(0, b""), "has a length outside 1 to 2"),
         (struct.pack("<i", 2) + entry(float("nan"), b"a"), "or a score of NaN"),
-        (made([*PIECES, "the"]), "token 'the' is there twice, at 267 too"),
+        (made([*PIECES, "the"]), "token 'the' appears twice, also at 267"),
         (made() + entry(-99.0, b"\xff"), "token 281 is not UTF-8"),
-        (made().replace(b"<0x41>", b"<0x!!>"), "token 68 .* is <0x41>, and here it is b'<0x!!>'"),
+        (made().replace(b"<0x41>", b"<0x!!>"), "token 68 .* must be <0x41>, got b'<0x!!>'"),
     ],
 )
 def test_bad_files(data: bytes, words: str) -> None:

@@ -68,7 +68,7 @@ def test_robertas_files(trained: JsonTokenizer, tmp_path: Path, strange: list[st
 def test_half_of_it_is_missing(trained: JsonTokenizer, tmp_path: Path) -> None:
     folder = write(tmp_path / "gpt2", trained)
     (folder / "merges.txt").unlink()
-    with pytest.raises(NotFound, match="merges.txt does not exist; vocab.json beside it is half"):
+    with pytest.raises(NotFound, match="merges.txt does not exist; vocab.json alone is half"):
         barrow.tokens.load(folder)
 
 
@@ -79,13 +79,13 @@ BYTES = {letter: number for number, letter in enumerate(LETTERS)}
     ("vocab", "merges", "words"),
     [
         ({**BYTES, "ab": 256}, "a c", "merge 0 .* names 'ac', which the vocabulary does not have"),
-        ({**BYTES, "ab": 257}, "a b", "has a hole: its ids go up to 257, and 256 is no"),
+        ({**BYTES, "ab": 257}, "a b", "has a gap: its ids go up to 257, and 256 has no"),
         ({**BYTES, "ab": 7}, "a b", "id 7 is given twice"),
-        ({**BYTES, "ab": 256}, "a b\nab", "line 2 of the merges is two tokens, unlike 'ab'"),
-        ({**BYTES, "ab": 256}, "a  b", "line 1 of the merges is two tokens"),
-        ({**BYTES, "日": 256}, "a b", "'日' is not spelled in the byte alphabet"),
-        ({"a": "b"}, "", "a JSON object that gives each token an id"),
-        ([], "", "a JSON object that gives each token an id"),
+        ({**BYTES, "ab": 256}, "a b\nab", "line 2 of the merges must be two tokens, got 'ab'"),
+        ({**BYTES, "ab": 256}, "a  b", "line 1 of the merges must be two tokens"),
+        ({**BYTES, "日": 256}, "a b", "'日' is not in the byte alphabet"),
+        ({"a": "b"}, "", "a JSON object of token to id"),
+        ([], "", "a JSON object of token to id"),
     ],
 )
 def test_bad_files(vocab: object, merges: str, words: str) -> None:

@@ -94,8 +94,8 @@ def test_the_file_opens_by_its_name_or_by_what_is_in_it(
         (b"YQ== 0\nwhat\n", "x, line 2: expected a token in base64, a space and its rank"),
         (b"YQ== one\n", "line 1: expected a token"),
         (b"Y!== 1\n", "line 1: expected a token"),
-        (b"YQ== 0\nYQ== 1\n", "line 2: token b'a' is empty or twice"),
-        (b"YQ== 0\n", "has a token for every byte, and this has none for 0x00"),
+        (b"YQ== 0\nYQ== 1\n", "line 2: token b'a' is empty or duplicate"),
+        (b"YQ== 0\n", "a token for every byte; there is none for 0x00"),
         (b"", "none for 0x00"),
     ],
 )
@@ -106,9 +106,9 @@ def test_bad_files(data: bytes, words: str) -> None:
 
 def test_ranks_with_holes_or_given_twice() -> None:
     ranks = {bytes([byte]): byte for byte in range(256)}
-    with pytest.raises(TokenizerError, match="would have an id that a token has"):
+    with pytest.raises(TokenizerError, match="would get an id that a token already has"):
         read_rank_file(lines(ranks | {b"ab": 257}), "x")
-    with pytest.raises(TokenizerError, match="has a hole: its ids go up to 300, and 256 is no"):
+    with pytest.raises(TokenizerError, match="has a gap: its ids go up to 300, and 256 has no"):
         check(read_rank_file(lines(ranks | {b"ab": 300}), "x"), "x")
     with pytest.raises(TokenizerError, match="id 7 is given twice"):
         check(read_rank_file(lines(ranks | {b"ab": 7}), "x"), "x")

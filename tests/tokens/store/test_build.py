@@ -285,7 +285,7 @@ def test_splits_of_a_corpus(make: Callable[..., TokenStore], archive: Path) -> N
 def test_nothing_to_tokenize(
     make: Callable[..., TokenStore], tmp_path: Path, documents: list[Document]
 ) -> None:
-    with pytest.raises(ValueError, match="holds no text to tokenize; nothing was written"):
+    with pytest.raises(ValueError, match="has no text to tokenize; nothing was written"):
         make(write_archive(tmp_path / "a", documents))
     assert not (tmp_path / "store" / "store.json").exists()
     with pytest.raises(NotFound, match="does not exist"):
@@ -298,7 +298,7 @@ def test_another_tokenizer(
     class Other(type(load("bytes"))):  # type: ignore[misc]
         hash = "c" * 64
 
-    with pytest.raises(ValueError, match=f"the tokenizer {store.tokenizer_hash}, this one is c+;"):
+    with pytest.raises(ValueError, match=f"tokenizer {store.tokenizer_hash}, got c+;"):
         make(archive, tokenizer=Other())
 
 
@@ -313,9 +313,9 @@ def test_another_begin_or_end(
     class Begins(type(load("bytes"))):  # type: ignore[misc]
         begin = None
 
-    with pytest.raises(ValueError, match="was made with end id None, not 257; name another"):
+    with pytest.raises(ValueError, match="was made with end id None, got 257; choose another"):
         make(archive, tokenizer=Ends())
-    with pytest.raises(ValueError, match="was made with begin id 256, not None; name another"):
+    with pytest.raises(ValueError, match="was made with begin id 256, got None; choose another"):
         make(archive, tokenizer=Begins())
     assert verify_store(store.folder).ok
 
@@ -362,20 +362,20 @@ def test_the_store_is_looked_at_under_the_lock(
 
 
 def test_other_settings(store: TokenStore, make: Callable[..., TokenStore], archive: Path) -> None:
-    with pytest.raises(ValueError, match="was made with text_key 'text', not 'body'"):
+    with pytest.raises(ValueError, match="was made with text_key 'text', got 'body'"):
         make(archive, text_key="body")
     with pytest.raises(ValueError, match="was made with sizes Sizes"):
         make(archive, sizes=Sizes())
     shutil.copytree(archive, archive / "validation")
-    with pytest.raises(ValueError, match="was made with split 'train', not 'validation'"):
+    with pytest.raises(ValueError, match="was made with split 'train', got 'validation'"):
         make(archive, split="validation")
     assert make(archive, sizes=None).told.sizes == SMALL
 
 
 def test_a_folder_of_something_else(make: Callable[..., TokenStore], archive: Path) -> None:
-    with pytest.raises(ValueError, match="which is to be read"):
+    with pytest.raises(ValueError, match="is inside the corpus"):
         make(archive, "archive/store")
-    with pytest.raises(FileExistsError, match="no token store"):
+    with pytest.raises(FileExistsError, match="not a token store"):
         make(archive, ".")
 
 
@@ -418,7 +418,7 @@ def test_what_an_older_barrow_encoded_is_encoded_again(
 def test_a_damaged_store(store: TokenStore, make: Callable[..., TokenStore], archive: Path) -> None:
     path = sorted(store.folder.glob("tokens-*"))[0]
     path.write_bytes(path.read_bytes()[:-1])
-    with pytest.raises(StoreError, match="copy the file again, or make the store anew"):
+    with pytest.raises(StoreError, match="copy the file again, or make the store again"):
         make(archive)
 
 

@@ -67,7 +67,7 @@ def test_splits(tmp_path: Path, archive: Path) -> None:
         split_path(str(archive), "test")
     write_archive(archive / "test", some_documents(3))
     assert split_path(str(archive), "test") == str(archive / "test")
-    with pytest.raises(ValueError, match="one of train, validation, test, not 'dev'"):
+    with pytest.raises(ValueError, match="one of train, validation, test, got 'dev'"):
         split_path(str(archive), "dev")
 
 

@@ -72,11 +72,11 @@ def test_stretches_that_are_not_there(store: TokenStore) -> None:
             store.read(0, start, stop)
     for domain in (-1, 4):
         for call in (store.domain_tokens, store.domain_starts, store.domain_documents):
-            with pytest.raises(ValueError, match=f"domain is from 0 to 3, not {domain}"):
+            with pytest.raises(ValueError, match=f"domain must be from 0 to 3, got {domain}"):
                 call(domain)
-        with pytest.raises(ValueError, match=f"domain is from 0 to 3, not {domain}"):
+        with pytest.raises(ValueError, match=f"domain must be from 0 to 3, got {domain}"):
             store.read(domain, 0, 0)
-    with pytest.raises(ValueError, match=r"out should have shape \(4,\), it has \(5,\)"):
+    with pytest.raises(ValueError, match=r"out must have shape \(4,\), got \(5,\)"):
         store.read(0, 0, 4, np.empty(5, np.uint16))
 
 
@@ -112,12 +112,12 @@ def test_every_document_is_traced_to_the_archive(store: TokenStore, archive: Pat
 
 def test_documents_that_are_not_there(store: TokenStore) -> None:
     for number in (-1, 300):
-        with pytest.raises(ValueError, match=f"document is from 0 to 299, not {number}"):
+        with pytest.raises(ValueError, match=f"document must be from 0 to 299, got {number}"):
             store.document(number)
     with pytest.raises(NotFound, match="no document of .* has the id '0{16}-00000001'"):
         store.find("0" * 16 + "-00000001")
     for bad in ("", "xyz", "0" * 25):
-        with pytest.raises(ValueError, match="a document id is 16 and 8 hexadecimal digits"):
+        with pytest.raises(ValueError, match="a document id must be 16 and 8 hexadecimal digits"):
             store.find(bad)
 
 
@@ -169,7 +169,7 @@ def test_a_domain_of_empty_texts(make: Callable[..., TokenStore], tmp_path: Path
 
 
 def test_no_store(tmp_path: Path) -> None:
-    with pytest.raises(NotFound, match="is no token store"):
+    with pytest.raises(NotFound, match="is not a token store"):
         open_store(tmp_path)
 
 

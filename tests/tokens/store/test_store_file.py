@@ -26,9 +26,11 @@ def test_the_narrowest_ids() -> None:
 
 
 def test_no_store(tmp_path: Path) -> None:
-    with pytest.raises(NotFound, match="is no token store: it has no store.json; barrow tokenize"):
+    with pytest.raises(
+        NotFound, match="is not a token store: it has no store.json; barrow tokenize"
+    ):
         read_store_file(tmp_path)
-    with pytest.raises(NotFound, match="is no token store: no such folder"):
+    with pytest.raises(NotFound, match="is not a token store: no such folder"):
         read_store_file(tmp_path / "nowhere")
 
 
@@ -47,8 +49,8 @@ def miscount(told: Any) -> None:
         (lambda t: t.update(format="x"), "found 'x' version 1"),
         (lambda t: t.update(more=1), "unknown field `more`"),
         (lambda t: t.pop("dtype"), "missing required field `dtype`"),
-        (lambda t: t.update(dtype="uint32"), "dtype 'uint32' does not fit 259 ids"),
-        (lambda t: t.update(dtype="float16"), "dtype 'float16' does not fit"),
+        (lambda t: t.update(dtype="uint32"), "dtype 'uint32' does not hold 259 ids"),
+        (lambda t: t.update(dtype="float16"), "dtype 'float16' does not hold"),
         (twice, "a file is listed twice"),
         (miscount, "the tokens of 'B' are not the sum over its shards"),
     ],

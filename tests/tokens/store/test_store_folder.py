@@ -18,15 +18,15 @@ def test_folders_that_will_do(tmp_path: Path, archive: Path) -> None:
 
 def test_folders_that_will_not(tmp_path: Path, archive: Path) -> None:
     for out in (archive, archive / "store", archive / "a" / ".." / "b" / "c"):
-        with pytest.raises(ValueError, match="which is to be read; name a folder elsewhere"):
+        with pytest.raises(ValueError, match="is inside the corpus .*; choose a folder outside it"):
             refuse_other_folders(out, str(archive))
     (tmp_path / "link").symlink_to(archive)
-    with pytest.raises(ValueError, match="which is to be read"):
+    with pytest.raises(ValueError, match="is inside the corpus"):
         refuse_other_folders(tmp_path / "link" / "store", str(archive))
-    with pytest.raises(FileExistsError, match="holds something that is no token store"):
+    with pytest.raises(FileExistsError, match="is not empty and is not a token store"):
         refuse_other_folders(tmp_path, str(archive))
     (tmp_path / "file").write_text("")
-    with pytest.raises(FileExistsError, match="is a file; name a folder"):
+    with pytest.raises(FileExistsError, match="is a file; pass a folder"):
         refuse_other_folders(tmp_path / "file", str(archive))
 
 

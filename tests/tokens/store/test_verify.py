@@ -70,7 +70,7 @@ def test_files_that_are_missing_cut_off_or_too_many(store: TokenStore) -> None:
 def test_a_store_file_that_cannot_be_read(store: TokenStore, tmp_path: Path) -> None:
     (store.folder / "store.json").write_text("{}")
     assert reasons(store) == {"bad-store-file"}
-    with pytest.raises(NotFound, match="is no token store"):
+    with pytest.raises(NotFound, match="is not a token store"):
         verify_store(tmp_path)
 
 
@@ -106,10 +106,10 @@ def set_at(name: str, at: Any, value: int) -> Callable[[dict[str, Any]], None]:
     ("pattern", "change", "reason", "words"),
     [
         ("tokens-*", set_at("ids", 1, 259), "id-over-vocabulary", "token 1 is 259 of 259 ids"),
-        ("tokens-*", set_at("ids", 0, 7), "bad-document", "should begin a document with 256, it"),
-        ("tokens-*", set_at("offsets", 0, 1), "bad-offsets", "do not rise from 0 to"),
-        ("tokens-*", set_at("offsets", 3, 10**6), "bad-offsets", "do not rise"),
-        ("tokens-*", set_at("offsets", -1, 0), "bad-offsets", "do not rise"),
+        ("tokens-*", set_at("ids", 0, 7), "bad-document", "must begin a document with 256, got"),
+        ("tokens-*", set_at("offsets", 0, 1), "bad-offsets", "expected offsets rising from 0 to"),
+        ("tokens-*", set_at("offsets", 3, 10**6), "bad-offsets", "expected offsets rising"),
+        ("tokens-*", set_at("offsets", -1, 0), "bad-offsets", "expected offsets rising"),
         ("tokens-*", set_at("pieces", (0, 0), 1), "unknown-source", "does not list 0000000000"),
         ("index-*", set_at("starts", 2, 10**6), "bad-index", "not where the documents of tokens-"),
     ],

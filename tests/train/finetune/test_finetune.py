@@ -176,7 +176,7 @@ def test_a_run_goes_on_as_if_it_had_never_stopped(
     moved = tmp_path / "moved.jsonl"
     moved.write_bytes(Path(run.data.path).read_bytes())
     again = replace(run, data=replace(run.data, path=str(moved)))
-    with pytest.raises(Interrupted, match="stopped after step 7, with 1 to go; saved"):
+    with pytest.raises(Interrupted, match="stopped after step 7, 1 left; saved"):
         finetune(again, tmp_path / "run", trackers=[Trouble(6, interrupt)])
     assert Checkpoints(tmp_path / "run" / "checkpoints").steps() == [8]
     ended = finetune(again, tmp_path / "run")
@@ -206,7 +206,9 @@ def test_another_run_is_refused(run: Run, done: tuple[Path, Finetuned], tmp_path
     with pytest.raises(ConfigError, match=r"other settings \(data.batch: 12 → 13\)"):
         finetune(with_rows(run, batch=13), done[0])
     other = str(labelled_files.classes(tmp_path / "other.jsonl", seed=1))
-    with pytest.raises(ConfigError, match="the data or the tokenizer are not those of the run"):
+    with pytest.raises(
+        ConfigError, match="the data or the tokenizer differ from those of this run"
+    ):
         finetune(with_rows(run, path=other), done[0])
     (tmp_path / "busy").mkdir()
     with locked(tmp_path / "busy", others="training there"), pytest.raises(FileExistsError):

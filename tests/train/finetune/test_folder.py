@@ -13,7 +13,9 @@ from barrow.train.finetune.folder import FinetuneFolder, finetuned_folder
 
 def test_a_run_of_another_kind(tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text('{"model": {}, "steps": 3}')
-    with pytest.raises(ConfigError, match="a run of `barrow train`, whose model has no head"):
+    with pytest.raises(
+        ConfigError, match="a run of `barrow train`, whose model has no classification head"
+    ):
         finetuned_folder(tmp_path)
 
 
@@ -22,7 +24,7 @@ def test_a_better_model_takes_the_place(
 ) -> None:
     folder = FinetuneFolder(tmp_path)
     (tmp_path / "run.json").write_text('{"data": {"object": "barrow.train:LabelledRows"}}')
-    with pytest.raises(ConfigError, match="has no best/ yet: no epoch is done"):
+    with pytest.raises(ConfigError, match="has no best/ yet: no epoch is complete"):
         finetuned_folder(tmp_path)
     (tmp_path / ".best.1.ff.writing").mkdir()  # what a kill left
     loaded = load(roberta_folder("classify"), apart=True)

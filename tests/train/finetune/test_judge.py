@@ -54,7 +54,7 @@ def test_which_measure() -> None:
     assert usual_metric("classify", ("a", "b")) == "accuracy"
     assert usual_metric("regress", ()) == "pearson"
     refuse_metric("f1", "classify", ("a", "b"))
-    with pytest.raises(ValueError, match="f1 is of two classes, and here are 3"):
+    with pytest.raises(ValueError, match="f1 needs two classes, got 3"):
         refuse_metric("f1", "classify", ("a", "b", "c"))
-    with pytest.raises(ValueError, match="entity_f1 wants tags O, B-type and I-type, not X, Y"):
+    with pytest.raises(ValueError, match="entity_f1 needs tags O, B-type and I-type, got X, Y"):
         refuse_metric("entity_f1", "tag", ("X", "Y"))

@@ -68,7 +68,7 @@ def test_what_words_freeze() -> None:
     for words, message in (
         (["layers:0-6"], "layers:0-6 is not within the model's layers 0 to 5"),
         (["layers:2-1"], "layers:2-1 is not within"),
-        (["head"], "'head' is none of embeddings, layers, layers:N and layers:N-M"),
+        (["head"], "'head' must be embeddings, layers, layers:N or layers:N-M"),
     ):
         with pytest.raises(ValueError, match=message):
             frozen_depths(words, 6)
@@ -117,9 +117,9 @@ def test_what_is_frozen_has_no_gradient(params: Any) -> None:
 
 
 def test_bad_settings() -> None:
-    with pytest.raises(ValueError, match="layer-decay is above 0 and at most 1, not 1.5"):
+    with pytest.raises(ValueError, match="layer-decay must be > 0 and ≤ 1, got 1.5"):
         LayerGroups(3, decay=1.5)
-    with pytest.raises(ValueError, match=r"depths 0 to 3 can be frozen, not \[4\]"):
+    with pytest.raises(ValueError, match=r"frozen depths must be from 0 to 3, got \[4\]"):
         LayerGroups(3, frozenset({4}))
-    with pytest.raises(ValueError, match="Muon needs layers in one array"):
+    with pytest.raises(ValueError, match="Muon needs stacked layers"):
         grouped_optimizer(Muon(), 10, LayerGroups(3))

@@ -86,9 +86,9 @@ def test_correlations_of_any_size(scale: float) -> None:
 def test_what_cannot_be_measured() -> None:
     with pytest.raises(ValueError, match="2 true classes and 1 predicted"):
         metrics.confusion([0, 1], [0], 2)
-    with pytest.raises(ValueError, match="classes are from 0 to 1, not 0 to 2"):
+    with pytest.raises(ValueError, match="classes must be from 0 to 1, got 0 to 2"):
         metrics.confusion([0, 1], [0, 2], 2)
-    with pytest.raises(ValueError, match="the same length, at least 2, not 1 and 1"):
+    with pytest.raises(ValueError, match="the same length, at least 2, got 1 and 1"):
         metrics.pearson([1.0], [1.0])
     assert metrics.accuracy(metrics.confusion([], [], 2)) == 0.0
     assert metrics.macro_f1(metrics.confusion([], [], 2)) == 0.0

@@ -66,5 +66,5 @@ def test_numbers(roberta: Any, roberta_folder: Callable[[str], Path]) -> None:
 
 
 def test_a_model_without_a_head(roberta_folder: Callable[[str], Path]) -> None:
-    with pytest.raises(ValueError, match="has no head of labels: barrow finetune makes one"):
+    with pytest.raises(ValueError, match="has no classification head: train one"):
         open_finetuned(roberta_folder("mlm"))

@@ -44,10 +44,10 @@ def test_heads() -> None:
         (lambda: LabelledRows("d", "tag", epochs=0), "epochs must be ≥ 1, got 0"),
         (lambda: LabelledRows("d", "tag", 1.0), "a share between 0 and 1, got 1.0"),
         (lambda: Labels(patience=0), "patience must be ≥ 1, got 0"),
-        (lambda: Run(MODEL, ROWS, 3), "learns from labelled rows"),
+        (lambda: Run(MODEL, ROWS, 3), "needs labelled rows"),
         (
             lambda: Run(MODEL, ROWS, 3, objective=Labels(metric="pearson")),
-            "classify is measured by accuracy, .*, not 'pearson'",
+            "the metric of classify must be one of accuracy, .*, got 'pearson'",
         ),
         (
             lambda: Run(MODEL, ROWS, 3, objective=Labels(("layers:7",))),
@@ -55,7 +55,7 @@ def test_heads() -> None:
         ),
         (
             lambda: Run(MODEL, ROWS, 3, objective=Labels(), step=StepSettings(Precision("fp16"))),
-            "fp32 or bf16, not fp16",
+            "fp32 or bf16, got fp16",
         ),
     ],
 )

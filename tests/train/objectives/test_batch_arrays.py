@@ -22,10 +22,12 @@ def test_what_is_missing_is_named() -> None:
 
 @pytest.mark.parametrize("shape", [(2, 4), (3, 3), (2,), (2, 3, 1)])
 def test_shapes_are_alike(shape: tuple[int, ...]) -> None:
-    with pytest.raises(ValueError, match=r"tokens of shape \(2, 3\) and mask of shape"):
+    with pytest.raises(
+        ValueError, match=r"tokens and mask must be .rows, length., got \(2, 3\) and"
+    ):
         check_token_arrays({"tokens": ROWS, "mask": np.zeros(shape)}, "mask")
 
 
 def test_tokens_have_rows_and_columns() -> None:
-    with pytest.raises(ValueError, match=r"tokens are \[rows, length\].*shape \(3,\)"):
+    with pytest.raises(ValueError, match=r"must be \[rows, length\], got .*\(3,\)"):
         check_token_arrays({"tokens": ROWS[0]})

@@ -75,7 +75,10 @@ def test_activations_have_the_type_of_the_parameters(params_of, batch_of) -> Non
     ("change", "said"),
     [
         ({"targets": None}, "the batch has no targets, segments, positions; it has tokens, mask"),
-        ({"mask": np.ones((4, 15))}, r"tokens of shape \(4, 16\) and mask of shape \(4, 15\)"),
+        (
+            {"mask": np.ones((4, 15))},
+            r"tokens and mask must be .rows, length., got \(4, 16\) and \(4, 15\)",
+        ),
     ],
 )
 def test_bad_batches(params_of, batch_of, change, said) -> None:

@@ -154,7 +154,10 @@ def test_activations_have_the_type_of_the_parameters_and_dropout_is_drawn(params
     ("change", "said"),
     [
         ({"targets": None, "mask": None}, "the batch has no targets, mask; it has tokens"),
-        ({"mask": np.ones((16, 31))}, r"tokens of shape \(16, 32\) and mask of shape \(16, 31\)"),
+        (
+            {"mask": np.ones((16, 31))},
+            r"tokens and mask must be .rows, length., got \(16, 32\) and \(16, 31\)",
+        ),
     ],
 )
 def test_bad_batches(params: Any, change: Any, said: str) -> None:

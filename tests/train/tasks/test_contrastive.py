@@ -79,7 +79,7 @@ def test_the_tokenizer_decides_the_vocabulary(run: Run) -> None:
     assert isinstance(run.model, ClipConfig)
     assert run.model.text.vocab_size == 514
     assert isinstance(task_of(run), ContrastiveTask)
-    assert "a guess among 16 pairs: 2.7726 nats per pair" in task_of(run).data().baseline()
+    assert "chance among 16 pairs: 2.7726 nats per pair" in task_of(run).data().baseline()
 
 
 def test_it_learns_goes_on_and_transformers_opens_it(run: Run, tmp_path: Path) -> None:
@@ -130,14 +130,14 @@ def test_what_cannot_begin(run: Run, tmp_path: Path) -> None:
     model = run.model
     assert isinstance(model, ClipConfig)
     small = replace(model, text=replace(model.text, vocab_size=300))
-    with pytest.raises(ConfigError, match=r"514 ids .* 300: model.text.vocab_size=514"):
+    with pytest.raises(ConfigError, match=r"514 ids, .* 300: set model.text.vocab_size=514"):
         task_of(replace(run, model=small)).data()
     data = task_of(run).data()
     data.save(tmp_path / "stream.json")
     data.check(tmp_path / "stream.json")
     longer = replace(model, text=replace(model.text, context=20))
     other = task_of(replace(run, model=longer)).data()
-    with pytest.raises(StoreError, match=r"tokenizer \w+-\d+, .* is \w+-20: every batch"):
+    with pytest.raises(StoreError, match=r"tokenizer \w+-\d+, .* has \w+-20: every batch"):
         other.check(tmp_path / "stream.json")
     assert data.describe(3)[0].startswith("row 0: ")
     assert set(data.about()) == {"tokenizer", "stream"}

@@ -78,15 +78,15 @@ def test_a_guess_among_the_pairs_that_are_there(index: Path) -> None:
     held = held_out_pairs(run_of(index), MODEL)
     assert held is not None
     expected = (4 * math.log(4) + 2 * math.log(2)) / 6
-    assert held.baseline() == f"a guess among 4 or fewer pairs: {expected:.4f} nats per pair"
+    assert held.baseline() == f"chance among 4 or fewer pairs: {expected:.4f} nats per pair"
     whole = held_out_pairs(replace(run_of(index), data=PairSettings(batch=8)), MODEL)
     assert whole is not None
-    assert whole.baseline() == f"a guess among 6 pairs: {math.log(6):.4f} nats per pair"
+    assert whole.baseline() == f"chance among 6 pairs: {math.log(6):.4f} nats per pair"
 
 
 def test_a_batch_larger_than_the_index_is_refused(index: Path) -> None:
     run = replace(run_of(index), data=PairSettings(batch=7))
-    with pytest.raises(ConfigError, match=r"a batch of 7 pairs, and the index has 6: .*batch=6"):
+    with pytest.raises(ConfigError, match=r"at most the 6 pairs of the index, got 7"):
         pair_data(run, MODEL)
 
 
@@ -103,4 +103,4 @@ def test_captions_that_come_again_are_named(index: Path, tmp_path: Path) -> None
     held = held_out_pairs(run_of(tmp_path / "index"), MODEL)
     assert held is not None
     line = held.baseline().splitlines()[1]
-    assert line.endswith("of them 'a photo': no model can tell them apart by it")
+    assert line.endswith("of them 'a photo': no model can match these by text")

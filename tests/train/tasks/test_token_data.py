@@ -61,7 +61,7 @@ def test_ids_over_the_vocabulary_are_named(stream: Stream) -> None:
     inside = [s for s in stream.explain(1, row=row) if s.column == column]
     name = str(inside[0]).removeprefix(f"row {row}: ")
     assert words.startswith(f"step 1, row {row}, column {column} ({name}) has id 256")
-    assert "model.vocab_size=259 is the store's" in words
+    assert "set model.vocab_size=259" in words
     assert inside[0].identity in words
 
 
@@ -103,7 +103,7 @@ def test_another_tokenizer_is_refused(run: Run, tmp_path: Path) -> None:
     tokenize(
         tmp_path / "archive", tokenizer=other, out=tmp_path / "store", engine=Engine("local", 0)
     )
-    with pytest.raises(StoreError, match="tokenize both alike"):
+    with pytest.raises(StoreError, match="tokenize both with the same"):
         held_out_data(
             replace(run, held_out=str(tmp_path / "store")), token_data(run, vocab_size=259)
         )

@@ -45,7 +45,7 @@ def test_all_is_passed_on() -> None:
 
 
 def test_one_that_cannot_begin() -> None:
-    with pytest.raises(ConfigError, match="Service cannot follow the run: the server is gone"):
+    with pytest.raises(ConfigError, match="Service cannot start tracking: the server is gone"):
         Guarded("Service", Failing("begin")).begin({}, 0)
 
 
@@ -59,5 +59,5 @@ def test_one_that_fails_later() -> None:
         warnings.simplefilter("error")
         tracker.log(5, {})
     assert inner.calls[-1] == ("log", 4, {})
-    with pytest.warns(UserWarning, match="Service failed at its end: the server is gone"):
+    with pytest.warns(UserWarning, match="Service failed at the end: the server is gone"):
         tracker.close()

@@ -25,7 +25,7 @@ def test_a_line() -> None:
         "grad norm 0.812  ETA 1 h 02 min"
     )
     assert in_words(5, 10, {"loss": 1.0, "held_out_loss": 1.25, "overflow": "embed/table"}) == (
-        "step 5/10  loss 1.0000  held-out 1.2500  overflow in embed/table"
+        "step 5/10  loss 1.0000  validation 1.2500  overflow in embed/table"
     )
 
 
@@ -45,4 +45,4 @@ def test_lines_to_a_file() -> None:
     lines.close()
     lines.begin({"steps": 10}, 5)
     lines.close()
-    assert file.getvalue() == "step 1/10  loss 2.0000\ngoing on at step 5 of 10\n"
+    assert file.getvalue() == "step 1/10  loss 2.0000\nresuming at step 5 of 10\n"

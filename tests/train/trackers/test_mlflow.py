@@ -36,5 +36,5 @@ def test_a_run_that_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_place_it_does_not_know(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "gopher://here")
-    with pytest.raises(ConfigError, match="MLflow cannot follow the run: .*gopher"):
+    with pytest.raises(ConfigError, match="MLflow cannot start tracking: .*gopher"):
         follow(tmp_path / "run", 0, 1.0)

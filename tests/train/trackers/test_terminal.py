@@ -25,7 +25,7 @@ def test_a_bar_on_a_terminal() -> None:
     bar.close()
     shown = screen.getvalue()
     assert "overflow in [red]" in shown
-    assert "held-out 1.6250" in shown
+    assert "validation 1.6250" in shown
     assert "step 6/10  loss 1.5000" in shown
 
 

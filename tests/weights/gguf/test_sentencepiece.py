@@ -72,5 +72,5 @@ def test_a_text_that_begins_with_a_token() -> None:
 
 
 def test_a_piece_twice() -> None:
-    with pytest.raises(ValueError, match="the vocabulary has 'a' twice"):
+    with pytest.raises(ValueError, match="the vocabulary has a duplicate: 'a'"):
         scored_pieces_json(["a", "b", "a"], [0, 0, 0], special=[], unknown=None)

@@ -192,14 +192,17 @@ GOOD = {
 @pytest.mark.parametrize(
     ("metadata", "words"),
     [
-        ({**GOOD, "tokenizer.ggml.model": "bert"}, "a tokenizer of kind 'bert'; gpt2 and llama"),
+        ({**GOOD, "tokenizer.ggml.model": "bert"}, "tokenizer kind 'bert' is not supported"),
         ({**GOOD, "tokenizer.ggml.pre": "tekken"}, "tokenizer.ggml.pre is 'tekken'; gpt-2, smollm"),
         ({**GOOD, "tokenizer.ggml.pre": ["x"]}, r"tokenizer.ggml.pre is \['x'\]"),
         ({**GOOD, "tokenizer.ggml.tokens": 3}, "tokens is not a list of strings"),
-        ({**GOOD, "tokenizer.ggml.tokens": ["a", "b", "a"]}, "has a piece twice"),
-        ({**GOOD, "tokenizer.ggml.merges": ["ab"]}, "merge 'ab' is not of two pieces to a piece"),
-        ({**GOOD, "tokenizer.ggml.merges": ["a c"]}, "merge 'a c' is not of two pieces"),
-        ({**GOOD, "tokenizer.ggml.merges": ["b a"]}, "merge 'b a' is not of two pieces"),
+        ({**GOOD, "tokenizer.ggml.tokens": ["a", "b", "a"]}, "has a duplicate piece"),
+        (
+            {**GOOD, "tokenizer.ggml.merges": ["ab"]},
+            "merge 'ab' does not join two pieces into a piece",
+        ),
+        ({**GOOD, "tokenizer.ggml.merges": ["a c"]}, "merge 'a c' does not join two pieces"),
+        ({**GOOD, "tokenizer.ggml.merges": ["b a"]}, "merge 'b a' does not join two pieces"),
         ({**GOOD, "tokenizer.ggml.merges": 7}, "merges is not a list"),
         ({**GOOD, "tokenizer.ggml.token_type": np.ones(2)}, "token_type is not 3 numbers"),
         ({**GOOD, "tokenizer.ggml.token_type": [1, 1, 1]}, "token_type is not 3 numbers"),
@@ -207,7 +210,7 @@ GOOD = {
         (scored(unknown_token_id=9999), "unknown_token_id 9999 is past the 261 pieces"),
         (scored(bos_token_id=261), "bos_token_id 261 is past the pieces"),
         (scored(unknown_token_id="x"), "unknown_token_id 'x' is past"),
-        (scored(tokens=["a"] * 261), "the vocabulary has 'a' twice"),
+        (scored(tokens=["a"] * 261), "the vocabulary has a duplicate: 'a'"),
     ],
 )
 def test_metadata_that_is_wrong(metadata: dict[str, Any], words: str) -> None:

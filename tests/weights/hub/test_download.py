@@ -46,7 +46,9 @@ def publish(hub: Any, tmp_path: Path) -> Callable[..., None]:
 @pytest.mark.parametrize("sharded", [True, False])
 def test_a_repository(hub: Any, publish: Callable, cache: Path, sharded: bool) -> None:
     publish(sharded=sharded)
-    with pytest.raises(NotFound, match="not in the hub's cache: barrow model get OWNER/MODEL"):
+    with pytest.raises(
+        NotFound, match="not in the hub's cache; to download it: barrow model get OWNER/MODEL"
+    ):
         where(NAME, cache=cache)
     assert cached(cache) == []
     found = fetch(NAME, cache=cache)
@@ -204,7 +206,7 @@ def test_what_can_be_asked_for() -> None:
         ("../x", None, "expected a known name"),
         ("a/..", None, "expected a known name"),
         ("a/b@../c", None, "expected a known name"),
-        ("a/b", "0" * 64, "sha256 is of one file, and a/b is a repository"),
+        ("a/b", "0" * 64, "sha256 is for one file, but a/b is a repository"),
         ("ftp://host/x", "0" * 64, "expected an http or https URL, got 'ftp://host/x'"),
         ("https://h/x", None, "https://h/x needs the SHA-256 of its file"),
         ("https://h/x", "abc", "needs the SHA-256 of its file, 64 hexadecimal digits"),

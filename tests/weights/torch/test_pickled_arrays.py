@@ -42,14 +42,14 @@ def test_a_storage() -> None:
 @pytest.mark.parametrize(
     ("pid", "words"),
     [
-        ("0", "a persistent id that is not"),
-        (("module", FLOATS, "0", "cpu", 6), "a persistent id that is not"),
-        (("storage", "FloatStorage", "0", "cpu", 6), "a persistent id that is not"),
-        (("storage", FLOATS, 0, "cpu", 6), "a persistent id that is not"),
-        (("storage", FLOATS, "0", "cpu", 6, None), "a persistent id that is not"),
-        (("storage", FLOATS, "0", "cpu", 7), "said to have 7 × 4 bytes and has 24"),
-        (("storage", FLOATS, "0", "cpu", -6), "said to have -6 × 4 bytes"),
-        (("storage", FLOATS, "0", "cpu", 1 << 80), "and has 24"),
+        ("0", "expected a persistent id"),
+        (("module", FLOATS, "0", "cpu", 6), "expected a persistent id"),
+        (("storage", "FloatStorage", "0", "cpu", 6), "expected a persistent id"),
+        (("storage", FLOATS, 0, "cpu", 6), "expected a persistent id"),
+        (("storage", FLOATS, "0", "cpu", 6, None), "expected a persistent id"),
+        (("storage", FLOATS, "0", "cpu", 7), "should have 7 × 4 bytes, found 24"),
+        (("storage", FLOATS, "0", "cpu", -6), "should have -6 × 4 bytes"),
+        (("storage", FLOATS, "0", "cpu", 1 << 80), "found 24"),
     ],
 )
 def test_persistent_ids_that_lie(pid: Any, words: str) -> None:
@@ -134,11 +134,11 @@ def test_numpy_scalars() -> None:
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        (np.array([None]), "a NumPy array of something else than numbers"),
-        (np.array(["x"]), "a NumPy array of something else than numbers"),
-        (np.zeros(2, [("a", "i4")]), "a NumPy array of something else than numbers"),
+        (np.array([None]), "a NumPy array of non-numbers"),
+        (np.array(["x"]), "a NumPy array of non-numbers"),
+        (np.zeros(2, [("a", "i4")]), "a NumPy array of non-numbers"),
         (np.ones(2, ">f4"), "a NumPy type that is big-endian"),
-        (np.array(["2020"], "M8[D]"), "a NumPy array of something else than numbers"),
+        (np.array(["2020"], "M8[D]"), "a NumPy array of non-numbers"),
     ],
 )
 def test_numpy_arrays_of_other_things(value: np.ndarray, words: str) -> None:
@@ -153,16 +153,16 @@ def test_numpy_arrays_of_other_things(value: np.ndarray, words: str) -> None:
         ("_codecs.encode", ("x",), "_codecs.encode for anything but bytes"),
         ("_codecs.encode", (b"x", "latin1"), "_codecs.encode for anything but bytes"),
         ("_codecs.encode", ("日", "latin1"), "_codecs.encode for anything but bytes"),
-        ("builtins.bytes", (1 << 40,), "bytes made of something else"),
-        ("collections.OrderedDict", (3,), "an OrderedDict of something else than pairs"),
-        ("collections.OrderedDict", ([(1, 2)],), "an OrderedDict of something else"),
+        ("builtins.bytes", (1 << 40,), "bytes that are not made of text"),
+        ("collections.OrderedDict", (3,), "an OrderedDict that is not made of pairs"),
+        ("collections.OrderedDict", ([(1, 2)],), "an OrderedDict that is not made of"),
         ("torch._utils._rebuild_parameter", (3,), "a parameter that is not made of a tensor"),
-        ("torch.Size", ("abc",), "a list made of something else"),
+        ("torch.Size", ("abc",), "a list that is not made of a sequence"),
         ("torch.device", ([],), "a device that is not a name"),
-        ("torch.jit._pickle.restore_type_tag", (3, "x"), "a type tag of something else"),
-        ("numpy._core.multiarray._reconstruct", ("x", (0,), b"b"), "a class of its own"),
-        ("numpy._core.multiarray.scalar", ("f4", b"1234"), "a NumPy scalar of something else"),
-        ("numpy.dtype", ("O8", False, True), "something else than numbers"),
+        ("torch.jit._pickle.restore_type_tag", (3, "x"), "a type tag on something"),
+        ("numpy._core.multiarray._reconstruct", ("x", (0,), b"b"), "a subclass"),
+        ("numpy._core.multiarray.scalar", ("f4", b"1234"), "a NumPy scalar that is not"),
+        ("numpy.dtype", ("O8", False, True), "non-numbers"),
     ],
 )
 def test_calls_with_wrong_arguments(name: str, arguments: tuple[Any, ...], words: str) -> None:

@@ -57,7 +57,9 @@ def test_changed_bytes(tmp_path: Path) -> None:
     data = bytearray(path.read_bytes())
     data[2000] ^= 1
     path.write_bytes(data)
-    with pytest.raises(WeightsError, match="entry 'a/data' has CRC .*, expected .*: changed bytes"):
+    with pytest.raises(
+        WeightsError, match="entry 'a/data' has CRC .*, expected .*: the file was changed"
+    ):
         opened(path).read("a/data")
 
 
@@ -71,7 +73,7 @@ def test_sizes_that_lie(tmp_path: Path) -> None:
         with pytest.raises(WeightsError, match="ends at byte|has CRC|changed bytes"):
             opened(path).read("a/data")
     path.write_bytes(data[: place + 42] + struct.pack("<I", 7) + data[place + 46 :])
-    with pytest.raises(WeightsError, match="has no header where the directory says"):
+    with pytest.raises(WeightsError, match="has no header where the directory expects it"):
         opened(path).read("a/data")
 
 
@@ -83,7 +85,7 @@ def test_a_directory_that_is_elsewhere(tmp_path: Path, moved: int) -> None:
     start = struct.unpack_from("<I", data, place)[0]
     struct.pack_into("<I", data, place, start + moved)  # zipfile shifts every entry by this
     path.write_bytes(data)
-    with pytest.raises(WeightsError, match="has no header where the directory says"):
+    with pytest.raises(WeightsError, match="has no header where the directory expects it"):
         opened(path).read("a/data")
 
 
@@ -99,7 +101,7 @@ def test_two_entries_of_one_name(tmp_path: Path) -> None:
 
 def test_no_zip(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"PK\3\4 nothing")
-    with pytest.raises(WeightsError, match="not a zip archive that can be read"):
+    with pytest.raises(WeightsError, match="not a readable zip archive"):
         opened(tmp_path / "x")
 
 

@@ -15,7 +15,7 @@ from barrow.nn.layers.remat import Policy
 if TYPE_CHECKING:
     from barrow.models.clip.model import CLIP
 
-# Width of an attention head in every published model; files do not say the number of heads.
+# Width of an attention head in every published model; files do not have the number of heads.
 HEAD_DIM = 64
 
 
@@ -59,14 +59,11 @@ class ResNetConfig:
     def __post_init__(self) -> None:
         _refuse_below_one(self, ("resolution", "width", "heads"))
         if len(self.layers) != 4 or min(self.layers) < 1:
-            raise ValueError(f"layers are four numbers of at least 1, not {self.layers}")
+            raise ValueError(f"layers must be four numbers ≥ 1, got {self.layers}")
         if self.width % 2:
-            raise ValueError(f"the stem begins with half the width, so {self.width} must be even")
+            raise ValueError(f"width must be even, got {self.width}")
         if self.resolution % 32:
-            raise ValueError(
-                f"the image is halved five times; its side must be a multiple of 32, not "
-                f"{self.resolution}"
-            )
+            raise ValueError(f"resolution must be a multiple of 32, got {self.resolution}")
         _refuse_heads(self.heads, 32 * self.width)
 
 
@@ -110,7 +107,7 @@ class ClipConfig:
     def __post_init__(self) -> None:
         _refuse_below_one(self, ("embed",))
         if self.activation not in ("quick_gelu", "gelu"):
-            raise ValueError(f"activation is quick_gelu or gelu, not {self.activation!r}")
+            raise ValueError(f"activation must be quick_gelu or gelu, got {self.activation!r}")
 
     @property
     def example(self) -> tuple[Any, ...]:
@@ -124,14 +121,14 @@ class ClipConfig:
     def module(
         self, *, unroll: bool = False, remat: Policy | None = None, dtype: str = "float32"
     ) -> CLIP:
-        """As `Family` says."""
+        """See `Family`."""
         from barrow.models.clip.model import CLIP
         from barrow.models.clip.tower import Running
 
         return CLIP(self, Running(unroll, remat, dtype=dtype))
 
     def save_huggingface(self, folder: Path, params: Any, about: Mapping[str, Any]) -> None:
-        """As `Exported` says; its tokenizer has ids of its own around a text."""
+        """See `Exported`; its tokenizer adds its own ids around a text."""
         from barrow.models.clip.load import named_tokenizer
         from barrow.models.clip.save import save_huggingface
 
@@ -143,7 +140,7 @@ class ClipConfig:
 def _refuse_below_one(config: object, names: tuple[str, ...]) -> None:
     for name in names:
         if getattr(config, name) < 1:
-            raise ValueError(f"{name} is at least 1, not {getattr(config, name)}")
+            raise ValueError(f"{name} must be ≥ 1, got {getattr(config, name)}")
 
 
 def _refuse_heads(heads: int, width: int) -> None:

@@ -28,13 +28,13 @@ _PADDING = 128
 
 @dataclass(frozen=True, eq=False)
 class Clip:
-    """A model and all that belongs to it; nothing in it changes.
+    """A model with its weights and tokenizer, immutable.
 
-    `params` are the weights that computations use, on accelerators with the towers' layers apart
-    (`clip_tower.towers_apart`); `collections` are a ResNet's running statistics.
-    `tokenizer` is one, or a function that opens it when the first text comes, as `load` has it.
-    `report` says what became of every key of the file, None for random weights. `origin` says where
-    the weights are from. `batch` is the number of rows computed at once.
+    `params` are the weights in use, on accelerators with the towers' layers unstacked
+    (`clip_tower.towers_apart`); `collections` are a ResNet's running statistics. `tokenizer` is
+    one, or a function that opens it for the first text, as in `load`. `report` lists every key of
+    the file, None for random weights. `origin` is where the weights are from. `batch` is the number
+    of rows computed at once.
     """
 
     module: CLIP
@@ -48,12 +48,12 @@ class Clip:
     def encode_image(self, images: Any, *, names: Sequence[str] | None = None) -> Floats:
         """Embeddings [n, embed], not normalised, of images [n, side, side, 3] of `preprocess`.
 
-        An embedding that is not finite is an error that says which of `names` it is of.
+        An embedding that is not finite is an error that names its item of `names`.
         """
         images = np.asarray(images)
         if images.ndim != 4:
             raise ValueError(
-                f"images are [n, side, side, 3], as preprocess gives, not {images.shape}"
+                f"images must be [n, side, side, 3], as preprocess returns, got {images.shape}"
             )
         found = self._in_batches(_image, images.astype(np.float32, copy=False))
         return _finite(found, names or [f"image {n}" for n in range(len(images))], images)
@@ -76,12 +76,12 @@ class Clip:
         """Ids [n, context] of texts."""
         tokenizer = self.tokenizer() if callable(self.tokenizer) else self.tokenizer
         if tokenizer is None:
-            raise ValueError("the model has no tokenizer: give its vocabulary to load(bpe=…)")
+            raise ValueError("the model has no tokenizer: pass its vocabulary, load(bpe=…)")
         text = self.module.config.text
         if tokenizer.vocab_size > text.vocab_size:
             raise ValueError(
-                f"the tokenizer has {tokenizer.vocab_size:,} ids, the model {text.vocab_size:,}: "
-                "give the vocabulary that the model was trained with"
+                f"the tokenizer has {tokenizer.vocab_size:,} ids, the model "
+                f"{text.vocab_size:,}: pass the vocabulary that the model was trained with"
             )
         if text.vocab_size - tokenizer.vocab_size >= _PADDING:
             warnings.warn(
@@ -143,7 +143,7 @@ class Clip:
     def _refuse_unknown(self, ids: npt.NDArray[np.int32]) -> None:
         size = self.module.config.text.vocab_size
         if ids.size and not 0 <= ids.min() <= ids.max() < size:
-            raise ValueError(f"ids are from 0 to {size - 1}, unlike {ids.min()} … {ids.max()}")
+            raise ValueError(f"ids must be from 0 to {size - 1}, got {ids.min()} … {ids.max()}")
 
     def _in_batches(self, encode: Callable[..., jax.Array], rows: npt.NDArray[Any]) -> Floats:
         found = np.empty((len(rows), self.module.config.embed), np.float32)
@@ -199,7 +199,7 @@ def _finite(found: Floats, names: Sequence[str], given: npt.NDArray[Any]) -> Flo
         return found
     first = int(bad[0])
     cause = (
-        "the numbers given are not finite either"
+        "the input is not finite either"
         if not np.isfinite(given[first]).all()
         else "the weights are damaged, or overflow in this type: try dtype='float32'"
     )

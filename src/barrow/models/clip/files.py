@@ -22,13 +22,13 @@ OPEN_CLIP_CONFIG = "open_clip_config.json"
 OPEN_CLIP_WEIGHTS = "open_clip_model.safetensors"
 _OPEN_CLIP_FILES = (OPEN_CLIP_WEIGHTS, "open_clip_pytorch_model.bin")
 _TORCH = (".pt", ".pth", ".bin", ".ckpt")
-# What training scripts put around a state dict, and around the names in it.
+# Wrappers that training scripts put around a state dict and its names.
 _WRAPPERS = ("state_dict.", "model.", "module.")
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Whose names the tensors have: the table for an architecture, and what is passed over."""
+    """The naming of tensors: the table for an architecture, and what is ignored."""
 
     name: str
     entries: Callable[[ClipConfig], list[Entry]]
@@ -41,11 +41,11 @@ HUGGING_FACE = Layout("Hugging Face's", hf_entries, HF_BUFFERS)
 
 @dataclass(frozen=True)
 class ClipFiles:
-    """What files hold, with no tensor read yet.
+    """The contents of files, before any tensor is read.
 
-    `config` is what they say of the architecture, or what the shapes say, which know no number of
-    heads (`says_heads`). `tokenizer` is a folder with a tokenizer in it,
-    or None; `preprocessing` what is said of mean and standard deviation, by those names.
+    `config` is their architecture, or that of the shapes, which do not have the number of heads
+    (`says_heads`). `tokenizer` is a folder with a tokenizer in it, or None; `preprocessing` has
+    mean and standard deviation, by those names.
     """
 
     path: Path
@@ -58,16 +58,16 @@ class ClipFiles:
 
 
 def open_clip_files(path: str | os.PathLike[str]) -> ClipFiles:
-    """Open a folder or a file; which of the kinds it is, its contents say. Nothing is executed."""
+    """Open a folder or a file; its contents decide the kind. Nothing is executed."""
     path = Path(path)
     if not path.exists():
-        raise NotFound(f"{path} does not exist; CLIP weights are a .pt file or a folder")
+        raise NotFound(f"{path} does not exist; pass a .pt file or a folder of CLIP weights")
     if path.is_dir():
         return _open_folder(path)
     tensors = _plain_names(_open_file(path))
     if "text_model.embeddings.token_embedding.weight" in tensors:
         if not (path.parent / CONFIG).exists():
-            raise NotFound(f"{path} has Hugging Face's names, and no config.json beside it")
+            raise NotFound(f"{path} has Hugging Face's names, but no config.json beside it")
         return _hugging_face(path.parent, tensors)
     if (path.parent / OPEN_CLIP_CONFIG).exists() and path.name in _OPEN_CLIP_FILES:
         return _open_clip(path.parent, path)

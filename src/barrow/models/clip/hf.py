@@ -14,7 +14,7 @@ def config_of_hf(data: Mapping[str, Any], path: Path) -> ClipConfig:
     """The architecture that a config.json describes; what it leaves out is ViT-B/32's."""
     if data.get("model_type") != "clip":
         raise WeightsError(
-            f"config.json is of a {data.get('model_type')!r} model, expected 'clip'", path=path
+            f"config.json: expected model_type 'clip', got {data.get('model_type')!r}", path=path
         )
     text, image = (_part(data, f"{name}_config") for name in ("text", "vision"))
     config = ClipConfig(
@@ -49,8 +49,8 @@ def config_of_hf(data: Mapping[str, Any], path: Path) -> ClipConfig:
     # 2 was a mistake of earlier versions, and means the highest id of a row.
     if end not in (2, config.text.vocab_size - 1):
         raise WeightsError(
-            f"config.json: a text ends with id {end}, and is read at the highest id, "
-            f"{config.text.vocab_size - 1}, here",
+            "config.json: a text must end with the highest id, "
+            f"{config.text.vocab_size - 1}, got {end}",
             path=path,
         )
     return config
@@ -114,5 +114,5 @@ def hf_preprocessing(resolution: int, mean: tuple[float, ...], std: tuple[float,
 
 
 def _part(data: Mapping[str, Any], name: str) -> dict[str, Any]:
-    # Files of 2022 say the numbers a second time, and mean those.
+    # Files of 2022 repeat the numbers here, and these count.
     return {**(data.get(name) or {}), **(data.get(f"{name}_dict") or {})}

@@ -1,4 +1,4 @@
-"""Open CLIP models: a name and a file of weights to a model that encodes."""
+"""Open CLIP models: from a name and a file of weights."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ BYTES = "bytes"
 
 @dataclass(frozen=True)
 class Preprocess:
-    """Images (paths, bytes of files, Pillow images, arrays of pixels) as a model takes them."""
+    """Images (paths, bytes of files, Pillow images, arrays of pixels) as model inputs."""
 
     resolution: int
 
@@ -65,38 +65,38 @@ def load(
 ) -> tuple[Clip, Preprocess]:
     """A model that encodes, and the preprocessing of its images.
 
-    `name` is one of the nine variants, or an architecture; None takes what the file says. `weights`
-    is an OpenAI .pt file (a TorchScript archive or a state dict; nothing in it is executed), a
-    Hugging Face folder, open_clip's folder or file, or a run of `barrow train`. Without weights
-    they are random, of `seed`, and `Clip.origin` says so. Keys that do not match are an error;
-    unless `strict`, they are only reported, and parameters without a tensor are random. `trust` is
-    for a run (see `open_model`).
+    `name` is one of the nine variants, or an architecture; None uses that of the file. `weights` is
+    an OpenAI .pt file (a TorchScript archive or a state dict; nothing in it is executed), a Hugging
+    Face folder, open_clip's folder or file, or a run of `barrow train`. Without weights they are
+    random, from `seed`, as `Clip.origin` records. Keys that do not match are an error; unless
+    `strict`, they are only reported, and parameters without a tensor are random. `trust` is for a
+    run (see `open_model`).
 
-    `bpe` is the tokenizer's vocabulary; without it, it is looked for beside the weights, in
+    `bpe` is the tokenizer's vocabulary; by default it is searched beside the weights, in
     barrow's cache folder, in ~/.cache/clip and in installed packages, when a text is first encoded.
-    `activation` is for files that do not say it (bare open_clip weights trained with gelu).
+    `activation` is for files that do not have it (bare open_clip weights trained with gelu).
     Weights are kept and computed with in `dtype`, whatever the type of the file.
     """
     if dtype not in DTYPES:
-        raise ValueError(f"dtype is one of {', '.join(DTYPES)}, not {dtype!r}")
+        raise ValueError(f"dtype must be one of {', '.join(DTYPES)}, got {dtype!r}")
     wanted = variant(name) if isinstance(name, str) else name
     if weights is not None and is_run(Path(weights)):
         if name is not None:
-            raise ValueError("a run says which model it is of: leave the name out")
+            raise ValueError("a run names its model: leave out the name")
         return _of_run(Path(weights), bpe, dtype, batch, trust)
     if weights is None:
         if wanted is None:
             raise ValueError(
-                f"which model? Give weights, or a name for random ones: {', '.join(VARIANTS)}"
+                f"pass weights, or the name of a model for random ones: {', '.join(VARIANTS)}"
             )
         config, files = wanted, None
     else:
         files = open_clip_files(weights)
         _refuse_other_normalisation(files)
-        # The shapes decide whether the file is of that name; its config knows the activation.
+        # The shapes decide whether the file matches the name; its config has the activation.
         config = files.config if wanted is None else _named(wanted, files, str(name))
     config = config if activation is None else replace(config, activation=activation)
-    # Layers apart run faster on accelerators; a loop compiles in a fraction of the time.
+    # Unstacked layers run faster on accelerators; a loop compiles in a fraction of the time.
     running = Running(unroll=jax.default_backend() != "cpu", dtype=dtype)
     module = CLIP(config, running)
     report: KeysReport | None = None
@@ -143,7 +143,7 @@ def _of_run(
 def read_files(
     files: ClipFiles, config: ClipConfig, *, strict: bool = True
 ) -> tuple[KeysReport, dict[str, Any]]:
-    """What became of every key; and parameters, in float32, by path, statistics among them."""
+    """A report of every key; and parameters, in float32, by path, with statistics."""
     entries = files.layout.entries(config)
     expected = {key: entry.line.shape for entry in entries for key in entry.names()}
     ignored = [key for key in files.tensors if re.fullmatch(files.layout.buffers, key)]
@@ -156,7 +156,7 @@ def read_files(
         found.mismatched,
     )
     if strict and not report.is_exact:
-        raise WeightsError(f"these are not the weights of that model: {report}", path=files.path)
+        raise WeightsError(f"the weights do not match the model: {report}", path=files.path)
     leaves: dict[str, Any] = {}
     for entry in entries:
         if all(key in found.source for key in entry.names()):
@@ -165,22 +165,21 @@ def read_files(
 
 
 def _named(wanted: ClipConfig, files: ClipFiles, name: str) -> ClipConfig:
-    """The architecture asked for, with what only the file knows; an error if it holds another."""
+    """The named architecture, completed from the file; an error if they differ."""
     said = files.config
     config = replace(wanted, activation=said.activation, norm_eps=said.norm_eps)
     sizes = partial(_sizes, heads=files.says_heads)
     if sizes(config) != sizes(said):
         found = next((n for n, c in VARIANTS.items() if sizes(c) == sizes(said)), str(said))
         raise WeightsError(
-            f"the weights are those of {found}, not of {name}; leave the name out to take what "
-            "the file holds",
+            f"the weights are of {found}, not {name}; leave out the name to use {found}",
             path=files.path,
         )
     return config
 
 
 def _completed(module: CLIP, leaves: Mapping[str, Any], seed: int) -> tuple[Tree, Tree]:
-    """Parameters and statistics; what has no tensor is as the model begins."""
+    """Parameters and statistics; what has no tensor is initialised."""
     example = module.config.example
     held = {path: jnp.asarray(x) for path, x in leaves.items()}
     params = {path: x for path, x in held.items() if not path.startswith(STATISTICS)}
@@ -196,14 +195,14 @@ def _completed(module: CLIP, leaves: Mapping[str, Any], seed: int) -> tuple[Tree
 
 
 def _sizes(config: ClipConfig, *, heads: bool) -> tuple[Any, ...]:
-    """All that shapes tell; with `heads`, their numbers too."""
+    """The sizes known from shapes; with `heads`, their numbers too."""
     towers = config.image, config.text
     kept = [{k: v for k, v in vars(t).items() if heads or k != "heads"} for t in towers]
     return config.embed, type(config.image), kept
 
 
 def _tokenizer(bpe: str | os.PathLike[str] | None, files: ClipFiles | None) -> Any:
-    """Opened when it is first needed: images alone need none."""
+    """Opened when first needed: images do not need it."""
     if bpe is not None:
         given = ClipTokenizer.load(Path(bpe))
         return lambda: given
@@ -222,7 +221,7 @@ def _tokenizer(bpe: str | os.PathLike[str] | None, files: ClipFiles | None) -> A
 
 
 def bpe_folders(environment: Mapping[str, str]) -> list[Path]:
-    """Where the vocabulary file is looked for: barrow's cache, and that of OpenAI's package."""
+    """Where the vocabulary file is searched: barrow's cache, and that of OpenAI's package."""
     home = Path(environment.get("HOME") or "~").expanduser()
     return [cache_folder(environment) / "clip", cache_folder(environment), home / ".cache" / "clip"]
 
@@ -241,7 +240,7 @@ def _refuse_other_normalisation(files: ClipFiles) -> None:
         found = (files.preprocessing or {}).get(key)
         if found is not None and not np.allclose(found, expected, atol=1e-4):
             raise WeightsError(
-                f"its images are normalised with {key} {found}, and here with {expected}: "
+                f"its images are normalised with {key} {found}, expected {expected}: "
                 "embeddings would be wrong",
                 path=files.path,
             )

@@ -22,9 +22,9 @@ MAX_SCALE = 100.0
 
 @dataclass(frozen=True)
 class CLIP(Module):
-    """Both towers, and the logarithm of what cosines are multiplied by, a parameter.
+    """Both towers, and the logarithm of the scale of cosines, a parameter.
 
-    `apply(params, images, method=model.image)` is one tower alone. A ResNet wants and gives the
+    `apply(params, images, method=model.image)` is one tower alone. A ResNet takes and returns the
     collection `batch_stats`.
     """
 

@@ -11,7 +11,7 @@ import numpy as np
 from barrow.models.clip.config import ClipConfig, ResNetConfig, TextConfig, VisionConfig
 from barrow.models.huggingface.names import Array, Line, linear, norm, same
 
-# Written by some versions, and computed or known here: masks, numbers of positions, counters.
+# Written by some versions, but computed here: masks, numbers of positions, counters.
 OPENAI_BUFFERS = (
     r"(.*\.)?num_batches_tracked|attn_mask|input_resolution|context_length|vocab_size|"
     r"visual\.(input_resolution|image_size)"
@@ -176,13 +176,13 @@ def _conv(
     yield same(f"{batch_norm}.running_var", f"{STATISTICS}{place}/var", after)
 
 
-# Running statistics of batch norms are no parameters, but lie in the same files.
+# Running statistics of batch norms are not parameters, but are in the same files.
 STATISTICS = "batch_stats/"
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A line, and for how many layers it stands: "{}" in its key is 0, 1, … `num` − 1.
+    """A line for `num` layers: "{}" in its key is 0, 1, … `num` − 1.
 
     With `num` None there is one tensor, and our parameter has no dimension of layers.
     """
@@ -249,7 +249,7 @@ def read(entry: Entry, tensors: Mapping[str, Array], found: Mapping[str, str], k
 
 
 def written(entry: Entry, leaves: Mapping[str, Any], number: int) -> Array:
-    """Their tensor of one layer out of our parameters."""
+    """Their tensor of one layer, from our parameters."""
     held = [leaves[path] for path in entry.line.paths]
     ours = [np.asarray(x if entry.num is None else x[number]) for x in held]
     return entry.line.theirs(ours)

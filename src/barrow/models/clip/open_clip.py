@@ -26,19 +26,19 @@ def config_of_shapes(shapes: Shapes, path: Path) -> ClipConfig:
         return ClipConfig(embed, _image(shapes), text)
     except (KeyError, ValueError, IndexError) as error:
         raise WeightsError(
-            f"these are not the tensors of a CLIP model under OpenAI's names: {error}; does the "
-            "file hold one tower only, or another model?",
+            f"expected the tensors of a CLIP model under OpenAI's names: {error}; is it "
+            "one tower only, or another model?",
             path=path,
         ) from None
 
 
 def config_of_open_clip(data: Mapping[str, Any], shapes: Shapes, path: Path) -> ClipConfig:
-    """The architecture of tensors, with what an open_clip_config.json says beside."""
+    """The architecture of tensors, completed from an open_clip_config.json."""
     model = data.get("model_cfg", {})
     image, text = model.get("vision_cfg", {}), model.get("text_cfg", {})
     for part, key in ((image, "timm_model_name"), (text, "hf_model_name")):
         if part.get(key):
-            raise WeightsError(f"its tower is {part[key]} of another library", path=path)
+            raise WeightsError(f"its tower {part[key]} is of another library", path=path)
     config = config_of_shapes(shapes, path)
     config = replace(
         config,

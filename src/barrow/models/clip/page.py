@@ -1,4 +1,4 @@
-"""A page to look at: images with their likeliest classes and similarities."""
+"""An HTML page: images with their likeliest classes and similarities."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Shown:
 
 
 def page(title: str, about: str, images: Sequence[Shown]) -> str:
-    """HTML that needs nothing but itself; bars are as long as probabilities."""
+    """Self-contained HTML; bars are as long as probabilities."""
     return frame.page(
         title,
         element("h1", title),
@@ -62,7 +62,7 @@ def _bar(share: float) -> Markup:
 
 
 def _thumbnail(image: Shown) -> str:
-    """A small JPEG, or a PNG of what is transparent: pages of a thousand photographs stay small.
+    """A small JPEG, or a PNG if transparent, so that pages of many photographs are small.
 
     Decoded as for the model, 16-bit grey and EXIF's orientation included; nothing else is carried
     over.

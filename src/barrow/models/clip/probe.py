@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from barrow.models.clip.zero_shot import Floats
 
-# A quarter of a decade apart, as CLIP's paper sweeps, from almost constant to almost free.
+# Quarter-decade steps as in CLIP's paper, from strong to weak regularisation.
 STRENGTHS = tuple(10.0 ** (exponent / 4) for exponent in range(-16, 17, 2))
 Labels = npt.NDArray[np.integer]
 
@@ -57,7 +57,7 @@ def fit_probe(
     """The probe of one strength, by L-BFGS until no derivative, per row, exceeds `tolerance`."""
     _refuse(features, labels, num_classes)
     if not strength > 0:
-        raise ValueError(f"strength is above 0, not {strength}")
+        raise ValueError(f"strength must be > 0, got {strength}")
     x, y = jnp.asarray(features, jnp.float32), jnp.asarray(labels, jnp.int32)
     begin = (jnp.zeros((x.shape[1], num_classes)), jnp.zeros((num_classes,)))
     numbers = jnp.float32(strength), jnp.int32(max_steps), jnp.float32(tolerance)
@@ -73,9 +73,9 @@ def choose_probe(
     num_classes: int,
     strengths: Sequence[float] = STRENGTHS,
 ) -> tuple[Probe, float]:
-    """The probe whose strength does best on rows it has not seen, and its accuracy on them.
+    """The probe whose strength is best on the validation rows, and its accuracy on them.
 
-    Of equals the weakest, which depends least on single rows.
+    Of equals the weakest, which depends least on individual rows.
     """
     if not strengths:
         raise ValueError("no strengths to choose from")
@@ -90,22 +90,22 @@ def choose_probe(
 def split(
     labels: Labels, *, test: float, validation: float, seed: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Rows to train on, to choose on and to test on; of each class the same part.
+    """Rows for training, validation and test, with the same share of each class.
 
-    `test` is the part of all that is tested on, `validation` that of the rest. Each class has at
+    `test` is a share of all rows, `validation` a share of the rest. Each class has at
     least one row in each.
     """
     for name, part in (("test", test), ("validation", validation)):
         if not 0 < part < 1:
-            raise ValueError(f"{name} is a part between 0 and 1, not {part}")
+            raise ValueError(f"{name} must be between 0 and 1, got {part}")
     rng = np.random.Generator(np.random.PCG64(seed))
     parts: list[list[npt.NDArray[np.int64]]] = [[], [], []]
     for label in np.unique(labels):
         rows = rng.permutation(np.flatnonzero(labels == label))
         if len(rows) < 3:
             raise ValueError(
-                f"class {label} has {len(rows)} images; at least 3 are needed: to train, choose, "
-                "test"
+                f"class {label} has {len(rows)} images; at least 3 are needed: train, "
+                "validation and test"
             )
         num_test = min(max(1, round(test * len(rows))), len(rows) - 2)
         rest = len(rows) - num_test
@@ -160,7 +160,7 @@ def _refuse(features: Floats, labels: Labels, num_classes: int) -> None:
         )
     if num_classes < 2 or labels.min() < 0 or labels.max() >= num_classes:
         raise ValueError(
-            f"labels are from 0 to {num_classes - 1}, of at least two classes, unlike "
+            f"labels must be from 0 to {num_classes - 1}, of at least two classes, got "
             f"{labels.min()} … {labels.max()}"
         )
     if not np.isfinite(features).all():

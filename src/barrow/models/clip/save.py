@@ -47,7 +47,7 @@ def save_huggingface(
     """A folder that `transformers.CLIPModel` and `CLIPProcessor` open; Vision Transformers only.
 
     `dtype` None keeps the type of the parameters. config.json comes last, so a folder that has one
-    is whole.
+    is complete.
     """
     folder = Path(folder)
     report, tensors = _laid_out(HUGGING_FACE, config, paths(towers_together(params)), dtype)
@@ -73,13 +73,15 @@ def save_open_clip(
 ) -> KeysReport:
     """A folder that ``open_clip.create_model("local-dir:FOLDER")`` opens.
 
-    A ResNet wants its running statistics, `collections`, too.
+    A ResNet needs its running statistics, `collections`, too.
     """
     folder = Path(folder)
     stats = paths((collections or {}).get("batch_stats", {}), STATISTICS)
     report, tensors = _laid_out(OPENAI, config, {**paths(towers_together(params)), **stats}, dtype)
     if (folder / OPEN_CLIP_CONFIG).exists():
-        raise ValueError(f"{folder} holds a model already ({OPEN_CLIP_CONFIG}); write elsewhere")
+        raise ValueError(
+            f"{folder} already contains a model ({OPEN_CLIP_CONFIG}); choose another path"
+        )
     make_folder(folder)
     write_safetensors(folder / OPEN_CLIP_WEIGHTS, tensors, metadata={"format": "pt"})
     if tokenizer is not None:
@@ -94,11 +96,11 @@ def _laid_out(
     entries = layout.entries(config)
     report = _compared(entries, leaves)
     if not report.is_exact:
-        raise ValueError(f"the parameters are not those of the model: {report}")
+        raise ValueError(f"the parameters do not match the model: {report}")
     tensors: dict[str, LazyTensor] = {}
     for entry in entries:
         first = entry.line.paths[0]
-        # Statistics in 16 bits would be off by more than an image is worth.
+        # Statistics in 16 bits would change embeddings.
         kept = first.startswith(STATISTICS) or dtype is None
         kind = np.dtype(jnp.dtype(leaves[first].dtype if kept else dtype))
         for number, key in enumerate(entry.names()):

@@ -21,8 +21,8 @@ from barrow.nn.scope import Scope
 class TextTransformer(Module):
     """Ids [batch, length], with start and end of text among them, to embeddings [batch, embed].
 
-    The place that is read is that of the highest id, the end of the text; of several, the first: so
-    rows may be filled with zeros or with further ends.
+    It is read at the highest id, the end of the text; the first if there are several. So rows may
+    be padded with zeros or with further ends.
     """
 
     config: TextConfig

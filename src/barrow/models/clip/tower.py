@@ -1,4 +1,4 @@
-"""The transformer of both towers: layers, of which one place of each row is wanted at the end."""
+"""The transformer of both towers, whose output is read at one position of each row."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class Running:
 
 @dataclass(frozen=True)
 class Tower(Module):
-    """`layers` pre-norm blocks; the last computes only the place that is asked for.
+    """`layers` pre-norm blocks; the last computes only the requested position.
 
-    Of a row of 50 places one is used; the last block's queries and feed-forward net for the other
-    49 would be thrown away, a fifteenth of all work in 12 layers. Its parameters are under `last`,
-    those of the others, one array for all, under `layers`.
+    One of a row's 50 positions is used; the last block's queries and feed-forward net for the other
+    49 would be wasted, a fifteenth of all work in 12 layers. Its parameters are under `last`, those
+    of the others, stacked, under `layers`.
     """
 
     layers: int
@@ -82,7 +82,7 @@ class Tower(Module):
 
 @dataclass(frozen=True)
 class OnePlace(Module):
-    """What a pre-norm `nn.Block` gives at one place of each row, with the same parameters."""
+    """A pre-norm `nn.Block` at one position of each row, with the same parameters."""
 
     block: Block
 
@@ -114,7 +114,7 @@ class OnePlace(Module):
 
 
 def towers_apart(params: Mapping[str, Any]) -> Tree:
-    """A model's parameters with the layers of its towers as trees of their own.
+    """A model's parameters with the layers of its towers unstacked.
 
     For towers that are unrolled and only applied: a slice of one array is copied at each use, and
     its product then adds no bias on the way.

@@ -84,8 +84,8 @@ def refuse_images(scope: Scope, images: jax.Array, resolution: int) -> None:
     elif images.ndim == 3 and math.prod(images.shape) == math.prod(shape):
         hint = "; one image is images[None]"
     elif jnp.issubdtype(images.dtype, jnp.integer):
-        hint = "; pixels are normalised first, see preprocess"
+        hint = "; normalise the pixels first (preprocess)"
     raise ValueError(
-        f"{scope.name}: expected floating numbers [batch, {resolution}, {resolution}, 3], got "
-        f"{images.dtype}{list(images.shape)}{hint}"
+        f"{scope.name}: expected floating point [batch, {resolution}, {resolution}, 3], "
+        f"got {images.dtype}{list(images.shape)}{hint}"
     )

@@ -67,12 +67,12 @@ def classified(similarities: Floats, classes: Sequence[str]) -> ZeroShot:
 
 def _refuse(classes: Sequence[str], templates: Sequence[str]) -> None:
     if isinstance(classes, str) or not classes or not all(classes):
-        raise ValueError(f"expected a list of names of classes, got {classes!r}")
+        raise ValueError(f"expected a list of class names, got {classes!r}")
     if len(set(classes)) != len(classes):
         twice = next(name for name in classes if list(classes).count(name) > 1)
-        raise ValueError(f"the class {twice!r} is there twice")
+        raise ValueError(f"duplicate class {twice!r}")
     if isinstance(templates, str) or not templates:
         raise ValueError(f"expected a list of templates, got {templates!r}")
     for template in templates:
         if "{}" not in template:
-            raise ValueError(f"a template has {{}} where the name goes, unlike {template!r}")
+            raise ValueError(f"a template needs {{}} for the name, got {template!r}")

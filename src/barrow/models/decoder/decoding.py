@@ -1,8 +1,8 @@
-"""The two compiled programs of generation: reading prompts, and the loop that writes.
+"""The two compiled programs of generation: prefill, and the decoding loop.
 
 They are two, not one, because the first token needs only the first; a stream then runs the second
-in pieces. Layers are unrolled and their parameters apart, so that each weight is read once for a
-token and no cache is copied: the loop writes into them in place.
+in pieces. Layers are unrolled and unstacked, so that each weight is read once per token and caches
+are updated in place.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from barrow.nn.tree import Tree
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class State:
-    """Where generation stands: `last` [batch] is chosen but not yet read by the model.
+    """The state of generation: `last` [batch] is chosen but not yet read by the model.
 
     `num` [batch] counts tokens chosen, which with a row's key gives the key of the next choice;
-    `done` rows have met a stop.
+    `done` rows have reached a stop.
     """
 
     caches: tuple[Cache, ...]
@@ -49,7 +49,7 @@ def prefill(
     *,
     capacity: int,
 ) -> State:
-    """Read prompts [batch, length], of which `lengths` count, and choose a token behind each."""
+    """Read prompts [batch, length], of which `lengths` count, and choose the next token of each."""
     batch, length = tokens.shape
     caches = empty_caches(model.config, batch, length, jnp.dtype(model.dtype))
     logits, caches = model.apply(params, tokens, lengths=lengths, caches=caches, at=lengths - 1)
@@ -70,9 +70,9 @@ def decode(
     *,
     room: int,
 ) -> tuple[State, jax.Array]:
-    """Up to `limit` more tokens of each row, [batch, room]; −1 behind a row's stop.
+    """Up to `limit` more tokens of each row, [batch, room]; −1 after a row's stop.
 
-    Ends early when every row has met a stop. `room` is part of the program, `limit` is not.
+    Ends early when every row has reached a stop. `room` is part of the program, `limit` is not.
     """
 
     def go_on(carry: tuple[jax.Array, State, jax.Array]) -> jax.Array:
@@ -108,6 +108,6 @@ def _is_stop(tokens: jax.Array, stops: jax.Array) -> jax.Array:
 
 
 def row_keys(seed: int, batch: int) -> jax.Array:
-    """A key for each row, which depends on the seed and the row's place alone."""
+    """A key for each row, which depends only on the seed and the row's number."""
     key: Any = jax.random.key(seed)
     return jax.vmap(partial(jax.random.fold_in, key))(jnp.arange(batch))

@@ -1,4 +1,4 @@
-"""Generation: prompts of different lengths to what the model writes behind them."""
+"""Generation: completions of prompts of different lengths."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NUM_STOPS = 8
 
 @dataclass(frozen=True)
 class Completion:
-    """Tokens written behind a prompt, without the stop that may have ended them."""
+    """Tokens after a prompt, without the stop that may have ended them."""
 
     tokens: npt.NDArray[np.int32]
     reason: Literal["stop", "length"]
@@ -40,11 +40,10 @@ def generate(
     seed: int = 0,
     stops: Sequence[int] = (),
 ) -> tuple[Completion, ...]:
-    """What the model writes behind each prompt: up to `max_tokens`, or until one of `stops`.
+    """Completions of each prompt: up to `max_tokens`, or until one of `stops`.
 
-    The same arguments give the same tokens; a row's depend on its own prompt, the seed and the
-    row's place. Parameters with layers in one array are taken apart first: do that once
-    (`for_decoding`) where there are many calls.
+    The same arguments give the same tokens; a row depends only on its prompt, the seed and its
+    number. Stacked layers are unstacked first: do that once (`for_decoding`) for many calls.
     """
     pieces = stream(
         model,
@@ -77,7 +76,7 @@ def stream(
 ) -> Iterator[tuple[npt.NDArray[np.int32], ...]]:
     """As `generate`, in pieces: the first token of every row, then up to `chunk` at a time.
 
-    A stop is the last token of its row. The pieces do not depend on how they are cut.
+    A stop is the last token of its row. The tokens do not depend on `chunk`.
     """
     _refuse(model, prompts, max_tokens, chunk, stops)
     model = replace(model, unroll=True, remat=None)
@@ -107,7 +106,7 @@ def stream(
 
 
 def for_decoding(params: Mapping[str, Any]) -> Tree:
-    """Parameters with each layer by itself, as the programs of generation read them."""
+    """Parameters with unstacked layers, as generation needs them."""
     if isinstance(params["layers"], tuple):
         return params if isinstance(params, Tree) else Tree(params)
     apart: Tree = _take_apart(params)
@@ -126,7 +125,7 @@ def _padded(prompts: Sequence[Sequence[int]], context: int) -> tuple[jax.Array, 
 
 
 def _ends(stops: Sequence[int]) -> jax.Array:
-    # Always so many, so that another set of stops needs no other program; −2 is no token.
+    # Always so many, so that another set of stops needs no other program; −2 is not a token.
     num = -(-max(len(stops), 1) // _NUM_STOPS) * _NUM_STOPS
     return jnp.asarray([*stops, *[-2] * (num - len(stops))], jnp.int32)
 
@@ -142,24 +141,21 @@ def _refuse(
     if not prompts:
         raise ValueError("no prompts")
     if max_tokens < 1 or chunk < 1:
-        raise ValueError(f"max_tokens and chunk are at least 1, not {max_tokens} and {chunk}")
+        raise ValueError(f"max_tokens and chunk must be ≥ 1, got {max_tokens} and {chunk}")
     for number, prompt in enumerate(prompts):
         if not len(prompt):
-            raise ValueError(
-                f"prompt {number} is empty: there must be a token to go on from; begin with the "
-                "tokenizer's begin token"
-            )
+            raise ValueError(f"prompt {number} is empty: start it with the tokenizer's begin token")
         if len(prompt) + max_tokens > config.context:
             raise ValueError(
-                f"prompt {number} of {len(prompt)} tokens and {max_tokens} new ones are past the "
-                f"model's {config.context} positions; ask for at most "
-                f"{max(config.context - len(prompt), 0)}, or shorten the prompt"
+                f"prompt {number} has {len(prompt)} tokens, with {max_tokens} new ones too "
+                f"many for the model's {config.context} positions; max_tokens can be at "
+                f"most {max(config.context - len(prompt), 0)}, or shorten the prompt"
             )
         low, high = min(prompt), max(prompt)
         if low < 0 or high >= config.vocab_size:
             wrong = low if low < 0 else high
             raise ValueError(
-                f"prompt {number} has token {wrong}; the model knows 0 to {config.vocab_size - 1}"
+                f"prompt {number} has token {wrong}; ids must be from 0 to {config.vocab_size - 1}"
             )
     if any(stop < 0 for stop in stops):
-        raise ValueError(f"stops are ids from 0 on, not {list(stops)}")
+        raise ValueError(f"stops must be ids ≥ 0, got {list(stops)}")

@@ -37,7 +37,7 @@ class DecoderConfig:
       width / heads; `hidden`: width inside the MLP; `context`: positions.
     - `norm`: layer or rms; `norm_eps`: added to the variance; `norms`: before attention and MLP, or
       one for both in parallel (see `nn.Block`).
-    - `activation`: of the MLP; `gated`: SwiGLU and its like; `rotary`: None for learned positions.
+    - `activation`: of the MLP; `gated`: SwiGLU and similar; `rotary`: None for learned positions.
     - `attention_bias`, `out_bias`, `mlp_bias`: which layers have biases.
     - `tied`: the table of embeddings makes the logits too; `dropout`: of hidden states.
     - `init_std`: standard deviation of the first weights.
@@ -71,7 +71,7 @@ class DecoderConfig:
     def __post_init__(self) -> None:
         for name in ("vocab_size", "width", "layers", "heads", "hidden", "context"):
             if getattr(self, name) < 1:
-                raise ValueError(f"{name} is at least 1, not {getattr(self, name)}")
+                raise ValueError(f"{name} must be ≥ 1, got {getattr(self, name)}")
         if self.head_dim is None and self.width % self.heads:
             raise ValueError(f"{self.heads} heads do not divide a width of {self.width}")
         if self.heads % self.num_kv_heads:
@@ -100,11 +100,11 @@ class DecoderConfig:
     def module(
         self, *, unroll: bool = False, remat: Policy | None = None, dtype: str = "float32"
     ) -> Decoder:
-        """As `Family` says."""
+        """See `Family`."""
         return Decoder(self, unroll=unroll, remat=remat, dtype=dtype)
 
     def save_huggingface(self, folder: Path, params: Any, about: Mapping[str, Any]) -> None:
-        """As `Exported` says."""
+        """See `Exported`."""
         from barrow.models.save import save_described
 
         save_described(folder, self.module(), params, about)
@@ -114,9 +114,9 @@ class DecoderConfig:
 class Decoder(CausalModule):
     """Tokens to the logits of the next token.
 
-    How it is run (layers unrolled or scanned, what is computed again, which attention) is no part
-    of the architecture: parameters fit every choice. `dtype` is the type of activations; weights
-    are turned into it where they are used.
+    How it is run (layers unrolled or scanned, what is recomputed, which attention) is not part of
+    the architecture: parameters fit every choice. `dtype` is the type of activations; weights are
+    cast to it when used.
     """
 
     config: DecoderConfig
@@ -138,9 +138,10 @@ class Decoder(CausalModule):
     ) -> tuple[jax.Array, tuple[Any, ...]]:
         """Logits [batch, length, vocab] of tokens [batch, length], and the caches of the layers.
 
-        `positions` are 0, 1, 2… (behind a cache: from what it holds on) unless given; `segments`
-        part documents in a row; `lengths` [batch] says how many tokens of each row are real. With
-        `at` [batch] only the logits of one place in each row are computed, [batch, 1, vocab].
+        `positions` are 0, 1, 2… (after a cache: from its length on) unless given; `segments` mask
+        documents in a row from each other; `lengths` [batch] is how many tokens of each row are
+        real. With `at` [batch] only the logits of one position in each row are computed, [batch, 1,
+        vocab].
         """
         x, caches = self.hidden(
             scope,
@@ -253,7 +254,7 @@ def empty_caches(config: DecoderConfig, batch: int, capacity: int, dtype: Any) -
     """A cache for each layer, with room for `capacity` positions in each of `batch` rows."""
     if capacity > config.context:
         raise ValueError(
-            f"the model has {config.context} positions; a cache of {capacity} is past its maximum"
+            f"capacity must be at most the model's {config.context} positions, got {capacity}"
         )
     heads, dim = config.num_kv_heads, config.size_of_head
     return tuple(Cache.empty(batch, capacity, heads, dim, dtype) for _ in range(config.layers))
@@ -264,6 +265,5 @@ def _refuse_too_long(
 ) -> None:
     if length > context and positions is None and caches is None:
         raise ValueError(
-            f"{length} tokens in a row, but the model has {context} positions: cut the text into "
-            "windows"
+            f"{length} tokens, but the model has {context} positions: cut the text into windows"
         )

@@ -1,4 +1,4 @@
-"""How surprised a causal model is by each token of some rows."""
+"""The surprise (nats) of each token of rows under a causal model."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def next_token_nats(
 ) -> jax.Array:
     """Nats of ids [rows, length + 1] but the first of each row, float32 [rows, length].
 
-    The last id of a row is guessed and not seen. `nats` is how logits become nats.
+    The last id of a row is predicted and not seen. `nats` turns logits into nats.
     """
     hidden, _ = model.apply(params, ids[:, :-1], method=model.hidden)
     weight, transposed = model.head_weight(params)
@@ -45,7 +45,7 @@ def next_token_nats_on_cpu(
 def layers_apart(
     model: CausalModule, params: Mapping[str, Any]
 ) -> tuple[CausalModule, Mapping[str, Any]]:
-    """The same with each layer's parameters as arrays of their own, which run faster."""
+    """The same with unstacked layers, which run faster."""
     if "layers" not in params:
         return model, params
     apart: Mapping[str, Any] | Tree = (

@@ -23,13 +23,13 @@ class Sampling:
 
     def __post_init__(self) -> None:
         if not 0 <= self.temperature < float("inf"):
-            raise ValueError(f"a temperature is 0 or more, not {self.temperature}")
+            raise ValueError(f"temperature must be ≥ 0, got {self.temperature}")
         if self.top_k is not None and self.top_k < 1:
-            raise ValueError(f"top_k is at least 1, not {self.top_k}")
+            raise ValueError(f"top_k must be ≥ 1, got {self.top_k}")
         if self.top_p is not None and not 0 < self.top_p <= 1:
-            raise ValueError(f"top_p is above 0 and at most 1, not {self.top_p}")
+            raise ValueError(f"top_p must be > 0 and ≤ 1, got {self.top_p}")
         if self.temperature == 0 and (self.top_k is not None or self.top_p is not None):
-            raise ValueError("top_k and top_p restrict what is drawn; give a temperature above 0")
+            raise ValueError("top_k and top_p need a temperature above 0")
 
 
 GREEDY = Sampling()
@@ -38,7 +38,7 @@ GREEDY = Sampling()
 @jax.tree_util.register_static
 @dataclass(frozen=True)
 class Kind:
-    """What of a sampling is part of the program."""
+    """The part of a sampling that is compiled in."""
 
     greedy: bool
     top_k: int | None
@@ -49,7 +49,7 @@ class Kind:
 class Chooser:
     """A `Sampling` as a compiled program takes it: numbers that may change, and its shape.
 
-    A change of temperature or of top_p compiles nothing anew.
+    Another temperature or top_p needs no recompilation.
     """
 
     temperature: jax.Array

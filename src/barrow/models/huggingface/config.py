@@ -1,7 +1,7 @@
 """Hugging Face's config.json of decoders, to a `DecoderConfig`.
 
-A setting that would change the mathematics and cannot be expressed here is refused by name; what
-concerns only training or files is passed over.
+A setting that would change the results and is not supported is refused by name; what concerns only
+training or files is ignored.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def config_of(hf: Mapping[str, Any]) -> DecoderConfig:
         architectures = hf.get("architectures")
         also = f" (architectures {architectures})" if architectures else ""
         opens = ", ".join(f"{name} ({what})" for name, what in {**FAMILIES, **ENCODERS}.items())
-        raise ValueError(f"model_type {family!r}{also} is not one that opens; these do: {opens}")
+        raise ValueError(f"model_type {family!r}{also} is not supported; supported are {opens}")
     if "quantization_config" in hf:
         raise ValueError(
             "the weights are quantized (quantization_config); use the model before quantization"
@@ -92,9 +92,9 @@ def _mistral(hf: Settings) -> DecoderConfig:
     window = hf.count_or_none("sliding_window", 4096)
     if window is not None and window < context:
         raise ValueError(
-            f"sliding_window {window} is shorter than the context {context}, which this decoder "
-            "cannot express; it is exact for texts within the window: set both to "
-            f"{window} (max_position_embeddings, and sliding_window null)"
+            f"sliding_window {window} is shorter than the context {context}, which is not "
+            f"supported; for texts within the window, set both to {window} "
+            "(max_position_embeddings, and sliding_window null)"
         )
     return _llama_like(hf, _MISTRAL_SIZES, qkv_bias=False, out_bias=False, mlp_bias=False)
 
@@ -104,7 +104,7 @@ def _qwen2(hf: Settings) -> DecoderConfig:
     return _llama_like(hf, _QWEN2_SIZES, qkv_bias=True, out_bias=False, mlp_bias=False)
 
 
-# What files leave out where it is the default of its configuration class.
+# Defaults of the configuration classes, which files omit.
 _LLAMA_SIZES = {
     "vocab_size": 32000,
     "intermediate_size": 11008,

@@ -15,7 +15,7 @@ def family_of(config: DecoderConfig) -> str:
     if found:
         return found[0]
     reasons = "; ".join(f"{family}: {', '.join(fits(config))}" for family, fits in _FITS.items())
-    raise ValueError(f"transformers has no decoder of this shape. What stands against {reasons}")
+    raise ValueError(f"transformers has no decoder of this shape. What does not fit {reasons}")
 
 
 def _against(**rules: tuple[bool, str]) -> list[str]:
@@ -58,7 +58,7 @@ def _against_gpt_neox(config: DecoderConfig) -> list[str]:
 def _against_llama_like(config: DecoderConfig) -> list[str]:
     whole = config.rotary is not None and config.rotary.dim in (None, config.size_of_head)
     return _against(
-        rotary=(whole, "positions that do not turn the whole head"),
+        rotary=(whole, "partial rotary positions"),
         norm=(config.norm == "rms", "layer norms"),
         norms=(config.norms == "pre", "a parallel residual"),
         gated=(config.gated, "an MLP without gate"),

@@ -2,7 +2,7 @@
 
 A line of a table is one tensor of theirs and the one or three parameters of ours in it. What is
 done to the numbers is data too: their array is split into dimensions, these are put into our order,
-and where three parameters are fused the first dimension parts them.
+and where three parameters are fused the first dimension separates them.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ class Line:
         return turned[1:] if len(self.paths) > 1 else turned
 
     def ours(self, theirs: Array) -> tuple[Array, ...]:
-        """Our parameters out of their tensor (views of it where that is possible)."""
+        """Our parameters from their tensor (views where possible)."""
         turned = theirs.reshape(self.split).transpose(self.order)
         return tuple(turned) if len(self.paths) > 1 else (turned,)
 
     def theirs(self, ours: Sequence[Array]) -> Array:
-        """Their tensor out of our parameters."""
+        """Their tensor from our parameters."""
         turned = np.stack(ours) if len(self.paths) > 1 else ours[0]
         return turned.transpose(np.argsort(self.order)).reshape(self.shape)
 
@@ -74,7 +74,7 @@ def lines_of(family: str, config: DecoderConfig) -> tuple[Line, ...]:
 
 
 def same(key: str, path: str, *shape: int) -> Line:
-    """A tensor that is as ours."""
+    """A tensor that is the same as ours."""
     return Line(key, (path,), shape, (1,) * len(shape), tuple(range(len(shape))))
 
 

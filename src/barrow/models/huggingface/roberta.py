@@ -16,15 +16,14 @@ _BARE = "RobertaModel"
 
 
 def roberta_config(hf: Mapping[str, Any], keys: Collection[str]) -> RobertaConfig:
-    """The architecture of a config.json; `keys` of the weights say what is behind the layers."""
+    """The architecture of a config.json; `keys` of the weights decide what follows the layers."""
     said = Settings(hf)
     said.require("is_decoder", False, default=False)
     said.require("add_cross_attention", False, default=False)
     kind = said.text("position_embedding_type", "absolute")
     if kind != "absolute":
         raise ValueError(
-            f"config.json: position_embedding_type {kind!r} cannot be expressed; only 'absolute' "
-            "opens"
+            f"config.json: position_embedding_type {kind!r} is not supported; only 'absolute' is"
         )
     if "quantization_config" in hf:
         raise ValueError(
@@ -32,7 +31,7 @@ def roberta_config(hf: Mapping[str, Any], keys: Collection[str]) -> RobertaConfi
         )
     pad = said.get("pad_token_id", 1)
     if isinstance(pad, bool) or not isinstance(pad, int) or pad < 0:
-        raise ValueError(f"config.json: pad_token_id is an id, from 0 on, not {pad!r}")
+        raise ValueError(f"config.json: pad_token_id must be an id ≥ 0, got {pad!r}")
     return RobertaConfig(
         vocab_size=said.count("vocab_size", 50265),
         width=said.count("hidden_size", 768),
@@ -42,7 +41,7 @@ def roberta_config(hf: Mapping[str, Any], keys: Collection[str]) -> RobertaConfi
         positions=said.count("max_position_embeddings", 512),
         token_types=said.count("type_vocab_size", 2),
         pad=pad,
-        # Their class's own defaults differ from every published file, which all name theirs.
+        # The defaults of their class differ from every published file, and all files set these.
         norm_eps=said.number("layer_norm_eps", 1e-12),
         activation=said.text("hidden_act", "gelu"),
         dropout=said.share("hidden_dropout_prob", 0.1),
@@ -66,14 +65,14 @@ def head_of(hf: Mapping[str, Any], config: RobertaConfig, keys: Collection[str])
         return ClassificationHead(num, drop, config.init_std)
     if name not in (None, _MLM, _BARE):
         raise ValueError(
-            f"config.json: architecture {name} does not open; {_MLM}, {_BARE}, {_CLASSIFY} and "
-            f"{_TAG} do"
+            f"config.json: architecture {name} is not supported; {_MLM}, {_BARE}, "
+            f"{_CLASSIFY} and {_TAG} are"
         )
     return None
 
 
 def labels_of(hf: Mapping[str, Any]) -> tuple[str, ...]:
-    """The names of classes in their order; two without names where nothing is said."""
+    """The names of classes in order; two unnamed ones by default."""
     named = hf.get("id2label")
     if named is None:
         return tuple(f"LABEL_{i}" for i in range(Settings(hf).count("num_labels", 2)))
@@ -82,21 +81,21 @@ def labels_of(hf: Mapping[str, Any]) -> tuple[str, ...]:
         return tuple(ordered[number] for number in range(len(ordered)))
     except (AttributeError, KeyError, ValueError):
         raise ValueError(
-            f"config.json: id2label gives a name to each of 0, 1, 2…, unlike {named!r}"
+            f"config.json: id2label must name each of 0, 1, 2…, got {named!r}"
         ) from None
 
 
 def notes_on(config: RobertaConfig, head: Head | None) -> tuple[str, ...]:
-    """What the model has and has not behind its layers, in sentences."""
+    """What the model has and lacks after its layers, in sentences."""
     notes = []
     if head is None:
         notes.append(
-            "with a pooler, which `pooled` uses"
+            "with a pooler, used by `pooled`"
             if config.pooler
-            else "no pooler, which hidden states and masked tokens do not need"
+            else "no pooler; hidden states and masked tokens do not need it"
         )
         if not config.mlm_head:
-            notes.append("no LM head: it gives hidden states and fills no masks")
+            notes.append("no LM head: hidden states only, no filling of masks")
     return tuple(notes)
 
 
@@ -106,16 +105,18 @@ def hf_roberta(
     """A config.json under which `transformers` computes the same function."""
     if head is not None and config.mlm_head:
         raise ValueError(
-            "a model with a head of labels has no LM head in transformers: mlm_head=False"
+            "transformers has no LM head beside a classification head: pass mlm_head=False"
         )
     if head is None and labels:
-        raise ValueError(f"labels {', '.join(labels)} for a model without a head that has any")
+        raise ValueError(
+            f"got labels {', '.join(labels)} for a model without a classification head"
+        )
     names = tuple(labels)
     if head is not None:
         names = names or tuple(f"LABEL_{i}" for i in range(head.num))
         if len(names) != head.num:
             raise ValueError(f"{len(names)} labels for a head of {head.num}")
-    told: dict[str, Any] = {
+    table: dict[str, Any] = {
         "architectures": [_name_of(config, head)],
         "model_type": "roberta",
         "vocab_size": config.vocab_size,
@@ -129,23 +130,23 @@ def hf_roberta(
         "layer_norm_eps": config.norm_eps,
         "hidden_act": config.activation,
         "hidden_dropout_prob": config.dropout,
-        # Not dropped here, but whoever trains on in transformers expects it.
+        # Not used here, but expected when training continues in transformers.
         "attention_probs_dropout_prob": config.dropout,
         "initializer_range": config.init_std,
         "tie_word_embeddings": config.tied,
     }
     if head is None:
-        return told
-    told |= {
+        return table
+    table |= {
         "id2label": {str(number): name for number, name in enumerate(names)},
         "label2id": {name: number for number, name in enumerate(names)},
         "classifier_dropout": head.dropout,
     }
     if isinstance(head, RegressionHead):
-        told["problem_type"] = "regression"
+        table["problem_type"] = "regression"
     elif isinstance(head, ClassificationHead):
-        told["problem_type"] = "single_label_classification"
-    return told
+        table["problem_type"] = "single_label_classification"
+    return table
 
 
 def _architecture(hf: Mapping[str, Any]) -> str | None:

@@ -1,4 +1,4 @@
-"""Rotary positions as config.json writes them, in the ways of several years."""
+"""Rotary positions in config.json, in old and new forms."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NEOX_SHARE = 0.25
 
 
 def rotary_of(hf: Settings, *, head_dim: int, share: float) -> Rotary:
-    """Rotary positions; `share` is the part of a head that a family turns unless it says so.
+    """Rotary positions; `share` is the family's default part of a head that is rotated.
 
     Newer files have one object `rope_parameters`, older ones `rope_theta` (GPT-NeoX:
     `rotary_emb_base`), `rotary_pct` and `rope_scaling`.
@@ -41,7 +41,7 @@ def _stretch_of(scaling: Settings) -> Stretch | None:
             scaling.number("high_freq_factor", 4.0),
             scaling.count("original_max_position_embeddings", 8192),
         )
-    raise ValueError(f"config.json: rope_type {kind!r} is not one of default, linear, llama3")
+    raise ValueError(f"config.json: rope_type {kind!r} must be default, linear or llama3")
 
 
 def hf_rope(rotary: Rotary, *, head_dim: int, share: float) -> dict[str, Any]:

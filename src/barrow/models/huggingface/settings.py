@@ -1,4 +1,4 @@
-"""A config.json as typed settings: each look-up says what it expects and what it found."""
+"""A config.json as typed settings: errors say what was expected and what was found."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Settings:
     values: Mapping[str, Any]
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The value as it stands."""
+        """The value as it is."""
         value = self.values.get(key)
         return default if value is None else value
 
@@ -22,7 +22,7 @@ class Settings:
         """A whole number of at least 1."""
         value = self.get(key, default)
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise ValueError(f"config.json: {key} is a whole number from 1 on, not {value!r}")
+            raise ValueError(f"config.json: {key} must be an integer ≥ 1, got {value!r}")
         return value
 
     def count_or_none(self, key: str, default: int | None = None) -> int | None:
@@ -35,28 +35,28 @@ class Settings:
         """A positive number."""
         value = self.get(key, default)
         if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
-            raise ValueError(f"config.json: {key} is a positive number, not {value!r}")
+            raise ValueError(f"config.json: {key} must be a positive number, got {value!r}")
         return float(value)
 
     def share(self, key: str, default: float) -> float:
         """A number from 0 to below 1."""
         value = self.get(key, default)
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1:
-            raise ValueError(f"config.json: {key} is from 0 to below 1, not {value!r}")
+            raise ValueError(f"config.json: {key} must be ≥ 0 and < 1, got {value!r}")
         return float(value)
 
     def flag(self, key: str, default: bool) -> bool:
         """True or false."""
         value = self.get(key, default)
         if not isinstance(value, bool):
-            raise ValueError(f"config.json: {key} is true or false, not {value!r}")
+            raise ValueError(f"config.json: {key} must be true or false, got {value!r}")
         return value
 
     def text(self, key: str, default: str) -> str:
         """A string."""
         value = self.get(key, default)
         if not isinstance(value, str):
-            raise ValueError(f"config.json: {key} is a string, not {value!r}")
+            raise ValueError(f"config.json: {key} must be a string, got {value!r}")
         return value
 
     def table(self, key: str) -> Settings | None:
@@ -65,11 +65,11 @@ class Settings:
         if value is None:
             return None
         if not isinstance(value, Mapping):
-            raise ValueError(f"config.json: {key} is an object, not {value!r}")
+            raise ValueError(f"config.json: {key} must be an object, got {value!r}")
         return Settings(value)
 
     def require(self, key: str, wanted: bool, *, default: bool) -> None:
-        """Refuse any other value than the one that is computed here."""
+        """Raise unless the value is the supported one."""
         value = self.flag(key, default)
         if value is not wanted:
-            raise ValueError(f"config.json: {key} {value} cannot be expressed; only {wanted} opens")
+            raise ValueError(f"config.json: {key} must be {wanted}, got {value}")

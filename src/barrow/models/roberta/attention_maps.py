@@ -1,4 +1,4 @@
-"""What is inside an encoder for some tokens: every hidden state, every attention map."""
+"""The internals of an encoder for some tokens: hidden states and attention maps."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def attention_maps(
     tokens: jax.Array,
     lengths: jax.Array | None = None,
 ) -> jax.Array:
-    """The shares with which each place reads the others, [layers, batch, heads, length, length].
+    """Attention weights of each position, [layers, batch, heads, length, length].
 
-    float32; each row [..., i, :] sums to 1, and padding is read by nothing that is not padding.
+    float32; each row [..., i, :] sums to 1, and only padding attends to padding.
     """
     maps: jax.Array = _seen(model, params, tokens, lengths)["layers"]["attention"]["weights"]
     return maps

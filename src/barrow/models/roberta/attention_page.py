@@ -25,17 +25,16 @@ def attention_page(
     """The page of maps [layers, heads, length, length] of a text, whose tokens name both axes."""
     if maps.ndim != 4 or maps.shape[2:] != (len(tokens), len(tokens)):
         raise ValueError(
-            f"maps of {len(tokens)} tokens are [layers, heads, {len(tokens)}, {len(tokens)}], not "
-            f"{list(maps.shape)}"
+            f"maps must be [layers, heads, {len(tokens)}, {len(tokens)}], got {list(maps.shape)}"
         )
     if len(tokens) > MAX_TOKENS:
         raise ValueError(
-            f"a page shows at most {MAX_TOKENS} tokens, not {len(tokens)}: shorten the text, or "
-            "write the arrays"
+            f"a page shows at most {MAX_TOKENS} tokens, got {len(tokens)}: shorten the "
+            "text, or write the arrays"
         )
     layers, heads = maps.shape[:2]
     shares = np.rint(np.clip(maps, 0, 1) * 65535).astype("<u2")
-    told = {
+    shown = {
         "tokens": list(tokens),
         "layers": layers,
         "heads": heads,
@@ -76,5 +75,5 @@ Colour goes with the square root of the share, so that small ones are seen.</p>
         Markup(body),
         style=static("barrow.models.roberta", "attention.css"),
         script=static("barrow.models.roberta", "attention.js"),
-        data=told,
+        data=shown,
     )

@@ -1,4 +1,4 @@
-"""Vectors of many texts in one safetensors file, with what says whose they are.
+"""Vectors of many texts in one safetensors file, with ids and hashes of the texts.
 
 embeddings  float32 [rows, width]
 sha256      uint8 [rows, 32], of the text's UTF-8 bytes
@@ -46,8 +46,8 @@ class Embedded:
 
 
 @dataclass
-class _Told:
-    """What is known of each row besides its vector, in few bytes."""
+class _Columns:
+    """The other columns of each row, in few bytes."""
 
     hashes: bytearray = field(default_factory=bytearray)
     tokens: array[int] = field(default_factory=lambda: array("i"))
@@ -85,16 +85,16 @@ def embed_to_file(
 ) -> Embedded:
     """Embed texts, given as ids and texts, into a file that is replaced; see `encode.embed`.
 
-    Memory does not grow with the vectors, which wait beside the file until their number is known.
-    `on_bytes` is told the bytes of text done since the last time.
+    Memory does not grow with the vectors, which are kept beside the file until their number is
+    known. `on_bytes` gets the bytes of text done since the last call.
     """
     path = Path(path)
     if path.suffix != ".safetensors":
-        raise ValueError(f"embeddings are written to a .safetensors file, unlike {path.name}")
+        raise ValueError(f"the path of embeddings must end in .safetensors, got {path.name}")
     make_folder(path.parent)
-    told = _Told()
+    kept = _Columns()
     sizes = array("q")
-    rows = _rows(iter(texts), told, sizes, tokenizer, model, truncate)
+    rows = _rows(iter(texts), kept, sizes, tokenizer, model, truncate)
     width = model.config.width
     done = 0
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.") as spool:
@@ -114,14 +114,14 @@ def embed_to_file(
         vectors = LazyTensor((done, width), np.dtype(np.float32), read)
         metadata = {"layer": str(layer), "pool": pool, "tokenizer": tokenizer.hash}
         write_safetensors(
-            path, Tensors({"embeddings": vectors, **told.tensors()}), metadata=metadata
+            path, Tensors({"embeddings": vectors, **kept.tensors()}), metadata=metadata
         )
-    return Embedded(done, sum(told.tokens), sum(num > 0 for num in told.cut))
+    return Embedded(done, sum(kept.tokens), sum(num > 0 for num in kept.cut))
 
 
 def _rows(
     texts: Iterator[tuple[str, str]],
-    told: _Told,
+    kept: _Columns,
     sizes: array[int],
     tokenizer: Tokenizer,
     model: Roberta | RobertaWithHead,
@@ -138,11 +138,11 @@ def _rows(
         for (name, text), row in zip(some, made, strict=True):
             data = text.encode()
             sizes.append(len(data))
-            told.hashes += hashlib.sha256(data).digest()
-            told.tokens.append(len(row.tokens))
-            told.cut.append(row.num_cut)
-            told.ids += name.encode()
-            told.ends.append(len(told.ids))
+            kept.hashes += hashlib.sha256(data).digest()
+            kept.tokens.append(len(row.tokens))
+            kept.cut.append(row.num_cut)
+            kept.ids += name.encode()
+            kept.ends.append(len(kept.ids))
             yield row.tokens
 
 

@@ -1,8 +1,8 @@
 """Vectors of texts: hidden states of one layer, pooled, for rows of any lengths in any number.
 
-Rows are looked at a bounded number ahead, sorted by length within that, and computed in batches of
-about equal lengths; results come in the order of the rows. Padding is seen by nothing, so a row's
-vector does not depend on its neighbours.
+Rows are read a bounded number ahead, sorted by length, and computed in batches of similar lengths;
+results come in the order of the rows. Padding is masked, so a row's vector does not depend on its
+neighbours.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from barrow.models.rows import padded
 Pool = Literal["mean", "cls", "max"]
 Vectors = npt.NDArray[np.float32]
 
-# Tokens in a batch: on a CPU what its caches like, on an accelerator what fills it.
+# Tokens in a batch: what fits the caches of a CPU, or fills an accelerator.
 _ON_CPU, _ELSEWHERE = 4096, 16384
 
 
@@ -48,9 +48,9 @@ def embed(
     `tokens` bounds a batch, padding counted.
     """
     if pool not in get_args(Pool):
-        raise ValueError(f"pool is mean, cls or max, not {pool!r}")
+        raise ValueError(f"pool must be mean, cls or max, got {pool!r}")
     if ahead < 1 or (tokens is not None and tokens < 1):
-        raise ValueError("ahead and tokens are at least 1")
+        raise ValueError("ahead and tokens must be ≥ 1")
     body, params, number = up_to_layer(model, params, layer)
     return _blocks(body, params, iter(rows), number, pool, tokens, ahead)
 
@@ -96,8 +96,8 @@ def up_to_layer(
     num = body.config.layers
     if not -num - 1 <= layer <= num:
         raise ValueError(
-            f"hidden states are 0, the embeddings, to {num}, or −1 to −{num + 1} from the end; "
-            f"not {layer}"
+            f"layer must be from 0 (the embeddings) to {num}, or −1 to −{num + 1} from the "
+            f"end, got {layer}"
         )
     layer = layer % (num + 1)
     kept = max(1, layer)
@@ -113,7 +113,7 @@ def up_to_layer(
 
 
 def for_inference(body: Roberta, params: Mapping[str, Any]) -> Roberta:
-    """The model as it runs quickest without gradients, for layers apart or in one array."""
+    """The model as it runs quickest without gradients, for stacked or unstacked layers."""
     backend = body.backend
     if backend == "auto" and jax.default_backend() == "cpu":
         backend = "rows"

@@ -49,9 +49,7 @@ def fill(
     """
     body = _refuse_headless(model)
     if not 1 <= top <= body.config.vocab_size:
-        raise ValueError(
-            f"top is from 1 to the {body.config.vocab_size} tokens there are, not {top}"
-        )
+        raise ValueError(f"top must be from 1 to {body.config.vocab_size}, got {top}")
     row = marked_row(tokenizer, text, config=body.config, truncate=truncate)
     masks = _masks(row.tokens, tokenizer, num_cut=row.num_cut)
     tokens, lengths = padded([row.tokens], config=body.config)
@@ -88,8 +86,8 @@ def _refuse_headless(model: Roberta | RobertaWithHead) -> Roberta:
     if isinstance(model, Roberta) and model.config.mlm_head:
         return model
     raise ValueError(
-        "the model has no LM head (lm_head.* in its file), so it fills no masks; take a masked "
-        "language model such as distilroberta-base"
+        "the model has no LM head (lm_head.*) to fill masks with; use a masked language "
+        "model such as distilroberta-base"
     )
 
 
@@ -100,7 +98,7 @@ def _masks(tokens: Any, tokenizer: Tokenizer, *, num_cut: int) -> Any:
     if not len(masks):
         name = next(name for name, i in tokenizer.specials.items() if i == tokenizer.mask)
         cut = f" ({num_cut} tokens were cut off its end)" if num_cut else ""
-        raise ValueError(f"the text has no {name}{cut}; write it where a word is to be found")
+        raise ValueError(f"the text has no {name}{cut}; write it where a word is missing")
     return masks
 
 

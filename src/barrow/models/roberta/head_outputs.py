@@ -1,4 +1,4 @@
-"""What a model's head gives for rows of tokens, in their order, nothing dropped."""
+"""Outputs of a model's head for rows of tokens, in order, without dropout."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def head_outputs(
     """Of each row: logits [num] of classes, one number [] of a regression, logits [length, num] of
     tags.
 
-    Rows of about equal lengths are computed together, in batches of up to `tokens`; padding is seen
-    by nothing, so a row's output does not depend on its neighbours.
+    Rows of similar lengths are computed together, in batches of up to `tokens`; padding is masked,
+    so a row's output does not depend on its neighbours.
     """
     if tokens is not None and tokens < 1:
-        raise ValueError(f"tokens is at least 1, not {tokens}")
+        raise ValueError(f"tokens must be ≥ 1, got {tokens}")
     running = replace(model, body=for_inference(model.body, params))
     started = []
     for batch in batches_of(rows, model.config.context, tokens):

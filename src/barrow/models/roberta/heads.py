@@ -1,4 +1,4 @@
-"""What stands on RoBERTa's hidden states: classes of a text, of each token, or numbers."""
+"""Heads on RoBERTa's hidden states: classes of a text, of each token, or numbers."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class RobertaWithHead(Module):
     """A head on the hidden states of `body`, under `classifier` as in Hugging Face's files.
 
     The other parameters have the names that they have in `body` alone, so those of a pretrained
-    model are taken over as they are.
+    model fit unchanged.
     """
 
     body: Roberta
@@ -90,14 +90,14 @@ class RobertaWithHead(Module):
         return self.body.config
 
     def forward(self, scope: Scope, tokens: jax.Array, **inputs: Any) -> jax.Array:
-        """What the head gives; `inputs` are those of `Roberta.forward`."""
+        """The head's output; `inputs` are those of `Roberta.forward`."""
         y: jax.Array = self.head(scope / "classifier", self.body(scope, tokens, **inputs))
         return y
 
 
 @dataclass(frozen=True)
 class LabelledConfig:
-    """A family: an encoder with a head that says one of `labels`, tags of words, or a number."""
+    """A family: an encoder with a head for one of `labels`, tags of words, or a number."""
 
     body: RobertaConfig
     kind: Literal["classify", "tag", "regress"]
@@ -114,7 +114,7 @@ class LabelledConfig:
 
     @property
     def head(self) -> Head:
-        """The head, dropping as much as the body does."""
+        """The head, with the body's dropout."""
         dropout, std = self.body.dropout, self.body.init_std
         if self.kind == "tag":
             return TokenHead(len(self.labels), dropout, std)
@@ -125,6 +125,6 @@ class LabelledConfig:
     def module(
         self, *, unroll: bool = True, remat: Policy | None = None, dtype: str = "float32"
     ) -> RobertaWithHead:
-        """As `Family` says; layers are always unrolled, for they may be frozen one by one."""
+        """See `Family`; layers are always unrolled, so that each can be frozen."""
         del unroll
         return RobertaWithHead(self.body.module(unroll=True, remat=remat, dtype=dtype), self.head)

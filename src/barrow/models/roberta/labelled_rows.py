@@ -1,4 +1,4 @@
-"""Rows of tokens for what heads stand on: a text, a pair of texts, a text in words."""
+"""Rows of tokens for heads: a text, a pair of texts, a text in words."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Limit:
-    """Tokens that a row may have, those around the text among them; longer ones are cut or refused.
+    """The maximum tokens of a row, special tokens included; longer ones are truncated or refused.
 
     `most` None is all that the model takes.
     """
@@ -31,8 +31,8 @@ class Limit:
         """The number for a model."""
         if self.most is not None and not 4 < self.most <= config.context:
             raise ValueError(
-                f"max-length is from 5 to {config.context}, the places that the model has, not "
-                f"{self.most}"
+                f"max-length must be from 5 to {config.context}, the model's positions, "
+                f"got {self.most}"
             )
         return config.context if self.most is None else self.most
 
@@ -61,16 +61,16 @@ def pair_rows(
     """``<s> text </s>``, or ``<s> text </s></s> pair </s>``, with the tokenizer's begin and end.
 
     Truncated, the longer of two texts is cut first, as transformers' ``longest_first`` does.
-    `places` say whose row an error speaks of.
+    `places` name the rows in errors.
     """
     limit = limit or Limit()
     most = limit.of(config)
     ids = encoded(tokenizer, [*texts, *(pair or "" for pair in pairs)])
     begin, end = _around(tokenizer)
-    # A tokenizer without an end parts two texts by what begins one.
+    # Without an end token, two texts are separated by the begin token.
     between = np.concatenate([end, end]) if len(end) else begin
     if not len(between) and any(pair is not None for pair in pairs):
-        raise ValueError("the tokenizer has neither a begin nor an end token to part two texts by")
+        raise ValueError("the tokenizer has no begin or end token to separate two texts")
     rows = []
     for number, (pair, place) in enumerate(zip(pairs, places, strict=True)):
         first, second = ids[number], ids[len(texts) + number]
@@ -93,7 +93,7 @@ def word_rows(
     places: Sequence[str],
     limit: Limit | None = None,
 ) -> list[WordRow]:
-    """``<s> words </s>``, each word behind a space, as transformers' ``is_split_into_words`` has
+    """``<s> words </s>``, each word after a space, as transformers' ``is_split_into_words`` has
     it with ``add_prefix_space``.
     """
     limit = limit or Limit()
@@ -118,7 +118,7 @@ def word_rows(
 
 
 def encoded(tokenizer: Tokenizer, texts: Sequence[str]) -> list[Tokens]:
-    """The tokens of texts, with nothing around them."""
+    """The tokens of texts, without special tokens."""
     data = [text.encode() for text in texts]
     offsets = np.cumsum([0, *map(len, data)], dtype=np.int64)
     ids, starts = tokenizer.encode_texts(np.frombuffer(b"".join(data), np.uint8), offsets)
@@ -147,8 +147,8 @@ def _refuse(limit: Limit, config: RobertaConfig, num: int, place: str) -> None:
     if num > config.context:
         raise ValueError(f"{place}: {too_long(config, num)}")
     raise ValueError(
-        f"{place}: {num} tokens in a row, and max-length is {limit.most}: cut the text, or "
-        "truncate it on request (truncate=True, --truncate)"
+        f"{place}: {num} tokens, but max-length is {limit.most}: shorten the text, or "
+        "truncate it (truncate=True, --truncate)"
     )
 
 
@@ -156,7 +156,7 @@ def _joined(parts: Sequence[Tokens], config: RobertaConfig, place: str) -> Token
     found = np.concatenate(parts).astype(np.int32)
     if found.max(initial=0) >= config.vocab_size:
         raise ValueError(
-            f"{place}: the tokenizer gives id {found.max()}, the model has {config.vocab_size}: "
-            "they do not belong together"
+            f"{place}: the tokenizer gives id {found.max()}, but the model has "
+            f"{config.vocab_size} ids: do they match?"
         )
     return found

@@ -1,4 +1,4 @@
-"""RoBERTa: tokens to hidden states that see both ways, and the head that says masked tokens."""
+"""RoBERTa: a bidirectional encoder of tokens, and the head for masked tokens."""
 
 from __future__ import annotations
 
@@ -62,15 +62,17 @@ class RobertaConfig:
     def __post_init__(self) -> None:
         for name in ("vocab_size", "width", "layers", "heads", "hidden", "token_types"):
             if getattr(self, name) < 1:
-                raise ValueError(f"{name} is at least 1, not {getattr(self, name)}")
+                raise ValueError(f"{name} must be ≥ 1, got {getattr(self, name)}")
         if self.width % self.heads:
             raise ValueError(f"{self.heads} heads do not divide a width of {self.width}")
         if not 0 <= self.pad < self.vocab_size:
-            raise ValueError(f"pad is an id of the vocabulary of {self.vocab_size}, not {self.pad}")
+            raise ValueError(
+                f"pad must be an id below vocab_size {self.vocab_size}, got {self.pad}"
+            )
         if self.context < 1:
             raise ValueError(
-                f"positions begin behind the padding id {self.pad}: {self.positions} rows leave "
-                f"{self.context}"
+                f"positions start after the padding id {self.pad}: {self.positions} rows "
+                f"leave {self.context}"
             )
         activation(self.activation)
 
@@ -92,11 +94,11 @@ class RobertaConfig:
     def module(
         self, *, unroll: bool = False, remat: Policy | None = None, dtype: str = "float32"
     ) -> Roberta:
-        """As `Family` says."""
+        """See `Family`."""
         return Roberta(self, unroll=unroll, remat=remat, dtype=dtype)
 
     def save_huggingface(self, folder: Path, params: Any, about: Mapping[str, Any]) -> None:
-        """As `Exported` says."""
+        """See `Exported`."""
         from barrow.models.save import save_described
 
         save_described(folder, self.module(), params, about)
@@ -116,11 +118,11 @@ SIZES: Mapping[str, RobertaConfig] = {
 class Roberta(Module):
     """Tokens to hidden states [batch, length, width]; `logits` makes those of the vocabulary.
 
-    How it is run (layers unrolled or scanned, what is computed again, which attention) is no part
-    of the architecture: parameters fit every choice. `dtype` is the type of activations. Asked for
-    the collection `intermediates`, it gives hidden state 0 as `embedded`, those behind the layers
-    as `layers/hidden` [layers, batch, length, width], and the maps as `layers/attention/weights`
-    [layers, batch, heads, length, length]; unasked they cost nothing.
+    How it is run (layers unrolled or scanned, what is recomputed, which attention) is not part of
+    the architecture: parameters fit every choice. `dtype` is the type of activations. In the
+    collection `intermediates` it returns hidden state 0 as `embedded`, those after the layers as
+    `layers/hidden` [layers, batch, length, width], and the maps as `layers/attention/weights`
+    [layers, batch, heads, length, length]; they cost nothing unless requested.
     """
 
     config: RobertaConfig
@@ -142,17 +144,17 @@ class Roberta(Module):
     ) -> jax.Array:
         """The last hidden states of tokens [batch, length].
 
-        `lengths` [batch] says how many tokens of each row, from the left, are real: the way that
-        fused attention likes. `mask` [batch, length] says it of each place, wherever padding
-        stands; `segments` [batch, length] part documents in a row. What stands at padding has no
-        meaning. `positions` [batch or 1, length] are counted over tokens that are not padding
-        unless given, from `pad` + 1 on (`full_positions`: of rows without any, which is quicker).
+        `lengths` [batch] is how many tokens of each row, from the left, are real: best for fused
+        attention. `mask` [batch, length] marks them at any position; `segments` [batch, length]
+        mask documents in a row from each other. Outputs at padding are undefined. `positions`
+        [batch or 1, length] are by default counted over tokens that are not padding, from `pad` + 1
+        on (`full_positions` is faster for rows without any).
         """
         if mask is not None and (lengths is not None or segments is not None):
-            raise ValueError("a mask stands alone: give lengths and segments without it")
+            raise ValueError("pass a mask, or lengths and segments, not both")
         x = self.embedded(scope, tokens, token_types=token_types, positions=positions)
         layers = Repeat(self._block(), self.config.layers, unroll=self.unroll, remat=self.remat)
-        # Padding sees padding alone and is seen by nothing else.
+        # Padding attends only to padding.
         segments = mask.astype(jnp.int32) if mask is not None else segments
         context = {"segments": segments, "lengths": lengths}
         y: tuple[jax.Array, Any] = layers(scope / "layers", x, None, context)
@@ -194,11 +196,11 @@ class Roberta(Module):
     def masked_logits(
         self, scope: Scope, tokens: jax.Array, at: jax.Array, **inputs: Any
     ) -> jax.Array:
-        """Logits [batch, num, vocab] of the places `at` [batch, num] alone, from tokens."""
+        """Logits [batch, num, vocab] at the positions `at` [batch, num] only, from tokens."""
         return self.logits(scope, self(scope, tokens, **inputs), at)
 
     def logits(self, scope: Scope, hidden: jax.Array, at: jax.Array | None = None) -> jax.Array:
-        """Logits of hidden states; with `at` [batch, num] of those places alone."""
+        """Logits of hidden states; with `at` [batch, num] only at those positions."""
         states = self.head_states(scope, hidden, at)
         if self.config.tied:
             y = self._table().attend(scope.again("embed"), states)
@@ -215,23 +217,23 @@ class Roberta(Module):
     def head_states(
         self, scope: Scope, hidden: jax.Array, at: jax.Array | None = None
     ) -> jax.Array:
-        """What the logits are products of (see `head_weight`): norm(act(hidden·W + b)).
+        """The inputs of the last product (see `head_weight`): norm(act(hidden·W + b)).
 
-        With `at` [batch, num] hidden states are gathered first, so the rest costs nothing.
+        With `at` [batch, num] hidden states are gathered first, so other positions cost nothing.
         """
         if at is not None:
             hidden = jnp.take_along_axis(hidden, at[..., None], axis=1)
         dense = Dense(
             self.config.width, axes=("embed", "mlp"), weight_init=normal(self.config.init_std)
         )
-        # Theirs is gelu here whatever the layers have.
+        # RoBERTa uses gelu here, whatever the layers use.
         y = activation("gelu")(dense(scope / "lm_head" / "dense", hidden))
         return LayerNorm(eps=self.config.norm_eps)(scope / "lm_head" / "norm", y)  # type: ignore[no-any-return]
 
     def pooled(self, scope: Scope, hidden: jax.Array) -> jax.Array:
         """tanh(first·W + b) [batch, width], where the model has a pooler."""
         if not self.config.pooler:
-            raise ValueError("the model has no pooler; take the first hidden state, or a mean")
+            raise ValueError("the model has no pooler; use the first hidden state, or a mean")
         dense = Dense(
             self.config.width, axes=("embed", "mlp"), weight_init=normal(self.config.init_std)
         )
@@ -262,17 +264,17 @@ class Roberta(Module):
         if known.size and (known.min() < 0 or known.max() >= num):
             wrong = known[(known < 0) | (known >= num)][0]
             raise ValueError(
-                f"token type {wrong}, but the model has {num} (0 to {num - 1}): RoBERTa parts two "
-                "texts by </s></s>, not by types as BERT does; leave token_types out"
+                f"token type {wrong}, but the model has {num} (0 to {num - 1}): RoBERTa "
+                "separates two texts by </s></s>, not by types; leave out token_types"
             )
 
 
 def too_long(config: RobertaConfig, length: int) -> str:
-    """What to say of a row with more tokens than there are places."""
+    """The error for a row with more tokens than positions."""
     return (
-        f"{length} tokens in a row, but the model takes {config.context}: its {config.positions} "
-        f"rows of positions begin behind the padding id {config.pad}, which leaves "
-        f"{config.context}. Cut the text, or truncate it on request (truncate=True, --truncate)"
+        f"{length} tokens, but the model takes {config.context} (its {config.positions} "
+        f"positions start after the padding id {config.pad}). Shorten the text, or "
+        "truncate it (truncate=True, --truncate)"
     )
 
 

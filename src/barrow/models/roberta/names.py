@@ -82,22 +82,20 @@ def _mlm_head(config: RobertaConfig, keys: Collection[str]) -> list[Line]:
 
 
 def _bias_key(config: RobertaConfig, keys: Collection[str]) -> str:
-    """Untied, theirs adds the bias of the decoder, and `lm_head.bias` is used by nothing."""
+    """Untied, the bias of the decoder is added, and `lm_head.bias` is unused."""
     untied = not config.tied and (not keys or "lm_head.decoder.bias" in keys)
     return "lm_head.decoder.bias" if untied else "lm_head.bias"
 
 
 def why_ignored(key: str, config: RobertaConfig, keys: Collection[str]) -> str | None:
-    """Why a key of a file is rightly passed over; None where it is not."""
+    """Why a key of a file may be ignored; None if it may not."""
     if _BUFFERS.fullmatch(key):
         return "counted here"
     if key == "lm_head.decoder.weight" and config.tied and config.mlm_head:
         return "the table of embeddings again"
     if config.mlm_head and key in ("lm_head.decoder.bias", "lm_head.bias"):
         used = _bias_key(config, keys)
-        return (
-            None if key == used else f"{used} again" if config.tied else f"{used} is the one used"
-        )
+        return None if key == used else f"{used} again" if config.tied else f"{used} is used"
     return None
 
 

@@ -40,7 +40,7 @@ class Visible:
 
     @property
     def is_plain(self) -> bool:
-        """Whether nothing but causality restricts."""
+        """Whether causality is the only mask."""
         return self.starts is None and self.lengths is None and self.segments is None
 
     @property
@@ -50,7 +50,7 @@ class Visible:
 
     @property
     def is_padding(self) -> bool:
-        """Whether nothing but the lengths of rows restricts."""
+        """Whether the lengths of rows are the only mask."""
         others = self.causal or self.starts is not None or self.segments is not None
         return self.lengths is not None and not others
 
@@ -229,7 +229,7 @@ def _cudnn(q: jax.Array, k: jax.Array, v: jax.Array, visible: Visible, scale: fl
 def _cudnn_padded(
     q: jax.Array, k: jax.Array, v: jax.Array, visible: Visible, scale: float
 ) -> jax.Array:
-    """The kernel is told the lengths: no mask of queries times keys is ever made."""
+    """The kernel takes the lengths: no mask of queries × keys is made."""
     assert visible.lengths is not None
     lengths = visible.lengths.astype(jnp.int32)
     out = jax.nn.dot_product_attention(
@@ -245,13 +245,14 @@ def _cudnn_padded(
 
 
 def _short(q: jax.Array, k: jax.Array, v: jax.Array, visible: Visible, scale: float) -> jax.Array:
-    # Not everybody has a GPU, nor the compiler that this wants.
+    # Imported here: it needs a GPU and its compiler.
     from barrow.nn.attention.short_attention import short_attention
 
     if not _is_short(q, k, visible):
         raise ValueError(
-            "short attention takes up to 128 places, heads of 16, 32, 64 or 128, as many for keys "
-            f"as for queries, and neither starts nor segments; q is {q.shape}, k {k.shape}"
+            "short attention needs up to 128 positions, heads of 16, 32, 64 or 128, as "
+            f"many key as query heads, and no starts or segments; got q {q.shape}, k "
+            f"{k.shape}"
         )
     lengths = visible.lengths
     if lengths is None:
@@ -283,7 +284,7 @@ def _has_fused_kernels() -> bool:
 
 
 def _takes_pallas(q: jax.Array) -> bool:
-    """Whether this JAX has Pallas for GPUs, and leaves it to the compiler what lies where.
+    """Whether this JAX has Pallas for GPUs, with automatic sharding.
 
     Pallas refuses explicit meshes, and `shard_map` unless that checks nothing.
     """
@@ -299,8 +300,8 @@ def _takes_pallas(q: jax.Array) -> bool:
 def _refuse_other_shapes(q: jax.Array, k: jax.Array, v: jax.Array) -> None:
     if q.ndim != 4 or k.ndim != 4 or k.shape != v.shape:
         raise ValueError(
-            "attention takes q [batch, queries, heads, head_dim] and k, v [batch, keys, kv_heads, "
-            f"head_dim], not {q.shape}, {k.shape} and {v.shape}"
+            "attention needs q [batch, queries, heads, head_dim] and k, v [batch, keys, "
+            f"kv_heads, head_dim], got {q.shape}, {k.shape} and {v.shape}"
         )
     if q.shape[0] != k.shape[0] or q.shape[3] != k.shape[3] or q.shape[2] % k.shape[2]:
         raise ValueError(
@@ -316,7 +317,7 @@ _CALLS = itertools.count(1)
 
 
 def told_apart(scale: float) -> float:
-    """The scale; where XLA shall be deterministic, a number of its own for each call.
+    """The scale; where XLA must be deterministic, a different number for each call.
 
     XLA then notes so in the settings of a kernel's backward pass, but only in the first of several
     that are alike, and finds no program for the others when it runs them (IndexError). In float32,

@@ -12,7 +12,7 @@ from jax import lax
 
 
 class KeyValues(Protocol):
-    """What attention asks of a cache of one layer; a paged one can take the place of `Cache`."""
+    """What attention needs of a cache of one layer; a paged one can replace `Cache`."""
 
     @property
     def lengths(self) -> jax.Array:
@@ -53,9 +53,9 @@ class Cache:
         return int(self.keys.shape[2])
 
     def append(self, k: jax.Array, v: jax.Array, num: jax.Array) -> Cache:
-        """Write behind what each row holds; places past `num` are written over by the next call.
+        """Append to each row; positions past `num` are overwritten by the next call.
 
-        The caller sees to it that there is room: within a compiled program nobody can say so.
+        The caller must ensure that there is room: a compiled program cannot raise.
         """
         if k.shape[1] > self.capacity:
             raise ValueError(f"{k.shape[1]} positions for a cache of {self.capacity}")

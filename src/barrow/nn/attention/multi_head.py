@@ -50,8 +50,8 @@ class MultiHead(Module):
         """Attention among the places of x [batch, length, embed], and the cache with them in it.
 
         `positions` [batch, length] turn rotary heads (0, 1, 2… unless given); `segments` [batch,
-        length] part documents in a row. `lengths` [batch] says how many places of each row are
-        real; with a cache, the places follow what it holds.
+        length] mask documents in a row from each other. `lengths` [batch] is how many places of
+        each row are real; with a cache, the places follow what it holds.
         """
         batch, length, embed = x.shape
         kv_heads = self.heads if self.kv_heads is None else self.kv_heads

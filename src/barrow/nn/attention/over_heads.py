@@ -25,8 +25,8 @@ def over_heads(kernel: Kernel) -> Kernel:
 
     @custom_vmap
     def call(*arrays: jax.Array) -> tuple[jax.Array, ...]:
-        # A split program names its kernel by an address alone, which may be another kernel's in
-        # another process: programs kept on disk are told apart by this.
+        # A split program names its kernel only by an address, which may be another kernel's in
+        # another process: this distinguishes programs kept on disk.
         contents = str(jax.make_jaxpr(kernel)(*arrays))
         with set_xla_metadata(kernel=hashlib.sha256(contents.encode()).hexdigest()):
             return _split(kernel, *arrays)(*arrays)  # type: ignore[no-any-return]
@@ -54,7 +54,7 @@ def _split(kernel: Kernel, *arrays: jax.Array) -> Any:
         return mesh, kernel, jax.tree.map(sharding, out), jax.tree.map(sharding, given)
 
     call = custom_partitioning(kernel)
-    # Each array has places of its own: queries and keys may differ in number.
+    # Each array has its own positions: queries and keys may differ in number.
     names = [f"b n{i} h d" if x.ndim == 4 else "b" for i, x in enumerate(arrays)]
     num_out = len(jax.eval_shape(kernel, *arrays))
     rule = f"{', '.join(names)} -> {', '.join(names[:num_out])}"

@@ -15,7 +15,7 @@ class Stretch:
     """Llama 3's way to longer contexts: slow waves are slowed by `factor`, quick ones stay.
 
     A wave is slow if it turns fewer than `low` times within the `original` context, quick if more
-    than `high` times; between the two it is a mixture. ``low == high == 0`` slows all alike
+    than `high` times; between the two it is a mixture. ``low == high == 0`` slows all equally
     ("linear" scaling).
     """
 
@@ -41,9 +41,7 @@ class Rotary:
         """Radians per position of every pair, float64."""
         dim = head_dim if self.dim is None else self.dim
         if dim % 2 or not 0 < dim <= head_dim:
-            raise ValueError(
-                f"rotary positions need an even part of a head of {head_dim}, not {dim}"
-            )
+            raise ValueError(f"rotary dim must be even and at most head_dim {head_dim}, got {dim}")
         plain = self.base ** (-np.arange(0, dim, 2, dtype=np.float64) / dim)
         if self.stretch is None:
             return plain

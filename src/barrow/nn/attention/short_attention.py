@@ -2,7 +2,7 @@
 
 Queries, keys and values are read once and scores never leave the chip; the backward pass computes
 them again from the same three. Kernels made for long rows go through them in tiles, keep sums in
-memory, and want even lengths.
+memory, and need even lengths.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _Kind:
 def short_attention(
     q: jax.Array, k: jax.Array, v: jax.Array, lengths: jax.Array, *, causal: bool, scale: float
 ) -> jax.Array:
-    """Attention of q [batch, queries, heads, dim] over as many keys of each row as `lengths` says.
+    """Attention of q [batch, queries, heads, dim] over the first `lengths` keys of each row.
 
     At most 128 queries and 128 keys; dim is 16, 32, 64 or 128; there are as many key heads as
     query heads. A query that sees no key gets zeros. Products are in the type of q, sums in
@@ -140,7 +140,7 @@ def _shares(
 
 
 def _read(x: Any, num: int) -> jax.Array:
-    """A head's places, and zeros behind the last."""
+    """A head's positions, then zeros."""
     there = jax.lax.broadcasted_iota(jnp.int32, x.shape, 0) < num
     found: jax.Array = triton.load(x, mask=there, other=0.0)
     return found

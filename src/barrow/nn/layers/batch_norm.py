@@ -50,8 +50,8 @@ class BatchNorm(Module):
             num = x.size // channels
             if num < 2:
                 raise ValueError(
-                    f"{scope.name}: one value for each channel ({x.shape}) has no variance; "
-                    "train on a larger batch"
+                    f"{scope.name}: one value per channel ({x.shape}) has no variance; use "
+                    "a larger batch"
                 )
             mean = jnp.mean(y, axis=range(x.ndim - 1))
             var = jnp.mean(jnp.square(y - mean), axis=range(x.ndim - 1))
@@ -61,8 +61,9 @@ class BatchNorm(Module):
             mean, var = running_mean, running_var
         else:
             raise ValueError(
-                f"{scope.name}: no running statistics; give collections={{'{COLLECTION}': ...}} as "
-                "training returned them (nn.init_collections gives those of the start)"
+                f"{scope.name}: no running statistics; pass collections={{'{COLLECTION}': "
+                "...} as training returned them (nn.init_collections gives those of the "
+                "start)"
             )
         y = (y - mean) * lax.rsqrt(var + self.eps)
         y = affine(

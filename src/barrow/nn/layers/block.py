@@ -18,7 +18,7 @@ Norms = Literal["pre", "post", "parallel"]
 
 @dataclass(frozen=True)
 class Block(Module):
-    """Where the norms stand:
+    """Where the norms are:
 
     pre       x + A(n₁x), then x + M(n₂x)      GPT-2, Llama
     post      n₁(x + A(x)), then n₂(x + M(x))  BERT, RoBERTa

@@ -22,7 +22,7 @@ class Conv(Module):
     """y = x ⋆ W + b (cross-correlation), channels last: x is [batch, *space, channels].
 
     The kernel is [*window, channels / groups, features]. `padding` is SAME (output as large as x
-    over the stride, the odd one behind), VALID, or pairs of numbers, one for each spatial
+    over the stride, the odd one after), VALID, or pairs of numbers, one for each spatial
     dimension. `dilation` is the distance between taps of the window; it and `strides` are one
     number for all dimensions or one for each. `axes` names the kernel's last two dimensions.
     """
@@ -40,20 +40,20 @@ class Conv(Module):
     def __post_init__(self) -> None:
         dims = len(self.window)
         if not 1 <= dims <= 3:
-            raise ValueError(f"Conv: a window of 1 to 3 dimensions, not {self.window}")
+            raise ValueError(f"Conv: window must have 1 to 3 dimensions, got {self.window}")
         for name in ("strides", "dilation"):
             given = getattr(self, name)
             if len(_each(given, dims)) != dims or min(_each(given, dims)) < 1:
                 raise ValueError(
-                    f"Conv: {name} is a positive number, or {dims} of them, not {given}"
+                    f"Conv: {name} must be a positive number or {dims} of them, got {given}"
                 )
         if isinstance(self.padding, str):
             if self.padding not in ("SAME", "VALID"):
                 raise ValueError(
-                    f"Conv: padding is SAME, VALID or pairs of numbers, not {self.padding!r}"
+                    f"Conv: padding must be SAME, VALID or pairs of numbers, got {self.padding!r}"
                 )
         elif len(self.padding) != dims or any(len(pair) != 2 for pair in self.padding):
-            raise ValueError(f"Conv: padding is {dims} pairs of numbers, not {self.padding}")
+            raise ValueError(f"Conv: padding must be {dims} pairs of numbers, got {self.padding}")
         if self.features % self.groups:
             raise ValueError(f"Conv: {self.groups} groups do not divide {self.features} features")
 
@@ -62,8 +62,8 @@ class Conv(Module):
         dims = len(self.window)
         if x.ndim != dims + 2 or not jnp.issubdtype(x.dtype, jnp.floating):
             raise ValueError(
-                f"{scope.name}: x is [batch, {dims} spatial dimensions, channels] of floating "
-                f"numbers, not {x.dtype}{list(x.shape)}"
+                f"{scope.name}: x must be floating point [batch, {dims} spatial "
+                f"dimensions, channels], got {x.dtype}{list(x.shape)}"
             )
         channels = x.shape[-1]
         if channels % self.groups:

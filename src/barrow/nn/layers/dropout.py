@@ -24,7 +24,7 @@ class Dropout(Module):
 
     def __post_init__(self) -> None:
         if not 0 <= self.rate < 1:
-            raise ValueError(f"Dropout: a rate from 0 to below 1, not {self.rate}")
+            raise ValueError(f"Dropout: rate must be ≥ 0 and < 1, got {self.rate}")
 
     def forward(self, scope: Scope, x: jax.Array) -> jax.Array:
         """The shape and type of x."""

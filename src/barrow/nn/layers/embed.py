@@ -18,7 +18,7 @@ from barrow.nn.trace import Axes
 
 @runtime_checkable
 class Rows(Protocol):
-    """What a stand-in for a table of embeddings has besides `nn.Weight`'s `contract`."""
+    """What a replacement for a table of embeddings has besides `nn.Weight`'s `contract`."""
 
     def rows(self, ids: jax.Array) -> jax.Array:
         """The vectors of ids; NaN for an id past the end."""
@@ -28,8 +28,8 @@ class Rows(Protocol):
 class Embed(Module):
     """Row `id` of a table [num, features].
 
-    An id that is not in the table is an error where ids are known. Under `jit` nobody can raise:
-    such an id, a negative one too, gives NaN, and the loss says so at once; plain JAX would wrap or
+    An id that is not in the table is an error where ids are known. Under `jit` nothing can raise:
+    such an id, also a negative one, gives NaN, which shows in the loss; plain JAX would wrap or
     clamp it and train on another row.
     """
 
@@ -41,7 +41,7 @@ class Embed(Module):
     def forward(self, scope: Scope, ids: jax.Array) -> jax.Array:
         """[...] → [..., features], in the table's type."""
         if not jnp.issubdtype(ids.dtype, jnp.integer):
-            raise ValueError(f"{scope.name}: ids are whole numbers, not {ids.dtype}")
+            raise ValueError(f"{scope.name}: ids must be integers, got {ids.dtype}")
         if not isinstance(ids, jax.core.Tracer):
             self._refuse_unknown(scope, ids)
         table = self._table(scope)
@@ -51,7 +51,7 @@ class Embed(Module):
             return table.rows(ids)
         table = jnp.asarray(table)
         # By way of float32: the gradient of a row that many places share is summed in it. In
-        # bfloat16 a sum stands still at 256 times what is added.
+        # bfloat16 a sum stops growing at 256 times what is added.
         return jnp.take(table.astype(jnp.float32), ids, axis=0, mode="fill").astype(table.dtype)
 
     def attend(self, scope: Scope, x: jax.Array) -> jax.Array:
@@ -59,7 +59,7 @@ class Embed(Module):
         with jax.named_scope(scope.path[-1] if scope.path else type(self).__name__):
             if x.shape[-1] != self.features:
                 raise ValueError(
-                    f"{scope.name}: the table's rows have {self.features} numbers, x is {x.shape}"
+                    f"{scope.name}: x must have {self.features} features, got shape {x.shape}"
                 )
             return dot(x, self._table(scope), transposed=True)
 

@@ -1,4 +1,4 @@
-"""Normalisation of each example by itself. Statistics in float32, whatever the type of x."""
+"""Normalisation of each example by itself. Statistics are float32 for any type of x."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ class GroupNorm(Module):
         channels = x.shape[-1]
         if x.ndim < 2 or channels % self.num_groups:
             raise ValueError(
-                f"{scope.name}: x is [batch, ..., channels] with channels in {self.num_groups} "
-                f"groups, not {x.shape}"
+                f"{scope.name}: x must be [batch, ..., channels] with channels a multiple "
+                f"of {self.num_groups}, got {x.shape}"
             )
         y = x.astype(jnp.float32).reshape(
             *x.shape[:-1], self.num_groups, channels // self.num_groups

@@ -43,7 +43,7 @@ class Cell(Module):
 class LSTMCell(Cell):
     """c ← f∘c + i∘g, h ← o∘tanh(c); i, f, o = σ and g = tanh of x·W + b + h·U + b'.
 
-    The carry is (h, c), the output h. Gates stand in the order i, f, g, o, as in PyTorch.
+    The carry is (h, c), the output h. Gates are in the order i, f, g, o, as in PyTorch.
     """
 
     def start(self, rows: tuple[int, ...], dtype: Any) -> tuple[jax.Array, jax.Array]:
@@ -66,7 +66,7 @@ class LSTMCell(Cell):
 class GRUCell(Cell):
     """h ← (1 − z)∘n + z∘h with r, z = σ(x·W + b + h·U + b'), n = tanh(x·W + b + r∘(h·U + b')).
 
-    The carry and the output are h. Gates stand in the order r, z, n, as in PyTorch.
+    The carry and the output are h. Gates are in the order r, z, n, as in PyTorch.
     """
 
     def start(self, rows: tuple[int, ...], dtype: Any) -> jax.Array:
@@ -107,7 +107,7 @@ class Recurrent(Module):
     ) -> tuple[jax.Array, Any]:
         """Outputs [batch, time, features], and the carry after each row's last step."""
         if x.ndim != 3:
-            raise ValueError(f"{scope.name}: x is [batch, time, features], not {x.shape}")
+            raise ValueError(f"{scope.name}: x must be [batch, time, features], got {x.shape}")
         batch, num_steps, _ = x.shape
         real = _real(scope, lengths, mask, (batch, num_steps))
         carry = self.cell.start((batch,), x.dtype) if carry is None else carry
@@ -142,13 +142,15 @@ def _real(
 ) -> jax.Array:
     """Which places are real, [batch, time]."""
     if lengths is not None and mask is not None:
-        raise ValueError(f"{scope.name}: `lengths` or `mask`, not both")
+        raise ValueError(f"{scope.name}: pass `lengths` or `mask`, not both")
     if lengths is not None:
         if lengths.shape != shape[:1]:
-            raise ValueError(f"{scope.name}: lengths of shape {shape[:1]}, not {lengths.shape}")
+            raise ValueError(
+                f"{scope.name}: lengths must have shape {shape[:1]}, got {lengths.shape}"
+            )
         return jnp.arange(shape[1]) < lengths[:, None]
     if mask is None:
         return jnp.ones(shape, bool)
     if mask.shape != shape:
-        raise ValueError(f"{scope.name}: a mask of shape {shape}, not {mask.shape}")
+        raise ValueError(f"{scope.name}: mask must have shape {shape}, got {mask.shape}")
     return mask.astype(bool)

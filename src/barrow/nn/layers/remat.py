@@ -20,7 +20,7 @@ STATISTICS = "statistics"  # of norms: a few numbers for each row
 
 @dataclass(frozen=True)
 class Policy:
-    """What is kept for the backward pass; everything else is computed again.
+    """What is kept for the backward pass; everything else is recomputed.
 
     `keep` are names given with `nn.named`. `keep_dots` keeps the results of matrix products with
     weights: what is computed again is then attention within itself (products of activations, the

@@ -1,4 +1,4 @@
-"""The same module several times over, each time with parameters of its own."""
+"""A module repeated several times, each time with its own parameters."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Repeat(Module):
 
     def __post_init__(self) -> None:
         if self.num < 1:
-            raise ValueError(f"Repeat: at least one layer, not {self.num}")
+            raise ValueError(f"Repeat: num must be ≥ 1, got {self.num}")
 
     def forward(
         self, scope: Scope, carry: Any, each: Sequence[Any] | None = None, *shared: Any
@@ -92,17 +92,18 @@ class Repeat(Module):
         before, now = (jax.tree.map(_looks, x) for x in (carry, after))
         if before != now:
             raise ValueError(
-                f"{scope.name}: a repeated module must give what it takes, "
-                f"but it took {before} and gave {now}"
+                f"{scope.name}: a repeated module must return what it takes, but it took "
+                f"{before} and returned {now}"
             )
         return after, (out,) * self.num
 
     def _refuse_apart(self, scope: Scope, apart: tuple[Any, ...]) -> None:
         if not self.unroll:
-            raise ValueError(f"{scope.name}: parameters taken apart need layers that are unrolled")
+            raise ValueError(f"{scope.name}: unstacked parameters need unrolled layers")
         if len(apart) != self.num:
             raise ValueError(
-                f"{scope.name}: the model has {self.num} layers, the parameters {len(apart)}"
+                f"{scope.name}: the model has {self.num} layers, but the parameters have "
+                f"{len(apart)}"
             )
 
     def _refuse_other_lengths(self, scope: Scope, held: Variables) -> None:
@@ -112,8 +113,8 @@ class Repeat(Module):
                     # Unrolled, an index past the end would quietly give the last layer again.
                     if jnp.ndim(part) == 0 or part.shape[0] != self.num:
                         raise ValueError(
-                            f"{scope.name}/{path}: the model has {self.num} layers, the {kind} "
-                            f"hold an array of shape {jnp.shape(part)}"
+                            f"{scope.name}/{path}: the model has {self.num} layers, but "
+                            f"the {kind} have an array of shape {jnp.shape(part)}"
                         )
 
 
@@ -126,7 +127,7 @@ def take_apart(params: Mapping[str, Any], name: str) -> Tree:
 
 
 def axes_apart(axes: Mapping[str, Any], params: Mapping[str, Any], name: str) -> Tree:
-    """The axes (`nn.axes`) of parameters that `take_apart` took apart."""
+    """The axes (`nn.axes`) of parameters unstacked by `take_apart`."""
     layer = jax.tree.map(lambda names: names[1:], axes[name], is_leaf=_is_names)
     return Tree({**axes, name: (layer,) * len(params[name])})
 
@@ -136,7 +137,7 @@ def _is_names(x: Any) -> bool:
 
 
 def put_together(params: Mapping[str, Any], name: str) -> Tree:
-    """What `take_apart` took apart in one array again, on the host, as parameters are saved."""
+    """The inverse of `take_apart`: stacked layers, on the host, as parameters are saved."""
     layers = jax.tree.map(lambda *xs: np.stack([np.asarray(x) for x in xs]), *params[name])
     return Tree({**params, name: layers})
 

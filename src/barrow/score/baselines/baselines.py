@@ -1,4 +1,4 @@
-"""`uniform`, `unigram` and `ngram:N`: opened by name, trained on a train split, kept for later."""
+"""`uniform`, `unigram` and `ngram:N`: opened by name, trained on a train split, cached."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from barrow.weights.safetensors_write import write_safetensors
 
 DEFAULT_ORDER = 5
 
-# Part of the names of kept counts: another way to count is another number.
+# Part of the names of cached counts: increased when counting changes.
 _FORMAT = "barrow-ngram-1"
 _NAME = re.compile(r"(uniform|unigram|ngram)(?::(.*))?", re.DOTALL)
 
@@ -39,16 +39,15 @@ def open_baseline(
 ) -> Model:
     """A baseline by its name.
 
-    `train` is the archive to train on; of a corpus, the train split. `cache` is a folder that
-    keeps counts under the hash of what they were counted in: beside the scores, as a rule.
+    `train` is the archive to train on; for a corpus, its train split. `cache` is a folder that
+    keeps counts under the hash of their text, usually beside the scores.
     """
     kind, order = _parsed(name)
     if kind == "uniform":
         return Uniform()
     if train is None:
         raise ValueError(
-            f"{name} is trained on a train split, and none was given: "
-            "score a corpus that has one, or say what to train on"
+            f"{name} needs a train split: score a corpus that has one, or pass a corpus to train on"
         )
     text = training_text(train)
     counts = _kept_counts(text, order, cache)
@@ -66,16 +65,16 @@ def _parsed(name: str) -> tuple[str, int]:
     """Kind, and bytes of its n-grams."""
     found = _NAME.fullmatch(name)
     if found is None:
-        raise ValueError(f"a baseline is uniform, unigram or ngram:N, not {name!r}")
+        raise ValueError(f"a baseline must be uniform, unigram or ngram:N, got {name!r}")
     kind, order = found[1], found[2]
     if kind != "ngram":
         if order is not None:
-            raise ValueError(f"{kind} takes nothing after it, unlike {name!r}")
+            raise ValueError(f"{kind} takes no number, got {name!r}")
         return kind, 1
     if order is None:
         return kind, DEFAULT_ORDER
     if not re.fullmatch(r"[1-9]", order) or int(order) > MAX_ORDER:
-        raise ValueError(f"ngram:N is of 1 to {MAX_ORDER} bytes, as ngram:5, not {name!r}")
+        raise ValueError(f"N of ngram:N must be from 1 to {MAX_ORDER}, as ngram:5, got {name!r}")
     return kind, int(order)
 
 

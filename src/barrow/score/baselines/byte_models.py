@@ -1,4 +1,4 @@
-"""Models that guess bytes: all alike, by their frequency, or by the bytes before them."""
+"""Models of bytes: uniform, by frequency, or by the bytes before them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Uniform(Model):
         self.info = ModelInfo("uniform", "baseline", _identity("uniform"), num_params=0)
 
     def score(self, texts: Sequence[bytes]) -> list[TextScore]:
-        """The scores of some documents, in their order."""
+        """The scores of documents, in order."""
         return [
             TextScore(len(text) * BYTE_NATS, len(text), np.full(len(text), BYTE_NATS))
             for text in texts
@@ -32,7 +32,7 @@ class Uniform(Model):
 
 
 class Unigram(Model):
-    """Each byte by how often it is in the training text, half a time more for each of the 256.
+    """Each byte by its frequency in the training text, with ½ added to every count.
 
     p(b) = (n_b + ½) / (n + 128), the estimate of Krichevsky and Trofimov.
     """
@@ -41,7 +41,7 @@ class Unigram(Model):
         self, counts: npt.NDArray[np.int64], *, about: Mapping[str, Any] | None = None
     ) -> None:
         if counts.shape != (256,) or counts.min() < 0:
-            raise ValueError(f"256 counts of bytes, none below 0; not shape {counts.shape}")
+            raise ValueError(f"expected 256 counts ≥ 0, got shape {counts.shape}")
         total = int(counts.sum())
         self._nats = math.log(total + 128) - np.log(counts + 0.5)
         self.info = ModelInfo(
@@ -55,7 +55,7 @@ class Unigram(Model):
         )
 
     def score(self, texts: Sequence[bytes]) -> list[TextScore]:
-        """The scores of some documents, in their order."""
+        """The scores of documents, in order."""
         return [_text_score(self._nats[np.frombuffer(text, np.uint8)]) for text in texts]
 
 
@@ -69,14 +69,14 @@ class Ngram(Model):
             "baseline",
             _identity(f"ngram:{counts.order}", counts.keys, counts.counts),
             num_params=self.tables.num_values,
-            # A key and a value for each; the room that tables keep free is no part of the model.
+            # A key and a value for each; free slots of the tables do not count.
             size_bytes=16 * self.tables.num_values,
             train_tokens=counts.num_bytes,
             about={**(about or {}), "ngrams": len(counts.keys), "dropped": counts.num_dropped},
         )
 
     def score(self, texts: Sequence[bytes]) -> list[TextScore]:
-        """The scores of some documents, in their order."""
+        """The scores of documents, in order."""
         return [_text_score(self._nats(text)) for text in texts]
 
     def _nats(self, text: bytes) -> npt.NDArray[np.float64]:

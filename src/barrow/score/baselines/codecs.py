@@ -1,7 +1,7 @@
-"""Compressors as functions: how many bytes a text becomes, with nothing around it.
+"""Compressors as functions: the compressed size of a text, without containers.
 
-What tells a file apart from others (magic numbers, sizes, checksums, indexes) says nothing about
-the text, so it is left out; what a decoder needs to find its way stays. Exactly:
+File metadata (magic numbers, sizes, checksums, indexes) is not counted; what a decoder needs is.
+Exactly:
 
 zstd    a frame without magic number, content size, checksum and dictionary id, and its header of
         two bytes (flags, window) taken off; counted are the blocks, with 3 bytes of header each
@@ -11,8 +11,7 @@ brotli  the stream as it is, which has no container: its window bits, meta-block
         are bits of the stream. It brings a dictionary of common words along, which is not counted
 ppmd    PPMd variant I: the range coder's bytes, 4 of them to finish; no end mark, no header
 
-The number of bytes of the text is taken as known, as it is for models, which are not charged for
-the end of a document.
+The length of the text is assumed known, as for models, which do not pay for the end of a document.
 """
 
 from __future__ import annotations
@@ -144,20 +143,20 @@ def named_codec(name: str) -> Codec:
     """A codec by its name, as ``xz``, ``zstd:19`` or ``brotli:5``."""
     kind, colon, level = name.partition(":")
     if kind not in CODECS:
-        raise ValueError(f"there is no compressor {kind!r}; there are {', '.join(CODECS)}")
+        raise ValueError(f"no compressor {kind!r}; there are {', '.join(CODECS)}")
     return CODECS[kind](level) if colon else CODECS[kind]()
 
 
 def _number(name: str, text: str, least: int, most: int) -> int:
     if not (text.isascii() and text.isdigit() and least <= int(text) <= most):
         raise ValueError(
-            f"{name} takes a number from {least} to {most}, as {name}:{most}, not {text!r}"
+            f"{name} takes a number from {least} to {most}, as {name}:{most}, got {text!r}"
         )
     return int(text)
 
 
 def _liblzma() -> str:
-    """The version of the library that Python's lzma uses, which Python does not say."""
+    """The version of the library that Python's lzma uses."""
     import _lzma
 
     try:

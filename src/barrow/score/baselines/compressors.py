@@ -1,8 +1,8 @@
 """Compressors as models: a compressed text's size is its bits.
 
 By name each document is compressed alone, as a model sees it. ``whole:`` before a name compresses
-all the documents of a domain joined, with nothing between them: that sees other documents, so it
-gives one figure for a domain and its card says so.
+all the documents of a domain joined, with nothing between them: it sees other documents, so it
+gives one figure for a domain, and its card records this.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def open_compressor(name: str) -> Compressor | WholeCompressor:
 
 
 class Compressor(Model):
-    """Every document compressed alone; an empty one costs nothing."""
+    """Every document compressed alone; an empty one is 0 bits."""
 
     likelihood = "compressed"
     group_bytes = 1 << 22
@@ -46,7 +46,7 @@ class Compressor(Model):
         self.info = _info(codec.name, codec)
 
     def score(self, texts: Sequence[bytes]) -> list[TextScore]:
-        """The scores of some documents, in their order."""
+        """The scores of documents, in order."""
         sizes = map_ahead(self._size, texts, threads=self._threads)
         return [TextScore(size * BYTE_NATS, 0) for size in sizes]
 
@@ -71,7 +71,7 @@ class _Spool(DomainScorer):
 
     def __init__(self, codec: Codec) -> None:
         self._codec = codec
-        # The finaliser closes it if nobody asks for the figure.
+        # The finaliser closes it if the figure is never read.
         self._file: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115
         self._closing = weakref.finalize(self, self._file.close)
         self._num_bytes = 0
@@ -82,7 +82,7 @@ class _Spool(DomainScorer):
         self._num_bytes += len(text)
 
     def nats(self) -> float:
-        """Of all that was taken; nothing comes after it."""
+        """The total; call it last."""
         try:
             self._file.seek(0)
             pieces = iter(lambda: self._file.read(_PIECE), b"")

@@ -42,7 +42,7 @@ class NgramTables:
 
     Open-addressing tables, one after another: that of probabilities of order k has the slots from
     ``begins[2k − 2]`` to ``begins[2k − 1]``, that of its contexts those after it. A slot whose
-    value is 0 is empty: no probability is.
+    value is 0 is empty.
     """
 
     order: int
@@ -53,9 +53,9 @@ class NgramTables:
 
 
 def ngram_tables(counts: NgramCounts) -> NgramTables:
-    """All that is needed to look probabilities up."""
+    """The tables for looking up probabilities."""
     if not len(counts.keys):
-        raise ValueError("there is no text to make an n-gram model of")
+        raise ValueError("there is no text to train an n-gram model on")
     orders = list(_orders(counts))
     sizes = [len(each) for keys, _ in orders for each in (keys, _starts(keys))]
     rooms = [1 << (4 * size // 3).bit_length() for size in sizes]  # at most 3/4 full
@@ -88,7 +88,7 @@ def discounts(counts: Counts) -> tuple[float, float, float]:
         2 - 3 * share * threes / twos,
         3 - 4 * share * fours / threes,
     )
-    # Counts that are no sample of a language can give what is nothing, or less.
+    # Unnatural counts can give discounts ≤ 0.
     return found if all(0 < value <= k + 1 for k, value in enumerate(found)) else _FALLBACK
 
 

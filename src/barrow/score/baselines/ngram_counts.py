@@ -1,8 +1,8 @@
 """How often each run of n bytes occurs: sorted in pieces, merged, in bounded memory.
 
-An n-gram of up to eight bytes is one number, its first byte highest, so those of one context lie
-side by side when sorted. Before its first byte a document has n − 1 zero bytes: every byte, the
-first of a document too, is the end of exactly one n-gram.
+An n-gram of up to eight bytes is one number, its first byte highest, so those of one context are
+adjacent when sorted. Before its first byte a document has n − 1 zero bytes: every byte, the first
+of a document too, is the end of exactly one n-gram.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _PIECE = 1 << 23
 class NgramCounts:
     """`keys` are the distinct n-grams of `order` bytes, ascending, `counts` how often they occur.
 
-    `num_bytes` were read; `num_dropped` of them ended n-grams that were let go of, the rarest
-    first, because there were too many to keep.
+    `num_bytes` were read; `num_dropped` of them ended n-grams that were dropped, the rarest first,
+    to bound memory.
     """
 
     order: int
@@ -50,9 +50,9 @@ def count_ngrams(
     next: memory is about 32 bytes for each of these and 16 for each byte of a piece.
     """
     if not 1 <= order <= MAX_ORDER:
-        raise ValueError(f"an n-gram has 1 to {MAX_ORDER} bytes, not {order}")
+        raise ValueError(f"order must be from 1 to {MAX_ORDER}, got {order}")
     if max_ngrams < 1 or piece < 1:
-        raise ValueError("max_ngrams and piece are at least 1")
+        raise ValueError("max_ngrams and piece must be ≥ 1")
     keys, counts = np.empty(0, np.uint64), np.empty(0, np.int64)
     buffer = np.empty(piece, np.uint64)
     held = num_bytes = num_dropped = 0
@@ -108,7 +108,7 @@ def mask_of(num_bytes: int) -> np.uint64:
 def _drop_rarest(keys: Keys, counts: Counts, max_ngrams: int) -> tuple[Keys, Counts, int]:
     """Without the rarest, all of a count or none, so that half the room is free again.
 
-    Where all are as rare, every second one goes.
+    If all are equally rare, every second one is dropped.
     """
     ordered = np.sort(counts)
     keep = counts > ordered[len(ordered) - max(1, max_ngrams // 2) - 1]

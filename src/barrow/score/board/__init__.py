@@ -1,4 +1,4 @@
-"""The leaderboard: results of `barrow score` as one page to look at."""
+"""The leaderboard: results of `barrow score` as one page."""
 
 from __future__ import annotations
 

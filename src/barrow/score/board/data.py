@@ -1,4 +1,4 @@
-"""What the page shows, as JSON: results, the rankings they stand in, what was left out."""
+"""What the page shows, as JSON: results, their rankings, what was left out."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from barrow.score.board.gather import Found, Gathered, domain_name
 from barrow.score.card import Card, comparable
 from barrow.score.result import Result, Row
 
-OVERALL = ""  # the name under which places on all of the text stand
+OVERALL = ""  # the key of places on all of the text
 
 _FIGURES = (
     *("bpb", "low", "high", "documents", "bytes", "tokens", "tokens_per_byte"),
@@ -42,7 +42,7 @@ def board_data(gathered: Gathered) -> dict[str, Any]:
 
 
 def summary(gathered: Gathered) -> str:
-    """What is there, in a sentence."""
+    """The number of results, in a sentence."""
     found = gathered.found
     if not found:
         return "No result yet."
@@ -152,9 +152,10 @@ def _label(card: Card) -> str:
 def _about(card: Card) -> list[tuple[str, str]]:
     ground = card.ground
     likelihood = {
-        "pseudo": "pseudo: each token is guessed from both sides; not comparable with causal ones",
-        "causal": "causal; compressors by what they write",
-        "compressed": "the size of what a compressor writes",
+        "pseudo": "pseudo-likelihood: each token is predicted from both sides; not comparable with "
+        "causal models",
+        "causal": "causal; compressors by output size",
+        "compressed": "the output size of a compressor",
     }
     return [
         ("Text", ", ".join(one_line(name) for name in (ground.corpus, ground.split) if name)),
@@ -167,7 +168,7 @@ def _about(card: Card) -> list[tuple[str, str]]:
 
 
 def showable(value: Any) -> Any:
-    """JSON whose texts hold no characters that act on who shows them, and whose numbers are."""
+    """JSON without control characters in texts and without non-finite numbers."""
     if isinstance(value, str):
         return shown(value)
     if isinstance(value, Mapping):
@@ -188,8 +189,8 @@ class Group:
 
 
 def groups(cards: Sequence[Card]) -> list[Group]:
-    """Rankings of results by their cards; larger ones first, each result in one at least."""
-    # With windows first: a ranking without any is one that no windows can name.
+    """Rankings of results by their cards, larger ones first; each result is in at least one."""
+    # With windows first: a ranking without windows is the rest.
     order = sorted(range(len(cards)), key=lambda k: (cards[k].window is None, cards[k].hash))
     found: list[Group] = []
     placed: set[int] = set()
@@ -207,9 +208,9 @@ Interval = tuple[float, float] | None
 
 
 def places(intervals: Sequence[Interval]) -> list[tuple[int, int]]:
-    """The first and the last place each result may have, counted from 1.
+    """The first and last possible rank of each result, from 1.
 
-    An interval that is not known (None) settles nothing.
+    An unknown interval (None) decides nothing.
     """
     ends = [(-math.inf, math.inf) if interval is None else interval for interval in intervals]
     lows = sorted(low for low, _ in ends)

@@ -1,4 +1,4 @@
-"""Results of `barrow score` from files and folders; what is none is named, never half-shown."""
+"""Results of `barrow score` from files and folders; other files are named, not shown."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from barrow.score.result import Result, Row, read_result
 
 @dataclass(frozen=True)
 class Found:
-    """A result, the name of its file, and 12 hexadecimal digits of what the file holds."""
+    """A result, the name of its file, and 12 hexadecimal digits of the file's hash."""
 
     file: str
     identity: str
@@ -25,7 +25,7 @@ class Found:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A file that is not shown, and why; `named` where it was asked for by name."""
+    """A file that is not shown, and why; `named` if it was passed by name."""
 
     file: str
     reason: str
@@ -34,14 +34,14 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Gathered:
-    """What files hold. A file that is the same as another to the byte is there once."""
+    """The results of files. Identical files appear once."""
 
     found: tuple[Found, ...]
     left_out: tuple[LeftOut, ...]
 
 
 def result_files(paths: Sequence[Path]) -> list[tuple[Path, bool]]:
-    """The files meant, in order, each once, and whether it was named; a folder means its *.json."""
+    """The files, in order, each once, and whether it was named; a folder means its *.json."""
     files: dict[Path, bool] = {}
     for path in paths:
         if path.is_dir():
@@ -51,7 +51,9 @@ def result_files(paths: Sequence[Path]) -> list[tuple[Path, bool]]:
         elif path.exists():
             files[path] = True
         else:
-            raise NotFound(f"{path} does not exist; name results of `barrow score`, or folders")
+            raise NotFound(
+                f"{path} does not exist; pass results of `barrow score`, or folders of them"
+            )
     return list(files.items())
 
 
@@ -92,7 +94,7 @@ def _reason(error: Exception, path: Path) -> str:
 
 
 def _check(result: Result) -> None:
-    """What a reader of files lets pass, and a page cannot show."""
+    """Check what `read_result` permits but the page cannot show."""
     rows = [*result.domains, result.overall]
     for row in rows:
         if not all(map(_sound, _figures(row))):
@@ -101,7 +103,7 @@ def _check(result: Result) -> None:
             raise ScoreError(f"{row.name} has an interval whose ends are swapped")
     names = {domain_name(row) for row in result.domains}
     if len(names) < len(result.domains):
-        raise ScoreError("two domains have the same name, as far as it can be shown")
+        raise ScoreError("two domains have the same displayed name")
     if result.weighted is not None and not _sound(result.weighted.bpb):
         raise ScoreError("its weighted mean is negative or not finite")
     parts: dict[str, Any] = {

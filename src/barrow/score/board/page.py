@@ -1,4 +1,4 @@
-"""The leaderboard: one HTML file that holds its results, its style and its script."""
+"""The leaderboard: one HTML file with its results, style and script."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _ICON = (
 
 _SCRIPTS = ("elements.js", "table.js", "heat.js", "chart.js", "card.js", "state.js")
 STYLE = static("barrow.score.board", "board.css")
-# One function, strict: no name is left outside it.
+# One strict function, so no name is global.
 SCRIPT = '(() => {\n"use strict";\n' + static("barrow.score.board", *_SCRIPTS) + "})();\n"
 
 
 def page(data: Mapping[str, Any], *, live: float | None = None) -> str:
-    """The page of what `board_data` gave; `live` is how often it asks its server, in seconds."""
+    """The page of `board_data`; `live` is how often it asks its server, in seconds."""
     return frame.page(
         "Bits per byte: leaderboard",
         element("a", "Skip to the ranking", href="#ranking", class_="skip"),
@@ -63,14 +63,14 @@ def _header(summary: str, *, live: bool) -> Markup:
         element("p", id="live", class_="live", role="status") if live else "",
         element(
             "noscript",
-            paragraph("Tables and charts of results need the script that this file carries."),
+            paragraph("Tables and charts need JavaScript; the script is in this file."),
         ),
     )
 
 
 def _empty(*, live: bool) -> Markup:
     then = (
-        "They appear here as they are written; this page looks by itself."
+        "They appear here as they are written; this page reloads itself."
         if live
         else "Make the page again when there are some."
     )
@@ -92,7 +92,7 @@ def _left_out() -> Markup:
     return element(
         "section",
         element("h2", "Left out", id="left-out-heading"),
-        paragraph("Files that are no sound results. Nothing of them is shown above."),
+        paragraph("Files that are not valid results. They are not shown above."),
         element("ul", id="left-out-list"),
         id="left-out",
         aria_labelledby="left-out-heading",
@@ -135,8 +135,9 @@ def _ranking() -> Markup:
         "Ranking",
         paragraph(
             element("span", id="count"),
-            ". Only results with the same score card stand in one ranking; what has no windows "
-            "joins every ranking of its text. Open a model for its card and provenance.",
+            ". A ranking compares only results with the same score card; models without "
+            "windows are in every ranking of their text. Open a model for its card and "
+            "provenance.",
         ),
         element(
             "div",
@@ -153,7 +154,7 @@ def _heat() -> Markup:
     return element(
         "section",
         element("h2", "By domain", id="heat-heading"),
-        paragraph("Shades say how far a model is behind the best one shown of the same domain."),
+        paragraph("Shading shows how far a model is from the best one shown in the same domain."),
         element("ul", id="heat-legend", class_="legend"),
         _scroll("heat-table", "Bits per byte by model and domain", class_="matrix"),
         id="heat",

@@ -1,4 +1,4 @@
-"""The Pile paper's figures as a table of their own."""
+"""The Pile paper's figures as a separate table."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def published_section() -> Markup:
         "published",
         "Published, for reference",
         paragraph(
-            f"{SOURCE}. Other texts, other windows: these rows stand apart and have no rank. The "
-            "last three are the authors' own models, by what they were trained on. The mean by "
-            "weight is computed here from the published figures."
+            f"{SOURCE}. Other texts and other windows: these rows are shown separately and "
+            "have no rank. The last three are the authors' own models, by what they were "
+            "trained on. The mean by weight is computed here from the published figures."
         ),
         element(
             "div",

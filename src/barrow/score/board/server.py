@@ -33,7 +33,7 @@ class Watched:
         self._read: dict[object, Found | str] = {}
 
     def data(self) -> dict[str, Any]:
-        """What the page shows now. A path that is gone is left out, and named, until it is back."""
+        """What the page shows now. A missing path is left out and named until it returns."""
         there = [path for path in self._paths if path.exists()]
         with self._lock:
             seen = self._stamps(there)
@@ -62,7 +62,7 @@ class Watched:
         try:
             files = tuple(_stamp(file) for file, _ in result_files(paths))
         except (NotFound, OSError):
-            return object()  # it went away meanwhile: equal to nothing, so all is looked at again
+            return object()  # it disappeared meanwhile: equal to nothing, so all is read again
         return tuple(map(str, paths)), files
 
 
@@ -88,9 +88,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         port = self.server.server_address[1]
-        # A page from elsewhere, under a name that was turned to this machine, is not answered.
+        # Pages of other hosts that resolve to this machine are not answered (DNS rebinding).
         if self.headers.get("Host") not in (f"{LOOPBACK}:{port}", f"localhost:{port}"):
-            return self._answer(403, "text/plain", "only this machine's own name is answered\n")
+            return self._answer(
+                403, "text/plain", "only requests to this machine's own name are answered\n"
+            )
         path = self.path.partition("?")[0]
         if path == "/":
             text = page(self.server.watched.data(), live=self.server.live)
@@ -117,7 +119,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-        """Say nothing: it is asked every few seconds."""
+        """Log nothing: a page asks every few seconds."""
 
 
 def board_server(paths: Sequence[Path], *, port: int = 0, live: float = 2.0) -> ThreadingHTTPServer:
@@ -127,13 +129,13 @@ def board_server(paths: Sequence[Path], *, port: int = 0, live: float = 2.0) -> 
     """
     missing = [str(path) for path in paths if not path.exists()]
     if missing:
-        raise NotFound(f"{', '.join(missing)} does not exist; name results, or folders of them")
+        raise NotFound(f"{', '.join(missing)} does not exist; pass results, or folders of them")
     try:
         return _Server(port, Watched(paths), live)
     except OverflowError:
-        raise ValueError(f"a port is a number from 0 to 65535, not {port}") from None
+        raise ValueError(f"port must be from 0 to 65535, got {port}") from None
     except OSError as error:
         raise ValueError(
-            f"port {port} of {LOOPBACK} cannot be used ({error.strerror}); choose another with "
-            "--port, or 0 for any that is free"
+            f"port {port} of {LOOPBACK} cannot be used ({error.strerror}); choose another "
+            "with --port, or 0 for any free one"
         ) from None

@@ -1,4 +1,4 @@
-"""Checks of bytes and documents: what is divided by, what is counted, where nats are laid."""
+"""Checks of bytes and documents: the divisor, the counts, the projection of nats."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def bytes_checks() -> tuple[Check, ...]:
     return (
         Check("raw bytes", "bytes are those of the raw text: NULs, empty documents", _raw),
         Check("split characters", "tokens that are parts of characters add no bytes", _split),
-        Check("documents", "documents are counted, each scored as if it were alone", _documents),
+        Check("documents", "documents are counted, and each is scored on its own", _documents),
         Check("projection", "nats of bytes sum to those of tokens, span by span", _projection),
     )
 
@@ -96,7 +96,7 @@ def _documents(scorer: Scorer) -> Verdict:
 
 
 def _projection(scorer: Scorer) -> Verdict:
-    """Digits and spaces in tokens of both; the shares of each worked out byte by byte."""
+    """Digits and spaces in tokens of both; the expected share of each byte computed by hand."""
     texts = ["1 23 1 4", "23 23 99 1 1 ", "7", "1 " * 20]
     tokenizer = split_tokenizer()
     result = scorer(RuleModel(tokenizer, witness), _WINDOWS, documents_of(texts))

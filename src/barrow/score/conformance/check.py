@@ -1,4 +1,4 @@
-"""What a conformance check is: a claim about a scorer, which is its argument, and a verdict."""
+"""A conformance check: a claim about a scorer, and a verdict."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _INFO = ModelInfo("self-test", "custom", "self-test")
 class Scorer(Interface):
     """From a model, a protocol and documents to a result: the whole of scoring as one function.
 
-    Checks are given one, so a scorer with a mistake in it can take the place of ours.
-    `group_bytes` is how much text is taken at a time.
+    Checks take one as argument, so a scorer with a planted mistake can replace ours. `group_bytes`
+    is how much text is scored at a time.
     """
 
     def __call__(
@@ -35,7 +35,7 @@ class Scorer(Interface):
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a claim holds, and the numbers that say so."""
+    """Whether a claim holds, and the numbers behind it."""
 
     passed: bool
     numbers: str
@@ -57,7 +57,7 @@ def barrow_scorer(
     *,
     group_bytes: int = Model.group_bytes,
 ) -> Result:
-    """The `Scorer` that `barrow score` is."""
+    """The `Scorer` of `barrow score`."""
     result = score(WindowedModel(model, protocol, _INFO, group_bytes=group_bytes), documents)
     assert result is not None
     return result
@@ -77,7 +77,7 @@ def documents_of(texts: Iterable[str]) -> list[Document]:
 
 
 def rows(result: Result) -> Documents:
-    """The figures of single documents."""
+    """The figures per document."""
     assert result.documents is not None
     return result.documents
 

@@ -1,4 +1,4 @@
-"""A check of compressors: their bits are those of what their library writes."""
+"""A check of compressors: their bits match their library's output."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def compressors_checks() -> tuple[Check, ...]:
 
 
 def _run(scorer: Scorer) -> Verdict:
-    # Compressors have no tokens: they are scored as they are, whichever scorer is tried.
+    # Compressors have no tokens: they are scored in the same way for every scorer.
     del scorer
-    told, passed = [], True
+    notes, passed = [], True
     for name, size in _SIZES.items():
         try:
             model = Compressor(named_codec(name), threads=1)
@@ -38,8 +38,8 @@ def _run(scorer: Scorer) -> Verdict:
         expected = 8 * sum(sizes) / sum(len(text.encode()) for text in _TEXTS)
         passed &= all(far(a, 8 * b) <= _EXACT for a, b in zip(bits, sizes, strict=True))
         passed &= bpb is not None and far(bpb, expected) <= _EXACT
-        told.append(f"{name} {bpb:.4f}")
-    return Verdict(passed, ", ".join(told))
+        notes.append(f"{name} {bpb:.4f}")
+    return Verdict(passed, ", ".join(notes))
 
 
 def _zstd(text: bytes) -> int:

@@ -1,4 +1,4 @@
-"""Checks of what must not matter: order, groups, batches, devices."""
+"""Checks of invariances: order, groups, batches, devices."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ class SmallDecoder:
 
 
 def invariance_checks(small: SmallDecoder) -> tuple[Check, ...]:
-    """Checks of what must not matter; those of the decoder share what is compiled."""
+    """Checks of invariances; those of the decoder share compiled programs."""
     return (
         Check("order", "documents in another order: the same numbers, the same card", _order),
-        Check("groups", "text taken in other groups, packed or alone: the same numbers", _groups),
+        Check("groups", "other groups of documents, packed or alone: the same numbers", _groups),
         Check(
             "decoder",
             "our decoder's nats are its logits' in a float64 softmax",
@@ -54,12 +54,12 @@ def invariance_checks(small: SmallDecoder) -> tuple[Check, ...]:
         Check(
             "batches", "one row at a time, or several: within 1e-6", _in_float32(_batches(small))
         ),
-        Check("devices", "one device, or all at hand: within 1e-6", _in_float32(_devices(small))),
+        Check("devices", "one device, or all available: within 1e-6", _in_float32(_devices(small))),
     )
 
 
 def _in_float32(run: Callable[[Scorer], Verdict]) -> Callable[[Scorer], Verdict]:
-    """With whole products: a GPU rounds its factors, and 1e-6 would tell of nothing else."""
+    """With full-precision products: a GPU rounds factors by default, more than 1e-6."""
 
     def whole(scorer: Scorer) -> Verdict:
         import jax
@@ -118,8 +118,8 @@ def _order(scorer: Scorer) -> Verdict:
 
 
 def _figures(result: Result) -> Any:
-    told = [(row.name, row.bpb, row.low, row.high) for row in (*result.domains, result.overall)]
-    return told, result.card.hash
+    figures = [(row.name, row.bpb, row.low, row.high) for row in (*result.domains, result.overall)]
+    return figures, result.card.hash
 
 
 def _groups(scorer: Scorer) -> Verdict:

@@ -1,4 +1,4 @@
-"""Models made for checks: their nats are a rule that can be worked out by hand."""
+"""Models made for checks: their nats follow a rule that can be computed by hand."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def split_tokenizer() -> Tokenizer:
 
 
 def uniform_rule(num: int) -> Rule:
-    """All of `num` are alike."""
+    """All of `num` are equally likely."""
 
     def rule(row: Sequence[int], i: int) -> float:
         del row, i
@@ -80,7 +80,7 @@ def uniform_rule(num: int) -> Rule:
 def witness(row: Sequence[int], i: int) -> float:
     """From 0.5 to 6.5 nats by a hash of all that is seen: any other conditioning is another number.
 
-    No distribution, and need not be: sums of nats do not ask.
+    It is not a distribution, which sums of nats do not need.
     """
     return 0.5 + 6 * zlib.crc32(array("q", row[: i + 1]).tobytes()) / 2**32
 

@@ -1,7 +1,6 @@
-"""The nine mistakes that others shipped, each planted in a scorer that is right otherwise.
+"""The nine mistakes that others shipped, each planted in an otherwise correct scorer.
 
-A mutant is made of a scorer by wrapping it: what it is given, or what it gives, is changed as the
-mistake would. Its card goes on saying what was asked for.
+A mutant wraps a scorer and changes its input or output as the mistake would. Its card is unchanged.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ def mistakes() -> tuple[Mistake, ...]:
 
 
 class _Altered:
-    """A model whose logarithms are made otherwise."""
+    """A model with altered logarithms."""
 
     def __init__(self, model: TokenModel, log_probs: Callable[[_Rows], Sequence[Any]]) -> None:
         self.tokenizer, self.max_length = model.tokenizer, model.max_length
@@ -81,7 +80,7 @@ def _asked(
     documents: Sequence[Document],
     **how: Any,
 ) -> Result:
-    """The model is asked in another way: `alter(model, prefix, rows)` answers."""
+    """The model is called in another way: by `alter(model, prefix, rows)`."""
     _, prefix = prefix_token(model.tokenizer, protocol.prefix)
     altered = _Altered(model, partial(alter, model, prefix))
     return scorer(altered, protocol, documents, **how)
@@ -123,7 +122,7 @@ def _ruled(
     documents: Sequence[Document],
     **how: Any,
 ) -> Result:
-    """Another protocol is followed than the card says."""
+    """The protocol differs from the card's."""
     result = scorer(model, change(protocol, model), documents, **how)
     said = protocol.window(model.tokenizer, model.max_length)
     return replace(result, card=replace(result.card, window=said))
@@ -228,7 +227,7 @@ def _rows_counted(
     documents: Sequence[Document],
     **how: Any,
 ) -> Result:
-    """The nats are right; what is called a document is a row of a window's length."""
+    """The nats are right, but rows of a window's length are counted as documents."""
     result = scorer(model, protocol, documents, **how)
     assert result.card.window is not None
     context = result.card.window.context

@@ -1,6 +1,6 @@
-"""Scoring written again, plainly: token by token from the definition, in Python's own floats.
+"""A second, simple implementation of scoring: token by token from the definition, in floats.
 
-It shares no code with `score.windows`, which works out whole windows at once.
+It shares no code with `score.windows`, which computes whole windows at once.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ PREFIXES = {"begin": BEGIN, "end": END, "none": None}
 
 
 def seen_before(ids: Sequence[int], place: int, window: Window) -> list[int] | None:
-    """What a model sees before it guesses ids[place]; None where that is nothing.
+    """What a model sees before it predicts ids[place]; None for nothing.
 
-    The first window takes as much as the model can see. After it, each `stride` of tokens is
-    charged by a window that ends with them, or with the document.
+    The first window takes as much as the model can see. After it, each `stride` of tokens is scored
+    by a window that ends with them, or with the document.
     """
     prefix = PREFIXES[window.prefix]
     first = [] if prefix is None else [prefix]
@@ -28,13 +28,13 @@ def seen_before(ids: Sequence[int], place: int, window: Window) -> list[int] | N
     turn = (place - head) // window.stride
     end = min(len(ids), head + (turn + 1) * window.stride)
     again = first if window.prefix_in == "every" else []
-    # The window's last token is guessed and not seen: what is seen before that one fills it.
+    # The window's last token is predicted and not seen.
     begin = max(0, end - 1 - (window.context - len(again)))
     return again + list(ids[begin:place])
 
 
 def token_nats(ids: Sequence[int], window: Window, rule: Rule, vocab_size: int) -> list[float]:
-    """Nats of every token of a document; of one before which nothing is seen, those of a guess."""
+    """Nats of every token of a document; uniform for a token that has nothing before it."""
     nats = []
     for place, token in enumerate(ids):
         seen = seen_before(ids, place, window)

@@ -1,4 +1,4 @@
-"""Conformance: whether scoring is right here, and whether known mistakes would be seen."""
+"""Conformance: whether scoring is correct here, and whether known mistakes are detected."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Sought:
 
 @dataclass(frozen=True)
 class SelfTest:
-    """What came of all checks, and of all mistakes."""
+    """The outcome of all checks and of all planted mistakes."""
 
     checked: tuple[Checked, ...]
     sought: tuple[Sought, ...]
@@ -64,8 +64,8 @@ def self_test(
 ) -> SelfTest:
     """Run every check on a scorer, and on the scorer with each mistake planted in it.
 
-    `checks` are by default all of `scorer_checks`; `apart` are those of what is no scorer of
-    tokens (compressors), where nothing is planted.
+    `checks` are by default all of `scorer_checks`; `apart` are checks of what does not score tokens
+    (compressors), where nothing is planted.
     """
     checks = scorer_checks() if checks is None else checks
     apart = compressors_checks() if apart is None else apart

@@ -1,4 +1,4 @@
-"""Checks of sums and quotients: 8 bits for what cannot be guessed, totals first, a known source."""
+"""Checks of sums and quotients: 8 bits for random bytes, totals first, a known source."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _WIDEST = 0.1
 def totals_checks() -> tuple[Check, ...]:
     """Checks of sums and quotients."""
     return (
-        Check("uniform bytes", "256 bytes all alike are 8 bits per byte", _uniform),
+        Check("uniform bytes", "256 equally likely bytes are 8 bits per byte", _uniform),
         Check("plain sums", "bits per byte are −Σ log p / (bytes · ln 2), by domain too", _sums),
         Check("Markov source", "the entropy of a known chain is in the 95 % interval", markov),
     )
@@ -51,7 +51,7 @@ def _uniform(scorer: Scorer) -> Verdict:
 
 
 def _sums(scorer: Scorer) -> Verdict:
-    """Long documents are dull and short ones are not: a mean of quotients would be another."""
+    """Long documents are predictable, short ones are not: a mean of quotients would differ."""
     texts = [letter * (7 * n * n) for n, letter in enumerate("abcdefg")]
     texts += [f"{n} is {n * n}" for n in range(9)]
     documents = documents_of(texts)
@@ -106,7 +106,7 @@ def markov(scorer: Scorer, *, seed: int = 0, num: int = 120) -> Verdict:
 
 
 def stationary(chain: Sequence[Sequence[float]]) -> list[float]:
-    """How often each state is met in the long run."""
+    """The stationary distribution of the states."""
     state = [1 / len(chain)] * len(chain)
     for _ in range(500):
         state = [

@@ -1,4 +1,4 @@
-"""Checks of windows: what is charged, how often, and what is seen before it."""
+"""Checks of windows: which tokens are scored, how often, and with what context."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from barrow.tokens import ByteTokenizer
 _EXACT = 1e-12
 _SHORT = ("a", "né", "the stone", "日本語")
 _LONG = ("the barrow and the mound, stone by stone " * 3, "né " * 30, "x", "", "日本語🙂" * 9)
-_DIGITS = 4  # base of the numbers whose digits count charges
+_DIGITS = 4  # base of the numbers whose digits count scorings
 _MOST = 24  # digits that a float64 holds exactly
 _ROUNDING = 3e-15  # a missing token is 1e-14 of the largest total
 
@@ -23,11 +23,15 @@ _ROUNDING = 3e-15  # a missing token is 1e-14 of the largest total
 def windows_checks() -> tuple[Check, ...]:
     """Checks of windows."""
     return (
-        Check("one prefix", "before a document's first token stands one special token", _one),
+        Check("one prefix", "one special token precedes a document's first token", _one),
         Check("prefix's role", "that token is the one the card names: begin, end, none", _role),
-        Check("later windows", "each token sees what the card says, in every window", _later),
-        Check("model's length", "one context is one score, whatever a model could see", _length),
-        Check("charged once", "each token is charged once, for any context and stride", _once),
+        Check("later windows", "each token sees the context of the card, in every window", _later),
+        Check(
+            "model's length",
+            "the same context gives the same score, whatever a model's maximum",
+            _length,
+        ),
+        Check("charged once", "each token is scored once, for any context and stride", _once),
     )
 
 
@@ -56,17 +60,17 @@ def _role(scorer: Scorer) -> Verdict:
     tokenizer = split_tokenizer()
     model = RuleModel(tokenizer, rule)
     ids = [tokenizer.encode(text).tolist() for text in _SHORT]
-    passed, told = True, []
+    passed, notes = True, []
     for role, cost in zip(_roles("begin", "end", "none"), (1.0, 2.0, 3.0), strict=True):
         result = scorer(model, Protocol("custom", 64, None, role), documents_of(_SHORT))
-        # Without a prefix the first token is a guess among all.
+        # Without a prefix the first token is uniform.
         first = math.log(tokenizer.vocab_size) if role == "none" else cost
         expected = [first + cost * (len(own) - 1) for own in ids]
         off = max(map(far, rows(result).nats.tolist(), expected))
         window = result.card.window
         passed &= off <= _EXACT and window is not None and window.prefix == role
-        told.append(f"{role} {'as said' if off <= _EXACT else f'off by {off:.2g}'}")
-    return Verdict(passed, ", ".join(told))
+        notes.append(f"{role} {'as named' if off <= _EXACT else f'off by {off:.2g}'}")
+    return Verdict(passed, ", ".join(notes))
 
 
 def _later(scorer: Scorer) -> Verdict:
@@ -106,12 +110,12 @@ def _length(scorer: Scorer) -> Verdict:
         model = RuleModel(split_tokenizer(), witness, max_length=max_length)
         result = scorer(model, protocol, documents_of(_LONG))
         found[max_length] = (result.overall.bpb, result.card.hash)
-    told = ", ".join(f"{bpb:.6f}" for bpb, _ in found.values())
-    return Verdict(len(set(found.values())) == 1, f"{told} with 16, 48, any number of tokens")
+    notes = ", ".join(f"{bpb:.6f}" for bpb, _ in found.values())
+    return Verdict(len(set(found.values())) == 1, f"{notes} with 16, 48, any number of tokens")
 
 
 def _once(scorer: Scorer) -> Verdict:
-    """Token k costs 4^k nats: the digits of a document's total say how often each was charged."""
+    """Token k costs 4^k nats: the digits of a document's total show how often each was scored."""
     texts = [bytes(range(num)).decode() for num in range(_MOST + 1)]
     wrong, longest, tried = 0, True, 0
     for protocol in _many_protocols():

@@ -1,4 +1,4 @@
-"""Requests to an OpenAI-compatible server: patient, and plain about what went wrong."""
+"""Requests to an OpenAI-compatible server, with retries and clear errors."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _LONGEST_PAUSE = 60.0
 
 @dataclass(frozen=True)
 class ServerSettings:
-    """Where a server is, and how patient to be with it.
+    """The address of a server, and limits of requests.
 
     `url` is its address, with or without ``/v1`` and ``/completions``. `model` is its name for the
     model; None where it has only one. `key` is sent as a bearer token, to this address only. A
-    request without an answer for `timeout` seconds is given up; it is tried `attempts` times, with
-    a pause of `pause` seconds, then twice that, and so on. At most `concurrency` run at once.
+    request times out after `timeout` seconds; it is tried `attempts` times, with a pause of `pause`
+    seconds, then twice that, and so on. At most `concurrency` run at once.
     """
 
     url: str
@@ -41,7 +41,7 @@ class ServerSettings:
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError(f"expected an http or https URL, got {self.url!r}")
         if self.attempts < 1 or self.concurrency < 1 or self.timeout <= 0:
-            raise ValueError("attempts and concurrency are at least 1, and timeout is above 0")
+            raise ValueError("attempts and concurrency must be ≥ 1, and timeout > 0")
 
     @property
     def base(self) -> str:
@@ -52,7 +52,7 @@ class ServerSettings:
 
 
 class Refused(ScoreError):
-    """The server answered that it will not; `status` is that of HTTP."""
+    """The server refused; `status` is that of HTTP."""
 
     def __init__(self, message: str, status: int) -> None:
         self.status = status
@@ -63,7 +63,7 @@ class Refused(ScoreError):
 
 
 def key_from(environment: Mapping[str, str], variable: str | None) -> str | None:
-    """The key that an environment variable holds."""
+    """The key in an environment variable."""
     if variable is None:
         return None
     key = environment.get(variable, "").strip()
@@ -72,7 +72,9 @@ def key_from(environment: Mapping[str, str], variable: str | None) -> str | None
             f"the environment variable {variable}, which should hold a key, is not set"
         )
     if not key.isascii() or not key.isprintable():
-        raise ValueError(f"what {variable} holds is no key: it has characters no header can carry")
+        raise ValueError(
+            f"{variable} is not a valid key: it has characters that a header cannot contain"
+        )
     return key
 
 
@@ -83,7 +85,7 @@ def ask(
     *,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Any:
-    """The JSON that a GET of a path under /v1 answers, or a POST where there is a body."""
+    """The JSON answer to a GET of a path under /v1, or to a POST if there is a body."""
     pause = settings.pause
     for attempt in range(1, settings.attempts + 1):
         try:
@@ -102,13 +104,15 @@ class _Interrupted(Exception):
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """A redirected POST becomes a GET, and a key would go elsewhere: neither is meant."""
+    """A redirected POST would become a GET, and send the key elsewhere."""
 
     def redirect_request(
         self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str
     ) -> None:
         del fp, msg, headers
-        raise Refused(f"{req.full_url} leads to {newurl} (HTTP {code}): give that address", code)
+        raise Refused(
+            f"{req.full_url} redirects to {newurl} (HTTP {code}): pass that address", code
+        )
 
 
 def _answer(settings: ServerSettings, path: str, body: Mapping[str, Any] | None) -> Any:
@@ -125,10 +129,10 @@ def _answer(settings: ServerSettings, path: str, body: Mapping[str, Any] | None)
             content = response.read()
     except urllib.error.HTTPError as error:
         with error:
-            told = _message(error)
+            words = _message(error)
         if settings.key:  # a server may quote it
-            told = told.replace(settings.key, "…")
-        said = f"HTTP {error.code} {error.reason}" + (f": {told}" if told else "")
+            words = words.replace(settings.key, "…")
+        said = f"HTTP {error.code} {error.reason}" + (f": {words}" if words else "")
         if error.code in _TRY_AGAIN:
             raise _Interrupted(said) from None
         raise Refused(f"{url}: {said}", error.code) from None
@@ -143,21 +147,21 @@ def _answer(settings: ServerSettings, path: str, body: Mapping[str, Any] | None)
         return json.loads(content)
     except (ValueError, RecursionError):
         start = content[:80].decode(errors="replace")
-        raise ScoreError(f"{url} answered what is no JSON: {start!r}") from None
+        raise ScoreError(f"{url} did not answer with JSON: {start!r}") from None
 
 
 def _message(error: urllib.error.HTTPError) -> str:
-    """What the body of a refusal says, on one line; servers nest it differently."""
+    """The message of a refusal, on one line; servers nest it differently."""
     try:
         body = error.read(1 << 16).decode(errors="replace")
     except (OSError, http.client.HTTPException):
         return ""
     try:
-        told = json.loads(body)
+        value = json.loads(body)
     except (ValueError, RecursionError):
-        told = body
+        value = body
     for key in ("error", "message", "detail"):
-        if isinstance(told, dict) and key in told:
-            told = told[key]
-    text = told if isinstance(told, str) else json.dumps(told)
+        if isinstance(value, dict) and key in value:
+            value = value[key]
+    text = value if isinstance(value, str) else json.dumps(value)
     return " ".join(text.split())[:500]

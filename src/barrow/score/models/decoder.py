@@ -1,4 +1,4 @@
-"""Causal models of ours as a `TokenModel`: jitted, in batches of like length, on all devices."""
+"""Our causal models as a `TokenModel`: jitted, in batches of similar length, on all devices."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from barrow.tokens import Tokenizer
 class DecoderTokenModel:
     """A causal model and its parameters under `TokenModel`.
 
-    Rows are sorted by length, padded behind (a causal model sees nothing behind a token) and
-    computed `batch_tokens` at a time, divided over `devices` (by default this process's own).
+    Rows are sorted by length, padded at the end (which a causal model does not see) and computed
+    `batch_tokens` at a time, divided over `devices` (by default this process's).
     """
 
     def __init__(
@@ -40,8 +40,8 @@ class DecoderTokenModel:
     ) -> None:
         if tokenizer.vocab_size > model.config.vocab_size:
             raise ValueError(
-                f"the tokenizer has ids up to {tokenizer.vocab_size - 1} and the model a "
-                f"vocabulary of {model.config.vocab_size}: they do not belong together"
+                f"the tokenizer has ids up to {tokenizer.vocab_size - 1}, but the model's "
+                f"vocabulary is {model.config.vocab_size}: do they match?"
             )
         self.tokenizer = tokenizer
         self.max_length: int | None = model.config.context
@@ -66,7 +66,7 @@ class DecoderTokenModel:
             batch_tokens=self.batch_tokens,
             multiple=num_row_shards(self._mesh),
         )
-        # All are on their way before the first is waited for: the device is never idle.
+        # All are dispatched before the first is awaited, so the device is never idle.
         computed = [(batch, self._compute(batch, rows)) for batch in made]
         found: list[npt.NDArray[np.float32]] = [np.zeros(0, np.float32)] * len(rows)
         for batch, nats in computed:

@@ -12,7 +12,7 @@ _NOT_WEIGHTS = ("tok", "training_args", "optimizer", "scheduler")
 def identity_of(path: Path) -> tuple[str, int]:
     """Of a file, or of the weights and config.json in a folder: a hash, and bytes of weights.
 
-    Where the files lie and when they were written makes no difference.
+    Paths and times of the files do not matter.
     """
     files = [path] if path.is_file() else sorted(file for file in path.iterdir() if _counts(file))
     found = hashlib.sha256()

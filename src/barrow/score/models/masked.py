@@ -1,8 +1,8 @@
-"""Masked language models: pseudo-likelihood, each token guessed from all the others.
+"""Masked language models: pseudo-likelihood, each token predicted from all the others.
 
-The product of these guesses is no probability of the text: every token is seen on both sides of the
-others, so the sum is smaller than any causal model's could be. Its bits per byte are labelled
-"pseudo" and compared with their like only.
+The product of these predictions is not a probability of the text: every token sees both sides, so
+the sum is smaller than a causal model's. Its bits per byte are labelled "pseudo" and compared only
+with each other.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from barrow.score.protocol import Protocol
 from barrow.tokens import Tokenizer
 from barrow.tokens.tokenizer import offsets_of
 
-# Families whose positions begin behind the padding id, so that so many rows are never used.
+# Families whose positions start after the padding id, so that some rows are never used.
 _OFFSET = ("roberta", "camembert", "mpnet", "longformer", "data2vec-text", "ibert")
 _HEADS = ("lm_head", "cls")
 
 Ids = npt.NDArray[np.int32]
-# Rows, lengths, one place in each and what was there: its logarithm for each row.
+# Rows, lengths, one masked position in each and its token, to log-probabilities.
 Guess = Callable[
     [npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]],
     npt.NDArray[np.floating[Any]],
@@ -43,7 +43,7 @@ Guess = Callable[
 class MaskedModel(Model):
     """Documents in disjoint windows, each between the tokens that begin and end a text.
 
-    `guess` gives the logarithms of the tokens that were at one masked place in each row.
+    `guess` gives the log-probability of the token at one masked position in each row.
     """
 
     likelihood = "pseudo"
@@ -60,14 +60,14 @@ class MaskedModel(Model):
         batch_tokens: int = 4096,
     ) -> None:
         if tokenizer.mask is None:
-            raise ValueError("the tokenizer has no mask token, which a masked model guesses behind")
+            raise ValueError("the tokenizer has no mask token, which a masked model needs")
         window = protocol.window(tokenizer, max_length)
         self._before = [] if tokenizer.begin is None else [tokenizer.begin]
         self._after = [] if tokenizer.end is None else [tokenizer.end]
         room = window.context - len(self._before) - len(self._after)
         if room < 1:
             raise ValueError(
-                f"a context of {window.context} tokens holds the special ones and no other"
+                f"a context of {window.context} tokens has no room beside the special ones"
             )
         self.window = Window(
             window.context,
@@ -127,7 +127,7 @@ class MaskedModel(Model):
 
 
 def transformers_guess(model: Any, tokenizer: Tokenizer, *, device: Any) -> Guess:
-    """A masked model of `transformers`; the head sees masked places alone where it can be found."""
+    """A masked model of `transformers`; the head runs only at masked positions if possible."""
     torch, _ = import_torch()
     refuse_small_vocabulary(tokenizer, model.get_input_embeddings().num_embeddings)
     head = next((getattr(model, name) for name in _HEADS if hasattr(model, name)), None)
@@ -141,7 +141,7 @@ def transformers_guess(model: Any, tokenizer: Tokenizer, *, device: Any) -> Gues
     ) -> npt.NDArray[np.floating[Any]]:
         ids, at, chosen = (torch.from_numpy(x).to(device) for x in (rows, places, targets))
         seen = torch.from_numpy(np.arange(rows.shape[1]) < lengths[:, None]).long().to(device)
-        # What fills rows is the padding id: some families number positions by it.
+        # Rows are padded with the padding id: some families number positions by it.
         pad = tokenizer.pad if tokenizer.pad is not None else 0
         ids = torch.where(seen.bool(), ids, pad)
         every = torch.arange(len(rows), device=device)
@@ -171,8 +171,8 @@ def roberta_guess(model: Roberta, params: Any, tokenizer: Tokenizer) -> Guess:
     vocab = model.config.vocab_size
     if tokenizer.vocab_size > vocab:
         raise ScoreError(
-            f"the tokenizer has ids up to {tokenizer.vocab_size - 1} and the model {vocab} of "
-            "them: it is another model's tokenizer"
+            f"the tokenizer has ids up to {tokenizer.vocab_size - 1}, but the model's "
+            f"vocabulary is {vocab}: do they match?"
         )
 
     @jax.jit
@@ -180,8 +180,8 @@ def roberta_guess(model: Roberta, params: Any, tokenizer: Tokenizer) -> Guess:
         logits = model.apply(
             params, ids, places[:, None], method=model.masked_logits, lengths=lengths
         )
-        told = jax.nn.log_softmax(logits[:, 0].astype(jnp.float32), axis=-1)
-        return jnp.take_along_axis(told, targets[:, None], axis=-1)[:, 0]
+        log_probs = jax.nn.log_softmax(logits[:, 0].astype(jnp.float32), axis=-1)
+        return jnp.take_along_axis(log_probs, targets[:, None], axis=-1)[:, 0]
 
     def guess(
         rows: npt.NDArray[np.int64],
@@ -194,7 +194,7 @@ def roberta_guess(model: Roberta, params: Any, tokenizer: Tokenizer) -> Guess:
         wide = bucket(length, model.config.context)
         ids = np.full((filled, wide), model.config.pad, np.int32)
         ids[:num, :length] = np.where(np.arange(length) < lengths[:, None], rows, model.config.pad)
-        # Rows that fill the batch up have one token, so that no row sees nothing.
+        # Padding rows have one token, so that no row is empty.
         sizes, at, chosen = (np.zeros(filled, np.int32) for _ in range(3))
         sizes[:] = 1
         sizes[:num], at[:num], chosen[:num] = lengths, places, targets

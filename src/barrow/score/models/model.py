@@ -1,4 +1,4 @@
-"""Whatever can be scored: the class that does it, and the small protocol that users write."""
+"""The interface of scored models, and the small protocol that users implement."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class ModelInfo:
     """What is known of a model.
 
     `kind` is "barrow", "transformers", "server", "baseline", "compressor" or "custom". `identity`
-    is the sha256 that names the weights, or whatever else decides the numbers. `about` is its
-    provenance: path, run, training manifest, versions; what JSON can hold.
+    is the sha256 of the weights, or of whatever determines the numbers. `about` is its provenance
+    as JSON: path, run, training manifest, versions.
     """
 
     name: str
@@ -40,11 +40,11 @@ class ModelInfo:
 class TextScore:
     """Of one document: `nats` is the float64 total of −log p.
 
-    `tokens` are those charged: bytes for byte models, 0 for compressors. `byte_nats` are the nats
-    of every token spread evenly over its raw bytes: one number for each byte of the text, which sum
-    to `nats`; None where nothing is known but the total. `projection` says how tokens were laid on
-    bytes: "bytes" where those of the tokens are those of the text, "offsets" or "document" where
-    the tokenizer changes the text (see `score.projection`).
+    `tokens` are those scored: bytes for byte models, 0 for compressors. `byte_nats` are the nats of
+    every token spread evenly over its raw bytes: one number for each byte of the text, which sum to
+    `nats`; None if only the total is known. `projection` is how tokens were mapped to bytes:
+    "bytes" where those of the tokens are those of the text, "offsets" or "document" where the
+    tokenizer changes the text (see `score.projection`).
     """
 
     nats: float
@@ -56,8 +56,8 @@ class TextScore:
 class Model(abc.ABC):
     """Scores documents, each alone.
 
-    `likelihood` and `window` go into the score card. `group_bytes` is how much text it is best
-    given at a time: enough to sort documents by length, little enough to hold.
+    `likelihood` and `window` go into the score card. `group_bytes` is how much text to pass at a
+    time: enough to sort documents by length, small enough for memory.
     """
 
     info: ModelInfo
@@ -68,11 +68,11 @@ class Model(abc.ABC):
 
     @abc.abstractmethod
     def score(self, texts: Sequence[bytes]) -> list[TextScore]:
-        """The scores of some documents, in their order; each is UTF-8, and may be empty."""
+        """The scores of documents, in order; each is UTF-8, and may be empty."""
 
 
 class DomainScorer(abc.ABC):
-    """What takes the documents of one domain, one after another."""
+    """Receives the documents of one domain, one by one."""
 
     @abc.abstractmethod
     def add(self, text: bytes) -> None:
@@ -80,14 +80,14 @@ class DomainScorer(abc.ABC):
 
     @abc.abstractmethod
     def nats(self) -> float:
-        """Of all that was taken; nothing comes after it."""
+        """The total; call it last."""
 
 
 class DomainModel(abc.ABC):
     """One figure for all the documents of a domain, joined, as `tar | xz` would give.
 
-    It sees other documents, so its card has the scope "domain", and there are no numbers of single
-    documents.
+    It sees other documents, so its card has the scope "domain", and there are no figures per
+    document.
     """
 
     info: ModelInfo
@@ -102,10 +102,10 @@ class DomainModel(abc.ABC):
 
 @runtime_checkable
 class TokenModel(Protocol):
-    """What a user writes to have any causal model scored.
+    """What a user implements to score any causal model.
 
     `max_length` is how many tokens it sees at once; None for any number. A row has at most one id
-    more, since the last is guessed and not seen.
+    more, since the last is predicted and not seen.
     """
 
     tokenizer: Tokenizer

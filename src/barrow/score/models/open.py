@@ -1,4 +1,4 @@
-"""A model by its name: a path, a baseline, a compressor, a server, or a function of yours."""
+"""A model by its name: a path, a baseline, a compressor, a server, or your own function."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _MASKED_TOKENS = 4096
 class Opening:
     """How a model is opened.
 
-    `train` is a corpus for baselines to be trained on, `cache` a folder for what they count.
+    `train` is a corpus to train baselines on, `cache` a folder for their counts.
     `tokenizer` names one (a path, or "bytes") where the model has none beside it. `dtype` None is
     float32 on a CPU, else the type of the file. `server_model` is a server's name for its model,
     `key_variable` the environment variable that holds its key. `trust` names modules and files
@@ -58,11 +58,11 @@ class Opening:
 
     def __post_init__(self) -> None:
         if self.batch_tokens is not None and self.batch_tokens < 1:
-            raise ValueError(f"batch_tokens is at least 1, not {self.batch_tokens}")
+            raise ValueError(f"batch_tokens must be ≥ 1, got {self.batch_tokens}")
 
 
 def open_model(name: str, opening: Opening | None = None) -> Model | DomainModel:
-    """A model that can be scored, by its name. A file called as a baseline is written ./uniform."""
+    """A model to score, by its name. A file with the name of a baseline is written ./uniform."""
     from barrow.score.baselines.baselines import is_baseline, open_baseline
     from barrow.score.baselines.compressors import is_compressor, open_compressor
 
@@ -81,13 +81,13 @@ def open_model(name: str, opening: Opening | None = None) -> Model | DomainModel
     function = _FUNCTION.fullmatch(name)
     if function is not None:
         return _custom(function[1], function[2], opening)
-    raise NotFound(f"{name} is no model; a model is {_FORMS}")
+    raise NotFound(f"{name} is not a model; pass {_FORMS}")
 
 
 def causal_model(
     model: CausalModule, params: Any, tokenizer: Tokenizer, info: ModelInfo, opening: Opening
 ) -> Model:
-    """A model that says the next token, and its parameters, as what can be scored."""
+    """A causal model and its parameters, as a model to score."""
     from barrow.score.models.decoder import DecoderTokenModel
 
     opened = DecoderTokenModel(model, params, tokenizer, batch_tokens=opening.batch_tokens)
@@ -165,14 +165,14 @@ def _loaded(path: Path, opening: Opening) -> Model:
         identity, size = identity_of(path)
         about = {"path": os.fspath(path)}
         info = replace(info, identity=identity, size_bytes=size, about=about)
-    # The model's own settings name it: who trusted them trusts this.
+    # The model's own settings name it, and they are trusted.
     score_as = resolve(scoring, trust=(scoring.rpartition(":")[0],))
     made: Model = score_as(loaded.model, loaded.params, tokenizer, info, opening)
     return made
 
 
 def _run_info(path: Path, info: ModelInfo) -> ModelInfo:
-    """Whose weights these are, and how long they were trained, by the index of the checkpoint."""
+    """The identity of the weights and their training, from the index of the checkpoint."""
     from barrow.checkpoint.folder import find_checkpoint
     from barrow.checkpoint.index import read_index
 
@@ -266,7 +266,7 @@ def _custom(module: str, function: str, opening: Opening) -> Model:
     except ModuleNotFoundError as error:
         if error.name is None or not module.startswith(error.name):
             raise
-        raise NotFound(f"there is no module {module!r}; a model is {_FORMS}") from None
+        raise NotFound(f"there is no module {module!r}; pass {_FORMS}") from None
     finally:
         sys.path.remove(here)
     if not callable(made):
@@ -276,10 +276,10 @@ def _custom(module: str, function: str, opening: Opening) -> Model:
         return model
     if not isinstance(model, TokenModel):
         raise ValueError(
-            f"{module}:{function} gave a {type(model).__name__}; expected an object with "
-            "`tokenizer`, `max_length` and `log_probs` (see barrow.score.TokenModel)"
+            f"{module}:{function} returned a {type(model).__name__}; expected an object "
+            "with `tokenizer`, `max_length` and `log_probs` (see barrow.score.TokenModel)"
         )
-    # Weights cannot be seen from here: whoever wants to part two versions names them apart.
+    # The weights are not visible here: give two versions different names.
     named = getattr(model, "identity", f"{module}:{function}")
     info = ModelInfo(
         name=str(getattr(model, "name", f"{module}:{function}")),

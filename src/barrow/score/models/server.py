@@ -1,8 +1,8 @@
-"""Models behind an OpenAI-compatible server, scored by the log-probabilities of a prompt.
+"""Models of an OpenAI-compatible server, scored by the log-probabilities of a prompt.
 
 ``/v1/completions`` with ``echo`` and ``logprobs`` gives the log-probability of every token of the
 prompt given those before. With a tokenizer, prompts are rows of ids (`ServerTokens`, under any
-protocol); without one they are whole documents as text (`ServerModel`), and the server tells its
+protocol); without one they are whole documents as text (`ServerModel`), and the server returns its
 tokens.
 """
 
@@ -29,8 +29,8 @@ _BYTE_NATS = 8 * math.log(2)
 
 @dataclass(frozen=True)
 class Server:
-    """A server that was tried out: `model` is its name for the model, `max_length` the tokens it
-    sees where it says so, `num_drawn` the tokens it insists on writing after the prompt.
+    """A server that was probed: `model` is its name for the model, `max_length` the tokens it sees
+    if known, `num_drawn` the tokens it always generates after the prompt.
     """
 
     settings: ServerSettings
@@ -45,10 +45,10 @@ class Server:
 
     @property
     def info(self) -> ModelInfo:
-        """What is known of the model; the server's word is all there is."""
-        told = f"{self.settings.base}\n{self.model}"
+        """What the server reports about the model."""
+        text = f"{self.settings.base}\n{self.model}"
         about = {"url": self.settings.base, "drawn": self.num_drawn}
-        identity = hashlib.sha256(told.encode()).hexdigest()
+        identity = hashlib.sha256(text.encode()).hexdigest()
         return ModelInfo(self.model, "server", identity, about=about)
 
 
@@ -59,7 +59,7 @@ def open_server(settings: ServerSettings) -> Server:
         try:
             _log_probs(_complete(settings, model, "a b", num_drawn), settings)
         except Refused as error:
-            # Some take no request for 0 tokens.
+            # Some refuse requests for 0 tokens.
             if num_drawn or error.status not in (400, 422):
                 raise
         else:
@@ -74,7 +74,7 @@ class ServerTokens:
         self, server: Server, tokenizer: Tokenizer, *, max_length: int | None = None
     ) -> None:
         own = server.max_length
-        # A row has an id more than is seen, and what is drawn takes room too.
+        # A row has one id more than is seen, and generated tokens take room too.
         own = None if own is None else own - 1 - server.num_drawn
         self._server = server
         self.tokenizer = tokenizer
@@ -90,11 +90,11 @@ class ServerTokens:
             return np.empty(0)
         found = self._server.prompt_log_probs(ids.tolist())["token_logprobs"]
         expected = len(ids) + self._server.num_drawn
-        # It may draw fewer than it was asked to, where its first one ends the text.
+        # It may generate fewer than requested, if the first one ends the text.
         if not len(ids) <= len(found) <= expected:
             raise ScoreError(
-                f"the server gave {len(found):,} log-probabilities for {len(ids):,} tokens: "
-                "is its tokenizer another, or its context shorter?"
+                f"the server returned {len(found):,} log-probabilities for {len(ids):,} "
+                "tokens: does it use another tokenizer, or a shorter context?"
             )
         return _numbers(found[1 : len(ids)])
 
@@ -102,14 +102,14 @@ class ServerTokens:
 class ServerModel(Model):
     """Whole documents as text, to a server whose tokenizer is not known.
 
-    The first token of a document has no log-probability: its bytes are charged 8 bits each, as
-    `uniform` does, unless `vocab_size` says how many tokens there are to guess among. A token that
-    the server puts before the text is charged nothing.
+    The first token of a document has no log-probability: its bytes cost 8 bits each, as with
+    `uniform`, unless `vocab_size` is known. A token that the server puts before the text costs
+    nothing.
     """
 
     def __init__(self, server: Server, *, vocab_size: int | None = None) -> None:
         if vocab_size is not None and vocab_size < 2:
-            raise ValueError(f"a vocabulary has at least 2 tokens, not {vocab_size}")
+            raise ValueError(f"vocab_size must be ≥ 2, got {vocab_size}")
         self._server = server
         self._first = None if vocab_size is None else math.log(vocab_size)
         charged = "8 bits a byte" if vocab_size is None else f"log2 {vocab_size}"
@@ -119,7 +119,7 @@ class ServerModel(Model):
         )
 
     def score(self, texts: Sequence[bytes]) -> list[TextScore]:
-        """The scores of some documents, in their order."""
+        """The scores of documents, in order."""
         return list(map_ahead(self._one, texts, threads=self._server.settings.concurrency))
 
     def _one(self, data: bytes) -> TextScore:
@@ -130,13 +130,13 @@ class ServerModel(Model):
         tokens, logs = list(found["tokens"]), list(found["token_logprobs"])
         if len(tokens) != len(logs):
             raise ScoreError(
-                f"the server gave {len(logs):,} log-probabilities for {len(tokens):,} tokens"
+                f"the server returned {len(logs):,} log-probabilities for {len(tokens):,} tokens"
             )
-        told = found["usage"].get("prompt_tokens")
-        number = told if isinstance(told, int) else len(tokens) - self._server.num_drawn
+        count = found["usage"].get("prompt_tokens")
+        number = count if isinstance(count, int) else len(tokens) - self._server.num_drawn
         if len(tokens) < number:
             raise ScoreError(
-                f"the server gave {len(logs):,} log-probabilities for {number:,} tokens"
+                f"the server returned {len(logs):,} log-probabilities for {number:,} tokens"
             )
         tokens, logs = _without_prefix(text, tokens[:number], logs[:number])
         ends = token_ends(text, tokens)
@@ -161,7 +161,7 @@ def _model(settings: ServerSettings) -> tuple[str, int | None]:
         raise ScoreError(f"{settings.base}/models does not list models") from None
     names = ", ".join(map(repr, entries))
     if settings.model is None and len(entries) != 1:
-        raise ValueError(f"{settings.base} has {len(entries)} models: say which of {names}")
+        raise ValueError(f"{settings.base} has {len(entries)} models: choose one of {names}")
     name = settings.model or next(iter(entries))
     if name not in entries:
         raise ValueError(f"{settings.base} has no model {name!r}; it has {names}")
@@ -184,13 +184,13 @@ def _log_probs(answer: Any, settings: ServerSettings) -> Mapping[str, Any]:
     except (KeyError, IndexError, TypeError):
         pass
     raise ScoreError(
-        f"{settings.base}/completions gave no log-probabilities of the prompt: it has to know "
-        "echo together with logprobs, as vLLM does"
+        f"{settings.base}/completions returned no log-probabilities of the prompt: it must "
+        "support echo together with logprobs, as vLLM does"
     )
 
 
 def _without_prefix(text: str, tokens: list[str], logs: list[Any]) -> tuple[list[str], list[Any]]:
-    """Without a first token that is no part of the text: the server put it there."""
+    """Without a first token that the server added to the text."""
     if len(tokens) < 2 or logs[0] is not None or logs[1] is None or is_partial(tokens[0]):
         return tokens, logs
     is_text = tokens[0] and text.startswith(tokens[0])
@@ -205,7 +205,6 @@ def _numbers(logs: Sequence[Any]) -> npt.NDArray[np.float64]:
             or not -math.inf < value < 0.01
         ):
             raise ScoreError(
-                f"the server's log-probability of a token is {value!r}; "
-                "expected a finite number that is not above 0"
+                f"the server's log-probability of a token must be finite and ≤ 0, got {value!r}"
             )
     return np.minimum(np.array(logs, np.float64), 0.0)

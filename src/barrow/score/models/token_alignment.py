@@ -1,8 +1,8 @@
-r"""Where in a text the tokens lie that a server says it is made of.
+r"""Alignment of a server's tokens with the text.
 
-A token that ends inside a character is told with U+FFFD in it, or as ``bytes:\xe2``: its text
-cannot be matched, so such tokens and the characters they share are one span. All ways to lay the
-tokens on the text are followed at once; as a rule there is one.
+A token that ends inside a character is returned with U+FFFD in it, or as ``bytes:\xe2``: its text
+cannot be matched, so such tokens and the characters they share are one span. All possible
+alignments are followed at once; usually there is one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _BYTES = "bytes:\\x"
 
 
 def is_partial(token: str) -> bool:
-    """Whether a token's text may be told otherwise than it is, for it cuts a character."""
+    """Whether a token cuts a character, so that its text may be inexact."""
     return _UNKNOWN in token or token.startswith(_BYTES)
 
 
@@ -34,8 +34,9 @@ def token_ends(text: str, tokens: Sequence[str]) -> npt.NDArray[np.int64]:
     end = len(text)
     if end not in places[-1]:
         raise ScoreError(
-            f"the server's tokens make up {max(places[-1]):,} of the text's {end:,} characters: "
-            "it cuts long texts; give a tokenizer, so that they can be scored in windows"
+            f"the server's tokens cover {max(places[-1]):,} of the text's {end:,} "
+            "characters: it truncates long texts; pass a tokenizer to score them in "
+            "windows"
         )
     ends = np.zeros(len(tokens), np.int64)
     for number in range(len(tokens) - 1, -1, -1):
@@ -48,7 +49,7 @@ def token_ends(text: str, tokens: Sequence[str]) -> npt.NDArray[np.int64]:
 def spread(
     text: str, ends: npt.NDArray[np.int64], nats: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
-    """Nats of tokens laid evenly on the bytes of their spans.
+    """Nats of tokens spread evenly over the bytes of their spans.
 
     Tokens that end at one place share a span; those before the first byte go with what comes next.
     """
@@ -66,7 +67,7 @@ def spread(
 def _after(text: str, token: str, places: set[int]) -> set[int]:
     """Where a token may end that begins at one of some places.
 
-    U+FFFD stands for a part of a character: for all of it, or for none that is not told already.
+    U+FFFD is a part of a character: it matches one character, or none.
     """
     after = {p + len(token) for p in places if text.startswith(token, p)}
     if token.startswith(_BYTES):
@@ -82,6 +83,6 @@ def _after(text: str, token: str, places: set[int]) -> set[int]:
 
 def _apart(text: str, at: int, token: str) -> ScoreError:
     return ScoreError(
-        f"the server's tokens do not make up the text: at character {at:,} there is "
-        f"{text[at : at + 20]!r}, and its token is {token!r}"
+        f"the server's tokens do not spell the text: at character {at:,} it has "
+        f"{text[at : at + 20]!r}, the server {token!r}"
     )

@@ -14,7 +14,7 @@ from barrow.models.row_batches import batches
 from barrow.tokens import JsonTokenizer, Tokenizer, load
 from barrow.tokens.tokenizer_json import check
 
-# Where families say how many tokens they see at once.
+# Config keys of the maximum length.
 _LENGTHS = ("n_positions", "max_position_embeddings", "n_ctx", "seq_length", "max_seq_len")
 
 
@@ -50,7 +50,7 @@ class TransformersTokenModel:
         rows = torch.from_numpy(ids).to(self._device)
         logs = torch.empty((len(ids), ids.shape[1] - 1), dtype=torch.float32, device=self._device)
         with torch.inference_mode():
-            # Padding is behind, where a causal model does not look: no mask is needed.
+            # Padding is at the end, which a causal model does not see: no mask is needed.
             logits = self._model(input_ids=rows[:, :-1], use_cache=False).logits
             for k in range(len(ids)):  # a row at a time, so that float32 is only of one
                 own = logits[k].float()
@@ -61,7 +61,7 @@ class TransformersTokenModel:
 
 
 def max_length_of(config: Any) -> int | None:
-    """Tokens that a model sees at once, by its config; None where none are counted."""
+    """Tokens that a model sees at once, by its config; None if unlimited."""
     config = config.get_text_config() if hasattr(config, "get_text_config") else config
     values = (getattr(config, name, None) for name in _LENGTHS)
     return next((value for value in values if isinstance(value, int) and value > 0), None)
@@ -92,7 +92,7 @@ def load_pretrained(kind: str, folder: Path, dtype: str | None) -> tuple[Any, An
 
 
 def tokenizer_of(folder: Path) -> Tokenizer:
-    """The tokenizer of a Hugging Face folder; as transformers makes it where we cannot."""
+    """The tokenizer of a Hugging Face folder; made by transformers where barrow cannot."""
     try:
         return load(folder)
     except (TokenizerError, OSError) as error:
@@ -112,6 +112,6 @@ def refuse_small_vocabulary(tokenizer: Tokenizer, num_rows: int) -> None:
     """Raise where a tokenizer has ids that a model has no rows for."""
     if tokenizer.vocab_size > num_rows:
         raise ValueError(
-            f"the tokenizer has ids up to {tokenizer.vocab_size - 1} and the model a vocabulary "
-            f"of {num_rows}: they do not belong together"
+            f"the tokenizer has ids up to {tokenizer.vocab_size - 1}, but the model's "
+            f"vocabulary is {num_rows}: do they match?"
         )

@@ -17,9 +17,9 @@ from barrow.score.protocol import Protocol, prefix_token
 from barrow.score.windows import windows
 from barrow.tokens.tokenizer import offsets_of
 
-# Tokens in rows that are handed to a model at once: bounds memory in documents of any length.
+# Tokens in rows that a model gets at once: bounds memory for documents of any length.
 _HANDED = 1 << 20
-# Rounding may lift a logarithm of nearly 1 above 0; a logit is above it by far.
+# Rounding may lift log p slightly above 0; logits are far above it.
 _ABOVE_ZERO = 1e-2
 
 
@@ -72,7 +72,7 @@ class WindowedModel(Model):
                 yield _Row(row, start + int(own.first[k]), start + int(own.end[k]))
 
     def _charge(self, rows: list[_Row], nats: npt.NDArray[np.float64]) -> None:
-        """Write the nats of the tokens that some rows charge to their places."""
+        """Write the nats of the tokens that rows score to their positions."""
         uniform = math.log(self._model.tokenizer.vocab_size)
         seen = [row for row in rows if row.ids is not None]
         for row in rows:
@@ -80,14 +80,14 @@ class WindowedModel(Model):
                 nats[row.first : row.end] = uniform
         found = self._model.log_probs([row.ids for row in seen if row.ids is not None])
         if len(found) != len(seen):
-            raise ScoreError(f"log_probs was given {len(seen)} rows and answered {len(found)}")
+            raise ScoreError(f"log_probs must return {len(seen)} rows, got {len(found)}")
         for row, logs in zip(seen, found, strict=True):
             nats[row.first : row.end] = _checked(row, logs)
 
 
 @dataclass(frozen=True, eq=False)
 class _Row:
-    """Ids of a window, and the places of the tokens it charges; without ids they are uniform."""
+    """Ids of a window, and the positions of the tokens it scores; without ids they are uniform."""
 
     ids: npt.NDArray[np.int32] | None
     first: int
@@ -108,19 +108,17 @@ def _handed(rows: Iterator[_Row]) -> Iterator[list[_Row]]:
 
 
 def _checked(row: _Row, logs: Any) -> npt.NDArray[np.float64]:
-    """Nats of the charged tokens, out of the logarithms of all but the first of a row."""
+    """Nats of the scored tokens, from the logarithms of all but the first of a row."""
     assert row.ids is not None
     array = np.asarray(logs, np.float64)
     if array.shape != (len(row.ids) - 1,):
         raise ScoreError(
-            f"log_probs was given a row of {len(row.ids)} ids and answered an array of shape "
-            f"{array.shape}; expected one logarithm for each id but the first: "
-            f"({len(row.ids) - 1},)"
+            f"log_probs must return shape ({len(row.ids) - 1},) for a row of "
+            f"{len(row.ids)} ids, one for each id but the first, got {array.shape}"
         )
     charged = array[len(array) - (row.end - row.first) :]
     if charged.size and charged.max() > _ABOVE_ZERO:
         raise ScoreError(
-            f"log_probs answered {charged.max():.3g}, and the logarithm of a probability is not "
-            "above 0: were these logits?"
+            f"log_probs must return logarithms ≤ 0, got {charged.max():.3g}; are these logits?"
         )
     return np.maximum(-charged, 0.0)

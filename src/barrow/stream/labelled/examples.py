@@ -32,7 +32,7 @@ TAG_KEYS = Keys("tokens", "tags")
 
 @dataclass(frozen=True)
 class Example:
-    """Texts or words, the label where there is one, and where it stands."""
+    """Texts or words, the label if there is one, and its place in the file."""
 
     place: str
     text: str = ""
@@ -42,19 +42,19 @@ class Example:
 
     @property
     def content(self) -> str:
-        """All its text, for telling examples apart."""
+        """All its text, which identifies the example."""
         return "\0".join(self.words) if self.words else "\0".join([self.text, self.pair or ""])
 
 
 def read_examples(
     source: str, kind: Kind, *, keys: Keys | None = None, need_labels: bool = True
 ) -> Iterator[Example]:
-    """The examples of a file or archive (`read_records`); what is wrong with one names its line.
+    """The examples of a file or archive (`read_records`); errors name the line.
 
     Without `need_labels` they may have none.
     """
     if kind not in KINDS:
-        raise ValueError(f"the task is {', '.join(KINDS)}, not {kind!r}")
+        raise ValueError(f"the task must be one of {', '.join(KINDS)}, got {kind!r}")
     keys = keys or (TAG_KEYS if kind == "tag" else Keys())
     for record in read_records(source, text_key=keys.text):
         label: Label | None = None
@@ -77,7 +77,7 @@ def read_examples(
 
 
 def class_names(labels: Iterable[str]) -> tuple[str, ...]:
-    """All labels once: by number where all are whole numbers, else in the order of their letters.
+    """All labels once: sorted by number if all are integers, else alphabetically.
 
     O is the first of tags.
     """
@@ -94,7 +94,7 @@ def parted(
     text stays where it is when others come or go.
     """
     if not 0 < share < 1:
-        raise ValueError(f"a share is between 0 and 1, not {share}")
+        raise ValueError(f"share must be between 0 and 1, got {share}")
     rest: list[Example] = []
     taken: list[Example] = []
     for one in examples:
@@ -117,7 +117,7 @@ def _value(record: Record, key: str, option: str) -> Any:
 
 def _text(value: Any, place: str, key: str) -> str:
     if not isinstance(value, str):
-        raise ValueError(f"{place}: {key!r} is a string, not {type(value).__name__}")
+        raise ValueError(f"{place}: {key!r} must be a string, got {type(value).__name__}")
     if not value.strip():
         raise ValueError(f"{place}: {key!r} is empty")
     _refuse_surrogates(value, place)
@@ -128,7 +128,7 @@ def _refuse_surrogates(value: str, place: str) -> None:
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise ValueError(f"{place}: half of a surrogate pair, which UTF-8 cannot hold") from None
+        raise ValueError(f"{place}: half of a surrogate pair, which UTF-8 cannot encode") from None
 
 
 def _class(value: Any, who: str) -> str:
@@ -136,8 +136,8 @@ def _class(value: Any, who: str) -> str:
         return str(value)
     if not isinstance(value, str) or not value:
         raise ValueError(
-            f"{who}a class is a string or a whole number, not {value!r}"
-            + ("; numbers are learned by --task regress" if isinstance(value, float) else "")
+            f"{who}a class must be a string or an integer, got {value!r}"
+            + ("; for numbers use --task regress" if isinstance(value, float) else "")
         )
     _refuse_surrogates(value, who.removesuffix(": "))
     return value
@@ -149,7 +149,7 @@ def _number(value: Any, who: str) -> float:
     except (TypeError, ValueError, OverflowError):
         number = float("nan")
     if not math.isfinite(number):
-        raise ValueError(f"{who}the target is a finite number, not {value!r}")
+        raise ValueError(f"{who}the target must be a finite number, got {value!r}")
     return number
 
 
@@ -158,7 +158,7 @@ def _strings(value: Any, who: str, what: str) -> tuple[str, ...]:
         raise ValueError(f"{who}expected a list of {what}s, found {type(value).__name__} {value!r}")
     for number, one in enumerate(value):
         if not isinstance(one, str) or not one.strip():
-            raise ValueError(f"{who}{what} {number} is a string that is not empty, not {one!r}")
+            raise ValueError(f"{who}{what} {number} must be a non-empty string, got {one!r}")
         _refuse_surrogates(one, who.removesuffix(": "))
     return tuple(value)
 

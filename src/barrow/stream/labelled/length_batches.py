@@ -1,7 +1,7 @@
 """Batches of rows of about equal lengths, as a function of seed, epoch and step.
 
 An epoch permutes all rows, sorts each window of some batches by length, cuts it, and permutes the
-batches: little padding, no row twice, none left out, and nothing to be saved but the step.
+batches: little padding, every row once, and no state to save but the step.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class LengthBatches:
     def __post_init__(self) -> None:
         if self.batch < 1 or self.window < 1 or not self.lengths:
             raise ValueError(
-                "at least one row, rows in a batch and batches in a window, not "
-                f"{len(self.lengths)}, {self.batch} and {self.window}"
+                f"rows, batch and window must be ≥ 1, got {len(self.lengths)}, "
+                f"{self.batch} and {self.window}"
             )
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Records of jsonl, csv and archives, each with the place that an error can name."""
+"""Records of jsonl, csv and archives, each with its place for errors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TABLES = {".csv": ",", ".tsv": "\t"}
 
 @dataclass(frozen=True)
 class Record:
-    """Values by key, and where they stand: "reviews.csv, line 12"."""
+    """Values by key, and their place: "reviews.csv, line 12"."""
 
     place: str
     values: Mapping[str, Any]
@@ -27,7 +27,7 @@ def read_records(source: str, *, text_key: str = "text") -> Iterator[Record]:
     """Records of a .jsonl, .csv or .tsv file by line, of anything else as an archive opens it.
 
     Values of an object under ``meta`` count as the record's own, as an archive writes them. A
-    table's first line names its columns. Empty lines are passed over.
+    table's first line names its columns. Empty lines are skipped.
     """
     path = Path(source)
     if path.suffix in (*_JSON_LINES, *_TABLES) and not path.exists():
@@ -78,7 +78,7 @@ def _table(path: Path, delimiter: str) -> Iterator[Record]:
                     raise ValueError(f"{place}: {len(cells)} cells for {len(names)} columns")
                 yield Record(place, dict(zip(names, cells, strict=True)))
         except UnicodeDecodeError as error:
-            raise ValueError(f"{path}: not UTF-8 behind line {before}: {error.reason}") from None
+            raise ValueError(f"{path}: not UTF-8 after line {before}: {error.reason}") from None
         except csv.Error as error:
             raise ValueError(f"{path}, line {before + 1}: {error}") from None
 

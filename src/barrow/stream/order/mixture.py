@@ -3,10 +3,10 @@
 The domains are the leaves of a Huffman tree of their weights. A node of weight W whose left child
 has weight w hands its samples down like this: of its first m samples ⌊(m · w + phase) / W⌋ go left,
 with a phase in [0, W) made of the seed. So the number that any domain has among the first n samples
-takes one division per level, and so does the way back; nothing is stepped through.
+takes one division per level, and so does the way back; there is no iteration.
 
 Of any run of samples, a child gets its share of what the parent got, give or take less than 1.
-Summed down a path, a domain of weight w has its share of the run give or take less than
+Summed along a path, a domain of weight w has its share of the run to within
 
     1 + w / parent + w / grandparent + …        (the root left out)
 

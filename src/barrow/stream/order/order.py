@@ -1,7 +1,7 @@
 """The order of a run: which tokens of which domain are row r of step s, and the way back.
 
-It is a pure function of the seed, the schedule and the sizes of the domains, and knows nothing of
-stores and tokens. Every answer is computed; none is looked up or remembered.
+It is a pure function of the seed, the schedule and the sizes of the domains, independent of stores
+and tokens. Every answer is computed; nothing is stored.
 """
 
 from __future__ import annotations
@@ -80,8 +80,7 @@ class Order:
         for phase in schedule.phases:
             if phase.mixture.kind == "tokens":
                 raise ConfigError(
-                    "the mixture is by tokens, and the order of this source counts items: "
-                    "give weights or epochs"
+                    "the mixture counts tokens, but this source counts items; use weights or epochs"
                 )
         order = cls.__new__(cls)
         order._compile(seed, schedule, sizes, chunk=1)
@@ -222,7 +221,7 @@ class Order:
                 f"got [{start}, {stop})"
             )
         if until_step < 0:
-            raise ValueError(f"steps count from 0, got until_step {until_step}")
+            raise ValueError(f"until_step must be ≥ 0, got {until_step}")
         leg = self._leg_at(until_step)
         limit = self._rows_before(leg, until_step)[domain]
         if not limit or start == stop:
@@ -299,11 +298,11 @@ class Order:
 
     def _check(self, step: int) -> None:
         if step < 0:
-            raise ValueError(f"steps count from 0, got {step}")
+            raise ValueError(f"step must be ≥ 0, got {step}")
         if self.num_steps is not None and step >= self.num_steps:
             raise ValueError(
-                f"step {step} is past the end: everything has been read after {self.num_steps} "
-                f"steps, of which the last is {self.num_steps - 1}"
+                f"step {step} is past the end: the last of the {self.num_steps} steps is "
+                f"{self.num_steps - 1}"
             )
 
 

@@ -65,7 +65,7 @@ def digits_of(sizes: list[int]) -> Digits:
     """Digits of permutations of the given sizes."""
     for n in sizes:
         if not 0 <= n <= MOST:
-            raise ValueError(f"a permutation has from 0 to 2^62 elements, not {n}")
+            raise ValueError(f"a permutation must have 0 to 2^62 elements, got {n}")
     a = [max(1, math.isqrt(n - 1) + 1) if n else 1 for n in sizes]
     b = [max(1, -(-n // base)) for n, base in zip(sizes, a, strict=True)]
     return Digits(np.array(sizes, np.uint64), np.array(a, np.uint64), np.array(b, np.uint64))

@@ -95,9 +95,9 @@ def compile_plan(
             num_steps = phase.start + -(-(last.first - first) // phase.batch)
             if later is not None and num_steps < later:
                 raise ConfigError(
-                    f"a phase starts at step {later}, and the mixture before it has all been read "
-                    f"after {num_steps} steps: let it start at step {num_steps} at the latest, or "
-                    "give the mixture more"
+                    f"a phase starts at step {later}, but the mixture before it ends after "
+                    f"{num_steps} steps: start it at step {num_steps} or earlier, or give "
+                    "that mixture more"
                 )
         if limit is not None:
             first, taken, num_steps = limit, last.rows_before(limit), None
@@ -173,12 +173,12 @@ def _next(
     weights: tuple[int, ...],
     taken: tuple[int, ...],
 ) -> Stretch:
-    """A stretch that goes on with the last one's interleaving where the weights are the same."""
+    """A stretch that continues the last one's interleaving if the weights are the same."""
     last = before[-1] if before else None
     if last and last.interleaving and last.interleaving.weights == weights:
         interleaving, origin = last.interleaving, last.origin + first - last.first
     else:
-        # Neither what only goes on nor padding counts: both depend on how samples are batched.
+        # Neither continuations nor padding count: both depend on how samples are batched.
         number = sum(bool(old.interleaving) and old.origin == 0 for old in before)
         interleaving, origin = Interleaving(weights, derive("mixture", seed, number)), 0
     counts = interleaving.counts(origin)

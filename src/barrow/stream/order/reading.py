@@ -1,4 +1,4 @@
-"""How far a domain has been read, and how it is read on while the length of a row stays the same.
+"""How far a domain has been read, and how it is read while the row length is constant.
 
 Rows of a domain are counted over the whole run. Where the length of a row changes in the middle of
 a group, each chunk of that group is left with its unread end. These ends are carried over: they are

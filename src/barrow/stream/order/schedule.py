@@ -38,8 +38,8 @@ class Mixture:
         ]
         if len(given) != 1:
             raise ConfigError(
-                "a mixture is by exactly one of weights, epochs and tokens; "
-                f"got {' and '.join(given) or 'none of them'}"
+                "a mixture needs exactly one of weights, epochs and tokens, got "
+                f"{' and '.join(given) or 'none of them'}"
             )
         for domain, amount in self.amounts.items():
             if not (math.isfinite(amount) and amount >= 0):
@@ -51,8 +51,8 @@ class Mixture:
         for domain, cap in self.caps.items():
             if not (math.isfinite(cap) and cap > 0):
                 raise ConfigError(
-                    f"mixture.max_epochs{domain}: expected a number above 0, got {cap}; "
-                    "leave the domain out of the mixture if it is not to be read"
+                    f"mixture.max_epochs{domain}: expected a number above 0, got {cap}; to "
+                    "skip the domain, leave it out of the mixture"
                 )
 
     @property
@@ -109,7 +109,7 @@ class Phase:
 
     def __post_init__(self) -> None:
         if self.start < 0:
-            raise ConfigError(f"a phase starts at a step from 0 on, not at {self.start}")
+            raise ConfigError(f"the start of a phase must be ≥ 0, got {self.start}")
         if self.seq_len < 1:
             raise ConfigError(f"seq_len: expected 1 or more tokens, got {self.seq_len}")
         if not 1 <= self.batch <= MOST:
@@ -130,24 +130,23 @@ class Schedule:
 
     def __post_init__(self) -> None:
         if not self.phases:
-            raise ConfigError("a schedule has at least one phase")
+            raise ConfigError("a schedule needs at least one phase")
         if self.phases[0].start:
-            raise ConfigError(f"the first phase starts at step 0, not at {self.phases[0].start}")
+            raise ConfigError(f"the first phase must start at step 0, got {self.phases[0].start}")
         starts = [phase.start for phase in self.phases]
         for before, after in pairwise(starts):
             if after <= before:
                 raise ConfigError(
-                    "phases are in the order of their steps, each later than the one before; "
-                    f"got {after} after {before}"
+                    f"phases must start at increasing steps, got {after} after {before}"
                 )
         longest = max(phase.seq_len for phase in self.phases)
         if self.chunk == 0:
             object.__setattr__(self, "chunk", longest)
         if self.chunk < longest:
             raise ConfigError(
-                f"a phase has seq_len {longest}, and rows are cut from chunks of {self.chunk} "
-                "tokens, which cannot change within a run: start the run with "
-                f"chunk={longest}, or with more"
+                f"a phase has seq_len {longest}, but rows are cut from chunks of "
+                f"{self.chunk} tokens, which are fixed for a run: start the run with "
+                f"chunk={longest} or more"
             )
 
     def then(self, phase: Phase) -> Schedule:

@@ -1,6 +1,6 @@
 """The order of chunks in an epoch: a permutation for each (seed, domain's name, epoch).
 
-Domains are known by name, so that a domain more or less changes nobody else's order.
+Domains are identified by name, so adding or removing one does not change the others' order.
 """
 
 from __future__ import annotations

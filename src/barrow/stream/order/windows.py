@@ -89,7 +89,7 @@ class Windows:
         return self._epoch[domain] + epochs, place, turn * self._piece
 
     def then(self, rows: Sequence[int], *, piece: int) -> Windows:
-        """The windows that go on, with another length, after so many rows of each domain."""
+        """The windows that follow, with another length, after so many rows of each domain."""
         if piece == self._piece:
             return self
         pairs = zip(self.readings, rows, strict=True)

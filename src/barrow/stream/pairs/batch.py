@@ -33,5 +33,5 @@ class PairBatch:
 
     @property
     def num_pairs(self) -> int:
-        """Pairs in it, padding left out."""
+        """Pairs without padding."""
         return int(np.count_nonzero(self.mask))

@@ -1,4 +1,4 @@
-"""Numbers of pairs to a batch: read, decode, cut and resize the images, choose and encode texts."""
+"""Numbers of pairs to a batch: read, decode, crop and resize images, choose and encode texts."""
 
 from __future__ import annotations
 
@@ -72,13 +72,13 @@ class PairCollate:
             pair = int(pairs[row])
             name = self.index.name(pair)
             image = decode(self.index.read(pair), name=name, limits=self.limits)
-            told: Any = {"resolution": size, "background": settings.background, "name": name}
+            options: Any = {"resolution": size, "background": settings.background, "name": name}
             if settings.crop == "centre":
-                out[row] = centre_square(image, **told)
+                out[row] = centre_square(image, **options)
                 return
             area, left, top = (float(draw[row]) for draw in drawn)
             box = random_box(*image.size, draws=(area, left, top), min_area=settings.min_area)
-            out[row] = square(image, box, **told)
+            out[row] = square(image, box, **options)
 
         on_threads(one, len(real), threads=self.threads)
         return out

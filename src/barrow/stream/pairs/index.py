@@ -22,18 +22,19 @@ from barrow.stream.pairs.index_file import COLUMNS, TABLE, TOLD, IndexFile, blob
 def open_index(
     path: str | os.PathLike[str], *, roots: Mapping[str, str | os.PathLike[str]] | None = None
 ) -> PairIndex:
-    """Open an index; `roots` says by source where its files lie now, if they were moved."""
+    """Open an index; `roots` gives the new folder of a source whose files were moved."""
     folder = Path(path)
     file = folder / TOLD
     if not file.is_file():
         raise NotFound(
-            f"{folder} is no index of pairs: it has no {TOLD}; barrow tokens pairs index makes one"
+            f"{folder} is not an index of pairs: it has no {TOLD}; "
+            "barrow tokens pairs index makes one"
         )
     try:
         told = config.from_json(IndexFile, file.read_text(encoding="utf-8"), where=file)
     except (ConfigError, UnicodeDecodeError) as error:
         raise StoreError(
-            f"not what barrow tokens pairs index writes ({error}); make the index anew",
+            f"not written by barrow tokens pairs index ({error}); make the index again",
             reason="corrupt",
             file=str(file),
         ) from None
@@ -59,15 +60,15 @@ class PairIndex:
         self._firsts = list(accumulate((domain.pairs for domain in told.domains), initial=0))
         if not (folder / TABLE).is_file():
             raise StoreError(
-                "the table is missing; make the index anew", reason="missing", file=TABLE
+                "the table is missing; make the index again", reason="missing", file=TABLE
             )
         self._table, _ = map_arrays(folder / TABLE, COLUMNS)
         lengths = {len(self._table[name]) for name in ("offset", "length", "file", "name_ends")}
         lengths |= {len(self._table["first_caption"]) - 1, self._firsts[-1]}
         if lengths != {told.pairs}:
             raise StoreError(
-                f"expected {told.pairs:,} pairs, found columns of {sorted(lengths)}; make the "
-                "index anew",
+                f"expected {told.pairs:,} pairs, found columns of {sorted(lengths)}; make "
+                "the index again",
                 reason="wrong-size",
                 file=TABLE,
             )
@@ -117,7 +118,7 @@ class PairIndex:
         return tuple(self._text("caption", number) for number in range(first, last))
 
     def read(self, pair: int) -> bytes:
-        """The bytes of a pair's image. `BadImage` says if its file is gone or changed."""
+        """The bytes of a pair's image. `BadImage` if its file is gone or changed."""
         domain = self._domain(pair)
         offset, length = int(self._table["offset"][pair]), int(self._table["length"][pair])
         file = self._text("file", int(self._table["file"][pair]))
@@ -130,22 +131,23 @@ class PairIndex:
                 size = os.fstat(raw.fileno()).st_size
                 if offset + length > size or (is_whole and size != length):
                     raise BadImage(
-                        f"expected {length:,} bytes at {offset:,} of {path}, which has {size:,}: "
-                        "it has changed since the index was made; make the index anew",
+                        f"expected {length:,} bytes at {offset:,} of {path}, which has "
+                        f"{size:,}: it changed after the index was made; make the index "
+                        "again",
                         reason="changed",
                         name=self.name(pair),
                     )
                 return os.pread(raw.fileno(), length, offset)
         except UnsafeName as error:
             raise BadImage(
-                f"{error}; make the index anew with --outside if that is meant",
+                f"{error}; to allow it, make the index again with --outside",
                 reason="outside",
                 name=self.name(pair),
             ) from None
         except OSError as error:
             raise BadImage(
-                f"{path}: {error.strerror}; bring it back, make the index anew, "
-                "or say where it is now (roots=)",
+                f"{path}: {error.strerror}; restore it, pass its new place (roots=), or "
+                "make the index again",
                 reason="missing",
                 name=self.name(pair),
             ) from None

@@ -142,14 +142,14 @@ class TableWriter:
         self._numbers["file"].append(len(self._files.ends) - 1)
         self._numbers["offset"].append(place[0])
         self._numbers["length"].append(place[1])
-        # A name that is the file's own is not said twice.
+        # A name that equals the file's is not stored.
         self._names.add("" if name == file else name)
         for caption in captions:
             self._captions.add(caption)
         self._first.append(len(self._captions.ends))
 
     def write(self) -> Written:
-        """Write the table under its name, whole or not at all."""
+        """Write the table atomically."""
         columns = {
             **{name: _column(values) for name, values in self._numbers.items()},
             "first_caption": _column(self._first),

@@ -1,4 +1,4 @@
-"""Making an index: sources are looked through once, and every pair gets a number."""
+"""Making an index: sources are scanned once, and every pair gets a number."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def index_pairs(
     """Write the index of some sources to the folder `out`, and open it.
 
     With `check`, every image is decoded, and one that is broken is left out; without, it raises
-    `BadImage` when a batch wants it. A file outside its source's folder, by its path or by a link,
+    `BadImage` when a batch needs it. A file outside its source's folder, by its path or by a link,
     is left out too unless `outside` allows it. What is left out is counted by reason and named in
     the folder.
     """
@@ -56,11 +56,10 @@ def index_pairs(
     names = [source.name for source in found]
     if not names or len(set(names)) < len(names):
         raise ValueError(
-            f"sources are known by the names of their files or folders, which must differ; got "
-            f"{', '.join(names) or 'none'}"
+            f"sources must have different file or folder names, got {', '.join(names) or 'none'}"
         )
     folder = make_folder(out)
-    (folder / TOLD).unlink(missing_ok=True)  # until the new one is whole, there is none
+    (folder / TOLD).unlink(missing_ok=True)  # until the new one is complete, there is none
     counts: Counter[str] = Counter()
     domains = []
     total_bytes = 0

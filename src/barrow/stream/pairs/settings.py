@@ -23,14 +23,14 @@ CaptionKind = Literal["random", "first"]
 class PairSettings(OrderSettings):
     """What a stream of pairs is made of, beside its index; domains are the index's sources.
 
-    - `schedule`: its seq_len means nothing here.
+    - `schedule`: its seq_len is ignored.
     - `kind`: says in JSON that these are pairs.
     - `resolution`: pixels of a side; None where a model decides it.
-    - `crop`: a "random" square of each image, anew in every epoch, or the "centre".
+    - `crop`: a "random" square of each image, different in every epoch, or the "centre".
     - `min_area`: of a random square, as a share of the largest.
     - `background`: what shows behind transparent pixels; None for the colour hidden in them.
     - `caption`: which one of an image's captions, "random" or the "first".
-    - `templates`: a caption is put into one of them, drawn anew each time, in place of ``{}``.
+    - `templates`: a caption replaces ``{}`` in one of them, drawn each time.
     """
 
     resolution: int | None = None
@@ -45,18 +45,18 @@ class PairSettings(OrderSettings):
         if self.resolution is not None and self.resolution < 1:
             raise ConfigError(f"resolution: expected 1 or more pixels, got {self.resolution}")
         if not 0 < self.min_area <= 1:
-            raise ConfigError(f"min_area is a share above 0 and up to 1, not {self.min_area}")
+            raise ConfigError(f"min_area must be > 0 and ≤ 1, got {self.min_area}")
         if self.crop not in ("random", "centre"):
-            raise ConfigError(f"crop is random or centre, not {self.crop!r}")
+            raise ConfigError(f"crop must be random or centre, got {self.crop!r}")
         if self.crop == "centre" and self.min_area != 1:
-            raise ConfigError("min_area is for crop 'random'; leave it out")
+            raise ConfigError("min_area needs crop 'random'; leave it out")
         if self.caption not in ("random", "first"):
-            raise ConfigError(f"caption is random or first, not {self.caption!r}")
+            raise ConfigError(f"caption must be random or first, got {self.caption!r}")
         for template in self.templates:
             if template.count("{}") != 1:
                 raise ConfigError(
-                    f"a template has one {{}} where the caption goes, as in 'a photo of a {{}}.'; "
-                    f"got {template!r}"
+                    "a template needs one {} for the caption, as in 'a photo of a "
+                    f"{{}}.', got {template!r}"
                 )
         if self.background is not None and (
             len(self.background) != 3 or not all(0 <= value <= 255 for value in self.background)

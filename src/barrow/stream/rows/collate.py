@@ -1,4 +1,4 @@
-"""Spans to a batch: read the tokens, number segments and positions, say which targets count.
+"""Spans to a batch: read tokens, number segments and positions, mask targets.
 
 Nothing here loops over tokens. A row that is one stretch of its domain, as when documents are
 concatenated and cut, is one slice of a mapped file.
@@ -50,7 +50,7 @@ class TokenCollate:
             block[:2, ~mask] = self.pad
             positions[~mask] = 0
         if self.store.end is not None or self.store.begin is None:
-            # A document ends with its end id, or with no sign at all: nothing is to be guessed.
+            # A document ends with its end id, or without one: there is nothing to predict.
             mask[(flat + spans.length - 1)[spans.last]] = False
         tokens, targets, segments, positions = block.reshape(4, *shape)
         return Batch(tokens, targets, segments, positions, mask.reshape(shape), documents)
@@ -62,7 +62,7 @@ class TokenCollate:
         tokens: npt.NDArray[np.int32],
         targets: npt.NDArray[np.int32],
     ) -> None:
-        """Fill in tokens and the ids that follow them; one read for what stands together."""
+        """Fill in tokens and the ids that follow them; one read for what is contiguous."""
         stop = spans.start + spans.length
         fresh = np.ones(len(spans) + 1, np.bool_)
         np.not_equal(spans.start[1:], stop[:-1], out=fresh[1:-1])
@@ -94,7 +94,7 @@ class TokenCollate:
 
 
 def _clip(spans: Spans, segment: Integers, part: Part) -> tuple[Spans, Integers, Integers]:
-    """Spans as far as they stand in the columns asked for, and how much each lost at its left."""
+    """Spans clipped to the requested columns, and how much each lost at its left."""
     if part.num_columns == part.width:
         return spans, segment, np.zeros(len(spans), np.int64)
     left = np.maximum(spans.column, part.columns.start)

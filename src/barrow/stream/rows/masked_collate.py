@@ -13,7 +13,7 @@ from barrow.stream.source import Collate
 
 @dataclass(frozen=True)
 class MaskedCollate:
-    """What another collate makes, with some tokens hidden."""
+    """The batch of another collate, with some tokens masked."""
 
     inner: Collate[Spans, Batch]
     mlm: Mlm
@@ -22,7 +22,7 @@ class MaskedCollate:
 
     def __call__(self, spans: Spans, part: Part) -> Batch:
         """The part of a batch, masked as the whole would be."""
-        # A word is known by where it begins, which may be to the left of what is asked for.
+        # A word is identified by its first token, which may be left of the requested columns.
         read = replace(part, columns=range(part.width)) if self.mlm.whole_word else part
         batch = mask_batch(
             self.inner(spans, read),

@@ -1,8 +1,8 @@
-"""Masked language modelling: which tokens are hidden, and behind what.
+"""Masked language modelling: which tokens are masked, and by what.
 
 Each decision is a hash of (seed, step, row, column), so any slice of a batch is masked as the whole
 would be. A token, or with `whole_word` a word, is chosen with `probability`. Of the chosen tokens
-`replace` become the mask, `random` become any plain token, and the rest stay as they are. Specials
+`replace` become the mask, `random` become any plain token, and the rest are kept. Special tokens
 and padding are never chosen.
 
 A word is a run of tokens of one document from a token that begins with white space up to the next
@@ -27,9 +27,9 @@ _WHITE = frozenset((b" ", b"\t", b"\n", b"\r", b"\x0b", b"\x0c"))
 
 @dataclass(frozen=True)
 class Mlm:
-    """How tokens are hidden: 15 %, of these 80 % masked, 10 % random, 10 % kept.
+    """How tokens are masked: 15 %, of these 80 % masked, 10 % random, 10 % kept.
 
-    - `probability`: of a token to be hidden; `replace`: share of these that are masked; `random`:
+    - `probability`: of a token to be masked; `replace`: share of these that are masked; `random`:
       share that become another token; `whole_word`: all tokens of a word, or none.
     """
 
@@ -42,17 +42,17 @@ class Mlm:
         for name in ("probability", "replace", "random"):
             value = getattr(self, name)
             if not 0 <= value <= 1:
-                raise ValueError(f"mlm.{name} is a share from 0 to 1, not {value}")
+                raise ValueError(f"mlm.{name} must be from 0 to 1, got {value}")
         if self.replace + self.random > 1:
             raise ValueError(
-                f"mlm.replace and mlm.random are parts of one whole, but add up to "
+                "mlm.replace and mlm.random must sum to at most 1, got "
                 f"{self.replace + self.random:g}"
             )
 
 
 @dataclass(frozen=True, eq=False)
 class MaskIds:
-    """What masking must know of a tokenizer."""
+    """The ids of a tokenizer that masking needs."""
 
     mask: int
     plain: npt.NDArray[np.bool_]  # by id: may be chosen, and may replace another
@@ -60,7 +60,9 @@ class MaskIds:
 
     def __post_init__(self) -> None:
         if not self.plain.any():
-            raise ValueError("masking needs tokens that are no specials; the vocabulary has none")
+            raise ValueError(
+                "masking needs tokens other than special tokens; the vocabulary has none"
+            )
 
     @cached_property
     def plain_ids(self) -> npt.NDArray[np.int32]:
@@ -69,7 +71,7 @@ class MaskIds:
 
 
 class Masking(Protocol):
-    """What masking asks of a `barrow.tokens.Tokenizer`."""
+    """What masking needs of a `barrow.tokens.Tokenizer`."""
 
     vocab_size: int
     specials: Mapping[str, int]
@@ -84,8 +86,8 @@ def mask_ids(tokenizer: Masking, *, whole_word: bool) -> MaskIds:
     """The ids of a tokenizer, which must have a mask; white space is looked for if needed."""
     if tokenizer.mask is None:
         raise ValueError(
-            "masking needs a tokenizer with a mask token; this one has none: barrow tokens "
-            "train … --roberta makes one that has"
+            "masking needs a tokenizer with a mask token; this one has none. To make one: "
+            "barrow tokens train … --roberta"
         )
     plain = np.ones(tokenizer.vocab_size, np.bool_)
     plain[list(tokenizer.specials.values())] = False
@@ -99,13 +101,13 @@ def mask_ids(tokenizer: Masking, *, whole_word: bool) -> MaskIds:
 def mask_batch(
     batch: Batch, mlm: Mlm, ids: MaskIds, *, seed: int, step: int, row: int = 0, column: int = 0
 ) -> Batch:
-    """A batch with some tokens hidden: `targets` what stood there, `mask` where to guess.
+    """A batch with some tokens masked: `targets` has the originals, `mask` where to predict.
 
-    `row` and `column` say where in the global batch its corner lies. With `whole_word` its rows
-    must be whole, because a word is known by where it begins.
+    `row` and `column` are its offset in the global batch. With `whole_word` its rows must be whole,
+    because a word is identified by its first token.
     """
     if mlm.whole_word and column:
-        raise ValueError(f"whole words are masked in whole rows, not from column {column} on")
+        raise ValueError(f"whole-word masking needs whole rows, got columns from {column}")
     if mlm.whole_word and not (ids.white & ids.plain).any():
         raise ValueError(
             "whole-word masking needs tokens that carry the white space before a word, as those of "

@@ -65,7 +65,7 @@ def default_buckets(seq_len: int) -> tuple[int, ...]:
 def packed_spans(
     store: Store, packings: Mapping[int, Packing], domain: Integers, row: Integers
 ) -> Spans:
-    """The pieces that stand in rows, given by their number in the domain's packing.
+    """The pieces in rows, given by their number in the domain's packing.
 
     Rows of padding have domain −1 and are left out.
     """

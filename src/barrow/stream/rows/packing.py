@@ -1,7 +1,7 @@
 """Whole documents to rows: which documents, or parts of long ones, share a row.
 
 `best_fit` is best-fit decreasing: pieces from long to short, each into the row with the least room
-that still holds it. A document longer than a row fills rows of its own; only its rest is packed.
+that still holds it. A document longer than a row fills whole rows; only its rest is packed.
 `one_by_one` gives every piece its own row.
 
 Lengths are small integers, so all pieces of one length are placed at once. In a row with room r a
@@ -49,7 +49,7 @@ class Packing:
 
 
 def one_by_one(starts: Integers, seq_len: int) -> Packing:
-    """Each document in rows of its own, cut where it is longer than a row."""
+    """Each document in separate rows, cut where it is longer than a row."""
     pieces = _cut(starts, seq_len)
     return _packing(starts, pieces, np.arange(len(pieces.start) + 1))
 

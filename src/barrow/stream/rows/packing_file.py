@@ -1,7 +1,6 @@
 """Packings on disk: computed once for a domain of a store and a length of rows, then mapped.
 
-A file is named by what it is made from, and appears complete or not at all. It holds places of
-tokens, none of their text.
+A file is named by a hash of its inputs and written atomically. It holds offsets of tokens, no text.
 """
 
 from __future__ import annotations
@@ -73,4 +72,4 @@ def _write(path: Path, packing: Packing, *, note: dict[str, str]) -> None:
     try:
         write_arrays(path, columns, note=note)
     except WriteFailed as error:
-        raise WriteFailed(f"{error}; name another folder for it: cache=…") from error
+        raise WriteFailed(f"{error}; pass another folder: cache=…") from error

@@ -1,4 +1,4 @@
-"""Runs of tokens: what a source says stands in some rows, before any token is read."""
+"""Runs of tokens: the contents of rows, before any token is read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Spans:
-    """Parts of documents that stand in rows, by row and from left to right in each.
+    """Parts of documents in rows, by row and from left to right.
 
     Span i is `length[i]` > 0 tokens from `start[i]` on in the token sequence of `domain[i]`, at
     `column[i]` of row `row[i]`. They are tokens of `document[i]` (a number in the store), and its
@@ -35,7 +35,7 @@ class Spans:
         return len(self.row)
 
     def __getitem__(self, rows: slice) -> Spans:
-        """The spans of some rows, which are numbered anew."""
+        """The spans of some rows, renumbered from 0."""
         first, stop, step = rows.indices(self.num_rows)
         assert step == 1, "rows are cut in steps of 1"
         stop = max(first, stop)
@@ -73,7 +73,7 @@ def joined(parts: Sequence[Spans], *, num_rows: int) -> Spans:
 
 
 def equal_runs(values: Integers) -> Iterator[tuple[int, slice]]:
-    """Each value of a sorted array, and the places where it stands."""
+    """Each value of a sorted array, and where it is."""
     edges = np.flatnonzero(values[1:] != values[:-1]) + 1
     bounds = [0, *edges.tolist(), len(values)] if len(values) else [0]
     for start, stop in itertools.pairwise(bounds):

@@ -1,1 +1,1 @@
-"""A stream as the datasets of other frameworks; each is loaded when asked for."""
+"""A stream as the datasets of other frameworks; each is imported when used."""

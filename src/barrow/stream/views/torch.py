@@ -28,7 +28,7 @@ class TorchView(IterableDataset):
         self, stream: Stream[Any], *, start: int = 0, rank: int | None = None, of: int | None = None
     ) -> None:
         if (rank is None) != (of is None):
-            raise ValueError("rank and of go together")
+            raise ValueError("pass both rank and of")
         if rank is None and torch.distributed.is_available() and torch.distributed.is_initialized():
             rank, of = torch.distributed.get_rank(), torch.distributed.get_world_size()
         if rank is not None:  # a wrong rank is reported here, not by a worker
@@ -41,9 +41,9 @@ class TorchView(IterableDataset):
         return {"step": self._step}
 
     def load_state_dict(self, state: Mapping[str, int]) -> None:
-        """Go on with a step; in a worker, with a round."""
+        """Resume at a step; in a worker, at a round."""
         if state["step"] < 0:
-            raise ValueError(f"steps count from 0, got {state['step']}")
+            raise ValueError(f"step must be ≥ 0, got {state['step']}")
         self._step = int(state["step"])
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
@@ -74,7 +74,7 @@ class TorchLoader:
         return self._view.state_dict()
 
     def load_state_dict(self, state: Mapping[str, int]) -> None:
-        """Go on with a step, at the next iteration."""
+        """Resume at a step, at the next iteration."""
         self._view.load_state_dict(state)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:

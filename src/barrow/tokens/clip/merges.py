@@ -33,12 +33,12 @@ def read_merges(path: str | Path) -> tuple[Merge, ...]:
     text = _text(path)
     lines = _of_json(text, path) if path.suffix == ".json" else _of_lines(text)
     merges = [_merge(parts, number, path) for number, parts in enumerate(lines, start=1)]
-    # A tokenizer of bytes alone has no merges, and its file says that it is one of merges.
+    # A byte-only tokenizer has no merges, but its file is a file of merges.
     if not merges and path.suffix != ".json" and not text.startswith("#version"):
         raise TokenizerError(f"{path} has no merges; {_HOW}")
     kept = merges[:NUM_MERGES]
     if len(set(kept)) != len(kept):
-        raise TokenizerError(f"{path}: a merge stands there twice")
+        raise TokenizerError(f"{path}: duplicate merge")
     return _checked(kept, path)
 
 
@@ -60,8 +60,8 @@ def find_merges(folders: Sequence[Path]) -> Path:
 
 _HOW = (
     f"CLIP's vocabulary is {FILE_NAME} of OpenAI's CLIP repository (open_clip_torch ships it), a "
-    "Hugging Face folder with merges.txt, or what `barrow tokens train --clip` wrote: give its "
-    "path with --tokenizer"
+    "Hugging Face folder with merges.txt, or the output of `barrow tokens train --clip`: "
+    "pass its path with --tokenizer"
 )
 
 
@@ -69,7 +69,7 @@ def _in_folder(folder: Path) -> Path:
     names = ("merges.txt", "tokenizer.json", FILE_NAME)
     found = next((folder / name for name in names if (folder / name).is_file()), None)
     if found is None:
-        raise NotFound(f"{folder} holds none of {', '.join(names)}; {_HOW}")
+        raise NotFound(f"{folder} has none of {', '.join(names)}; {_HOW}")
     return found
 
 
@@ -80,7 +80,7 @@ def _text(path: Path) -> str:
             data = _inflated(data, path)
         return data.decode()
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
-        raise TokenizerError(f"{path} is no vocabulary of CLIP: {error}") from None
+        raise TokenizerError(f"{path} is not a CLIP vocabulary: {error}") from None
 
 
 def _inflated(data: bytes, path: Path) -> bytes:
@@ -94,7 +94,7 @@ def _inflated(data: bytes, path: Path) -> bytes:
 
 
 def _of_lines(text: str) -> list[list[str]]:
-    """Two tokens a line, behind a line of the version."""
+    """Two tokens a line, after a version line."""
     lines = text.split("\n")
     first = lines[0]
     begins = first.startswith(("#version", '"bpe_simple', '"#version')) or len(first.split()) != 2
@@ -107,16 +107,18 @@ def _of_json(text: str, path: Path) -> list[list[str]]:
         merges: list[Any] = model["merges"]
         is_ours = model.get("end_of_word_suffix") == END_OF_WORD
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise TokenizerError(f"{path} is no tokenizer.json with merges") from None
+        raise TokenizerError(f"{path} is not a tokenizer.json with merges") from None
     if not is_ours:
-        raise TokenizerError(f"{path}: words of CLIP's vocabulary end with {END_OF_WORD}")
+        raise TokenizerError(
+            f"{path}: expected words of CLIP's vocabulary to end with {END_OF_WORD}"
+        )
     return [merge.split() if isinstance(merge, str) else list(merge) for merge in merges]
 
 
 def _merge(parts: list[str], number: int, path: Path) -> Merge:
     if len(parts) != 2:
         raise TokenizerError(
-            f"{path}: merge {number} is two tokens, unlike {' '.join(parts)[:60]!r}"
+            f"{path}: merge {number} must be two tokens, got {' '.join(parts)[:60]!r}"
         )
     return parts[0], parts[1]
 
@@ -127,7 +129,8 @@ def _checked(merges: list[Merge], path: Path) -> tuple[Merge, ...]:
         for token in (left, right):
             if token not in known:
                 raise TokenizerError(
-                    f"{path}: merge {number} joins {token!r}, which is no byte and no earlier merge"
+                    f"{path}: merge {number} joins {token!r}, which is neither a byte nor "
+                    "an earlier merge"
                 )
         known.add(left + right)
     return tuple(merges)

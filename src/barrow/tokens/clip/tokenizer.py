@@ -76,9 +76,9 @@ class ClipTokenizer:
             if len(found) > context:
                 if not truncate:
                     raise ValueError(
-                        f"a text has {len(found)} tokens, start and end among them, and the model "
-                        f"takes {context}: {text[:60]!r}; shorten it, or say truncate=True "
-                        "(--truncate)"
+                        f"expected at most {context} tokens, start and end included, got "
+                        f"{len(found)}: {text[:60]!r}; shorten the text, or pass "
+                        "truncate=True (--truncate)"
                     )
                 cut.append(text)
                 found = [*found[: context - 1], self.end]
@@ -95,7 +95,7 @@ class ClipTokenizer:
         """Words of ids, a space between them, up to the end of the text; start is left out."""
         listed: list[int] = np.asarray(ids).reshape(-1).tolist()
         if listed and not 0 <= min(listed) <= max(listed) < self.vocab_size:
-            raise ValueError(f"ids are from 0 to {self.vocab_size - 1}, unlike {listed[:8]}")
+            raise ValueError(f"ids must be from 0 to {self.vocab_size - 1}, got {listed[:8]}")
         end = listed.index(self.end) if self.end in listed else len(listed)
         data = b""
         for token in (self._tokens[i] for i in listed[:end] if i != self.start):
@@ -105,7 +105,7 @@ class ClipTokenizer:
         return data.decode(errors="replace").rstrip(" ")
 
     def save(self, folder: str | Path) -> None:
-        """Write merges.txt and what `transformers.CLIPTokenizer` wants beside it."""
+        """Write merges.txt and what `transformers.CLIPTokenizer` needs beside it."""
         folder = make_folder(folder)
         lines = ["#version: 0.2", *(f"{left} {right}" for left, right in self.merges)]
         write_bytes(folder / "merges.txt", ("\n".join(lines) + "\n").encode())
@@ -136,7 +136,7 @@ class ClipTokenizer:
         """The tokens of a word: the pair of lowest rank is joined everywhere, again and again.
 
         Pairs wait in a heap, so that a long run costs n·log n, not n². All pairs of a rank are
-        joined, from the left, before those are looked at that came of it: as the reference does.
+        joined, from the left, before the pairs that result: as the reference does.
         """
         parts: list[str] = [*letters[:-1], letters[-1] + END_OF_WORD]
         after = [*range(1, len(parts)), -1]
@@ -173,6 +173,6 @@ class ClipTokenizer:
 
 
 def _in_clip_order() -> list[str]:
-    """Letters that stand for themselves first, as OpenAI's table has them; then the others."""
+    """Printable letters first, as in OpenAI's table; then the others."""
     plain = [letter for byte, letter in enumerate(LETTERS) if letter == chr(byte)]
     return plain + [letter for byte, letter in enumerate(LETTERS) if letter != chr(byte)]

@@ -3,8 +3,8 @@
 The file is the longest token's length (int32), and for each token its score (float32), its length
 (int32) and its bytes, little-endian. The tokens are those of a SentencePiece model with spaces for
 ▁: first `<unk>`, the begin and the end of a text, then the 256 bytes as `<0x00>` to `<0xFF>`, then
-the pieces. A text gets a space before it, is cut into characters, or bytes where a character is no
-token, and neighbours are joined, the highest score first.
+the pieces. A text gets a space before it, is cut into characters, or bytes where a character is not
+a token, and neighbours are joined, the highest score first.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def read_llama2c_file(data: bytes, where: str) -> dict[str, Any]:
     for number, (score, token) in enumerate(entries[_FIRST_PIECE:], _FIRST_PIECE):
         piece = _text(token, number, where)
         if piece in vocab:
-            raise TokenizerError(f"{where}: token {piece!r} is there twice, at {vocab[piece]} too")
+            raise TokenizerError(f"{where}: token {piece!r} appears twice, also at {vocab[piece]}")
         vocab[piece] = number
         scores[piece] = score
     parts = {piece: vocab[piece] for piece in scores}
@@ -78,7 +78,7 @@ def read_llama2c_file(data: bytes, where: str) -> dict[str, Any]:
 
 def _entries(data: bytes, where: str) -> list[tuple[float, bytes]]:
     if len(data) < 4:
-        raise TokenizerError(f"{where}: {len(data)} bytes are too few for a llama2.c tokenizer")
+        raise TokenizerError(f"{where}: {len(data)} bytes is too short for a llama2.c tokenizer")
     (longest,) = struct.unpack_from("<i", data)
     entries: list[tuple[float, bytes]] = []
     place = 4
@@ -87,18 +87,18 @@ def _entries(data: bytes, where: str) -> list[tuple[float, bytes]]:
         end = place + 8 + size
         if not 0 < size <= longest or end > len(data) or score != score:
             raise TokenizerError(
-                f"{where}: token {len(entries)}, at byte {place}, is cut off, has a length outside "
-                f"1 to {longest} or a score of NaN; is the file whole, and llama2.c's?"
+                f"{where}: token {len(entries)}, at byte {place}, is cut off, has a length "
+                f"outside 1 to {longest} or a score of NaN; is it a complete llama2.c file?"
             )
         entries.append((score, data[place + 8 : end]))
         place = end
     for number in range(_FIRST_PIECE):
         byte = number - len(_SPECIALS)
-        told = entries[number][1] if number < len(entries) else b"nothing"
-        if byte >= 0 and told != b"<0x%02X>" % byte:
+        found = entries[number][1] if number < len(entries) else b"nothing"
+        if byte >= 0 and found != b"<0x%02X>" % byte:
             raise TokenizerError(
-                f"{where}: token {number} of a llama2.c tokenizer is <0x{byte:02X}>, and here it "
-                f"is {told!r}; was it trained without byte fallback?"
+                f"{where}: token {number} of a llama2.c tokenizer must be <0x{byte:02X}>, "
+                f"got {found!r}; was it trained without byte fallback?"
             )
     return entries
 

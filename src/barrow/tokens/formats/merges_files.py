@@ -18,7 +18,7 @@ _OF_ROBERTA = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")
 def read_merges_files(vocab: bytes, merges: bytes, where: str) -> dict[str, Any]:
     """The contents of a `tokenizer.json` that encodes as the two files do.
 
-    The files do not say which tokens are special. With `<s>` and `</s>` they are RoBERTa's, and a
+    The files do not list special tokens. With `<s>` and `</s>` they are RoBERTa's, and a
     document is put between these two; otherwise they are GPT-2's.
     """
     tokens = _vocabulary(vocab, where)
@@ -45,7 +45,7 @@ def as_roberta(tokens: Mapping[str, int], merges: Sequence[tuple[str, str]]) -> 
             "add_prefix_space": False,
         },
     )
-    # "the <mask>" stands for "the word": the space before a word belongs to it.
+    # "the <mask>" is "the word" masked: the space before a word belongs to it.
     hiding = [token for token in made["added_tokens"] if token["content"] == "<mask>"]
     for token in hiding:
         token["lstrip"] = True
@@ -55,11 +55,11 @@ def as_roberta(tokens: Mapping[str, int], merges: Sequence[tuple[str, str]]) -> 
 def _vocabulary(data: bytes, where: str) -> dict[str, int]:
     tokens = parse_json(data, f"{where}: the vocabulary", error=TokenizerError)
     if not isinstance(tokens, dict) or not all(isinstance(v, int) for v in tokens.values()):
-        raise TokenizerError(f"{where}: a vocabulary is a JSON object that gives each token an id")
+        raise TokenizerError(f"{where}: expected a JSON object of token to id")
     strange = next((token for token in tokens if unspelled(token) is None), None)
     if strange is not None:
         raise TokenizerError(
-            f"{where}: {strange!r} is not spelled in the byte alphabet; only byte-level "
+            f"{where}: {strange!r} is not in the byte alphabet; only byte-level "
             "vocabularies come as two files"
         )
     return tokens
@@ -74,7 +74,7 @@ def _pairs(data: bytes, where: str) -> list[tuple[str, str]]:
         parts = line.split(" ")
         if len(parts) != 2 or not all(parts):
             raise TokenizerError(
-                f"{where}: line {number} of the merges is two tokens, unlike {line[:60]!r}"
+                f"{where}: line {number} of the merges must be two tokens, got {line[:60]!r}"
             )
         pairs.append((parts[0], parts[1]))
     return pairs

@@ -22,15 +22,15 @@ def read_rank_file(data: bytes, where: str, *, pattern: str | None = None) -> di
     lone = next((byte for byte in range(256) if bytes([byte]) not in ranks), None)
     if lone is not None:
         raise TokenizerError(
-            f"{where}: a rank file has a token for every byte, and this has none for {lone:#04x}"
+            f"{where}: a rank file must have a token for every byte; there is none for {lone:#04x}"
         )
     encoding = guess(len(ranks))
     specials = dict(encoding.specials)
     taken = set(ranks.values())
     if any(number in taken for number in specials.values()):
         raise TokenizerError(
-            f"{where}: {', '.join(specials)} would have an id that a token has; its ranks have a "
-            "hole, so that their number is not the next rank"
+            f"{where}: {', '.join(specials)} would get an id that a token already has: the "
+            "ranks have a gap"
         )
     encoding = Encoding(encoding.pattern if pattern is None else pattern, specials)
     merges = ranked_merges(ranks, rank=ranks, parts=ranks)
@@ -61,7 +61,9 @@ def _ranks(data: bytes, where: str) -> dict[bytes, int]:
                 f"got {line[:60]!r}"
             ) from None
         if not ranks_token or ranks_token in ranks:
-            raise TokenizerError(f"{where}, line {number}: token {ranks_token!r} is empty or twice")
+            raise TokenizerError(
+                f"{where}, line {number}: token {ranks_token!r} is empty or duplicate"
+            )
         ranks[ranks_token] = value
     return ranks
 

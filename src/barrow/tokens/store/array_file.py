@@ -21,7 +21,7 @@ from barrow.files.safetensors import Column
 
 _NOTE = "barrow"
 
-# What the data begins at a multiple of, so that no array of a mapped file lies askew.
+# The alignment of the data, so that arrays of a mapped file are aligned.
 _ALIGNMENT = 64
 
 
@@ -36,7 +36,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a file says about itself; `note` is the JSON value it was written with."""
+    """The header of a file; `note` is the JSON value it was written with."""
 
     places: Mapping[str, Place]
     note: Any
@@ -109,7 +109,7 @@ def _in_words(arrays: Mapping[str, tuple[np.dtype[Any], int]]) -> str:
 def read_rows(
     path: Path, place: Place, start: int, stop: int, *, num_elements: int = 1 << 22
 ) -> Iterator[npt.NDArray[Any]]:
-    """Rows of an array, some at a time, in memory of their own; nothing stays mapped."""
+    """Rows of an array, some at a time, copied to memory; nothing stays mapped."""
     width = math.prod(place.shape[1:])
     step = max(1, num_elements // max(1, width))
     for at in range(start, stop, step):

@@ -64,10 +64,10 @@ def tokenize(
     """Make the folder `out` the token store of an archive, and open it.
 
     `corpus` is a corpus, of which `split` is taken, or anything else that `barrow.archive.open`
-    takes. A store that is there already is brought up to date: files of the archive whose content
-    it has are not tokenized again, those that are gone drop out. The bytes depend on the archive's
-    files, the tokenizer and `sizes` alone. A run that was killed goes on where it was. Without an
-    `engine` the work is done in this process.
+    takes. An existing store is updated: files of the archive whose content it has are not tokenized
+    again, and those that are gone are dropped. The bytes depend on the archive's files, the
+    tokenizer and `sizes` only. A killed run resumes where it was. Without an `engine` the work is
+    done in this process.
     """
     source, folder = os.fspath(corpus), local_path(out)
     refuse_other_folders(folder, source)
@@ -89,8 +89,8 @@ def _refuse_other_settings(
 ) -> None:
     if known.tokenizer_hash != tokenizer.hash:
         raise ValueError(
-            f"{known.folder} was made with the tokenizer {known.tokenizer_hash}, this one is "
-            f"{tokenizer.hash}; name another folder, or the same tokenizer"
+            f"{known.folder} was made with tokenizer {known.tokenizer_hash}, got "
+            f"{tokenizer.hash}; choose another folder, or use the same tokenizer"
         )
     for what, old, new in (
         ("begin id", known.begin, tokenizer.begin),  # the hash does not cover these two
@@ -101,7 +101,7 @@ def _refuse_other_settings(
     ):
         if old != new:
             raise ValueError(
-                f"{known.folder} was made with {what} {old!r}, not {new!r}; name another folder"
+                f"{known.folder} was made with {what} {old!r}, got {new!r}; choose another folder"
             )
 
 
@@ -135,7 +135,7 @@ class _Making:
             for located in (one for source in sources for one in pieces[source.key]):
                 by_domain[located[0].domain].append(located)
             if not any(piece.tokens for group in by_domain.values() for piece, _ in group):
-                raise ValueError(f"{path} holds no text to tokenize; nothing was written")
+                raise ValueError(f"{path} has no text to tokenize; nothing was written")
             domains = self._join(dict(sorted(by_domain.items())), stages)
         counts = [sum(piece.documents for piece, _ in pieces[source.key]) for source in sources]
         firsts = accumulate(counts, initial=0)
@@ -296,7 +296,7 @@ class _Making:
         )
 
     def _publish(self, file: File, entry: File, stem: str) -> FileEntry:
-        """Give what a task wrote a name in the store, where nobody looks before store.json does."""
+        """Give a task's output its name in the store; it is unused until store.json lists it."""
         written = join.load_written(entry)
         name = f"{stem}-{written.sha256[:8]}.safetensors"
         link_or_copy(file.path, inside(self._folder, name))
@@ -325,27 +325,25 @@ WORK = ".work"
 
 
 def refuse_other_folders(out: Path, corpus: str) -> None:
-    """Raise unless a folder is new, empty or a store, and outside of what is to be read."""
+    """Raise unless a folder is new, empty or a store, and outside the corpus."""
     if out.exists() and not out.is_dir():
-        raise FileExistsError(f"{out} is a file; name a folder for the token store")
+        raise FileExistsError(f"{out} is a file; pass a folder for the token store")
     if not is_url(corpus) and Path(corpus).is_dir():
         read, written = Path(corpus).resolve(), out.resolve()
         if read == written or read in written.parents:
-            raise ValueError(
-                f"{out} lies in {corpus}, which is to be read; name a folder elsewhere"
-            )
+            raise ValueError(f"{out} is inside the corpus {corpus}; choose a folder outside it")
     ours = (out / WORK).is_dir() or (out / STORE).is_file()
     if out.is_dir() and any(out.iterdir()) and not ours:
-        raise FileExistsError(f"{out} holds something that is no token store; name an empty folder")
+        raise FileExistsError(f"{out} is not empty and is not a token store; choose another folder")
 
 
 def slug(name: str) -> str:
-    """A domain's name as part of a file's name; not every name gives another."""
+    """A domain's name as part of a file's name; not unique."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40] or "domain"
 
 
 def remove_unlisted(folder: Path, listed: Collection[str]) -> None:
-    """Remove arrays that the store no longer has, and what killed runs left behind."""
+    """Remove arrays that the store no longer has, and what killed runs left."""
     remove_unfinished(folder)
     for path in folder.glob("*.safetensors"):
         if path.name not in listed:

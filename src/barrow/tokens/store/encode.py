@@ -107,8 +107,9 @@ def _loaded(folder: Path, wanted: str, begin: int | None, end: int | None) -> To
     found = tokenizer.hash, tokenizer.begin, tokenizer.end
     if found != (wanted, begin, end):
         raise StoreError(
-            f"expected the tokenizer {wanted}, which begins documents with {begin} and ends them "
-            f"with {end}; found {found[0]}, {found[1]} and {found[2]}: was it changed meanwhile?",
+            f"expected the tokenizer {wanted}, which begins documents with {begin} and "
+            f"ends them with {end}; found {found[0]}, {found[1]} and {found[2]}: was it "
+            "changed in the meantime?",
             reason="other-tokenizer",
             file=folder.name,
         )
@@ -124,8 +125,8 @@ def _encode_block(
         at = int(np.argmax(ids >= tokenizer.vocab_size))
         document = block.numbers[int(np.searchsorted(offsets, at, "right")) - 1]
         raise StoreError(
-            f"document {document:,}: id {int(ids[at]):,}, but the tokenizer's vocabulary has "
-            f"{tokenizer.vocab_size:,} ids; its files do not belong together",
+            f"document {document:,}: id {int(ids[at]):,}, but the tokenizer's vocabulary "
+            f"has {tokenizer.vocab_size:,} ids; do its files match?",
             reason="id-over-vocabulary",
             file=block.shard,
         )
@@ -169,7 +170,7 @@ class _Buffer:
         self.num_bytes += len(ids) * self._dtype.itemsize + len(block) * _DOCUMENT_BYTES
 
     def write_to(self, out: Encoded) -> None:
-        """Write a file of what is here, if anything is, and begin anew."""
+        """Write a file of what is here, if anything, and start again."""
         if not self._places:
             return
         names = sorted(self._places)

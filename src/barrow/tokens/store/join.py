@@ -110,8 +110,8 @@ def check_sha256(path: Path, wanted: str) -> None:
     found = sha256_of(path)
     if found != wanted:
         raise StoreError(
-            f"expected SHA-256 {wanted}, found {found}: bytes of the file were "
-            "changed; make the store anew in another folder, or bring the file back",
+            f"expected SHA-256 {wanted}, found {found}: the file was changed; restore it, "
+            "or make the store again in another folder",
             reason="wrong-checksum",
             file=path.name,
         )

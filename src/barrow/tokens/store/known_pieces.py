@@ -1,4 +1,4 @@
-"""Where pieces lie: in what tasks have just made, or in a store that is brought up to date."""
+"""Where pieces are: in the output of tasks, or in a store that is updated."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from barrow.tokens.store.token_file import TokenFile
 
 @dataclass(frozen=True, slots=True)
 class At:
-    """A row of the table of a file; `sha256` is what a store says of a file of its own."""
+    """A row of the table of a file; `sha256` is that of a store's own file."""
 
     file: Path
     row: int

@@ -1,4 +1,4 @@
-"""Pieces: what a token store is put together from, and told apart by."""
+"""Pieces: the units a token store is assembled from and identified by."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def plan_shards(
 ) -> Iterator[Sequence[tuple[Piece, Item]]]:
     """Cut pieces of one domain, in their order, into shards of about `shard_bytes` of ids.
 
-    What comes with a piece stays with it.
+    Data beside a piece stay with it.
     """
     shard: list[tuple[Piece, Item]] = []
     size = 0

@@ -1,7 +1,7 @@
 """A sample of what was tokenized, tokenized again by the reference.
 
 Fast encoders are only as good as their agreement with the reference, and that may depend on the
-text; so every task compares some of its own.
+text; so every task compares some of its texts.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ SPLITS = ("train", "validation", "test")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file of the archive: where it lies here, and the SHA-256 of its bytes."""
+    """A file of the archive: its path, and the SHA-256 of its bytes."""
 
     path: str
     sha256: str
@@ -53,9 +53,9 @@ class Part:
 
 
 def split_path(corpus: str, split: str) -> str:
-    """Where the archive of a split of a corpus lies."""
+    """The path of the archive of a split of a corpus."""
     if split not in SPLITS:
-        raise ValueError(f"split is one of {', '.join(SPLITS)}, not {split!r}")
+        raise ValueError(f"split must be one of {', '.join(SPLITS)}, got {split!r}")
     if split == "train":
         return corpus
     folder = join(corpus, split)
@@ -69,8 +69,8 @@ def find_sources(
 ) -> list[Source]:
     """The files of an archive, in their order.
 
-    The catalog of an archive of ours says the hashes, and opening it checks that the files are
-    those listed; other files are hashed here, and `on_bytes` is told how far that has got.
+    The catalog of a barrow archive has the hashes, and opening it checks that the files are those
+    listed; other files are hashed here, and `on_bytes` gets the progress.
     """
     archive = barrow.archive.open(path, text_key=text_key)
     if is_folder(path) and exists(join(path, CATALOG_NAME)):
@@ -94,5 +94,5 @@ def cut(source: Source, part_bytes: int) -> list[Part]:
 
 
 def absolute(path: str) -> str:
-    """A path that still leads there from another working directory; a URL as it is."""
+    """An absolute path; a URL is unchanged."""
     return path if "://" in path else str(Path(path).resolve())

@@ -67,15 +67,15 @@ def open_store(path: str | os.PathLike[str]) -> TokenStore:
             found = (folder / file.name).stat().st_size
         except FileNotFoundError:
             raise StoreError(
-                f"expected a file of {file.bytes:,} bytes, found none; bring it back, or make "
-                "the store anew",
+                f"expected a file of {file.bytes:,} bytes, found none; restore it, or make "
+                "the store again",
                 reason="missing-file",
                 file=file.name,
             ) from None
         if found != file.bytes:
             raise StoreError(
-                f"expected {file.bytes:,} bytes, found {found:,}; copy the file again, or make "
-                "the store anew",
+                f"expected {file.bytes:,} bytes, found {found:,}; copy the file again, or "
+                "make the store again",
                 reason="wrong-size",
                 file=file.name,
             )
@@ -150,7 +150,7 @@ class TokenStore:
         return range(self._firsts[domain], self._firsts[domain + 1])
 
     def domain_documents(self, domain: int) -> npt.NDArray[np.int64]:
-        """The numbers of a domain's documents, as an array of their own; see `domain_range`."""
+        """The numbers of a domain's documents, as an array; see `domain_range`."""
         numbers = self.domain_range(domain)
         return np.arange(numbers.start, numbers.stop, dtype=np.int64)
 
@@ -161,7 +161,7 @@ class TokenStore:
 
     def _domain(self, domain: int) -> _Domain:
         if not 0 <= operator.index(domain) < len(self._domains):
-            raise ValueError(f"domain is from 0 to {len(self._domains) - 1}, not {domain}")
+            raise ValueError(f"domain must be from 0 to {len(self._domains) - 1}, got {domain}")
         return self._domains[domain]
 
     # Tokens --------------------------------------------------------------------------------------
@@ -181,7 +181,7 @@ class TokenStore:
                 f"{mine.entry.tokens:,}"
             )
         if out is not None and out.shape != (stop - start,):
-            raise ValueError(f"out should have shape {(stop - start,)}, it has {out.shape}")
+            raise ValueError(f"out must have shape {(stop - start,)}, got {out.shape}")
         starts = mine.token_starts
         k = bisect_right(starts, start) - 1
         if k < len(mine.entry.shards) and stop <= starts[k + 1]:  # nearly always
@@ -204,7 +204,9 @@ class TokenStore:
     def document(self, number: int) -> DocumentEntry:
         """A document by its number."""
         if not 0 <= operator.index(number) < self.num_documents:
-            raise ValueError(f"document is from 0 to {self.num_documents - 1:,}, not {number:,}")
+            raise ValueError(
+                f"document must be from 0 to {self.num_documents - 1:,}, got {number:,}"
+            )
         domain = bisect_right(self._firsts, number) - 1
         mine = self._domains[domain]
         place = number - self._firsts[domain]
@@ -238,7 +240,7 @@ class TokenStore:
     @cached_property
     def _sources(self) -> dict[str, tuple[int, str]]:
         """Of every source: the number of its first document, and its name."""
-        # The same file twice has the same documents: the first stands for both.
+        # The same file twice has the same documents: the first counts for both.
         listed = reversed(self.told.corpus.sources)
         return {source.sha256[:32]: (source.first, source.name) for source in listed}
 
@@ -257,8 +259,8 @@ class TokenStore:
         wanted = identity_of(identity)
         if not any(wanted):
             raise ValueError(
-                f"a document id is 16 and 8 hexadecimal digits, as 0123456789abcdef-01234567; "
-                f"not {identity!r}"
+                "a document id must be 16 and 8 hexadecimal digits, as "
+                f"0123456789abcdef-01234567, got {identity!r}"
             )
         found: list[npt.NDArray[np.int64]] = [np.empty(0, np.int64)]
         for domain, mine in enumerate(self._domains):

@@ -1,6 +1,6 @@
 """`store.json`: what a token store consists of.
 
-It is the one switch: files that it does not list are not there.
+Files that it does not list are not part of the store.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ VERSION = 1
 
 
 class Sizes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is cut how large; two stores of the same documents are equal only if these are.
+    """Sizes of parts; two stores of the same documents are equal only if these are.
 
     A task tokenizes about `part_bytes` of JSON lines and holds `buffer_bytes` of what comes out; a
     shard has about `shard_bytes` of ids.
@@ -79,7 +79,7 @@ class Corpus(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TokenizerEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Whose ids these are: `hash` says what they mean, `files` are the copy beside the store."""
+    """The tokenizer of the ids: `hash` identifies it, `files` are the copy beside the store."""
 
     hash: str
     vocab_size: int
@@ -124,7 +124,7 @@ def read_store_file(folder: Path) -> StoreFile:
     path = folder / STORE
     if not path.is_file():
         hint = "no such folder" if not folder.is_dir() else f"it has no {STORE}"
-        raise NotFound(f"{folder} is no token store: {hint}; barrow tokenize makes one")
+        raise NotFound(f"{folder} is not a token store: {hint}; barrow tokenize makes one")
     data = path.read_bytes()
     try:
         stamp = msgspec.json.decode(data, type=_Stamp)
@@ -139,7 +139,7 @@ def read_store_file(folder: Path) -> StoreFile:
             f"expected the {STORE} of a token store, found something else ({error})"
         ) from None
     if told.dtype != str(dtype_for(told.tokenizer.vocab_size).name):
-        raise _bad(f"dtype {told.dtype!r} does not fit {told.tokenizer.vocab_size:,} ids")
+        raise _bad(f"dtype {told.dtype!r} does not hold {told.tokenizer.vocab_size:,} ids")
     names = [file.name for file in told.files()]
     if len(set(names)) < len(names):
         raise _bad("a file is listed twice")
@@ -161,7 +161,7 @@ def read_store_file(folder: Path) -> StoreFile:
 
 
 def write_store_file(folder: Path, told: StoreFile) -> None:
-    """Make a store what `told` says; whoever opens it sees the old one or the new one."""
+    """Write store.json atomically."""
     data = msgspec.json.format(msgspec.json.encode(told), indent=1) + b"\n"
     write_bytes(folder / STORE, data)
 

@@ -1,9 +1,9 @@
-"""Whether every byte of a token store is what was written, and means what it should.
+"""Verification of every byte of a token store, and of its meaning.
 
 The reasons are: ``bad-store-file``, ``missing-file``, ``wrong-size``, ``wrong-checksum``,
 ``bad-header`` (a file does not describe its own bytes), ``bad-offsets``, ``bad-index`` (not where
 the shards' documents begin), ``id-over-vocabulary``, ``bad-document`` (one that does not begin or
-end as the tokenizer says), ``unknown-source``, and ``unexpected-file``.
+end with the tokenizer's ids), ``unknown-source``, and ``unexpected-file``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from barrow.tokens.store.token_file import TokenFile
 
 @dataclass
 class StoreVerification:
-    """What was looked at, and everything that is wrong with it."""
+    """What was checked, and all problems found."""
 
     num_files: int = 0
     num_documents: int = 0
@@ -116,7 +116,7 @@ class _Check:
         offsets: npt.NDArray[Any] = shard.mapped()["offsets"]
         steps_back = bool((offsets[1:] < offsets[:-1]).any())
         if int(offsets[0]) or int(offsets[-1]) != shard.token_starts[-1] or steps_back:
-            cause = f"they do not rise from 0 to {shard.token_starts[-1]:,}"
+            cause = f"expected offsets rising from 0 to {shard.token_starts[-1]:,}"
             self._problem("bad-offsets", name, cause)
             return
         full = offsets[1:] > offsets[:-1]
@@ -135,8 +135,8 @@ class _Check:
                 here = places[low:high].astype(np.int64) - at
                 wrong = here[ids[here] != wanted] if wanted is not None else here[:0]
                 if len(wrong):
-                    cause = f"token {at + int(wrong[0]):,} should {edge} a document with {wanted}, "
-                    self._problem("bad-document", name, f"{cause}it is {int(ids[wrong[0]])}")
+                    cause = f"token {at + int(wrong[0]):,} must {edge} a document with {wanted}, "
+                    self._problem("bad-document", name, f"{cause}got {int(ids[wrong[0]])}")
             at += len(ids)
 
     def _index(self, domain: DomainEntry) -> None:
@@ -161,11 +161,11 @@ class _Check:
             documents, tokens = documents + entry.documents, tokens + entry.tokens
 
     def _whole(self, folder: Path, file: FileEntry) -> bool:
-        """Whether a file has the bytes that store.json says."""
+        """Whether a file has the bytes listed in store.json."""
         self.result.num_files += 1
         path = folder / file.name
         if not path.is_file():
-            self._problem("missing-file", file.name, "listed in store.json, but not there")
+            self._problem("missing-file", file.name, "listed in store.json, but missing")
             return False
         size = path.stat().st_size
         self.result.num_bytes += size

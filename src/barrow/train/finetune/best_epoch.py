@@ -1,4 +1,4 @@
-"""Which epoch of a run was best, and whether there is any use in going on."""
+"""Which epoch of a run was best, and whether to stop early."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from barrow.train.finetune.judge import LOWER
 class Progress:
     """Epochs done; the best of them (counted from 1, 0 for none) and what it was measured at.
 
-    A measure without a value (NaN) is worse than every other.
+    A NaN metric is worse than any number.
     """
 
     metric: str

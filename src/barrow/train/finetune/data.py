@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LabelledData:
-    """Rows of tokens with what is to be said of them.
+    """Rows of tokens with their targets.
 
-    `targets` are a class or a number for each row; of tags one for each word that was not cut, and
-    `first` are the places of these words' first tokens, which alone are learned and judged.
-    `num_cut` rows were truncated.
+    `targets` are a class or a number per row. For tags they are one per word that was not
+    truncated, and `first` are the positions of these words' first tokens: only those are trained
+    and evaluated. `num_cut` rows were truncated.
     """
 
     kind: Kind
@@ -63,7 +63,7 @@ class LabelledData:
     ) -> dict[str, npt.NDArray[Any]]:
         """Tokens [rows, length], lengths [rows], targets and mask ([rows], of tags [rows, length]).
 
-        Rows are filled up to `num_rows` by such of mask 0.
+        Rows are padded to `num_rows` with rows of mask 0.
         """
         tokens, lengths = padded([self.rows[i] for i in which], config=config, num_rows=num_rows)
         shape = tokens.shape if self.kind == "tag" else (num_rows,)
@@ -78,7 +78,7 @@ class LabelledData:
 
 @dataclass(frozen=True)
 class Labelled:
-    """What a run learns from and is judged by, and the names of classes (none of a regression)."""
+    """Training and validation rows, and the names of classes (none for regression)."""
 
     train: LabelledData
     validation: LabelledData
@@ -86,15 +86,15 @@ class Labelled:
 
     @property
     def lengths(self) -> tuple[int, ...]:
-        """Tokens of the rows to learn from."""
+        """Tokens of each training row."""
         return tuple(map(len, self.train.rows))
 
 
 @dataclass(frozen=True)
 class LabelledStream:
-    """The rows to learn from, in their order: the `Data` of a run.
+    """The training rows, in order: the `Data` of a run.
 
-    `parts` is the number of micro-batches. Rows are filled up to what it and the devices divide.
+    `parts` is the number of micro-batches. Rows are padded to a multiple of it and of the devices.
     """
 
     rows: Labelled
@@ -110,7 +110,7 @@ class LabelledStream:
 
     @property
     def identity(self) -> str:
-        """A hash of all that is learned from and judged by."""
+        """A hash of training and validation rows."""
         return f"{self.rows.train.fingerprint}-{self.rows.validation.fingerprint}"
 
     def place(self, step: int, sharding: Sharding) -> dict[str, Any]:
@@ -125,21 +125,21 @@ class LabelledStream:
         return [self.rows.train.places[i] for i in self.order(step)]
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write which data these are."""
-        told = {"format": "barrow-labelled", "identity": self.identity}
-        write_bytes(Path(path), json.dumps(told).encode())
+        """Write the hash of the data."""
+        table = {"format": "barrow-labelled", "identity": self.identity}
+        write_bytes(Path(path), json.dumps(table).encode())
 
     def check(self, path: str | os.PathLike[str]) -> None:
-        """Raise unless the data are those that a run began with."""
+        """Raise unless the data are those the run started with."""
         if json.loads(Path(path).read_bytes())["identity"] != self.identity:
-            raise ConfigError(f"{path}: the data or the tokenizer are not those of the run here")
+            raise ConfigError(f"{path}: the data or the tokenizer differ from those of this run")
 
     def about(self) -> dict[str, Any]:
         """The labels."""
         return {"labels": list(self.rows.labels)}
 
     def baseline(self) -> str:
-        """Nothing is known."""
+        """There is none."""
         return ""
 
 
@@ -157,8 +157,8 @@ def labelled_data(rows: LabelledRows, tokenizer: Tokenizer, config: RobertaConfi
     if not train or not held:
         what = "validation" if train else "training"
         raise ConfigError(
-            f"nothing is left for {what} of {len(examples)} examples: more of them, another share, "
-            "or a file of its own (--validation)"
+            f"no examples are left for {what} out of {len(examples)}: use more, another "
+            "share, or a separate file (--validation)"
         )
     labels = () if rows.kind == "regress" else _labels(rows, examples, train)
     number = {name: i for i, name in enumerate(labels)}
@@ -209,8 +209,8 @@ def _labels(
     seen = class_names(name for one in train for name in _names(one))
     if len(seen) < 2:
         raise ConfigError(
-            f"{rows.path}: all examples to learn from have the label {seen[0]!r}; there is nothing "
-            "to tell apart"
+            f"{rows.path}: all training examples have the label {seen[0]!r}; at least two "
+            "are needed"
         )
     return class_names(name for one in examples for name in _names(one))
 
@@ -226,7 +226,7 @@ def _target(one: Example, number: Mapping[str, int]) -> npt.NDArray[Any]:
         if name not in number:
             known = ", ".join(list(number)[:12]) + ("…" if len(number) > 12 else "")
             raise ValueError(
-                f"{one.place}: the label {name!r} is not among those learned from: {known}"
+                f"{one.place}: the label {name!r} is not in the training data: {known}"
             )
     numbers = np.array([number[name] for name in _names(one)], np.int32)
     return numbers if isinstance(one.label, tuple) else numbers[0]

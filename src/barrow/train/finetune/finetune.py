@@ -1,7 +1,7 @@
-"""Fine-tuning: a run that puts a head of labels on a pretrained encoder, and keeps the best epoch.
+"""Fine-tuning: a run that trains a classification head on an encoder and keeps the best epoch.
 
-`fit` trains it as any other run. After each epoch the held-out rows are judged, and the model of
-the best epoch is written to `best/` in the run's folder.
+`fit` trains it as any other run. After each epoch the validation rows are evaluated, and the model
+of the best epoch is written to `best/` in the run's folder.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Finetuned:
-    """How a run ended: which epoch was best, its measures, and where its model lies."""
+    """The result of a run: the best epoch, its metrics, and the path of its model."""
 
     progress: Progress
     metrics: Mapping[str, float]
@@ -62,7 +62,7 @@ class Finetuned:
 
 @dataclass(frozen=True)
 class _Opened:
-    """What files say: the encoder's without its parameters, and the rows."""
+    """What was read from files: the encoder without its parameters, and the rows."""
 
     loaded: Loaded
     config: RobertaConfig
@@ -90,7 +90,7 @@ def finetune_run(
 ) -> Run:
     """The run that fine-tunes the encoder at `init` on labelled rows.
 
-    Labels and the number of steps are found in the rows. `seed` is of the head and of dropout.
+    Labels and the number of steps come from the rows. `seed` is for the head and for dropout.
     """
     places: dict[str, Any] = {
         name: str(Path(place).resolve())
@@ -118,24 +118,24 @@ def finetune_run(
 def finetune(
     run: Run, out: str | os.PathLike[str], *, trackers: Sequence[Tracker] = ()
 ) -> Finetuned:
-    """`fit`, and how it ended; the model of the best epoch is in `out`/best."""
+    """`fit`, and its result; the model of the best epoch is in `out`/best."""
     fit(run, out, trackers=trackers)
     folder = FinetuneFolder(local_path(out))
     kept = Checkpoints(folder.path / "checkpoints")
     step = kept.latest()
     assert step is not None
     progress = config.from_dict(Progress, kept.about(step)["progress"])
-    told = json.loads((folder.best / "metrics.json").read_bytes())
-    return Finetuned(progress, told["metrics"], folder.best)
+    saved = json.loads((folder.best / "metrics.json").read_bytes())
+    return Finetuned(progress, saved["metrics"], folder.best)
 
 
 @dataclass(frozen=True)
 class FinetuneTask:
-    """The task of a run whose model is an encoder with a head of labels."""
+    """The task of a run whose model is an encoder with a classification head."""
 
     run: Run
     unit = "row"
-    # Layers are trees of their own, so that each can be frozen; the head is new.
+    # Layers are not stacked, so that each can be frozen; the head is new.
     is_apart = True
     fresh = ("classifier",)
 
@@ -163,19 +163,20 @@ class FinetuneTask:
         return self.run.objective
 
     def check(self) -> None:
-        """Labelled rows, and an objective of labels."""
+        """Require labelled rows and an objective for labels."""
         if not isinstance(self.run.data, LabelledRows) or not isinstance(
             self.run.objective, Labels
         ):
             raise ValueError(
-                "a head of labels learns from labelled rows: data=LabelledRows(…), "
+                "a classification head needs labelled rows: data=LabelledRows(…), "
                 "objective=Labels(…); see finetune_run"
             )
         self.labels.check(self.rows.kind)
         self.labels.groups(self.config.body.layers)
         if self.run.step.precision.name not in ("fp32", "bf16"):
             raise ValueError(
-                f"fine-tuning computes in fp32 or bf16, not {self.run.step.precision.name}"
+                "the precision of fine-tuning must be fp32 or bf16, got "
+                f"{self.run.step.precision.name}"
             )
 
     @cached_property
@@ -198,18 +199,18 @@ class FinetuneTask:
         return self.labels(self.model, is_training=True, constrain=constrain)
 
     def evaluation(self, constrain: Constrain | None) -> Objective:
-        """Rows are judged instead (`judge`)."""
+        """None: rows are evaluated by `judge`."""
         return self.objective(constrain)
 
     def data(self) -> LabelledStream:
-        """The rows to learn from."""
+        """The training rows."""
         found = self._opened.rows
         order = LengthBatches(found.lengths, self.rows.batch, self.rows.seed)
         parts = self.run.step.accumulate
         return LabelledStream(found, order, self.config.body, self.rows.epochs, parts)
 
     def held_out(self, data: Data) -> None:
-        """Rows are judged instead (`judge`)."""
+        """None: rows are evaluated by `judge`."""
         del data
 
     def work(self, batch: Mapping[str, Any], num_params: int) -> Work:
@@ -221,12 +222,12 @@ class FinetuneTask:
         """As it is."""
         return self.run
 
-    def judge(self, folder: Path, told: Mapping[str, Any]) -> Epochs:
-        """Who judges the epochs of the run in a folder; `told` is what its checkpoint says."""
+    def judge(self, folder: Path, about: Mapping[str, Any]) -> Epochs:
+        """The evaluator of the run in a folder; `about` is that of its checkpoint."""
         found = self._opened.rows
         metric = self.labels.metric or usual_metric(self.rows.kind, found.labels)
         refuse_metric(metric, self.rows.kind, found.labels)
-        known = told.get("progress")
+        known = about.get("progress")
         progress = Progress(metric) if known is None else config.from_dict(Progress, known)
         return Epochs(self, FinetuneFolder(folder), progress)
 
@@ -236,7 +237,7 @@ class FinetuneTask:
 
 
 class Epochs:
-    """Judges held-out rows, writes the best model, and says when a run is over."""
+    """Evaluates the validation rows, writes the best model, and decides when a run is over."""
 
     def __init__(self, task: FinetuneTask, folder: FinetuneFolder, progress: Progress) -> None:
         self._task, self._folder, self._progress = task, folder, progress
@@ -248,20 +249,20 @@ class Epochs:
         return self._progress.is_over(epochs=self._task.rows.epochs, patience=patience)
 
     def measures(self, state: TrainState) -> dict[str, float]:
-        """All measures of the held-out rows; the best model is written."""
+        """All metrics of the validation rows; the best model is written."""
         task, opened = self._task, self._task._opened
         rows, labels = opened.rows.validation, opened.rows.labels
         found = evaluate(task.model, state.params, rows, labels)
         self._progress = self._progress.after(found[self._progress.metric])
         if self._progress.was_best and jax.process_index() == 0:
-            told = {
+            report = {
                 "epoch": self._progress.best_epoch,
                 "metric": self._progress.metric,
                 "rows": len(rows.rows),
                 "metrics": {name: value for name, value in found.items() if math.isfinite(value)},
             }
             params = jax.tree.map(np.asarray, state.params)
-            self._folder.write_best(task.model, params, labels, told, loaded=opened.loaded)
+            self._folder.write_best(task.model, params, labels, report, loaded=opened.loaded)
         return found
 
     def about(self) -> dict[str, Any]:
@@ -272,7 +273,7 @@ class Epochs:
 def evaluate(
     model: RobertaWithHead, params: Mapping[str, Any], data: LabelledData, labels: Sequence[str]
 ) -> dict[str, float]:
-    """All measures of a model over labelled rows, nothing dropped."""
+    """All metrics of a model over labelled rows, without dropout."""
     outputs = head_outputs(model, params, data.rows)
     if data.kind == "tag":
         outputs = [out[first] for out, first in zip(outputs, data.first, strict=True)]

@@ -32,11 +32,11 @@ class FinetuneFolder:
         model: RobertaWithHead,
         params: Mapping[str, Any],
         labels: tuple[str, ...],
-        told: Mapping[str, Any],
+        report: Mapping[str, Any],
         *,
         loaded: Loaded,
     ) -> None:
-        """Put a model, whole, in the place of the one before."""
+        """Replace the previous model atomically."""
         remove_unfinished(self.path)
         part = hidden_beside(self.best)
         save(
@@ -48,7 +48,7 @@ class FinetuneFolder:
             stops=loaded.stops,
             labels=labels,
         )
-        write_bytes(part / "metrics.json", json.dumps(told, indent=1, allow_nan=False).encode())
+        write_bytes(part / "metrics.json", json.dumps(report, indent=1, allow_nan=False).encode())
         publish_folder(part, self.best)
 
 
@@ -60,8 +60,8 @@ def finetuned_folder(path: str | Path) -> Path:
     if settings.is_file():
         if "LabelledRows" not in settings.read_text(encoding="utf-8"):
             raise ConfigError(
-                f"{path} is a run of `barrow train`, whose model has no head of labels: "
-                f"`barrow finetune … --model {path}` makes one that has"
+                f"{path} is a run of `barrow train`, whose model has no classification "
+                f"head; to train one: `barrow finetune … --model {path}`"
             )
-        raise ConfigError(f"{path} has no best/ yet: no epoch is done")
+        raise ConfigError(f"{path} has no best/ yet: no epoch is complete")
     return folder.path

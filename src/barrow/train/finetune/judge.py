@@ -1,4 +1,4 @@
-"""Held-out rows judged: outputs of a head and what was true, to measures by name."""
+"""Metrics by name, from the outputs of a head and the true labels."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ LOWER = ("loss", "mse")
 def judged(
     kind: Kind, outputs: Outputs, targets: Sequence[npt.NDArray[Any]], labels: Sequence[str] = ()
 ) -> dict[str, float]:
-    """All measures of a task over all rows.
+    """All metrics of a task over all rows.
 
-    Outputs are logits [num] of a class or [words, num] of tags, or a number. `f1` is there of two
-    classes, and is that of the second; `entity_f1` where tags are BIO. What has no value (the
-    correlation with what never changes) is NaN. `loss` is the mean that training lessens.
+    Outputs are logits [num] of a class or [words, num] of tags, or a number. `f1` is given for two
+    classes and is that of the second; `entity_f1` where tags are BIO. What is undefined
+    (correlation with a constant) is NaN. `loss` is the training objective.
     """
     if kind == "regress":
         return _numbers(np.array([float(x) for x in outputs]), np.array(targets, np.float64))
@@ -54,7 +54,7 @@ def judged(
 def entities_of(
     outputs: Outputs, targets: Sequence[npt.NDArray[Any]], labels: Sequence[str]
 ) -> EntityCounts:
-    """Entities said and true, of all rows together."""
+    """Predicted and true entities of all rows."""
     rows = (
         entity_counts([labels[i] for i in true], [labels[i] for i in out.argmax(axis=-1)])
         for out, true in zip(outputs, targets, strict=True)
@@ -63,20 +63,20 @@ def entities_of(
 
 
 def usual_metric(kind: Kind, labels: Sequence[str]) -> str:
-    """What a task is judged by unless something else is asked for."""
+    """The default metric of a task."""
     if kind == "tag":
         return "entity_f1" if is_bio(labels) else "accuracy"
     return "accuracy" if kind == "classify" else "pearson"
 
 
 def refuse_metric(metric: str, kind: Kind, labels: Sequence[str]) -> None:
-    """Raise where a measure is none of these labels'."""
+    """Raise where a metric does not apply to these labels."""
     if metric == "f1" and len(labels) != 2:
-        raise ValueError(f"f1 is of two classes, and here are {len(labels)}: macro_f1, or accuracy")
+        raise ValueError(f"f1 needs two classes, got {len(labels)}: use macro_f1 or accuracy")
     if metric == "entity_f1" and not (kind == "tag" and is_bio(labels)):
         raise ValueError(
-            f"entity_f1 wants tags O, B-type and I-type, not {', '.join(labels[:8])}: accuracy, or "
-            "macro_f1"
+            f"entity_f1 needs tags O, B-type and I-type, got {', '.join(labels[:8])}: use "
+            "accuracy or macro_f1"
         )
 
 

@@ -1,7 +1,7 @@
-"""Parameters by depth: which stay as they are, and how fast the others learn.
+"""Parameters by depth: which are frozen, and the learning rates of the others.
 
-Depth 0 is the embeddings with their norm, depth i + 1 is layer i, and the head is deepest. For a
-layer to be frozen by itself the layers must be trees of their own (`nn.repeat.take_apart`).
+Depth 0 is the embeddings with their norm, depth i + 1 is layer i, and the head is deepest. To
+freeze single layers, they must not be stacked (`nn.repeat.take_apart`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def depth_of(path: str, num_layers: int) -> int:
 
 
 def frozen_depths(words: Sequence[str], num_layers: int) -> frozenset[int]:
-    """The depths that words name: ``embeddings``, ``layers`` (all), ``layers:3``, ``layers:0-3``.
+    """The depths named by words: ``embeddings``, ``layers`` (all), ``layers:3``, ``layers:0-3``.
 
     Layers are counted from 0, and a range has both its ends.
     """
@@ -50,18 +50,16 @@ def frozen_depths(words: Sequence[str], num_layers: int) -> frozenset[int]:
                 )
             found |= set(range(first + 1, last + 2))
         else:
-            raise ValueError(
-                f"freeze: {word!r} is none of embeddings, layers, layers:N and layers:N-M"
-            )
+            raise ValueError(f"freeze: {word!r} must be embeddings, layers, layers:N or layers:N-M")
     return frozenset(found)
 
 
 @dataclass(frozen=True)
 class LayerGroups:
-    """What is frozen of a model of so many layers, and by how much each depth learns slower.
+    """Frozen depths of a model of so many layers, and the learning-rate factor of each depth.
 
     A parameter's learning rate is the run's times ``decay`` to the power of its distance from the
-    head: the head learns with the whole rate, the last layer with `decay` of it.
+    head: 1 for the head, `decay` for the last layer.
     """
 
     num_layers: int
@@ -70,10 +68,10 @@ class LayerGroups:
 
     def __post_init__(self) -> None:
         if not 0 < self.decay <= 1:
-            raise ValueError(f"layer-decay is above 0 and at most 1, not {self.decay}")
+            raise ValueError(f"layer-decay must be > 0 and ≤ 1, got {self.decay}")
         if not all(0 <= depth <= self.num_layers for depth in self.frozen):
             raise ValueError(
-                f"depths 0 to {self.num_layers} can be frozen, not {sorted(self.frozen)}"
+                f"frozen depths must be from 0 to {self.num_layers}, got {sorted(self.frozen)}"
             )
 
     def factor(self, path: str) -> float:
@@ -86,9 +84,9 @@ class LayerGroups:
         return jax.tree_util.tree_map_with_path(lambda path, _: self.factor(_name(path)), params)
 
     def held(self, params: Any) -> Any:
-        """The same parameters, those that are frozen without a gradient.
+        """The same parameters, without gradients for those that are frozen.
 
-        So nothing is computed for them, and the norm that gradients are clipped by leaves them out.
+        Nothing is computed for them, and they do not count in the gradient norm.
         """
         return jax.tree.map(
             lambda x, factor: x if factor else jax.lax.stop_gradient(x),
@@ -100,9 +98,9 @@ class LayerGroups:
 def grouped_optimizer(
     optimizer: Optimizer, num_steps: int, groups: LayerGroups
 ) -> optax.GradientTransformation:
-    """The optimizer by depth; what is frozen has no state and keeps every bit."""
+    """The optimizer by depth; frozen parameters have no state and never change."""
     if isinstance(optimizer, Muon):
-        raise ValueError("Muon needs layers in one array; use AdamW, Lion or Adafactor by depth")
+        raise ValueError("Muon needs stacked layers; by depth use AdamW, Lion or Adafactor")
     learning = optax.chain(optimizer.make(num_steps), _scaled(groups))
 
     def names(params: Any) -> Any:
@@ -112,14 +110,14 @@ def grouped_optimizer(
 
 
 def _scaled(groups: LayerGroups) -> optax.GradientTransformation:
-    """Updates times their factor: rate and weight decay of a depth alike."""
+    """Updates times their factor, for both rate and weight decay."""
     return optax.stateless(
         lambda updates, _: jax.tree.map(lambda u, f: u * f, updates, groups.factors(updates))
     )
 
 
 def _stay() -> optax.GradientTransformation:
-    """Updates of −0: to add +0 would turn a parameter of −0 into +0."""
+    """Updates of −0: adding +0 would turn a parameter of −0 into +0."""
     return optax.stateless(
         lambda updates, _: jax.tree.map(lambda u: jnp.full_like(u, -0.0), updates)
     )

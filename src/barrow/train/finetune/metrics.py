@@ -1,4 +1,4 @@
-"""How good predictions are, in NumPy: functions of counts, or of two lists of numbers.
+"""Metrics of predictions, in NumPy: functions of counts, or of two lists of numbers.
 
 Counts add up over batches, so a figure is that of all rows, however they were divided. Where
 scikit-learn or SciPy defines a figure, these give the same number.
@@ -24,23 +24,25 @@ def confusion(truth: npt.ArrayLike, predicted: npt.ArrayLike, num: int) -> Count
         raise ValueError(f"{len(rows)} true classes and {len(columns)} predicted ones")
     for found in (rows, columns):
         if found.size and not 0 <= found.min() <= found.max() < num:
-            raise ValueError(f"classes are from 0 to {num - 1}, not {found.min()} to {found.max()}")
+            raise ValueError(
+                f"classes must be from 0 to {num - 1}, got {found.min()} to {found.max()}"
+            )
     return np.bincount(rows * num + columns, minlength=num * num).reshape(num, num)
 
 
 def accuracy(counts: Counts) -> float:
-    """The share of rows whose class was said; 0 of none."""
+    """The share of rows whose class was predicted; 0 if there are none."""
     return _ratio(float(np.trace(counts)), float(counts.sum()))
 
 
 def f1(counts: Counts, positive: int = 1) -> float:
-    """2·both / (said + true) for one class; 0 where it was neither said nor true."""
+    """2·both / (predicted + true) for one class; 0 where it was neither."""
     both = float(counts[positive, positive])
     return _ratio(2 * both, float(counts[positive].sum() + counts[:, positive].sum()))
 
 
 def macro_f1(counts: Counts) -> float:
-    """The mean of `f1` over the classes that were said or true at least once."""
+    """The mean of `f1` over the classes that were predicted or true at least once."""
     seen = np.flatnonzero(counts.sum(axis=0) + counts.sum(axis=1))
     return float(np.mean([f1(counts, int(one)) for one in seen])) if len(seen) else 0.0
 
@@ -48,7 +50,7 @@ def macro_f1(counts: Counts) -> float:
 def matthews(counts: Counts) -> float:
     """The correlation of true and predicted classes, for any number of them (Gorodkin's R_K).
 
-    0 where either is always the same.
+    0 where either is constant.
     """
     table = counts.astype(np.float64)
     true, said, num = table.sum(axis=1), table.sum(axis=0), table.sum()
@@ -58,7 +60,7 @@ def matthews(counts: Counts) -> float:
 
 
 def pearson(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
-    """The linear correlation of two lists of numbers; NaN where either is always the same."""
+    """The linear correlation of two lists of numbers; NaN where either is constant."""
     a, b = _pair(first, second)
     if (a == a[0]).all() or (b == b[0]).all():
         return float("nan")
@@ -66,13 +68,13 @@ def pearson(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
 
 
 def spearman(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
-    """The linear correlation of `ranks`; NaN where either list is always the same."""
+    """The linear correlation of `ranks`; NaN where either list is constant."""
     a, b = _pair(first, second)
     return pearson(ranks(a), ranks(b))
 
 
 def ranks(values: npt.ArrayLike) -> Numbers:
-    """Places in ascending order, from 1; equal numbers share the mean of their places."""
+    """Ranks in ascending order, from 1; equal numbers share their mean rank."""
     array = np.asarray(values, np.float64).reshape(-1)
     _, which, counts = np.unique(array, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
@@ -89,12 +91,14 @@ def mean_squared_error(truth: npt.ArrayLike, predicted: npt.ArrayLike) -> float:
 def _pair(first: npt.ArrayLike, second: npt.ArrayLike) -> tuple[Numbers, Numbers]:
     a, b = (np.asarray(x, np.float64).reshape(-1) for x in (first, second))
     if len(a) != len(b) or len(a) < 2:
-        raise ValueError(f"two lists of the same length, at least 2, not {len(a)} and {len(b)}")
+        raise ValueError(
+            f"expected two lists of the same length, at least 2, got {len(a)} and {len(b)}"
+        )
     return a, b
 
 
 def _direction(values: Numbers) -> Numbers:
-    """Differences from the mean, at length 1; squares of large or small numbers never come up."""
+    """Differences from the mean, scaled to length 1 without overflow or underflow."""
     apart = values - values.mean()
     apart = apart / np.abs(apart).max()
     unit: Numbers = apart / np.linalg.norm(apart)
@@ -105,7 +109,7 @@ def _ratio(above: Any, below: float) -> float:
     return float(above / below) if below else 0.0
 
 
-# (type, first word, word behind the last)
+# (type, first word, word after the last)
 Entity = tuple[str, int, int]
 
 
@@ -119,7 +123,7 @@ def is_bio(tags: Iterable[str]) -> bool:
 def entities(tags: Sequence[str]) -> list[Entity]:
     """The entities of a row of tags, as CoNLL's evaluation counts them.
 
-    One begins at B, and at an I that follows O or another type; it goes on through I of its type.
+    One begins at B, and at an I that follows O or another type; it continues through I of its type.
     """
     found: list[Entity] = []
     begun: tuple[str, int] | None = None
@@ -135,7 +139,7 @@ def entities(tags: Sequence[str]) -> list[Entity]:
 
 @dataclass(frozen=True)
 class EntityCounts:
-    """Entities that were said and true alike (type and both ends), said, and true; they add up."""
+    """Counts of entities: predicted correctly (type and both ends), predicted, and true."""
 
     both: int = 0
     said: int = 0
@@ -146,17 +150,17 @@ class EntityCounts:
 
     @property
     def precision(self) -> float:
-        """The share of those said that are true; 0 of none."""
+        """The share of predicted entities that are true; 0 if there are none."""
         return self.both / self.said if self.said else 0.0
 
     @property
     def recall(self) -> float:
-        """The share of those true that were said; 0 of none."""
+        """The share of true entities that were predicted; 0 if there are none."""
         return self.both / self.true if self.true else 0.0
 
     @property
     def f1(self) -> float:
-        """2·both / (said + true); 0 where there are none."""
+        """2·both / (predicted + true); 0 where there are none."""
         return 2 * self.both / (self.said + self.true) if self.said + self.true else 0.0
 
 

@@ -1,4 +1,4 @@
-"""What a fine-tuned model says of examples, and how good that is where the truth is known."""
+"""Predictions of a fine-tuned model, and their metrics where labels are known."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _AHEAD = 1024
 
 @dataclass(frozen=True)
 class Opened:
-    """A model with a head of labels, and what belongs to it."""
+    """A model with a classification head, its tokenizer and labels."""
 
     model: RobertaWithHead
     params: Mapping[str, Any]
@@ -37,7 +37,7 @@ class Opened:
 
     @property
     def kind(self) -> Kind:
-        """The task that its head is of."""
+        """The task of its head."""
         if isinstance(self.model.head, TokenHead):
             return "tag"
         return "regress" if isinstance(self.model.head, RegressionHead) else "classify"
@@ -56,7 +56,7 @@ class Tally:
     _targets: list[npt.NDArray[Any]] = field(default_factory=list)
 
     def add(self, one: Example, out: npt.NDArray[np.float32], *, is_cut: bool) -> None:
-        """One row; words that truncation cut are not judged."""
+        """One row; truncated words are not evaluated."""
         self.num_rows += 1
         self.num_cut += is_cut
         if one.label is None:
@@ -68,7 +68,7 @@ class Tally:
         )
 
     def metrics(self) -> dict[str, float]:
-        """All measures of the task, over the rows that have labels."""
+        """All metrics of the task, over the rows that have labels."""
         return judged(self.kind, self._outputs, self._targets, self.labels)
 
     def _target(self, one: Example) -> npt.NDArray[Any]:
@@ -79,21 +79,20 @@ class Tally:
             if name not in self.labels:
                 raise ValueError(
                     f"{one.place}: the label {name!r} is not among the model's: "
-                    f"{', '.join(self.labels[:12])}; an empty --label-key reads no labels"
+                    f"{', '.join(self.labels[:12])}; to read no labels pass an empty "
+                    "--label-key"
                 )
         numbers = np.array([self.labels.index(name) for name in names])
         return numbers if isinstance(one.label, tuple) else numbers[0]
 
 
 def open_finetuned(folder: str | Path) -> Opened:
-    """A Hugging Face folder of RoBERTa with a head of labels."""
+    """A Hugging Face folder of RoBERTa with a classification head."""
     loaded = load(folder, dtype="float32", apart=True)
     if not isinstance(loaded.model, RobertaWithHead):
-        raise ValueError(
-            f"{folder} has no head of labels: barrow finetune makes one, and its run is a model"
-        )
+        raise ValueError(f"{folder} has no classification head: train one with barrow finetune")
     if isinstance(loaded.model.head, RegressionHead) and loaded.model.head.num != 1:
-        raise ValueError(f"{folder} says {loaded.model.head.num} numbers of a text, not one")
+        raise ValueError(f"the head of {folder} must have one output, got {loaded.model.head.num}")
     tokenizer = open_tokenizer(loaded.tokenizer, settings=loaded.tokenizer_config)
     return Opened(loaded.model, loaded.params, tokenizer, loaded.labels)
 
@@ -105,17 +104,17 @@ def predictions(
     limit: Limit | None = None,
     tally: Tally | None = None,
 ) -> Iterator[tuple[Example, dict[str, Any]]]:
-    """Each example with what is said of it, in their order.
+    """Each example with its prediction, in order.
 
     classify: `label`, its probability `score`, and `scores` of all labels. tag: `tags` of the
-    words (None of those that were cut) and their `scores`. regress: `value`.
+    words (None for those that were truncated) and their `scores`. regress: `value`.
     """
     coming = iter(examples)
     while window := list(islice(coming, _AHEAD)):
         for one, out, num_cut in _outputs(opened, window, limit):
             if tally is not None:
                 tally.add(one, out, is_cut=num_cut > 0)
-            yield one, _told(opened, one, out)
+            yield one, _prediction(opened, one, out)
 
 
 def _outputs(
@@ -140,7 +139,7 @@ def _outputs(
         yield one, out[given.first], given.num_cut
 
 
-def _told(opened: Opened, one: Example, out: npt.NDArray[np.float32]) -> dict[str, Any]:
+def _prediction(opened: Opened, one: Example, out: npt.NDArray[np.float32]) -> dict[str, Any]:
     if opened.kind == "regress":
         return {"value": float(out)}
     shares = _softmax(out.astype(np.float64))

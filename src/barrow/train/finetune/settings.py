@@ -1,4 +1,4 @@
-"""Settings of fine-tuning: labelled rows, and how a head of labels is learned from them."""
+"""Settings of fine-tuning: labelled rows, and how a classification head is trained on them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LabelledRows:
-    """What is learned from, and in which order: the `data` of a run.
+    """Training rows and their order: the `data` of a run.
 
     - `path`: a .jsonl, .csv or .tsv file, or an archive; `validation`: another, or a share of it.
     - `kind`: a class of each text, a tag of each word, or a number for each text.
@@ -37,7 +37,7 @@ class LabelledRows:
     batch: int = 16
     seed: int = 0
 
-    # Rows are filled up to what the devices and micro-batches divide.
+    # Rows are padded to a multiple of devices and micro-batches.
     batches = ()
 
     def __post_init__(self) -> None:
@@ -61,9 +61,9 @@ class LabelledRows:
 class Labels:
     """The objective: nats of each label, or squared errors; and which epoch's model is kept.
 
-    - `freeze`: parts that stay as they are: ``embeddings``, ``layers:0-3``.
+    - `freeze`: parts that are not trained: ``embeddings``, ``layers:0-3``.
     - `layer_decay`: what the learning rate is multiplied by from each layer to the one before it.
-    - `metric`: what says which epoch was best; "" for the usual one of the labels.
+    - `metric`: decides which epoch is best; "" for the default of the kind.
     - `patience`: epochs without a better one after which the run ends; None never ends it.
     """
 
@@ -79,22 +79,23 @@ class Labels:
     def __call__(
         self, model: RobertaWithHead, *, is_training: bool, constrain: Constrain | None
     ) -> Objective:
-        """As `MakeObjective` says; held-out rows are judged, not averaged (`finetune`)."""
+        """See `MakeObjective`; validation rows get metrics (`finetune`), not a mean."""
         del is_training, constrain
         return labelled_objective(model, self.groups(model.config.layers))
 
     def groups(self, num_layers: int) -> LayerGroups:
-        """What is frozen and what learns slower, of so many layers."""
+        """Frozen layers and learning-rate factors, for so many layers."""
         return LayerGroups(num_layers, frozen_depths(self.freeze, num_layers), self.layer_decay)
 
     def check(self, kind: Kind) -> None:
-        """Raise unless rows of a kind are measured so."""
+        """Raise unless the metric applies to the kind."""
         if self.metric and self.metric not in METRICS[kind]:
             raise ValueError(
-                f"{kind} is measured by {', '.join(METRICS[kind])}, not {self.metric!r}"
+                f"the metric of {kind} must be one of {', '.join(METRICS[kind])}, got "
+                f"{self.metric!r}"
             )
 
 
 def usual_optimizer() -> AdamW:
-    """What RoBERTa's authors fine-tuned with, a straight line down to 0."""
+    """The optimizer of RoBERTa's authors, with linear decay to 0."""
     return AdamW(schedule=Linear(peak=2e-5, warmup=0.06, end=0.0), beta2=0.98, eps=1e-6)

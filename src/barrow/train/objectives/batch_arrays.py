@@ -1,4 +1,4 @@
-"""The arrays of a batch, looked at before a loss is traced."""
+"""Checks of a batch's arrays before a loss is traced."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import jax.numpy as jnp
 
 
 def check_arrays(batch: Mapping[str, Any], *wanted: str, hint: str = "") -> None:
-    """Raise unless a batch has all arrays that are wanted; `hint` ends what is said."""
+    """Raise unless a batch has all required arrays; `hint` ends the message."""
     if missing := [name for name in wanted if name not in batch]:
-        told = f"the batch has no {', '.join(missing)}; it has {', '.join(batch)}"
-        raise ValueError(told + hint)
+        message = f"the batch has no {', '.join(missing)}; it has {', '.join(batch)}"
+        raise ValueError(message + hint)
 
 
 def check_token_arrays(batch: Mapping[str, Any], *others: str, hint: str = "") -> None:
-    """Raise unless tokens are [rows, length], and all others are there and of the same shape."""
+    """Raise unless tokens are [rows, length], and all others exist and have the same shape."""
     check_arrays(batch, "tokens", *others, hint=hint)
     shape = jnp.shape(batch["tokens"])
     for name in ("tokens", *others):
         if len(shape) != 2 or jnp.shape(batch[name]) != shape:
             raise ValueError(
-                f"tokens are [rows, length] and {name} likewise: found tokens of shape {shape} and "
-                f"{name} of shape {jnp.shape(batch[name])}"
+                f"tokens and {name} must be [rows, length], got {shape} and "
+                f"{jnp.shape(batch[name])}"
             )

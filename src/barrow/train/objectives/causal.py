@@ -1,4 +1,4 @@
-"""The objective of causal language models: nats to say each next token."""
+"""The objective of causal language models: nats of each next token."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def causal_objective(
     is_training: bool = True,
     constrain: Constrain | None = None,
 ) -> Objective:
-    """Of batches with tokens, targets and mask [rows, length], and segments where `is_parted`.
+    """For batches with tokens, targets and mask [rows, length], and segments where `is_parted`.
 
-    Parted, attention and positions stop at the borders of documents; else a row is read as one.
+    If so, documents are masked from each other and positions restart; else a row is read as one.
     Activations have the type of the parameters, which the step's precision chose: the model's own
-    `dtype` has no say. Nothing is dropped unless `is_training`.
+    `dtype` is ignored. Dropout is off unless `is_training`.
     """
     drops = is_training and getattr(model.config, "dropout", 0) > 0
     hint = " (is_parted=False needs no segments and positions)" if is_parted else ""

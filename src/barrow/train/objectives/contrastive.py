@@ -1,4 +1,4 @@
-"""The objective of CLIP: each image is to find its text among all of the batch, and the reverse.
+"""The objective of CLIP: match each image to its text among all of the batch, and the reverse.
 
 Logits are scale · cosine of every image with every text of the global batch; the loss is the mean
 of the cross-entropies of its rows and of its columns. A pair's loss depends on all other pairs, so
@@ -34,17 +34,16 @@ def contrastive_objective(
     mutable: tuple[str, ...] = (),
     constrain: Constrain | None = None,
 ) -> Objective:
-    """Of batches with images uint8 [pairs, side, side, 3], texts [pairs, length] and mask [pairs].
+    """For batches with images uint8 [pairs, side, side, 3], texts [pairs, length] and mask [pairs].
 
-    Pairs of mask 0 (they fill up a last batch) are in nobody's way: no image and no text is
-    compared with them. Metrics are shares of images that find their text first, of texts that find
-    their image (a tie of n counts 1/n), and the scale. `mutable` are collections that training
-    changes (`batch_stats`). Activations have the type of the parameters, which the step's precision
-    chose.
+    Pairs of mask 0 (padding of a last batch) are not compared with anything. Metrics are the top-1
+    accuracies of images to texts and of texts to images (a tie of n counts 1/n), and the scale.
+    `mutable` are collections that training changes (`batch_stats`). Activations have the type of
+    the parameters, which the step's precision chose.
     """
 
     def loss(params: Any, collections: Any, batch: Any, key: jax.Array) -> Loss:
-        del key  # nothing is dropped
+        del key  # no dropout
         _refuse_other_arrays(batch)
         dtype = params["text"]["embed"]["table"].dtype
         run = replace(model, running=replace(model.running, dtype=jnp.dtype(dtype).name))
@@ -74,7 +73,7 @@ def contrastive_objective(
 
 
 def scale_kept(optimizer: optax.GradientTransformation) -> optax.GradientTransformation:
-    """An optimizer after whose steps the scale is at most 100, as CLIP's paper has it."""
+    """An optimizer that clips the scale to 100, as in CLIP's paper."""
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
         held = params[SCALE]
@@ -104,9 +103,9 @@ def _apply(
 
 
 def _first(logits: jax.Array, own: jax.Array, mask: jax.Array, axis: int) -> jax.Array:
-    """How many have the largest logit with their own; one of n that tie counts 1/n.
+    """How many have their own as the largest logit; a tie of n counts 1/n.
 
-    Pairs with the same caption tie: all of them counted, a model that knows nothing is perfect.
+    Pairs with the same caption tie; counting all of them would make a constant model perfect.
     """
     logits, own = jax.lax.stop_gradient((logits, own))
     best = logits.max(axis=axis)
@@ -120,6 +119,7 @@ def _refuse_other_arrays(batch: Mapping[str, Any]) -> None:
     shapes = {name: jnp.shape(batch[name]) for name in wanted}
     if tuple(len(shape) for shape in shapes.values()) != (4, 2, 1):
         raise ValueError(
-            "a batch has images [pairs, side, side, 3], texts [pairs, length] and mask [pairs], "
-            f"not {', '.join(f'{name} {shape}' for name, shape in shapes.items())}"
+            "a batch must have images [pairs, side, side, 3], texts [pairs, length] and "
+            "mask [pairs], got "
+            f"{', '.join(f'{name} {shape}' for name, shape in shapes.items())}"
         )

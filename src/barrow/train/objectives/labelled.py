@@ -15,7 +15,7 @@ from barrow.train.objectives.objective import Loss, Mean, Objective
 
 
 def labelled_objective(model: RobertaWithHead, groups: LayerGroups) -> Objective:
-    """Of batches as `LabelledData.batch` makes them; dropout is on, where the model has it."""
+    """For batches of `LabelledData.batch`; dropout is on, where the model has it."""
 
     def loss(params: Any, collections: Any, batch: Any, key: jax.Array) -> Loss:
         kind = jnp.dtype(params["embed"]["table"].dtype).name

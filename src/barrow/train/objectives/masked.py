@@ -1,9 +1,9 @@
-"""The objective of masked language models: nats to say each hidden token.
+"""The objective of masked language models: nats of each masked token.
 
-The head, a third of a small model's work, is computed where tokens are hidden and nowhere else.
-Programs have fixed shapes, so a fixed number of places is gathered from every few rows, enough for
-all but one batch in some thousands; a batch with more of them takes the head of every place. Both
-ways give the same sum: no hidden token is ever left out.
+The head, a third of a small model's work, is computed only where tokens are masked. Programs have
+fixed shapes, so a fixed number of places is gathered from every few rows, enough for all but one
+batch in some thousands; a batch with more computes the head everywhere. Both ways give the same
+sum: no masked token is left out.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from barrow.stream.rows.masking import Mlm
 from barrow.train.objectives.batch_arrays import check_token_arrays
 from barrow.train.objectives.objective import Loss, Objective
 
-# Rows that share their room: the more there are, the less each needs, and devices keep their own.
+# Rows that share their room: more rows need less each, and devices keep their own.
 _ROWS = 8
-# Standard deviations above the expected number; words are hidden as a whole, which varies more.
+# Standard deviations above the expected number; whole-word masking varies more.
 _ABOVE, _ABOVE_WORDS = 4.0, 8.0
-# Room comes in multiples, which matrix units like.
+# Rounded up for matrix units.
 _MULTIPLE = 8
 
 
@@ -37,11 +37,11 @@ def masked_objective(
     is_parted: bool = True,
     constrain: Constrain | None = None,
 ) -> Objective:
-    """Of batches with tokens, targets, mask, segments and positions [rows, length].
+    """For batches with tokens, targets, mask, segments and positions [rows, length].
 
-    `mask` is true where a token is hidden and `targets` says which. Parted, attention and positions
-    stop at the borders of documents; else a row is read as one, its padding left out. Activations
-    have the type of the parameters, which the step's precision chose.
+    `mask` is true where a token is masked, and `targets` has the token. With `is_parted`, documents
+    are masked from each other; else a row is read as one, without its padding. Activations have the
+    type of the parameters, which the step's precision chose.
     """
     config = model.config
 
@@ -70,7 +70,7 @@ def masked_objective(
             states = run.apply(params, hidden, method=run.head_states, constrain=constrain)
             return cross_entropy(states, table, targets, weights, bias=bias, transposed=transposed)
 
-        # Groups of rows that follow one another: they lie on one device.
+        # Groups of consecutive rows, so that each is on one device.
         num = math.gcd(rows, _ROWS)
         places = num * length
         hidden, targets, mask = (
@@ -97,7 +97,7 @@ def masked_objective(
 
 
 def room_for(places: int, mlm: Mlm) -> int:
-    """Hidden tokens that are made room for, of so many places."""
+    """The number of masked tokens to make room for, out of so many positions."""
     share = mlm.probability
     above = _ABOVE_WORDS if mlm.whole_word else _ABOVE
     wanted = places * share + above * math.sqrt(places * share * (1 - share))
@@ -105,7 +105,7 @@ def room_for(places: int, mlm: Mlm) -> int:
 
 
 def _first(mask: jax.Array, num: int) -> jax.Array:
-    """The places of the first `num` that are true in each row; 0 where there are fewer."""
+    """Positions of the first `num` that are true in each row; 0 where there are fewer."""
     counted = jnp.cumsum(mask.astype(jnp.int32), axis=1)
     at = jax.vmap(lambda row: jnp.searchsorted(row, jnp.arange(1, num + 1)))(counted)
     return jnp.where(at < mask.shape[1], at, 0)

@@ -1,4 +1,4 @@
-"""What a loss gives: a total and a weight, never a mean.
+"""A loss is a total and a weight, never a mean.
 
 Totals and weights add up over micro-batches and devices, so the mean over a global batch is exact
 however it was divided; means of parts are not.
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Mean:
-    """A mean that is not taken yet: sums of it are exact."""
+    """A total and its weight: sums of them are exact."""
 
     total: jax.Array
     weight: jax.Array
@@ -33,7 +33,7 @@ class Mean:
 
     @property
     def value(self) -> jax.Array:
-        """The mean; 0 where there is nothing to take it of."""
+        """The mean; 0 if the weight is 0."""
         # Numbers that are on the host stay there.
         numpy: Any = jnp if isinstance(self.weight, jax.Array) else np
         mean: jax.Array = self.total / numpy.where(self.weight == 0, 1, self.weight)
@@ -45,7 +45,7 @@ class Mean:
 class Loss:
     """The sum of a loss over the rows of a batch, what it is divided by (tokens), and the rest.
 
-    `metrics` are further means to show; `collections` are the model's, as they are afterwards.
+    `metrics` are further means to log; `collections` are the model's, updated.
     """
 
     total: jax.Array
@@ -69,9 +69,9 @@ class Objective:
 class MakeObjective(Protocol):
     """The objective of a run: a function of the model, or a frozen dataclass that is called as one.
 
-    It is called for training, and again for held-out batches: nothing is dropped there, that is,
-    `Module.apply` gets no keys. `constrain` is for `Module.apply` too: how activations lie on the
-    devices. A class may have `unit` and `measure`, as `Task` has them.
+    It is called for training, and again for validation, without dropout: `Module.apply` gets no
+    keys. `constrain` is for `Module.apply` too: how activations are sharded. A class may have
+    `unit` and `measure`, like `Task`.
     """
 
     def __call__(

@@ -1,4 +1,4 @@
-"""Causal language models: they learn to say the next token of a token store."""
+"""Causal language models: next-token prediction on a token store."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ class CausalTask:
         return cast("CausalFamily", self.run.model)
 
     def check(self) -> None:
-        """Rows of tokens, none of them hidden, that the model has positions for."""
+        """Require rows of tokens, none of them masked, that fit the model's positions."""
         data = token_settings(self.run.data)
         if data.mlm is not None:
-            raise ValueError("a causal model guesses the next token: leave out data.mlm")
+            raise ValueError("a causal model has no masked tokens: leave out data.mlm")
         context, length = self.config.context, data.longest
         refuse_long_rows(length, context, f"model.context={length}")
 
@@ -76,12 +76,12 @@ class CausalTask:
         return token_data(self.run, vocab_size=self.config.vocab_size)
 
     def held_out(self, data: Data) -> TokenData | None:
-        """The held-out store, each of its domains read once."""
+        """The validation store, each of its domains read once."""
         assert isinstance(data, TokenData)
         return held_out_data(self.run, data)
 
     def work(self, batch: Mapping[str, Any], num_params: int) -> Work:
-        """Tokens, padding too, by the operations that the model says (6N + 12·L·d·T)."""
+        """Tokens, with padding, times the model's operations (6N + 12·L·d·T)."""
         rows, length = batch["tokens"].shape
         return Work(rows * length, rows * length * self.config.flops(num_params, length))
 

@@ -1,4 +1,4 @@
-"""CLIP: two towers learn which text belongs to which image."""
+"""CLIP: two towers learn to match images and texts."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class ContrastiveTask:
     def check(self) -> None:
         """Image–text pairs."""
         if not isinstance(self.run.data, PairSettings):
-            raise ValueError("CLIP learns from image–text pairs: data=PairSettings(batch=…)")
-        _ = self.run.data.batches  # which says what is missing
+            raise ValueError("CLIP needs image–text pairs: data=PairSettings(batch=…)")
+        _ = self.run.data.batches  # it reports what is missing
 
     @cached_property
     def model(self) -> CLIP:
@@ -72,7 +72,7 @@ class ContrastiveTask:
         return contrastive_objective(self.model, mutable=mutable, constrain=constrain)
 
     def evaluation(self, constrain: Constrain | None) -> Objective:
-        """The same, with the statistics as they are."""
+        """The same, with fixed statistics."""
         return contrastive_objective(self.model, constrain=constrain)
 
     def data(self) -> PairData:
@@ -80,7 +80,7 @@ class ContrastiveTask:
         return pair_data(self.run, self.config)
 
     def held_out(self, data: Data) -> PairData | None:
-        """The held-out index, each pair once."""
+        """The validation index, each pair once."""
         del data  # index and tokenizer are the run's
         return held_out_pairs(self.run, self.config)
 

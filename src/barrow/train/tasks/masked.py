@@ -1,4 +1,4 @@
-"""Masked language models: an encoder learns to say the hidden tokens of a token store."""
+"""Masked language models: an encoder predicts the masked tokens of a token store."""
 
 from __future__ import annotations
 
@@ -41,21 +41,21 @@ class MaskedTask:
         return self.run.model
 
     def check(self) -> None:
-        """Rows of tokens, some of them hidden, that the model has positions and a head for."""
+        """Require rows of tokens, some of them masked, that fit the model's positions and head."""
         data, config = token_settings(self.run.data), self.config
         if data.mlm is None:
-            raise ValueError("a masked model guesses hidden tokens: say how, data.mlm={}")
+            raise ValueError("a masked model needs data.mlm; data.mlm={} uses the defaults")
         if not config.mlm_head:
-            raise ValueError("guessing hidden tokens takes a head: model.mlm_head=true")
+            raise ValueError("masked language modelling needs a head: model.mlm_head=true")
         length = data.longest
         more = f"model.positions={config.positions + length - config.context}"
         refuse_long_rows(length, config.context, more)
 
     @property
     def mlm(self) -> Mlm:
-        """How tokens are hidden."""
+        """How tokens are masked."""
         assert isinstance(self.run.data, StreamSettings)
-        assert self.run.data.mlm is not None  # the run refuses it
+        assert self.run.data.mlm is not None  # refused by the run
         return self.run.data.mlm
 
     @cached_property
@@ -77,7 +77,7 @@ class MaskedTask:
         return self.run.optimizer.make(self.run.steps)
 
     def objective(self, constrain: Constrain | None) -> Objective:
-        """Nats of every hidden token."""
+        """Nats of every masked token."""
         return self._objective(self.model, constrain)
 
     def evaluation(self, constrain: Constrain | None) -> Objective:
@@ -86,16 +86,16 @@ class MaskedTask:
         return self._objective(calm, constrain)
 
     def data(self) -> TokenData:
-        """The stream of the run's store, some of its tokens hidden."""
+        """The stream of the run's store, some of its tokens masked."""
         return token_data(self.run, vocab_size=self.config.vocab_size)
 
     def held_out(self, data: Data) -> TokenData | None:
-        """The held-out store, each of its domains read once, hidden alike at every evaluation."""
+        """The validation store, each of its domains read once, with the same masks every time."""
         assert isinstance(data, TokenData)
         return held_out_data(self.run, data)
 
     def work(self, batch: Mapping[str, Any], num_params: int) -> Work:
-        """Tokens, hidden or not, by 6N + 12·L·d·T each, the head counted for those hidden alone.
+        """Tokens, masked or not, times 6N + 12·L·d·T, with the head only for the masked ones.
 
         Its products are 6·(vocabulary + width)·width of each; positions and words are looked up.
         """

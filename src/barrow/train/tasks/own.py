@@ -1,4 +1,4 @@
-"""A model of one's own, with an objective and batches of one's own."""
+"""A user's model, with its own objective and batches."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OwnTask:
-    """The task of a run whose model names no objective: the run must have one, and its own data."""
+    """The task of a run whose model names no objective: the run must have one, and data."""
 
     run: Run
 
     def check(self) -> None:
-        """Only batches of one's own will do."""
+        """Require the run's own batches."""
         self.data()
 
     @property
@@ -58,19 +58,19 @@ class OwnTask:
         return self.run.optimizer.make(self.run.steps)
 
     def objective(self, constrain: Constrain | None) -> Objective:
-        """There is none but the run's."""
+        """None but the run's."""
         del constrain
         raise ConfigError(
-            f"{type(self.run.model).__name__} has no objective of its own: objective=…"
+            f"{type(self.run.model).__name__} has no default objective: pass objective=…"
         )
 
     def evaluation(self, constrain: Constrain | None) -> Objective:
-        """There is none but the run's."""
+        """None but the run's."""
         return self.objective(constrain)
 
     def data(self) -> Data:
-        """There are none but the run's."""
-        raise ConfigError(f"{type(self.run.model).__name__} needs batches of your own: data=…")
+        """None but the run's."""
+        raise ConfigError(f"{type(self.run.model).__name__} has no default data: pass data=…")
 
     def held_out(self, data: Data) -> Data | None:
         """As `data`."""

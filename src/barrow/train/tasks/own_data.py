@@ -1,4 +1,4 @@
-"""Batches of one's own: an object that gives the arrays of each step."""
+"""A user's batches: an object that returns the arrays of each step."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class BatchSizes(Protocol):
 
     @property
     def batches(self) -> tuple[int, ...]:
-        """Rows of the global batches; none where they are filled up to any number of devices."""
+        """Rows of the global batches; none where they are padded for any number of devices."""
         ...
 
 
@@ -58,7 +58,7 @@ def placed(batch: Mapping[str, Any], sharding: Sharding) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class OwnData:
-    """Such batches, as training sees data (`task.Data`)."""
+    """Such batches as `task.Data`."""
 
     batches: Batches
 
@@ -70,8 +70,8 @@ class OwnData:
     @property
     def identity(self) -> str:
         """Of the settings and of the source."""
-        told = json.dumps(config.identity(self), sort_keys=True)
-        return hashlib.sha256(told.encode()).hexdigest()[:16]
+        text = json.dumps(config.identity(self), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def place(self, step: int, sharding: Sharding) -> dict[str, Any]:
         """The batch of a step on the devices; each process makes all of it and takes its part."""
@@ -88,9 +88,9 @@ class OwnData:
         """The settings of a run are compared anyway."""
 
     def about(self) -> dict[str, Any]:
-        """Nothing that the settings do not say."""
+        """Nothing beyond the settings."""
         return {}
 
     def baseline(self) -> str:
-        """Nothing is known."""
+        """There is none."""
         return ""

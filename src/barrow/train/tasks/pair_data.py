@@ -1,4 +1,4 @@
-"""Image–text pairs as training reads them: looked through on the host, described, saved."""
+"""Image–text pairs as training data: checked on the host, described, saved."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PairData:
-    """A stream of pairs; `tokenizer` is the name of the one that its captions are encoded with."""
+    """A stream of pairs; `tokenizer` is the name of its captions' tokenizer."""
 
     stream: Stream[PairBatch]
     tokenizer: str
@@ -67,7 +67,7 @@ class PairData:
         return {"tokenizer": self.tokenizer, "stream": config.to_dict(saved)}
 
     def baseline(self) -> str:
-        """What guessing gives, and captions that the first batch has more than once.
+        """The loss of chance, and captions that occur more than once in the first batch.
 
         The last batch of a stream that ends may have fewer pairs.
         """
@@ -78,36 +78,36 @@ class PairData:
         among = f"{rows[0]:,}" if len(set(rows)) == 1 else f"{max(rows):,} or fewer"
         counts = Counter(seen.text for seen in stream.explain(0))
         again = {text: num for text, num in counts.items() if num > 1}
-        line = f"a guess among {among} pairs: {nats:.4f} nats per pair"
+        line = f"chance among {among} pairs: {nats:.4f} nats per pair"
         if not again:
             return line
         text = max(again, key=lambda text: again[text])
         return (
-            f"{line}\n{sum(again.values()):,} of the first {counts.total():,} pairs share their "
-            f"caption with another, {again[text]:,} of them {text[:60]!r}: no model can tell them "
-            "apart by it"
+            f"{line}\n{sum(again.values()):,} of the first {counts.total():,} pairs share "
+            f"their caption with another, {again[text]:,} of them {text[:60]!r}: no model "
+            "can match these by text"
         )
 
 
 def pair_data(run: Run, model: ClipConfig) -> PairData:
-    """What a run trains on."""
+    """The training data of a run."""
     if not run.pairs:
         raise ConfigError(
-            "a run of this model needs an index of image–text pairs: --pairs INDEX, which "
-            "barrow tokens pairs index makes"
+            "this model needs an index of image–text pairs, made by "
+            "barrow tokens pairs index: --pairs INDEX"
         )
     data = _opened(run, model, run.pairs, _settings(run))
     held, most = data.pairs.index.num_pairs, max(run.batches)
     if most > held:
         raise ConfigError(
-            f"a batch of {most:,} pairs, and the index has {held:,}: the same pairs would be there "
-            f"several times and be told apart from themselves; data.batch={held} or less"
+            f"data.batch must be at most the {held:,} pairs of the index, got {most:,}: a "
+            "pair must not be its own negative"
         )
     return data
 
 
 def held_out_pairs(run: Run, model: ClipConfig) -> PairData | None:
-    """The held-out index, each of its pairs once: squares from the middle, first captions."""
+    """The validation index, each of its pairs once: centre crops, first captions."""
     if run.held_out is None:
         return None
     names = open_index(run.held_out).sizes
@@ -130,13 +130,14 @@ def _opened(run: Run, model: ClipConfig, index: str, settings: PairSettings) -> 
     tokenizer = named_tokenizer(run.tokenizer)
     if tokenizer.vocab_size > model.text.vocab_size:
         raise ConfigError(
-            f"the tokenizer has {tokenizer.vocab_size} ids and the model's text tower "
-            f"{model.text.vocab_size}: model.text.vocab_size={tokenizer.vocab_size}"
+            f"the tokenizer has {tokenizer.vocab_size} ids, but the model's text tower "
+            f"{model.text.vocab_size}: set model.text.vocab_size={tokenizer.vocab_size}"
         )
     resolution = model.image.resolution
     if settings.resolution not in (None, resolution):
         raise ConfigError(
-            f"data.resolution is {settings.resolution}, and the model's {resolution}; leave it out"
+            f"data.resolution is {settings.resolution}, but the model's is {resolution}; "
+            "leave it out"
         )
     texts = ClipTexts(tokenizer, model.text.context)
     pairs = replace(settings, resolution=resolution).open(index, texts=texts)

@@ -38,11 +38,11 @@ class Data(Protocol):
 
     @property
     def identity(self) -> str:
-        """Short and the same wherever the same contents lie: processes of a run compare it."""
+        """Short, and the same for the same contents in any place: processes of a run compare it."""
         ...
 
     def place(self, step: int, sharding: Sharding) -> dict[str, Any]:
-        """The batch of a step on the devices; what the model cannot take is refused before."""
+        """The batch of a step on the devices; what the model cannot take is refused first."""
         ...
 
     def describe(self, step: int) -> list[str]:
@@ -58,11 +58,11 @@ class Data(Protocol):
         ...
 
     def about(self) -> dict[str, Any]:
-        """What a checkpoint says about it."""
+        """Its part of a checkpoint's `about`."""
         ...
 
     def baseline(self) -> str:
-        """A line that says what a model must beat."""
+        """A line with the loss that a model must beat."""
         ...
 
 
@@ -82,7 +82,7 @@ class Task(Protocol):
     """
 
     def check(self) -> None:
-        """Raise unless the run's data are what its model learns from."""
+        """Raise unless the run's data fit its model."""
         ...
 
     @property
@@ -101,27 +101,27 @@ class Task(Protocol):
 
     @property
     def example(self) -> tuple[Any, ...]:
-        """Shapes of inputs that parameters are made for."""
+        """Shapes of inputs to initialise with."""
         ...
 
     def optimizer(self) -> optax.GradientTransformation:
-        """What changes the parameters."""
+        """The optimizer."""
         ...
 
     def objective(self, constrain: Constrain | None) -> Objective:
-        """The loss of training, unless the run has one of its own."""
+        """The training loss, unless the run names one."""
         ...
 
     def evaluation(self, constrain: Constrain | None) -> Objective:
-        """The loss of held-out batches: nothing is dropped."""
+        """The validation loss, without dropout."""
         ...
 
     def data(self) -> Data:
-        """What is trained on."""
+        """The training data."""
         ...
 
     def held_out(self, data: Data) -> Data | None:
-        """What is evaluated with, made as `data` is; None without any."""
+        """The validation data, or None."""
         ...
 
     def work(self, batch: Mapping[str, Any], num_params: int) -> Work:
@@ -129,12 +129,12 @@ class Task(Protocol):
         ...
 
     def fitted(self) -> Run:
-        """The run with those settings of its model that its data decide, as the vocabulary is."""
+        """The run, with the model settings that depend on its data, such as the vocabulary."""
         ...
 
 
 class Judge(Protocol):
-    """Measures held-out rows where the mean of a loss is not enough, and may end a run."""
+    """Evaluates validation rows by more than a mean loss, and may end a run."""
 
     @property
     def is_over(self) -> bool:
@@ -142,29 +142,29 @@ class Judge(Protocol):
         ...
 
     def measures(self, state: TrainState) -> Mapping[str, float]:
-        """Measures by name; taken when a run is evaluated."""
+        """Metrics by name, at each evaluation."""
         ...
 
     def about(self) -> dict[str, Any]:
-        """What a checkpoint keeps of it."""
+        """Its part of a checkpoint's `about`."""
         ...
 
 
 @runtime_checkable
 class Judged(Protocol):
-    """A task whose held-out rows are judged. Besides, a task may have
+    """A task with its own `Judge` of validation rows. Besides, a task may have
 
-    `is_apart`, for parameters whose layers are trees of their own, and `fresh`, the names of
-    parameters that `init` does not give.
+    `is_apart`, for parameters whose layers are not stacked, and `fresh`, the names of parameters
+    that are not taken from `init`.
     """
 
-    def judge(self, folder: Path, told: Mapping[str, Any]) -> Judge:
-        """Of the run in a folder; `told` is what its newest checkpoint says about itself."""
+    def judge(self, folder: Path, about: Mapping[str, Any]) -> Judge:
+        """For the run in a folder; `about` is that of its newest checkpoint."""
         ...
 
 
 def opened(task: Task) -> tuple[Data, Data | None]:
-    """What a run trains on and is evaluated with."""
+    """Training and validation data of a run."""
     own = task.run.data
     if isinstance(own, Batches):
         return OwnData(own), None if own.held_out is None else OwnData(own.held_out)
@@ -173,7 +173,7 @@ def opened(task: Task) -> tuple[Data, Data | None]:
 
 
 def task_of(run: Run) -> Task:
-    """The kind of training that a run's model asks for."""
+    """The task of a run's model."""
     name = run.model.objective
     if not name:
         from barrow.train.tasks.own import OwnTask
@@ -191,7 +191,7 @@ def for_store(
 ) -> Run:
     """The run on a store, with as many ids in the model's vocabulary as the store's tokenizer has.
 
-    `held_out` is the store for evaluation, made with the same tokenizer.
+    `held_out` is the validation store, made with the same tokenizer.
     """
     held_out = None if held_out is None else os.fspath(held_out)
     return task_of(replace(run, store=os.fspath(store), held_out=held_out)).fitted()

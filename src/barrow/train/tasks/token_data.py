@@ -1,4 +1,4 @@
-"""Token stores as training reads them: looked through on the host, described, saved."""
+"""Token stores as training data: checked on the host, described, saved."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from barrow.stream.store import Store
 class TokenData:
     """A stream whose ids are all below a model's vocabulary; others raise before they are used.
 
-    On a device an id over the vocabulary is no error: it would be taken for the last one.
+    On a device an id outside the vocabulary is not an error: it would be read as the last one.
     """
 
     stream: Stream[Batch]
@@ -88,8 +88,8 @@ class TokenData:
     def about(self) -> dict[str, Any]:
         """Where the tokenizer is, the stream, and the ids that begin and end a document.
 
-        A document without an end is ended by the begin of the next one: that is what a model is
-        trained to say after it, so there generated text stops.
+        A document without an end token is followed by the next one's begin token: the model learns
+        to generate it there, so generation stops at it.
         """
         store = self.store
         return {
@@ -100,7 +100,7 @@ class TokenData:
         }
 
     def baseline(self) -> str:
-        """What knowing nothing but frequencies gives."""
+        """The loss of a model that knows only frequencies."""
         entropy = unigram_entropy(self.store)
         return f"unigram entropy of the store: {entropy:.4f} nats per token"
 
@@ -108,14 +108,14 @@ class TokenData:
         before = [s for s in self.stream.explain(step, row=row) if s.column <= column]
         where = str(before[-1]).partition(": ")[2] if before else "padding"
         raise ValueError(
-            f"step {step}, row {row}, column {column} ({where}) {what} id {token}, and the model's "
-            f"vocabulary has {self.vocab_size} ids: model.vocab_size={self.store.vocab_size} is "
-            "the store's"
+            f"step {step}, row {row}, column {column} ({where}) {what} id {token}, but the "
+            f"model's vocabulary has {self.vocab_size} ids: set "
+            f"model.vocab_size={self.store.vocab_size}, as in the store"
         )
 
 
 def token_data(run: Run, *, vocab_size: int) -> TokenData:
-    """What a run trains on."""
+    """The training data of a run."""
     if not run.store:
         raise ConfigError("a run needs a token store to train on: --store FOLDER")
     return TokenData(Stream(_settings(run).open(run.store)), vocab_size)
@@ -127,14 +127,15 @@ def vocab_size_of(run: Run) -> int:
 
 
 def held_out_data(run: Run, data: TokenData) -> TokenData | None:
-    """The held-out store, each of its domains read once, in rows as the run's; None without one."""
+    """The validation store, each of its domains read once, in rows like the run's; or None."""
     if run.held_out is None:
         return None
     store, trained_on = _settings(run).open(run.held_out).store, data.store
     if store.tokenizer_hash != trained_on.tokenizer_hash:
         raise StoreError(
-            f"the held-out store was made with tokenizer {store.tokenizer_hash[:16]}, the one that "
-            f"is trained on with {trained_on.tokenizer_hash[:16]}: tokenize both alike",
+            f"the validation store was made with tokenizer {store.tokenizer_hash[:16]}, "
+            f"the training store with {trained_on.tokenizer_hash[:16]}: tokenize both with "
+            "the same",
             reason="other-tokenizer",
             file=str(store.folder),
         )
@@ -167,8 +168,8 @@ _AT_ONCE = 1 << 22
 def unigram_entropy(store: Store, *, most: int = 1 << 27) -> float:
     """−Σ p·ln p over the ids of a store, p being their frequencies, in nats per token.
 
-    A model that knows these frequencies and nothing else has this loss. Of larger stores the first
-    `most` tokens are counted, shared among the domains as the tokens are.
+    A model that knows these frequencies and nothing else has this loss. In larger stores the first
+    `most` tokens are counted, in proportion to the domains.
     """
     counts = np.zeros(store.vocab_size, np.int64)
     sizes = [store.domain_tokens(domain) for domain in range(len(store.domains))]

@@ -1,4 +1,4 @@
-"""A tracker whose failures do not stop a run that is under way."""
+"""A tracker whose failures do not stop a run."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from barrow.train.trackers.tracker import Tracker, Values
 
 
 class Guarded:
-    """For trackers that send what they are told elsewhere, where it may fail at any time.
+    """Wraps trackers that send values elsewhere, which may fail at any time.
 
-    One that cannot begin is an error, as settings that cannot work are. One that fails later is
-    told nothing more, with a warning: `log.jsonl` has all of it.
+    One that cannot start is an error. One that fails later is switched off with a warning:
+    `log.jsonl` has every value.
     """
 
     def __init__(self, name: str, tracker: Tracker) -> None:
@@ -27,10 +27,10 @@ class Guarded:
         try:
             self._tracker.begin(run, start)
         except Exception as error:
-            raise ConfigError(f"{self._name} cannot follow the run: {_words(error)}") from error
+            raise ConfigError(f"{self._name} cannot start tracking: {_words(error)}") from error
 
     def log(self, step: int, values: Values) -> None:
-        """Pass the values on, while that works."""
+        """Pass the values on, unless it has failed."""
         if self._has_failed:
             return
         try:
@@ -38,7 +38,7 @@ class Guarded:
         except Exception as error:  # noqa: BLE001 - whatever another project's code raises
             self._has_failed = True
             warnings.warn(
-                f"{self._name} failed at step {step} and is told nothing more: {_words(error)}",
+                f"{self._name} failed at step {step} and is switched off: {_words(error)}",
                 stacklevel=2,
             )
 
@@ -47,7 +47,7 @@ class Guarded:
         try:
             self._tracker.close()
         except Exception as error:  # noqa: BLE001 - as above
-            warnings.warn(f"{self._name} failed at its end: {_words(error)}", stacklevel=2)
+            warnings.warn(f"{self._name} failed at the end: {_words(error)}", stacklevel=2)
 
 
 def _words(error: Exception) -> str:

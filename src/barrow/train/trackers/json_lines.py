@@ -17,9 +17,8 @@ from barrow.train.trackers.tracker import Values
 class JsonLines:
     """A file of JSON objects, one a line, in the order of their "step", no step twice.
 
-    A line is appended by one write: only the last can be half, while it is written (`read_log`
-    leaves it out) or after a power cut. A half that was left is cut off when the run goes on, and
-    so are lines of steps that are done again.
+    A line is appended by one write: only the last can be incomplete (`read_log` leaves it out).
+    When a run resumes, an incomplete line is removed, and so are lines of steps that are repeated.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -43,10 +42,12 @@ class JsonLines:
         with _named(self.path):
             written = os.write(self._file, line)
         if written != len(line):
-            raise WriteFailed(f"{self.path}: only a part of a line could be written; is it full?")
+            raise WriteFailed(
+                f"{self.path}: only a part of a line could be written; is the disk full?"
+            )
 
     def close(self) -> None:
-        """Make it last."""
+        """Flush to disk and close."""
         if self._file is not None:
             file, self._file = self._file, None
             try:
@@ -57,14 +58,14 @@ class JsonLines:
 
 
 def read_log(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
-    """All lines of a log; a last one that is not whole is left out."""
+    """All lines of a log; an incomplete last one is left out."""
     data = Path(path).read_bytes()
     return [json.loads(line) for line in data[: data.rfind(b"\n") + 1].splitlines()]
 
 
 @contextlib.contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """What the disk says of an open file has no name in it."""
+    """Errors of an open file do not name it."""
     try:
         yield
     except OSError as error:
@@ -83,7 +84,7 @@ def _size_before(path: Path, start: int) -> int:
 
 
 def _step(line: bytes) -> int | None:
-    """The step of a whole line; None for what is none."""
+    """The step of a complete line, else None."""
     if not line.endswith(b"\n"):
         return None
     try:

@@ -16,10 +16,10 @@ class Lines:
         self._steps = 0
 
     def begin(self, run: Mapping[str, Any], start: int) -> None:
-        """Say where it goes on, if it does."""
+        """Print where a run resumes."""
         self._steps = run["steps"]
         if start:
-            self._write(f"going on at step {start:,} of {self._steps:,}")
+            self._write(f"resuming at step {start:,} of {self._steps:,}")
 
     def log(self, step: int, values: Values) -> None:
         """Write a line."""
@@ -34,7 +34,7 @@ class Lines:
 
 
 def in_words(step: int, steps: int, values: Values) -> str:
-    """What people look at, in one line; steps are counted from 0, as everywhere."""
+    """The values people read, in one line; steps count from 0."""
     parts = [f"step {step:,}/{steps:,}"]
     for name, form in (
         ("epoch", "epoch {}"),
@@ -42,7 +42,7 @@ def in_words(step: int, steps: int, values: Values) -> str:
         ("bits_per_token", "{:.3f} bits/token"),
         ("image_to_text", "image→text {:.1%}"),
         ("text_to_image", "text→image {:.1%}"),
-        ("held_out_loss", "held-out {:.4f}"),
+        ("held_out_loss", "validation {:.4f}"),
         ("held_out_image_to_text", "image→text {:.1%}"),
         ("held_out_accuracy", "accuracy {:.4f}"),
         ("held_out_entity_f1", "entity F1 {:.4f}"),

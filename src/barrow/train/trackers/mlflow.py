@@ -14,9 +14,9 @@ _NAME = "mlflow_run"
 
 
 class MLflow:
-    """A run of MLflow; its id stays in the run's folder, so that a run that goes on is the same.
+    """A run of MLflow; its id is kept in the run's folder, so that a resumed run is the same.
 
-    Where it is kept is MLflow's own affair (MLFLOW_TRACKING_URI, MLFLOW_EXPERIMENT_NAME).
+    Where it is stored is set for MLflow (MLFLOW_TRACKING_URI, MLFLOW_EXPERIMENT_NAME).
     """
 
     def __init__(self, folder: Path) -> None:
@@ -28,7 +28,7 @@ class MLflow:
         self._folder = folder
 
     def begin(self, run: Mapping[str, Any], start: int) -> None:
-        """Begin, or go on; of a step that is told twice MLflow shows both values."""
+        """Start or resume; MLflow shows both values of a repeated step."""
         file = self._folder / _NAME
         known = file.read_text() if start and file.is_file() else None
         active = self._mlflow.start_run(run_id=known, run_name=self._folder.resolve().name)
@@ -42,5 +42,5 @@ class MLflow:
         self._mlflow.log_metrics(numbers(values), step=step)
 
     def close(self) -> None:
-        """Say that it is over."""
+        """End the run."""
         self._mlflow.end_run()

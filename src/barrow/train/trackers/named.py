@@ -16,7 +16,7 @@ NAMES = ("tensorboard", "wandb", "mlflow")
 
 
 def make_tracker(name: str, folder: Path, *, trust: Collection[str] = ()) -> Tracker:
-    """The tracker of a name, for the run in a folder; failures of its own do not stop the run.
+    """The tracker of a name, for the run in a folder; its failures do not stop the run.
 
     One of your own is ``module:Name``, a dataclass or a function that is called with the folder;
     its module is imported only if it is in `trust`.

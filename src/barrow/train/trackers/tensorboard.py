@@ -27,7 +27,7 @@ class TensorBoard:
         self._writer: Any = None
 
     def begin(self, run: Mapping[str, Any], start: int) -> None:
-        """Open a file; TensorBoard then forgets what earlier ones have from `start` on."""
+        """Open a file; TensorBoard then discards earlier values from `start` on."""
         del run
         self._writer = self._open()
         session = self._session(status=self._session.START)

@@ -21,7 +21,7 @@ def terminal(file: TextIO) -> Tracker:
 
 
 class Bar:
-    """A bar by rich. Held-out losses and overflows stay above it as lines."""
+    """A bar by rich. Validation losses and overflows stay above it as lines."""
 
     def __init__(self, file: TextIO) -> None:
         from rich.console import Console

@@ -1,4 +1,4 @@
-"""What everything that follows a run has in common."""
+"""The protocol of trackers."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ Values = Mapping[str, float | int | str]
 
 
 class Tracker(Protocol):
-    """Is told the settings and the first step, then the values of steps in their order."""
+    """Receives the settings and the first step, then the values of steps, in order."""
 
     def begin(self, run: Mapping[str, Any], start: int) -> None:
-        """A run (its settings, as JSON holds them) begins or goes on at a step.
+        """A run (its settings, as JSON holds them) starts or resumes at a step.
 
-        What an earlier, longer attempt told of this step and later ones is void.
+        Values that an earlier attempt logged for this step and later ones are void.
         """
         ...
 
     def log(self, step: int, values: Values) -> None:
-        """What a step gave."""
+        """The values of a step."""
         ...
 
     def close(self) -> None:
@@ -28,7 +28,7 @@ class Tracker(Protocol):
 
 
 def numbers(values: Values) -> dict[str, float]:
-    """The values that can be drawn."""
+    """The values that are numbers."""
     return {name: float(value) for name, value in values.items() if not isinstance(value, str)}
 
 

@@ -12,9 +12,9 @@ from barrow.train.trackers.tracker import Values, numbers
 
 
 class Wandb:
-    """A run of W&B, named by the run's folder, so that a run that goes on is the same there.
+    """A run of W&B, named by the run's folder, so that a resumed run is the same there.
 
-    Where and whether it is sent is W&B's own affair (WANDB_MODE, WANDB_PROJECT).
+    Where it is sent is set for W&B (WANDB_MODE, WANDB_PROJECT).
     """
 
     def __init__(self, folder: Path) -> None:
@@ -27,7 +27,7 @@ class Wandb:
         self._run: Any = None
 
     def begin(self, run: Mapping[str, Any], start: int) -> None:
-        """Begin, or go on; W&B itself leaves out steps that it has already."""
+        """Start or resume; W&B drops steps that it already has."""
         del start
         name = hashlib.sha256(str(self._folder).encode()).hexdigest()[:16]
         self._run = self._wandb.init(
@@ -39,6 +39,6 @@ class Wandb:
         self._run.log(numbers(values), step=step)
 
     def close(self) -> None:
-        """Say that it is over."""
+        """End the run."""
         if self._run is not None:
             self._run.finish()

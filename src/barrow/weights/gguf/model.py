@@ -54,7 +54,7 @@ _GPT2_LAYER = {
 }
 _NAME = re.compile(r"(?:blk\.(\d+)\.)?([a-z_]+)\.(weight|bias)")
 _REFUSED = {
-    "rope_freqs.weight": "rotary angles of its own (Llama 3.1 and later)",
+    "rope_freqs.weight": "custom rotary angles (Llama 3.1 and later)",
 }
 
 
@@ -72,8 +72,8 @@ def open_gguf_model(path: str | os.PathLike[str]) -> ForeignModel:
         config, entries = _gpt2(gguf)
     else:
         raise WeightsError(
-            f"architecture {architecture!r}; llama and gpt2 are read into a model "
-            "(open_gguf gives the tensors of any)",
+            f"architecture {architecture!r} is not supported (llama and gpt2 are; "
+            "open_gguf gives the tensors of any)",
             path=path,
         )
     _check_shapes(gguf, config, entries)
@@ -98,7 +98,8 @@ def _llama(gguf: Gguf) -> tuple[dict[str, Any], dict[str, LazyTensor]]:
     hidden = setting("embedding_length")
     if heads < 1 or kv_heads < 1 or hidden % heads or heads % kv_heads or hidden // heads % 2:
         raise WeightsError(
-            f"{hidden} features in {heads} heads, {kv_heads} for keys, do not divide evenly",
+            f"{hidden} features do not divide into {heads} heads, or the heads into "
+            f"{kv_heads} key heads",
             path=gguf.path,
         )
     for key, plain in (
@@ -108,10 +109,10 @@ def _llama(gguf: Gguf) -> tuple[dict[str, Any], dict[str, LazyTensor]]:
         ("expert_count", 0),
     ):
         if (found := setting(key, plain)) != plain:
-            raise WeightsError(f"llama.{key} is {found}; only {plain} is read", path=gguf.path)
+            raise WeightsError(f"llama.{key} must be {plain}, got {found}", path=gguf.path)
     scaling = gguf.metadata.get("llama.rope.scaling.type", "none")
     if scaling != "none":
-        raise WeightsError(f"rotary scaling {scaling!r} is not read", path=gguf.path)
+        raise WeightsError(f"rotary scaling {scaling!r} is not supported", path=gguf.path)
     entries = {}
     for name, layer, part, kind in _parts(gguf, _LLAMA_TOP, _LLAMA_LAYER, "model.layers"):
         entry = gguf.tensors.entry(name)
@@ -176,7 +177,7 @@ def _parts(
     found = []
     for name in gguf.tensors:
         if name in _REFUSED:
-            raise WeightsError(f"{_REFUSED[name]} are not read", path=gguf.path, tensor=name)
+            raise WeightsError(f"{_REFUSED[name]} are not supported", path=gguf.path, tensor=name)
         match = _NAME.fullmatch(name)
         number, part, kind = match.groups() if match else (None, "", "")
         known = top if number is None else inner

@@ -45,7 +45,7 @@ class BoundedReader(gguf.GGUFReader):
         elif kind == GGUFValueType.STRING:
             values, end = self._strings(start, count)
         else:
-            raise ValueError(f"byte {orig_offs:,}: an array of arrays, which is not read")
+            raise ValueError(f"byte {orig_offs:,}: an array of arrays is not supported")
         return end - orig_offs, [values], [0], [GGUFValueType.ARRAY, kind]
 
     def _strings(self, at: int, count: int) -> tuple[list[str], int]:

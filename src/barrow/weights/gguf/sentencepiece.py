@@ -26,12 +26,12 @@ def scored_pieces_json(
     """A tokenizer of pieces (with ``▁`` for a space), where bytes without a piece are ``<0x0A>``.
 
     `special` are ids that text never gives; `begin` is the one that a text begins with. With
-    `leading_space`, a text is read as if a space stood before it, and decoding takes it off.
+    `leading_space`, a text is read as if a space preceded it, and decoding removes it.
     """
     vocab = {piece: number for number, piece in enumerate(pieces)}
     if len(vocab) < len(pieces):
         twice = next(piece for number, piece in enumerate(pieces) if vocab[piece] != number)
-        raise ValueError(f"the vocabulary has {twice!r} twice")
+        raise ValueError(f"the vocabulary has a duplicate: {twice!r}")
     prepend = [{"type": "Prepend", "prepend": SPACE}] if leading_space else []
     strip = [{"type": "Strip", "content": " ", "start": 1, "stop": 0}] if leading_space else []
     return {

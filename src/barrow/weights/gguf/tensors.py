@@ -29,7 +29,7 @@ _CHUNK_ELEMENTS = 1 << 20  # decoded at a time, so that temporaries stay small
 class Gguf:
     """An open file.
 
-    `tensors` gives floats as float32, whatever they are stored as; `types` is the name of the type
+    `tensors` gives floats as float32, however they are stored; `types` is the name of the type
     that each is stored as.
     """
 
@@ -53,7 +53,7 @@ def open_gguf(path: str | os.PathLike[str]) -> Gguf:
         fields = {k: f for k, f in reader.fields.items() if not k.startswith("GGUF.")}
         metadata = {key: value_of(field) for key, field in fields.items()}
     except (ValueError, LookupError, ArithmeticError) as error:
-        raise WeightsError(f"not a sound GGUF file: {error}", path=path) from None
+        raise WeightsError(f"not a valid GGUF file: {error}", path=path) from None
     _check_overlap(path, reader)
     entries = {tensor.name: _entry(path, tensor) for tensor in reader.tensors}
     types = {tensor.name: tensor.tensor_type.name for tensor in reader.tensors}
@@ -88,9 +88,7 @@ def _entry(path: str | os.PathLike[str], tensor: Any) -> LazyTensor:
     # GGUF names the fastest dimension first, NumPy last.
     shape = tuple(reversed(tensor.shape.tolist()))
     if not is_possible(shape):
-        raise WeightsError(
-            f"no array can have the shape {list(shape)}", path=path, tensor=tensor.name
-        )
+        raise WeightsError(f"invalid shape {list(shape)}", path=path, tensor=tensor.name)
     data = np.atleast_1d(tensor.data.view(np.ndarray))
     if tensor.tensor_type.name in _AS_THEY_ARE:
         return LazyTensor(shape, data.dtype, lambda: data.reshape(shape))

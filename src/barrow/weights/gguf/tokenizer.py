@@ -1,6 +1,6 @@
 """The tokenizer inside a GGUF file, as a ``tokenizer.json``.
 
-Two kinds are told: ``gpt2``, byte-level BPE with merges (SmolLM2, GPT-2, Llama 3, Qwen2), and
+Two kinds are supported: ``gpt2``, byte-level BPE with merges (SmolLM2, GPT-2, Llama 3, Qwen2), and
 ``llama``, SentencePiece BPE with scores. How a byte-level text is first cut into words is not in
 the file; it is a name, ``tokenizer.ggml.pre``, whose meaning is written down here.
 """
@@ -83,7 +83,7 @@ def gguf_tokenizer(
     except ValueError as error:
         raise WeightsError(str(error), path=path) from None
     raise WeightsError(
-        f"a tokenizer of kind {kind!r}; gpt2 and llama are read: give tokenizer.json yourself",
+        f"tokenizer kind {kind!r} is not supported (gpt2 and llama are); pass a tokenizer.json",
         path=path,
     )
 
@@ -119,13 +119,13 @@ def _merged(
     cut = metadata.get("tokenizer.ggml.pre")
     if not isinstance(cut, str) or cut not in _CUTS:
         raise WeightsError(
-            f"tokenizer.ggml.pre is {cut!r}; {', '.join(_CUTS)} are read: "
-            "give tokenizer.json yourself",
+            f"tokenizer.ggml.pre is {cut!r}; {', '.join(_CUTS)} are supported; pass a "
+            "tokenizer.json",
             path=path,
         )
     vocab = {piece: number for number, piece in enumerate(pieces)}
     if len(vocab) < len(pieces):
-        raise ValueError("tokenizer.ggml.tokens has a piece twice")
+        raise ValueError("tokenizer.ggml.tokens has a duplicate piece")
     merges = []
     lines = metadata.get("tokenizer.ggml.merges", [])
     if not isinstance(lines, list):
@@ -134,7 +134,7 @@ def _merged(
         # A piece may hold no space: byte-level pieces write it as Ġ.
         left, space, right = str(merge).partition(" ")
         if not space or left not in vocab or right not in vocab or left + right not in vocab:
-            raise ValueError(f"merge {merge!r} is not of two pieces to a piece")
+            raise ValueError(f"merge {merge!r} does not join two pieces into a piece")
         merges.append([left, right])
     begin = _begin(metadata, len(pieces))
     return {
@@ -190,7 +190,7 @@ def _scored(
 
 def _begin(metadata: Mapping[str, Any], num_pieces: int) -> int | None:
     """The token that a text begins with, if it begins with one."""
-    # SentencePiece models do so unless they say otherwise.
+    # The default of SentencePiece models.
     begins = metadata.get(
         "tokenizer.ggml.add_bos_token", metadata["tokenizer.ggml.model"] == "llama"
     )

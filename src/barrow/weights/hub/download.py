@@ -76,7 +76,7 @@ def fetch(
     if "://" in source:
         return Fetched(what, _url_file(source, cache, sha256, verify, on_bytes))
     if sha256 is not None:
-        raise ValueError(f"sha256 is of one file, and {what} is a repository of several")
+        raise ValueError(f"sha256 is for one file, but {what} is a repository of several")
     found = Fetched(what, _repository(source, local=False))
     for file in found.files:
         _check(file, cache / "hashed", again=verify)
@@ -88,7 +88,9 @@ def where(what: str, *, cache: Path) -> Fetched:
     source = source_of(what)
     path = place_of(source, cache) if "://" in source else _repository(source, local=True)
     if not path.exists():
-        raise NotFound(f"{what} is not in the cache; it would be {path}: barrow model get {what}")
+        raise NotFound(
+            f"{what} is not in the cache ({path}); to download it: barrow model get {what}"
+        )
     return Fetched(what, path)
 
 
@@ -143,7 +145,7 @@ def _repository(source: str, *, local: bool) -> Path:
     if not _weights(folder):
         _snapshot(name, folder.name, (_PICKLED,), local=local)
     if missing := _missing(folder):
-        raise NotFound(f"{source} has no {missing}: is it a model, and in which format?")
+        raise NotFound(f"{source} has no {missing}: is it a model in a known format?")
     return folder
 
 
@@ -174,7 +176,9 @@ def _snapshot(name: str, revision: str, files: Iterable[str], *, local: bool) ->
     except Exception as error:  # noqa: BLE001 - those of the HTTP library below it too
         words = " ".join(str(error).split())
         if local:
-            raise NotFound(f"{name} is not in the hub's cache: barrow model get {name}") from None
+            raise NotFound(
+                f"{name} is not in the hub's cache; to download it: barrow model get {name}"
+            ) from None
         if isinstance(error, errors.GatedRepoError):
             raise FetchFailed(f"{name}: permission denied; set HF_TOKEN ({words})") from None
         if isinstance(error, errors.RepositoryNotFoundError | errors.RevisionNotFoundError):

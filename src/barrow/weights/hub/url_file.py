@@ -51,4 +51,4 @@ def download(url: str, target: Path, *, sha256: str, on_bytes: Callable[[int], N
         kind = NotFound if error.code in (404, 410) else FetchFailed
         raise kind(f"{url}: HTTP {error.code} {error.reason}") from None
     except (OSError, http.client.HTTPException) as error:
-        raise FetchFailed(f"{url}: {error}; proxies are taken from https_proxy") from None
+        raise FetchFailed(f"{url}: {error}; a proxy is taken from https_proxy") from None

@@ -2,7 +2,7 @@
 
 The structure is read by `restricted_pickle`: arrays, containers, numbers and strings, or a refusal
 by name. Tensors stay in the file until they are asked for. Of a TorchScript archive the
-attributes are read, and the code, which lies beside them, is not.
+attributes are read; the code beside them is not.
 """
 
 from __future__ import annotations
@@ -94,8 +94,8 @@ def _check_kind(file: MappedFile) -> None:
     else:
         found = f"{head[:4]!r}"
     raise WeightsError(
-        f"expected a zip archive of torch.save, found {found}; where the file is trusted, load it "
-        "in PyTorch and save it again, or as safetensors",
+        f"expected a zip archive of torch.save, found {found}; if you trust the file, load "
+        "it in PyTorch and save it again, or as safetensors",
         path=file.path,
     )
 
@@ -114,7 +114,7 @@ def _root(archive: StoredZip, file: MappedFile) -> str:
 class _Plain:
     """Turns what the pickle gave into plain values, and stops at what is too much.
 
-    References let a short pickle stand for a structure without end; so every visit counts.
+    References let a short pickle describe an endless structure, so every visit counts.
     """
 
     def __init__(self) -> None:

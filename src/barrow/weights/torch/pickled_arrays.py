@@ -156,12 +156,12 @@ def _storage(pid: Any, size_of: Callable[[str], int]) -> Storage:
         or not all(isinstance(part, kind) for part, kind in zip(pid, kinds, strict=True))
         or pid[0] != "storage"
     ):
-        raise Refused("a persistent id that is not (storage, type, key, device, count)")
+        raise Refused("expected a persistent id (storage, type, key, device, count)")
     _, kind, key, _, count = pid
     width = 1 if kind.element is None else kind.element.dtype.itemsize
     found = size_of(key)
     if count < 0 or count * width != found:
-        raise Refused(f"storage {key!r} is said to have {count} × {width} bytes and has {found:,}")
+        raise Refused(f"storage {key!r} should have {count} × {width} bytes, found {found:,}")
     return Storage(key, kind.element, found)
 
 
@@ -217,11 +217,11 @@ def _ordered_dict(arguments: tuple[Any, ...]) -> dict[str, Any]:
         return {}
     pairs = arguments[0]
     if len(arguments) != 1 or type(pairs) is not list:
-        raise Refused("an OrderedDict of something else than pairs")
+        raise Refused("an OrderedDict that is not made of pairs")
     table = {}
     for pair in pairs:
         if not isinstance(pair, list | tuple) or len(pair) != 2 or not isinstance(pair[0], str):
-            raise Refused("an OrderedDict of something else than pairs")
+            raise Refused("an OrderedDict that is not made of pairs")
         table[pair[0]] = pair[1]
     return table
 
@@ -234,7 +234,7 @@ def _first_tensor(arguments: tuple[Any, ...]) -> LazyTensor:
 
 def _only_sequence(arguments: tuple[Any, ...]) -> Any:
     if len(arguments) != 1 or not isinstance(arguments[0], list | tuple):
-        raise Refused("a list made of something else")
+        raise Refused("a list that is not made of a sequence")
     return arguments[0]
 
 
@@ -246,7 +246,7 @@ def _device(arguments: tuple[Any, ...]) -> str:
 
 def _untagged(arguments: tuple[Any, ...]) -> Any:
     if len(arguments) != 2 or not isinstance(arguments[0], list | dict):
-        raise Refused("a type tag of something else than a container")
+        raise Refused("a type tag on something that is not a container")
     return arguments[0]
 
 
@@ -263,26 +263,26 @@ def _latin1(arguments: tuple[Any, ...]) -> bytes:
 def _no_bytes(arguments: tuple[Any, ...]) -> bytes:
     # How old protocols write bytes of which there are none.
     if arguments != ():
-        raise Refused("bytes made of something else")
+        raise Refused("bytes that are not made of text")
     return b""
 
 
 def _numpy_dtype(arguments: tuple[Any, ...]) -> NumpyDtype:
     text = arguments[0] if arguments else None
     if not isinstance(text, str) or not _NUMPY_DTYPE.fullmatch(text):
-        raise Refused("a NumPy array of something else than numbers")
+        raise Refused("a NumPy array of non-numbers")
     return NumpyDtype(text)
 
 
 def _empty_array(arguments: tuple[Any, ...]) -> NumpyArray:
     if len(arguments) != 3 or arguments[0] != "numpy.ndarray":
-        raise Refused("a NumPy array of a class of its own")
+        raise Refused("a NumPy array of a subclass")
     return NumpyArray()
 
 
 def _numpy_scalar(arguments: tuple[Any, ...]) -> Any:
     if len(arguments) != 2 or not isinstance(arguments[0], NumpyDtype):
-        raise Refused("a NumPy scalar of something else than a number")
+        raise Refused("a NumPy scalar that is not a number")
     return _from_bytes(arguments[0], (), arguments[1])[()]
 
 
@@ -310,5 +310,5 @@ def _build(target: Any, state: Any) -> Any:
 def _from_bytes(kind: NumpyDtype, shape: tuple[int, ...], data: Any) -> Array:
     dtype = np.dtype(kind.text).newbyteorder("<")
     if not isinstance(data, bytes) or len(data) != math.prod(shape) * dtype.itemsize:
-        raise Refused(f"a NumPy array of shape {shape} with other bytes than that takes")
+        raise Refused(f"a NumPy array of shape {shape} with the wrong number of bytes")
     return np.frombuffer(data, dtype).reshape(shape) if data else np.empty(shape, dtype)

@@ -43,10 +43,10 @@ class Instance:
 class Meanings:
     """What a pickle may contain.
 
-    `values` are globals that stand for themselves or for a value. `calls` maps a global to what
-    calling it means. `is_class` says which globals may be instantiated as an inert `Instance`.
-    `build` is told of a state that is set on an object that is no instance. `persistent` gives the
-    object behind a persistent id.
+    `values` are globals that are kept or replaced by a value. `calls` maps a global to what calling
+    it does. `is_class` decides which globals may be instantiated as an inert `Instance`. `build`
+    gets the state set on an object that is not an instance. `persistent` gives the object of a
+    persistent id.
     """
 
     values: Mapping[str, Any]
@@ -84,7 +84,7 @@ def load(data: bytes, *, meanings: Meanings) -> Any:
     except Refused:
         raise
     except (ValueError, IndexError, KeyError, TypeError, AttributeError, OverflowError) as error:
-        raise Refused(f"not a pickle that can be read: {error}") from None
+        raise Refused(f"not a readable pickle: {error}") from None
     raise Refused("the pickle has no end")
 
 
@@ -218,7 +218,7 @@ class _Machine:
         elif name in self._meanings.calls or self._meanings.is_class(found):
             self._stack.append(found)
         else:
-            raise Refused(f"the pickle names {_short(name)}, which is not admitted")
+            raise Refused(f"the pickle names {_short(name)}, which is not allowed")
 
     def _op_reduce(self, _: Any) -> None:
         called, arguments = self._pop_many(2)
@@ -236,7 +236,7 @@ class _Machine:
     def _call(self, called: Any, arguments: Any) -> None:
         if not isinstance(called, Global) or str(called) not in self._meanings.calls:
             what = _short(str(called)) if isinstance(called, Global) else type(called).__name__
-            raise Refused(f"the pickle calls {what}, which is not admitted")
+            raise Refused(f"the pickle calls {what}, which is not allowed")
         if type(arguments) is not tuple:
             raise Refused(f"the pickle calls {called} with a {type(arguments).__name__}")
         self._stack.append(self._meanings.calls[str(called)](arguments))

@@ -33,7 +33,7 @@ class StoredZip:
             *(zipfile.BadZipFile, NotImplementedError, ValueError, KeyError, OverflowError),
             *(struct.error, EOFError, OSError),
         ) as error:
-            raise self._wrong(f"not a zip archive that can be read: {error}") from None
+            raise self._wrong(f"not a readable zip archive: {error}") from None
         self._entries = {entry.filename: entry for entry in entries}
         if len(self._entries) < len(entries):
             raise self._wrong("two entries of the same name")
@@ -54,7 +54,7 @@ class StoredZip:
         inside = 0 <= entry.header_offset <= self._file.size - _LOCAL.size
         header = self._file.read(entry.header_offset, _LOCAL.size) if inside else b""
         if not header.startswith(b"PK\3\4"):
-            raise self._wrong(f"entry {name!r} has no header where the directory says")
+            raise self._wrong(f"entry {name!r} has no header where the directory expects it")
         _, name_length, extra_length = _LOCAL.unpack(header)
         start = entry.header_offset + _LOCAL.size + name_length + extra_length
         if start + entry.file_size > self._file.size:
@@ -66,7 +66,8 @@ class StoredZip:
         if name not in self._checked:
             if (found := zlib.crc32(data.data)) != entry.CRC:
                 raise self._wrong(
-                    f"entry {name!r} has CRC {found:08x}, expected {entry.CRC:08x}: changed bytes"
+                    f"entry {name!r} has CRC {found:08x}, expected {entry.CRC:08x}: the "
+                    "file was changed"
                 )
             self._checked.add(name)
         return data

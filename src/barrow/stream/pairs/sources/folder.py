@@ -18,7 +18,7 @@ def from_folder(root: Path, *, captions: Captions = "auto") -> Iterator[Found | 
 
     Captions are the lines of a text file beside the image (`txt`: a.png and a.txt), the name of the
     image's folder, or its own name, with blanks for underscores and hyphens. `auto` is `txt` where
-    any image has such a file, else `folder` where images lie in folders of the root, else `name`.
+    any image has such a file, else `folder` where images are in subfolders, else `name`.
     """
     kind = _kind(root) if captions == "auto" else captions
     for path in _files(root):
@@ -32,7 +32,7 @@ def from_folder(root: Path, *, captions: Captions = "auto") -> Iterator[Found | 
 
 
 def _files(root: Path) -> Iterator[str]:
-    """Paths relative to a folder, sorted; hidden ones are passed over."""
+    """Paths relative to a folder, sorted; hidden ones are skipped."""
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         inside = Path(folder).relative_to(root)
@@ -55,12 +55,12 @@ def _captions(root: Path, path: str, kind: Captions) -> tuple[str, ...] | LeftOu
         name = place.parent.name if kind == "folder" else place.stem
         if words := captions_of([name.replace("_", " ").replace("-", " ")]):
             return words
-        return LeftOut(path, "no-caption", "the image lies in no folder whose name could say")
+        return LeftOut(path, "no-caption", "the image is in no folder that could name its class")
     file = (root / place).with_suffix(".txt")
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:
-        return LeftOut(path, "no-caption", f"there is no {file.name} beside it")
+        return LeftOut(path, "no-caption", f"it has no {file.name} beside it")
     except UnicodeDecodeError:
         return LeftOut(path, "bad-caption", f"{file.name} is not UTF-8")
     return captions_of(lines) or LeftOut(path, "no-caption", f"{file.name} is empty")

@@ -1,4 +1,4 @@
-"""What looking through a source of pairs finds."""
+"""What scanning a source of pairs finds."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-# Keys that captions and images usually have in records, the first that is there is taken.
+# Usual keys of captions and images in records; the first that exists is used.
 CAPTION_KEYS = ("caption", "captions", "text", "texts", "title")
 IMAGE_KEYS = ("image", "path", "file", "file_name", "filename", "image_path", "jpg", "png")
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A pair: the name of its image, its captions, and where the image's bytes lie.
+    """A pair: the name of its image, its captions, and where the image's bytes are.
 
     They are `length` bytes from `offset` on of `file`, a path relative to the source's root; or
     else `data`, which is copied into the index because its file cannot be read at a place.
@@ -30,7 +30,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Something that is no pair: its name, a named reason, and a cause in words."""
+    """Something that is not a pair: its name, a named reason, and a cause in words."""
 
     name: str
     reason: str
@@ -53,7 +53,7 @@ def captions_in(record: Mapping[str, Any], key: str | None) -> tuple[str, ...]:
 
 
 def record_of(data: bytes) -> Mapping[str, Any] | None:
-    """A JSON object; None where the bytes are none."""
+    """A JSON object; None if the bytes are not one."""
     try:
         record = json.loads(data)
     except (ValueError, RecursionError):

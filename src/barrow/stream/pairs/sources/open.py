@@ -27,7 +27,7 @@ class PairSource:
     def find(
         self, *, captions: Captions, image_key: str | None, caption_key: str | None
     ) -> Iterator[Found | LeftOut]:
-        """What is in it, in an order that is always the same."""
+        """What is in it, in a fixed order."""
         files = list(self.files)
         if self.kind == "tars":
             return from_tars(self.root, files, caption_key=caption_key)

@@ -57,8 +57,8 @@ def _column(names: list[str], key: str | None, usual: tuple[str, ...], file: str
     if found is None:
         expected = key or " or ".join(usual)
         raise StoreError(
-            f"expected a column of {what}s ({expected}), found {', '.join(names)}: say which it "
-            f"is ({what}_key=, --{what}-key)",
+            f"expected a column of {what}s ({expected}), found {', '.join(names)}: pass "
+            f"its name ({what}_key=, --{what}-key)",
             reason="no-column",
             file=file,
         )
@@ -81,5 +81,5 @@ def _pair(root: Path, place: str, image: Any, caption: Any) -> Found | LeftOut:
     try:
         size = (root / image).stat().st_size
     except (OSError, TypeError, ValueError) as error:
-        return LeftOut(place, "missing", f"its image is not there ({error})")
+        return LeftOut(place, "missing", f"its image is missing ({error})")
     return Found(image, captions, file=image, length=size)

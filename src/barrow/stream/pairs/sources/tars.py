@@ -42,7 +42,7 @@ def from_tars(
 
 
 def _members(raw: BinaryIO, name: str) -> Iterator[tarfile.TarInfo]:
-    """The files of a tar. `tarfile` ends silently at a damaged header; here that is an error."""
+    """The files of a tar. `tarfile` stops silently at a damaged header; here that is an error."""
     try:
         with tarfile.open(fileobj=raw, mode="r:") as tar:
             while (member := tar.next()) is not None:
@@ -57,10 +57,10 @@ def _members(raw: BinaryIO, name: str) -> Iterator[tarfile.TarInfo]:
             f"not readable as a tar ({error}){hint}", reason="corrupt", file=name
         ) from None
     if len(block) < _BLOCK:
-        cause = "the tar has no end mark: it was cut off; fetch it again"
+        cause = "the tar has no end mark: it is truncated; download it again"
         raise StoreError(cause, reason="truncated", file=name)
     if block.strip(b"\0"):
-        cause = f"the tar has a damaged header at byte {tar.offset:,}; fetch it again"
+        cause = f"the tar has a damaged header at byte {tar.offset:,}; download it again"
         raise StoreError(cause, reason="corrupt", file=name)
 
 
@@ -99,7 +99,7 @@ def _pair(
                 bad.append(_EXPECTED[extension])
             captions = found or ()
     if not captions:
-        without = "expected a .txt or .json member of its name, with a caption in it"
+        without = "expected a .txt or .json member of the same name with a caption"
         reason, cause = ("bad-caption", ", ".join(bad)) if bad else ("no-caption", without)
         yield LeftOut(name, reason, cause)
         return
@@ -115,7 +115,7 @@ def _content(raw: BinaryIO, member: tarfile.TarInfo) -> bytes:
 
 
 def _captions(data: bytes, extension: str, caption_key: str | None) -> tuple[str, ...] | None:
-    """None where the member is not what its name says."""
+    """None if the member does not match its name."""
     if extension == "txt":
         try:
             return captions_of(data.decode().splitlines())
