@@ -30,7 +30,7 @@ def test_bash_completes_verbs(barrow: Callable, tmp_path: Path) -> None:
     script = tmp_path / "completion.bash"
     script.write_text(barrow("completion", "bash").out)
     folder = Path(sys.executable).parent
-    ask = f"source {script}; COMP_WORDS=(barrow ver); COMP_CWORD=1; "
+    ask = f"source {script}; COMP_WORDS=(barrow corpus ver); COMP_CWORD=2; "
     ask += "_barrow_completion barrow; echo ${COMPREPLY[@]}"
     environment = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}
     run = subprocess.run(
