@@ -41,7 +41,7 @@ from dataclasses import replace
 from pathlib import Path
 from barrow.corpus import build
 from barrow.corpus.filters.language import Language
-from barrow.corpus.filters.pii import RedactPii
+from barrow.corpus import RedactPii
 from barrow.corpus.recipe import Decontamination
 from barrow.engine import Engine, Progress
 from barrow.recipes import refine

@@ -33,7 +33,7 @@ WORDS = ("the", "of", "to", "and", "in", "is", "that", "for", "mound", "stone", 
 PEAK = """
 import sys
 from pathlib import Path
-from barrow.corpus.warc_records import warc_records
+from barrow.corpus.readers.warc.records import warc_records
 with open(sys.argv[1], "rb") as file:
     for record in warc_records(file):
         assert not record.problem

@@ -12,7 +12,7 @@ from barrow.malloc import keep_freed_memory
 # Page faults of ten calls of a program with 64 MB in between, warmed up.
 PROGRAM = """
 import resource, sys
-from barrow.heap import keep_freed_memory
+from barrow.malloc import keep_freed_memory
 if sys.argv[1] == "kept":
     assert keep_freed_memory()
 import jax, jax.numpy as jnp

@@ -241,7 +241,7 @@ def test_in_a_daemonic_worker(run: Callable[..., Isolated], tmp_path: Path, meth
     code = textwrap.dedent(
         f"""
         import multiprocessing, os, sys
-        from barrow.corpus.isolated import isolated
+        from barrow.corpus.input.isolated import isolated
 
         def work(path, pipe):
             sys.path.insert(0, path)

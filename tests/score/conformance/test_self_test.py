@@ -97,7 +97,7 @@ import socket, sys
 sys.modules["torch"] = sys.modules["transformers"] = None
 def refuse(*_): raise AssertionError("the network")
 socket.socket.connect = refuse
-from barrow.score.self_test import self_test
+from barrow.score.conformance.self_test import self_test
 assert self_test(planted=()).passed
 """
     subprocess.run([sys.executable, "-c", program], check=True)

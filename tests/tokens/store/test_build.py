@@ -441,7 +441,7 @@ SCRIPT = """
 import resource, sys
 from barrow.engine import Engine, Progress
 from barrow.tokens import load, tokenize
-from barrow.tokens.store_file import Sizes
+from barrow.tokens.store.store_file import Sizes
 from barrow.files import locked
 archive, out, workers, limit = sys.argv[1:]
 if int(limit):

@@ -38,7 +38,7 @@ class Outcome:
 
 
 def name(number: int) -> str:
-    return f"{number:016x}-{0:08x}"
+    return f"{number:016x}-{1:08x}"
 
 
 def cut(
@@ -61,7 +61,7 @@ def cut(
     anew = anew or {}
     facts = replace(Facts.blank(len(texts)), domains=["A", "B"])
     facts.domain[:] = [row % 2 for row in range(len(texts))]
-    facts.identity[:, 0] = np.arange(len(texts))
+    facts.identity[:] = [(number, 1) for number in range(len(texts))]
     facts.bands[:] = BANDS
     facts.kept[list(dropped)] = False
     folder.mkdir(parents=True, exist_ok=True)
@@ -91,7 +91,7 @@ def cut(
         save_arrays(
             folder / f"owners{task}",
             lost=np.array([99, *mine, 98], np.int64),
-            of_identity=np.array([(9, 9), *((lost[k][1], 0) for k in mine), (8, 8)], np.uint64),
+            of_identity=np.array([(9, 9), *((lost[k][1], 1) for k in mine), (8, 8)], np.uint64),
             bounds=np.array([0, 1, 1 + len(mine), 2 + len(mine)]),
         )
         files.append(File(folder / f"owners{task}", ""))

@@ -463,7 +463,7 @@ def test_patterns() -> None:
 BOMBS = r"""
 import sys
 from pathlib import Path
-from barrow.corpus.readers.warc import Warc
+from barrow.corpus import Warc
 items = Warc().read(Path(sys.argv[1]))
 kinds = [type(item).__name__ + getattr(item, "reason", "") for item in items]
 peak = [line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")][0]
