@@ -18,7 +18,15 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from barrow.corpus.build.decontaminate import Item, Match, find_matches, load_index, ngram_index, read_items, save_index
+from barrow.corpus.build.decontaminate import (
+    Item,
+    Match,
+    find_matches,
+    load_index,
+    ngram_index,
+    read_items,
+    save_index,
+)
 from barrow.errors import ConfigError
 
 LEAK = (

@@ -5,7 +5,14 @@ from pathlib import Path
 
 import numpy as np
 
-from barrow.corpus.build.facts import Facts, load_band, load_columns, load_facts, load_names, save_facts
+from barrow.corpus.build.facts import (
+    Facts,
+    load_band,
+    load_columns,
+    load_facts,
+    load_names,
+    save_facts,
+)
 
 
 def some_facts(num: int = 7) -> Facts:

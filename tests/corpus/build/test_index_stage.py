@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from barrow.corpus.build.decontaminate import load_index
-from barrow.corpus.build.decontaminate import index_task
+from barrow.corpus.build.decontaminate import index_task, load_index
 from barrow.corpus.recipe import Decontamination
 from barrow.engine import Engine, Stages, Store
 from barrow.errors import NotFound

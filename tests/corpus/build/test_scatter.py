@@ -14,10 +14,10 @@ import barrow
 from barrow import Document
 from barrow.archive import Writer
 from barrow.corpus.build import gather
-from barrow.corpus.dedup.numbering import Removals, load_arrays, save_arrays
 from barrow.corpus.build.facts import Facts, load_facts, save_facts
 from barrow.corpus.build.parts import PartFiles
 from barrow.corpus.build.scatter import Inputs, Scattered, Settings, scatter
+from barrow.corpus.dedup.numbering import Removals, load_arrays, save_arrays
 from barrow.engine import File
 
 NUM = 40

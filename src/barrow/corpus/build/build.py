@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from barrow import config
-from barrow.corpus.folder import RECIPE, REJECTS, WORK
-from barrow.corpus.mixture import SPLITS
 from barrow.corpus.build.publish import publish, write_if_changed
 from barrow.corpus.build.raw_files import HashCache
-from barrow.corpus.recipe import Recipe
 from barrow.corpus.build.sources import find_sources
+from barrow.corpus.folder import RECIPE, REJECTS, WORK
+from barrow.corpus.mixture import SPLITS
+from barrow.corpus.recipe import Recipe
 from barrow.corpus.takedown.commit import complete_before_build
 from barrow.corpus.takedown.rules import LIST, load_list
 from barrow.engine import Engine, File, Progress, Stages, Store
@@ -56,9 +56,9 @@ def _build(
     recipe: Recipe, root: Path, out: Path, engine: Engine, progress: Progress
 ) -> dict[str, Any]:
     # Not earlier: workers that read raw files need no compiled kernels.
+    from barrow.corpus.build.stages import run_stages
     from barrow.corpus.manifest import MANIFEST, manifest
     from barrow.corpus.report.write import write_papers
-    from barrow.corpus.build.stages import run_stages
 
     cache = HashCache(out / WORK / "hashes.json")
     with Stages(Store(out / WORK / "tasks"), engine, progress) as stages:

@@ -6,6 +6,7 @@ such items.
 """
 
 from __future__ import annotations
+
 import json
 import re
 from collections import Counter
@@ -14,23 +15,21 @@ from dataclasses import dataclass
 from itertools import islice, permutations
 from pathlib import Path
 from typing import Any, NamedTuple
+
 import msgspec
 import numpy as np
 import numpy.typing as npt
 from safetensors import safe_open
 from safetensors.numpy import save_file
+
 from barrow.config import parse_json
 from barrow.corpus.input.unpack import BadArchive, open_unpacked
 from barrow.corpus.kernels.word_hashes import Offsets
 from barrow.corpus.kernels.word_runs import RunTable, find_runs, run_table, runs_of
-from barrow.errors import ConfigError
-from dataclasses import dataclass
-from pathlib import Path
 from barrow.corpus.recipe import Decontamination
 from barrow.engine import File, Output, Outputs, Stage, Task
-from barrow.errors import NotFound
+from barrow.errors import ConfigError, NotFound
 from barrow.files import sha256_of
-
 
 NGRAM = 13
 

@@ -20,15 +20,15 @@ from barrow.archive import Document, Writer
 from barrow.archive.block import Block
 from barrow.archive.document_id import identity_of
 from barrow.corpus.build.decontaminate import Match, NgramIndex, find_matches, load_index
+from barrow.corpus.build.facts import Facts, save_facts
+from barrow.corpus.build.parts import QUICK, Part
 from barrow.corpus.dedup.exact import content_hashes
 from barrow.corpus.dedup.minhash import band_hashes, shingle_hashes
-from barrow.corpus.build.facts import Facts, save_facts
 from barrow.corpus.filters.filter import KEEP, Filter, Rewriter, Step
 from barrow.corpus.filters.texts import Texts
-from barrow.corpus.build.parts import QUICK, Part
+from barrow.corpus.kernels.scratch import Scratch
 from barrow.corpus.readers.reader import EXCERPT, rejected
 from barrow.corpus.recipe import Recipe
-from barrow.corpus.kernels.scratch import Scratch
 from barrow.engine import File, Output, Outputs, Stage, Task
 
 

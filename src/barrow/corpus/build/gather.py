@@ -13,12 +13,12 @@ import numpy as np
 
 from barrow.archive import Writer
 from barrow.archive.shard import shard_lines
-from barrow.corpus.dedup.numbering import load_arrays
 from barrow.corpus.build.facts import Facts, load_facts, save_facts
 from barrow.corpus.build.parts import Examined
 from barrow.corpus.build.plan import Buckets
 from barrow.corpus.build.publish import FACTS, Shard
 from barrow.corpus.build.scatter import Scattered
+from barrow.corpus.dedup.numbering import load_arrays
 from barrow.engine import File, Output, Stage, Task
 
 UNKNOWN = "unknown"

@@ -89,5 +89,7 @@ def known_parts(corpus: Path) -> list[Examined]:
             part = Part(shard, 0, entry.documents, entry.content_bytes)
             parts.append(Examined.of(part, File(facts, f"{entry.sha256}/{INDEX}")))
     if not parts:
-        raise NotFound(f"{corpus} is not a corpus; deduplication.against must name finished corpora")
+        raise NotFound(
+            f"{corpus} is not a corpus; deduplication.against must name finished corpora"
+        )
     return parts

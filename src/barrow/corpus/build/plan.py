@@ -12,10 +12,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from barrow.corpus.dedup.numbering import Removals
 from barrow.corpus.build.facts import Facts, load_facts
-from barrow.corpus.mixture import SPLITS, Histogram, Mixture, Splits, below, check_shares, epochs_by_weight, places
 from barrow.corpus.build.parts import Examined
+from barrow.corpus.dedup.numbering import Removals
+from barrow.corpus.mixture import (
+    SPLITS,
+    Histogram,
+    Mixture,
+    Splits,
+    below,
+    check_shares,
+    epochs_by_weight,
+    places,
+)
 from barrow.corpus.recipe import Recipe
 from barrow.engine import File, Output, Outputs, Stage, Task
 

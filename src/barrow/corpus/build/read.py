@@ -13,12 +13,12 @@ from typing import Any
 from barrow.archive import Document, Writer
 from barrow.archive.composition import UNKNOWN
 from barrow.corpus.build.limits import DocumentLimits, TooSlow
-from barrow.corpus.licences.detect import spdx_expression
 from barrow.corpus.build.parts import QUICK
 from barrow.corpus.build.raw_files import RawFile
+from barrow.corpus.build.sources import Source
+from barrow.corpus.licences.detect import spdx_expression
 from barrow.corpus.readers.reader import Item, Reader, Reject, excerpt
 from barrow.corpus.recipe import Recipe
-from barrow.corpus.build.sources import Source
 from barrow.corpus.takedown.rules import TAKEN_DOWN, Matcher, load_matcher
 from barrow.engine import File, Output, Outputs, Stage, Task
 from barrow.errors import BadRecord, MissingExtra

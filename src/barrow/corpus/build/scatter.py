@@ -19,11 +19,11 @@ import numpy.typing as npt
 from barrow.archive import Document, Writer
 from barrow.archive.document_id import name_of
 from barrow.archive.shard import shard_lines
-from barrow.corpus.dedup.numbering import Arrays, Removals, save_arrays
 from barrow.corpus.build.facts import Facts, load_facts
-from barrow.corpus.mixture import SPLITS, places
 from barrow.corpus.build.parts import QUICK, Examined, PartFiles
 from barrow.corpus.build.plan import ORDER, Buckets, copies_of, labels_of, split_of
+from barrow.corpus.dedup.numbering import Arrays, Removals, save_arrays
+from barrow.corpus.mixture import SPLITS, places
 from barrow.corpus.readers.reader import rejected
 from barrow.corpus.recipe import Recipe
 from barrow.engine import File, Output, Outputs, Stage, Task

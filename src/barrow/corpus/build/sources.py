@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from barrow.corpus.build.raw_files import HashCache, RawFile, find_files, find_folders, portable_name
+from barrow.corpus.build.raw_files import (
+    HashCache,
+    RawFile,
+    find_files,
+    find_folders,
+    portable_name,
+)
 from barrow.corpus.recipe import Domain, Recipe
 from barrow.engine import Progress
 from barrow.errors import NotFound

@@ -10,8 +10,8 @@
     gather       buckets → shards of each split, with facts and statistics
     assemble     rejects of all stages → shards
 
-Each is a file: ``read_stage.py``, …; deduplication and passages are several, listed in
-``dedup/deduplicate.py`` and ``dedup/passages.py``. What is written here is made public by `build`.
+Each is a file here: ``read.py``, …; deduplication and passages are several, listed in
+``dedup/deduplicate.py`` and ``dedup/passages/stages.py``. `build` publishes what they write.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from pathlib import Path
 from typing import Any
 
 from barrow.corpus.build.assemble import assemble_tasks
-from barrow.corpus.dedup.deduplicate import deduplicate
-from barrow.corpus.dedup.numbering import Removals
-from barrow.corpus.dedup.passages.stages import Cut, cut_repeated
+from barrow.corpus.build.decontaminate import Indexed, index_task
 from barrow.corpus.build.examine import Findings, examine_tasks
 from barrow.corpus.build.gather import Gathered, gather_tasks
-from barrow.corpus.build.decontaminate import Indexed, index_task
 from barrow.corpus.build.parts import Examined, cut, known_parts
 from barrow.corpus.build.plan import buckets_of, plan_task
 from barrow.corpus.build.publish import Shard
 from barrow.corpus.build.read import Read, read_tasks
-from barrow.corpus.recipe import Recipe
-from barrow.corpus.dedup.budget import check_budget
 from barrow.corpus.build.scatter import Scattered, scatter_tasks
 from barrow.corpus.build.sources import Source
+from barrow.corpus.dedup.budget import check_budget
+from barrow.corpus.dedup.deduplicate import deduplicate
+from barrow.corpus.dedup.numbering import Removals
+from barrow.corpus.dedup.passages.stages import Cut, cut_repeated
+from barrow.corpus.recipe import Recipe
 from barrow.engine import File, Stages
 
 
