@@ -16,7 +16,7 @@ from barrow.archive import Writer
 from barrow.corpus.build.decontaminate import Item, ngram_index, save_index
 from barrow.corpus.build.examine import Findings, Inputs, Settings, examine
 from barrow.corpus.build.facts import Facts, load_facts
-from barrow.corpus.filters import filter
+from barrow.corpus.filters import filter as filter_module
 from barrow.corpus.filters.filter import Decisions, Filter, Step
 from barrow.corpus.filters.length import Length
 from barrow.corpus.filters.pii.pii import RedactPii
