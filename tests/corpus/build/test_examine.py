@@ -16,8 +16,7 @@ from barrow.archive import Writer
 from barrow.corpus.build.decontaminate import Item, ngram_index, save_index
 from barrow.corpus.build.examine import Findings, Inputs, Settings, examine
 from barrow.corpus.build.facts import Facts, load_facts
-from barrow.corpus.filters import filter as filter_module
-from barrow.corpus.filters.filter import Decisions, Filter, Step
+from barrow.corpus.filters.filter import Decisions, Described, Filter, Step
 from barrow.corpus.filters.length import Length
 from barrow.corpus.filters.pii.pii import RedactPii
 from barrow.corpus.filters.repair import Repair
@@ -128,10 +127,10 @@ class Described(Filter):
     def cause(self, reason: str, value: float) -> str:
         raise NotImplementedError
 
-    def describe(self, texts: Texts) -> filter.Described:
+    def describe(self, texts: Texts) -> Described:
         said = [texts.text_of(i).split() for i in range(len(texts))]
         languages = np.array([words[0] for words in said])
-        return filter.Described(languages, np.array([float(w[1]) for w in said], np.float32))
+        return Described(languages, np.array([float(w[1]) for w in said], np.float32))
 
 
 def test_any_filter_may_describe(tmp_path: Path) -> None:
