@@ -116,7 +116,7 @@ def test_the_tuple_is_the_order(tmp_path: Path) -> None:
 
 
 @dataclass(frozen=True)
-class Described(Filter):
+class Describing(Filter):
     """Finds out the language and the score of a text that says them."""
 
     reasons = ("never",)
@@ -135,7 +135,7 @@ class Described(Filter):
 
 def test_any_filter_may_describe(tmp_path: Path) -> None:
     texts = [("de 0.5", "A"), ("fr 0.25", "A"), ("xx 1", "B")]
-    facts, *_ = run(tmp_path, texts, {"": (Described(),), "B": ()})
+    facts, *_ = run(tmp_path, texts, {"": (Describing(),), "B": ()})
     named = [facts.languages[k] for k in facts.language]
     assert named == ["de", "fr", ""]
     assert facts.quality.tolist() == [0.5, 0.25, 0.0]
