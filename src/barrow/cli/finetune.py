@@ -97,7 +97,7 @@ def finetune(
         Path,
         typer.Option(
             metavar="RUN",
-            help="Where the run goes; one that was stopped there goes on.",
+            help="The folder of the run; a run that was stopped there is resumed.",
             show_default=False,
         ),
     ],
