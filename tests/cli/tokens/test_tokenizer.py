@@ -87,8 +87,8 @@ def test_errors(barrow: Callable, corpus: Path, tmp_path: Path, write: Callable[
     assert fails("--weights", "C=1")[0] == 1
     assert "no domain 'C'" in fails("--weights", "C=1")[1]
     code, err = fails("--weights", "A")
-    assert (code, "--weights is DOMAIN=WEIGHT, unlike 'A'" in err) == (2, True)
-    assert "DOMAIN=WEIGHT, unlike 'A=x'" in fails("--weights", "A=x")[1]
+    assert (code, "--weights must be DOMAIN=WEIGHT, got 'A'" in err) == (2, True)
+    assert "DOMAIN=WEIGHT, got 'A=x'" in fails("--weights", "A=x")[1]
     code, err = fails(vocab=200)
     assert (code, "must be ≥ 257" in err) == (1, True)
     assert "no pattern 'gpt5'; did you mean 'gpt2'" in fails("--pattern", "gpt5")[1]

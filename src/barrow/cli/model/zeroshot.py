@@ -116,8 +116,7 @@ def _templates(given: str) -> tuple[str, ...]:
     lines = lines_of(given)
     if lines is None:
         raise typer.BadParameter(
-            f"--templates is {', '.join(TEMPLATES)}, a file, or a sentence with {{}}, unlike "
-            f"{given!r}"
+            f"--templates is {', '.join(TEMPLATES)}, a file, or a sentence with {{}}, got {given!r}"
         )
     return tuple(lines)
 

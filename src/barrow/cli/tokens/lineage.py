@@ -38,7 +38,7 @@ def lineage(
         typer.Option(help="With --doc: steps before this one.", show_default="all, or one epoch"),
     ] = None,
     store: Annotated[
-        Path | None, typer.Option(help="Where the token store lies now, if it was moved.")
+        Path | None, typer.Option(help="Where the token store is now, if it was moved.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -156,7 +156,7 @@ def _parsed(weights: list[str]) -> dict[str, float]:
         except ValueError:
             name = ""
         if not name:
-            raise typer.BadParameter(f"--weights is DOMAIN=WEIGHT, unlike {weight!r}")
+            raise typer.BadParameter(f"--weights must be DOMAIN=WEIGHT, got {weight!r}")
     return parsed
 
 
