@@ -164,7 +164,9 @@ def test_a_run_does_not_go_on_with_another_model_or_corpus(
     with pytest.raises(ScoreError, match="left by another run: model differ"):
         score(other, few, out=out)
     changed = [*few[:1], Document("changed", few[1].meta), *few[2:]]
-    with pytest.raises(ScoreError, match=r"document 1 \(B, id id-1\) is not what.*corpus changed"):
+    with pytest.raises(
+        ScoreError, match=r"document 1 \(B, id id-1\) differs from what.*corpus changed"
+    ):
         score(Bytes(), changed, out=out)
     with pytest.raises(ScoreError, match="corpus changed"):
         score(Bytes(), few[:2], out=out)

@@ -196,7 +196,7 @@ def test_a_loss_that_is_not_one_number(value) -> None:
     ("batch", "said"),
     [
         ({"x": np.ones((4, 2)), "y": np.ones((3,))}, r"\['x'\] \(4, 2\), \['y'\] \(3,\)"),
-        ({}, "not none at all"),
+        ({}, "got none at all"),
         ({"x": np.ones((0, 2))}, "a batch of 0 rows"),
         ({"x": np.float32(1)}, "a batch of 0 rows"),
         ({"x": np.ones((3, 2))}, "3 rows cannot be divided into 2 micro-batches.*multiple of 2"),

@@ -104,7 +104,7 @@ def test_an_embedding_that_is_not_finite_names_its_image(clip: Clip) -> None:
     bad = IMAGES[:3].copy()
     bad[1, 0, 0, 0] = np.nan
     with pytest.raises(
-        ValueError, match=r"embedding of b\.png is not finite \(1 of 3 are not\): the numbers given"
+        ValueError, match=r"embedding of b\.png is not finite \(1 of 3 are not\): the input"
     ):
         clip.encode_image(bad, names=["a.png", "b.png", "c.png"])
     token = clip.params["image"]["token"].at[0].set(jnp.inf)

@@ -34,8 +34,8 @@ def test_configurations_go_there_and_back(name: str) -> None:
 
 def test_other_towers() -> None:
     for said, words in (
-        ({"vision_cfg": {"timm_model_name": "convnext"}}, "convnext of another library"),
-        ({"text_cfg": {"hf_model_name": "roberta"}}, "roberta of another library"),
+        ({"vision_cfg": {"timm_model_name": "convnext"}}, "convnext is of another library"),
+        ({"text_cfg": {"hf_model_name": "roberta"}}, "roberta is of another library"),
     ):
         with pytest.raises(WeightsError, match=words):
             config_of_open_clip({"model_cfg": said}, shapes("RN50"), HERE)

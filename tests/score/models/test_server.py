@@ -130,7 +130,7 @@ def test_a_server_that_cuts_the_text() -> None:
     with serving(behaviour) as url:
         server = opened(url)
         behaviour.cut = 6
-        with pytest.raises(ScoreError, match="make up 6 of the text's 10 characters"):
+        with pytest.raises(ScoreError, match="cover 6 of the text's 10 characters"):
             ServerModel(server).score([b"abcdefghij"])
 
 

@@ -33,7 +33,7 @@ def test_background_and_limits_hold(crop: str, tmp_path: Path) -> None:
     index = index_pairs(tmp_path / "pics", tmp_path / "index")
     batch = stream_of(index, batch=1, crop=crop, background=(1, 2, 3)).batch(0)
     assert (batch.images == (1, 2, 3)).all()
-    with pytest.raises(BadImage, match="clear.png: 9 × 9 pixels, and at most 80"):
+    with pytest.raises(BadImage, match="clear.png: 9 × 9 pixels, but at most 80"):
         stream_of(index, batch=1, crop=crop, limits=Limits(pixels=80)).batch(0)
 
 

@@ -175,7 +175,7 @@ def test_saved_and_loaded(index: PairIndex, tmp_path: Path) -> None:
     assert same(again.batch(3), stream.batch(3))
     other = Words()
     other.hash = "others"
-    with pytest.raises(StoreError, match="saved with tokenizer words, .* is others") as error:
+    with pytest.raises(StoreError, match="saved with tokenizer words, .* has others") as error:
         Stream.load(tmp_path, texts=other)
     assert error.value.reason == "other-tokenizer"
 

@@ -139,7 +139,7 @@ def test_the_end_of_documents(
     path.write_text(json.dumps(told))
     problems = verify_store(path.parent).problems
     assert {p.reason for p in problems} == {"bad-document"}
-    assert "should end a document with 257" in str(problems[0])
+    assert "must end a document with 257" in str(problems[0])
 
 
 def test_files_larger_than_a_step(store: TokenStore, monkeypatch: pytest.MonkeyPatch) -> None:

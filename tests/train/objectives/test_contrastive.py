@@ -217,7 +217,7 @@ def test_a_resnet_learns_its_statistics() -> None:
     ("change", "said"),
     [
         ({"texts": None}, "the batch has no texts; it has images, mask"),
-        ({"mask": np.ones((16, 8))}, r"mask \[pairs\], not images .* mask \(16, 8\)"),
+        ({"mask": np.ones((16, 8))}, r"mask \[pairs\], got images .* mask \(16, 8\)"),
     ],
 )
 def test_bad_batches(params: Any, change: Any, said: str) -> None:

@@ -259,7 +259,7 @@ def test_other_kinds_are_refused_by_name(tmp_path: Path) -> None:
     path = tmp_path / "x"
     torch.save({"a": torch.ones(1)}, path, _use_new_zipfile_serialization=False)
     with pytest.raises(
-        WeightsError, match="found PyTorch's format from before 1.6; where the file"
+        WeightsError, match="found PyTorch's format from before 1.6; if you trust the file"
     ):
         open_torch(path)
     with tarfile.open(path, "w") as archive:
