@@ -58,7 +58,7 @@ def test_nothing_to_show(tmp_path: Path, barrow: Callable) -> None:
 def test_where_to(folder: Path, tmp_path: Path, barrow: Callable) -> None:
     code, _, err = barrow("board", folder, "--out", tmp_path / "no" / "board.html")
     assert code == 1
-    assert "is no folder to write board.html to" in err
+    assert "is not a folder to write board.html to" in err
     for wrong in ([], ["--serve", "--out", "x"]):
         code, _, err = barrow("board", folder, *wrong)
         assert code == 2

@@ -53,7 +53,7 @@ def write_board(results: list[Path], out: Path) -> None:
             "makes one"
         )
     if not out.parent.is_dir():
-        raise NotFound(f"{out.parent} is no folder to write {out.name} to")
+        raise NotFound(f"{out.parent} is not a folder to write {out.name} to")
     write_if_changed(out, page(board_data(gathered)))
     typer.echo(out)
 

@@ -77,9 +77,9 @@ def build(
 
     changed = changes(overrides, root="--root", source="--source", out="--out")
     if (root is None) == (not source):
-        raise typer.BadParameter("say where the raw files are: --root DIR, or --source FILE")
+        raise typer.BadParameter("pass the raw files: --root DIR, or --source FILE")
     if out is None:
-        raise typer.BadParameter("say where the corpus goes: --out DIR")
+        raise typer.BadParameter("pass --out DIR: where the corpus goes")
     trusted = [*(trust or ()), *([recipe] if recipe.endswith(".py") else [])]
     made = load_recipe(recipe, trust=trusted)
     if root is None:

@@ -112,7 +112,7 @@ def convert(
     to: Annotated[TargetFormat, typer.Option(help="What to write.")] = TargetFormat.CHECKPOINT,
     source_format: Annotated[
         SourceFormat | None,
-        typer.Option("--from", help="What the source is, where its name does not say."),
+        typer.Option("--from", help="The source's format, where its name does not show it."),
     ] = None,
     trust: Trust = None,
 ) -> None:

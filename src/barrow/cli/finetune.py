@@ -29,7 +29,7 @@ class TaskChoice(StrEnum):
 
 
 class ScheduleChoice(StrEnum):
-    """How the learning rate goes, behind its rise."""
+    """The learning rate after the warm-up."""
 
     LINEAR = "linear"
     COSINE = "cosine"
@@ -37,7 +37,7 @@ class ScheduleChoice(StrEnum):
 
 
 class MetricChoice(StrEnum):
-    """What says which epoch is best."""
+    """The measure that chooses the best epoch."""
 
     ACCURACY = "accuracy"
     F1 = "f1"
@@ -72,7 +72,7 @@ MaxLengthOption = Annotated[
     typer.Option(help="Tokens of a row at most.", show_default="all that the model takes"),
 ]
 TruncateOption = Annotated[
-    bool, typer.Option("--truncate", help="Cut rows past that length, and say how many.")
+    bool, typer.Option("--truncate", help="Cut rows past that length; their number is printed.")
 ]
 
 
@@ -110,11 +110,11 @@ def finetune(
     ] = "",
     lr: Annotated[float, typer.Option(help="The highest learning rate.")] = 2e-5,
     lr_schedule: Annotated[
-        ScheduleChoice, typer.Option(help="How it goes down.")
+        ScheduleChoice, typer.Option(help="How the rate falls after the warm-up.")
     ] = ScheduleChoice.LINEAR,
     warmup: Annotated[float, typer.Option(help="The share of steps over which it rises.")] = 0.06,
     layer_decay: Annotated[
-        float, typer.Option(help="A layer's rate by that of the layer behind it.")
+        float, typer.Option(help="Learning-rate factor per layer, from the top down.")
     ] = 1.0,
     weight_decay: Annotated[float, typer.Option(help="Decay of kernels and tables.")] = 0.1,
     epochs: Annotated[int, typer.Option(help="Times that all rows are learned from.")] = 3,
@@ -126,7 +126,7 @@ def finetune(
     metric: Annotated[
         MetricChoice | None,
         typer.Option(
-            help="What says which epoch is best.",
+            help="The measure that chooses the best epoch.",
             show_default="accuracy; entity_f1 of BIO tags; pearson",
         ),
     ] = None,

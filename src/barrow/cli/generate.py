@@ -1,4 +1,4 @@
-"""`barrow generate`: what a model writes behind a prompt."""
+"""`barrow generate`: completions of a prompt."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def generate(
     trust: Trust = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write text behind a prompt, as it comes."""
+    """Complete a prompt, token by token."""
     from barrow.models import Decoder, Sampling, stream
     from barrow.models.open_model import of_kind
     from barrow.models.text import prompt_tokens, text_pieces

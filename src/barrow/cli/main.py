@@ -107,7 +107,7 @@ _HELP = {
     "classifier": "Train a quality classifier, and see how a corpus scores with it.",
     "tokens": "Tokenizers and batches: train a tokenizer, plan batches, trace them to documents.",
     "pairs": "Image–text pairs: index them for training, and look at an index.",
-    "model": "Models: what opens, published weights, and what a model says of text and images.",
+    "model": "Models: what opens, published weights, and what a model makes of text and images.",
     "checkpoint": "Checkpoints: what is in them, how two differ, and other formats.",
 }
 _MOVED = {
@@ -181,7 +181,7 @@ def _options(
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_print_version, is_eager=True, help="Say which barrow."),
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print version."),
     ] = False,
 ) -> None:
     del version

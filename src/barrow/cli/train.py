@@ -101,16 +101,14 @@ def train(
             print_table(("key", "value", "meaning"), rows, left=("key", "value", "meaning"))
             return
         if out is None and not Path(recipe).is_dir():
-            raise typer.BadParameter("say where the run goes: --out DIR")
+            raise typer.BadParameter("pass --out DIR: where the run goes")
         folder = local_path(recipe if out is None else out)
         given = (store, pairs, validation, init, tokenizer)
         places: dict[str, Any] = {n: v for n, v in zip(_OPTIONS, given, strict=False) if v}
         run = config.override(replace(described, **places), changed, trust=trusted)
         is_own = isinstance(run.data, Batches)
         if not (run.store or run.pairs or is_own):
-            raise typer.BadParameter(
-                "say what to train on: --store STORE, or for CLIP --pairs INDEX"
-            )
+            raise typer.BadParameter("pass --store STORE, or for CLIP --pairs INDEX")
         if run.init and not _is_saved(recipe):
             run = replace(run, init=str(locate_model(run.init)))
         is_fitted = _is_saved(recipe) or is_own or any(c.startswith(_FITTED) for c in changed)

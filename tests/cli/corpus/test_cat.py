@@ -35,7 +35,7 @@ def test_the_last_one(barrow: Callable, folder: Path) -> None:
 def test_no_range(barrow: Callable, folder: Path) -> None:
     code, _, err = barrow("corpus", "cat", folder, "-d", "some")
     assert code == 2
-    assert "no range of documents" in err
+    assert "not a range of documents" in err
 
 
 def test_texts(barrow: Callable, write: Callable) -> None:

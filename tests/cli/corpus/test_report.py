@@ -41,7 +41,7 @@ def test_to_another_file(barrow: Callable, corpus: Path, tmp_path: Path) -> None
     assert (tmp_path / "x.html").read_bytes() == before
     assert not (corpus / "datasheet.md").exists()
     code, _, err = barrow("corpus", "report", corpus, "--out", tmp_path / "no" / "x.html")
-    assert (code, err) == (1, f"barrow: {tmp_path}/no is no folder to write x.html to\n")
+    assert (code, err) == (1, f"barrow: {tmp_path}/no is not a folder to write x.html to\n")
 
 
 def test_it_can_be_opened(barrow: Callable, corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:

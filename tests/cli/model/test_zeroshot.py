@@ -159,7 +159,7 @@ def test_images_are_held_a_batch_at_a_time(clip_folder: Path) -> None:
             "at most 12 tokens",
         ),
         (["model", "probe", "images", "--model", "model"], 1, "has images in 0 folders"),
-        (["model", "probe", "nosuch", "--model", "model"], 1, "nosuch is no folder"),
+        (["model", "probe", "nosuch", "--model", "model"], 1, "nosuch is not a folder"),
         (
             ["model", "similar", "images", "red thing " * 9, "--model", "model"],
             1,

@@ -65,4 +65,4 @@ def _range(text: str) -> slice:
             return slice(number, number + 1 or None)
         return slice(int(first) if first else None, int(last) if last else None)
     except ValueError:
-        raise typer.BadParameter(f"{text!r} is no range of documents, such as 10:20") from None
+        raise typer.BadParameter(f"{text!r} is not a range of documents, such as 10:20") from None

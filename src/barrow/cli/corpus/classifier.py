@@ -41,7 +41,7 @@ def train(
     text_key: TextKey = "text",
     on_bad: OnBad = OnBadChoice.RAISE,
 ) -> None:
-    """Learn to tell positives from negatives; says how well it does on what was held out."""
+    """Train a classifier of positives against negatives; print its measures on a test set."""
     import msgspec
 
     from barrow.corpus.classifier.model import save_classifier

@@ -14,12 +14,12 @@ def report(
         Path | None,
         typer.Option(
             help="Write only the report, to this file; without it, datasheet.md and report.html "
-            "beside the corpus are made anew."
+            "beside the corpus are rewritten."
         ),
     ] = None,
     open_: Annotated[bool, typer.Option("--open", help="Show it in a browser.")] = False,
 ) -> None:
-    """Make the report and the datasheet of a finished corpus anew."""
+    """Rewrite the report and the datasheet of a finished corpus."""
     from barrow.corpus.report.datasheet import DATASHEET
     from barrow.corpus.report.page import REPORT
     from barrow.corpus.report.write import read_build, write_papers, write_report
@@ -31,7 +31,7 @@ def report(
         written = [corpus / DATASHEET, corpus / REPORT]
     else:
         if not out.parent.is_dir():
-            raise NotFound(f"{out.parent} is no folder to write {out.name} to")
+            raise NotFound(f"{out.parent} is not a folder to write {out.name} to")
         write_report(corpus, out, manifest, recipe)
         written = [out]
     for path in written:

@@ -46,7 +46,7 @@ def takedown(
         bool, typer.Option("--everything", help="With --yes: even if that is all of the corpus.")
     ] = False,
 ) -> None:
-    """Remove documents from a corpus, wherever something of them lies, and keep them out.
+    """Remove documents from a corpus, wherever something of them is, and keep them out.
 
     Rewrites only the shards concerned. A later build in the same folder honours it. May be
     repeated, also after it was interrupted. Exits 1 if nothing matches.
@@ -70,7 +70,7 @@ def takedown(
         ),
     )
     if not rules:
-        raise typer.BadParameter("say what: --doc, --url, --domain, --licence or --match")
+        raise typer.BadParameter("pass --doc, --url, --domain, --licence or --match")
     if dry_run:
         finding = find_taken(corpus, rules, and_copies=and_copies)
         _refuse_nothing(corpus, rules, finding)
@@ -166,4 +166,4 @@ def _user() -> str:
     try:
         return getpass.getuser()
     except (OSError, KeyError):
-        raise typer.BadParameter("say who signs it off: --by NAME") from None
+        raise typer.BadParameter("pass --by NAME: who signs it off") from None

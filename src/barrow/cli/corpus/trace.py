@@ -17,7 +17,7 @@ def trace(
     ],
     as_json: AsJson = False,
 ) -> None:
-    """Tell where a document came from, and what each stage decided about it."""
+    """Print where a document came from, and what each stage decided about it."""
     import msgspec
 
     from barrow.corpus.trace import find_document

@@ -28,7 +28,7 @@ def fill(
     trust: Trust = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say what may stand where a text is masked, and how likely it is."""
+    """List the likeliest words for each mask of a text."""
     from barrow.models.roberta.fill import fill as likeliest
 
     encoder, params, reader = open_encoder(model, tokenizer=tokenizer, dtype=dtype, trust=trust)

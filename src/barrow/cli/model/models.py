@@ -93,7 +93,7 @@ def get(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Download a model if it is not there yet, hash what came, and say where it is."""
+    """Download a model unless it is in the cache, check its hashes, and print its path."""
     from barrow.weights.hub.download import fetch, source_of
 
     if "://" not in source_of(what):  # huggingface_hub has progress bars of its own

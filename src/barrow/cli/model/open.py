@@ -33,7 +33,7 @@ ModelOption = Annotated[
     ),
 ]
 Truncate = Annotated[
-    bool, typer.Option("--truncate", help="Cut texts past the model's positions, and say so.")
+    bool, typer.Option("--truncate", help="Cut texts past the model's positions, with a warning.")
 ]
 
 

@@ -1,4 +1,4 @@
-"""`barrow model predict`: what a fine-tuned model says of rows."""
+"""`barrow model predict`: labels of rows by a fine-tuned model."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def predict(
     max_length: MaxLengthOption = None,
     truncate: TruncateOption = False,
 ) -> None:
-    """Say the labels of rows; where all rows have theirs, say how good they are."""
+    """Label rows; where all rows have labels, print the measures too."""
     from barrow.models.roberta.labelled_rows import Limit
     from barrow.stream.labelled.examples import read_examples
     from barrow.train.finetune.folder import finetuned_folder

@@ -81,7 +81,7 @@ def _labelled(data: Path) -> tuple[list[str], list[Path], Labels]:
     from barrow.images.decode import is_image
 
     if not data.is_dir():
-        raise NotFound(f"{data} is no folder; expected one with a folder of images for each class")
+        raise NotFound(f"{data} is not a folder; pass one with a folder of images for each class")
     names: list[str] = []
     files: list[Path] = []
     labels: list[int] = []

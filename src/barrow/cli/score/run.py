@@ -108,7 +108,7 @@ def score(
 ) -> None:
     """Bits per byte of a model on a corpus, by domain and overall, with intervals.
 
-    A run that was stopped goes on where it was when it is given the same arguments.
+    A run that was stopped resumes when it is given the same arguments.
     """
     from barrow.score import Opening, Share, open_corpus, score
     from barrow.score.protocol import named_protocol

@@ -39,7 +39,7 @@ def stream(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Plan the batches of a run, save the plan, and tell what it reads."""
+    """Plan the batches of a run, save the plan, and print what it reads."""
     from barrow import config
     from barrow.stream import Schedule, Stream, StreamSettings
 
