@@ -28,7 +28,7 @@ print("loaded:", loaded.report)
 tokenizer = open_tokenizer(loaded.tokenizer)
 prompts = [prompt_tokens(tokenizer, text) for text in ("A barrow", "Stone by stone")]
 for sampling in (Sampling(), Sampling(temperature=1.0, top_k=20)):
-    written = barrow.models.decoder.generate(
+    written = barrow.models.generate(
         loaded.model, loaded.params, prompts, max_tokens=16, sampling=sampling, stops=loaded.stops
     )
     print(sampling, [len(completion.tokens) for completion in written])

@@ -42,7 +42,7 @@ def test_a_recipe_from_end_to_end(
     recipe = ["gpt2.tiny", "--store", store, "--validation", held, "--out", out, *SMALL]
     code, told, err = barrow("train", *recipe)
     assert code == 0, err
-    losses = re.search(r"held-out loss: ([\d.]+) nats per token \(([\d.]+) bits\)", told)
+    losses = re.search(r"validation loss: ([\d.]+) nats per token \(([\d.]+) bits\)", told)
     assert losses is not None
     last = read_log(out / "log.jsonl")[-1]
     assert float(losses[1]) == pytest.approx(last["held_out_loss"], abs=1e-4)
@@ -86,7 +86,7 @@ def test_masked_models(barrow: Callable, stores: tuple[Path, Path], tmp_path: Pa
     recipe = ["roberta.tiny", "--store", store, "--validation", held, "--out", out, *SMALL]
     code, told, err = barrow("train", *recipe)
     assert code == 0, err
-    assert re.search(r"held-out loss: [\d.]+ nats per masked token", told)
+    assert re.search(r"validation loss: [\d.]+ nats per masked token", told)
     assert "unigram entropy of the store" in told
     saved = json.loads((out / "run.json").read_text())["model"]
     assert (saved["object"], saved["vocab_size"], saved["pad"]) == (
@@ -119,7 +119,7 @@ def test_pairs(barrow: Callable, tmp_path: Path) -> None:
     pairs = ["--pairs", tmp_path / "index", "--validation", tmp_path / "held"]
     code, told, err = barrow("train", "clip.tiny", *pairs, "--out", out, *few)
     assert code == 0, err
-    assert re.search(r"held-out loss: [\d.]+ nats per pair", told)
+    assert re.search(r"validation loss: [\d.]+ nats per pair", told)
     assert "chance among 3 pairs: 1.0986" in told
     assert "step 1/2  loss " in err
     code, seen, err = barrow("tokens", "lineage", out, "--step", 1, "--json")

@@ -148,5 +148,5 @@ def test_the_page_s_model_of_ones_own(
     assert run(["train", "build/own"]) == 1
     assert "pass --trust own.py" in capfd.readouterr().err
     assert run(["train", "build/own", "--trust", "own.py"]) == 0, capfd.readouterr().err
-    assert "held-out loss: " in capfd.readouterr().out
+    assert "validation loss: " in capfd.readouterr().out
     assert weights(fit(planned, "build/own")) == weights(whole)

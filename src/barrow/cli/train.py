@@ -173,7 +173,7 @@ def _print_end(run: Run, out: Path) -> None:
     from barrow.train.trackers import read_log
 
     logged = read_log(RunFolder(out).log)
-    named = (("held_out_loss", "held-out loss"), ("loss", "loss of the last step"))
+    named = (("held_out_loss", "validation loss"), ("loss", "loss of the last step"))
     key, words = named[0] if any(named[0][0] in line for line in logged) else named[1]
     task = task_of(run)
     # A run that was over already has no line if its log was lost.
@@ -181,7 +181,7 @@ def _print_end(run: Run, out: Path) -> None:
         bits = f" ({loss / math.log(2):.4f} bits)" if task.measure.startswith("nats") else ""
         typer.echo(f"{words}: {loss:.4f} {task.measure}{bits}")
     data, held_out = opened(task)
-    # Among fewer pairs a guess is easier, and a held-out index may have fewer than a batch.
+    # Among fewer pairs a guess is easier, and a validation index may have fewer than a batch.
     is_held_out = key == "held_out_loss" and task.unit == "pair"
     baseline = (held_out if held_out is not None and is_held_out else data).baseline()
     if baseline:
