@@ -125,6 +125,6 @@ class Mound:
 
 def test_somebody_elses_folder_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("years of work")
-    with pytest.raises(FileExistsError, match="not made by the demo"):
+    with pytest.raises(FileExistsError, match="was not created by the demo"):
         pocket.prepare(tmp_path)
     assert (tmp_path / "thesis.txt").exists()
