@@ -19,7 +19,7 @@ def test_two_processes_save_and_one_loads(tmp_path: Path) -> None:
     assert "same" in first.split()
     assert "same" in second.split()
     assert "timeout" in first
-    assert "waited 0.5 s for process 1 (write/1) and heard nothing" in first
+    assert "no answer from process 1 in 0.5 s (write/1)" in first
     assert "process 1 failed: OSError: [Errno 28] No space left on device" in first
     assert "heard" in second
     assert "No space left on device" in second
