@@ -72,6 +72,86 @@ def test_another_heading_than_the_title_is_text() -> None:
     assert page_text(body(markup)).text == f"Of the dead\n\n{LONG}"
 
 
+@pytest.mark.parametrize(
+    "markup",
+    [
+        # Names that say "other" on all parts; links around paragraphs; a title that ends nothing.
+        f"<div class=promo><p>{LONG}</p></div><div class=share><p>{OTHER}</p></div>",
+        f"<nav><p>{LONG}</p></nav><footer><p>{OTHER}</p></footer>",
+        f"<p><a id=a />{LONG}</p><p><a name=b>{OTHER}</p>",
+        f"<title/><svg class=logo /><p>{LONG}</p><p>{OTHER}</p>",
+        f"<iframe src=x /><p>{LONG}</p><p>{OTHER}</p>",
+    ],
+)
+def test_a_page_with_paragraphs_is_never_empty(markup: str) -> None:
+    assert page_text(body(markup)).text == TEXT
+
+
+def test_a_page_of_short_lines_is_not_empty() -> None:
+    markup = "<div class=promo-line>One bead</div><div class=x>Two beads of clay</div>"
+    assert page_text(body(markup)).text == "Two beads of clay"
+
+
+@pytest.mark.parametrize("place", ["{form}{text}", "<form>{text}{form}</form>"])
+def test_no_form_to_log_in(place: str) -> None:
+    form = (
+        "<div><form><p>Please log in to write to the people of the valley.</p>"
+        "<label>Name</label><input name=n><input type='password' name=p></form></div>"
+    )
+    text = f"<p>{LONG}</p><p>{OTHER}</p>"
+    assert page_text(body(place.format(form=form, text=text))).text == TEXT
+    assert page_text(body(place.format(form=form, text="<p>Short.</p>"))).text == "Short."
+
+
+def test_soft_hyphens() -> None:
+    assert page_text(f"<p>co\xadop&shy;era&#173;tion {LONG}").text == f"cooperation {LONG}"
+    assert whole_text("<p>co\xadop").text == "coop"
+
+
+@pytest.mark.parametrize(
+    "ruby",
+    [
+        "<ruby>漢<rt>kan</rt>字<rp>(</rp><rt>ji</rt><rp>)</rp></ruby>",
+        "<ruby>漢<rp>(<rt>kan<rp>)</ruby><ruby>字<rt>ji</ruby>",
+        "<ruby><rb>漢<rb>字<rt>kan<rt>ji</ruby>",
+    ],
+)
+def test_readings_of_characters(ruby: str) -> None:
+    assert page_text(f"<p>{LONG} {ruby}。").text == f"{LONG} 漢字。"
+    assert whole_text(f"<p>{ruby}。").text == "漢字。"
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "Finds<span class='mw-editsection'>[<a href='/w?action=edit'>Bearbeiten</a>]</span>",
+        "Finds [<a href='/index.php?title=Finds&amp;action=edit'>edit</a>]",
+        "Finds<a class=headerlink href='#finds' title='Permalink'>¶</a>",
+        "Finds <a href='#finds'>&para;</a>",
+        "<a href='#finds'>#</a> Finds",
+    ],
+)
+def test_edit_links_at_headings(heading: str) -> None:
+    text = f"Finds\n\n{LONG}"
+    assert page_text(body(f"<article><h2>{heading}</h2><p>{LONG}</p></article>")).text == text
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "<table><tr><td><p>{0}</p><td><p>{1}</p></table>",
+        "<table><tr><td>{0}<tr><td>{1}</table>",
+        "<table role=presentation><tr><td>{0}<td>x<tr><td>{1}<td></table>",
+        "<table><tr><td>x<tr><td><table><tr><td>{0}<td></table><td>{1}</table>",
+        "<table><tr><td>{0}<td>{1}<tr><td><ul><li>a</ul><td></table>",
+    ],
+)
+def test_tables_of_layout_have_no_bars(table: str) -> None:
+    text = page_text(body(table.format(LONG, OTHER))).text
+    assert "|" not in text
+    assert {LONG, OTHER} <= set(text.split("\n"))
+
+
 def test_the_whole_page() -> None:
     found = whole_text(
         body(f"<nav>Home</nav><p>{LONG}</p><p hidden>no</p><footer>Imprint</footer>")

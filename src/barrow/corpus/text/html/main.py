@@ -3,8 +3,9 @@
 Left out is what tags, class names and hidden attributes show to be something else, unless much of
 the text is in it. The main part is the element that calls itself the article, if it holds a third
 of the text; else the smallest that holds nearly all. In it, lists and paragraphs that are mostly
-links go, with the lines that lead to them, and the page's title. No site is known by name, and
-every step is linear, whatever the nesting.
+links go, with the lines that lead to them, and the page's title. Where that leaves little, looser
+rules follow, and at last every paragraph. No site is known by name, and every step is linear,
+whatever the nesting.
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from barrow.corpus.text.html.layout import layout_parts
 from barrow.corpus.text.html.main_names import (
     is_article,
     is_content,
     is_hidden,
     is_lead_elsewhere,
     is_other,
+    is_password,
     is_perhaps_other,
     is_phrase_of_page,
     names,
@@ -48,8 +51,12 @@ _NO_TEXT = frozenset(
         "textarea",
         "title",
         "iframe",
+        "rt",
+        "rp",
+        "rtc",
     ]
 )
+_RUBY = frozenset(["rt", "rp", "rtc"])
 _NOT_MAIN = frozenset(["nav", "aside", "footer", "dialog", "menu", "map", "figcaption", "figure"])
 _NEVER_DROPPED = frozenset(["", "html", "body", "main", "article"])
 _IN_TABLE = frozenset(["table", "thead", "tbody", "tfoot", "tr", "td", "th"])
@@ -61,37 +68,43 @@ _BLOCKS = _HEADINGS | {"p", "li", "dt", "dd", "table"}
 _PARTS = INLINE | _BLOCKS | _IN_TABLE | {"ul", "ol", "dl", "blockquote", "pre"}
 
 # In characters: what makes a block a paragraph whatever its tag, or in a <p>; what in a group shows
-# that it is more than links; the longest line looked at, and the longest that leads to a list.
+# that it is more than links; the longest line looked at, and the longest that leads to a list; the
+# most that is around a field for a password in a form to log in.
 _PARAGRAPH = 80
 _SHORT_PARAGRAPH = 25
 _MORE_THAN_LINKS = 100
 _LINE = 400
 _LABEL = 80
+_LOG_IN = 400
 
 _WORD = re.compile(r"\w+")
 
 
-def main_markup(markup: str, elements: list[Element], *, title: str) -> str:
-    """The markup of the main part of a page without what does not belong to it."""
-    page = _Page(markup, elements)
-    values = page.values()
-    page.drop_other(values)
-    values = [0 if gone else value for value, gone in zip(values, page.dropped, strict=True)]
-    main = elements[page.main(values)]
-    page.drop_title(main, values, title)
-    page.drop_links(main, values)
-    page.drop_lines(main)
-    return _without(markup, elements, page.dropped, main)
+def main_markups(markup: str, elements: list[Element], *, title: str) -> Iterator[str]:
+    """The markup of the main part of a page, by rules each looser than the one before.
+
+    First what is inside the article; then all that no tag or name shows to be something else; last
+    every paragraph.
+    """
+    for is_strict in (True, False):
+        page = _Page(markup, elements)
+        values = page.values()
+        page.drop_other(values, is_strict=is_strict)
+        values = [0 if gone else value for value, gone in zip(values, page.dropped, strict=True)]
+        main = elements[page.main(values) if is_strict else 0]
+        page.drop_title(main, values, title)
+        page.drop_links(main, values)
+        if is_strict:
+            page.drop_lines(main)
+        yield page.without_dropped(main)
+    yield _Page(markup, elements).paragraphs()
 
 
 def readable_markup(markup: str, elements: list[Element]) -> str:
     """The markup of a page without what is not shown or cannot be read."""
-    dropped = bytearray(
-        element.tag in _NO_TEXT
-        or (is_hidden(element.attributes) and element.tag not in _NEVER_DROPPED)
-        for element in elements
-    )
-    return _without(markup, elements, dropped, elements[0])
+    page = _Page(markup, elements)
+    page.drop_unreadable()
+    return page.without_dropped(elements[0])
 
 
 class _Page:
@@ -108,6 +121,7 @@ class _Page:
         for element in elements[1:]:
             if element.block == element.number:
                 self._has_blocks[elements[element.parent].block] = 1
+        self._layout = layout_parts(elements)
 
     def _sums(self, values: list[int]) -> list[int]:
         """For each element the sum over it and all that it contains."""
@@ -128,21 +142,46 @@ class _Page:
                     values[element.number] = plain
                 elif element.tag in ("td", "th"):
                     values[element.number] = plain // 2
+        if not any(values):  # a page of short lines
+            return [max(0, element.own - element.linked) for element in self._elements]
         return values
 
     # What is not the article ------------------------------------------------------------------
 
-    def drop_other(self, values: list[int]) -> None:
+    def drop_other(self, values: list[int], *, is_strict: bool) -> None:
         """Drop what shows to be something else, unless much of the text is in it."""
         sums = self._sums(values)
         dropped = self.dropped
+        self._drop_log_ins()
         for element in self._elements:
             number, tag = element.number, element.tag
             if dropped[element.parent] or tag in _NO_TEXT:
                 dropped[number] = 1
             elif sums[number] * 2 <= sums[0] and tag not in _NEVER_DROPPED:
                 is_little = sums[number] * 8 <= sums[0]
-                dropped[number] = tag in _NOT_MAIN or self._is_other(element, is_little)
+                if is_strict or is_little:
+                    is_other = tag in _NOT_MAIN or self._is_other(element, is_little and is_strict)
+                    dropped[number] |= is_other
+
+    def drop_unreadable(self) -> None:
+        """Drop what is not shown or cannot be read."""
+        for element in self._elements:
+            is_shown = element.tag in _NEVER_DROPPED or not is_hidden(element.attributes)
+            self.dropped[element.number] = element.tag in _NO_TEXT or not is_shown
+
+    def _drop_log_ins(self) -> None:
+        """Drop forms that ask for a password, or the part of a large one that does."""
+        fields = [e for e in self._elements if e.tag == "input" and is_password(e.attributes)]
+        if not fields:
+            return
+        sizes = self._sums([element.own for element in self._elements])
+        for element in fields:
+            around = self._elements[element.parent]
+            while around.tag not in _NEVER_DROPPED and sizes[around.number] <= _LOG_IN:
+                self.dropped[around.number] = 1
+                if around.tag == "form":
+                    break
+                around = self._elements[around.parent]
 
     def _is_other(self, element: Element, is_little: bool) -> bool:
         if not element.attributes:
@@ -308,16 +347,37 @@ class _Page:
         if label is not None and label.tag in _HEADINGS:
             self.dropped[label.number] = 1
 
+    # What is left -----------------------------------------------------------------------------
 
-def _without(markup: str, elements: list[Element], dropped: bytearray, main: Element) -> str:
-    """What is inside an element, without the elements that are dropped."""
-    parts: list[str] = []
-    position = main.inner
-    for element in elements[main.number + 1 :]:
-        if element.start >= main.end:
-            break
-        if element.start >= position and dropped[element.number]:
-            parts += markup[position : element.start], " "
-            position = min(element.end, main.end)
-    parts.append(markup[position : main.end])
-    return "".join(parts)
+    def without_dropped(self, main: Element) -> str:
+        """What is inside an element, without what is dropped; cells of layout tables are blocks."""
+        markup, layout = self._markup, self._layout
+        parts: list[str] = []
+        position = main.inner
+        for number in range(main.number + 1, len(self._elements)):
+            element = self._elements[number]
+            if element.start >= main.end:
+                break
+            if element.start < position:
+                continue
+            if self.dropped[element.number]:
+                parts += markup[position : element.start], "" if element.tag in _RUBY else " "
+                position = min(element.end, main.end)
+            elif layout[element.number]:
+                parts += markup[position : element.start], "<div>"
+                position = element.inner
+        parts.append(markup[position : main.end])
+        return "".join(parts)
+
+    def paragraphs(self) -> str:
+        """Every block with a paragraph's text that can be read."""
+        self.drop_unreadable()
+        self._drop_log_ins()
+        values = self.values()
+        parts: list[str] = []
+        end = 0
+        for element in self._left(self._elements[0]):
+            if element.start >= end and values[element.number]:
+                parts.append(self.without_dropped(element))
+                end = element.end
+        return "<p>".join(parts)

@@ -15,6 +15,7 @@ _HIDDEN = re.compile(
     |display\s*+:\s*+none|visibility\s*+:\s*+hidden""",
     re.IGNORECASE | re.VERBOSE,
 )
+_PASSWORD = re.compile(r"""\btype\s*+=\s*+["']?password""", re.IGNORECASE)
 # Parts of names, between blanks, hyphens and underscores.
 _OTHER = re.compile(
     r"""(?:^|[\s_-])(?:
@@ -29,6 +30,8 @@ _OTHER = re.compile(
     | share | shares | sharing | social | sharedaddy | addthis\w* | a2a\w*
     | comment | comments | commentlist | disqus | respond | newsletter | signup | sign-up
     | ads | advert\w* | sponsor\w*
+      # at headings and code: [edit], [source], line numbers
+    | editsection | viewcode-link | linenos
       # not shown
     | sr-only | screen-reader-text | visually-hidden | visuallyhidden
     )(?:$|[\s_-])""",
@@ -89,6 +92,11 @@ def names(attributes: str) -> str:
 def is_hidden(attributes: str) -> bool:
     """Whether an element is not shown."""
     return _HIDDEN.search(attributes) is not None
+
+
+def is_password(attributes: str) -> bool:
+    """Whether a form's field is for a password."""
+    return _PASSWORD.search(attributes) is not None
 
 
 def is_other(names: str) -> bool:

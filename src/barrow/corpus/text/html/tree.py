@@ -14,7 +14,8 @@ import re
 _TOKEN = re.compile(
     r"""
       <!--.*?(?:-->|\Z)
-    | <(script|style|textarea|title|iframe)\b[^>]*+(?:>|\Z).*?(?:</\1\b[^>]*+(?:>|\Z)|\Z)
+    | <(script|style|textarea|title|iframe)\b
+       (?:[^<>]*+(?<=/)>|[^>]*+(?:>|\Z).*?(?:</\1\b[^>]*+(?:>|\Z)|\Z))
     | <(/?+[a-z][^\s/>]*+)
        ((?:[^>=]++|=\s*+(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z))?+)*+)(?:>|\Z)
     | <[!?][^>]*+(?:>|\Z)
@@ -67,6 +68,7 @@ INLINE = frozenset(
         "mark",
         "nobr",
         "q",
+        "rb",
         "rp",
         "rt",
         "ruby",
@@ -87,6 +89,7 @@ INLINE = frozenset(
 # What a start tag ends if it is the innermost open element.
 _P = frozenset(["p", "head"])
 _CELLS = frozenset(["p", "td", "th"])
+_READINGS = frozenset(["rb", "rp", "rt"])
 _ENDS: dict[str, frozenset[str]] = dict.fromkeys(
     [
         "address",
@@ -129,12 +132,17 @@ _ENDS |= {
     "dt": frozenset(["p", "dt", "dd"]),
     "dd": frozenset(["p", "dt", "dd"]),
     "option": frozenset(["option"]),
+    "rt": _READINGS,
+    "rp": _READINGS,
+    "rb": _READINGS,
     "td": _CELLS,
     "th": _CELLS,
     "tr": _CELLS | {"tr"},
     "tbody": _CELLS | {"tr", "thead", "tbody"},
     "tfoot": _CELLS | {"tr", "thead", "tbody"},
 }
+# How XML ends an element that is empty; an address without quotes may end in a slash, too.
+_XML_END = (" /", '"/', "'/", "\n/")
 # How far up an end tag of an inline element looks for its start.
 _LOOK_UP = 32
 
@@ -179,8 +187,8 @@ class Element:
 def page_tree(markup: str) -> list[Element]:
     """The elements of a page in the order of their start tags; the first is the page itself.
 
-    Void elements such as ``<br>``, and those whose content is not markup, such as ``<script>``, are
-    among them as if they were empty; comments are not.
+    Void elements such as ``<br>``, those that end as in XML (``<a/>``), and those whose content is
+    not markup, such as ``<script>``, are among them as if they were empty; comments are not.
     """
     root = Element(0, 0, "", "", 0, 0)
     elements = [root]
@@ -220,14 +228,13 @@ def page_tree(markup: str) -> list[Element]:
                 top = stack[-1]
         element = Element(len(elements), top.number, tag, token[3], start, position)
         elements.append(element)
-        if tag in _VOID:
+        if tag in INLINE or tag in _VOID:
             element.block = top.block
-            continue
-        if tag in INLINE:
-            element.block = top.block
-            element.in_link = tag == "a" or top.in_link
+            element.in_link = (tag == "a" and "href" in token[3].lower()) or top.in_link
         elif top.in_link:
             element.in_link = True
+        if tag in _VOID or token[3].endswith(_XML_END) or token[3] == "/":
+            continue
         num_open[tag] = num_open.get(tag, 0) + 1
         stack.append(element)
         top = element
