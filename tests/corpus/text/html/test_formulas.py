@@ -31,7 +31,7 @@ LONG = "where the people of the valley heaped up earth and stones over the grave
         # MathJax 2: a preview, a rendering, and the script.
         (
             (
-                "<span class='MathJax_Preview'>x^2 &lt; y</span><span class='MathJax' id='a'><nobr>x2"
+                "<span class='MathJax_Preview'>x^2 &lt; y</span><span class='MathJax'><nobr>x2"
                 "</nobr></span><script type='math/tex'>x^2 < y</script>"
             ),
             "$x^2 < y$",
@@ -43,9 +43,9 @@ LONG = "where the people of the valley heaped up earth and stones over the grave
         # Wikipedia: MathML that is not shown, and a picture.
         (
             (
-                "<span class='mwe-math-element'><span class='mwe-math-mathml-inline' style='display: "
-                f"none;'>{MATHML}</span><img src='//w/math/x' class='mwe-math-fallback-image-inline' "
-                r"aria-hidden='true' alt='{\displaystyle x^{2}&lt;y}'></span>"
+                "<span class='mwe-math-element'><span class='mwe-math-mathml-inline' "
+                f"style='display: none;'>{MATHML}</span><img src='//w/math/x' "
+                r"class='mwe-math-fallback-image-inline' alt='{\displaystyle x^{2}&lt;y}'></span>"
             ),
             "$x^{2}<y$",
         ),
