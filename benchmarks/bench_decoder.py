@@ -306,7 +306,7 @@ def first_token(name: str, options: argparse.Namespace) -> None:
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
         jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
     begun = time.perf_counter()
-    loaded = load(options.folder, apart=True)
+    loaded = load(options.folder, unstack=True)
     params, model = jax.block_until_ready(loaded.params), loaded.model
     ready = time.perf_counter()
     tokens = jnp.ones((1, 16), jnp.int32)

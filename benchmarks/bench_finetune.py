@@ -131,8 +131,8 @@ def pretrain(folder: Path, rows: list[dict[str, str]], steps: int, name: str) ->
     do("train", "roberta.tiny", "--store", folder / "store", "--out", folder / name, *settings)
     do("checkpoint", "convert", folder / name, "--out", folder / f"{name}-hf", "--to", "hf")
     config = folder / f"{name}-hf" / "config.json"
-    told = json.loads(config.read_text()) | {"hidden_dropout_prob": 0.1}
-    config.write_text(json.dumps(told))
+    settings = json.loads(config.read_text()) | {"hidden_dropout_prob": 0.1}
+    config.write_text(json.dumps(settings))
     return folder / f"{name}-hf"
 
 

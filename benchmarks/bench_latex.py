@@ -129,12 +129,12 @@ Times = dict[Path, tuple[float, int] | None]
 
 def row(name: str, found: Times, ours: Times) -> str:
     """Speed over the papers that both converted to something."""
-    both = [path for path, told in found.items() if told and told[1] and ours[path]]
+    both = [path for path, result in found.items() if result and result[1] and ours[path]]
     if not both:
         return f"| {name} | 0 of {len(found)} | | | |"
     megabytes = sum(path.stat().st_size for path in both) / 1e6
-    spent = sum(told[0] for path in both if (told := found[path]))
-    our = sum(told[0] for path in both if (told := ours[path]))
+    spent = sum(result[0] for path in both if (result := found[path]))
+    our = sum(result[0] for path in both if (result := ours[path]))
     speed = f"{megabytes / spent:.2f} | {len(both) / spent:.1f}"
     return f"| {name} | {len(both)} of {len(found)} | {speed} | {spent / our:.1f}× |"
 

@@ -66,7 +66,7 @@ def main():
             stages[at[0]] = stages.get(at[0], 0.0) + now - at[1]
         at[:] = [what, now]
     wall, cpu = time.perf_counter(), time.process_time()
-    told = build(
+    result = build(
         recipe,
         root=Path(source),
         out=Path(out),
@@ -76,9 +76,9 @@ def main():
     on_plan("end", 0)
     peak = [line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")][0]
     print(json.dumps({
-        "bytes": sum(stage["bytes"] for stage in told["stages"].values()),
-        "kept": sum(d["bytes"] for s in told["splits"].values() for d in s["domains"].values()),
-        "documents": sum(stage["documents"] for stage in told["stages"].values()),
+        "bytes": sum(stage["bytes"] for stage in result["stages"].values()),
+        "kept": sum(d["bytes"] for s in result["splits"].values() for d in s["domains"].values()),
+        "documents": sum(stage["documents"] for stage in result["stages"].values()),
         "wall": time.perf_counter() - wall,
         "cpu": time.process_time() - cpu,
         "peak": int(peak) * 1024,
@@ -129,8 +129,8 @@ def one_build(source: Path, sets: Path, workers: int, *, more: bool = False) -> 
             stdout=subprocess.PIPE,
             check=True,
         )
-    told: dict[str, Any] = json.loads(done.stdout)
-    return told
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
 
 
 def datatrove(documents: list[Document], rounds: int, *, plain_words: bool) -> float:

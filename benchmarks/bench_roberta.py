@@ -104,7 +104,7 @@ def our_model(job: Job, *, dtype: str, unroll: bool) -> Any:
 
 
 def our_params(model: Any, dtype: str) -> Any:
-    """Layers apart, as `models.open(…, apart=True)` gives them; drawn without compiling."""
+    """Layers apart, as `models.open(…, unstack=True)` gives them; drawn without compiling."""
     import jax
     import jax.numpy as jnp
     import numpy as np

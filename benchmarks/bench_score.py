@@ -93,7 +93,7 @@ def cpu(options: argparse.Namespace) -> None:
     from lm_eval.models.huggingface import HFLM
 
     from barrow import Document
-    from barrow.score import PROTOCOLS, Opening, open_model, score
+    from barrow.score import PROTOCOLS, ModelOptions, open_model, score
     from barrow.tokens import load
 
     torch.set_num_threads(options.threads)
@@ -113,7 +113,7 @@ def cpu(options: argparse.Namespace) -> None:
             pretrained=model, tokenizer=reader, batch_size=options.batch, max_length=CONTEXT
         )
         requests = [Instance("loglikelihood_rolling", {}, (t,), i) for i, t in enumerate(texts)]
-        opening = Opening(protocol=PROTOCOLS["pile"], batch_tokens=options.batch * CONTEXT)
+        opening = ModelOptions(protocol=PROTOCOLS["pile"], batch_tokens=options.batch * CONTEXT)
         ours = open_model(folder, opening)
         documents = [Document(text) for text in texts]
         best, gave = turns(
@@ -173,8 +173,8 @@ def gpu(options: argparse.Namespace) -> None:
         torch.manual_seed(0)
         model = transformers.GPT2LMHeadModel(transformers.GPT2Config())
         model.save_pretrained(folder)
-        loaded = load(folder, dtype="bfloat16", apart=True)
-        exact = load(folder, dtype="float32", apart=True)
+        loaded = load(folder, dtype="bfloat16", unstack=True)
+        exact = load(folder, dtype="float32", unstack=True)
     model = model.to(device, torch.bfloat16).eval()
     ours = DecoderTokenModel(
         loaded.model, loaded.params, Gpt2Ids(), batch_tokens=options.batch_tokens

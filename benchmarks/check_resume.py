@@ -5,7 +5,7 @@
 Three processes: one trains through, one stops half way with a checkpoint, the third goes on from
 it; then all arrays of both last states are compared. GPT-2 124M with dropout, 8 rows of 512, fused
 attention, AdamW, bfloat16 on a GPU; the same for CLIP's ViT-B/32 with 64 pairs, whose attention is
-our own kernel. GPUs add in an order of their own unless XLA is told otherwise, as here by
+our own kernel. GPUs add in an order of their own unless XLA is set otherwise, as here by
 `--xla_gpu_deterministic_ops=true`. Only jax, optax, numpy and safetensors need be installed.
 """
 

@@ -43,8 +43,8 @@ def drawings(package: Path) -> tuple[str, dict[str, tuple[Path, list[str]]]]:
     for emoji in json.loads((package / "emoji.json").read_text(encoding="utf-8")):
         image = package / "img" / vendor / "64" / emoji["image"]
         if emoji[f"has_img_{vendor}"] and image.is_file():
-            told = captions(emoji)
-            found.setdefault(told[0], (image, told))
+            texts = captions(emoji)
+            found.setdefault(texts[0], (image, texts))
     return vendor, found
 
 
@@ -60,8 +60,8 @@ def main() -> None:
     shared = set.intersection(*(set(found) for found in vendors.values()))
     for vendor, found in vendors.items():
         lines = [
-            {"path": os.path.relpath(image, options.out), "captions": told}
-            for name, (image, told) in found.items()
+            {"path": os.path.relpath(image, options.out), "captions": texts}
+            for name, (image, texts) in found.items()
             if name in shared or not options.shared_only
         ]
         text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)

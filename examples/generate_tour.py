@@ -23,7 +23,7 @@ folder = Path(tempfile.mkdtemp()) / "model"
 print("saved:", barrow.models.save(folder, model, params, tokenizer="bytes", stops=(256,)))
 print("files:", sorted(path.name for path in folder.iterdir()))
 
-loaded = barrow.models.open(folder, apart=True)
+loaded = barrow.models.open(folder, unstack=True)
 print("loaded:", loaded.report)
 tokenizer = open_tokenizer(loaded.tokenizer)
 prompts = [prompt_tokens(tokenizer, text) for text in ("A barrow", "Stone by stone")]

@@ -320,7 +320,7 @@ def _build(kind: Any, data: Any, where: str, trust: Collection[str] | None) -> A
     described = [option for option in options if dataclasses.is_dataclass(option)]
     kinds = {kind: option for option in described for kind in _kinds(option)}
     if len(described) > 1 and kinds and isinstance(data, Mapping):
-        return _build_dataclass(_told_apart(described[0], kinds, data, where), data, where, trust)
+        return _build_dataclass(_class_of(described[0], kinds, data, where), data, where, trust)
     if len(options) > 1:
         for option in options:
             try:
@@ -408,7 +408,7 @@ def _kinds(option: Any) -> tuple[Any, ...]:
     return typing.get_args(_hints(option).get("kind"))
 
 
-def _told_apart(first: Any, kinds: Mapping[Any, Any], data: Mapping[str, Any], where: str) -> Any:
+def _class_of(first: Any, kinds: Mapping[Any, Any], data: Mapping[str, Any], where: str) -> Any:
     if "kind" not in data:
         return first
     said = data["kind"]

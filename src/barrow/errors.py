@@ -159,7 +159,8 @@ class MissingExtra(BarrowError, ImportError):
 
     def __init__(self, library: str, extra: str, purpose: str) -> None:
         self._arguments = (library, extra, purpose)
-        super().__init__(f"{purpose} needs {library}: pip install 'barrow[{extra}]'")
+        how = f"pip install '.[{extra}]' in a checkout of barrow"
+        super().__init__(f"{purpose} needs {library}: {how}")
 
     def __reduce__(self) -> tuple[type[MissingExtra], tuple[str, str, str]]:
         return MissingExtra, self._arguments

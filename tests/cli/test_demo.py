@@ -45,7 +45,7 @@ def test_the_demo_builds_trains_and_scores(tmp_path: Path) -> None:
     result = package.score.read_result(out / "scores" / "model.json")
     assert result.contamination is not None, "the demo says what its test split shares"
     shared = result.contamination["documents"]
-    assert f"contamination: {shared} documents share 13 words in a row with" in text
+    assert f"contamination: {shared} of 9 documents share 13 words in a row with" in text
     assert result.overall.documents == 9
     assert result.model.train_tokens == 2 * 8 * 256
     uniform = package.score.read_result(out / "scores" / "uniform.json")

@@ -53,7 +53,7 @@ def test_json_has_the_tokens(barrow: Callable, model: Path) -> None:
     assert code == 0
     result = json.loads(out)
     assert result["prompt_tokens"] == [256, 97, 98]
-    loaded = load(model, apart=True)
+    loaded = load(model, unstack=True)
     (expected,) = generate(loaded.model, loaded.params, [[256, 97, 98]], max_tokens=12, stops=[256])
     assert result["tokens"] == expected.tokens.tolist()
     assert result["reason"] == expected.reason

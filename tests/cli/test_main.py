@@ -175,4 +175,4 @@ def test_a_library_that_an_extra_brings(words: tuple[str, ...], tmp_path: Path) 
         cwd=tmp_path,
     )
     assert run.returncode == 1
-    assert run.stderr == "barrow: this needs jax: pip install 'barrow[train]'\n"
+    assert run.stderr == "barrow: this needs jax: pip install '.[train]' in a checkout of barrow\n"

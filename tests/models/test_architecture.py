@@ -68,7 +68,7 @@ def test_strangers_and_losses_are_errors(folder: Path) -> None:
         load(folder)
     assert "1 unexpected: roberta.stranger" in str(caught.value)
     assert "1 missing: lm_head.layer_norm.bias" in str(caught.value)
-    made = load(folder, strict=False, apart=True)
+    made = load(folder, strict=False, unstack=True)
     assert not made.params["lm_head"]["norm"]["bias"].any()
 
 

@@ -43,7 +43,7 @@ def test_greedy_generation_as_in_transformers(
     family: str, theirs: Callable[[str], Any], folder_of: Callable[..., Path]
 ) -> None:
     """64 tokens behind prompts of different lengths, unless two logits are within 1e-4."""
-    loaded = load(folder_of(family), apart=True)
+    loaded = load(folder_of(family), unstack=True)
     prompts = [TOKENS[0, :7], TOKENS[1, :19]]
     completions = generate(
         loaded.model, loaded.params, [p.tolist() for p in prompts], max_tokens=64
@@ -82,7 +82,7 @@ def test_shards_are_one_model(theirs: Callable[[str], Any], folder_of: Callable[
 
 def test_layers_apart_are_the_same_numbers(folder_of: Callable[..., Path]) -> None:
     folder = folder_of("gpt2")
-    whole, apart = load(folder), load(folder, apart=True)
+    whole, apart = load(folder), load(folder, unstack=True)
     assert isinstance(apart.params["layers"], tuple)
     again = nn.take_apart(whole.params, "layers")
     assert jax.tree.structure(again) == jax.tree.structure(apart.params)
@@ -165,7 +165,7 @@ def test_keys_that_do_not_match_are_told(folder_of: Callable[..., Path]) -> None
     assert np.array_equal(loaded.params["norm"]["scale"], made["norm"]["scale"])
     up = loaded.params["layers"]["mlp"]["up"]["kernel"]
     assert np.array_equal(up, made["layers"]["mlp"]["up"]["kernel"])
-    apart = load(folder, strict=False, seed=3, apart=True).params
+    apart = load(folder, strict=False, seed=3, unstack=True).params
     assert np.array_equal(apart["layers"][1]["mlp"]["up"]["kernel"], up[1])
 
 

@@ -42,11 +42,11 @@ def test_a_checkpoint_opens_as_the_folder_it_is_converted_to(tmp_path: Path, kin
     about = {"model": family_table(config), "tokenizer": "bytes", "begin": 256, "end": 257}
     save_params(tmp_path / "run" / "checkpoints" / "step-000000003", params, about)
     save(tmp_path / "hf", model, params, tokenizer="bytes", begin=256, stops=(257,))
-    wanted = answer(load(tmp_path / "hf", apart=True))
+    wanted = answer(load(tmp_path / "hf", unstack=True))
     for path in (tmp_path / "run", tmp_path / "run" / "checkpoints" / "step-000000003"):
         assert is_run(path)
         for apart in (False, True):
-            loaded = open_model(path, apart=apart)
+            loaded = open_model(path, unstack=apart)
             np.testing.assert_allclose(answer(loaded), wanted, atol=1e-6)
     assert type(loaded.model) is type(model)
     assert (loaded.tokenizer, loaded.begin, loaded.stops) == ("bytes", 256, (257,))

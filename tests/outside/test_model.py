@@ -58,7 +58,7 @@ def test_from_python(trained: Run, tmp_path: Path) -> None:
         barrow.models.open(tmp_path / "run")
     loaded = barrow.models.open(tmp_path / "run", trust=["mystuff"])
     assert loaded.family == replace(trained.model, vocab_size=259)
-    opening = barrow.score.Opening(trust=("mystuff",))
+    opening = barrow.score.ModelOptions(trust=("mystuff",))
     model: Any = barrow.score.open_model(str(tmp_path / "run"), opening)
     text = b"stone cart mound"
     (found,) = model.score([text])

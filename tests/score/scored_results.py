@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from barrow.score.card import Card, Ground, Window, ground_digest
+from barrow.score.card import Card, CorpusDigest, Window, corpus_hash
 from barrow.score.models.model import ModelInfo
 from barrow.score.result import Documents, Result, Row
 
@@ -47,10 +47,10 @@ def make_result(
         kind_bytes=kind_bytes,
         kind_nats=kind_nats,
     )
-    digest = ground_digest(
+    digest = corpus_hash(
         (domain, digest) for (domain, _), digest in zip(texts, digests, strict=True)
     )
-    ground = Ground("corpus", "test", len(texts), int(sizes.sum()), digest)
+    ground = CorpusDigest("corpus", "test", len(texts), int(sizes.sum()), digest)
     return Result(
         model=ModelInfo(name, "custom", hashlib.sha256(name.encode()).hexdigest()),
         card=Card(ground, likelihood, window, scope),  # type: ignore[arg-type]

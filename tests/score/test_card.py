@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from barrow.score.card import Card, Ground, Window, card_from_dict, comparable, ground_digest
+from barrow.score.card import Card, CorpusDigest, Window, card_from_dict, comparable, corpus_hash
 
-GROUND = Ground("pocket", "test", 10, 1000, "ab" * 32)
+GROUND = CorpusDigest("pocket", "test", 10, 1000, "ab" * 32)
 WINDOW = Window(1024, 512, "begin", "every", "barrow")
 CARD = Card(GROUND, "causal", WINDOW)
 
@@ -63,10 +63,10 @@ def test_json_and_back() -> None:
 
 def test_the_digest_is_free_of_order_and_of_nothing_else() -> None:
     rows = [(d, hashlib.sha256(t).digest()) for d, t in (("A", b"1"), ("B", b"2"), ("A", b"1"))]
-    digest = ground_digest(rows)
-    assert ground_digest(reversed(rows)) == digest
-    assert ground_digest(rows[:2]) != digest
-    assert ground_digest([("B", rows[0][1]), *rows[1:]]) != digest
+    digest = corpus_hash(rows)
+    assert corpus_hash(reversed(rows)) == digest
+    assert corpus_hash(rows[:2]) != digest
+    assert corpus_hash([("B", rows[0][1]), *rows[1:]]) != digest
 
 
 @pytest.mark.parametrize(
@@ -112,6 +112,6 @@ def test_ground_digest_is_that_of_the_sorted_rows() -> None:
     documents = [(rng.choice("AB"), rng.randbytes(32)) for _ in range(50)] + [("A", bytes(32))] * 2
     rows = sorted(hashlib.sha256(domain.encode()).digest() + sha for domain, sha in documents)
     expected = hashlib.sha256(b"".join(rows)).hexdigest()
-    assert ground_digest(documents) == expected
-    assert ground_digest(documents[::-1]) == expected
-    assert ground_digest([]) == hashlib.sha256().hexdigest()
+    assert corpus_hash(documents) == expected
+    assert corpus_hash(documents[::-1]) == expected
+    assert corpus_hash([]) == hashlib.sha256().hexdigest()

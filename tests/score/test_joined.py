@@ -9,7 +9,7 @@ import pytest
 from barrow import Document
 from barrow.errors import ScoreError
 from barrow.score import ModelInfo, ScoredCorpus, TextScore
-from barrow.score.card import ground_digest
+from barrow.score.card import corpus_hash
 from barrow.score.models.model import Model
 from barrow.score.part_file import Scored
 from barrow.score.scored_table import ScoredTable
@@ -46,7 +46,7 @@ def test_the_ground_is_made_of_domains_and_texts() -> None:
     result = joined(Named(), CORPUS, table(done))
     ground = result.card.ground
     assert (ground.corpus, ground.split, ground.documents, ground.bytes) == ("pocket", "test", 2, 3)
-    assert ground.digest == ground_digest(
+    assert ground.digest == corpus_hash(
         (str(d.domain), hashlib.sha256(d.text.encode()).digest()) for d in documents
     )
     assert result.settings["projection"] == {"bytes": 1, "offsets": 1}

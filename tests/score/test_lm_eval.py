@@ -15,7 +15,7 @@ from lm_eval.api.instance import Instance
 from lm_eval.models.huggingface import HFLM
 
 from barrow import Document
-from barrow.score import PROTOCOLS, Opening, Protocol, open_model, score
+from barrow.score import PROTOCOLS, ModelOptions, Protocol, open_model, score
 from barrow.score.conformance.models import split_tokenizer
 from barrow.tokens import ByteTokenizer, Tokenizer
 
@@ -84,7 +84,7 @@ def test_the_pile_protocol_equals_lm_eval(
         for i, document in enumerate(documents)
     ]
     expected = -np.array(theirs.loglikelihood_rolling(requests, disable_tqdm=True)) / math.log(2)
-    opened = open_model(str(tmp_path), Opening(protocol=protocol))
+    opened = open_model(str(tmp_path), ModelOptions(protocol=protocol))
     assert opened.info.kind == "barrow"
     result = score(opened, documents)
     assert result is not None

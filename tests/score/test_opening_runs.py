@@ -11,7 +11,7 @@ import pytest
 from barrow.checkpoint import save_params
 from barrow.errors import CheckpointError, NotFound
 from barrow.models import Decoder, DecoderConfig, family_table, save
-from barrow.score import Opening, open_model
+from barrow.score import ModelOptions, open_model
 
 CONFIG = DecoderConfig(vocab_size=259, width=16, layers=2, heads=2, hidden=16, context=16)
 
@@ -45,4 +45,4 @@ def test_one_that_says_no_model_or_no_tokenizer(tmp_path: Path, params: Any) -> 
     save_params(tmp_path / "b", params, {"model": family_table(CONFIG)})
     with pytest.raises(NotFound, match="no tokenizer"):
         open_model(str(tmp_path / "b"))
-    assert open_model(str(tmp_path / "b"), Opening(tokenizer="bytes")).info.name == "b"
+    assert open_model(str(tmp_path / "b"), ModelOptions(tokenizer="bytes")).info.name == "b"

@@ -5,7 +5,7 @@ import random
 
 import numpy as np
 
-from barrow.score.card import ground_digest
+from barrow.score.card import corpus_hash
 from barrow.score.kinds import KINDS
 from barrow.score.part_file import Scored
 from barrow.score.scored_table import ScoredTable
@@ -30,7 +30,7 @@ def test_columns_by_number_whatever_the_order_and_the_groups() -> None:
     assert len(made) == len(documents) == 40
     assert made.num_bytes == sum(range(40))
     assert made.projections == {"bytes": 32, "offsets": 8}
-    assert made.digest == ground_digest((s.domain, bytes.fromhex(s.sha256)) for s in listed)
+    assert made.digest == corpus_hash((s.domain, bytes.fromhex(s.sha256)) for s in listed)
     assert documents.domains == ("domain 0", "domain 1", "domain 2")
     assert [documents.domains[i] for i in documents.domain] == [s.domain for s in listed]
     assert documents.bytes.tolist() == [s.bytes for s in listed]

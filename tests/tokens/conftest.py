@@ -79,14 +79,14 @@ def documents() -> list[Document]:
 
 @pytest.fixture
 def archive(tmp_path: Path, first_store: TokenStore) -> Path:
-    return Path(shutil.copytree(first_store.told.corpus.path, tmp_path / "archive"))
+    return Path(shutil.copytree(first_store.manifest.corpus.path, tmp_path / "archive"))
 
 
 @pytest.fixture
 def store(tmp_path: Path, first_store: TokenStore, archive: Path) -> TokenStore:
     folder = shutil.copytree(first_store.folder, tmp_path / "store")
     text = (folder / "store.json").read_text()
-    (folder / "store.json").write_text(text.replace(first_store.told.corpus.path, str(archive)))
+    (folder / "store.json").write_text(text.replace(first_store.manifest.corpus.path, str(archive)))
     return open_store(folder)
 
 

@@ -219,7 +219,7 @@ def test_without_libraries(
     with monkeypatch.context() as patch:
         patch.setattr("barrow.tokens.encoders.importlib.import_module", gone("fastokens"))
         name = make_encoder(files["gpt2"], fast=True).name
-        assert "fastokens is not installed: pip install 'barrow[fast]'" in name
+        assert "fastokens is not installed: pip install '.[fast]' in a checkout" in name
     with monkeypatch.context() as patch:
         patch.setattr("barrow.tokens.encoders.importlib.import_module", gone("tokenizers"))
         with pytest.raises(MissingExtra, match=r"tokenizers: pip install 'barrow\[tokens\]'"):

@@ -113,9 +113,9 @@ def _nothing_kept(report: dict[str, Any]) -> str:
     reasons: Counter[str] = Counter()
     for rejects in rejects_by_domain(report).values():
         reasons.update(rejects)
-    told = ", ".join(f"{number:,} {reason}" for reason, number in reasons.most_common())
+    counts = ", ".join(f"{number:,} {reason}" for reason, number in reasons.most_common())
     return (
-        f"no document was kept: {told or 'no file had one'}; barrow corpus rejects shows examples"
+        f"no document was kept: {counts or 'no file had one'}; barrow corpus rejects shows examples"
     )
 
 
@@ -173,12 +173,12 @@ def print_report(report: dict[str, Any]) -> None:
     kept: Counter[str] = Counter()
     sizes: Counter[str] = Counter()
     for split in report["splits"].values():
-        for name, told in split["domains"].items():
-            kept[name] += told["documents"]
-            sizes[name] += told["bytes"]
+        for name, domain in split["domains"].items():
+            kept[name] += domain["documents"]
+            sizes[name] += domain["bytes"]
     files: Counter[str] = Counter()
-    for told in report["reading"].values():
-        files[told["name"]] += told["files"]
+    for domain in report["reading"].values():
+        files[domain["name"]] += domain["files"]
     rows = []
     for name in dict.fromkeys([*files, *report["stages"]]):
         reasons = ", ".join(f"{n:,} {reason}" for reason, n in rejects.get(name, {}).items())

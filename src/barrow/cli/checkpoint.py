@@ -53,8 +53,8 @@ def show(path: Where, as_json: AsJson = False) -> None:
     if as_json:
         import json
 
-        told = {"folder": str(found), "steps": steps, **_as_dict(index)}
-        typer.echo(json.dumps(told, indent=1))
+        result = {"folder": str(found), "steps": steps, **_as_dict(index)}
+        typer.echo(json.dumps(result, indent=1))
         return
     for entry in steps:
         problem = f"  {printable(entry['problem'])}" if entry["problem"] else ""
@@ -133,7 +133,7 @@ def _steps(path: Path) -> list[dict[str, Any]]:
     from barrow.checkpoint.folder import listed, locate, open_index
     from barrow.errors import CheckpointError
 
-    told: list[dict[str, Any]] = []
+    result: list[dict[str, Any]] = []
     for folder in (path / "checkpoints", path):
         for step in listed(folder):
             entry: dict[str, Any] = {"step": step, "bytes": None, "problem": None}
@@ -143,8 +143,8 @@ def _steps(path: Path) -> list[dict[str, Any]]:
                 entry["problem"] = error.cause
             except OSError as error:  # it went while we looked
                 entry["problem"] = str(error)
-            told.append(entry)
-    return told
+            result.append(entry)
+    return result
 
 
 def _open_both(first: Path, second: Path) -> tuple[Tensors, Tensors]:

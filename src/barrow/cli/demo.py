@@ -98,11 +98,11 @@ def verdict(results: Sequence[Result]) -> str:
     assert ours.overall.bpb is not None
     below = [r.model.name for r in others if (r.overall.bpb or 0.0) > ours.overall.bpb]
     above = [r.model.name for r in others if r.model.name not in below]
-    told = f"the model needs {ours.overall.bpb:.3f} bits for a byte it has not seen: "
-    told += f"fewer than {', '.join(below)}" if below else "more than all others"
+    text = f"the model needs {ours.overall.bpb:.3f} bits for a byte it has not seen: "
+    text += f"fewer than {', '.join(below)}" if below else "more than all others"
     if below and above:
-        told += f"; not fewer than {', '.join(above)}"
-    return told
+        text += f"; not fewer than {', '.join(above)}"
+    return text
 
 
 def _of(result: Result, domain: str) -> str:

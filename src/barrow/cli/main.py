@@ -225,8 +225,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         if os.environ.get("BARROW_DEBUG"):
             raise
         if isinstance(error, ModuleNotFoundError) and error.name in _EXTRA_OF:
-            extra = _EXTRA_OF[error.name]
-            return _fail(f"this needs {error.name}: pip install 'barrow[{extra}]'", 1)
+            how = f"pip install '.[{_EXTRA_OF[error.name]}]' in a checkout of barrow"
+            return _fail(f"this needs {error.name}: {how}", 1)
         return _fail(f"unexpected {type(error).__name__}: {error}; run with --debug for more", 1)
     if result == _INTERRUPTED:
         return _fail("interrupted", _INTERRUPTED)

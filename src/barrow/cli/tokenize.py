@@ -69,7 +69,7 @@ def print_store(store: TokenStore, *, as_json: bool) -> None:
     """Documents, tokens and bytes by domain: a table, or JSON."""
     rows = [
         _row(domain.name, domain.documents, domain.tokens, domain.text_bytes)
-        for domain in sorted(store.told.domains, key=lambda domain: -domain.tokens)
+        for domain in sorted(store.manifest.domains, key=lambda domain: -domain.tokens)
     ]
     total = _row("total", *(sum(row[key] for row in rows) for key in _COUNTS))
     if as_json:
@@ -79,10 +79,10 @@ def print_store(store: TokenStore, *, as_json: bool) -> None:
             "tokenizer": store.tokenizer_hash,
             "vocab_size": store.vocab_size,
             "dtype": store.dtype.name,
-            "shards": sum(len(domain.shards) for domain in store.told.domains),
+            "shards": sum(len(domain.shards) for domain in store.manifest.domains),
         }
-        told = {**{key: total[key] for key in total if key != "domain"}, **about, "domains": rows}
-        typer.echo(msgspec.json.encode(told).decode())
+        result = {**{key: total[key] for key in total if key != "domain"}, **about, "domains": rows}
+        typer.echo(msgspec.json.encode(result).decode())
         return
     print_table(
         ("domain", "documents", "tokens", "share", "bytes", "bytes per token"),

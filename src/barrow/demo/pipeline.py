@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Staged = Callable[[], AbstractContextManager[Progress]]
 
 # What the steps make in the folder.
-PARTS = ("raw", "corpus", "tokenizer", "tokens", "held-out", "run", "scores", "board.html")
+PARTS = ("raw", "corpus", "tokenizer", "tokens", "validation", "run", "scores", "board.html")
 # Enough merges for good tokens of a few megabytes of text, few enough for a small model.
 _VOCAB_SIZE = 4096
 # What the model is measured against; "whole:" sees all documents of a domain at once.
@@ -54,7 +54,7 @@ def tokenize(out: Path, staged: Staged) -> TokenStore:
     tokenizer = barrow.tokens.train(sample.texts(archive), vocab_size=_VOCAB_SIZE)
     tokenizer.save(out / "tokenizer")
     stores = []
-    for split, name in ((".", "tokens"), ("validation", "held-out")):
+    for split, name in ((".", "tokens"), ("validation", "validation")):
         with staged() as progress:
             store = barrow.tokens.tokenize(
                 out / "corpus" / split,
@@ -72,7 +72,7 @@ def train(out: Path, *, steps: int, trackers: Sequence[Tracker]) -> None:
     from barrow.recipes import llama
     from barrow.train import fit, for_store
 
-    run = for_store(replace(llama.tiny(), steps=steps), out / "tokens", held_out=out / "held-out")
+    run = for_store(replace(llama.tiny(), steps=steps), out / "tokens", held_out=out / "validation")
     fit(run, out / "run", trackers=trackers)
 
 
@@ -80,17 +80,17 @@ def score(
     out: Path, *, limit: int | None, shown: Callable[[str], AbstractContextManager[Any]]
 ) -> list[Result]:
     """The model and the baselines on the test split; each result also as a file."""
-    from barrow.score import Opening, open_corpus, open_model, score
+    from barrow.score import ModelOptions, open_corpus, open_model, score
     from barrow.score.training_corpus import receipt_or_hint
 
     corpus, folder = out / "corpus", out / "scores"
     folder.mkdir(exist_ok=True)
-    opening = Opening(train=str(corpus), cache=folder / "baselines")
+    options = ModelOptions(train=str(corpus), cache=folder / "baselines")
     scored = open_corpus(str(corpus), split="test", limit=limit)
     results = []
     receipt = None
     for name in ("model", *_BASELINES):
-        model = open_model(str(out / "run") if name == "model" else name, opening)
+        model = open_model(str(out / "run") if name == "model" else name, options)
         if receipt is None:
             receipt, _ = receipt_or_hint(scored, model.info, str(corpus))
         file = folder / f"{name.replace(':', '-')}.json"

@@ -59,7 +59,7 @@ def load(
     *,
     dtype: str | None = None,
     strict: bool = True,
-    apart: bool = False,
+    unstack: bool = False,
     seed: int = 0,
     num_layers: int | None = None,
 ) -> Loaded:
@@ -68,9 +68,9 @@ def load(
     config.json decides the model: a `Decoder`, a `Roberta`, or one with a classification head.
     Files are mapped and read a layer at a time. `dtype` None keeps the type of the file, and the
     model computes in it. Keys that do not match are an error; unless `strict`, they are only
-    reported, and parameters without a tensor are initialised from `seed`. `apart` unstacks layers,
-    as generation needs, instead of one array for all. Of an encoder, `num_layers` reads only the
-    first layers.
+    reported, and parameters without a tensor are initialised from `seed`. `unstack` gives layers as
+    a tuple, as generation needs, instead of one array for all. Of an encoder, `num_layers` reads
+    only the first layers.
     """
     if dtype is not None and dtype not in DTYPES:
         raise ValueError(f"dtype must be one of {', '.join(DTYPES)}, got {dtype!r}")
@@ -84,14 +84,16 @@ def load(
     for line in lines:
         wanted = _keys(line, num)
         if all(key in keys for key in wanted):
-            leaves |= _read(line, [keys[key] for key in wanted], source.tensors, dtype, apart=apart)
-    model = built.make(apart, dtype or _type_of(leaves))
+            leaves |= _read(
+                line, [keys[key] for key in wanted], source.tensors, dtype, unstack=unstack
+            )
+    model = built.make(unstack, dtype or _type_of(leaves))
     if any(path not in leaves for line in lines for path in line.paths):
         made = paths(model.init(jax.random.key(seed), *built.config.example))
         leaves = {
-            p: tuple(x) if apart and p.startswith(_LAYERS) else x for p, x in made.items()
+            p: tuple(x) if unstack and p.startswith(_LAYERS) else x for p, x in made.items()
         } | (leaves)
-    params = _layers_apart(leaves, num) if apart else from_paths(leaves)
+    params = _layers_apart(leaves, num) if unstack else from_paths(leaves)
     return Loaded(
         model,
         params,
@@ -134,7 +136,7 @@ def _keys(line: Line, num: int) -> list[str]:
 
 
 def _read(
-    line: Line, keys: list[str], tensors: Tensors, dtype: str | None, *, apart: bool
+    line: Line, keys: list[str], tensors: Tensors, dtype: str | None, *, unstack: bool
 ) -> dict[str, Any]:
     """Our parameters of a line, by path: one array of all layers, or a tuple of them."""
     kind = tensors.entry(keys[0]).dtype if dtype is None else jnp.dtype(dtype)
@@ -144,7 +146,7 @@ def _read(
             read[path][layer] = part
     if not line.is_layered:
         return {path: jnp.asarray(array[0]) for path, array in read.items()}
-    if apart:
+    if unstack:
         return {path: tuple(map(jnp.asarray, array)) for path, array in read.items()}
     return {path: jnp.asarray(array) for path, array in read.items()}
 

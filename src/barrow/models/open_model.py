@@ -44,15 +44,15 @@ def open_model(
     path: str | os.PathLike[str],
     *,
     dtype: str | None = None,
-    apart: bool = False,
+    unstack: bool = False,
     num_layers: int | None = None,
     trust: Collection[str] = (),
 ) -> Loaded:
     """The model of a run (its newest checkpoint), a checkpoint, a folder or a file (see `load`).
 
-    `dtype` None keeps the type of the parameters; `apart` unstacks layers, as generation needs. Of
-    an encoder's files only `num_layers` layers are read. A run may name a model outside barrow: it
-    is imported only from the modules or files in `trust`.
+    `dtype` None keeps the type of the parameters; `unstack` gives layers as a tuple, as generation
+    needs. Of an encoder's files only `num_layers` layers are read. A run may name a model outside
+    barrow: it is imported only from the modules or files in `trust`.
     """
     if _is_clip(Path(path)):
         from barrow.models.clip.load import load as load_clip
@@ -61,7 +61,7 @@ def open_model(
         assert clip.report is not None
         return Loaded(clip.module, clip.params, clip.report, collections=clip.collections)
     if not is_run(Path(path)):
-        return load(path, dtype=dtype, apart=apart, num_layers=num_layers)
+        return load(path, dtype=dtype, unstack=unstack, num_layers=num_layers)
     folder = find_checkpoint(Path(path))
     about = read_index(folder).about
     family = described_family(about, folder, trust=trust)
@@ -71,8 +71,8 @@ def open_model(
     params = jax.tree.map(lambda x: x.astype(jnp.dtype(kind)) if x.ndim else x, params)
     end = about.get("end")
     return Loaded(
-        family.module(unroll=apart, dtype=kind),
-        _layers_apart(params) if apart else params,
+        family.module(unroll=unstack, dtype=kind),
+        _layers_apart(params) if unstack else params,
         KeysReport(matched=tuple(paths(params))),
         about.get("tokenizer"),
         about.get("begin"),

@@ -6,9 +6,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from barrow.score.card import Card, Ground, Window, comparable
+    from barrow.score.card import Card, CorpusDigest, Window, comparable
     from barrow.score.models.model import DomainModel, Model, ModelInfo, TextScore, TokenModel
-    from barrow.score.models.open import Opening, causal_model, open_model, pseudo_likelihood_model
+    from barrow.score.models.open import (
+        ModelOptions,
+        causal_model,
+        open_model,
+        pseudo_likelihood_model,
+    )
     from barrow.score.models.windowed import WindowedModel
     from barrow.score.protocol import PROTOCOLS, Protocol
     from barrow.score.result import Result, read_documents, read_result, write_result
@@ -18,11 +23,11 @@ if TYPE_CHECKING:
 __all__ = [
     "PROTOCOLS",
     "Card",
+    "CorpusDigest",
     "DomainModel",
-    "Ground",
     "Model",
     "ModelInfo",
-    "Opening",
+    "ModelOptions",
     "Protocol",
     "Result",
     "ScoredCorpus",
@@ -44,9 +49,9 @@ __all__ = [
 
 # Loaded on first use: models run where the libraries of archives are not installed.
 _HOMES = {
-    "card": ("Card", "Ground", "Window", "comparable"),
+    "card": ("Card", "CorpusDigest", "Window", "comparable"),
     "models.model": ("DomainModel", "Model", "ModelInfo", "TextScore", "TokenModel"),
-    "models.open": ("Opening", "causal_model", "open_model", "pseudo_likelihood_model"),
+    "models.open": ("ModelOptions", "causal_model", "open_model", "pseudo_likelihood_model"),
     "protocol": ("PROTOCOLS", "Protocol"),
     "result": ("Result", "read_documents", "read_result", "write_result"),
     "scored_corpus": ("ScoredCorpus", "open_corpus"),

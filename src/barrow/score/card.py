@@ -19,8 +19,8 @@ VERSION = 1
 
 
 @dataclass(frozen=True)
-class Ground:
-    """What was scored: results are comparable only on the same ground.
+class CorpusDigest:
+    """What was scored: results are comparable only on the same documents.
 
     `digest` is the sha256 over (domain, sha256 of the text) of every document, sorted: the order
     of documents does not matter, everything else does. `corpus` and `split` are names.
@@ -58,7 +58,7 @@ class Window:
 
 @dataclass(frozen=True)
 class Card:
-    """Ground and method of a result.
+    """What was scored and how.
 
     `likelihood` is "causal" (each token given those before it), "pseudo" (each given all others) or
     "compressed" (the output size of a compressor). `window` is None for models that see the whole
@@ -66,7 +66,7 @@ class Card:
     a compressor of whole domains.
     """
 
-    ground: Ground
+    ground: CorpusDigest
     likelihood: Likelihood
     window: Window | None
     scope: Scope = "document"
@@ -116,16 +116,16 @@ def card_from_dict(data: Any) -> Card:
     return card
 
 
-def ground_digest(documents: Iterable[tuple[str, bytes]]) -> str:
+def corpus_hash(documents: Iterable[tuple[str, bytes]]) -> str:
     """Of the domain and the text's sha256 of every document, in any order."""
-    made = GroundDigest()
+    made = CorpusHash()
     for domain, sha256 in documents:
         made.add(domain, sha256)
     return made.hexdigest()
 
 
-class GroundDigest:
-    """`ground_digest` of documents that come one by one: 64 bytes are kept of each."""
+class CorpusHash:
+    """`corpus_hash` of documents that come one by one: 64 bytes are kept of each."""
 
     def __init__(self) -> None:
         self._rows = bytearray()
@@ -148,7 +148,7 @@ class GroundDigest:
 def comparable(a: Card, b: Card) -> str | None:
     """None where two results may be compared, else the reason why not.
 
-    Results need the same ground and the same version of the card. Pseudo-likelihoods compare only
+    Results need the same documents and version of the card. Pseudo-likelihoods compare only
     with each other, and whole domains not with single documents. Two with windows need the same
     windows; one without (it sees the document so far) compares with all.
     """

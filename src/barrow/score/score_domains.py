@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from barrow.errors import ScoreError
-from barrow.score.card import Card, Ground, GroundDigest
+from barrow.score.card import Card, CorpusDigest, CorpusHash
 from barrow.score.models.model import DomainModel, DomainScorer
 from barrow.score.result import Result, versions
 from barrow.score.scored_corpus import ScoredCorpus
@@ -29,7 +29,7 @@ def score_domains(
     scorers: dict[str, DomainScorer] = {}
     documents: Counter[str] = Counter()
     sizes: Counter[str] = Counter()
-    digest = GroundDigest()
+    digest = CorpusHash()
     spent: dict[str, float] = {}
     for text in corpus:
         at = time.perf_counter()
@@ -69,7 +69,7 @@ def score_domains(
         nats=math.fsum(row.nats for row in rows),
         seconds=math.fsum(row.seconds for row in rows),
     )
-    ground = Ground(corpus.name, corpus.split, documents.total(), total, digest.hexdigest())
+    ground = CorpusDigest(corpus.name, corpus.split, documents.total(), total, digest.hexdigest())
     return Result(
         model=model.info,
         card=Card(ground, model.likelihood, model.window, model.scope),

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from barrow.errors import ScoreError
-from barrow.score.card import GroundDigest
+from barrow.score.card import CorpusHash
 from barrow.score.kinds import KINDS
 from barrow.score.part_file import Scored
 from barrow.score.result import Documents
@@ -28,7 +28,7 @@ class ScoredTable:
         self._kind_bytes, self._kind_nats = array("q"), array("d")
         self._domains: dict[str, int] = {}
         self._projections: dict[str, int] = {}
-        self._ground = GroundDigest()
+        self._ground = CorpusHash()
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -40,7 +40,7 @@ class ScoredTable:
 
     @property
     def digest(self) -> str:
-        """The digest of what was scored; see `card.Ground`."""
+        """The digest of what was scored; see `card.CorpusDigest`."""
         return self._ground.hexdigest()
 
     @property

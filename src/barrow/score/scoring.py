@@ -13,7 +13,7 @@ from typing import Any
 
 from barrow.archive import Archive, Document
 from barrow.errors import ScoreError
-from barrow.score.card import VERSION, Card, Ground
+from barrow.score.card import VERSION, Card, CorpusDigest
 from barrow.score.kinds import KINDS, totals
 from barrow.score.models.model import DomainModel, Model, TextScore
 from barrow.score.part_file import PartFile, Scored, held, read_part
@@ -263,7 +263,7 @@ def joined(model: Model, corpus: ScoredCorpus, done: ScoredTable) -> Result:
         what = f"{len(done)} documents, all of them empty" if len(done) else "no documents"
         raise ScoreError(f"{corpus.name} has {what}; there is nothing to score")
     documents, seconds = done.documents()
-    ground = Ground(corpus.name, corpus.split, len(done), done.num_bytes, done.digest)
+    ground = CorpusDigest(corpus.name, corpus.split, len(done), done.num_bytes, done.digest)
     rows, overall = rows_of(documents, seconds)
     return Result(
         model=model.info,

@@ -24,14 +24,14 @@ def origins(store: TokenStore, seen: Iterable[Seen]) -> dict[int, dict[str, Any]
     A takedown moves the documents after it forward. So if some are missing, each is looked up by
     its id, at its old place and a little before it; one without an id is not found then.
     """
-    told = store.told.corpus
+    corpus = store.manifest.corpus
     try:
-        path = split_path(told.path, told.split)
-        archive = barrow.archive.open(path, text_key=told.text_key)
+        path = split_path(corpus.path, corpus.split)
+        archive = barrow.archive.open(path, text_key=corpus.text_key)
         length = len(archive)
     except (NotFound, ArchiveError, OSError):
         return {}
-    missing = max(0, sum(source.documents for source in told.sources) - length)
+    missing = max(0, sum(source.documents for source in corpus.sources) - length)
     documents = {one.document: one for one in seen}
     metas: dict[int, dict[str, Any]] = {}
     moved = 0  # by so many places; more and more along the archive

@@ -158,7 +158,7 @@ def _fast(file: TokenizerJson, reference: Reference) -> Fast:
         fastokens = importlib.import_module("fastokens")
         version = importlib.metadata.version("fastokens")
     except ImportError:
-        raise _NotFast("fastokens is not installed: pip install 'barrow[fast]'") from None
+        raise _NotFast("fastokens is not installed: pip install '.[fast]' in a checkout") from None
     try:
         known = _in_known_form(file) if pattern == "cl100k" else file
         with panics_named(file.where):

@@ -37,8 +37,8 @@ def initial_params(
     that mean other texts. Those that only one of the two has are reported. Parts named in `fresh`
     are not used.
     """
-    apart = isinstance(wanted.get("layers"), tuple)
-    loaded = open_model(init, dtype="float32", apart=apart, trust=trust)
+    unstack = isinstance(wanted.get("layers"), tuple)
+    loaded = open_model(init, dtype="float32", unstack=unstack, trust=trust)
     if isinstance(data, TokenData):
         _refuse_other_vocabulary(init, loaded, data)
     theirs = {name: tree for name, tree in loaded.params.items() if name not in fresh}

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -97,7 +98,7 @@ def test_weights_and_the_receipt(barrow: Callable, corpus: Path) -> None:
     code, out, _ = barrow("score", "xz", corpus, "--weights", "weights.json", "--train", corpus)
     assert code == 0
     assert "\nweighted " in out
-    assert "contamination: 1 documents share 13 words in a row with" in out
+    assert re.search(r"contamination: 1 of \d+ documents share 13 words in a row with", out)
     code, _, err = barrow("score", "xz", corpus, "--weights", "pile")
     assert code == 1
     assert "no weight for 'A'" in err

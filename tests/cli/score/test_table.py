@@ -33,9 +33,12 @@ def test_cautions(result: Result) -> None:
     assert cautions(result) == []
     card = replace(result.card, likelihood="pseudo")
     settings: dict[str, Any] = {"projection": {"bytes": 1, "offsets": 2, "document": 3}}
-    receipt = {"documents": 2, "ngram": 13, "train": "corpus", "share": 0.015}
-    told = cautions(replace(result, card=card, settings=settings, contamination=receipt))
-    assert len(told) == 3
-    assert "not comparable with bits per byte of causal models" in told[0]
-    assert told[1].startswith("5 documents are not what their tokens spell")
-    assert "2 documents share 13 words in a row with corpus (1.50%" in told[2]
+    receipt = {"documents": 1, "ngram": 13, "train": "corpus", "share": 0.015}
+    lines = cautions(replace(result, card=card, settings=settings, contamination=receipt))
+    assert len(lines) == 3
+    assert "not comparable with bits per byte of causal models" in lines[0]
+    assert lines[1].startswith("5 documents are not what their tokens spell")
+    assert "1 of 2 documents share 13 words in a row with corpus (1.50%" in lines[2]
+    for share, shown in ((0.0, "(0.00% "), (9e-5, "(< 0.01% "), (1e-4, "(0.01% ")):
+        (line,) = cautions(replace(result, contamination={**receipt, "share": share}))
+        assert shown in line

@@ -41,7 +41,7 @@ def test_unchecked(barrow: Callable, tmp_path: Path) -> None:
     )
     assert code == 0
     assert "3 pairs" in out
-    assert "images not looked at (--check does)" in out
+    assert "images not checked (see --check)" in out
 
 
 def test_what_goes_wrong(barrow: Callable, tmp_path: Path) -> None:

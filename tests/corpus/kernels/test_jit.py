@@ -41,7 +41,7 @@ def test_without_numba_the_extra_is_named() -> None:
         "content_hashes(np.zeros(9, np.uint8), np.array([0, 9]))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert "pip install 'barrow[corpus]'" in done.stderr
+    assert "pip install '.[corpus]' in a checkout of barrow" in done.stderr
 
 
 def test_settings_and_readers_need_no_numba() -> None:

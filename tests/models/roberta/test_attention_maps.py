@@ -13,7 +13,7 @@ TOKENS = np.array([[0, 9, 8, 7, 2]])
 
 def test_a_model_with_a_head_has_the_same_inside(roberta_folder: Callable[[str], Path]) -> None:
     """Values are compared with those of transformers in test_roberta.py."""
-    loaded = load(roberta_folder("tag"), apart=False)
+    loaded = load(roberta_folder("tag"), unstack=False)
     body = loaded.model.body
     whole = hidden_states(loaded.model, loaded.params, TOKENS)
     assert np.array_equal(whole, hidden_states(body, loaded.params, TOKENS))

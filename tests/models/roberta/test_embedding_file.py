@@ -20,7 +20,7 @@ TEXTS = [("a", "Paris is"), ("β", ""), ("2", "the capital of France. " * 30), (
 
 @pytest.fixture(scope="module")
 def parts(roberta_folder: Callable[[str], Path]) -> dict[str, Any]:
-    loaded = load(roberta_folder("mlm"), apart=True)
+    loaded = load(roberta_folder("mlm"), unstack=True)
     tokenizer = open_tokenizer(loaded.tokenizer)
     return {"model": loaded.model, "params": loaded.params, "tokenizer": tokenizer}
 

@@ -20,7 +20,7 @@ ROWS = [RNG.integers(4, 329, n).astype(np.int32) for n in (5, 40, 16, 9, 48, 3, 
 
 @pytest.fixture(scope="module")
 def loaded(roberta_folder: Callable[[str], Path]) -> Any:
-    return load(roberta_folder("mlm"), apart=True)
+    return load(roberta_folder("mlm"), unstack=True)
 
 
 def expected_of(model: Any, layer: int, pool: str) -> Any:

@@ -26,7 +26,7 @@ def pipeline(roberta: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def loaded(roberta_folder: Callable[[str], Path]) -> Any:
-    return load(roberta_folder("mlm"), apart=True)
+    return load(roberta_folder("mlm"), unstack=True)
 
 
 @pytest.mark.parametrize("text", [ONE, TWO, "<mask>"])

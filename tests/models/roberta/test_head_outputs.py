@@ -17,7 +17,7 @@ def test_each_row_as_transformers_has_it_alone(
     kind: str, roberta: Any, roberta_folder: Callable[[str], Path]
 ) -> None:
     """ROBERTA-3, ROBERTA-5: rows of several lengths, in batches, in their order."""
-    loaded = load(roberta_folder(kind), apart=True)
+    loaded = load(roberta_folder(kind), unstack=True)
     theirs = roberta.make(kind)
     rng = np.random.default_rng(0)
     rows = [rng.integers(4, 329, num).astype(np.int32) for num in (14, 3, 9, 16, 5)]
@@ -31,7 +31,7 @@ def test_each_row_as_transformers_has_it_alone(
 
 
 def test_no_rows_and_no_room(roberta_folder: Callable[[str], Path]) -> None:
-    loaded = load(roberta_folder("classify"), apart=True)
+    loaded = load(roberta_folder("classify"), unstack=True)
     assert head_outputs(loaded.model, loaded.params, []) == []
     with pytest.raises(ValueError, match="tokens must be ≥ 1, got 0"):
         head_outputs(loaded.model, loaded.params, [], tokens=0)

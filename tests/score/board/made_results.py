@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from barrow.score.card import Card, Ground, Window
+from barrow.score.card import Card, CorpusDigest, Window
 from barrow.score.models.model import ModelInfo
 from barrow.score.result import Result, Row, Weighted, write_result
 
@@ -17,8 +17,8 @@ WINDOW = Window(1024, 512, "begin", protocol="barrow")
 DOMAINS = ("ArXiv", "Code", "Law")
 
 
-def ground(name: str = "pocket", *, digest: str = "d" * 64) -> Ground:
-    return Ground(name, "test", 300, 3_000_000, digest)
+def ground(name: str = "pocket", *, digest: str = "d" * 64) -> CorpusDigest:
+    return CorpusDigest(name, "test", 300, 3_000_000, digest)
 
 
 def row(
@@ -54,7 +54,7 @@ def result(
     *,
     kind: str = "barrow",
     window: Window | None = WINDOW,
-    on: Ground | None = None,
+    on: CorpusDigest | None = None,
     params: int | None = None,
     domains: Sequence[str] = DOMAINS,
     spread: float | None = 0.02,

@@ -10,7 +10,7 @@ import torch
 import transformers
 from tokenizers import models, pre_tokenizers, processors
 
-from barrow.score import PROTOCOLS, Opening, open_model
+from barrow.score import PROTOCOLS, ModelOptions, open_model
 from barrow.score.models.masked import MaskedModel, usable_length
 from barrow.score.models.model import ModelInfo
 from barrow.tokens import ByteTokenizer
@@ -73,7 +73,7 @@ def test_pseudo_likelihood_as_a_plain_loop_has_it(folder: Path) -> None:
     reader = transformers.PreTrainedTokenizerFast(tokenizer_file=str(folder / "tokenizer.json"))
     expected = [plain(theirs, reader, text) for text in TEXTS]
     for batch_tokens in (None, 50):
-        model = open_model(str(folder), Opening(batch_tokens=batch_tokens))
+        model = open_model(str(folder), ModelOptions(batch_tokens=batch_tokens))
         found = model.score(TEXTS)  # type: ignore[union-attr]
         for text, score, nats in zip(TEXTS, found, expected, strict=True):
             assert score.nats == pytest.approx(nats, rel=1e-5)

@@ -11,7 +11,7 @@ from tests.score.completion_server import Behaviour, serving
 
 from barrow.errors import NotFound, ScoreError
 from barrow.models import Decoder, save
-from barrow.score import DomainModel, Model, Opening, Protocol, WindowedModel, open_model
+from barrow.score import DomainModel, Model, ModelOptions, Protocol, WindowedModel, open_model
 from barrow.score.models.open import is_masked
 from barrow.score.models.server import ServerModel
 
@@ -72,11 +72,11 @@ def test_a_model_without_a_tokenizer_says_so(folder: Path) -> None:
         file.unlink()
     with pytest.raises(NotFound, match="the model has no tokenizer beside it"):
         open_model(str(folder))
-    assert open_model(str(folder), Opening(tokenizer="bytes")).info.tokenizer is not None
+    assert open_model(str(folder), ModelOptions(tokenizer="bytes")).info.tokenizer is not None
 
 
 def test_a_dtype_is_taken(folder: Path) -> None:
-    model = open_model(str(folder), Opening(dtype="bfloat16"))
+    model = open_model(str(folder), ModelOptions(dtype="bfloat16"))
     assert model.info.dtype == "bfloat16"
     (found,) = model.score([b"stones"])  # type: ignore[union-attr]
     (exact,) = open_model(str(folder)).score([b"stones"])  # type: ignore[union-attr]
@@ -85,7 +85,7 @@ def test_a_dtype_is_taken(folder: Path) -> None:
 
 
 def test_a_function_of_yours(module: str) -> None:
-    model = open_model(f"{module}:make", Opening(protocol=Protocol("custom", 8, 4, "begin")))
+    model = open_model(f"{module}:make", ModelOptions(protocol=Protocol("custom", 8, 4, "begin")))
     assert isinstance(model, Model)
     assert (model.info.name, model.info.kind) == ("mine", "custom")
     (found,) = model.score([b"twenty bytes of text"])
@@ -134,7 +134,7 @@ def test_which_are_masked(config: dict[str, Any], expected: bool) -> None:
 
 def test_a_batch_is_at_least_a_token() -> None:
     with pytest.raises(ValueError, match="batch_tokens must be ≥ 1, got 0"):
-        Opening(batch_tokens=0)
+        ModelOptions(batch_tokens=0)
 
 
 def test_a_server_by_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,14 +142,14 @@ def test_a_server_by_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SCORE_KEY", "secret")
     behaviour = Behaviour()
     with serving(behaviour) as url:
-        as_text = open_model(url, Opening(key_variable="SCORE_KEY"))
+        as_text = open_model(url, ModelOptions(key_variable="SCORE_KEY"))
         assert isinstance(as_text, ServerModel)
         (found,) = as_text.score([b"abcdab"])
         assert as_text.info.kind == "server"
         assert as_text.window is None
         assert "secret" not in repr(as_text.info)
         protocol = Protocol("x", 8, 4, "begin")
-        as_ids = open_model(url, Opening(tokenizer="bytes", protocol=protocol))
+        as_ids = open_model(url, ModelOptions(tokenizer="bytes", protocol=protocol))
         assert isinstance(as_ids, WindowedModel)
         assert as_ids.info.tokenizer is not None
         assert as_ids.window is not None

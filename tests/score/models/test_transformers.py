@@ -10,7 +10,7 @@ import pytest
 import torch
 import transformers
 
-from barrow.score import Opening, open_model
+from barrow.score import ModelOptions, open_model
 from barrow.score.models.transformers import max_length_of
 from barrow.tokens import ByteTokenizer
 
@@ -86,7 +86,7 @@ def test_parity_with_transformers(family: str, folder_of: Callable[[str], Path])
 
 def test_batches_of_torch_change_nothing(folder_of: Callable[[str], Path]) -> None:
     expected = open_model(str(folder_of("opt"))).score(TEXTS)  # type: ignore[union-attr]
-    small = open_model(str(folder_of("opt")), Opening(batch_tokens=40))
+    small = open_model(str(folder_of("opt")), ModelOptions(batch_tokens=40))
     for a, b in zip(expected, small.score(TEXTS), strict=True):  # type: ignore[union-attr]
         assert a.nats == pytest.approx(b.nats, rel=1e-6)
 

@@ -59,7 +59,7 @@ def test_templates_hold_the_caption(index: PairIndex) -> None:
 
 def test_a_broken_image_is_named(index: PairIndex) -> None:
     stream = stream_of(index, batch=20)
-    (Path(index.told.domains[1].root) / "017.png").write_bytes(bytes(len(png(17))))
+    (Path(index.manifest.domains[1].root) / "017.png").write_bytes(bytes(len(png(17))))
     with pytest.raises(BadImage, match="^017.png: expected an image"):
         stream.batch(0)
 

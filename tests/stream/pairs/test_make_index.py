@@ -28,7 +28,7 @@ def test_every_kind_of_source(kind: str, check: bool, make: Callable, tmp_path: 
     for number in range(20):
         assert index.read(number) == png(number)
         assert index.captions(number) == tuple(captions(number))
-    told = index.told
+    told = index.manifest
     assert (told.captions, told.is_checked, told.left_out) == (39, check, {})
     assert told.image_bytes == sum(len(png(n)) for n in range(20))
 
@@ -86,7 +86,7 @@ def test_broken_images_are_left_out_and_named_when_checked(make: Callable, tmp_p
     limits = Limits(pixels=8000)
     index = index_pairs(source, tmp_path / "index", check=True, limits=limits)
     reasons = {"bomb": 1, "empty": 1, "not-an-image": 1, "truncated": 1}
-    assert (index.num_pairs, index.told.left_out) == (16, reasons)
+    assert (index.num_pairs, index.manifest.left_out) == (16, reasons)
     lines = (tmp_path / "index" / "left_out.jsonl").read_text().splitlines()
     told = [json.loads(line) for line in lines]
     assert [(one["name"], one["reason"], one["source"]) for one in told] == [
@@ -198,7 +198,7 @@ def test_paths_lead_out_only_when_asked(kind: str, name: str, tmp_path: Path) ->
         given = source
     index = index_pairs(given, tmp_path / "index")
     assert [index.read(number) for number in range(index.num_pairs)] == [png(1)]
-    assert index.told.left_out == {"outside": 1}
+    assert index.manifest.left_out == {"outside": 1}
     assert "--outside" in (tmp_path / "index" / "left_out.jsonl").read_text()
     index = index_pairs(given, tmp_path / "index", outside=True)
     assert sorted(index.read(number) for number in range(2)) == sorted([png(0), png(1)])

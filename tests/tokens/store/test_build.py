@@ -96,7 +96,7 @@ def test_a_plain_script_may_call_it(archive: Path, tmp_path: Path) -> None:
 
 def test_nothing_is_left_but_the_store(store: TokenStore) -> None:
     names = {path.name for path in store.folder.iterdir()}
-    assert names == {"store.json", "tokenizer", *(file.name for file in store.told.files())}
+    assert names == {"store.json", "tokenizer", *(file.name for file in store.manifest.files())}
 
 
 def test_progress_adds_up(make: Callable[..., TokenStore], archive: Path) -> None:
@@ -132,7 +132,7 @@ def test_a_corpus_that_grows(
     assert held(grown) == expected([*documents, *more])
     assert verify_store(grown.folder).ok
     after = shard_files(grown)
-    for domain in store.told.domains:
+    for domain in store.manifest.domains:
         for shard in domain.shards[:-1]:
             assert after[shard.file.name] == stamps[shard.file.name]
     assert files_of(make(archive, "fresh").folder) == files_of(grown.folder)
@@ -146,7 +146,7 @@ def test_many_small_additions_make_few_files(
         make(archive, sizes=None)
         append(archive, some_documents(10, seed=seed))
     store = make(archive, sizes=None)
-    assert [len(domain.shards) for domain in store.told.domains] == [1, 1, 1, 1]
+    assert [len(domain.shards) for domain in store.manifest.domains] == [1, 1, 1, 1]
     assert files_of(store.folder) == files_of(make(archive, "fresh", sizes=None).folder)
 
 
@@ -217,14 +217,14 @@ def test_the_same_file_twice(make: Callable[..., TokenStore], tmp_path: Path) ->
 def test_damage_in_the_store_is_not_built_upon(
     store: TokenStore, make: Callable[..., TokenStore], archive: Path
 ) -> None:
-    path = store.folder / store.told.domains[0].shards[-1].file.name
+    path = store.folder / store.manifest.domains[0].shards[-1].file.name
     data = bytearray(path.read_bytes())
     data[-3] ^= 1
     path.write_bytes(data)
     append(archive, some_documents(150, seed=5))
     with pytest.raises(TaskFailed, match=f"{path.name}: expected SHA-256"):
         make(archive)
-    assert open_store(store.folder).told == store.told
+    assert open_store(store.folder).manifest == store.manifest
 
 
 def test_wide_ids(make: Callable[..., TokenStore], archive: Path) -> None:
@@ -243,7 +243,7 @@ def test_a_document_longer_than_a_shard(make: Callable[..., TokenStore], tmp_pat
     ]
     store = make(write_archive(tmp_path / "a", documents))
     assert held(store) == expected(documents)
-    assert max(shard.tokens for shard in store.told.domains[0].shards) > 50_000
+    assert max(shard.tokens for shard in store.manifest.domains[0].shards) > 50_000
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".jsonl.zst", ".jsonl.gz"])
@@ -263,7 +263,7 @@ def test_foreign_files(make: Callable[..., TokenStore], tmp_path: Path, suffix: 
     (tmp_path / f"x{suffix}").write_bytes(packed)
     store = make(tmp_path / f"x{suffix}")
     assert held(store) == expected(documents)
-    assert store.told.corpus.sources[0].documents == 50
+    assert store.manifest.corpus.sources[0].documents == 50
 
 
 def test_splits_of_a_corpus(make: Callable[..., TokenStore], archive: Path) -> None:
@@ -272,8 +272,8 @@ def test_splits_of_a_corpus(make: Callable[..., TokenStore], archive: Path) -> N
     (archive / "manifest.json").write_text("{}")
     store = make(archive, split="validation")
     assert held(store) == expected(held_out)
-    assert (store.told.corpus.split, store.told.corpus.path) == ("validation", str(archive))
-    assert store.told.corpus.manifest is not None
+    assert (store.manifest.corpus.split, store.manifest.corpus.path) == ("validation", str(archive))
+    assert store.manifest.corpus.manifest is not None
     with pytest.raises(NotFound, match="has no split 'test'"):
         make(archive, "other", split="test")
 
@@ -369,7 +369,7 @@ def test_other_settings(store: TokenStore, make: Callable[..., TokenStore], arch
     shutil.copytree(archive, archive / "validation")
     with pytest.raises(ValueError, match="was made with split 'train', got 'validation'"):
         make(archive, split="validation")
-    assert make(archive, sizes=None).told.sizes == SMALL
+    assert make(archive, sizes=None).manifest.sizes == SMALL
 
 
 def test_a_folder_of_something_else(make: Callable[..., TokenStore], archive: Path) -> None:
@@ -411,7 +411,7 @@ def test_what_an_older_barrow_encoded_is_encoded_again(
     found = make(archive, progress=tally.progress)
     shards = barrow.archive.read_catalog(str(archive)).shards
     assert tally.planned["Tokenizing"] == sum(shard.content_bytes for shard in shards)
-    assert found.told.encoding == 99
+    assert found.manifest.encoding == 99
     assert found.identity == store.identity
 
 
@@ -499,7 +499,7 @@ def check_kills(
     append(archive, some_documents(40, seed=5))
     shutil.copytree(store.folder, tmp_path / "done")
     new = files_of(make(archive, "done").folder)
-    before, step, seen = store.told, 1, []
+    before, step, seen = store.manifest, 1, []
     while True:
         name = f"killed{step}"
         shutil.copytree(store.folder, tmp_path / name)
@@ -507,8 +507,8 @@ def check_kills(
         if not killed:
             break
         found = open_store(tmp_path / name)
-        seen.append(found.told == before)
-        listed = {file.name for file in found.told.files()}
+        seen.append(found.manifest == before)
+        listed = {file.name for file in found.manifest.files()}
         problems = verify_store(found.folder).problems
         assert {p.reason for p in problems} <= {"unexpected-file"}
         assert not listed & {p.file for p in problems}

@@ -8,7 +8,7 @@ from barrow.tokens.store.token_file import TokenFile
 
 def test_every_piece_of_a_store_is_found_under_its_source(store: TokenStore) -> None:
     known = pieces_of_store(store)
-    shards = read_catalog(store.told.corpus.path).shards
+    shards = read_catalog(store.manifest.corpus.path).shards
     assert set(known.by_source) == {shard.sha256[:32] for shard in shards}
     for shard in shards:
         pieces = known.by_source[shard.sha256[:32]]
@@ -21,7 +21,7 @@ def test_every_piece_of_a_store_is_found_under_its_source(store: TokenStore) -> 
 
 def test_every_shard_is_found_by_its_contents(store: TokenStore) -> None:
     known = pieces_of_store(store)
-    listed = [shard.file for domain in store.told.domains for shard in domain.shards]
+    listed = [shard.file for domain in store.manifest.domains for shard in domain.shards]
     assert sorted(known.shards.values(), key=str) == sorted(listed, key=str)
     for file in listed:
         pieces = TokenFile.open(store.folder / file.name, store.dtype).pieces

@@ -26,7 +26,7 @@ def test_it_holds_every_document(store: TokenStore, documents: list[Document]) -
     for domain, texts in enumerate(wanted.values()):
         assert store.domain_tokens(domain) == sum(map(len, texts))
     assert (store.begin, store.end, store.vocab_size, store.dtype) == (256, None, 259, np.uint16)
-    assert max(len(domain.shards) for domain in store.told.domains) > 1
+    assert max(len(domain.shards) for domain in store.manifest.domains) > 1
 
 
 def test_domains_follow_one_another(store: TokenStore) -> None:
@@ -215,4 +215,4 @@ def test_no_more_files_are_open_than_a_process_may_have(
         assert few.read(domain, 0, num).tolist() == store.read(domain, 0, num).tolist()
         assert few.domain_starts(domain).tolist() == store.domain_starts(domain).tolist()
     mapped = few._ids.cache_info().currsize + few._starts.cache_info().currsize
-    assert mapped <= 4 < sum(len(domain.shards) for domain in few.told.domains)
+    assert mapped <= 4 < sum(len(domain.shards) for domain in few.manifest.domains)

@@ -14,8 +14,8 @@ from barrow.tokens.store.store_file import dtype_for, read_store_file, write_sto
 
 
 def test_it_reads_back(store: TokenStore, tmp_path: Path) -> None:
-    assert read_store_file(store.folder) == store.told
-    write_store_file(tmp_path, store.told)
+    assert read_store_file(store.folder) == store.manifest
+    write_store_file(tmp_path, store.manifest)
     assert (tmp_path / "store.json").read_bytes() == (store.folder / "store.json").read_bytes()
     assert not list(tmp_path.glob(".*"))
 

@@ -236,7 +236,7 @@ def test_the_head_is_new_and_the_rest_is_taken_over(
 ) -> None:
     """ROBERTA-3: what was left and what is new is reported; the seed decides the head."""
     still = replace(run.optimizer, schedule=Constant(peak=0.0))
-    heads, loaded = [], load(roberta_folder("tag"), apart=True)
+    heads, loaded = [], load(roberta_folder("tag"), unstack=True)
     for number, seed in enumerate((0, 0, 1)):
         made = finetune_run(run.data, str(roberta_folder("tag")), optimizer=still, seed=seed)
         with pytest.warns(UserWarning, match="missing: classifier/dense/bias"):

@@ -27,7 +27,7 @@ def test_a_better_model_takes_the_place(
     with pytest.raises(ConfigError, match="has no best/ yet: no epoch is complete"):
         finetuned_folder(tmp_path)
     (tmp_path / ".best.1.ff.writing").mkdir()  # what a kill left
-    loaded = load(roberta_folder("classify"), apart=True)
+    loaded = load(roberta_folder("classify"), unstack=True)
     for epoch in (1, 2):
         told = {"epoch": epoch}
         folder.write_best(loaded.model, loaded.params, loaded.labels, told, loaded=loaded)  # type: ignore[arg-type]

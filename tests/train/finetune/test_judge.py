@@ -7,14 +7,14 @@ import pytest
 import scipy.stats
 import sklearn.metrics
 
-from barrow.train.finetune.judge import judged, refuse_metric, usual_metric
+from barrow.train.finetune.judge import compute_metrics, refuse_metric, usual_metric
 
 
 def test_classes() -> None:
     rng = np.random.default_rng(0)
     logits = rng.standard_normal((50, 2)).astype(np.float32)
     true = rng.integers(0, 2, 50)
-    found = judged("classify", list(logits), list(true), ("no", "yes"))
+    found = compute_metrics("classify", list(logits), list(true), ("no", "yes"))
     said = logits.argmax(axis=1)
     shares = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
     expected = {
@@ -25,26 +25,28 @@ def test_classes() -> None:
         "matthews": sklearn.metrics.matthews_corrcoef(true, said),
     }
     assert found == pytest.approx(expected, abs=1e-6)
-    assert "f1" not in judged("classify", [np.zeros(3, np.float32)], [np.array(0)], ("a", "b", "c"))
+    assert "f1" not in compute_metrics(
+        "classify", [np.zeros(3, np.float32)], [np.array(0)], ("a", "b", "c")
+    )
 
 
 def test_numbers() -> None:
     said, true = np.random.default_rng(0).standard_normal((2, 40)).astype(np.float32)
-    found = judged("regress", list(said), list(true))
+    found = compute_metrics("regress", list(said), list(true))
     assert found["pearson"] == pytest.approx(scipy.stats.pearsonr(said, true).statistic, abs=1e-6)
     assert found["spearman"] == pytest.approx(scipy.stats.spearmanr(said, true).statistic)
     assert found["loss"] == found["mse"] == pytest.approx(np.mean((said - true) ** 2))
-    assert math.isnan(judged("regress", list(said[:1]), list(true[:1]))["pearson"])
+    assert math.isnan(compute_metrics("regress", list(said[:1]), list(true[:1]))["pearson"])
 
 
 def test_tags() -> None:
     labels = ("O", "B-A", "I-A")
     rows = [np.eye(3, dtype=np.float32)[[1, 2, 0]], np.eye(3, dtype=np.float32)[[0, 1]]]
     true = [np.array([1, 2, 0]), np.array([1, 1])]
-    found = judged("tag", rows, true, labels)
+    found = compute_metrics("tag", rows, true, labels)
     assert found["accuracy"] == 4 / 5
     assert found["entity_f1"] == 2 * 2 / (2 + 3)
-    plain = judged("tag", rows, true, ("x", "y", "z"))
+    plain = compute_metrics("tag", rows, true, ("x", "y", "z"))
     assert "entity_f1" not in plain
 
 

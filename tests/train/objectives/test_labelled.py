@@ -79,7 +79,7 @@ def test_a_step_is_that_of_pytorch(
     kind: str, roberta: Any, roberta_folder: Callable[[str], Path]
 ) -> None:
     """ROBERTA-3: loss and all updated weights to 1e-5, dropout 0, float32."""
-    loaded = load(roberta_folder(kind), apart=True)
+    loaded = load(roberta_folder(kind), unstack=True)
     assert isinstance(loaded.model, RobertaWithHead)
     model = replace(
         loaded.model,
@@ -115,7 +115,7 @@ def _theirs(line: Line, ours: Any, layer: int | None) -> Any:
 
 
 def test_dropout_is_on(roberta_folder: Callable[[str], Path]) -> None:
-    loaded = load(roberta_folder("classify"), apart=True)
+    loaded = load(roberta_folder("classify"), unstack=True)
     assert isinstance(loaded.model, RobertaWithHead)
     told = json.loads((roberta_folder("classify") / "config.json").read_text())
     assert told["hidden_dropout_prob"] == loaded.model.config.dropout == 0.1

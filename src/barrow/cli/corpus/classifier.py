@@ -153,5 +153,5 @@ def _print_report(report: ScoreReport, threshold: float, alpha: float) -> None:
     if report.examples:
         typer.echo(f"\nnearest to {threshold:g}:")
     for example in report.examples:
-        told = " ".join(part for part in (example.domain, example.id) if part)
-        typer.echo(f"{example.score:.3f}  {printable(told)}  {printable(example.beginning)}")
+        place = " ".join(part for part in (example.domain, example.id) if part)
+        typer.echo(f"{example.score:.3f}  {printable(place)}  {printable(example.beginning)}")

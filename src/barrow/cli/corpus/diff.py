@@ -27,16 +27,16 @@ def diff(
         return
     for line in result["recipe"]:
         typer.echo(printable(f"recipe: {line}"))
-    for name, told in result["domains"].items():
+    for name, counts in result["domains"].items():
         typer.echo(
             printable(name)
-            + f": {told['kept']:,} kept, {told['added']:,} added, {told['removed']:,} removed"
+            + f": {counts['kept']:,} kept, {counts['added']:,} added, {counts['removed']:,} removed"
             + "".join(
-                f"; {reason} {change:+,}" for reason, change in told["rejects"].items() if change
+                f"; {reason} {change:+,}" for reason, change in counts["rejects"].items() if change
             )
         )
     if not result["recipe"] and not any(
-        told["added"] or told["removed"] or any(told["rejects"].values())
-        for told in result["domains"].values()
+        counts["added"] or counts["removed"] or any(counts["rejects"].values())
+        for counts in result["domains"].values()
     ):
         typer.echo("no difference")

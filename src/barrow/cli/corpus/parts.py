@@ -37,5 +37,5 @@ def _classes(part: str, *, but: str) -> list[Any]:
 
 
 def _sentence(one: Any) -> str:
-    said = " ".join(one.__doc__.partition("\n    - ")[0].split())
-    return said.partition(". ")[0].rstrip(".").removesuffix(", that")
+    """The first line of the docstring."""
+    return str(one.__doc__.partition("\n")[0].rstrip("."))

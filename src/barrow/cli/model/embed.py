@@ -84,7 +84,7 @@ def embed(
             ahead=ahead,
             on_bytes=moved,
         )
-    told = {
+    result = {
         "out": str(out),
         "rows": done.num_rows,
         "width": encoder.config.width,
@@ -94,10 +94,10 @@ def embed(
     if as_json:
         import json
 
-        typer.echo(json.dumps(told))
+        typer.echo(json.dumps(result))
         return
     cut = f", {done.num_truncated:,} truncated" if truncate else ""
-    typer.echo(f"{done.num_rows:,} × {told['width']} ({done.num_tokens:,} tokens{cut}) → {out}")
+    typer.echo(f"{done.num_rows:,} × {result['width']} ({done.num_tokens:,} tokens{cut}) → {out}")
 
 
 def texts_of(source: str, form: FormatChoice, text_key: str) -> Iterator[tuple[str, str]]:

@@ -37,14 +37,16 @@ def fill(
         import json
 
         # As transformers' pipeline has it: one list for one mask, else a list of lists.
-        told = [
+        result = [
             [
                 {"score": f.score, "token": f.token, "token_str": f.token_text, "sequence": f.text}
                 for f in fillings
             ]
             for fillings in found
         ]
-        typer.echo(json.dumps(told[0] if len(told) == 1 else told, ensure_ascii=False, indent=1))
+        typer.echo(
+            json.dumps(result[0] if len(result) == 1 else result, ensure_ascii=False, indent=1)
+        )
         return
     for number, fillings in enumerate(found, 1):
         if len(found) > 1:

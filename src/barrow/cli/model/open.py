@@ -82,7 +82,7 @@ def open_text_model(
     if dtype is None and jax.default_backend() == "cpu":
         dtype = "float32"
     loaded = open_model(
-        locate_model(name), dtype=dtype, apart=True, num_layers=num_layers, trust=trust or ()
+        locate_model(name), dtype=dtype, unstack=True, num_layers=num_layers, trust=trust or ()
     )
     if tokenizer is not None:
         return loaded, open_tokenizer(tokenizer)

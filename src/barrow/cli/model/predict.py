@@ -57,10 +57,10 @@ def predict(
     tally = Tally(opened.kind, opened.labels)
     examples = read_examples(data, opened.kind, keys=keys, need_labels=False)
     with _written(out) as write:
-        for _, told in predictions(
+        for _, result in predictions(
             opened, examples, limit=Limit(max_length, truncate), tally=tally
         ):
-            write(json.dumps(told, ensure_ascii=False) + "\n")
+            write(json.dumps(result, ensure_ascii=False) + "\n")
     where = "" if out is None else f" → {out}"
     cut = f", {tally.num_cut:,} truncated" if truncate else ""
     typer.echo(f"{tally.num_rows:,} rows{cut}{where}", err=True)

@@ -53,7 +53,7 @@ def probe(
     )
     accuracy = final.accuracy(features[of_test], labels[of_test])
     counts = np.bincount(labels[of_test], minlength=len(names))
-    told = {
+    result = {
         "classes": len(names),
         "images": len(files),
         "train": len(both),
@@ -67,11 +67,11 @@ def probe(
     if as_json:
         import json
 
-        typer.echo(json.dumps(told, indent=1, ensure_ascii=False))
+        typer.echo(json.dumps(result, indent=1, ensure_ascii=False))
         return
     typer.echo(f"{len(files):,} images of {len(names):,} classes; {len(of_test):,} tested on")
     typer.echo(f"C = {chosen.strength:.3g}, chosen on {len(of_validation):,} ({reached:.1%} right)")
-    typer.echo(f"accuracy {accuracy:.1%}; always the largest class: {told['largest_class']:.1%}")
+    typer.echo(f"accuracy {accuracy:.1%}; always the largest class: {result['largest_class']:.1%}")
 
 
 def _labelled(data: Path) -> tuple[list[str], list[Path], Labels]:

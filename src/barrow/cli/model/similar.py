@@ -52,9 +52,9 @@ def similar(
             embed_images(opened, preprocess, files), sentences, truncate=truncate
         )
     if out is not None:
-        told = classified(found, sentences)
+        result = classified(found, sentences)
         about = f"{len(sentences):,} texts; weights: {opened.origin}"
-        write_page(out, "Images and texts", about, files, told, num=_SHOWN)
+        write_page(out, "Images and texts", about, files, result, num=_SHOWN)
     if as_json:
         import json
 

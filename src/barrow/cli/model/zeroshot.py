@@ -68,7 +68,7 @@ def zeroshot(
     if as_json:
         import json
 
-        told: Any = [
+        result: Any = [
             {
                 "image": str(file),
                 "classes": [
@@ -79,8 +79,8 @@ def zeroshot(
             for number, file in enumerate(files)
         ]
         if accuracy is not None:
-            told = {"accuracy": accuracy, "images": told}
-        typer.echo(json.dumps(told, indent=1, ensure_ascii=False))
+            result = {"accuracy": accuracy, "images": result}
+        typer.echo(json.dumps(result, indent=1, ensure_ascii=False))
         return
     for number, file in enumerate(files):
         typer.echo(printable(str(file)))

@@ -18,7 +18,7 @@ from barrow.cli.terminal import printable
 from barrow.files import local_path
 
 if TYPE_CHECKING:
-    from barrow.score import DomainModel, Model, Opening, ScoredCorpus, Share
+    from barrow.score import DomainModel, Model, ModelOptions, ScoredCorpus, Share
 
 
 class ProtocolChoice(StrEnum):
@@ -110,7 +110,7 @@ def score(
 
     A run that was stopped resumes when it is given the same arguments.
     """
-    from barrow.score import Opening, Share, open_corpus, score
+    from barrow.score import ModelOptions, Share, open_corpus, score
     from barrow.score.protocol import named_protocol
     from barrow.score.training_corpus import receipt_or_hint
 
@@ -120,7 +120,7 @@ def score(
     scored = open_corpus(corpus, split=split, limit=limit, text_key=text_key)
     own_train = corpus if _has_train_split(corpus, scored.split) else None
     where = local_path(out or default_out(model, scored, rules.name))
-    opening = Opening(
+    options = ModelOptions(
         protocol=rules,
         dtype=dtype,
         batch_tokens=batch_tokens,
@@ -131,8 +131,8 @@ def score(
         key_variable=key_variable,
         trust=tuple(trust or ()),
     )
-    opened = _open(model, opening)
-    told = _recipe_weights(weights)
+    opened = _open(model, options)
+    shares = _recipe_weights(weights)
     share = _share(process) or Share()
     with progress_bar("Looking for what is scored in the training corpus", None) as advance:
         receipt, hint = (
@@ -145,7 +145,7 @@ def score(
             opened,
             scored,
             out=where,
-            weights=told,
+            weights=shares,
             contamination=receipt,
             settings={"limit": limit, "batch_tokens": batch_tokens, "processes": process},
             share=share,
@@ -172,21 +172,21 @@ def default_out(model: str, corpus: ScoredCorpus, protocol: str) -> Path:
     return Path("scores") / ("-".join(plain) + ".json")
 
 
-def _open(name: str, opening: Opening) -> Model | DomainModel:
+def _open(name: str, options: ModelOptions) -> Model | DomainModel:
     from barrow.score import open_model
     from barrow.score.baselines.baselines import is_baseline
     from barrow.score.baselines.compressors import is_compressor
 
     if is_baseline(name) or is_compressor(name) or "://" in name:
-        return open_model(name, opening)
+        return open_model(name, options)
     if not Path(name).expanduser().exists() and ":" in name:
-        return open_model(name, opening)
+        return open_model(name, options)
     path = locate_model(name)
     from barrow.models.compile_cache import keep_compiled
     from barrow.weights.hub.cache import cache_folder
 
     keep_compiled(cache_folder(os.environ) / "compiled")
-    return open_model(os.fspath(path), opening)
+    return open_model(os.fspath(path), options)
 
 
 def _has_train_split(corpus: str, split: str | None) -> bool:

@@ -38,8 +38,8 @@ def cautions(result: Result) -> list[str]:
             "pseudo-likelihood: each token was guessed from both sides, so this is not comparable "
             "with bits per byte of causal models"
         )
-    laid = result.settings.get("projection", {})
-    changed = sum(num for how, num in laid.items() if how != "bytes")
+    projection = result.settings.get("projection", {})
+    changed = sum(num for how, num in projection.items() if how != "bytes")
     if changed:
         lines.append(
             f"{changed:,} documents are not what their tokens spell: the tokenizer changes text, "
@@ -47,9 +47,10 @@ def cautions(result: Result) -> list[str]:
         )
     if result.contamination is not None:
         found = result.contamination
+        share = "< 0.01%" if 0 < found["share"] < 1e-4 else f"{found['share']:.2%}"
         lines.append(
-            f"contamination: {found['documents']:,} documents share {found['ngram']} words in a "
-            f"row with {found['train']} ({found['share']:.2%} of all such runs)"
+            f"contamination: {found['documents']:,} of {result.overall.documents:,} documents share "
+            f"{found['ngram']} words in a row with {found['train']} ({share} of all such runs)"
         )
     return lines
 

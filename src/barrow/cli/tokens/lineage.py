@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from barrow.stream.pairs import PairSeen
     from barrow.tokens import TokenStore
 
-_TOLD = ("licence", "url", "source", "member")
+_SHOWN = ("licence", "url", "source", "member")
 
 
 def lineage(
@@ -75,8 +75,8 @@ def lineage(
     _print(seen, metas)
     if len(metas) < len({one.document for one in seen}):
         typer.echo(
-            f"not all documents are in {tokens.told.corpus.path} any more: licence and source are "
-            "told of those that are",
+            f"some documents are no longer in {tokens.manifest.corpus.path}: their licence and "
+            "source are not shown",
             err=True,
         )
 
@@ -113,7 +113,7 @@ def _print(seen: list[Seen], metas: dict[int, dict[str, Any]]) -> None:
     rows = []
     for one in seen:
         meta = metas.get(one.document, {})
-        told = [str(meta[key]) for key in _TOLD if meta.get(key) is not None]
+        shown = [str(meta[key]) for key in _SHOWN if meta.get(key) is not None]
         rows.append(
             (
                 f"{one.step:,}",
@@ -123,7 +123,7 @@ def _print(seen: list[Seen], metas: dict[int, dict[str, Any]]) -> None:
                 # A name that --doc takes; the place in the archive is another number.
                 one.identity or f"{one.document} ({one.shard} {one.archive_number})",
                 f"{one.first:,}–{one.stop:,} of {one.num_tokens:,}",
-                ", ".join(told),
+                ", ".join(shown),
             )
         )
     print_table(

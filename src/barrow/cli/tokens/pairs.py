@@ -92,21 +92,21 @@ def show(
 def _print(index: PairIndex, *, as_json: bool, samples: int) -> None:
     from barrow import config
 
-    told = index.told
+    manifest = index.manifest
     if as_json:
-        typer.echo(config.to_json(told), nl=False)
+        typer.echo(config.to_json(manifest), nl=False)
         return
-    checked = "every image decoded" if told.is_checked else "images not looked at (--check does)"
+    checked = "every image decoded" if manifest.is_checked else "images not checked (see --check)"
     typer.echo(
-        f"{told.pairs:,} pairs, {told.captions:,} captions, {told.image_bytes:,} bytes of images; "
-        f"{checked}"
+        f"{manifest.pairs:,} pairs, {manifest.captions:,} captions, "
+        f"{manifest.image_bytes:,} bytes of images; {checked}"
     )
-    for domain, numbers in zip(told.domains, index.ranges, strict=True):
+    for domain, numbers in zip(manifest.domains, index.ranges, strict=True):
         copied = f", {domain.copied_bytes:,} bytes copied" if domain.copied_bytes else ""
         where = printable(f"{domain.name}  {domain.kind} {domain.root}")
         typer.echo(f"  {where}: {domain.pairs:,} pairs{copied}")
         for number in numbers[:samples]:
             captions = " | ".join(index.captions(number))
             typer.echo(f"    {number} {printable(index.name(number))}: {printable(captions)}")
-    for reason, count in told.left_out.items():
+    for reason, count in manifest.left_out.items():
         typer.echo(f"left out: {count:,} × {reason} (see {index.folder / 'left_out.jsonl'})")

@@ -136,8 +136,8 @@ def show(
     size = len(text.encode())
     per_token = size / len(ids) if len(ids) else 0.0
     if as_json:
-        told = {"text": text, "ids": ids.tolist(), "bytes_per_token": per_token}
-        typer.echo(msgspec.json.encode({**_facts(loaded), **told}).decode())
+        result = {"text": text, "ids": ids.tolist(), "bytes_per_token": per_token}
+        typer.echo(msgspec.json.encode({**_facts(loaded), **result}).decode())
         return
     for name, value in _facts(loaded).items():
         if name == "specials":

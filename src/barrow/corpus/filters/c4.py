@@ -12,7 +12,7 @@ from barrow.corpus.filters.texts import Texts
 
 @dataclass(frozen=True)
 class C4(Filter):
-    """Keeps texts without filler text and program code, of at least `min_sentences` sentences.
+    """C4's page rules: no lorem ipsum, no braces of code, at least `min_sentences` sentences.
 
     Defaults: Raffel et al. 2020, https://jmlr.org/papers/v21/20-074.html.
     """

@@ -33,7 +33,9 @@ _NAMED = np.frombuffer(b"[edit][citation needed]", np.uint8)
 
 @dataclass(frozen=True)
 class C4Lines(Rewriter):
-    """Keeps lines, as ``str.splitlines()`` has them, without the white space at their ends, that
+    """C4's line rules: drops lines that are not sentences, or that have banned phrases.
+
+    Lines are those of ``str.splitlines()``, stripped. Kept are lines that
 
     - have no word of more than `max_word_length` characters,
     - end with one of `end_marks` (any end will do if there are none), but not with ``...``,

@@ -21,11 +21,11 @@ _LOW_QUALITY = 1
 
 @dataclass(frozen=True)
 class Quality(Filter):
-    """Keeps texts that score well with the classifier in the file `model`.
+    """Keeps texts by their score from the quality classifier in the file `model`.
 
-    With ``sampling="pareto"`` a text stays when a Pareto draw exceeds 1 − score, as in GPT-3 and
-    The Pile, so that some of what scores low stays too; with ``"threshold"`` when its score is at
-    least `threshold`. `sha256` is that of the file: it makes equal settings mean equal decisions.
+    With ``sampling="pareto"`` a text is kept when a Pareto draw exceeds 1 − score, as in GPT-3 and
+    The Pile, so some low scores are kept too; with ``"threshold"`` when its score is at least
+    `threshold`. `sha256` is that of the file: equal settings then mean equal decisions.
     """
 
     model: Path

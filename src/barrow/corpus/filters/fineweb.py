@@ -24,10 +24,9 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class FineWeb(Filter):
-    """Keeps texts within these bounds; None switches one off.
+    """FineWeb's rules: bounds on line ends, short lines and repeated lines; None disables one.
 
-    Lines are those between newlines that are not white space; one of up to `short_line`
-    characters is short.
+    Blank lines do not count; a line of up to `short_line` characters is short.
     Defaults: Penedo et al. 2024, https://arxiv.org/abs/2406.17557, section 3.6.
     """
 

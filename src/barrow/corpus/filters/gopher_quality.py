@@ -34,9 +34,9 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class GopherQuality(Filter):
-    """Keeps texts within these bounds; None switches one off.
+    """Gopher's quality rules: bounds on words, symbols, bullets, stop words; None disables one.
 
-    Words are those between white space. Words of punctuation marks alone count in ratios, but not
+    Words are separated by white space. Words of punctuation marks alone count in ratios, but not
     for the number of words of a document and their mean length.
     Defaults: Rae et al. 2021, https://arxiv.org/abs/2112.11446, appendix A.
     """

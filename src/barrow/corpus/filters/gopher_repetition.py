@@ -15,11 +15,11 @@ Limits = tuple[tuple[int, float], ...]
 
 @dataclass(frozen=True)
 class GopherRepetition(Filter):
-    """Keeps texts within these bounds; None, or an n-gram left out, switches one off.
+    """Gopher's repetition rules: bounds on repeated lines, paragraphs, n-grams; None disables one.
 
     Shares are of the paragraphs, of the lines, or of the characters of a text. An n-gram bound is
-    a pair of n and the largest share: of the most frequent n-gram (n of 2 to 4), of all n-grams
-    that came before (n of 5 to 10).
+    a pair of n and the largest share: of the most frequent n-gram (n of 2 to 4), or of all repeated
+    n-grams (n of 5 to 10).
     Defaults: Rae et al. 2021, https://arxiv.org/abs/2112.11446, table A1.
     """
 

@@ -82,11 +82,11 @@ def language_model() -> FastTextModel:
 
 @dataclass(frozen=True)
 class Language(Filter):
-    """Keeps texts in some languages.
+    """Keeps texts in the given `languages`, identified by fastText's lid.176.
 
-    `languages` are codes as `identify` gives them. A text is unsure when its likeliest language is
-    less likely than `min_score`, whichever it is, or undetermined; unsure texts are rejected, or
-    with ``unsure="keep"`` not. The default of `min_score` is that of RefinedWeb and FineWeb.
+    `languages` are codes as `identify` gives them. A text is unsure when its likeliest language
+    scores below `min_score` or is undetermined; unsure texts are rejected, or kept with
+    ``unsure="keep"``. The default of `min_score` is that of RefinedWeb and FineWeb.
     """
 
     languages: tuple[str, ...] = ("en",)

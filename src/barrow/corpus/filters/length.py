@@ -11,7 +11,7 @@ from barrow.errors import ConfigError
 
 @dataclass(frozen=True)
 class Length(Filter):
-    """Keeps texts of `min_bytes` to `max_bytes` UTF-8 bytes."""
+    """Keeps texts of `min_bytes` to `max_bytes` bytes (UTF-8)."""
 
     min_bytes: int = 1
     max_bytes: int | None = None

@@ -12,11 +12,11 @@ from barrow.errors import ConfigError
 
 @dataclass(frozen=True)
 class Ratios(Filter):
-    """Keeps texts within these bounds, of which at least one is set.
+    """Keeps texts by their share of letters, capitals, digits and symbols; set at least one bound.
 
-    `letters` and `capitals` are as ``str.isalpha`` and ``str.isupper`` have them, `digits` decimal
-    digits, `symbols` Unicode's punctuation and symbols. Capitals are counted among letters, the
-    others among all characters. Nothing of nothing is 0.
+    `letters` and `capitals` are those of ``str.isalpha`` and ``str.isupper``, `digits` decimal
+    digits, `symbols` Unicode's punctuation and symbols. Capitals are a share of letters, the others
+    of all characters. The share of an empty text is 0.
     """
 
     min_letters: float | None = None

@@ -26,11 +26,11 @@ _CONTROL = re.compile("[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\ufeff\ufff9-\uf
 
 @dataclass(frozen=True)
 class Repair(Rewriter):
-    r"""Undoes certain mojibake; C1 controls become what Windows-1252 means by them; all line ends
-    become ``\n``; other controls, byte order marks and interlinear marks go.
+    r"""Repairs mojibake and control characters, and normalises line ends.
 
-    Found are `mojibake` (rows of it), `c1`, `line-ends`, `controls`, and `form` (1 if the text was
-    not in `normal_form`).
+    C1 controls become the characters of Windows-1252; all line ends become ``\n``; other controls,
+    byte order marks and interlinear marks are removed. Counted are `mojibake` (runs of it), `c1`,
+    `line-ends`, `controls`, and `form` (1 if the text was not in `normal_form`).
     """
 
     normal_form: Literal["NFC", "NFKC", "NFD", "NFKD"] | None = None

@@ -32,12 +32,12 @@ _KEPT, _NOT_LISTED, _MISSING = -1, -2, -3
 
 @dataclass(frozen=True)
 class LicenceRule(Filter):
-    """Keeps documents by their ``meta["licence"]``, an SPDX expression.
+    """Keeps documents by their licence: patterns for the SPDX expression in `meta`.
 
     A licence is allowed when a pattern of `allow` matches it, or `allow` is empty, and no pattern
-    of `deny` does: ``("CC-BY-*", "MIT")``. A choice of licences needs one that is allowed, licences
-    that apply together all. A licence with an exception matches by its own name and by the whole.
-    Where none is stated, or it is ``LicenseRef-unknown``, `unknown` says what to do.
+    of `deny` does: ``("CC-BY-*", "MIT")``. Of ``A OR B`` one must be allowed, of ``A AND B`` both.
+    A licence with an exception matches by its own name and by the whole. `unknown` decides about
+    documents without a licence, or with ``LicenseRef-unknown``.
     """
 
     allow: tuple[str, ...] = ()
@@ -91,14 +91,14 @@ class LicenceRule(Filter):
 
 @dataclass(frozen=True)
 class UrlRule(Filter):
-    """Keeps documents by their ``meta["url"]``.
+    """Keeps documents by the URL in `meta`: lists of hosts, and patterns.
 
-    A host in `deny_hosts`, in a file of `deny_files` (one a line) or below one of these is blocked,
-    and so is a URL that a pattern of `deny_patterns` matches: host, path and query without the
-    scheme, as in ``*/wp-login.php*``. With `allow_hosts`, any other host is blocked too. A host may
-    have ``*`` in it. `without_url` says what to do with documents that have no URL.
+    A host in `deny_hosts`, in a file of `deny_files` (one per line) or below one of these is
+    blocked, and so is a URL that a pattern of `deny_patterns` matches: host, path and query without
+    the scheme, as in ``*/wp-login.php*``. With `allow_hosts`, any other host is blocked too. A host
+    may contain ``*``. `without_url` decides about documents without a URL.
 
-    `file_sha256` are those of the files: they make equal settings mean equal decisions.
+    `file_sha256` are those of the files: equal settings then mean equal decisions.
     """
 
     deny_hosts: tuple[str, ...] = ()

@@ -20,7 +20,7 @@ _MAX_LINE = 1 << 20
 
 @dataclass(frozen=True)
 class DmMathematics(Reader):
-    """Documents of whole problems, in the order of the file.
+    """DeepMind Mathematics: question and answer lines, in documents of whole problems.
 
     Reasons: those of `open_raw`, ``not-utf8``, ``too-long``, ``no-answer``.
     """

@@ -69,9 +69,10 @@ class _Sitting:
 
 @dataclass(frozen=True)
 class EuroParl(Reader):
-    """The document of a file, unless it is shorter than `min_characters`.
+    """EuroParl (tagged text, XML, minutes): headings, speakers' names and speeches of a file.
 
-    Reasons: those of `load_raw`, ``unknown-encoding``, ``not-text``, ``bad-xml``, ``too-short``.
+    Those of fewer than `min_characters` are rejected. Reasons: those of `load_raw`,
+    ``unknown-encoding``, ``not-text``, ``bad-xml``, ``too-short``.
     """
 
     min_characters: int = 200

@@ -65,7 +65,9 @@ _ENDINGS = (".json", ".jsonl", ".ndjson")
 
 @dataclass(frozen=True)
 class HackerNews(Reader):
-    """Stories, and comments whose parent is missing, with what was replied; in order of number.
+    """Hacker News items (API JSON): each story with its comments, in order of number.
+
+    A comment whose parent is missing begins a document.
 
     `all_replies` writes, after the reply followed, the others too, depth first. A tree of more than
     `max_comments` is refused, since it must fit in memory.

@@ -22,9 +22,9 @@ from barrow.corpus.text.html.stored import PACKED, load_page
 
 @dataclass(frozen=True)
 class Html(Reader):
-    """The document of a page. Reasons: those of `load_page`, ``too-short``.
+    """HTML pages: the main text, without navigation and boilerplate.
 
-    `extract` replaces our extraction of the main text.
+    `extract` replaces our extraction. Reasons: those of `load_page`, ``too-short``.
     """
 
     main: bool = False

@@ -57,7 +57,7 @@ _FIRST = ("epub", "electronic", "pub", "epub-ppub", "ppub", "print", "collection
 
 @dataclass(frozen=True)
 class Jats(Reader):
-    """The articles of a file, in its order.
+    """JATS XML (PubMed Central): articles as Markdown, with headings, tables and formulas.
 
     `references` and `acknowledgements` keep those; references are dropped by default as in The
     Pile, where pandoc moved them into metadata. `abstract_only` keeps articles of which the body is

@@ -42,7 +42,7 @@ _NO_SOURCE = (b"%PDF", b"%!PS", b"<html", b"<HTML", b"<!DOCTYPE", b"\xf7\x02")
 
 @dataclass(frozen=True)
 class Latex(Reader):
-    """Papers of a file or folder.
+    """LaTeX sources (arXiv): papers as Markdown, macros expanded, formulas kept.
 
     A paper is dropped if its text has fewer than `min_characters`, if the share of letters outside
     formulas among all characters is under `min_prose`, or if its sources are over `max_bytes`.

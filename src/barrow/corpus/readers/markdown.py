@@ -29,7 +29,10 @@ _MAX_FRONT_MATTER = 200
 
 @dataclass(frozen=True)
 class Markdown(Reader):
-    """The file as one document. Reasons: those of plain text."""
+    """Markdown and reStructuredText: a document per file, without front matter.
+
+    Reasons: those of plain text.
+    """
 
     max_bytes: int = 1 << 26
 

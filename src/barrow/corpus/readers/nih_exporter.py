@@ -44,7 +44,7 @@ _BLANKS = re.compile(r"[^\S\n]+")
 
 @dataclass(frozen=True)
 class NihExporter(Reader):
-    """Abstracts of a year, with titles where a file of projects is among the paths.
+    """NIH ExPORTER: the grant abstracts of a year, with titles from the file of projects.
 
     Ids and titles are kept in a database that goes to disk beyond 32 MiB: 10 bytes an id.
     """

@@ -33,7 +33,7 @@ _HEAD = 1024  # the header may come after so many bytes
 
 @dataclass(frozen=True)
 class Pdf(Reader):
-    """Documents of a PDF, or of a tar or zip of them; what is in it may be gzipped once more.
+    """PDF files, also in tar or zip: paragraphs in reading order, without headers and footers.
 
     A file larger than `max_bytes`, of more pages than `max_pages`, or that takes PDFium longer
     than `seconds` or more than `memory` bytes, is a reject.

@@ -20,7 +20,10 @@ from barrow.corpus.text.whitespace import is_binary, tidy
 
 @dataclass(frozen=True)
 class PlainText(Reader):
-    """The file as one document. Reasons: those of `load_raw`, ``unknown-encoding``, ``binary``."""
+    """Plain text: a document per file, its encoding detected.
+
+    Reasons: those of `load_raw`, ``unknown-encoding``, ``binary``.
+    """
 
     max_bytes: int = 1 << 26
 

@@ -19,7 +19,7 @@ from barrow.errors import BarrowError
 
 @dataclass(frozen=True)
 class Records(Reader):
-    """The records of a file; `text_key` is where their text is."""
+    """JSON lines, JSON and parquet: a document per record, its text in the column `text_key`."""
 
     text_key: str = "text"
     max_document: int = 1 << 28

@@ -55,7 +55,7 @@ class Post(msgspec.Struct, array_like=True, gc=False):
 
 @dataclass(frozen=True)
 class StackExchange(Reader):
-    """Questions with their best answers, in the order of their numbers.
+    """Stack Exchange dumps (Posts.xml): each question with its best answers, as Markdown.
 
     Bad rows are rejected first, then, in the same order, posts that are not chosen.
     """

@@ -64,7 +64,7 @@ class _Log(NamedTuple):
 
 @dataclass(frozen=True)
 class UbuntuIrc(Reader):
-    """The document of a channel's week, of files in the order of their days.
+    """Ubuntu IRC logs: a document per channel and week, without joins and other notices.
 
     Reasons, with the file's name as the member where there are several: those of `load_raw`,
     ``not-text``, ``not-a-log``, ``unknown-lines``.

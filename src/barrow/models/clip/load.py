@@ -125,7 +125,7 @@ def _of_run(
     trust: Collection[str],
 ) -> tuple[Clip, Preprocess]:
     """The newest checkpoint of a run, with the tokenizer that it was trained with."""
-    loaded = open_model(run, dtype=dtype, apart=jax.default_backend() != "cpu", trust=trust)
+    loaded = open_model(run, dtype=dtype, unstack=jax.default_backend() != "cpu", trust=trust)
     module = of_kind(loaded, run, CLIP)
     tokenizer = str(loaded.tokenizer or "") if bpe is None else os.fspath(bpe)
     clip = Clip(

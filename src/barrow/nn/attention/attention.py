@@ -215,7 +215,7 @@ def _cudnn(q: jax.Array, k: jax.Array, v: jax.Array, visible: Visible, scale: fl
         k,
         v,
         mask=mask,
-        scale=told_apart(scale),
+        scale=distinct_scale(scale),
         is_causal=visible.causal and visible.is_plain,
         implementation="cudnn",
     )
@@ -236,7 +236,7 @@ def _cudnn_padded(
         q,
         k,
         v,
-        scale=told_apart(scale),
+        scale=distinct_scale(scale),
         # A row without keys would be 0/0 in the kernel: it reads one key, and is put to 0 below.
         key_value_seq_lengths=jnp.maximum(lengths, 1),
         implementation="cudnn",
@@ -316,12 +316,12 @@ _ASKED = re.compile(
 _CALLS = itertools.count(1)
 
 
-def told_apart(scale: float) -> float:
+def distinct_scale(scale: float) -> float:
     """The scale; where XLA must be deterministic, a different number for each call.
 
-    XLA then notes so in the settings of a kernel's backward pass, but only in the first of several
-    that are alike, and finds no program for the others when it runs them (IndexError). In float32,
-    in which kernels compute, all these numbers are one.
+    XLA marks a kernel's backward pass as deterministic only in the first of several equal calls,
+    and has no program for the others (IndexError). Kernels compute in float32, in which all these
+    numbers are equal.
     """
     if not _ASKED.search(os.environ.get("XLA_FLAGS", "")):
         return scale

@@ -82,11 +82,11 @@ def _kept_counts(text: TrainingText, order: int, cache: Path | None) -> NgramCou
     if cache is None:
         return count_ngrams(text.archive.blocks(), order)
     path = cache / f"ngram-{order}-{text.digest[:16]}.safetensors"
-    told = {"format": _FORMAT, "order": str(order), "digest": text.digest}
+    known = {"format": _FORMAT, "order": str(order), "digest": text.digest}
     if path.exists():
         kept = open_safetensors(path)
         metadata = kept.metadata or {}
-        if told.items() <= metadata.items():
+        if known.items() <= metadata.items():
             return NgramCounts(
                 order,
                 np.array(kept["keys"]),
@@ -95,8 +95,8 @@ def _kept_counts(text: TrainingText, order: int, cache: Path | None) -> NgramCou
                 int(metadata["dropped"]),
             )
     counts = count_ngrams(text.archive.blocks(), order)
-    told |= {"bytes": str(counts.num_bytes), "dropped": str(counts.num_dropped)}
-    write_safetensors(path, {"keys": counts.keys, "counts": counts.counts}, metadata=told)
+    known |= {"bytes": str(counts.num_bytes), "dropped": str(counts.num_dropped)}
+    write_safetensors(path, {"keys": counts.keys, "counts": counts.counts}, metadata=known)
     return counts
 
 

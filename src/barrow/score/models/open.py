@@ -36,7 +36,7 @@ _MASKED_TOKENS = 4096
 
 
 @dataclass(frozen=True)
-class Opening:
+class ModelOptions:
     """How a model is opened.
 
     `train` is a corpus to train baselines on, `cache` a folder for their counts.
@@ -61,46 +61,46 @@ class Opening:
             raise ValueError(f"batch_tokens must be ≥ 1, got {self.batch_tokens}")
 
 
-def open_model(name: str, opening: Opening | None = None) -> Model | DomainModel:
+def open_model(name: str, options: ModelOptions | None = None) -> Model | DomainModel:
     """A model to score, by its name. A file with the name of a baseline is written ./uniform."""
     from barrow.score.baselines.baselines import is_baseline, open_baseline
     from barrow.score.baselines.compressors import is_compressor, open_compressor
 
-    opening = Opening() if opening is None else opening
+    options = ModelOptions() if options is None else options
     if is_baseline(name):
-        return open_baseline(name, train=opening.train, cache=opening.cache)
+        return open_baseline(name, train=options.train, cache=options.cache)
     if is_compressor(name):
         return open_compressor(name)
     if name.startswith(("http://", "https://")):
-        return _server(name, opening)
+        return _server(name, options)
     path = Path(name)
     if path.is_dir() and (path / "config.json").is_file():
-        return _folder(path, opening)
+        return _folder(path, options)
     if path.exists():
-        return _loaded(path, opening)
+        return _loaded(path, options)
     function = _FUNCTION.fullmatch(name)
     if function is not None:
-        return _custom(function[1], function[2], opening)
+        return _custom(function[1], function[2], options)
     raise NotFound(f"{name} is not a model; pass {_FORMS}")
 
 
 def causal_model(
-    model: CausalModule, params: Any, tokenizer: Tokenizer, info: ModelInfo, opening: Opening
+    model: CausalModule, params: Any, tokenizer: Tokenizer, info: ModelInfo, options: ModelOptions
 ) -> Model:
     """A causal model and its parameters, as a model to score."""
     from barrow.score.models.decoder import DecoderTokenModel
 
-    opened = DecoderTokenModel(model, params, tokenizer, batch_tokens=opening.batch_tokens)
+    opened = DecoderTokenModel(model, params, tokenizer, batch_tokens=options.batch_tokens)
     return WindowedModel(
         opened,
-        opening.protocol,
+        options.protocol,
         info,
         group_bytes=_BATCHES * _BYTES_PER_TOKEN * opened.batch_tokens,
     )
 
 
 def pseudo_likelihood_model(
-    model: Roberta, params: Any, tokenizer: Tokenizer, info: ModelInfo, opening: Opening
+    model: Roberta, params: Any, tokenizer: Tokenizer, info: ModelInfo, options: ModelOptions
 ) -> Model:
     """A masked model and its parameters, scored by pseudo-likelihood."""
     from barrow.score.models.masked import MaskedModel, roberta_guess
@@ -109,13 +109,13 @@ def pseudo_likelihood_model(
         roberta_guess(model, params, tokenizer),
         tokenizer,
         info,
-        opening.protocol,
+        options.protocol,
         max_length=model.config.context,
-        batch_tokens=opening.batch_tokens or _MASKED_TOKENS,
+        batch_tokens=options.batch_tokens or _MASKED_TOKENS,
     )
 
 
-def _folder(path: Path, opening: Opening) -> Model:
+def _folder(path: Path, options: ModelOptions) -> Model:
     """A Hugging Face folder: ours if we know the family, else opened by transformers."""
     from barrow.models.huggingface.config import ENCODERS, FAMILIES
     from barrow.models.sources import CONFIG, read_json
@@ -123,23 +123,23 @@ def _folder(path: Path, opening: Opening) -> Model:
     config = read_json(path / CONFIG)
     named = config.get("model_type")
     if named in FAMILIES or (named in ENCODERS and is_masked(config)):
-        return _loaded(path, opening)
-    return _transformers(path, config, opening)
+        return _loaded(path, options)
+    return _transformers(path, config, options)
 
 
-def _loaded(path: Path, opening: Opening) -> Model:
+def _loaded(path: Path, options: ModelOptions) -> Model:
     import jax
 
     from barrow.models.open_model import is_run, open_model
     from barrow.models.text import open_tokenizer
 
     trained = is_run(path)
-    dtype = opening.dtype
+    dtype = options.dtype
     if dtype is None and jax.default_backend() == "cpu":
         dtype = "float32"
     elif dtype is None and trained:
         dtype = "bfloat16"
-    loaded = open_model(path, dtype=dtype, apart=not trained, trust=opening.trust)
+    loaded = open_model(path, dtype=dtype, unstack=not trained, trust=options.trust)
     scoring = loaded.family.scoring
     if not scoring or loaded.labels:
         raise ScoreError(
@@ -147,8 +147,8 @@ def _loaded(path: Path, opening: Opening) -> Model:
         )
     tokenizer = (
         open_tokenizer(loaded.tokenizer, settings=loaded.tokenizer_config)
-        if opening.tokenizer is None
-        else open_tokenizer(opening.tokenizer)
+        if options.tokenizer is None
+        else open_tokenizer(options.tokenizer)
     )
     leaves = jax.tree.leaves(loaded.params)
     info = ModelInfo(
@@ -167,7 +167,7 @@ def _loaded(path: Path, opening: Opening) -> Model:
         info = replace(info, identity=identity, size_bytes=size, about=about)
     # The model's own settings name it, and they are trusted.
     score_as = resolve(scoring, trust=(scoring.rpartition(":")[0],))
-    made: Model = score_as(loaded.model, loaded.params, tokenizer, info, opening)
+    made: Model = score_as(loaded.model, loaded.params, tokenizer, info, options)
     return made
 
 
@@ -193,7 +193,7 @@ def _run_info(path: Path, info: ModelInfo) -> ModelInfo:
     )
 
 
-def _transformers(path: Path, config: dict[str, Any], opening: Opening) -> Model:
+def _transformers(path: Path, config: dict[str, Any], options: ModelOptions) -> Model:
     from barrow.score.models.masked import MaskedModel, transformers_guess, usable_length
     from barrow.score.models.transformers import (
         TransformersTokenModel,
@@ -202,10 +202,10 @@ def _transformers(path: Path, config: dict[str, Any], opening: Opening) -> Model
     )
     from barrow.tokens import load
 
-    tokenizer = tokenizer_of(path) if opening.tokenizer is None else load(opening.tokenizer)
+    tokenizer = tokenizer_of(path) if options.tokenizer is None else load(options.tokenizer)
     masked = is_masked(config)
     kind = "AutoModelForMaskedLM" if masked else "AutoModelForCausalLM"
-    model, device = load_pretrained(kind, path, opening.dtype)
+    model, device = load_pretrained(kind, path, options.dtype)
     identity, size = identity_of(path)
     info = ModelInfo(
         name=path.resolve().name,
@@ -222,14 +222,14 @@ def _transformers(path: Path, config: dict[str, Any], opening: Opening) -> Model
             guess,
             tokenizer,
             info,
-            opening.protocol,
+            options.protocol,
             max_length=usable_length(model.config),
-            batch_tokens=opening.batch_tokens or _MASKED_TOKENS,
+            batch_tokens=options.batch_tokens or _MASKED_TOKENS,
         )
     opened = TransformersTokenModel(
-        model, tokenizer, device=device, batch_tokens=opening.batch_tokens
+        model, tokenizer, device=device, batch_tokens=options.batch_tokens
     )
-    return WindowedModel(opened, opening.protocol, info, group_bytes=1 << 18)
+    return WindowedModel(opened, options.protocol, info, group_bytes=1 << 18)
 
 
 def is_masked(config: dict[str, Any]) -> bool:
@@ -244,20 +244,20 @@ def is_masked(config: dict[str, Any]) -> bool:
     return not is_decoder and any(name in str(config.get("model_type")) for name in families)
 
 
-def _server(name: str, opening: Opening) -> Model:
+def _server(name: str, options: ModelOptions) -> Model:
     from barrow.score.models.completions import ServerSettings, key_from
     from barrow.score.models.server import ServerModel, ServerTokens, open_server
     from barrow.tokens import load
 
-    key = key_from(os.environ, opening.key_variable)
-    server = open_server(ServerSettings(name, model=opening.server_model, key=key))
-    if opening.tokenizer is None:
+    key = key_from(os.environ, options.key_variable)
+    server = open_server(ServerSettings(name, model=options.server_model, key=key))
+    if options.tokenizer is None:
         return ServerModel(server)
-    tokens = ServerTokens(server, load(opening.tokenizer))
-    return WindowedModel(tokens, opening.protocol, server.info, group_bytes=1 << 16)
+    tokens = ServerTokens(server, load(options.tokenizer))
+    return WindowedModel(tokens, options.protocol, server.info, group_bytes=1 << 16)
 
 
-def _custom(module: str, function: str, opening: Opening) -> Model:
+def _custom(module: str, function: str, options: ModelOptions) -> Model:
     # As `python -m` does, so that a file beside the user is found.
     here = os.fspath(Path.cwd())
     sys.path.insert(0, here)
@@ -287,4 +287,4 @@ def _custom(module: str, function: str, opening: Opening) -> Model:
         identity=hashlib.sha256(str(named).encode()).hexdigest(),
         about={"function": f"{module}:{function}"},
     )
-    return WindowedModel(model, opening.protocol, info)
+    return WindowedModel(model, options.protocol, info)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from barrow import config
 from barrow.errors import BadImage, ConfigError, NotFound, StoreError, UnsafeName
 from barrow.files import inside
-from barrow.stream.pairs.index_file import COLUMNS, TABLE, TOLD, IndexFile, blob_name
+from barrow.stream.pairs.index_file import COLUMNS, MANIFEST, TABLE, IndexFile, blob_name
 
 
 def open_index(
@@ -24,40 +24,40 @@ def open_index(
 ) -> PairIndex:
     """Open an index; `roots` gives the new folder of a source whose files were moved."""
     folder = Path(path)
-    file = folder / TOLD
+    file = folder / MANIFEST
     if not file.is_file():
         raise NotFound(
-            f"{folder} is not an index of pairs: it has no {TOLD}; "
+            f"{folder} is not an index of pairs: it has no {MANIFEST}; "
             "barrow tokens pairs index makes one"
         )
     try:
-        told = config.from_json(IndexFile, file.read_text(encoding="utf-8"), where=file)
+        manifest = config.from_json(IndexFile, file.read_text(encoding="utf-8"), where=file)
     except (ConfigError, UnicodeDecodeError) as error:
         raise StoreError(
             f"not written by barrow tokens pairs index ({error}); make the index again",
             reason="corrupt",
             file=str(file),
         ) from None
-    names = [domain.name for domain in told.domains]
+    names = [domain.name for domain in manifest.domains]
     for name in roots or {}:
         if name not in names:
             raise ValueError(f"the index has no source {name!r}; there are {', '.join(names)}")
-    return PairIndex(folder, told, {name: Path(root) for name, root in (roots or {}).items()})
+    return PairIndex(folder, manifest, {name: Path(root) for name, root in (roots or {}).items()})
 
 
 class PairIndex:
     """Pairs, numbered over all sources: one source after another, each in its own order."""
 
-    def __init__(self, folder: Path, told: IndexFile, roots: Mapping[str, Path]) -> None:
+    def __init__(self, folder: Path, manifest: IndexFile, roots: Mapping[str, Path]) -> None:
         from barrow.tokens.store.array_file import map_arrays
 
         self.folder = folder
-        self.told = told
-        self.domains = tuple(domain.name for domain in told.domains)
-        self.num_pairs = told.pairs
+        self.manifest = manifest
+        self.domains = tuple(domain.name for domain in manifest.domains)
+        self.num_pairs = manifest.pairs
         self._moved = dict(roots)
-        self._roots = [roots.get(domain.name, Path(domain.root)) for domain in told.domains]
-        self._firsts = list(accumulate((domain.pairs for domain in told.domains), initial=0))
+        self._roots = [roots.get(domain.name, Path(domain.root)) for domain in manifest.domains]
+        self._firsts = list(accumulate((domain.pairs for domain in manifest.domains), initial=0))
         if not (folder / TABLE).is_file():
             raise StoreError(
                 "the table is missing; make the index again", reason="missing", file=TABLE
@@ -65,16 +65,16 @@ class PairIndex:
         self._table, _ = map_arrays(folder / TABLE, COLUMNS)
         lengths = {len(self._table[name]) for name in ("offset", "length", "file", "name_ends")}
         lengths |= {len(self._table["first_caption"]) - 1, self._firsts[-1]}
-        if lengths != {told.pairs}:
+        if lengths != {manifest.pairs}:
             raise StoreError(
-                f"expected {told.pairs:,} pairs, found columns of {sorted(lengths)}; make "
+                f"expected {manifest.pairs:,} pairs, found columns of {sorted(lengths)}; make "
                 "the index again",
                 reason="wrong-size",
                 file=TABLE,
             )
 
     def __reduce__(self) -> tuple[Callable[..., PairIndex], tuple[Any, ...]]:
-        return PairIndex, (self.folder, self.told, self._moved)
+        return PairIndex, (self.folder, self.manifest, self._moved)
 
     def __repr__(self) -> str:
         return (
@@ -87,13 +87,16 @@ class PairIndex:
         """What the index holds, as a hash: of its table, and of the sources' names and sizes."""
         import hashlib
 
-        told = [self.told.sha256, *(f"{one.name} {one.pairs}" for one in self.told.domains)]
-        return hashlib.sha256("\n".join(told).encode()).hexdigest()
+        parts = [
+            self.manifest.sha256,
+            *(f"{one.name} {one.pairs}" for one in self.manifest.domains),
+        ]
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
     @property
     def sizes(self) -> dict[str, int]:
         """Pairs of each source."""
-        return {domain.name: domain.pairs for domain in self.told.domains}
+        return {domain.name: domain.pairs for domain in self.manifest.domains}
 
     @property
     def ranges(self) -> tuple[range, ...]:
@@ -124,10 +127,10 @@ class PairIndex:
         file = self._text("file", int(self._table["file"][pair]))
         root, file_name = (self._roots[domain], file) if file else (self.folder, blob_name(domain))
         try:
-            is_free = bool(file) and self.told.is_outside
+            is_free = bool(file) and self.manifest.is_outside
             path = root / file_name if is_free else inside(root, file_name)
             with path.open("rb", buffering=0) as raw:
-                is_whole = bool(file) and self.told.domains[domain].kind != "tars"
+                is_whole = bool(file) and self.manifest.domains[domain].kind != "tars"
                 size = os.fstat(raw.fileno()).st_size
                 if offset + length > size or (is_whole and size != length):
                     raise BadImage(

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from barrow.files.safetensors import Column
 from barrow.tokens.store.array_file import Written, write_arrays
 
-TOLD = "pairs.json"
+MANIFEST = "pairs.json"
 TABLE = "pairs.safetensors"
 LEFT_OUT = "left_out.jsonl"
 

@@ -18,7 +18,7 @@ from barrow.images import LIMITS, Limits, centre_square, decode
 from barrow.stream.pairs.index import PairIndex, open_index
 from barrow.stream.pairs.index_file import (
     LEFT_OUT,
-    TOLD,
+    MANIFEST,
     DomainEntry,
     IndexFile,
     TableWriter,
@@ -59,7 +59,7 @@ def index_pairs(
             f"sources must have different file or folder names, got {', '.join(names) or 'none'}"
         )
     folder = make_folder(out)
-    (folder / TOLD).unlink(missing_ok=True)  # until the new one is complete, there is none
+    (folder / MANIFEST).unlink(missing_ok=True)  # until the new one is complete, there is none
     counts: Counter[str] = Counter()
     domains = []
     total_bytes = 0
@@ -82,7 +82,7 @@ def index_pairs(
             domains.append(DomainEntry(source.name, source.kind, root, pairs[0], blob.size))
         captions_total = table.num_captions
         written = table.write()
-    told = IndexFile(
+    manifest = IndexFile(
         domains=tuple(domains),
         pairs=sum(domain.pairs for domain in domains),
         captions=captions_total,
@@ -92,10 +92,10 @@ def index_pairs(
         sha256=written.sha256,
         left_out=dict(sorted(counts.items())),
     )
-    if not told.pairs:
+    if not manifest.pairs:
         reasons = ", ".join(f"{count} × {reason}" for reason, count in counts.items())
         raise NotFound(f"no image–text pair in {', '.join(map(str, given))} ({reasons or 'empty'})")
-    write_bytes(folder / TOLD, config.to_json(told).encode())
+    write_bytes(folder / MANIFEST, config.to_json(manifest).encode())
     return open_index(folder)
 
 
@@ -113,8 +113,8 @@ def _add_all(
     for thing in things:
         if isinstance(thing, LeftOut):
             counts[thing.reason] += 1
-            told = {"source": domain, "name": thing.name, "reason": thing.reason}
-            left_out.write(json.dumps({**told, "cause": thing.cause}) + "\n")
+            entry = {"source": domain, "name": thing.name, "reason": thing.reason}
+            left_out.write(json.dumps({**entry, "cause": thing.cause}) + "\n")
             continue
         place = thing.offset, thing.length
         if thing.data is not None:

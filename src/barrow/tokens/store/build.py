@@ -78,7 +78,7 @@ def tokenize(
         known = open_store(folder) if (folder / STORE).is_file() else None
         if known is not None:
             _refuse_other_settings(known, tokenizer, split, text_key, sizes)
-            sizes = known.told.sizes
+            sizes = known.manifest.sizes
         making = _Making(folder, known, tokenizer, sizes or Sizes(), progress or Progress())
         making.make(source, path, split, text_key, engine or Engine(num_workers=0))
     return open_store(folder)
@@ -95,9 +95,9 @@ def _refuse_other_settings(
     for what, old, new in (
         ("begin id", known.begin, tokenizer.begin),  # the hash does not cover these two
         ("end id", known.end, tokenizer.end),
-        ("split", known.told.corpus.split, split),
-        ("text_key", known.told.corpus.text_key, text_key),
-        ("sizes", known.told.sizes, sizes or known.told.sizes),
+        ("split", known.manifest.corpus.split, split),
+        ("text_key", known.manifest.corpus.text_key, text_key),
+        ("sizes", known.manifest.sizes, sizes or known.manifest.sizes),
     ):
         if old != new:
             raise ValueError(
@@ -122,7 +122,7 @@ class _Making:
         self._sizes = sizes
         self._progress = progress
         self._dtype = dtype_for(tokenizer.vocab_size)
-        reusable = known is not None and known.told.encoding == encode.ENCODE.version
+        reusable = known is not None and known.manifest.encoding == encode.ENCODE.version
         self._pieces = pieces_of_store(known) if known and reusable else KnownPieces()
 
     def make(self, corpus: str, path: str, split: str, text_key: str, engine: Engine) -> None:
@@ -139,7 +139,7 @@ class _Making:
             domains = self._join(dict(sorted(by_domain.items())), stages)
         counts = [sum(piece.documents for piece, _ in pieces[source.key]) for source in sources]
         firsts = accumulate(counts, initial=0)
-        told = StoreFile(
+        manifest = StoreFile(
             tokenizer=TokenizerEntry(
                 hash=self._tokenizer.hash,
                 vocab_size=self._tokenizer.vocab_size,
@@ -162,16 +162,16 @@ class _Making:
                 ),
             ),
         )
-        if self._known is None or self._known.told != told:
+        if self._known is None or self._known.manifest != manifest:
             sync_folder(self._folder)
-            write_store_file(self._folder, told)
-        remove_unlisted(self._folder, {file.name for file in told.files()})
+            write_store_file(self._folder, manifest)
+        remove_unlisted(self._folder, {file.name for file in manifest.files()})
         shutil.rmtree(self._folder / WORK)
 
     def _tokenizer_files(self) -> tuple[FileEntry, ...]:
         """Copy the tokenizer into the store, unless it is there."""
         if self._known is not None:
-            return self._known.told.tokenizer.files
+            return self._known.manifest.tokenizer.files
         folder = self._folder / TOKENIZER
         shutil.rmtree(folder, ignore_errors=True)  # of a run that was killed
         folder.mkdir()
@@ -278,7 +278,7 @@ class _Making:
         self, shards: Mapping[str, list[ShardEntry]], stages: Stages
     ) -> dict[str, FileEntry]:
         """The index of every domain; one whose shards are those it had stays."""
-        old = self._known.told.domains if self._known is not None else ()
+        old = self._known.manifest.domains if self._known is not None else ()
         indices = {d.name: d.index for d in old if list(d.shards) == shards.get(d.name)}
         names = [name for name in shards if name not in indices]
         tasks = [self._index_task(name, shards[name]) for name in names]

@@ -50,7 +50,7 @@ def pieces_of_store(store: TokenStore) -> KnownPieces:
     """The pieces of a store; those of a source in the order of its documents."""
     found: dict[str, dict[str, Located]] = defaultdict(dict)
     shards = {}
-    for domain in store.told.domains:
+    for domain in store.manifest.domains:
         for shard in domain.shards:
             path = store.folder / shard.file.name
             pieces = TokenFile.open(path, store.dtype).pieces

@@ -61,8 +61,8 @@ class DocumentEntry:
 def open_store(path: str | os.PathLike[str]) -> TokenStore:
     """Open a token store; every listed file must be there in its full size."""
     folder = Path(path)
-    told = read_store_file(folder)
-    for file in told.files():
+    manifest = read_store_file(folder)
+    for file in manifest.files():
         try:
             found = (folder / file.name).stat().st_size
         except FileNotFoundError:
@@ -79,7 +79,7 @@ def open_store(path: str | os.PathLike[str]) -> TokenStore:
                 reason="wrong-size",
                 file=file.name,
             )
-    return TokenStore(folder, told)
+    return TokenStore(folder, manifest)
 
 
 class TokenStore:
@@ -90,18 +90,18 @@ class TokenStore:
     in the order of the archive.
     """
 
-    def __init__(self, folder: Path, told: StoreFile) -> None:
+    def __init__(self, folder: Path, manifest: StoreFile) -> None:
         self.folder = folder
-        self.told = told
-        self.tokenizer_hash = told.tokenizer.hash
-        self.vocab_size = told.tokenizer.vocab_size
-        self.begin = told.tokenizer.begin
-        self.end = told.tokenizer.end
-        self.dtype: np.dtype[Any] = np.dtype(told.dtype).newbyteorder("<")
-        self.domains = tuple(domain.name for domain in told.domains)
-        self.num_tokens = sum(domain.tokens for domain in told.domains)
-        self.num_documents = sum(domain.documents for domain in told.domains)
-        self._domains = tuple(_Domain.of(domain) for domain in told.domains)
+        self.manifest = manifest
+        self.tokenizer_hash = manifest.tokenizer.hash
+        self.vocab_size = manifest.tokenizer.vocab_size
+        self.begin = manifest.tokenizer.begin
+        self.end = manifest.tokenizer.end
+        self.dtype: np.dtype[Any] = np.dtype(manifest.dtype).newbyteorder("<")
+        self.domains = tuple(domain.name for domain in manifest.domains)
+        self.num_tokens = sum(domain.tokens for domain in manifest.domains)
+        self.num_documents = sum(domain.documents for domain in manifest.domains)
+        self._domains = tuple(_Domain.of(domain) for domain in manifest.domains)
         self._firsts = list(accumulate((d.entry.documents for d in self._domains), initial=0))
         most = min(_MOST_MAPPED, _open_files() // _PART_MAPPED)
         self._shard = lru_cache(maxsize=most)(self._open_shard)
@@ -127,10 +127,10 @@ class TokenStore:
         """What the store holds, as a hash: of its files, in their order, and the tokenizer's."""
         import hashlib
 
-        told = [self.tokenizer_hash]
-        for domain in self.told.domains:
-            told += [domain.name, *(shard.file.sha256 for shard in domain.shards)]
-        return hashlib.sha256("\n".join(told).encode()).hexdigest()
+        parts = [self.tokenizer_hash]
+        for domain in self.manifest.domains:
+            parts += [domain.name, *(shard.file.sha256 for shard in domain.shards)]
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
     # Domains -------------------------------------------------------------------------------------
 
@@ -241,7 +241,7 @@ class TokenStore:
     def _sources(self) -> dict[str, tuple[int, str]]:
         """Of every source: the number of its first document, and its name."""
         # The same file twice has the same documents: the first counts for both.
-        listed = reversed(self.told.corpus.sources)
+        listed = reversed(self.manifest.corpus.sources)
         return {source.sha256[:32]: (source.first, source.name) for source in listed}
 
     def find(self, identity: str) -> int:

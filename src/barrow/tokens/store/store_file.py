@@ -133,36 +133,36 @@ def read_store_file(folder: Path) -> StoreFile:
                 f"expected format {FORMAT!r} version {VERSION}, found {stamp.format!r} version "
                 f"{stamp.version!r}; a newer barrow may read it"
             )
-        told = msgspec.json.decode(data, type=StoreFile)
+        manifest = msgspec.json.decode(data, type=StoreFile)
     except (ValueError, RecursionError) as error:
         raise _bad(
             f"expected the {STORE} of a token store, found something else ({error})"
         ) from None
-    if told.dtype != str(dtype_for(told.tokenizer.vocab_size).name):
-        raise _bad(f"dtype {told.dtype!r} does not hold {told.tokenizer.vocab_size:,} ids")
-    names = [file.name for file in told.files()]
+    if manifest.dtype != str(dtype_for(manifest.tokenizer.vocab_size).name):
+        raise _bad(f"dtype {manifest.dtype!r} does not hold {manifest.tokenizer.vocab_size:,} ids")
+    names = [file.name for file in manifest.files()]
     if len(set(names)) < len(names):
         raise _bad("a file is listed twice")
     try:
         for name in names:
             inside(folder, name)
-        for file in told.tokenizer.files:
+        for file in manifest.tokenizer.files:
             inside(inside(folder, TOKENIZER), file.name)
     except UnsafeName as error:
         raise _bad(str(error)) from None
-    domains = [domain.name for domain in told.domains]
+    domains = [domain.name for domain in manifest.domains]
     if domains != sorted(set(domains)):
         raise _bad("its domains are not each listed once, in the order of their names")
-    for domain in told.domains:
+    for domain in manifest.domains:
         for counted in ("documents", "tokens"):
             if getattr(domain, counted) != sum(getattr(shard, counted) for shard in domain.shards):
                 raise _bad(f"the {counted} of {domain.name!r} are not the sum over its shards")
-    return told
+    return manifest
 
 
-def write_store_file(folder: Path, told: StoreFile) -> None:
+def write_store_file(folder: Path, manifest: StoreFile) -> None:
     """Write store.json atomically."""
-    data = msgspec.json.format(msgspec.json.encode(told), indent=1) + b"\n"
+    data = msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n"
     write_bytes(folder / STORE, data)
 
 

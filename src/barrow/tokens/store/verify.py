@@ -53,10 +53,10 @@ def verify_store(
     """Check every checksum, offset and id. All problems are collected, none ends the check."""
     folder = Path(path)
     try:
-        told = read_store_file(folder)
+        manifest = read_store_file(folder)
     except StoreError as problem:
         return StoreVerification(problems=[problem])
-    check = _Check(folder, told, on_progress or (lambda _: None))
+    check = _Check(folder, manifest, on_progress or (lambda _: None))
     check.run()
     return check.result
 
@@ -64,16 +64,16 @@ def verify_store(
 @dataclass
 class _Check:
     folder: Path
-    told: StoreFile
+    manifest: StoreFile
     on_progress: Callable[[int], None]
     result: StoreVerification = field(default_factory=StoreVerification)
 
     def run(self) -> None:
-        for file in self.told.tokenizer.files:
+        for file in self.manifest.tokenizer.files:
             self._whole(self.folder / TOKENIZER, file)
-        for domain in self.told.domains:
+        for domain in self.manifest.domains:
             self._domain(domain)
-        listed = {file.name for file in self.told.files()}
+        listed = {file.name for file in self.manifest.files()}
         for path in sorted(self.folder.glob("*.safetensors")):
             if path.name not in listed:
                 self._problem("unexpected-file", path.name, "not listed in store.json")
@@ -93,7 +93,7 @@ class _Check:
         if not self._whole(self.folder, entry.file):
             return False
         try:
-            shard = TokenFile.open(self.folder / entry.file.name, np.dtype(self.told.dtype))
+            shard = TokenFile.open(self.folder / entry.file.name, np.dtype(self.manifest.dtype))
         except StoreError as problem:
             self.result.problems.append(problem)
             return False
@@ -105,14 +105,14 @@ class _Check:
             )
         if {piece.domain for piece in shard.pieces} != {domain}:
             self._problem("bad-header", entry.file.name, f"expected documents of {domain!r} only")
-        sources = {source.sha256[:32] for source in self.told.corpus.sources}
+        sources = {source.sha256[:32] for source in self.manifest.corpus.sources}
         for name in sorted({piece.source for piece in shard.pieces} - sources):
             self._problem("unknown-source", entry.file.name, f"store.json does not list {name}")
         self._tokens(shard)
         return len(self.result.problems) == before
 
     def _tokens(self, shard: TokenFile) -> None:
-        name, tokenizer = shard.path.name, self.told.tokenizer
+        name, tokenizer = shard.path.name, self.manifest.tokenizer
         offsets: npt.NDArray[Any] = shard.mapped()["offsets"]
         steps_back = bool((offsets[1:] < offsets[:-1]).any())
         if int(offsets[0]) or int(offsets[-1]) != shard.token_starts[-1] or steps_back:
@@ -149,7 +149,7 @@ class _Check:
             return
         documents = tokens = 0
         for entry in domain.shards:
-            shard = TokenFile.open(self.folder / entry.file.name, np.dtype(self.told.dtype))
+            shard = TokenFile.open(self.folder / entry.file.name, np.dtype(self.manifest.dtype))
             at = documents
             for offsets in shard.rows("offsets", 0, entry.documents + 1):
                 (starts,) = read_rows(path, place, at, at + len(offsets))

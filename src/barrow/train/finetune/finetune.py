@@ -33,7 +33,7 @@ from barrow.stream.labelled.length_batches import LengthBatches
 from barrow.train.finetune.best_epoch import Progress
 from barrow.train.finetune.data import Labelled, LabelledData, LabelledStream, labelled_data
 from barrow.train.finetune.folder import FinetuneFolder
-from barrow.train.finetune.judge import judged, refuse_metric, usual_metric
+from barrow.train.finetune.judge import compute_metrics, refuse_metric, usual_metric
 from barrow.train.finetune.layer_groups import grouped_optimizer
 from barrow.train.finetune.settings import LabelledRows, Labels, usual_optimizer
 from barrow.train.fit import fit
@@ -71,7 +71,7 @@ class _Opened:
 
 @lru_cache(maxsize=1)
 def _open(rows: LabelledRows, init: str) -> _Opened:
-    loaded = open_model(init, dtype="float32", apart=True)
+    loaded = open_model(init, dtype="float32", unstack=True)
     model: Any = of_kind(loaded, init, Roberta, RobertaWithHead)
     body = replace(model.config, mlm_head=False, pooler=False)
     tokenizer = open_tokenizer(loaded.tokenizer, settings=loaded.tokenizer_config)
@@ -277,4 +277,4 @@ def evaluate(
     outputs = head_outputs(model, params, data.rows)
     if data.kind == "tag":
         outputs = [out[first] for out, first in zip(outputs, data.first, strict=True)]
-    return judged(data.kind, outputs, data.targets, labels)
+    return compute_metrics(data.kind, outputs, data.targets, labels)

@@ -23,7 +23,7 @@ METRICS = {
 LOWER = ("loss", "mse")
 
 
-def judged(
+def compute_metrics(
     kind: Kind, outputs: Outputs, targets: Sequence[npt.NDArray[Any]], labels: Sequence[str] = ()
 ) -> dict[str, float]:
     """All metrics of a task over all rows.

@@ -17,7 +17,7 @@ from barrow.models.roberta.heads import RegressionHead, RobertaWithHead, TokenHe
 from barrow.models.roberta.labelled_rows import Limit, pair_rows, word_rows
 from barrow.models.text import open_tokenizer
 from barrow.stream.labelled.examples import Example, Kind
-from barrow.train.finetune.judge import judged
+from barrow.train.finetune.judge import compute_metrics
 
 if TYPE_CHECKING:
     from barrow.models.roberta.labelled_rows import Tokenizer
@@ -69,7 +69,7 @@ class Tally:
 
     def metrics(self) -> dict[str, float]:
         """All metrics of the task, over the rows that have labels."""
-        return judged(self.kind, self._outputs, self._targets, self.labels)
+        return compute_metrics(self.kind, self._outputs, self._targets, self.labels)
 
     def _target(self, one: Example) -> npt.NDArray[Any]:
         if isinstance(one.label, float):
@@ -88,7 +88,7 @@ class Tally:
 
 def open_finetuned(folder: str | Path) -> Opened:
     """A Hugging Face folder of RoBERTa with a classification head."""
-    loaded = load(folder, dtype="float32", apart=True)
+    loaded = load(folder, dtype="float32", unstack=True)
     if not isinstance(loaded.model, RobertaWithHead):
         raise ValueError(f"{folder} has no classification head: train one with barrow finetune")
     if isinstance(loaded.model.head, RegressionHead) and loaded.model.head.num != 1:

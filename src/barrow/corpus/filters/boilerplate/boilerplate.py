@@ -102,7 +102,10 @@ def _is_navigation(data: bytes, start: int, stop: int) -> bool:
 
 @dataclass(frozen=True)
 class DropBoilerplate(Rewriter):
-    """Drops lines of some rules, and the blank line that a dropped line leaves too many."""
+    """Drops boilerplate lines of web pages (copyright, navigation, cookie notices …).
+
+    Of the blank lines around a dropped line, one is dropped too.
+    """
 
     rules: tuple[str, ...] = RULES
 

@@ -72,7 +72,7 @@ def _known(names: Mapping[str, Any] | tuple[str, ...]) -> None:
 
 @dataclass(frozen=True)
 class RedactPii(Rewriter):
-    """Replaces personal data of some categories by ``<EMAIL>``, ``<PHONE>``, ``<IP>`` …"""
+    """Replaces personal data by a placeholder of its category: <EMAIL>, <PHONE>, <IP> …"""
 
     categories: tuple[str, ...] = CATEGORIES
 
@@ -100,8 +100,9 @@ class RedactPii(Rewriter):
 
 @dataclass(frozen=True)
 class RejectPii(Filter):
-    """Rejects texts that have more of a category than `max_count`, or than `max_per_kb` in 1,000
-    bytes; shorter texts count as 1,000 bytes. A category in neither is not looked at.
+    """Rejects texts with too much personal data: by category, `max_count` or `max_per_kb`.
+
+    `max_per_kb` is per 1,000 bytes; shorter texts count as 1,000. Other categories are ignored.
     """
 
     max_count: dict[str, int] = field(default_factory=lambda: {"card": 3, "bank": 3, "ssn": 3})

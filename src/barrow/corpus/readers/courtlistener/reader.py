@@ -64,7 +64,7 @@ _ENDINGS = ("json", "jsonl", "ndjson", "csv", "xml", "html", "htm", "tar")
 
 @dataclass(frozen=True)
 class CourtListener(Reader):
-    """The opinions of some files, the bulk data's tables of a day joined.
+    """CourtListener and Caselaw Access Project: court opinions in JSON, XML, HTML or CSV tables.
 
     `max_bytes` bounds what is read at once: a page of HTML or XML, or a JSON file. Reasons: those
     of `unpack` and `csv_records`; ``not-an-opinion``, ``no-text``, ``other-objects``, ``bad-json``,

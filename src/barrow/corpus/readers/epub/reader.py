@@ -63,7 +63,7 @@ class _Book:
 
 @dataclass(frozen=True)
 class Epub(Reader):
-    """The book of an EPUB, a zip, or a single page.
+    """EPUB books and zipped pages: chapters in reading order, without covers and licence pages.
 
     Reasons: those of `unpack` and `load_raw`; ``boilerplate``, ``not-linear``, ``not-in-spine``,
     ``missing-file``, ``encrypted``, ``no-text``, ``unknown-encoding``, ``not-text``. `max_bytes`

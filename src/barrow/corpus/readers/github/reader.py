@@ -40,7 +40,7 @@ _CONTROLS = dict.fromkeys(set(range(32)) - set(b"\t\n\r\f\x08\x1b") | {127})
 
 @dataclass(frozen=True)
 class GitHub(Reader):
-    """Documents of a repository.
+    """Git repositories (archives or folders): a document per source file, without vendored code.
 
     Files of `max_bytes` and more are left out, and those with lines longer than `max_line`
     characters or `max_mean_line` on average (prose excepted), and those over 1,000 characters where

@@ -53,7 +53,7 @@ _DECLARED = re.compile(rb"^Character set encoding: *+([^\r\n]{1,60})", re.MULTIL
 
 @dataclass(frozen=True)
 class Gutenberg(Reader):
-    """The book in a file, or the books in a zip.
+    """Project Gutenberg: books as text or HTML, without the licence header and footer.
 
     With `unwrap` the lines of a paragraph of prose are joined. `transcriber_notes` keeps the notes
     at the beginning and the end that are not part of the book. A book has at most `max_bytes`.

@@ -78,7 +78,7 @@ class _Found:
 
 @dataclass(frozen=True)
 class Mail(Reader):
-    """Documents of a mail file: one, or in an mbox one for each message.
+    """E-mail (mbox, maildir, loose messages): the text of each message, without attachments.
 
     A message of more than `max_message` bytes is rejected, and a part enclosed more than
     `max_depth` deep. Reasons: those of `open_raw`, ``too-large``, ``not-mail``, ``no-text``,

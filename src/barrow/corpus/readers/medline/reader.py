@@ -53,7 +53,7 @@ _HEAD = 1 << 12
 
 @dataclass(frozen=True)
 class Medline(Reader):
-    """The citations of a file that have an abstract, in its order; one holds at most `max_bytes`.
+    """PubMed/MEDLINE citations (XML or nbib): title and abstract, each of up to `max_bytes`.
 
     Reasons: ``no-abstract``, ``deleted``, ``bad-xml``, ``not-medline``, ``too-large``,
     ``truncated``, ``unknown-encoding``, and those of `barrow.corpus.input.unpack.open_unpacked`.

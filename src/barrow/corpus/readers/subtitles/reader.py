@@ -40,7 +40,7 @@ _YOUTUBE_SUFFIXES = (*_SUFFIXES, "json3", "srv1", "srv2", "srv3")
 
 @dataclass(frozen=True)
 class OpenSubtitles(Reader):
-    """The document of a subtitle file: its cues as lines.
+    """Subtitles (OpenSubtitles XML, SRT, WebVTT, TTML …): a document per file, a line per cue.
 
     More than `max_bytes`, also when unpacked, is rejected. Reasons: those of `load_raw` and
     `read_captions`, ``unknown-encoding``, ``bad-gzip``, ``no-cues``.
@@ -57,7 +57,10 @@ class OpenSubtitles(Reader):
 
 @dataclass(frozen=True)
 class YoutubeSubtitles(Reader):
-    """As `OpenSubtitles`, with a blank line between minutes and the kind of captions in `meta`."""
+    """YouTube captions: as `OpenSubtitles`, with a blank line between minutes.
+
+    `meta` has the kind of captions.
+    """
 
     max_bytes: int = 1 << 26
 

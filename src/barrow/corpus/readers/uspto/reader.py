@@ -44,7 +44,7 @@ _ENDINGS = ("xml", "sgm", "sgml", "txt", "greenbook", "brs")
 
 @dataclass(frozen=True)
 class Uspto(Reader):
-    """A document for each patent of a file: its background, its description, or all of its text.
+    """USPTO patents (XML, SGML, APS): the background, the description, or the whole text of each.
 
     A patent of more than `max_bytes` is not read. Reasons: ``no-background``, ``design-patent`` and
     ``plant-patent`` (without a background), ``no-text``, ``broken-xml``, ``not-a-patent``,

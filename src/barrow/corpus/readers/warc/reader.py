@@ -61,7 +61,7 @@ class _Payload(NamedTuple):
 
 @dataclass(frozen=True)
 class Warc(Reader):
-    """Documents of a web archive.
+    """Web archives (WARC, WET, ARC; Common Crawl): the main text of each page.
 
     A record, and a page once decompressed, may have `max_bytes`. With `check_digests`, a page must
     have the digest that its record gives, if it gives one of a kind we know. `extract` replaces our

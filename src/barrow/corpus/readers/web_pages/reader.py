@@ -39,11 +39,10 @@ _LISTS = ("RS_*", "urls*.jsonl*", "index*.jsonl*")
 
 @dataclass(frozen=True)
 class WebPages(Reader):
-    """The page of a file, or the pages of a file of JSON lines; of a list, its bad lines.
+    """Web pages chosen by Reddit scores, as OpenWebText2: HTML files, JSON lines, submission lists.
 
-    `blocked_hosts` and `blocked_extensions` replace
-    the built-in lists, the other two are added. Pages submitted as for adults are kept with
-    `over_18`. `extract` finds the main text of a page instead of us.
+    `blocked_hosts` and `blocked_extensions` replace the built-in lists, the other two are added.
+    Pages submitted as for adults are kept with `over_18`. `extract` replaces our extraction.
     """
 
     min_score: int = 3

@@ -43,12 +43,12 @@ _DISAMBIGUATION_TITLE = re.compile(r"\((?:disambiguation|begriffskl\u00e4rung|ho
 
 @dataclass(frozen=True)
 class Wikipedia(Reader):
-    """Pages in the order of the file.
+    """Wikipedia XML dumps: articles as plain text, templates, references and links resolved.
 
     `namespaces` are the numbers of those that are read, 0 that of articles. `disambiguation` keeps
-    pages that only tell titles apart. `tables` are dropped, or written a row a line; `captions` of
-    files are dropped or kept. Sections in `dropped_sections` (names in small letters) are left out.
-    A page of more than `max_page` characters is a reject.
+    disambiguation pages. `tables` are dropped, or written one row per line; `captions` of files are
+    dropped or kept. Sections in `dropped_sections` (lower-case names) are left out. A page of more
+    than `max_page` characters is rejected.
     """
 
     namespaces: tuple[int, ...] = (0,)

@@ -34,21 +34,21 @@ def from_parquet(
     except ImportError:
         raise MissingExtra("pyarrow", "parquet", f"reading {root}") from None
     for file in files:
-        told = file.relative_to(root).as_posix()
+        name = file.relative_to(root).as_posix()
         try:
             with pyarrow.parquet.ParquetFile(file) as table:
                 names = table.schema_arrow.names
-                image = _column(names, image_key, IMAGE_KEYS, told, "image")
-                caption = _column(names, caption_key, CAPTION_KEYS, told, "caption")
+                image = _column(names, image_key, IMAGE_KEYS, name, "image")
+                caption = _column(names, caption_key, CAPTION_KEYS, name, "caption")
                 number = 0
                 for batch in table.iter_batches(batch_size=_ROWS, columns=[image, caption]):
                     for row in batch.to_pylist():
-                        yield _pair(root, f"{told} row {number}", row[image], row[caption])
+                        yield _pair(root, f"{name} row {number}", row[image], row[caption])
                         number += 1
         except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
             cause = str(error).splitlines()[0]
             raise StoreError(
-                f"not readable as parquet ({cause})", reason="corrupt", file=told
+                f"not readable as parquet ({cause})", reason="corrupt", file=name
             ) from None
 
 

@@ -28,17 +28,17 @@ def from_tars(
     Captions are the lines of a .txt member, or those in a .json one.
     """
     for file in files:
-        told = file.relative_to(root).as_posix()
+        name = file.relative_to(root).as_posix()
         group: dict[str, tarfile.TarInfo] = {}
         key = None
         with file.open("rb") as raw:
-            for member in _members(raw, told):
+            for member in _members(raw, name):
                 stem, _, extension = _split(member.name)
                 if stem != key:
-                    yield from _pair(raw, told, key, group, caption_key)
+                    yield from _pair(raw, name, key, group, caption_key)
                     key, group = stem, {}
                 group[extension.lower()] = member
-            yield from _pair(raw, told, key, group, caption_key)
+            yield from _pair(raw, name, key, group, caption_key)
 
 
 def _members(raw: BinaryIO, name: str) -> Iterator[tarfile.TarInfo]:

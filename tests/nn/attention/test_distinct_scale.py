@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from barrow.nn.attention.attention import told_apart
+from barrow.nn.attention.attention import distinct_scale
 
 
 @pytest.mark.parametrize("scale", [0.125, 64**-0.5, 80**-0.5, 1 / 3])
@@ -15,11 +15,11 @@ from barrow.nn.attention.attention import told_apart
         "--xla_gpu_deterministic_ops=1 --xla_dump_to=x",
     ],
 )
-def test_numbers_of_their_own_that_are_one_in_float32(
+def test_distinct_numbers_that_are_equal_in_float32(
     monkeypatch: pytest.MonkeyPatch, flags: str, scale: float
 ) -> None:
     monkeypatch.setenv("XLA_FLAGS", flags)
-    scales = [told_apart(scale) for _ in range(4096)]
+    scales = [distinct_scale(scale) for _ in range(4096)]
     assert len(set(scales)) == 4096
     assert {np.float32(one) for one in scales} == {np.float32(scale)}
 
@@ -27,4 +27,4 @@ def test_numbers_of_their_own_that_are_one_in_float32(
 @pytest.mark.parametrize("flags", ["", "--xla_gpu_deterministic_ops=false", "--xla_dump_to=x"])
 def test_elsewhere_the_scale_stays(monkeypatch: pytest.MonkeyPatch, flags: str) -> None:
     monkeypatch.setenv("XLA_FLAGS", flags)
-    assert told_apart(1 / 3) == 1 / 3
+    assert distinct_scale(1 / 3) == 1 / 3
