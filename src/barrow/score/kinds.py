@@ -126,7 +126,7 @@ def _ascii_run(text: Bytes, first: np.uint64, classes: Bytes) -> tuple[np.uint64
     at, one = first, np.uint64(1)
     is_identifier = False
     # One that continues a word with non-ASCII letters is not an identifier.
-    goes_on = first > 0 and text[first - one] < 0x80 and _runs_on(classes[text[first - one]])
+    continues = first > 0 and text[first - one] < 0x80 and _runs_on(classes[text[first - one]])
     while at < np.uint64(len(text)) and text[at] < 0x80:
         kind = classes[text[at]]
         if not _runs_on(kind):
@@ -136,7 +136,7 @@ def _ascii_run(text: Bytes, first: np.uint64, classes: Bytes) -> tuple[np.uint64
         if at > first and 65 <= text[at] <= 90 and 97 <= text[at - one] <= 122:
             is_identifier = True
         at += one
-    return at, is_identifier and not goes_on
+    return at, is_identifier and not continues
 
 
 @compiled

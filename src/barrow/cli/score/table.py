@@ -49,8 +49,9 @@ def cautions(result: Result) -> list[str]:
         found = result.contamination
         share = "< 0.01%" if 0 < found["share"] < 1e-4 else f"{found['share']:.2%}"
         lines.append(
-            f"contamination: {found['documents']:,} of {result.overall.documents:,} documents share "
-            f"{found['ngram']} words in a row with {found['train']} ({share} of all such runs)"
+            f"contamination: {found['documents']:,} of {result.overall.documents:,} documents "
+            f"share {found['ngram']} words in a row with {found['train']} "
+            f"({share} of all such runs)"
         )
     return lines
 

@@ -1,1 +1,1 @@
-"""What stays and what goes, document by document: each filter answers keep or a named reason."""
+"""Filters: each decides, document by document, to keep it or to reject it for a named reason."""

@@ -1,4 +1,4 @@
-"""C4's choice of lines: those that are sentences stay, and lose their citation marks."""
+"""C4's line rules: keeps lines that are sentences, without citation marks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from barrow.corpus.kernels.utf8 import code_at, code_size
 from barrow.corpus.kernels.word_hashes import Offsets, eight_byte_view
 from barrow.errors import ConfigError
 
-# What becomes of a line, in the order in which it is looked at.
+# Decisions about a line, in the order of the checks.
 _KEPT, _LONG_WORD, _NO_END_MARK, _FEW_WORDS, _PHRASE = range(5)
 _FOUND = ("c4-long-word", "c4-no-end-mark", "c4-few-words", "c4-phrase")
 _DOT, _OPEN, _CLOSE = 0x2E, 0x5B, 0x5D
@@ -38,12 +38,11 @@ class C4Lines(Rewriter):
     Lines are those of ``str.splitlines()``, stripped. Kept are lines that
 
     - have no word of more than `max_word_length` characters,
-    - end with one of `end_marks` (any end will do if there are none), but not with ``...``,
+    - end with one of `end_marks` (any end if there are none), but not with ``...``,
     - have at least `min_words` words, and
     - have none of the `phrases` in them, whatever the case.
 
-    Before its end is looked at, a line loses citation marks: ``[1]``, ``[]``, ``[edit]``,
-    ``[citation needed]``.
+    Citation marks are removed first: ``[1]``, ``[]``, ``[edit]``, ``[citation needed]``.
     Defaults: Raffel et al. 2020, https://jmlr.org/papers/v21/20-074.html, and its code.
     """
 
@@ -94,7 +93,7 @@ class C4Lines(Rewriter):
 
 
 class _Rules(NamedTuple):
-    """The settings, compiled; and room for the lines of a text."""
+    """The settings, compiled, and a buffer for the lines of a text."""
 
     max_word_length: int
     end_marks: npt.NDArray[np.uint8]
@@ -135,12 +134,12 @@ def _clean(
     rules: _Rules,
     counts: npt.NDArray[np.int64],
 ) -> np.uint64:
-    """Put the lines that stay into `room`, with newlines between them; how many bytes."""
+    """Write the kept lines to `room`, with newlines between them; returns the bytes."""
     at, end, size = np.uint64(0), np.uint64(len(text)), np.uint64(0)
     room = rules.room
     while at < end:
         _, after, start, last, num_words, longest = _measure(text, at, end, rules.classes)
-        # A newline before it, which is overwritten if the line goes.
+        # A newline before it, which is overwritten if the line is dropped.
         begin = size
         if size > 0:
             room[size] = 0x0A
@@ -157,7 +156,7 @@ def _clean(
 def _measure(
     text: npt.NDArray[np.uint8], first: np.uint64, end: np.uint64, classes: Classes
 ) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64, np.int64, np.int64]:
-    """A line: where it ends, and what ends it; its first word and last; words; the longest."""
+    """Of a line: its end and terminator; first and last word; words; the longest."""
     at = start = last = first
     num_words = longest = length = np.int64(0)
     while at < end:
@@ -195,7 +194,7 @@ def _judge(
     rules: _Rules,
     begin: np.uint64,
 ) -> tuple[int, np.uint64]:
-    """What becomes of the line ``text[start:last]``, put into `room`, and where it ends there."""
+    """The decision about ``text[start:last]``, written to `room`, and its end there."""
     one = np.uint64(1)
     room, end_marks = rules.room, rules.end_marks
     if rules.max_word_length >= 0 and longest > rules.max_word_length:

@@ -1,4 +1,4 @@
-"""Keeping what a learned classifier takes for good text, all of it or a sample."""
+"""Keeps texts by the score of a learned classifier, by threshold or by sampling."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Quality(Filter):
         return ("low-quality",)
 
     def scores(self, texts: Texts) -> npt.NDArray[np.float32]:
-        """How much each text is like the positives, from 0 to 1."""
+        """The probability, from 0 to 1, that each text is a positive."""
         return self._classifier().scores(texts)
 
     def describe(self, texts: Texts) -> Described:
@@ -92,9 +92,9 @@ class Quality(Filter):
 
 
 def pareto_draws(texts: Texts, *, alpha: float, seed: int) -> npt.NDArray[np.float64]:
-    """A draw for each text from Pareto's distribution from 0 (Lomax), as numpy.random.pareto.
+    """A draw for each text from the Lomax (shifted Pareto) distribution, as numpy.random.pareto.
 
-    It depends on the seed and the document's ``meta["id"]``; on its text where it has none.
+    It depends on the seed and the document's ``meta["id"]``, or its text if it has none.
     """
     uniform = np.empty(len(texts), np.float64)
     for i, meta in enumerate(texts.metas):

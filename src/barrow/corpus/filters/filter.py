@@ -1,4 +1,4 @@
-"""What a filter is, and what a rewriter is: the steps that a domain's documents go through."""
+"""The protocols `Filter` and `Rewriter`: the steps applied to a domain's documents."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KEEP = 0
 
 class Decisions(NamedTuple):
     """For each text: `code` is 0 to keep it, k for the k-th of the filter's reasons, and `value`
-    the figure that decided.
+    the number that was decisive.
     """
 
     code: npt.NDArray[np.int8]
@@ -29,15 +29,15 @@ class Decisions(NamedTuple):
         return cls(np.zeros(num_texts, np.int8), np.zeros(num_texts, np.float64))
 
     def reject(self, reason: int, where: npt.NDArray[np.bool_], value: npt.NDArray[Any]) -> None:
-        """Give a reason to the texts that have none yet, where it holds."""
+        """Reject for this reason the texts where it holds that have no reason yet."""
         fresh = where & (self.code == KEEP)
         self.code[fresh] = reason
         self.value[fresh] = value[fresh]
 
 
 class Described(NamedTuple):
-    """What later stages and the report want to know about texts, where a filter finds it out:
-    codes of languages (ISO 639-1 where there is one), and scores of quality from 0 to 1.
+    """Facts about texts that a filter found and later stages and the report use:
+    language codes (ISO 639-1 where there is one), and quality scores from 0 to 1.
     """
 
     languages: npt.NDArray[np.str_] | None = None
@@ -46,15 +46,15 @@ class Described(NamedTuple):
 
 @runtime_checkable
 class Filter(Protocol):
-    """Looks at texts and changes nothing: a frozen dataclass of thresholds that inherits from this.
+    """Keeps or rejects texts: a frozen dataclass of thresholds that inherits from this.
 
-    The answer for a text depends on that text and its meta alone, not on the texts next to it.
+    The decision about a text depends on that text and its meta alone, not on other texts.
     """
 
     @property
     @abstractmethod
     def reasons(self) -> tuple[str, ...]:
-        """Names to count by, in the order in which they are looked at."""
+        """Names of its reasons, in the order of the checks."""
 
     @abstractmethod
     def decide(self, texts: Texts) -> Decisions:
@@ -65,7 +65,7 @@ class Filter(Protocol):
         """A decision in words: ``37 words, fewer than 50``."""
 
     def describe(self, texts: Texts) -> Described:  # noqa: ARG002
-        """What else it finds out."""
+        """Other facts that it finds."""
         return Described()
 
     def resolved(self) -> Self:
@@ -83,15 +83,15 @@ class Rewritten:
 
 @runtime_checkable
 class Rewriter(Protocol):
-    """Edits texts, only those that it touches: a frozen dataclass that inherits from this."""
+    """Edits texts where it `touches` them: a frozen dataclass that inherits from this."""
 
     @abstractmethod
     def touches(self, texts: Texts) -> npt.NDArray[np.bool_]:
-        """Where there may be something to do; quickly, for all texts at once."""
+        """Which texts may need a change; a fast check of all texts at once."""
 
     @abstractmethod
     def rewrite(self, text: str, meta: Mapping[str, Any]) -> Rewritten:
-        """The text as it should be; the same text if there was nothing to do after all."""
+        """The edited text; the same text if there was nothing to change."""
 
     def resolved(self) -> Self:
         """The same, with the hashes of the files that it reads: those decide, too."""

@@ -1,4 +1,4 @@
-"""The rules that FineWeb adds to those of Gopher and C4: texts that are lists, menus, cut-off."""
+"""FineWeb's rules, in addition to those of Gopher and C4: against lists, menus, cut-off text."""
 
 from __future__ import annotations
 

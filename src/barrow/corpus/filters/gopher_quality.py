@@ -1,4 +1,4 @@
-"""The quality rules of Gopher's MassiveText, for documents that are prose."""
+"""The quality rules of Gopher's MassiveText, for prose."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The repetition rules of Gopher's MassiveText: documents that say the same again and again."""
+"""The repetition rules of Gopher's MassiveText."""
 
 from __future__ import annotations
 

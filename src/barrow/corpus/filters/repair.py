@@ -67,8 +67,8 @@ def _damaged(
     offsets: npt.NDArray[np.int64],
     anything: bool,
 ) -> npt.NDArray[np.bool_]:
-    """Where there is a control, an odd line end, or a letter with the marks that it calls for;
-    with `anything`, also where there is any character that is not ASCII.
+    """Which texts have a control, an unusual line end, or a letter with the marks of mojibake;
+    with `anything`, also those with any character that is not ASCII.
     """
     found = np.zeros(len(offsets) - 1, np.bool_)
     one, eight = np.uint64(1), np.uint64(8)

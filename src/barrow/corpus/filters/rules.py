@@ -1,6 +1,6 @@
-"""Rules about what is known of a document: its licence, and where it comes from.
+"""Rules about a document's metadata: its licence, and its URL.
 
-They look at meta alone. Patterns have ``*`` for any characters, and capitals make no difference.
+Patterns have ``*`` for any characters, and ignore case.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from barrow.errors import ConfigError
 
 _UNKNOWN = (UNKNOWN.lower(), "unknown", "noassertion")
 _REJECTED = 1
-# Figures of decisions that no single entry of a rule made.
+# Values of decisions that no single entry of a rule made.
 _KEPT, _NOT_LISTED, _MISSING = -1, -2, -3
 
 
@@ -132,7 +132,7 @@ class UrlRule(Filter):
         return ("blocked-url",)
 
     def decide(self, texts: Texts) -> Decisions:
-        """Keep, or a reason, for each text; the figure is the entry that matched."""
+        """Keep, or a reason, for each text; the value is the entry that matched."""
         if self.file_sha256 is not None:
             self.resolved()
         denied = _Hosts(self.deny_hosts)
@@ -210,7 +210,7 @@ def _decisions(figures: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Decisio
 
 
 def glob_matches(pattern: str, text: str) -> bool:
-    """Whether a pattern describes the whole of a text; in time that grows with their sizes only."""
+    """Whether a pattern matches the whole of a text, without backtracking."""
     first, *others = pattern.split("*")
     if not others:
         return pattern == text

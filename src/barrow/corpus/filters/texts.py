@@ -1,4 +1,4 @@
-"""Documents under examination: their texts in one buffer, and what filters share about them."""
+"""Documents for filters: their texts in one buffer, and statistics that filters share."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from barrow.corpus.kernels.word_hashes import Words, word_hashes
 class Texts:
     """The texts of some documents.
 
-    Text i is ``text[offsets[i]:offsets[i + 1]]``, in UTF-8, and `metas[i]` what is known about it.
-    What several filters need is computed once, when the first of them asks.
+    Text i is ``text[offsets[i]:offsets[i + 1]]``, in UTF-8, and `metas[i]` its metadata. What
+    several filters need is computed once, on first use.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class Texts:
         self.offsets = offsets
         self.metas = metas
         self.scratch = scratch
-        self.remembered: dict[Any, Any] = {}  # answers that somebody may ask for again
+        self.remembered: dict[Any, Any] = {}  # results that may be needed again
 
     @classmethod
     def of_block(cls, block: Block, scratch: Scratch) -> Texts:
@@ -77,10 +77,10 @@ class Texts:
 
     @cached_property
     def words(self) -> Words:
-        """Hashes of the words; valid until other texts in the same scratch are asked for theirs."""
+        """Hashes of the words; valid until those of other texts in the same scratch are made."""
         return word_hashes(self.text, self.offsets, self.scratch)
 
     @cached_property
     def statistics(self) -> Statistics:
-        """What heuristics ask about characters, words, lines and n-grams."""
+        """Statistics of characters, words, lines and n-grams."""
         return Statistics(self.text, self.offsets, self.scratch)

@@ -19,10 +19,10 @@ _HOST = re.compile(r"[^\s/?#@:]+")
 
 
 def split_url(url: str) -> tuple[str, str]:
-    """Host and what follows it, both in lower case; the host is empty without one.
+    """Host, and the rest of the URL, both in lower case; the host is empty if there is none.
 
-    The scheme may be missing, a user's name and a port do not count, and hosts with other than
-    ASCII letters are as DNS has them (``xn--``).
+    The scheme may be missing, user names and ports are dropped, and hosts beyond ASCII are in
+    DNS's form (``xn--``).
     """
     url = url.strip().lower()
     match = _SCHEME.match(url)
@@ -56,16 +56,16 @@ def parse_host(text: str) -> str:
 
 
 def read_hosts(path: Path) -> frozenset[str]:
-    """The hosts of a file, one a line; read again only when the file has changed.
+    """The hosts of a file, one per line; read again only when the file has changed.
 
-    Blank lines and what follows ``#`` do not count; lines of hosts files (``0.0.0.0 example.org``)
+    Blank lines and comments (``#``) are ignored; lines of hosts files (``0.0.0.0 example.org``)
     are understood.
     """
     return _read(path, *_version(path))[0]
 
 
 def hosts_sha256(path: Path) -> str:
-    """What says which list it was, in the key of a task."""
+    """The hash of a list, for the key of a task."""
     return _read(path, *_version(path))[1]
 
 

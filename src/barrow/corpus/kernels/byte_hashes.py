@@ -1,4 +1,4 @@
-"""Hashes of runs of bytes, eight at a time, exact as to case and punctuation."""
+"""Hashes of runs of bytes, eight at a time; case and punctuation count."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PRIME = np.uint64(0x9E3779B97F4A7C15)
 
 @compiled
 def mix(value: np.uint64, chunk: np.uint64) -> np.uint64:
-    """Mix in eight bytes. High bits come down, or later bytes could cancel them."""
+    """Mix in eight bytes. High bits are shifted down, or later bytes could cancel them."""
     value = (value ^ chunk) * _PRIME
     return value ^ value >> np.uint64(32)
 

@@ -9,8 +9,8 @@ from barrow.corpus.kernels.jit import compiled
 
 Bytes = npt.NDArray[np.uint8]
 
-# Bits: digits, letters, what else a mail address has before its @, what stands between groups of
-# digits, what else a key has.
+# Bits: digits, letters, other characters of a mail address before its @, those between groups of
+# digits, other characters of a key.
 DIGIT, LETTER, LOCAL, BETWEEN, JOINS = 1, 2, 4, 8, 16
 WORD = DIGIT | LETTER
 IN_KEY = WORD | JOINS
@@ -45,7 +45,7 @@ def is_kind(byte: int, kinds: int) -> bool:
 
 @compiled
 def contains(values: npt.NDArray[np.uint32], value: np.uint32) -> bool:
-    """Whether a value is among a few."""
+    """Whether a value is in a short array."""
     for k in range(len(values)):  # noqa: SIM110
         if values[k] == value:
             return True

@@ -1,10 +1,10 @@
-"""What a character counts for when texts are compared: the table behind words and their hashes.
+"""Normalisation of characters for comparing texts: the table used for words and their hashes.
 
-Two texts that a person would call the same wording should have the same words, whatever their case,
-punctuation, white space, accents' encoding (composed or not), ligatures or widths. So every code
-point is mapped, on its own, to the base characters of its compatibility decomposition, case
-folded. Accents, soft hyphens and zero-width marks count for nothing.
-Scripts written without spaces have every character as a word of its own.
+Two texts of the same wording should have the same words, whatever their case, punctuation, white
+space, encoding of accents (composed or not), ligatures or widths. So every code point is mapped to
+the base characters of its compatibility decomposition, case folded. Accents, soft hyphens and
+zero-width marks are ignored.
+In scripts written without spaces every character is a word.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _IDEOGRAPHS = ((0x3400, 0x4DC0), (0x4E00, 0xA000), (0x20000, 0x323B0))
 _ALONE = ((0x0E00, 0x1100), (0x1780, 0x1800), (0x3040, 0x3100), (0x31F0, 0x3200), *_IDEOGRAPHS)
 _GEORGIAN = range(0x10A0, 0x1100)
 
-# Small letters that look like Latin ones, or whose capitals do: Cyrillic, Greek, and a dotless i.
+# Letters that look like Latin ones, or whose capitals do: Cyrillic, Greek, and a dotless i.
 _LOOK_ALIKES = dict(
     zip(
         "авекмнорстухіјѕһԁԛԝαβεζηικμνορτυχıɑɡ",
@@ -43,8 +43,8 @@ _LOOK_ALIKES = dict(
 class Characters(NamedTuple):
     """`entries` has kind and value of every code point.
 
-    The values of those that stand for several characters begin in `sequences` at their place, and
-    end at a zero.
+    Those that map to several characters have the place in `sequences` where these begin; they end
+    at a zero.
     """
 
     entries: npt.NDArray[np.uint32]
@@ -53,7 +53,7 @@ class Characters(NamedTuple):
 
 @cache
 def characters() -> Characters:
-    """The table; made once in a process, from the interpreter's Unicode data."""
+    """The table; made once per process, from the interpreter's Unicode data."""
     entries = np.zeros(NUM_CODES, np.uint32)
     for first, last in _IDEOGRAPHS:
         entries[first:last] = np.arange(first, last, dtype=np.uint32) | (ALONE << KIND_SHIFT)
@@ -73,10 +73,10 @@ def characters() -> Characters:
 
 @cache
 def letters() -> Characters:
-    """The table for texts that somebody may have disguised: look-alikes count as Latin letters.
+    """The table for disguised texts: look-alikes count as Latin letters.
 
     Decimal digits of any script are the ASCII ones; a dotless i is an i, the Arabic tatweel is
-    nothing, and a zero-width space is white space, as which a separator's value is not 0.
+    ignored, and a zero-width space is white space (the value of that separator is not 0).
     """
     table = characters()
     fold = np.arange(NUM_CODES, dtype=np.uint32)

@@ -1,7 +1,7 @@
 """Functions over arrays, compiled on the first call and cached for the next process.
 
 numba takes a third of a second and 100 MB to import, so nothing here imports it before a compiled
-function is called: settings that name filters, and workers that only read files, do without.
+function is called: settings that name filters, and workers that only read files, do not need it.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ class _Waiting:
 def compiled(function: _Function) -> _Function:
     """The function as machine code that runs without the GIL.
 
-    Indices should be np.uint64: signed ones cost twice as much, and the two together give floats.
+    Indices should be np.uint64: signed ones cost twice as much, and mixing both gives floats.
     The cache is invalidated when the function's own file changes, not when a function it calls
     does: touch its file then.
     """
 
     def make() -> Any:
         numba = _import("numba")
-        # Compiled code calls compiled code only: what this one calls has to be there first.
+        # Compiled code calls compiled code only: what this one calls is compiled first.
         names = function.__globals__
         for name in function.__code__.co_names:
             if isinstance(names.get(name), _Waiting):

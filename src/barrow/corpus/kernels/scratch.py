@@ -11,7 +11,7 @@ import numpy.typing as npt
 class Scratch:
     """Arrays by name, grown when they are too small.
 
-    What is taken under a name is valid until the name is taken again.
+    An array is valid until its name is taken again.
     """
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
 """The words of texts as 64-bit hashes, without an object for each.
 
-A word is a run of letters and digits as `barrow.corpus.kernels.characters` has them. Shingles,
-signatures and n-gram matches are all made from these hashes, so a text is looked at once.
+A word is a run of letters and digits of `barrow.corpus.kernels.characters`. Shingles, signatures
+and n-gram matches are all computed from these hashes, so a text is read once.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _HIGH = np.uint64(0x8080808080808080)
 _CASE = np.uint64(0x2020202020202020)
 _FROM_A, _AFTER_Z = np.uint64(0x1F1F1F1F1F1F1F1F), np.uint64(0x0505050505050505)
 _FROM_0, _AFTER_9 = np.uint64(0x5050505050505050), np.uint64(0x4646464646464646)
-_GATHER = np.uint64(0x0102040810204080)  # brings the lowest bits of eight bytes into the highest
+_GATHER = np.uint64(0x0102040810204080)  # moves the lowest bits of eight bytes into the highest
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _START = np.uint64(0xCBF29CE484222325)
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
@@ -46,7 +46,7 @@ class Words(NamedTuple):
 
 
 def word_hashes(text: npt.NDArray[np.uint8], offsets: Offsets, scratch: Scratch) -> Words:
-    """Hashes of the words of texts that lie in one UTF-8 buffer, as in a block."""
+    """Hashes of the words of texts in one UTF-8 buffer, as in a block."""
     table = characters()
     num_bytes = int(offsets[-1] - offsets[0])
     # Every word takes two bytes at least; a text may end with one that takes one.
@@ -65,7 +65,7 @@ def word_hashes(text: npt.NDArray[np.uint8], offsets: Offsets, scratch: Scratch)
 
 
 def eight_byte_view(text: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint64]:
-    """The number that the 8 bytes from each place make, the first of them lowest."""
+    """The 8 bytes from each place as a little-endian number."""
     return np.ndarray(max(0, len(text) - 7), "<u8", buffer=text.data, strides=(1,))
 
 
@@ -100,9 +100,9 @@ def _hash_words(
 ) -> np.uint64:
     """Fill `hashes` and `word_offsets`; `eights[i]` is the number of the 8 bytes from i.
 
-    The hash of a word: its folded characters below 128, eight to a number, and each other one
-    alone, are taken in one after the other. Where 64 bytes are ASCII, their words are found as runs
-    in a bitmap, and most are hashed from one number; everything else goes character by character.
+    The hash of a word mixes in its folded characters in order: those below 128 eight at a time,
+    others one by one. Where 64 bytes are ASCII, words are found as runs in a bitmap, and most are
+    hashed from one number; everything else is read character by character.
     """
     num_words = np.uint64(0)
     one, eight = np.uint64(1), np.uint64(8)
@@ -128,7 +128,7 @@ def _hash_words(
                     while runs != 0:
                         first = np.uint64(trailing_zeros(runs))
                         rest = runs + (runs & (~runs + one))
-                        if rest == 0:  # it may go on after these bytes
+                        if rest == 0:  # it may continue after these bytes
                             next_at = at + first
                             break
                         start, size = at + first, np.uint64(trailing_zeros(rest)) - first

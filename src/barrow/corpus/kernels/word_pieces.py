@@ -1,7 +1,7 @@
-"""A text as pieces: runs of letters and digits between anything else.
+"""A text as pieces: runs of letters and digits, separated by gaps.
 
-Blanks, line breaks, marks, case, accents and HTML entities count for nothing but gaps. Prefix sums
-of a polynomial in the letters, and in the digits, give the hash of any run of pieces at once.
+Case and accents are ignored; blanks, line breaks, marks and HTML entities are only gaps. Prefix
+sums of a polynomial in the letters, and in the digits, give the hash of any run of pieces at once.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from barrow.corpus.kernels.word_hashes import Hashes, finish_hash
 
 MIX = np.uint64(0xA24BAED4963EE407)
 
-_CHUNK = 1 << 14  # letters and digits that are parsed at a time
-_LONGEST = 32  # letters that one character may stand for, and more
+_CHUNK = 1 << 14  # letters and digits parsed at a time
+_LONGEST = 32  # more than the letters that one character maps to
 _BASE = 0x9E3779B97F4A7C15
-_SPECIAL = np.uint64(2)  # of a byte that is neither a letter, whose hash is odd, nor a gap
+_SPECIAL = np.uint64(2)  # a byte that is neither a gap nor a letter (letters have odd hashes)
 
 
 class Tables(NamedTuple):
-    """What characters count for, hashes of letters in ASCII, powers of the base, inverse ones."""
+    """The table of characters, hashes of ASCII letters, powers of the base and their inverses."""
 
     entries: npt.NDArray[np.uint32]
     sequences: npt.NDArray[np.uint32]
@@ -46,8 +46,8 @@ class Tables(NamedTuple):
 
 class Buffers(NamedTuple):
     """Sums over the letters and digits of a chunk; its pieces, as one number each: from the lowest
-    bit on, whether a blank is before it, and how many digits (15 bits), letters (15) and bytes are.
-    The other two are prefixes, and the pieces they begin at.
+    bit on, whether a blank precedes it, and the digits (15 bits), letters (15) and bytes before it.
+    The other two are prefixes, and the pieces at which they begin.
     """
 
     letter_sums: Hashes
@@ -58,7 +58,7 @@ class Buffers(NamedTuple):
 
     @classmethod
     def make(cls) -> Buffers:
-        """Room for a chunk."""
+        """Buffers for a chunk."""
         return cls(*(np.zeros(_CHUNK + 2 * _LONGEST, np.uint64) for _ in range(5)))
 
 
@@ -113,14 +113,14 @@ def parse(
     room = np.uint64(_CHUNK)
     stop = at
     while True:
-        if at >= stop:  # the room that is left is enough for as many bytes of ASCII
+        if at >= stop:  # the space left is enough for as many bytes of ASCII
             stop = min(end, at + room - min(room, num_letters + num_digits))
             if at >= stop:
                 break
         byte = text[at]
         value = byte_hashes[byte]
         if value != _SPECIAL:
-            # A letter or a gap: no branches, which would be guessed wrongly at every word's end.
+            # A letter or a gap: no branches, which would be mispredicted at every word's end.
             is_letter = value & one
             pieces[num_pieces] = (
                 (at - start) << np.uint64(31)
@@ -214,8 +214,8 @@ def blank_before(piece: np.uint64) -> np.uint64:
 
 @compiled
 def whole_pieces(pieces: Hashes, number: np.uint64, reach: np.uint64) -> np.uint64:
-    """Of the pieces of a chunk that is not the last, those after which it has `reach` characters;
-    the first at least.
+    """Of the pieces of a chunk that is not the last, those with `reach` characters after them;
+    at least the first.
     """
     size = letters_before(pieces[number]) + digits_before(pieces[number])
     while number > np.uint64(1) and (

@@ -1,13 +1,13 @@
-"""Runs of words, compared by what they say: the one normalisation of every search for a text.
+"""Runs of words, compared by their letters and digits: the normalisation of every text search.
 
 Two runs are the same if their letters are, in order, and their digits are, in order; or if their
-letters are and one of the two has no digits at all (then line and footnote numbers are the other's
-only ones). Everything else counts for nothing: blanks, line breaks, marks, case, accents, HTML
-entities. So it makes no difference where a text has its gaps, but a run begins and ends at one.
+letters are and one of the two has no digits at all (then the other's are line and footnote
+numbers). Everything else is ignored: blanks, line breaks, marks, case, accents, HTML entities. So
+it makes no difference where a text has its gaps, but a run begins and ends at one.
 
-A text is parsed into pieces (`word_pieces`). One that is looked for leaves a row (KEY, PREFIX,
-SHAPE) for every run of n pieces. In a document, the first letters of a run are looked up at every
-gap; only where they are known, whole runs are compared.
+A text is parsed into pieces (`word_pieces`). A text to search for has a row (KEY, PREFIX, SHAPE)
+for every run of n pieces. In a document, the first letters of a run are looked up at every gap;
+only where they are known, whole runs are compared.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ Runs = npt.NDArray[np.uint64]
 KEY, PREFIX, SHAPE = 0, 1, 2
 
 # SHAPE: letters, letters and digits, the window of the prefix, and the place of the run in its
-# text. The highest bit of the window says that the run begins after a blank.
+# text. The highest bit of the window is set if the run begins after a blank.
 _SIZE_BITS, _BLANK_BIT, _PLACE_SHIFT = 16, 39, np.uint64(40)
 _MAX_PLACES = 1 << 24
 
 _MAX_SIZE = 2048  # letters and digits of a run
 # The prefix of a run is in a window: its first 1, 2, … 32 letters, or its first 1, 2, 4, 8 digits.
 _LETTER_WINDOWS, _DIGIT_WINDOWS = 6, 4
-_FEW = 5  # runs of fewer pieces agree in their blanks as well: now here is not nowhere
+_FEW = 5  # runs of fewer pieces must have the same blanks: now here is not nowhere
 _FEW_LETTERS = 8  # runs of fewer letters than this, and than digits, are looked up by digits
 
 _BROKEN = re.compile(r"(?<=\w)[-\u2010]\n\s*(?=\w)")  # a word, at the end of a line
@@ -53,12 +53,12 @@ _ANY = np.uint64(0xD6E8FEB86659FD93)
 
 
 class RunTable(NamedTuple):
-    """Runs to look for, by the prefixes they begin with.
+    """Runs to search for, by their prefixes.
 
     `keys` and `sizes` (in letters) have every run once, sorted by prefix and size; those of a
     prefix are ``firsts[i]`` to ``firsts[i + 1]``, and `slots` an open-addressing table from
-    `prefixes` to i + 1 (0 is empty). `bits` says quickly that a prefix is not there: for window k
-    it has ``spans[k]`` to ``spans[k + 1]``. A run spans `reach` letters and digits of a document.
+    `prefixes` to i + 1 (0 is empty). `bits` is a Bloom filter of the prefixes: for window k it has
+    ``spans[k]`` to ``spans[k + 1]``. A run spans `reach` letters and digits of a document.
     """
 
     keys: Hashes
@@ -72,7 +72,7 @@ class RunTable(NamedTuple):
 
 
 class Hits(NamedTuple):
-    """Runs that were found: the document, its piece where each begins, the place in `keys`."""
+    """Runs that were found: the document, the piece at which each begins, the place in `keys`."""
 
     document: npt.NDArray[np.int64]
     piece: npt.NDArray[np.int64]
@@ -82,9 +82,9 @@ class Hits(NamedTuple):
 def runs_of(texts: Sequence[str], ngram: int, *, whole_words: bool = False) -> tuple[Runs, Offsets]:
     """The runs of `ngram` words of texts; those of text i are ``runs[offsets[i]:offsets[i + 1]]``.
 
-    Words are pieces, or with `whole_words` what is between blanks. A run has a row for itself; one
-    that ends inside a word (don|'t), another that ends after it; and one with digits, another in
-    which they do not count, of `ngram` words that have letters.
+    Words are pieces, or with `whole_words` separated by blanks. A run has one row; one that ends
+    inside a word (don|'t) has another that ends after it; and one with digits another without them,
+    of `ngram` words that have letters.
     """
     data = [_BROKEN.sub("-", text).encode("utf-8", "replace") for text in texts]
     offsets = np.cumsum([0, *map(len, data)], dtype=np.int64)
@@ -99,7 +99,7 @@ def runs_of(texts: Sequence[str], ngram: int, *, whole_words: bool = False) -> t
 
 
 def num_words(text: str) -> int:
-    """How many words a text has, between blanks."""
+    """The number of words of a text, separated by blanks."""
     return len(np.unique(places_of(runs_of([text], 1, whole_words=True)[0])))
 
 
@@ -122,7 +122,7 @@ def with_places(runs: Runs, places: npt.NDArray[np.int64]) -> Runs:
 
 
 def run_table(runs: Runs) -> tuple[RunTable, npt.NDArray[np.int64]]:
-    """A table of runs to look for, and the place of each of the rows in its keys."""
+    """A table of runs to search for, and the place of each of the rows in its keys."""
     size_mask = np.uint64((1 << _SIZE_BITS) - 1)
     sizes = (runs[:, SHAPE] & size_mask).astype(np.uint32)
     windows = (runs[:, SHAPE] >> np.uint64(2 * _SIZE_BITS)).astype(np.uint8) & np.uint8(0x7F)
@@ -153,7 +153,7 @@ def run_table(runs: Runs) -> tuple[RunTable, npt.NDArray[np.int64]]:
 
 
 def find_runs(text: npt.NDArray[np.uint8], offsets: Offsets, table: RunTable) -> Hits:
-    """The runs of a table that are in texts, which lie in one UTF-8 buffer as in a block."""
+    """The runs of a table that are in texts in one UTF-8 buffer, as in a block."""
     if not len(table.keys):
         return Hits(*np.empty((3, 0), np.int64))
     room = 1 << 16
@@ -167,7 +167,7 @@ def find_runs(text: npt.NDArray[np.uint8], offsets: Offsets, table: RunTable) ->
 
 @compiled
 def _key(letter_hash: np.uint64, digit_hash: np.uint64, blanks: np.uint64) -> np.uint64:
-    """The key of a run; `blanks` count in runs of few pieces, and otherwise are 0."""
+    """The key of a run; `blanks` count in runs of few pieces, else they are 0."""
     value = finish_hash(letter_hash) ^ (digit_hash * MIX) ^ (blanks * _ANY)
     return max(finish_hash(value), np.uint64(1))
 
@@ -309,7 +309,7 @@ def _scan(
     table: RunTable,
     found: npt.NDArray[np.int64],
 ) -> np.int64:
-    """Fill `found` as far as there is room; how many there are."""
+    """Fill `found` as far as it has space; returns how many there are."""
     letter_sums, digit_sums, pieces, prefixes, starts = buffers
     inverses = tables.inverses
     zero, one = np.uint64(0), np.uint64(1)
@@ -329,8 +329,8 @@ def _scan(
                 mask = np.uint64(spans[k + 1]) - base - one
                 if spans[k] == spans[k + 1]:
                     continue
-                # In loops of their own, and without functions that are handed an array: one after
-                # the other these loads would take as long as all else together.
+                # In separate loops, and without functions that take an array: one after the
+                # other these loads would take as long as all else together.
                 window, num = np.uint64(k), zero
                 if k < _LETTER_WINDOWS:
                     size = one << window
@@ -390,7 +390,7 @@ def _compare(
     document: int,
     before: np.int64,
 ) -> np.int64:
-    """Add to `found` what begins at likely pieces, with the prefixes there."""
+    """Add to `found` the runs that begin at the likely pieces."""
     letter_sums, digit_sums, pieces, likely, starts = buffers
     keys, sizes, prefixes, firsts, slots = (
         table.keys,

@@ -1,4 +1,4 @@
-"""Where the words of texts lie: the byte at which each begins, and the one after its last."""
+"""The bytes of words in texts: where each begins, and the one after its last."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class Spans(NamedTuple):
 
 
 def word_spans(text: npt.NDArray[np.uint8], offsets: Offsets, scratch: Scratch) -> Spans:
-    """The spans of the words of texts that lie in one UTF-8 buffer, from letter to letter.
+    """The spans of the words of texts in one UTF-8 buffer, from letter to letter.
 
-    Marks that belong to a last letter (accents, vowel signs) come after the word's end.
+    Marks of the last letter (accents, vowel signs) are after the word's end.
     """
     size = int(offsets[-1] - offsets[0]) // 2 + 2 * len(offsets)
     starts = scratch.take("word starts", size, np.int64)

@@ -12,7 +12,7 @@ _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct",
 def iso_date(parts: Parts) -> str:
     """``2012-10-05``, ``2012-10`` or ``2012``, from year, month (its number or name) and day.
 
-    Empty without a year. A day or month that cannot be is left out.
+    Empty without a year. An impossible day or month is left out.
     """
     year = parts.get("year", "").strip()
     if not (len(year) == 4 and year.isascii() and year.isdecimal() and year > "1500"):
@@ -28,7 +28,7 @@ def iso_date(parts: Parts) -> str:
 
 
 def month_number(name: str) -> int:
-    """1 to 12; 0 if it names no month."""
+    """1 to 12; 0 if it is not the name of a month."""
     name = name.strip().lower()
     if name.isascii() and name.isdecimal() and len(name) <= 2:
         return int(name) if 1 <= int(name) <= 12 else 0

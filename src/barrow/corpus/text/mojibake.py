@@ -1,18 +1,18 @@
 """Mojibake: UTF-8 that was read as Windows-1252 or Latin-1, once or several times, and its repair.
 
-Bytes 80–BF of a UTF-8 sequence were shown as one of 64 *marks* (€ ‚ ƒ „ … Ÿ, U+0080–9F, U+00A0–BF),
-its first byte as one of the letters Â–ô. So a letter and as many marks as it calls for is where one
-character may have been. Some such pairs are good text (``CAFÉ…``), so a row of them is repaired
-only where it is certain:
+Bytes 80–BF of a UTF-8 sequence became one of 64 *marks* (€ ‚ ƒ „ … Ÿ, U+0080–9F, U+00A0–BF), its
+first byte one of the letters Â–ô. So a letter and as many marks as it needs may have been one
+character. Some such pairs are correct text (``CAFÉ…``), so a run of them is repaired only if it is
+certain:
 
 * there is a mark that does not follow a letter in any language's writing: a symbol, a fraction, a
   C1 control (quotes, dashes, dots, ™ and no-break spaces do follow letters);
-* and what it stands for is likely there: a letter or sign of Latin-1, punctuation, arrows,
+* and the decoded character is likely there: a letter or sign of Latin-1, punctuation, arrows,
   mathematical signs, boxes, ligatures, an emoji; of other scripts at least two characters in a row.
 
-Where a text has had one such row, rows with only other marks are repaired too if they stand for
-Latin-1 or punctuation. A line that also has the repaired character as it should be is left: it
-speaks about mojibake.
+If a text has one such run, runs with only other marks are repaired too if they decode to Latin-1
+or punctuation. A line that also has the repaired character in its correct form is left alone: it
+is about mojibake.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ _C1 = {
 _BYTES = {chr(byte): byte for byte in range(0x80, 0x100)}
 _BYTES |= {shown: ord(control) for control, shown in _C1.items()}
 _MARKS = "".join(character for character, byte in _BYTES.items() if byte < 0xC0)
-# Marks that may follow a letter in good text.
+# Marks that may follow a letter in correct text.
 _ORDINARY = frozenset("…‹‘’“”•–—™›\u00a0«»·ªº°¹²³´¸¡¿\u00ad§®©†‡")
 _SEQUENCES = re.compile(
     f"(?:[\xc2-\xdf][{_MARKS}]|[\xe0-\xef][{_MARKS}]{{2}}|[\xf0-\xf4][{_MARKS}]{{3}})+"
 )
 _TABLE = {ord(character): byte for character, byte in _BYTES.items()}
 _PASSES = 4
-# After Â and Ã the ordinary symbols are strange too: Â© Â° Ã© Ã³.
+# After Â and Ã ordinary symbols are unusual too: Â© Â° Ã© Ã³.
 _AFTER_CAPITAL = frozenset("·ªº°¹²³´¸¡¿\u00ad§®©")
 
 
 def repair_mojibake(text: str) -> tuple[str, int]:
-    """The text with certain mojibake undone, and how many rows of it there were."""
+    """The text with certain mojibake repaired, and the number of runs of it."""
     total = 0
     for _ in range(_PASSES):
         repaired, num = _once(text)
@@ -49,7 +49,7 @@ def repair_mojibake(text: str) -> tuple[str, int]:
 
 
 def repair_controls(text: str) -> tuple[str, int]:
-    """C1 controls as the characters that Windows-1252 has in their place.
+    """C1 controls as the characters of Windows-1252 with the same bytes.
 
     U+0085 is a line end unless the text has others of them.
     """
@@ -115,7 +115,7 @@ def _is_certain(text: str, match: re.Match[str], repaired: str) -> bool:
 def _is_common(character: str) -> bool:
     code = ord(character)
     return (
-        character in _BYTES  # also the letters and marks of text that was damaged twice
+        character in _BYTES  # also in text that was damaged twice
         or 0x100 <= code < 0x180
         or 0x1E00 <= code < 0x1F00
         or 0x2000 <= code < 0x2070
@@ -132,7 +132,7 @@ def _is_likely(character: str) -> bool:
 
 
 def _spoken_of(text: str, match: re.Match[str], repaired: str) -> bool:
-    """Whether the line has the repaired row too, as it should be."""
+    """Whether the line has the correct form of the run too."""
     if repaired.isspace() or len(repaired) > 8:
         return False
     start = text.rfind("\n", max(0, match.start() - 200), match.start()) + 1

@@ -1,17 +1,17 @@
-"""Text as barrow keeps it: one kind of line end, no control characters, no heaps of blank lines."""
+"""Text as barrow keeps it: one kind of line end, no control characters, single blank lines."""
 
 from __future__ import annotations
 
 import re
 
-# What stands for nothing a reader sees: controls of C0 and C1 but tab and newline, byte order
-# marks inside the text. Vertical tab, form feed and next line end a line.
+# Invisible: controls of C0 and C1 but tab and newline, and byte order marks inside the text.
+# Vertical tab, form feed and next line end a line.
 _CHARACTERS: dict[int, str | None] = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0), 0xFEFF])
 _CHARACTERS |= {0x09: "\t", 0x0A: "\n", 0x0B: "\n", 0x0C: "\n", 0x85: "\n"}
-# Looked for first where a text is not ASCII: there `translate` is ten times as slow as a search.
+# Searched first in text that is not ASCII: there `translate` is ten times slower than a search.
 _ODD = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufeff]")
 _UNPAIRED = re.compile("[\ud800-\udfff]")
-# Looked at from the first of some blanks only, or a long row of them would cost its square.
+# From the first of several blanks only, or a long run of them would take quadratic time.
 _TRAILING = re.compile(r"(?<![^\S\n])[^\S\n]++(?=\n|\Z)")
 _BLANK_BEFORE_END = re.compile(r"\n(?<=[^\S\n]\n)")
 _BLANK_LINES = re.compile(r"\n{3,}+")
@@ -49,7 +49,7 @@ def one_spaced(text: str) -> str:
     No-break and other spaces are spaces, and so are line ends.
     """
     text = text.replace("\n", " ").strip(" ")
-    # Most text is so already. Controls, and white characters but the space, are not printable.
+    # Most text is so already. Controls, and white space other than a blank, are not printable.
     if "  " not in text and text.isprintable():
         return text
     text = " ".join(text.split())

@@ -144,11 +144,11 @@ def _minimised(
         largest = jnp.max(jnp.stack([jnp.max(jnp.abs(g)) for g in jax.tree.leaves(grad)]))
         return optax.apply_updates(params, updates), state, number + 1, largest
 
-    def goes_on(carry: Any) -> Any:
+    def is_running(carry: Any) -> Any:
         return (carry[2] < max_steps) & (carry[3] > tolerance)
 
     first = (begin, solver.init(begin), jnp.int32(0), jnp.float32(jnp.inf))
-    params, _, steps, _ = jax.lax.while_loop(goes_on, step, first)
+    params, _, steps, _ = jax.lax.while_loop(is_running, step, first)
     return params, steps
 
 

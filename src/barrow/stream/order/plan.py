@@ -83,11 +83,11 @@ def compile_plan(
         later = schedule.phases[place + 1].start if place + 1 < len(schedule.phases) else None
         limit = None if later is None else first + (later - phase.start) * phase.batch
         following = windows.then(taken, piece=min(phase.seq_len, windows.chunk))
-        goes_on = phase.mixture == mixture and following is windows
+        continues = phase.mixture == mixture and following is windows
         windows, mixture = following, phase.mixture
         legs.append(Leg(phase, first, windows))
         ends = _ends(mixture, sizes, windows)
-        if not goes_on:
+        if not continues:
             weights = _weights(mixture, sizes, ends, taken)
         stretches += _stretches(seed, stretches, first, weights, ends, taken, limit)
         last = stretches[-1]

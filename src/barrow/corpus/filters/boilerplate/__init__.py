@@ -1,1 +1,1 @@
-"""Lines that are not a page's own text: menus, notices of cookies, footers."""
+"""Boilerplate lines of web pages: menus, cookie notices, footers."""

@@ -1,6 +1,6 @@
 """Lines of web pages that are not part of the article.
 
-Only whole lines go, and only short ones: those that begin with a phrase of
+Only whole, short lines are dropped: those that begin with a phrase of
 `barrow.corpus.filters.boilerplate.phrases` and have few more words, copyright lines, and navigation
 bars. A sentence about cookies, or one that ends with "read more", stays. Lines that look like
 source code (comment marks, brackets, indented) stay too.
@@ -35,7 +35,7 @@ _RIGHTS = re.compile(
     rb"(?:copyright|\(c\)|\xc2\xa9|all rights reserved)|"
     rb".{0,120}(?:copyright|\(c\)|\xc2\xa9).{0,120}all rights reserved"
 )
-# Without "all rights reserved" the sign has to be there: (c) is how licences of programs have it.
+# Without "all rights reserved" © is required: (c) is common in licences of programs.
 _OWNER = re.compile(rb"(?:copyright\s{0,3})?\xc2\xa9\s{0,3}(?:copyright\s{0,3})?(?:19|20)\d\d\b")
 _BETWEEN = re.compile(rb"\||\xe2\x80\xba|\xc2\xbb|\xc2\xb7|\xe2\x80\xa2")
 _MAX_COPYRIGHT_WORDS = 24
@@ -60,7 +60,7 @@ def _keys() -> npt.NDArray[np.uint8]:
 
 
 def boilerplate_rule(data: bytes, start: int, stop: int) -> str | None:
-    """The rule by which a line of UTF-8 text is boilerplate."""
+    """The rule that makes a line of UTF-8 text boilerplate, or None."""
     line = data[start:stop].lower()
     if _NOT_PROSE.match(line):
         return None

@@ -1,4 +1,4 @@
-"""Short lines that begin with one of some word pairs, found at the speed of reading.
+"""Fast search for short lines that begin with one of some word pairs.
 
 Also found are lines with a © at the beginning, with ``reserved`` at the end, or with three or more
 marks of navigation bars.

@@ -1,8 +1,8 @@
-"""The lines that web pages have around their articles, as phrases.
+"""Phrases that begin boilerplate lines of web pages.
 
 A line is boilerplate by a phrase if its words begin with the phrase, at most `extra` more follow,
 and one of `needs` is among those (if there are any). Words are runs of ASCII letters and digits in
-small letters, so marks, arrows and case make no difference.
+lower case, so marks, arrows and case make no difference.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Card, bank and social security numbers.
 
-* Cards: the lengths and first digits that issuers have, with the Luhn check, as one number or in
-  their usual groups. The numbers that payment services publish for tests are left.
-* Bank: an IBAN of a country's length whose check is right; in the United States a routing number
-  (ABA) whose check is right and that is called one, and an account number called one near it.
-* Social security: 3-2-4 digits with hyphens in the ranges that were given out; without hyphens only
-  where it is called one.
+* Cards: the issuers' lengths and first digits, with the Luhn check, as one number or in their usual
+  groups. The test numbers that payment services publish are left.
+* Bank: an IBAN of its country's length with a valid check; in the United States a labelled routing
+  number (ABA) with a valid check, and a labelled account number near it.
+* Social security: 3-2-4 digits with hyphens in the ranges that were issued; without hyphens only
+  with a label.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _SSN_LABEL = re.compile(
     rb"(?:(?:number|no|num|is)[\s.:#-]{0,3}){0,2}$",
     re.IGNORECASE,
 )
-# In advertisements, and the first of the range kept for them.
+# Used in advertisements, and the first of the range reserved for them.
 _PUBLISHED_SSN = ("078051120", "219099999", "123456789", "987654321")
 
 
@@ -110,7 +110,7 @@ def _card(data: bytes, start: int, groups: Groups) -> Found | None:
     digits, stop = "".join(groups.digits[:num_groups]), groups.stops[num_groups - 1]
     if not _ISSUERS.fullmatch(digits) or not luhn(digits) or digits in _TEST_CARDS.split():
         return None
-    # Fourteen digits in one are more often something else.
+    # Fourteen digits without groups are more often something else.
     if sizes[0] == 14 or len(set(digits)) < 4 or not stands_alone(data, start, stop):
         return None
     if num_groups > 1 and not no_numbers_beside(data, start, stop):

@@ -1,10 +1,10 @@
-"""Where personal data may be: a scan for rare bytes that gives windows to look at closely.
+"""A scan for rare bytes that gives the windows in which personal data may be.
 
-Every category has something that can be found at the speed of reading. A mail address has an ``@``;
+Every category has something that a fast scan finds. A mail address has an ``@``;
 IP addresses, phone, card, bank and social security numbers have digits in groups of certain sizes;
 keys are long runs of letters and digits with a known beginning, or after ``=`` or ``:``. The scan
-only has to miss nothing: what a window holds is decided by the checks in the files named after the
-categories.
+must only miss nothing: the checks in the files named after the categories decide about each
+window.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MAIL, IPV4, IPV6, NUMBER, IBAN, KEY, KEY_BLOCK = range(7)
 
 _MAX_LOCAL, _MAX_DOMAIN = 64, 253
 _MAX_GROUPS = 8
-_NARROW, _WIDE = 7, 19  # digits in numbers that are looked for
+_NARROW, _WIDE = 7, 19  # digits in the numbers searched for
 
 
 class Windows(NamedTuple):
@@ -94,7 +94,7 @@ def _scan(
     first_only: bool,
     found: npt.NDArray[np.int64],
 ) -> int:
-    """Fill `found` with documents, kinds, starts and stops; how many, or the width if it is full.
+    """Fill `found` with documents, kinds, starts and stops; returns how many, or its width if full.
 
     With `first_only`, one for each document that has any.
     """
@@ -181,7 +181,7 @@ def _key_block(text: Bytes, begin: int, end: int, at: np.int64) -> _Window:
 def _digits(
     text: Bytes, begin: int, end: int, at: np.int64, work: npt.NDArray[np.int64]
 ) -> _Window:
-    """From the first of some digits: an IBAN, an IP address, or a number worth a look."""
+    """From the first of some digits: an IBAN, an IP address, or a number to check."""
     sizes, between = work[0], work[1]
     if at > begin and is_kind(text[at - 1], WORD):
         return _iban(text, begin, end, at)
@@ -231,7 +231,7 @@ def _walk(
     sizes: npt.NDArray[np.int64],
     between: npt.NDArray[np.int64],
 ) -> Any:
-    """Sizes of groups of digits and what is between them; where they end; -1 in a word."""
+    """Sizes of groups of digits and the marks between them; where they end; -1 in a word."""
     for k in range(_MAX_GROUPS + 1):
         sizes[k] = 0
         between[k] = 0
@@ -253,7 +253,7 @@ def _walk(
         if place + 1 < end and is_kind(text[place], BETWEEN):
             between[group - 1] = text[place]
             place += 1
-            # Two marks only where one is a bracket: (0) 20, +44 (20).
+            # Two marks only if one is a bracket: (0) 20, +44 (20).
             if text[place] == 40 or (text[place - 1] == 41 and is_kind(text[place], BETWEEN)):
                 between[group - 1] = 41
                 place += 1

@@ -1,6 +1,6 @@
 """Keys, tokens and passwords.
 
-Those that say whose they are (AWS, GitHub, GitLab, Slack, Google, Stripe, OpenAI, Anthropic, npm,
+Those with a known prefix (AWS, GitHub, GitLab, Slack, Google, Stripe, OpenAI, Anthropic, npm,
 Hugging Face, JSON web tokens), private key blocks, and any long value of many different characters
 after a name such as ``api_key =``. Values from documentation (EXAMPLE, xxxx, your-key) are left.
 """
@@ -68,7 +68,7 @@ def check_key(data: bytes, start: int, stop: int) -> Found | None:
 
 
 def check_key_block(data: bytes, start: int, stop: int) -> Found | None:  # noqa: ARG001
-    """A private key between its BEGIN and END, or as much of it as there is."""
+    """A private key between its BEGIN and END, or up to the end of the text."""
     header = _BLOCK.match(data, start)
     if header is None:
         return None
@@ -82,9 +82,9 @@ def check_key_block(data: bytes, start: int, stop: int) -> Found | None:  # noqa
 
 
 def _entropy(text: bytes) -> float:
-    """Bits per byte of the text, by how often each of its bytes is in it."""
+    """Entropy of the bytes of the text, in bits per byte."""
     counts = Counter(text).values()
     return -sum(count / len(text) * math.log2(count / len(text)) for count in counts)
 
 
-assert MIN_KEY == 16  # what _VALUE asks for
+assert MIN_KEY == 16  # as in _VALUE

@@ -1,4 +1,4 @@
-"""What a check answers: a category and a place in the UTF-8 text."""
+"""The result of a check: a category and a place in the UTF-8 text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where keys and tokens may be: long runs of letters and digits, found by stepping over texts."""
+"""Where keys and tokens may be: long runs of letters and digits, found by skipping bytes."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from barrow.corpus.kernels.byte_kinds import (
 )
 from barrow.corpus.kernels.jit import compiled
 
-MIN_KEY = 16  # bytes of the shortest key that is looked for
+MIN_KEY = 16  # bytes of the shortest key
 
-# The first four bytes of keys that say whose they are.
+# The first four bytes of keys with a known prefix.
 _KEY_STARTS = packed(
     *(b"AKIA", b"ASIA", b"AIza", b"ghp_", b"gho_", b"ghu_", b"ghs_", b"ghr_", b"gith", b"glpa"),
     *(b"xoxb", b"xoxp", b"xoxa", b"xoxr", b"xoxs", b"sk_l", b"rk_l", b"sk-a", b"sk-p", b"npm_"),
@@ -39,7 +39,7 @@ def find_keys(
     found: npt.NDArray[np.int64],
     num: int,
 ) -> int:
-    """Runs of MIN_KEY bytes or more that may be keys; every such run has a byte at a multiple."""
+    """Runs of MIN_KEY bytes or more that may be keys; each has a byte at a multiple of it."""
     at = begin
     while at < end:
         if not is_kind(text[at], IN_KEY):

@@ -1,7 +1,7 @@
 """Mail addresses.
 
 ``name@host.tld``: 1 to 64 letters, digits and ``._%+'-`` before the @, names of letters, digits and
-hyphens with dots between after it, the last of them a top-level domain. Left alone: names kept for
+hyphens with dots between after it, the last a top-level domain. Left alone: names reserved for
 documentation (example.com, .test, localhost), repositories (git@github.com:…, host:/path), files
 (logo@2x.png) and attributes in code (x@data.frame).
 """
@@ -12,7 +12,7 @@ import re
 
 from barrow.corpus.filters.pii.found import Found
 
-# All two-letter country codes in use, and the generic names that people have addresses under.
+# All two-letter country codes in use, and generic domains that are used for mail.
 _COUNTRIES = """
 ac ad ae af ag ai al am ao aq ar as at au aw ax az ba bb bd be bf bg bh bi bj bm bn bo br bs bt bw
 by bz ca cc cd cf cg ch ci ck cl cm cn co cr cu cv cw cx cy cz de dj dk dm do dz ec ee eg er es et

@@ -32,7 +32,7 @@ def groups_of(data: bytes, start: int, stop: int) -> Groups:
 
 
 def stands_alone(data: bytes, start: int, stop: int) -> bool:
-    """Whether a number is neither part of a word nor glued to other marks and digits."""
+    """Whether a number is neither part of a word nor next to other marks and digits."""
     before, after = data[max(0, start - 2) : start], data[stop : stop + 2]
     if before[-1:].isalnum() or before[-1:] in (b"-", b"_", b"/", b"=", b"#", b"$", b"&", b"%"):
         return False
@@ -40,10 +40,10 @@ def stands_alone(data: bytes, start: int, stop: int) -> bool:
         return False
     if before in (b"\xc2\xa3", b"\x82\xac"):  # £, €
         return False
-    return not (after[:1].isalnum() or after[:1] in (b"_", b"%") or _goes_on(after))
+    return not (after[:1].isalnum() or after[:1] in (b"_", b"%") or _continues(after))
 
 
-def _goes_on(after: bytes) -> bool:
+def _continues(after: bytes) -> bool:
     return after[:1] in (b"-", b"/", b",", b":", b".") and after[1:].isdigit()
 
 

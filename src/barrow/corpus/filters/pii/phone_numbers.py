@@ -1,10 +1,10 @@
 """Phone numbers.
 
-* International: ``+`` or ``00``, a country code, as many digits as that country has.
+* International: ``+`` or ``00``, a country code, and the number of digits of that country.
 * North American: 3-3-4 digits, area and exchange from 2 to 9, with one kind of mark or brackets.
 * National with a leading 0, in the groups that people write in Britain, France, Germany,
   Switzerland, Australia, Japan and their neighbours.
-* Any 7 to 13 digits after a word that says so: tel, phone, fax, call, mobile, …
+* Any 7 to 13 digits after a label: tel, phone, fax, call, mobile, …
 """
 
 from __future__ import annotations

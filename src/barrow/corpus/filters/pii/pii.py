@@ -1,8 +1,7 @@
-"""Personal data: found, and either replaced by what it was or counted against the document.
+"""Personal data: found, and either replaced by its category or counted against the document.
 
-A window of `barrow.corpus.filters.pii.anchors` goes to the check of its kind; what overlaps an
-earlier find is dropped. So a text is read once at the speed of the scan, and looked at closely in a
-few places.
+A window of `barrow.corpus.filters.pii.anchors` is given to the check of its kind; what overlaps an
+earlier find is dropped. So a text is scanned once, fast, and checked closely in a few places.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ _CHECKS: dict[int, tuple[_Check, ...]] = {
 
 
 def find_pii(text: str) -> list[Found]:
-    """What of personal data is in a text, by place; places are in its UTF-8 bytes."""
+    """The personal data in a text, by place; places are in its UTF-8 bytes."""
     data = text.encode()
     offsets = np.array([0, len(data)], np.int64)
     windows = anchors.find_windows(np.frombuffer(data, np.uint8), offsets, Scratch())

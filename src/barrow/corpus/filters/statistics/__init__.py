@@ -1,1 +1,1 @@
-"""Counts that quality filters decide by: characters, words, lines, sentences, repetitions."""
+"""Counts for quality filters: characters, words, lines, sentences, repetitions."""

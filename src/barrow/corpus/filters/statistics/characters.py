@@ -33,7 +33,7 @@ _ELLIPSIS = 0x2026
 class CharacterCounts(NamedTuple):
     """For each text: its characters; letters, capitals among them, decimal digits; punctuation
     marks and symbols, ``#`` and ``{`` among them; ellipses (``...`` and ``…``); newlines,
-    and other characters that end lines (only whether there are any).
+    and whether other characters end lines.
     """
 
     characters: Counts
@@ -51,7 +51,7 @@ class CharacterCounts(NamedTuple):
 def character_counts(
     text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]
 ) -> CharacterCounts:
-    """The counts of texts that lie in one UTF-8 buffer."""
+    """The counts of texts in one UTF-8 buffer."""
     counts = np.empty((len(CharacterCounts._fields), len(offsets) - 1), np.int64)
     _count(text, eight_byte_view(text), offsets, character_classes(), counts)
     return CharacterCounts(*counts)
@@ -157,15 +157,15 @@ def _dot_ellipses(text: npt.NDArray[np.uint8], first: np.uint64, end: np.uint64)
     return number
 
 
-# White space (str.isspace), of which some ends a line (str.splitlines); letters (str.isalpha) and
-# capitals (str.isupper); decimal digits; Unicode's punctuation and symbols; the marks of which a
-# word that is no word consists; marks that end a sentence.
+# White space (str.isspace), and that which ends a line (str.splitlines); letters (str.isalpha) and
+# capitals (str.isupper); decimal digits; Unicode's punctuation and symbols; marks that alone are
+# not a word; marks that end a sentence.
 SPACE, BREAK, LETTER, CAPITAL, DIGIT, SYMBOL, MARK, TERMINAL = (1 << bit for bit in range(8))
 
 Classes = npt.NDArray[np.uint8]
 
 _BREAKS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
-# The marks that datatrove calls punctuation, less a full-width 1 that got among them. All control
+# The marks that datatrove calls punctuation, without a full-width 1 among them. All control
 # characters are marks too.
 _MARKS = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~«´»–—’“”„…∶━►、。〈〉《》「」【】！％（），．：；？～"
 # Unicode's Sentence_Terminal, which `unicodedata` does not have.

@@ -1,4 +1,4 @@
-"""Lines and paragraphs: how many, how they begin and end, and which a text has said before."""
+"""Lines and paragraphs: how many, how they begin and end, and which are repeated."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ _HYPHEN, _BULLET = 0x2D, 0x2022
 
 
 class Lines(NamedTuple):
-    r"""Counts for each text. White space at the ends of a line is looked past, except where said.
+    r"""Counts for each text. Lines are stripped, unless noted.
 
-    - `lines`, as ``str.splitlines()`` has them; of these `bullet_lines` begin with ``-`` or ``•``,
+    - `lines`, those of ``str.splitlines()``; of these `bullet_lines` begin with ``-`` or ``•``,
       and `ellipsis_lines` end with ``...`` or ``…``.
-    - `parts`, as ``re.split("\n+", text)`` has them; of these `repeated_parts` came before, with
+    - `parts`, those of ``re.split("\n+", text)``; of these `repeated_parts` came before, with
       `repeated_characters`, of which `repeated_blank_characters` in parts of white space.
     - `filled_lines`, those of ``text.split("\n")`` that are not white space; of these
       `terminal_lines` have a mark that ends a sentence as their very last character. The lengths
       of the filled lines of text i are ``lengths[offsets[i]:offsets[i + 1]]``.
-    - `paragraphs`, as ``re.split("\n{2,}", text.strip())`` has them; of these
+    - `paragraphs`, those of ``re.split("\n{2,}", text.strip())``; of these
       `repeated_paragraphs` came before, with `repeated_paragraph_characters`.
     """
 
@@ -63,7 +63,7 @@ class Lines(NamedTuple):
 def line_counts(
     text: npt.NDArray[np.uint8], offsets: Offsets, counted: CharacterCounts, scratch: Scratch
 ) -> Lines:
-    """The counts of texts that lie in one UTF-8 buffer; valid until the scratch is used again."""
+    """The counts of texts in one UTF-8 buffer; valid until the scratch is used again."""
     newlines = counted.newlines
     most = int(newlines.max(initial=0)) + 1
     lengths = scratch.take("line-lengths", int(newlines.sum()) + len(offsets), np.uint32)
@@ -92,7 +92,7 @@ def _hash_line(
     first: np.uint64,
     end: np.uint64,
 ) -> tuple[np.uint64, np.uint64, np.uint64]:
-    """The hash of a line, as `hash_bytes` has it; where it ends; not 0 if it is not ASCII."""
+    """The hash of a line, as `hash_bytes`; its end; nonzero if it is not ASCII."""
     eight = np.uint64(8)
     value, at, high = START, first, np.uint64(0)
     num_eights = np.uint64(len(eights))
@@ -114,7 +114,7 @@ def _hash_line(
 
 @compiled
 def _add(value: np.uint64, table: Hashes, mask: np.uint64) -> bool:
-    """Put a hash, which is not 0, into a table; whether it was there."""
+    """Add a nonzero hash to a table; returns whether it was there."""
     place = value & mask
     while table[place] != 0:
         if table[place] == value:
@@ -126,7 +126,7 @@ def _add(value: np.uint64, table: Hashes, mask: np.uint64) -> bool:
 
 @compiled
 def _clear(table: Hashes, num_parts: np.uint64) -> np.uint64:
-    """Empty as much of a table as some parts need; what to mask hashes with."""
+    """Clear as much of a table as so many parts need; returns the mask for hashes."""
     size = np.uint64(4)
     while size < np.uint64(2) * num_parts:
         size <<= np.uint64(1)
@@ -148,7 +148,7 @@ def _count(
     line_offsets: Offsets,
     counts: npt.NDArray[np.int64],
 ) -> None:
-    """Lines one by one; a paragraph's hash is made of its lines'."""
+    """Lines one by one; a paragraph's hash is computed from those of its lines."""
     one = np.uint64(1)
     number = np.uint64(0)
     for document in range(len(offsets) - 1):
@@ -290,6 +290,6 @@ def _drop_spaces(
 def _stripped(
     text: npt.NDArray[np.uint8], first: np.uint64, end: np.uint64, classes: Classes
 ) -> tuple[np.uint64, np.uint64]:
-    """What is left of a text without the white space at both ends."""
+    """The bounds of a text without the white space at both ends."""
     first = _skip_spaces(text, first, end, classes)
     return first, _drop_spaces(text, first, end, classes)

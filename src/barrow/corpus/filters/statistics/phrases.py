@@ -1,4 +1,4 @@
-"""Looking for a few phrases, whatever their case, in one pass."""
+"""Search for a few phrases, ignoring case, in one pass."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Phrases(NamedTuple):
     """Phrase k is ``letters[offsets[k]:offsets[k + 1]]``, in lower case.
 
     A phrase is compared with the text only where its rarest letter is met, `anchors[k]` bytes after
-    its beginning; `is_anchor` says of each byte whether it is one, in either case;
+    its beginning; `is_anchor` has for each byte whether it is one, in either case;
     `letters_met` are the anchors, each eight times in a number.
     """
 
@@ -36,7 +36,7 @@ class Phrases(NamedTuple):
 
 @cache
 def prepare(phrases: tuple[str, ...]) -> Phrases:
-    """Phrases to look for, in ASCII."""
+    """Phrases to search for, in ASCII."""
     is_anchor = np.zeros(256, np.bool_)
     rarest: list[str] = []
     for phrase in phrases:
@@ -57,7 +57,7 @@ def prepare(phrases: tuple[str, ...]) -> Phrases:
 def find_phrases(
     text: npt.NDArray[np.uint8], offsets: Offsets, phrases: tuple[str, ...]
 ) -> npt.NDArray[np.bool_]:
-    """Which of the texts in one UTF-8 buffer have one of the phrases in them."""
+    """Which of the texts in one UTF-8 buffer have one of the phrases."""
     found = np.empty(len(offsets) - 1, np.bool_)
     _find(text, eight_byte_view(text), offsets, prepare(phrases), found)
     return found

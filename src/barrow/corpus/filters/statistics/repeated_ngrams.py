@@ -1,7 +1,7 @@
-"""Sequences of words that a text says again.
+"""Repeated n-grams of words in a text.
 
-An n-gram can occur twice only where both its (n-1)-grams do, so each length is looked for only at
-the places that are left of the one before. In prose these become few quickly.
+An n-gram can occur twice only where both its (n-1)-grams do, so each length is searched only at the
+places where the one before was found. In prose these soon become few.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from barrow.corpus.kernels.jit import compiled
 from barrow.corpus.kernels.scratch import Scratch
 from barrow.corpus.kernels.word_hashes import Hashes, Offsets
 
-# Lengths of n-grams of which the most frequent is wanted, and all that occur again.
+# Lengths of n-grams for the most frequent one, and for all repeated ones.
 TOP_LENGTHS = range(2, 5)
 REPEATED_LENGTHS = range(5, 11)
 
@@ -110,7 +110,7 @@ def _characters(lengths: Numbers, first: np.uint64, number: np.uint64) -> np.int
 
 @compiled
 def _clear(table: Numbers, number: np.uint64) -> np.uint64:
-    """Empty as much of the table as so many n-grams need; how far to shift a product."""
+    """Clear as much of the table as so many n-grams need; returns the shift of a product."""
     bits = np.uint64(2)
     while np.uint64(1) << bits < np.uint64(2) * number:
         bits += np.uint64(1)
@@ -128,7 +128,7 @@ def _repeated_words(
     places: Numbers,
     counts: Numbers,
 ) -> np.uint64:
-    """Fill `classes` and the `places` of words that occur more than once; how many."""
+    """Fill `classes` and the `places` of words that occur more than once; returns how many."""
     one = np.uint64(1)
     shift = _clear(table, num_words)
     mask = (one << (np.uint64(64) - shift)) - one
@@ -136,7 +136,7 @@ def _repeated_words(
         value = hashes[base + at]
         slot = value * _MULTIPLIER >> shift
         found = np.uint64(table[slot])
-        # One branch that is mostly not taken: whether a word is new cannot be foreseen.
+        # One branch that is mostly not taken: whether a word is new cannot be predicted.
         while (found != 0) & (hashes[base + max(found, one) - one] != value):
             slot = (slot + one) & mask
             found = np.uint64(table[slot])
@@ -165,9 +165,9 @@ def _repeated_pairs(
     counts: Numbers,
     keys: Hashes,
 ) -> np.uint64:
-    """From the n-grams that occur more than once to those one word longer; how many places.
+    """From the n-grams that occur more than once to those one word longer; returns the places.
 
-    An n-gram is known by the classes of its two parts. Afterwards n-gram k of those left is at
+    An n-gram is identified by the classes of its two parts. Afterwards n-gram k of those left is at
     ``places[k]``, and ``counts[firsts[k]]`` is how often it occurs.
     """
     one = np.uint64(1)

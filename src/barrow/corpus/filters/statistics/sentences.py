@@ -1,4 +1,4 @@
-"""How many sentences a text has, by its marks.
+"""The number of sentences of a text, by its punctuation.
 
 A sentence ends with its line, or with a word whose last character, closing quotes and brackets
 aside, is a mark that ends sentences. A full stop does not end one after another full stop, nor
@@ -28,7 +28,7 @@ _CLOSERS = np.array([ord(c) for c in "\"')]}»”’"], np.uint32)
 
 
 def num_sentences(text: npt.NDArray[np.uint8], offsets: Offsets, enough: int) -> Counts:
-    """The sentences of texts that lie in one UTF-8 buffer; counting ends at `enough`."""
+    """The sentences of texts in one UTF-8 buffer; counting ends at `enough`."""
     counts = np.zeros(len(offsets) - 1, np.int64)
     _count(text, offsets, character_classes(), _CLOSERS, enough, counts)
     return counts

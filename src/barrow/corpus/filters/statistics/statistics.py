@@ -1,4 +1,4 @@
-"""What heuristics ask about texts: characters, words, lines, n-grams; each pass is made once."""
+"""Statistics for heuristics: characters, words, lines, n-grams; each is computed once."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from barrow.corpus.kernels.word_hashes import Offsets
 
 
 class Statistics:
-    """Statistics of the texts of a buffer, made when they are first asked for.
+    """Statistics of the texts of a buffer, computed when first used.
 
-    Hashes and lengths, of which there are many, are valid until statistics of other texts with the
-    same scratch are asked for; counts, of which there is one per text, for ever.
+    Hashes and lengths are valid until statistics of other texts are computed with the same scratch;
+    counts, one per text, for ever.
     """
 
     def __init__(self, text: npt.NDArray[np.uint8], offsets: Offsets, scratch: Scratch) -> None:
@@ -45,10 +45,10 @@ class Statistics:
 
     @cached_property
     def ngrams(self) -> RepeatedNgrams:
-        """Sequences of words that occur again."""
+        """Repeated sequences of words."""
         return repeated_ngrams(self.words, self._scratch)
 
 
 def share(part: npt.NDArray[Any], whole: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    """``part / whole``, and 0 where there is nothing to divide."""
+    """``part / whole``, and 0 where `whole` is 0."""
     return np.asarray(part / np.maximum(whole, 1), np.float64)

@@ -1,8 +1,7 @@
 """Words between white space: their hashes and lengths, and what they consist of.
 
-A word here is what ``str.split()`` gives, with its case and its punctuation. That is what the
-published heuristics count. (For comparing wordings, `barrow.corpus.kernels.word_hashes`
-folds both away.)
+Words are those of ``str.split()``, with case and punctuation, as the published heuristics count
+them. (For comparing texts, `barrow.corpus.kernels.word_hashes` ignores both.)
 """
 
 from __future__ import annotations
@@ -32,15 +31,15 @@ _FROM_A, _AFTER_Z = np.uint64(0x1F1F1F1F1F1F1F1F), np.uint64(0x0505050505050505)
 _FROM_0, _AFTER_9 = np.uint64(0x5050505050505050), np.uint64(0x4646464646464646)
 _FROM_TAB, _AFTER_RETURN = np.uint64(0x7777777777777777), np.uint64(0x7272727272727272)
 _FROM_FS, _AFTER_SPACE = np.uint64(0x6464646464646464), np.uint64(0x5F5F5F5F5F5F5F5F)
-_GATHER = np.uint64(0x0102040810204080)  # brings the lowest bits of eight bytes into the highest
-_MANY_HIGH = 16  # of 64 bytes: too many to look for words in a bitmap
+_GATHER = np.uint64(0x0102040810204080)  # moves the lowest bits of eight bytes into the highest
+_MANY_HIGH = 16  # of 64 bytes: too many for finding words in a bitmap
 
 
 class SpacedWords(NamedTuple):
     """The words of text i are ``hashes[offsets[i]:offsets[i + 1]]``, of `lengths` characters.
 
-    For each text: `plain_words` have a character that is not a punctuation mark, and
-    `plain_characters` in all; `alphabetic_words` have a letter.
+    For each text: `plain_words` have a character that is not punctuation, and `plain_characters`
+    in all; `alphabetic_words` have a letter.
     """
 
     hashes: Hashes
@@ -57,7 +56,7 @@ class SpacedWords(NamedTuple):
 
 
 def spaced_words(text: npt.NDArray[np.uint8], offsets: Offsets, scratch: Scratch) -> SpacedWords:
-    """The words of texts that lie in one UTF-8 buffer; valid until the scratch is used again."""
+    """The words of texts in one UTF-8 buffer; valid until the scratch is used again."""
     most = int(offsets[-1] - offsets[0]) // 2 + len(offsets)
     hashes = scratch.take("spaced-words", most, np.uint64)
     lengths = scratch.take("spaced-word-lengths", most, np.uint32)
@@ -146,7 +145,7 @@ def _scan(
                 num_high = np.uint64(0)
                 if high & _HIGH:
                     num_high, ascii_until = _high_bytes(eights, at)
-                    # What follows the first of them counts as one word that continues.
+                    # What follows the first of them counts as the rest of one word.
                     runs |= ~((one << ascii_until) - one)
                 next_at = at + window
                 if num_high < np.uint64(_MANY_HIGH):

@@ -1,1 +1,1 @@
-"""Web pages: HTML in, the main text and the page's own facts out."""
+"""Web pages: HTML in, the main text and the page's metadata out."""

@@ -1,4 +1,4 @@
-"""What the head of a web page says: its title, address and language."""
+"""Title, URL and language from the head of a web page."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LANGUAGE = re.compile(r"([a-z]{2})(?:[-_][a-z0-9_-]{1,20}+)?+$", re.IGNORECASE)
 
 
 class Head(NamedTuple):
-    """The title, the address it gives for itself (empty if none), an ISO 639-1 code."""
+    """The title, the canonical URL (or empty), and the language as an ISO 639-1 code."""
 
     title: str
     url: str
@@ -28,7 +28,7 @@ class Head(NamedTuple):
 
 
 def page_head(markup: str) -> Head:
-    """What a page says of itself in its first MiB, up to <body>."""
+    """Metadata of a page, from its first MiB, up to <body>."""
     title = social = canonical = shared = ""
     language: str | None = None
     for token in _TAG.finditer(markup, 0, _MAX_HEAD):

@@ -1,11 +1,11 @@
 """The main part of a web page: the article, without menus, notices, share buttons and comments.
 
-Left out is what tags, class names and hidden attributes show to be something else, unless much of
-the text is in it. The main part is the element that calls itself the article, if it holds a third
-of the text; else the smallest that holds nearly all. In it, lists and paragraphs that are mostly
-links go, with the lines that lead to them, and the page's title. Where that leaves little, looser
-rules follow, and at last every paragraph. No site is known by name, and every step is linear,
-whatever the nesting.
+Dropped are elements that tags, class names and hidden attributes mark as something else, unless
+much of the text is in them. The main part is the element marked as the article, if it has a third
+of the text; else the smallest that has nearly all. In it, lists and paragraphs that are mostly
+links are dropped, with the lines that introduce them, and the page's title. Where that leaves
+little, looser rules follow, and at last every paragraph. There are no rules for single sites, and
+every step is linear, whatever the nesting.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from barrow.corpus.text.html.main_names import (
 from barrow.corpus.text.html.text import html_to_text
 from barrow.corpus.text.html.tree import INLINE, Element
 
-# What cannot be read, and what is never part of what the page is about.
+# Not readable, or never part of the main text.
 _NO_TEXT = frozenset(
     [
         "head",
@@ -67,9 +67,9 @@ _BLOCKS = _HEADINGS | {"p", "li", "dt", "dd", "table"}
 # Elements that are not the main part by themselves: they are parts of a text.
 _PARTS = INLINE | _BLOCKS | _IN_TABLE | {"ul", "ol", "dl", "blockquote", "pre"}
 
-# In characters: what makes a block a paragraph whatever its tag, or in a <p>; what in a group shows
-# that it is more than links; the longest line looked at, and the longest that leads to a list; the
-# most that is around a field for a password in a form to log in.
+# In characters: a block this long is a paragraph whatever its tag, or in a <p>; a group with this
+# much text is more than links; the longest line looked at, and the longest that introduces a list;
+# the most around a password field in a log-in form.
 _PARAGRAPH = 80
 _SHORT_PARAGRAPH = 25
 _MORE_THAN_LINKS = 100
@@ -83,7 +83,7 @@ _WORD = re.compile(r"\w+")
 def main_markups(markup: str, elements: list[Element], *, title: str) -> Iterator[str]:
     """The markup of the main part of a page, by rules each looser than the one before.
 
-    First what is inside the article; then all that no tag or name shows to be something else; last
+    First the inside of the article; then all that no tag or name marks as something else; last
     every paragraph.
     """
     for is_strict in (True, False):
@@ -115,7 +115,7 @@ class _Page:
         self._markup = markup
         self._elements = elements
         self._names = [names(e.attributes) if e.attributes else "" for e in elements]
-        # What is looked at as a line has few blocks around it that are, too: else it would be
+        # A line is inside few blocks that are lines, too; else it would be
         # read again and again.
         self._has_blocks = bytearray(len(elements))
         for element in elements[1:]:
@@ -218,7 +218,7 @@ class _Page:
         return main
 
     def _candidates(self, sums: list[int]) -> dict[str, list[int]]:
-        """Elements that call themselves the article, or hold a third of the text and are likely."""
+        """Elements marked as the article, and likely ones with a third of the text."""
         found: dict[str, list[int]] = {}
         for element in self._elements[1:]:
             number, tag = element.number, element.tag
@@ -262,7 +262,7 @@ class _Page:
     # What does not belong to it ---------------------------------------------------------------
 
     def _left(self, main: Element) -> Iterator[Element]:
-        """The elements inside the main one that are not dropped, or in one that is."""
+        """The elements of the main one that are not dropped, nor inside a dropped one."""
         end = 0
         for element in self._elements[main.number + 1 :]:
             if element.start >= main.end:
@@ -316,10 +316,10 @@ class _Page:
                 self.dropped[number] = linked[number] * 10 > own[number] * 8
 
     def drop_lines(self, main: Element) -> None:
-        """Drop lines about the page itself, and those that lead to something dropped.
+        """Drop lines about the page itself, and those that introduce something dropped.
 
-        A line that promises other pages (More stories) goes with the list after it; a heading or a
-        line with a colon goes if what it leads to is gone; a heading at the end goes.
+        A line that announces other pages (More stories) is dropped with the list after it; a
+        heading or a line with a colon if what it introduces is dropped; a heading at the end, too.
         """
         label: Element | None = None
         leads_elsewhere = False

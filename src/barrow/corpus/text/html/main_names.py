@@ -1,4 +1,4 @@
-"""What class names and phrases say of a part of a web page: the article, or something beside it."""
+"""Class names and phrases that mark a part of a page as the article or as something else."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _OTHER = re.compile(
     )(?:$|[\s_-])""",
     re.IGNORECASE | re.VERBOSE,
 )
-# The same, of names that also mean something else.
+# The same, for ambiguous names.
 _PERHAPS_OTHER = re.compile(
     r"""(?:^|[\s_-])(?:
       foot | toolbar | skip | login | overlay | lightbox | banner | alert | tooltip | dropdown
@@ -84,7 +84,7 @@ _ELSEWHERE = re.compile(
 
 
 def names(attributes: str) -> str:
-    """The class names, id and role of an element, words apart, also those InCamelCase."""
+    """Class names, id and role of an element, split into words, CamelCase too."""
     found = " ".join(a or b or c for a, b, c in _NAMES.findall(attributes))
     return found if found.islower() else _CAPITAL.sub("-", found)
 
@@ -100,22 +100,22 @@ def is_password(attributes: str) -> bool:
 
 
 def is_other(names: str) -> bool:
-    """Whether its names say that an element is not the article."""
+    """Whether its names mark an element as not the article."""
     return _OTHER.search(names) is not None
 
 
 def is_perhaps_other(names: str) -> bool:
-    """Whether its names say so of an element that holds little of the page's text."""
+    """Whether they suggest it, for an element with little of the page's text."""
     return _PERHAPS_OTHER.search(names) is not None
 
 
 def is_article(names: str) -> bool:
-    """Whether its names say that an element holds the article's text."""
+    """Whether its names mark an element as the article's text."""
     return _ARTICLE.search(names) is not None
 
 
 def is_content(names: str) -> bool:
-    """Whether its names say that an element holds what is not menus, perhaps the article."""
+    """Whether its names mark an element as content, perhaps the article."""
     return _CONTENT.search(names) is not None
 
 
@@ -125,5 +125,5 @@ def is_phrase_of_page(line: str) -> bool:
 
 
 def is_lead_elsewhere(line: str) -> bool:
-    """Whether a line leads to other pages: more stories, related articles."""
+    """Whether a line introduces other pages: more stories, related articles."""
     return len(line) < 80 and _ELSEWHERE.match(line) is not None

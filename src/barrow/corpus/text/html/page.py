@@ -27,7 +27,7 @@ _ANCHOR = re.compile(
 
 
 class Page(NamedTuple):
-    """What is read of a web page; `language` is what it says of itself, an ISO 639-1 code.
+    """The text of a page; `language` is the one it declares, an ISO 639-1 code.
 
     `cause` says why there is no text, where that is known.
     """
@@ -39,10 +39,10 @@ class Page(NamedTuple):
 
 
 class Extract(Protocol):
-    """What finds the main text of a page instead of us: a function, or an object like one.
+    """Replaces our extraction of the main text: a function or a callable object.
 
-    It is given the markup, decoded, and the page's address (empty if unknown), and answers with the
-    text, or None or nothing where there is none.
+    It is given the decoded markup and the page's address (empty if unknown), and returns the text;
+    None or an empty text if there is none.
     """
 
     def __call__(self, html: str, url: str, /) -> str | None:
@@ -53,7 +53,7 @@ def page_text(markup: str, *, url: str = "", extract: Extract | None = None) -> 
     """The main text of a page, its title and language; never raises.
 
     Paragraphs, headings, lists, tables and code are written as `html_to_text` writes them; the
-    page's title is not part of the text. With `extract`, the text is what that answers, unchanged.
+    page's title is not part of the text. With `extract`, the text is its result, unchanged.
     """
     head = page_head(markup)
     if extract is not None:

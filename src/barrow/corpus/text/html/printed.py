@@ -2,8 +2,8 @@
 
 On top of `html_to_text`: marks of footnotes are in brackets, in the text and before the note; page
 numbers, links back from notes, readings beside characters (ruby) and what is hidden are left out;
-block quotes are indented; of images only initials are kept. Characters that are not to be seen,
-such as soft hyphens, go.
+block quotes are indented; of images only initials are kept. Invisible characters, such as soft
+hyphens, are removed.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def printed_text(
     """
     edit = partial(_edited, page_marks=page_marks, scene_breaks=scene_breaks)
     text = html_to_text(
-        markup.translate(_UNSEEN),  # before spaces are made alike
+        markup.translate(_UNSEEN),  # before spaces are normalised
         edit=edit,
         quote=_QUOTE,
         images=False,
@@ -87,7 +87,7 @@ _Token = tuple[str | None, str | None, str | None]
 
 
 class _Edition:
-    """Tokens of a page on their way to print."""
+    """Rewrites the tokens of a page."""
 
     def __init__(self, tokens: Tokens, *, page_marks: bool, scene_breaks: bool) -> None:
         self._texts = [text or "" for text in tokens[::3]]
@@ -98,7 +98,7 @@ class _Edition:
         self._ends: dict[int, int] | None = None
         self._end_tags: dict[int, str] = {}
         self._before = ""  # the last text that was not empty
-        self._at_note = False  # nothing but blanks since a note began
+        self._at_note = False  # only blanks since a note began
 
     def tokens(self) -> Iterator[_Token]:
         """The tokens to print."""
@@ -145,7 +145,7 @@ class _Edition:
         elif tag == "q":
             yield f"{text}“", None, None
         elif attributes.endswith("/") and tag not in _VOID and tag not in _BLOCKS:
-            yield text, None, None  # empty, though only XML says so in this way
+            yield text, None, None  # an empty element, in XML's syntax
         elif tag == "citation" and "id" in attributes:
             yield text, self._renamed(at, "p"), ""
         else:
@@ -185,7 +185,7 @@ class _Edition:
         return found[1]
 
     def _may_have_mark(self) -> bool:
-        """Whether a raised number here is that of a note: what is before it takes no power."""
+        """Whether a raised number here is a note's: not an exponent of what is before it."""
         return self._at_note or _BEFORE_MARK.search(self._before) is not None
 
     def _is_raised(self, at: int) -> bool:
@@ -213,7 +213,7 @@ class _Edition:
         self._at_note = True
 
     def _take_label(self, at: int, label: str) -> None:
-        """Take a note's label off its text, if the text has it too."""
+        """Remove a note's label from its text, if it is there too."""
         for near in range(at, min(at + _NEAR, len(self._texts))):
             if start := self._texts[near].lstrip(" \n\t[("):
                 if start.startswith(label) and not start[len(label) : len(label) + 1].isalnum():

@@ -1,6 +1,6 @@
 """HTML that people write in forums, mail and books, as the text one would read.
 
-A writer that is given tokens and keeps a stack, linear whatever the nesting.
+A writer of tokens with a stack, linear whatever the nesting.
 """
 
 from __future__ import annotations
@@ -42,25 +42,24 @@ def html_to_text(
     images: bool = True,
     layout_tables: bool = False,
 ) -> str:
-    """What a person reads of an HTML fragment or page, blocks apart, without markup.
+    """The readable text of an HTML fragment or page, without markup.
 
     Paragraphs are separated by a blank line, ``<br>`` ends a line; list items begin with ``- `` or
     their number, lines of a block quote with `quote`; table cells have `` | `` between them.
     ``<pre>`` keeps its lines and indentation, inline code is in backticks. A link is its text, or
     its address where the text is the address cut short with dots; an image is its description,
-    unless `images` is off. Entities are decoded once. Page titles, scripts, styles and comments are
+    unless `images` is off. Entities are decoded once. Titles, scripts, styles and comments are
     dropped.
 
-    A table's row is one line; with `layout_tables`, for writers who arrange whole pages in tables,
-    paragraphs in a cell stay apart. `edit` may change the tokens before anything is made of them;
-    it may put in an element of our own, ``*note``: a footnote, whose mark is drawn into the line of
-    its first paragraph.
+    A table row is one line; with `layout_tables`, for pages arranged in tables, paragraphs in a
+    cell stay separate. `edit` may change the tokens before they are written; it may insert an
+    element ``*note``: a footnote, whose mark is written in the line of its first paragraph.
     """
     writer = _Writer(quote, images=images, layout_tables=layout_tables)
     line, end_line = writer.line, writer.end_line
     parts = html_tokens(fragment)
     parts = edit(parts) if edit else parts
-    # The commonest tokens are dealt with here: a call for each would take half of the time.
+    # The commonest tokens are handled inline: a call for each would take half of the time.
     for text, tag, attributes in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
         if text and (line or not text.isspace()):
             line.append(html.unescape(text) if "&" in text else text)
@@ -77,7 +76,7 @@ def html_to_text(
 
 
 class _Container(NamedTuple):
-    """A list, item or quote, and the prefixes that hold again when it ends."""
+    """A list, item or quote, and the prefixes to restore when it ends."""
 
     tag: str
     outer_first: str | None
@@ -98,7 +97,7 @@ class _Writer:
         # `_rest` begins each line; `_first`, if there is one, the next line only (a bullet).
         self._rest = ""
         self._first: str | None = None
-        self._between = ""  # what all containers since the last finished line share
+        self._between = ""  # the prefix common to all containers since the last finished line
         self._containers: list[_Container] = []
         self._num_open = {"ul": 0, "ol": 0, "li": 0, "blockquote": 0}
         self._layouts = [0]  # how many containers were open when each table began
@@ -140,7 +139,7 @@ class _Writer:
             self._in_note = True
 
     def close(self, tag: str) -> None:
-        """An end tag; one that ends nothing is ignored."""
+        """An end tag; one without a start tag is ignored."""
         if tag == "pre":
             self._end_pre()
         elif self._in_pre:
@@ -241,7 +240,7 @@ class _Writer:
         self._code = None
 
     def _end_power(self) -> None:
-        """10<sup>6</sup> is not 106; a number after a word is most often a footnote."""
+        """10<sup>6</sup> is 10^6, not 106; a number after a word is most often a footnote."""
         if self._power:
             base, power = self.line[self._power - 1], "".join(self.line[self._power :])
             if base[-1:].isdigit() and power.lstrip("+-\u2212")[:1].isdigit():
@@ -341,7 +340,7 @@ class _Writer:
             self.line.append(_CELL)
 
     def _close_in_cell(self) -> None:
-        """Lists that a cell begins and does not end are at an end with it."""
+        """Close the lists that are still open at the end of a cell."""
         while len(self._containers) > self._layouts[-1]:
             self._close_container()
 
@@ -367,7 +366,7 @@ def _barred(text: str) -> str:
 def _one_spaced(text: str) -> str:
     """The same words with one space between them; no-break and other spaces are spaces, too."""
     text = text.replace("\n", " ").strip(" ")
-    # Most text is so already. Every white character but a space counts as not printable.
+    # Most text is so already: white space other than a blank is not printable.
     if "  " not in text and text.isprintable():
         return text
     return " ".join(text.split())

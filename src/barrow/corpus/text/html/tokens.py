@@ -10,7 +10,7 @@ from __future__ import annotations
 import html
 import re
 
-# Text, tag and attributes in turn, and again; the tag is None where the token is not a tag.
+# Text, tag and attributes in turn; the tag is None where the token is not a tag.
 Tokens = list[str | None]
 
 # Every alternative also ends at the end of the text, so that nothing is ever scanned twice.

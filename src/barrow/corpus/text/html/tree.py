@@ -1,9 +1,9 @@
-"""The elements of a web page as a flat list, each with its place in the markup and its text's size.
+"""The elements of a web page as a flat list, each with its place in the markup and its text size.
 
 Cut into tags by one regular expression and linked by a stack: linear in time and memory, whatever
 the nesting. Of the parsers that build a tree, lexbor (selectolax, resiliparse) takes 12 s for
-100,000 nested <div>, and libxml2 (lxml) drops what is nested deeper than 256. Less is needed here
-than what they do: which part of the markup an element spans, and how much of it can be read.
+100,000 nested <div>, and libxml2 (lxml) drops what is nested deeper than 256. Here only two things
+are needed: which part of the markup an element spans, and how much text it has.
 """
 
 from __future__ import annotations

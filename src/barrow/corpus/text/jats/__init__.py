@@ -1,1 +1,1 @@
-"""Scientific articles in JATS XML: sections, tables and formulae as text."""
+"""Scientific articles in JATS XML: sections, tables and formulas as text."""

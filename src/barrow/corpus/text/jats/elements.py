@@ -1,10 +1,10 @@
-"""Which elements of JATS, and of NLM's earlier formats, do what in an article's text."""
+"""The roles of the elements of JATS, and of NLM's earlier formats."""
 
 from __future__ import annotations
 
 import re
 
-# Left out with all they hold: descriptions of files, rights, people.
+# Left out with their contents: descriptions of files, rights, people.
 SKIPPED = (
     *("alt-text", "long-desc", "object-id", "permissions", "media", "sec-meta", "kwd-group"),
     *("contrib-group", "contrib", "aff", "author-notes", "related-article", "related-object"),
@@ -12,7 +12,7 @@ SKIPPED = (
     *("trans-abstract", "trans-title", "trans-title-group", "alt-title", "colgroup", "history"),
     *("article-categories", "funding-group", "custom-meta-group", "pub-date", "elocation-id"),
 )
-# Notes on who wrote, paid and competed, not on the text.
+# Notes on authors, funding and competing interests.
 DROPPED_NOTES = frozenset(
     [
         *("con", "conflict", "COI-statement", "coi-statement", "financial-disclosure", "equal"),
@@ -20,14 +20,14 @@ DROPPED_NOTES = frozenset(
         *("participating-researchers", "presented-by", "previously-at", "study-group-members"),
     ]
 )
-# What has its title as a heading.
+# Elements whose title is a heading.
 HEADED = frozenset(
     [
         *("sec", "app", "abstract", "ack", "glossary", "notes", "ref-list", "sub-article"),
         *("response", "boxed-text", "fn-group", "app-group"),
     ]
 )
-# What has a label and a caption.
+# Elements with a label and a caption.
 CAPTIONED = frozenset(
     ["fig", "table-wrap", "supplementary-material", "fig-group", "table-wrap-group"]
 )
@@ -36,12 +36,12 @@ CONTAINERS = (
     *sorted(CAPTIONED),
     *("caption", "list", "list-item", "def-list", "disp-quote", "fn", "ref", "statement"),
 )
-# What may stand in the middle of a sentence, and is not part of it.
+# These may be in the middle of a sentence, but are not part of it.
 FLOATS = frozenset(["fig", "table-wrap", "fig-group", "table-wrap-group", "boxed-text", "fn"])
-# What follows a field of a reference that is written as fields only.
+# Written after each field of a reference that has no punctuation.
 FIELDS = {"surname": " ", "given-names": ", ", "collab": ", ", "year": ". ", "article-title": ". "}
 FIELDS |= {"source": ". ", "volume": ": ", "fpage": "-", "lpage": ". ", "publisher-name": ". "}
-# What a supplementary file is: (0.06 MB DOC)
+# The description of a supplementary file: (0.06 MB DOC)
 FORMAT = re.compile(r"\((?:[\d.]{1,9} ?[KMG]B )?[A-Z0-9]{2,5}\)\.?")
 
 _NUMERALS = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii")

@@ -1,7 +1,7 @@
-r"""MathML to TeX that a person reads: ``\frac{a}{b}``, ``x_{ij}^2``, ``\sqrt{n}``.
+r"""MathML to readable TeX: ``\frac{a}{b}``, ``x_{ij}^2``, ``\sqrt{n}``.
 
-Characters stay as they are (α, ≤, ∑); only structure becomes TeX. Where the author's own TeX comes
-along as an annotation, that is taken.
+Characters stay as they are (α, ≤, ∑); only structure becomes TeX. The author's TeX is used where
+it is given as an annotation.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ _FUNCTIONS = frozenset(
 )
 _INVISIBLE = dict.fromkeys(map(ord, "\u2061\u2062\u2063\u2064\u200b\u2060\ufeff"))
 _BINARY = frozenset("=<>≤≥≈≠≡∝→←↔⇒⇔∈∉⊂⊆∪∩±×+−-⩽⩾≪≫∧∨")
-# Deeper elements are written without their structure, or nesting would cost its square.
+# Deeper elements are written without structure, or nesting would take quadratic time.
 _MAX_DEPTH = 100
 _SHORT = 8
-_PRESCRIPTS = "\0"  # stands in no XML
+_PRESCRIPTS = "\0"  # never in XML
 
 
 class MathWriter:
@@ -66,7 +66,7 @@ class MathWriter:
     def __init__(self, on_end: Callable[[], object] = lambda: None) -> None:
         self._on_end = on_end
         self._text: list[str] = []
-        # Of each open element: its name, its attributes, what its children gave.
+        # Of each open element: its name, its attributes, the output of its children.
         self._open: list[tuple[str, dict[str, str], list[str]]] = [("", {}, [])]
         self._num_deeper = 0
         self.text = self._text.append
@@ -133,7 +133,7 @@ def _rendered(name: str, attributes: dict[str, str], parts: list[str]) -> str:
 
 
 def _multiscripts(parts: list[str]) -> str:
-    """A base, pairs of what is below and above it, and such pairs before it: ^{13}C."""
+    """A base, pairs of sub- and superscripts after it, and such pairs before it: ^{13}C."""
     parts = [part.strip() for part in parts] or [""]
     at = parts.index(_PRESCRIPTS) if _PRESCRIPTS in parts else len(parts)
     return _pairs(parts[at + 1 :]) + parts[0] + _pairs(parts[1:at])
@@ -173,7 +173,7 @@ def _leaf(name: str, text: str) -> str:
     return text
 
 
-_short_leaf = lru_cache(maxsize=4096)(_leaf)  # letters and signs come again and again
+_short_leaf = lru_cache(maxsize=4096)(_leaf)  # letters and signs repeat
 
 
 def _base(tex: str) -> str:
@@ -213,7 +213,7 @@ _DOCUMENT = re.compile(r"\\begin\s{0,9}\{document\}(.*?)\\end\s{0,9}\{document\}
 
 
 def bare_tex(tex: str) -> str:
-    r"""TeX without the document some publishers wrap it in, and without its dollars."""
+    r"""TeX without dollars, and without the document that some publishers wrap it in."""
     if found := _DOCUMENT.search(tex):
         tex = found[1]
     tex = " ".join(tex.split())
@@ -228,20 +228,22 @@ MISSING = "[formula]"
 
 @dataclass
 class Formula:
-    """What an element for a formula holds; it begins at `start` of the line being written."""
+    """A formula while it is read; it begins at `start` of the line being written."""
 
     name: str
     start: int
     label: str = ""
     has_picture: bool = False
-    tex: dict[str, str] = field(default_factory=dict)  # ``tex``: the author's; ``mathml``: made
+    tex: dict[str, str] = field(
+        default_factory=dict
+    )  # ``tex``: the author's; ``mathml``: converted
 
     def is_missing(self, letters: str) -> bool:
-        """Whether there is nothing but a picture of it."""
+        """Whether there is only a picture of it."""
         return self.has_picture and not any(self.tex.values()) and not letters.strip()
 
     def text(self, letters: str, *, is_display: bool) -> str:
-        """TeX between dollars if there is any, else the letters it was written in."""
+        """TeX between dollars if there is any, else its characters."""
         marks = "$$" if is_display else "$"
         tex = self.tex.get("tex") or self.tex.get("mathml")
         text = f"{marks}{tex}{marks}" if tex else letters

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-# Deeper quotes and lists are written at this depth, or nesting would cost its square.
+# Deeper quotes and lists are written at this depth, or nesting would take quadratic time.
 _MAX_PREFIX = 40
 
 
 class Outline:
-    """Finished lines, and the prefixes of the lists and quotes the next one stands in."""
+    """Finished lines, and the prefixes of the lists and quotes around the next one."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []
@@ -15,7 +15,7 @@ class Outline:
         self._gap = 1
         self._rest = ""  # begins each line
         self._first: str | None = None  # begins the next line only: a bullet
-        self._between = ""  # what all containers since the last line share
+        self._between = ""  # the prefix common to all containers since the last line
         self._outer: list[tuple[str | None, str]] = []
 
     def put(self, line: str) -> None:
@@ -40,7 +40,7 @@ class Outline:
             self._gap = 2
 
     def owe(self, gap: int) -> None:
-        """Before the next line there are to be so many line ends: 2 leaves a blank line."""
+        """Require so many line ends before the next line: 2 leaves a blank line."""
         if gap > self._gap:
             self._gap = gap
 
@@ -74,7 +74,7 @@ class Outline:
             self._between = self._rest
 
     def text(self) -> str:
-        """All lines, without headings that nothing stands under."""
+        """All lines, without headings of empty sections."""
         dropped: set[int] = set()
         following, level_after = len(self._lines), 1
         for at, level in reversed(self._heads):

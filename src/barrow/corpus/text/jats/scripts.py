@@ -7,7 +7,7 @@ _SIGNS = "+-−–±,;.*†‡§¶#®™©°′″'’ "
 
 
 def superscript(base: str, text: str) -> str:
-    """What to write for a superscript behind `base`; a caret only where its absence misleads."""
+    """The text of a superscript after `base`; a caret only where it is needed."""
     stripped = text.strip()
     if not stripped.strip(_SIGNS) or not base or base[-1] in " \n(":  # ions, marks, isotopes
         return text
@@ -17,7 +17,7 @@ def superscript(base: str, text: str) -> str:
 
 
 def subscript(base: str, text: str) -> str:
-    """What to write for a subscript behind `base`; chemical formulae are read without a mark."""
+    """The text of a subscript after `base`; chemical formulas need no mark."""
     stripped = text.strip()
     if not stripped or not base or base[-1] in " \n(":
         return text
@@ -27,7 +27,7 @@ def subscript(base: str, text: str) -> str:
 
 
 def citation(base: str, text: str) -> str:
-    """A superscript that cites: ``risk [3]``, for ``risk3`` would be a number."""
+    """A superscript that is a citation: ``risk [3]``, not ``risk3``."""
     stripped = text.strip()
     if not any(character.isalnum() for character in stripped):
         return text

@@ -29,13 +29,13 @@ class TableRows:
         self.in_cell = True
         columns = attributes.get("colspan", "1")
         rows = attributes.get("rowspan", "1")
-        # Most say that they span nothing.
+        # Most cells span one column and row.
         self._spans = (1, 1) if columns == rows == "1" else (span(columns), span(rows))
         if "morerows" in attributes:
             self._spans = (self._spans[0], span(attributes["morerows"], least=0) + 1)
 
     def end_cell(self, text: str) -> None:
-        """The end of a cell, with what was in it."""
+        """The end of a cell, with its text."""
         self.in_cell = False
         if not self._rows:
             self._rows.append([])
@@ -50,12 +50,12 @@ class TableRows:
 _MAX_COLUMNS = 100
 _MAX_SPAN = 200
 
-# Text on one line, and how many columns and rows it covers.
+# Text in one line, and how many columns and rows it covers.
 Cell = tuple[str, int, int]
 
 
 def span(value: str, *, least: int = 1) -> int:
-    """The number that a span attribute says, the least if it says none."""
+    """The value of a span attribute, the least if it is not a number."""
     value = value.strip()
     if value.isascii() and value.isdecimal() and len(value) < 10:
         return max(least, min(int(value), _MAX_SPAN))
@@ -65,8 +65,7 @@ def span(value: str, *, least: int = 1) -> int:
 def table_lines(rows: list[list[Cell]], *, num_headers: int) -> list[str]:
     """Lines of a pipe table. A cell that covers several is written once, the others are empty.
 
-    Columns and rows in which all cells are empty are left out, and so is what lies beyond 100
-    columns.
+    Empty columns and rows are left out, and so are columns beyond 100.
     """
     grid = _grid(rows)
     num_columns = max(map(len, grid), default=0)
@@ -109,7 +108,7 @@ def _grid(rows: list[list[Cell]]) -> list[list[str]]:
 
 
 def _fill(line: list[str], covered: dict[int, int], next_covered: dict[int, int]) -> None:
-    """Go past the columns that cells of earlier rows cover."""
+    """Skip the columns that cells of earlier rows cover."""
     while left := covered.get(len(line), 0):
         if left > 1:
             next_covered[len(line)] = left - 1

@@ -1,9 +1,9 @@
 """Journal articles in JATS, or in NLM's earlier formats, as markdown.
 
-Expat calls a writer for each tag; text goes into the line being written without a call of ours.
-There is no recursion, and nothing costs more than linear time, however elements are
-nested. Headings have their depth, tables are pipe tables, formulae TeX between dollars. Italics and
-bold are not marked: they are species, genes and symbols, and marks would stand inside of words.
+Expat calls a writer for each tag, and adds text to the line being written without calling Python.
+There is no recursion; time is linear, however elements are nested. Headings have their depth,
+tables are pipe tables, formulas TeX between dollars. Italics and bold are not marked: they are
+species, genes and symbols, and marks would be inside words.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from barrow.corpus.text.xml.switch import Attributes, EventSwitch
 _STARTS: dict[str, Callable[[Any, str, Attributes], None]] = {}
 _ENDS: dict[str, Callable[[Any, str], None]] = {}
 _ENDED = (".", ":", "?", "!", ";")
-# Deeper ones are read as plain text, or nesting would cost its square.
+# Deeper ones are read as plain text, or nesting would take quadratic time.
 _MAX_SCRIPTS = 8
 
 
@@ -49,7 +49,7 @@ def inline_text(fragment: str) -> str:
 class JatsWriter(EventSwitch):
     """Writes elements as markdown, except those named in `dropped`.
 
-    `num_missing` counts formulae of which there is only a picture.
+    `num_missing` counts formulas of which there is only a picture.
     """
 
     def __init__(self, *, dropped: Collection[str] = ()) -> None:
@@ -60,11 +60,13 @@ class JatsWriter(EventSwitch):
         self._outline = Outline()
         self._containers: list[str] = []
         self._depth = 0  # of sections
-        self._goes_on = False  # whether the next paragraph continues the line, as after a label
+        self._is_continued = (
+            False  # whether the next paragraph continues the line, as after a label
+        )
         self._scripts: list[int] = []  # where in the line they began
         self._cited_at = -1
         self._in_citation = False
-        self._is_bare = False  # in a reference without punctuation of its own
+        self._is_bare = False  # in a reference without punctuation
         self._counters: list[tuple[str, int]] = []  # of open lists: type, items so far
         self._formula: Formula | None = None
         self._table: TableRows | None = None
@@ -90,8 +92,8 @@ class JatsWriter(EventSwitch):
         return text
 
     def _end_line(self, gap: int) -> None:
-        """Finish the line being written, and owe line ends. A table cell goes on."""
-        self._goes_on = False
+        """Finish the line being written, and require line ends. A table cell continues."""
+        self._is_continued = False
         if self._table is not None and self._table.in_cell:
             self._line.append(" ")
             return
@@ -103,8 +105,8 @@ class JatsWriter(EventSwitch):
         self._outline.owe(1 if self._counters else gap)
 
     def _start_block(self, _name: str, _attributes: Attributes) -> None:
-        if self._goes_on:
-            self._goes_on = False
+        if self._is_continued:
+            self._is_continued = False
         elif self._line:
             self._end_line(2)
 
@@ -124,14 +126,14 @@ class JatsWriter(EventSwitch):
         if name == "fn" and attributes.get("fn-type", "") in DROPPED_NOTES:
             self._skip(name, attributes)
             return
-        # A sub-article that is a translation says the same again.
+        # A sub-article that is a translation repeats the article.
         if name in self._dropped or attributes.get("article-type") == "translation":
             self._skip(name, attributes)
             return
         if name in FLOATS and self._is_in_sentence():
             self._put_off(name, attributes)
             return
-        if name != "caption" or not self._goes_on:
+        if name != "caption" or not self._is_continued:
             self._end_line(2)
         self._containers.append(name)
         if name in HEADED:
@@ -144,7 +146,7 @@ class JatsWriter(EventSwitch):
             self._outline.open("> ", "> ")
 
     def _is_in_sentence(self) -> bool:
-        if not self._line or self._goes_on or self._is_replaying:
+        if not self._line or self._is_continued or self._is_replaying:
             return False
         return self._table is None and bool("".join(self._line).strip())
 
@@ -182,20 +184,20 @@ class JatsWriter(EventSwitch):
             text = self._take()
             mark = "." if container in CAPTIONED and text and not text.endswith(_ENDED) else ""
             self._line.append(f"{text}{mark} ")
-            self._goes_on = True
+            self._is_continued = True
 
     def _end_title(self, _name: str) -> None:
         container = self._containers[-1] if self._containers else ""
         text = self._take()
-        self._goes_on = False
+        self._is_continued = False
         if container in HEADED or container == "front-stub":
             if text:
                 self._outline.head(min(self._depth, 5) + 1, text)
         elif text:
             mark = "" if text.endswith(_ENDED) else "."
             self._line.append(f"{text}{mark} ")
-            self._goes_on = container == "caption"
-            if not self._goes_on:
+            self._is_continued = container == "caption"
+            if not self._is_continued:
                 self._end_line(2)
 
     def _start_stub_title(self, _name: str, _attributes: Attributes) -> None:
@@ -214,10 +216,10 @@ class JatsWriter(EventSwitch):
             self._containers.pop()
 
     def _end_term(self, _name: str) -> None:
-        """A term goes before its definition, a speaker before what they say."""
+        """A term is written before its definition, a speaker before their words."""
         if text := self._take():
             self._line.append(f"{text.rstrip(':')}: ")
-            self._goes_on = True
+            self._is_continued = True
 
     # Inline -----------------------------------------------------------------------------------
 
@@ -268,7 +270,7 @@ class JatsWriter(EventSwitch):
         else:
             self._outline.put_code(code)
 
-    # Formulae ---------------------------------------------------------------------------------
+    # Formulas ---------------------------------------------------------------------------------
 
     def _start_formula(self, name: str, _attributes: Attributes) -> None:
         if self._formula is None:

@@ -1,4 +1,4 @@
-"""What the commands and environments of LaTeX are to a reader of text."""
+"""Tables of LaTeX's commands and environments, by what becomes of them in text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ HEADINGS = {
     "beginsection": 1, "specialhead": 1,
 }  # fmt: skip
 
-# Commands whose argument is set in another face, and declarations that last to the group's end.
+# Commands that set their argument in another font, and declarations for the rest of the group.
 STYLES = {
     "emph": "*", "textit": "*", "textsl": "*", "textbf": "**", "strong": "**", "texttt": "`",
 }  # fmt: skip
@@ -16,7 +16,7 @@ DECLARATIONS = {
     "em": "*", "it": "*", "itshape": "*", "sl": "*", "slshape": "*", "bf": "**", "bfseries": "**",
 }  # fmt: skip
 
-# Commands that go with their arguments: * a star, o one in brackets, p in parentheses, m in braces.
+# Commands dropped with their arguments: * a star, o in brackets, p in parentheses, m in braces.
 DROPPED = {
     "label": "m", "vspace": "*m", "hspace": "*m", "vskip": "", "hskip": "", "index": "m",
     "includegraphics": "*oom", "epsfig": "m", "epsfbox": "om", "psfig": "m", "graphicspath": "m",
@@ -78,7 +78,7 @@ DROPPED = {
     "newglossaryentry": "mm", "newacronym": "ommm", "DeclareAcronym": "mm", "glsadd": "om",
 }  # fmt: skip
 
-# Environments that are pictures or notes to a program.
+# Environments that are pictures or instructions to a program.
 DROPPED_ENVIRONMENTS = frozenset([
     "tikzpicture", "pspicture", "picture", "comment", "filecontents", "filecontents*", "CCSXML",
     "pgfpicture", "forest", "tikzcd", "asy", "feynman", "fmffile", "psfrags", "keywords",
@@ -151,7 +151,7 @@ THEOREMS = {
     "axiom": "Axiom", "question": "Question", "note": "Note",
 }  # fmt: skip
 
-# Words that algorithms are written with, each on a line of its own.
+# Keywords of algorithms, each on its own line.
 STEPS = {
     "STATE": "", "State": "", "Statex": "", "STATEx": "", "IF": "if ", "If": "if ", "ELSE": "else",
     "Else": "else", "ELSIF": "else if ", "ElsIf": "else if ", "ENDIF": "end if", "EndIf": "end if",
@@ -179,7 +179,7 @@ REFERENCES = frozenset([
     "labelcref", "thref", "prettyref", "Ref", "Autoref", "cpageref",
 ])  # fmt: skip
 
-# What an author's own definition does not change.
+# Commands that an author's definition does not change.
 STRUCTURE = frozenset([
     *HEADINGS, *STYLES, *DECLARATIONS, *LISTS, *TABLES, *FLOATS, *MATH_ENVIRONMENTS, *QUOTES,
     "begin", "end", "title", "abstract", "item", "footnote", "caption", "verb", "url", "href",

@@ -1,4 +1,4 @@
-r"""What an author defines: commands, environments, switches. Definitions are never scoped."""
+r"""An author's definitions: commands, environments, switches. They are never scoped."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class Arguments(Protocol):
 
 
 class Definitions:
-    r"""Macros by name, environments by what begins and ends them, switches of ``\newif``.
+    r"""Macros by name, environments by their beginnings and ends, switches of ``\newif``.
 
-    Commands that give a paper its structure keep their meaning, whatever a class or an author does
-    to the way they look.
+    Commands of a paper's structure keep their meaning, however a class or an author redefines
+    them.
     """
 
     def __init__(self) -> None:
@@ -39,7 +39,7 @@ class Definitions:
         self.theorems = dict(THEOREMS)  # names of environments, as they are printed
 
     def define(self, command: str, source: Arguments) -> None:
-        """Read a definition, whose command has been read."""
+        """Read a definition, after its command."""
         DEFINING[command](self, source)
 
     def _set(self, name: str, macro: Macro) -> None:
@@ -74,7 +74,7 @@ class Definitions:
         name = source.argument().strip()
         pattern = source.until("{")
         body = source.rest_of_group() if pattern is not None else ""
-        if pattern == "" and name not in body:  # what it meant before is not known any more
+        if pattern == "" and name not in body:  # its earlier meaning is lost
             self._set(name, Macro(body))
 
     def let(self, source: Arguments) -> None:
@@ -131,7 +131,7 @@ class Definitions:
 
 
 def _counted(source: Arguments) -> tuple[tuple[str, ...], str | None]:
-    """Delimiters for as many arguments as ``[2]`` says, and what ``[…]`` after it is."""
+    """Delimiters for the number of arguments in ``[2]``, and the default in ``[…]`` after it."""
     number = (source.option() or "").strip()
     default = source.option()
     count = int(number) if number in "123456789" and number else 0
@@ -170,9 +170,9 @@ _COMMAND_BEFORE = re.compile(r"(\\[A-Za-z@]++)#")
 class Macro:
     r"""A command that expands to `body`.
 
-    `delimiters` has what ends each argument (nothing: the argument is a token or a group), and
-    `prefix` what must precede the first; `default` is the first argument if it is optional. `alias`
-    names a command of TeX's that this is another name of, whatever its name came to mean.
+    `delimiters` end the arguments (empty: the argument is a token or a group), and `prefix` must
+    precede the first; `default` is the first argument if it is optional. `alias` is the command of
+    TeX that this is another name for, even if that name is redefined later.
     """
 
     body: str
@@ -205,17 +205,17 @@ def parameters(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 class TooMuchExpansion(Exception):
-    """Macros that grow without end, or files that hold each other."""
+    """Macros that grow without end, or files that include each other."""
 
 
 class Allowance:
-    """How many characters macros, files and their arguments may come to: the linear bound."""
+    """The characters that macros, files and arguments may expand to: the linear bound."""
 
     def __init__(self, characters: int) -> None:
         self._left = characters
 
     def spend(self, characters: int) -> None:
-        """Take away what is used; the fixed part pays for macros that become nothing."""
+        """Spend what is used; a fixed cost bounds macros that expand to nothing."""
         self._left -= characters + 16
         if self._left < 0:
             raise TooMuchExpansion

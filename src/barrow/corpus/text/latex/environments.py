@@ -1,4 +1,4 @@
-"""What begins and ends an environment."""
+"""The beginning and end of environments."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from barrow.corpus.text.whitespace import tidy
 if TYPE_CHECKING:
     from barrow.corpus.text.latex.writer import Writer
 
-# Blocks inside blocks beyond this are not set apart: each is written once more by the one around.
+# Blocks nested deeper are not indented: each is written again by the one around it.
 _MAX_BLOCKS = 12
 _FORMULA_KINDS = ("multline", "align", "equation", "gather", "eqnarray")
 

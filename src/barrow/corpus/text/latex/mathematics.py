@@ -16,10 +16,10 @@ _HEADINGS = frozenset(HEADINGS) - {"head", "heading", "subhead", "subheading"}
 
 
 def read_mathematics(source: Source, closer: str, *, is_display: bool) -> tuple[str, bool]:
-    """The formula up to what closes it, and whether that came.
+    """The formula up to what closes it, and whether it was closed.
 
     `closer` is ``$``, ``$$``, a sign after a backslash, or the name of an environment. A blank line
-    ends a formula in the text, a heading any.
+    ends an inline formula, a heading any.
     """
     source.in_math = True
     formula, is_closed = _read(source, closer, is_display=is_display)

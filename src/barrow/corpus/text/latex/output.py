@@ -13,7 +13,7 @@ _BLANKS = re.compile(r"\s++")
 
 
 def list_block(marked: str, bullet: str) -> str:
-    """Items after marks as a list; what precedes the first mark comes before it."""
+    """Items after marks as a list; text before the first mark comes before the list."""
     before, *items = marked.split(ITEM)
     lines = [before.strip()] if before.strip() else []
     number = 0
@@ -29,7 +29,7 @@ def list_block(marked: str, bullet: str) -> str:
 
 
 def indented(text: str, by: str) -> str:
-    """The text with all lines but the first moved in."""
+    """The text with all lines but the first indented."""
     return text.replace("\n", "\n" + by).replace("\n" + by + "\n", "\n\n") if "\n" in text else text
 
 
@@ -59,7 +59,7 @@ _CODE_PLACE = re.compile(rf"^([ >]*+)(- |[0-9]++\. )?{CODE}([0-9]+){CODE}$", re.
 
 
 class Output:
-    """Pieces of text in order. Blanks are written once, and none at a paragraph's beginning."""
+    """Pieces of text in order. Blanks are collapsed, and dropped at a paragraph's beginning."""
 
     def __init__(self) -> None:
         self.out: list[str] = []
@@ -112,7 +112,7 @@ class Output:
         self.paragraph()
 
     def taken(self, start: int) -> str:
-        """What was written since, taken back."""
+        """Take back what was written since."""
         text = "".join(self.out[start:])
         del self.out[start:]
         return text
@@ -131,7 +131,7 @@ class Output:
         return "\n".join([before + lines[0], *((inside + line).rstrip() for line in lines[1:])])
 
     def code_block(self, code: str) -> None:
-        """Lines of code, which nothing that is done to text will touch."""
+        """Lines of code, which are not edited like text."""
         lines = [line.rstrip() for line in code.expandtabs(4).split("\n")]
         body = "\n".join(lines).strip("\n")
         fence = "```" if "```" not in body else "~~~~"

@@ -1,4 +1,4 @@
-"""Commands that choose what is read next: files, branches, groups by other names."""
+"""Commands that choose what is read next: files, branches, groups."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ PROGRAMMING: dict[str, Callable[[Source], None]] = {
 
 
 _BRANCHES = re.compile(r"\\(?:(else|or|fi)(?![A-Za-z@])|(if[A-Za-z@]*+)|.)", re.DOTALL)
-# Names that begin as conditionals do but take their branches as arguments, or are none.
+# Names that look like conditionals but take their branches as arguments, or are something else.
 NO_CONDITION = frozenset([
     "iff", "ifthenelse", "ifdef", "ifundef", "ifcsdef", "ifcsundef", "ifblank", "ifstrempty",
     "ifstrequal", "ifbool", "iftoggle", "ifboolexpr", "ifnumcomp", "ifnumequal", "ifempty",

@@ -1,4 +1,4 @@
-"""The files of one paper: which of them is the paper, and what it reads in."""
+"""The files of one paper: which is the main one, and which it includes."""
 
 from __future__ import annotations
 
@@ -83,14 +83,14 @@ class Project:
     def mains(self) -> list[str]:
         """Files that may be the paper, the likeliest first.
 
-        Those that ``00README`` names come first; then those with a class and a document, not read
-        in by others, high up, with a usual name, large. Without any, what looks like plain TeX.
+        Those that ``00README`` names come first; then those with a class and a document, not
+        included by others, in outer folders, with a usual name, large; else what looks like plain TeX.
         """
         names = self.sources()
         chosen, ignored = self._readme()
         names = [name for name in names if name not in ignored]
         full = [n for n in names if _CLASS.search(self.text(n)) and _DOCUMENT.search(self.text(n))]
-        # A class that is chosen in one file, a document in another.
+        # The class is in one file, the document in another.
         full = full or [n for n in names if _DOCUMENT.search(self.text(n))]
         if not full and len(names) == 1 and _TEX.search(self.text(names[0])):
             full = names
@@ -110,7 +110,7 @@ class Project:
         )
 
     def loose_chapters(self) -> list[str]:
-        """Files with headings but no document: those of a book whose main file is not there."""
+        """Files with headings but no document: of a book whose main file is missing."""
         macros = self.macro_files()
         return [
             name
@@ -133,7 +133,7 @@ class Project:
         return any("\\chapter" in self.text(name) for name in self.sources())
 
     def is_read_in(self, name: str) -> bool:
-        """Whether another file reads this one in."""
+        """Whether another file includes this one."""
         return any(name in self._read_in(other) for other in self.sources() if other != name)
 
     def _read_in(self, name: str) -> list[str]:

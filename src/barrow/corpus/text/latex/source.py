@@ -1,4 +1,4 @@
-"""The stream of a paper's tokens: files and macros opened in place, conditionals decided."""
+"""The tokens of a paper: files and macros expanded in place, conditionals evaluated."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from barrow.corpus.text.latex.definitions import DEFINING, Allowance, Definition
 from barrow.corpus.text.latex.programming import NO_CONDITION, PROGRAMMING, decide
 from barrow.corpus.text.latex.tokens import NAME, TOKEN, after_blanks, group_end
 
-Token = tuple[int, str, str]  # kind, name or sign or text, and as it was written
+Token = tuple[int, str, str]  # kind; name, sign or text; source
 
 _OPTION = re.compile(r"\\.|[{}\]]", re.DOTALL)
 _MAX_OPTION = 20_000
@@ -85,7 +85,7 @@ class Source:
         self.allowance.spend(len(text))
         frames = self.frames
         while frames and frames[-1].position >= len(frames[-1].text):
-            frames.pop()  # so that macros that end in themselves do not pile up
+            frames.pop()  # so that tail-recursive macros do not pile up
         if len(frames) > _MAX_FRAMES:
             self.allowance.spend(1 << 60)
         if text:
@@ -119,7 +119,7 @@ class Source:
         return frame.text[frame.position] if frame else ""
 
     def takes(self, sign: str) -> bool:
-        """Whether that sign comes next; if so it is passed over."""
+        """Whether that sign comes next; if so it is consumed."""
         frame = self.ahead()
         if frame is None or not frame.text.startswith(sign, frame.position):
             return False
@@ -183,7 +183,7 @@ class Source:
         return None
 
     def until(self, delimiter: str) -> str | None:
-        """Everything before a delimiter, which is passed over; None if it does not come."""
+        """Everything before a delimiter, which is consumed; None if it does not come."""
         frame = self.frames[-1] if self.frames else None
         if frame is None:
             return None
@@ -196,7 +196,7 @@ class Source:
         return found
 
     def skip(self, spec: str) -> None:
-        """Pass over arguments: ``*`` a star, ``o`` one in brackets, ``m`` one in braces."""
+        """Skip arguments: ``*`` a star, ``o`` one in brackets, ``m`` one in braces."""
         for kind in spec:
             if kind == "*":
                 self.takes("*")
@@ -209,13 +209,13 @@ class Source:
                 self.argument()
 
     def skip_pattern(self, pattern: re.Pattern[str]) -> None:
-        """Pass over what a pattern matches here."""
+        """Skip what a pattern matches here."""
         frame = self.ahead()
         if frame is not None and (found := pattern.match(frame.text, frame.position)):
             frame.position = found.end()
 
     def sign(self) -> str:
-        """The next character, whatever it is, passed over."""
+        """Consume the next character, whatever it is."""
         while self.frames:
             frame = self.frames[-1]
             if frame.position < len(frame.text):
@@ -250,20 +250,20 @@ class Source:
         self.push(filled(macro.body, arguments))
 
     def begin(self, name: str) -> bool:
-        """Open an environment of the author's; false if there is no such one."""
+        """Open an environment that the author defined; false if there is none."""
         macro = self.definitions.beginnings.get(name)
         if macro is not None:
             self._expand(macro)
         return macro is not None
 
     def input(self, name: str) -> None:
-        """Read a file in place; one that is not there is passed over."""
+        """Read a file in place; a missing one is skipped."""
         text = self.find(name)
         if text is not None:
             self.push(text, is_file=True)
 
     def load_package(self, name: str) -> None:
-        r"""Take the plain definitions of a package; its inner workings (``\@…``) are left."""
+        r"""Take the plain definitions of a package, without internal ones (``\@…``)."""
         text = self.find(name)
         if text is None:
             return

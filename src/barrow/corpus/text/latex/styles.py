@@ -1,4 +1,4 @@
-"""What is open while a paper is written, and faces of type around a piece of a paragraph."""
+"""Open groups and environments while a paper is written, and emphasis."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ Close = Callable[["Writer", Open], None]
 
 
 def declare(writer: Writer, mark: str) -> None:
-    """A face that lasts to the end of the group."""
+    """A font for the rest of the group."""
     opened = writer.stack[-1] if writer.stack else None
     if opened is not None and opened.close is close_group and not opened.detail:
         opened.detail, opened.start, opened.breaks = mark, len(writer.out), writer.breaks
 
 
 def close_group(writer: Writer, opened: Open) -> None:
-    """The end of a group, and of the face declared in it."""
+    """The end of a group, and of the font declared in it."""
     if opened.detail:
         close_style(writer, opened)
 
 
 def close_style(writer: Writer, opened: Open) -> None:
-    """Put marks of emphasis around what was written, if that is a piece of one paragraph."""
+    """Put marks of emphasis around the text, if it is within one paragraph."""
     mark, start, out = opened.detail, opened.start, writer.out
     if writer.breaks != opened.breaks:
         return

@@ -53,7 +53,7 @@ ACCENTS = frozenset(_COMBINING)
 
 
 def accented(accent: str, letters: str) -> str:
-    """Letters whose first carries the accent."""
+    """Letters, the first with the accent."""
     letters = letters.strip()
     letters = {"ı": "i", "ȷ": "j", "\\i": "i", "\\j": "j"}.get(letters, letters)
     if not letters:

@@ -1,4 +1,4 @@
-"""Commands of the text that have an argument to be written in a way of its own."""
+"""Text commands whose argument is written in a special way."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ _BLANKS = re.compile(r"\s++")
 
 
 def without_comments(text: str) -> str:
-    """The source without what ``%`` hides; verbatim text and addresses keep theirs."""
+    """The source without comments; in verbatim text and addresses ``%`` stays."""
     pieces: list[str] = []
     kept = position = 0
     endless: set[str] = set()  # names of environments that are not closed any more

@@ -67,7 +67,7 @@ class Writer(Output):
         self.stack.append(Open(close, len(self.out), self.breaks, name, detail))
 
     def open_argument(self, close: Close, detail: str = "") -> None:
-        """Open a command's argument; one without braces is a single token and is left alone."""
+        """Open a command's argument; one without braces is a single token, left as it is."""
         if self.source.peek() == "{":
             self.source.takes("{")
             self.open(close, detail=detail)
@@ -77,8 +77,8 @@ class Writer(Output):
             self.open(close, detail=detail)
 
     def open_line(self, close: Close, detail: str) -> None:
-        """Open an argument that becomes one line; inside another such it is plain text."""
-        # Otherwise each line would be written again by all that are around it.
+        """Open an argument that becomes one line; nested ones are plain text."""
+        # Otherwise each line would be written again by all those around it.
         if any(opened.close is close for opened in self.stack[-50:]) or len(self.stack) > 500:
             close = close_group
             detail = ""
@@ -159,7 +159,7 @@ class Writer(Output):
             self.unknown_option()
 
     def unknown_option(self) -> None:
-        r"""``\thing[…]{…}`` drops its option; ``\thing [text]`` was no option."""
+        r"""``\thing[…]{…}`` drops its option; ``\thing [text]`` has none."""
         option = self.source.option()
         if option is not None and self.source.peek() not in "{[":
             self.source.push(f"[{option}]")

@@ -1,8 +1,8 @@
-"""The lines of a page in the order in which a person reads them.
+"""The lines of a page in reading order.
 
-The order in which they were drawn is trusted, since most programs draw a column after the other,
-unless the places contradict it: then columns are found by the gap between them, and lines are read
-from top to bottom.
+The order of drawing is trusted, since most programs draw one column after the other, unless
+positions contradict it: then columns are found by the gap between them, and lines are read from
+top to bottom.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Column:
 
 
 def columns_of(page: Page, *, body_size: float) -> list[Column]:
-    """What is read on a page, in order; `body_size` is the size of most of the document."""
+    """The columns of a page, in order; `body_size` is the font size of most of the document."""
     lines = _joined(page.lines, beside=_continues)
     gutter = _gutter(lines)
     if gutter is not None:
@@ -48,7 +48,7 @@ def columns_of(page: Page, *, body_size: float) -> list[Column]:
 def _joined(
     lines: Iterable[Line], *, beside: Callable[[Line, Line], bool], gutter: float | None = None
 ) -> list[Line]:
-    """Lines, those in one that only a raised number or a wide blank keeps apart."""
+    """Lines, joined where only a raised number or a wide blank separates them."""
     joined: list[Line] = []
     for line in lines:
         last = joined[-1] if joined else None
@@ -107,7 +107,7 @@ def _gutter(lines: Sequence[Line]) -> float | None:
     if len(pieces) < 12:
         return None
     starts, ends = sorted(x0 for x0, _ in pieces), sorted(x1 for _, x1 in pieces)
-    # What stands in the margin is not to say where the text begins and ends.
+    # What is in the margin must not decide where the text begins and ends.
     left, right = starts[len(starts) // 20], ends[-1 - len(ends) // 20]
     best: list[float] = []
     fewest = len(pieces) // 2
@@ -132,7 +132,7 @@ def _gutter(lines: Sequence[Line]) -> float | None:
 
 
 def _split(line: Line, gutter: float) -> list[Line]:
-    """A line that goes through both columns, as two."""
+    """A line across both columns, as two."""
     for at, left, right in line.gaps:
         if left - 2 <= gutter <= right + 2:
             middle = (line.head[0], line.head[1])
@@ -155,7 +155,7 @@ def _side(line: Line, gutter: float) -> str:
 
 
 def _is_mixed(lines: Sequence[Line], gutter: float) -> bool:
-    """Whether the order of drawing goes to and fro between columns, or upwards in one."""
+    """Whether the order of drawing alternates between columns, or is upwards in one."""
     wrong = 0
     for last, line in pairwise(lines):
         side, next_side = _side(last, gutter), _side(line, gutter)
@@ -165,7 +165,7 @@ def _is_mixed(lines: Sequence[Line], gutter: float) -> bool:
 
 
 def _by_columns(lines: Sequence[Line], gutter: float) -> list[Line]:
-    """From top to bottom; between lines that go through, the left column before the right."""
+    """From top to bottom; between lines across both, the left column before the right."""
     ordered: list[Line] = []
     left: list[Line] = []
     right: list[Line] = []
@@ -180,7 +180,7 @@ def _by_columns(lines: Sequence[Line], gutter: float) -> list[Line]:
 
 
 def _is_out_of_order(lines: Sequence[Line]) -> bool:
-    """Whether a line was drawn after one far under it, or most were after one under them."""
+    """Whether a line was drawn after one far below it, or most after one below them."""
     num_up = 0
     for last, line in pairwise(lines):
         overlap = min(last.x1, line.x1) - max(last.x0, line.x0)
@@ -207,7 +207,7 @@ def _by_rows(lines: Sequence[Line]) -> list[Line]:
 
 
 def _runs(lines: Sequence[Line], gutter: float | None) -> list[list[Line]]:
-    """Lines cut where the next stands higher, or is in another column."""
+    """Lines cut where the next is higher, or in another column."""
     runs: list[list[Line]] = []
     for line in lines:
         last = runs[-1][-1] if runs else None
@@ -222,7 +222,7 @@ def _changes_column(last: Line, line: Line, gutter: float | None) -> bool:
 
 
 def _start_of_notes(run: Sequence[Line], body_size: float) -> int:
-    """Where the notes at the foot begin: the end of the run that is set smaller, from a mark on."""
+    """Where the footnotes begin: in the smaller text at the end of the run, from a mark on."""
     start = len(run)
     while start and run[start - 1].size < 0.94 * body_size:
         start -= 1

@@ -1,8 +1,8 @@
-"""A PDF's pages as lines of text with their places, by PDFium.
+"""A PDF's pages as lines of text with their positions, by PDFium.
 
-PDFium gives the characters of a page in the order in which they were drawn, with blanks and line
-ends put in where the places ask for them. Asking for the place of every character would take longer
-than that; the ends and the middle of each line are enough to lay out a page.
+PDFium gives the characters of a page in the order of drawing, with blanks and line ends inserted by
+position. Asking for the position of every character would take longer than that; the ends and the
+middle of each line are enough to lay out a page.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Line:
     """A line of a page: y grows upwards, `y` is its base line, `size` the height of its letters.
 
     `head` and `tail` are bottom and top of its first and last character, `gaps` its wide blanks:
-    where in the text, from x, to x. `hyphen` tells that it ends in the middle of a word.
+    where in the text, from x, to x. `hyphen` is set if it ends in the middle of a word.
     """
 
     text: str
@@ -50,7 +50,7 @@ class Page:
 
 
 class BadPdf(Exception):
-    """No pages can be had of it; `reason` is ``encrypted`` or ``malformed``."""
+    """Its pages cannot be read; `reason` is ``encrypted`` or ``malformed``."""
 
     def __init__(self, reason: str, cause: str) -> None:
         self.reason = reason
@@ -64,7 +64,7 @@ class Pdf:
     def __init__(self, data: bytes) -> None:
         self._pdfium = _pdfium()
         raw = self._pdfium.raw
-        # PDFium asks a file that is damaged for its pages only later; here one must be there.
+        # PDFium reads the pages of a damaged file only later; here one must be there.
         try:
             self._document = self._pdfium.PdfDocument(data)
         except self._pdfium.PdfiumError as error:
@@ -79,7 +79,7 @@ class Pdf:
             yield _page(self._pdfium.raw, self._document.raw, number)
 
     def info(self) -> dict[str, str]:
-        """What the document says about itself, by the names of the format, and its Language."""
+        """The document's metadata, by the names of the format, and its Language."""
         found: dict[str, str] = dict(self._document.get_metadata_dict(skip_empty=True))
         raw = self._pdfium.raw
         size = raw.FPDFCatalog_GetLanguage(self._document.raw, None, 0)
@@ -120,7 +120,7 @@ def _page(raw: Any, document: Any, number: int) -> Page | None:
 
 
 def _in_full(text: str) -> str:
-    """Text in which halves of a character beyond 16 bits are put together."""
+    """Text with surrogate pairs joined."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
@@ -142,7 +142,7 @@ class _Characters:
         text = bytes(buffer)[: max(0, written - 1) * 2].decode("utf-16-le", "replace")
         if len(text) == num and written == num + 1:
             return text
-        # Characters beyond 16 bits, or of no code: numbers in the text would be off.
+        # Characters beyond 16 bits, or without a code: indices into the text would be wrong.
         one = self._raw.FPDFText_GetUnicode
         codes = (one(self._page, k) for k in range(num))
         return "".join(chr(code) if 0 < code <= 0x10FFFF else "\ufffd" for code in codes)
@@ -190,8 +190,8 @@ class _Characters:
     def _gaps(self, line: Line, text: str, start: int) -> list[tuple[int, float, float]]:
         """The wide blanks.
 
-        One word takes up about as much as another of as many letters: only where it takes up more,
-        its end is asked for.
+        Words of equally many letters have about the same width: only the end of a wider one is
+        asked for.
         """
         gaps = []
         usual = (line.x1 - line.x0) / len(text)
@@ -209,7 +209,7 @@ class _Characters:
         return gaps
 
     def _loose(self, index: int) -> tuple[float, float, float, float]:
-        """Left, bottom, right and top of a character, by its font's size, as the text is turned."""
+        """Left, bottom, right and top of a character by its font size, in the text's direction."""
         box = self._box
         if not self._raw.FPDFText_GetLooseCharBox(self._page, index, box):
             return (0.0, 0.0, 0.0, 0.0)

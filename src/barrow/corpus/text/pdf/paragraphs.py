@@ -1,4 +1,4 @@
-"""Lines of pages to paragraphs: what the width of the paper broke is made whole."""
+"""Lines of pages to paragraphs: lines and divided words are joined."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from itertools import pairwise
 from barrow.corpus.text.pdf.layout import Column
 from barrow.corpus.text.pdf.lines import Line
 
-_INDENT = 0.7  # of the size: what begins further to the right is indented
-_HYPHEN = "\x02"  # between the parts of a word that was divided, until it is decided
+_INDENT = 0.7  # of the font size: a line that begins further right is indented
+_HYPHEN = "\x02"  # between the parts of a divided word, until it is decided
 _DIVIDED = re.compile(rf"(?<![^\W\d_])([^\W\d_]++){_HYPHEN}([^\W\d_]++)")
 _WORD = re.compile(r"[^\W\d_]++(?:-[^\W\d_]++)*+")
 _ADDRESS_END = re.compile(r"(?:://|www\.)[^\s<>]*+(?<=[/._=&?%])$")
@@ -23,7 +23,7 @@ _SENTENCE_END = (".", "!", "?", ":", ";", "”", "»", '"', "’", ")", "]", "�
 
 @dataclass(slots=True)
 class Paragraph:
-    """Text on one line; `is_close` if it follows the one before without space between."""
+    """Text in one line; `is_close` if there is no space before it."""
 
     text: str
     size: float
@@ -50,9 +50,9 @@ def _half_points(line: Line) -> int:
 
 
 def text_of(pages: Sequence[Sequence[Column]], *, body_size: float) -> str:
-    """The text of a document: paragraphs with blank lines between, and words whole.
+    """The text of a document: paragraphs with blank lines between, divided words joined.
 
-    Notes come after the paragraph that the foot of their column falls in.
+    Notes come after the paragraph at the foot of their column.
     """
     usual = leadings(column for page in pages for column in page)
     done: list[Paragraph] = []
@@ -64,7 +64,7 @@ def text_of(pages: Sequence[Sequence[Column]], *, body_size: float) -> str:
                 done += notes
                 notes = []
             if body and done and done[-1].is_open:
-                if _goes_on(done[-1], body[0]):
+                if _is_continued(done[-1], body[0]):
                     first, *body = body
                     done[-1].text = _glued(done[-1].text, first.text)
                     done[-1].is_open = first.is_open
@@ -95,7 +95,7 @@ def _paragraphs(
 
 
 def _blocks(lines: Sequence[Line], usual: dict[int, float]) -> list[list[Line]]:
-    """Lines cut where space is between them, or their size changes."""
+    """Lines cut where there is space between them, or their font size changes."""
     blocks: list[list[Line]] = []
     for line in lines:
         last = blocks[-1][-1] if blocks else None
@@ -111,7 +111,7 @@ def _is_apart(last: Line, line: Line, usual: dict[int, float]) -> bool:
     expected = [usual.get(_half_points(each), 1.2 * each.size) for each in (last, line)]
     if step < -line.size or step > 1.22 * max(expected):
         return True
-    # A word in another font also changes the size, but not the distance of the lines.
+    # A word in another font also changes the size, but not the line spacing.
     has_changed = abs(last.size - line.size) > 0.12 * max(last.size, line.size)
     return has_changed and step > 1.1 * min(expected) and min(len(last.text), len(line.text)) > 3
 
@@ -120,7 +120,7 @@ def _paragraphs_of_block(block: Sequence[Line], margin: float, body_size: float)
     left = min(line.x0 for line in block)
     right = max(line.x1 for line in block)
     is_centred = _is_centred(block, left, right)
-    # Where no two lines end together, or all are short, the block has no margin of its own.
+    # Where no two lines end together, or all are short, the block has no right margin.
     num_full = sum(right - line.x1 < 0.6 * line.size for line in block)
     share = (right - left) / max(1.0, margin - left)
     if share < 0.5 or (num_full < 2 and (len(block) > 2 or share < 0.75)):
@@ -152,14 +152,14 @@ def _paragraphs_of_block(block: Sequence[Line], margin: float, body_size: float)
 
 
 def _is_row(line: Line) -> bool:
-    """Whether it is a row of a table, or of a table of contents: parts with wide blanks between."""
+    """Whether it is a row of a table or table of contents: parts with wide blanks between."""
     return any(right - left > 2 * line.size for _, left, right in line.gaps) or bool(
         _LEADER.search(line.text)
     )
 
 
 def _is_centred(block: Sequence[Line], left: float, right: float) -> bool:
-    """Whether lines differ on the left just as on the right."""
+    """Whether lines differ as much on the left as on the right."""
     middle = (left + right) / 2
     return all(abs(line.x0 + line.x1 - 2 * middle) < line.size for line in block) and any(
         line.x0 - left > line.size for line in block
@@ -198,7 +198,7 @@ def _begins(so_far: Sequence[Line], line: Line, following: Line | None, right: f
     return "close" if is_forced else None
 
 
-def _goes_on(last: Paragraph, first: Paragraph) -> bool:
+def _is_continued(last: Paragraph, first: Paragraph) -> bool:
     """Whether a paragraph at the top of a column is the rest of the last one's."""
     if abs(last.size - first.size) > 0.08 * last.size:
         return False

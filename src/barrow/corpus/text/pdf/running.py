@@ -1,4 +1,4 @@
-"""Running heads, feet and page numbers: what stands at the edge of page after page."""
+"""Running headers, footers and page numbers: lines repeated at the edges of pages."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ Row = list[Line]  # lines at the same height
 
 
 def without_running_lines(pages: Sequence[Page]) -> list[Page]:
-    """The pages, less what repeats at their tops and bottoms, and their numbers.
+    """The pages without running headers, footers and page numbers.
 
-    What goes stands among the outermost rows of its page and, but for numbers, is at the same
-    height of a page nearby; or is like something there, and has space between it and the text; or
-    is nothing but a page number, outermost.
+    Removed are lines among the outermost rows of a page that, but for numbers, are at the same
+    height of a page nearby; or that are similar to a line there, with space between them and the
+    text; or that are only a page number, outermost.
     """
     edges = [(_edge(page, top=True), _edge(page, top=False)) for page in pages]
     kept = []
@@ -61,7 +61,7 @@ def _edge(page: Page, *, top: bool) -> list[Row]:
 
 
 def _running(edge: list[Row], near: list[Line]) -> set[int]:
-    """Of the lines of an edge, those that run; none inside of one that does not."""
+    """The running lines of an edge, from outside up to the first other line."""
     gone: set[int] = set()
     for number, row in enumerate(edge[:_EDGE]):
         is_apart = number + 1 == len(edge) or (
@@ -78,7 +78,7 @@ def _running(edge: list[Row], near: list[Line]) -> set[int]:
 
 
 def _line_numbers(lines: Sequence[Line]) -> set[int]:
-    """Numbers of lines in the margin: five and more, one under the other, beside the text."""
+    """Line numbers in the margin: five or more, one below the other, beside the text."""
     numbers = [line for line in lines if len(line.text) < 5 and line.text.isdigit()]
     if len(numbers) < 5:
         return set()
@@ -91,12 +91,12 @@ def _line_numbers(lines: Sequence[Line]) -> set[int]:
 
 
 def _alike(line: Line, other: Line, is_apart: bool) -> bool:
-    """Whether two lines say the same, but for numbers; or, if `is_apart`, almost the same."""
+    """Whether two lines are equal but for numbers; or, if `is_apart`, almost equal."""
     if abs(line.y - other.y) > _SAME_HEIGHT or abs(line.size - other.size) > 1:
         return False
     one, two = _DIGITS.sub("#", line.text).split(), _DIGITS.sub("#", other.text).split()
     if one == two:
-        # Rows of figures, as in tables, differ in nothing but numbers.
+        # Rows of figures, as in tables, differ only in numbers.
         return any(word.strip("#.,()%-–") for word in one)
     common = len(set(one) & set(two))
     return is_apart and common >= 3 and common * 10 >= 7 * max(len(set(one)), len(set(two)))

@@ -14,16 +14,16 @@ from barrow.corpus.text.pdf.paragraphs import text_of
 from barrow.corpus.text.pdf.running import without_running_lines
 from barrow.corpus.text.whitespace import tidy
 
-_FEW = 25  # characters on a page, on average, under which its text is but a stamp on a picture
+_FEW = 25  # characters per page: with fewer, the text is only a stamp on a scan
 _SAMPLE = 50_000
 _LIGATURES = dict(
     zip("ﬀﬁﬂﬃﬄﬅﬆ\u00a0", ("ff", "fi", "fl", "ffi", "ffl", "st", "st", " "), strict=True)
 ) | dict.fromkeys("\u00ad\u200b\ufffe\uffff", "")
 _LIGATURE = re.compile(f"[{''.join(_LIGATURES)}]")
-# Accents that were drawn by themselves, before their letter.
+# Accents drawn separately, before their letter.
 _ACCENT = re.compile(r"([´¨ˆ˜ˇ˘˝˚¸])([A-Za-zı])")
 _BLANKS = re.compile(r" {2,}")
-# With the letters that have them in some language; it´s and xˆj are something else.
+# With letters that take them in some language; it´s and xˆj are something else.
 _ACCENTS = {
     "´": ("\u0301", "AEIOUYaeiouyı"),
     "¨": ("\u0308", "AEIOUaeiouyı"),
@@ -46,7 +46,7 @@ _NO_TITLE = re.compile(
 
 
 def pdf_text(data: bytes, *, max_pages: int) -> dict[str, Any]:
-    """``text`` and ``meta`` of a PDF; with a ``reason`` and ``cause`` if it is none to keep.
+    """``text`` and ``meta`` of a PDF; with a ``reason`` and ``cause`` if it is rejected.
 
     Reasons: ``encrypted``, ``malformed``, ``too-large``, ``no-text-layer``, ``garbled``.
     """
@@ -97,7 +97,7 @@ def _accented(found: re.Match[str]) -> str:
 
 
 def _garbage(text: str) -> str:
-    """Why text is no text: fonts that say nothing of their letters, or something wrong."""
+    """Why text is garbled: fonts that map their letters wrongly or not at all."""
     if len(text) > 2 * _SAMPLE:
         text = text[:_SAMPLE] + text[-_SAMPLE:]
     odd = len(_ODD.findall(text))

@@ -1,8 +1,8 @@
 """Typed pages as running text: opinions and reports as they come out of a PDF or a scanner.
 
 Lines are joined to paragraphs; running heads, page numbers and the line numbers of pleading paper
-are taken off; notes at the foot of a page, below a rule, go to the end. What is indented over
-several lines stays so, as a block quote.
+are removed; footnotes, below a rule, are moved to the end. Several indented lines stay so, as a
+block quote.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FIRST_WORD = re.compile(r"[^\W\d_]++")
 _COMPOUND = re.compile(r"[^\W\d_]++-[^\W\d_]++")
 _ENDS = (".", ":", "?", "!", '."', ".”", ".)", ".’", ".'", ";")
 _LONG = 200
-_EDGE = 3  # lines at the top and bottom of a page that may be its head or foot
+_EDGE = 3  # lines at the top and bottom of a page that may be its header or footer
 
 
 class _Line(NamedTuple):
@@ -49,7 +49,7 @@ def unpaged(text: str) -> str:
     body: list[_Line] = []
     margins = _common_spacing(pages)
     for page in pages:
-        kept, note = _parted(page)
+        kept, note = _split_notes(page)
         body += _lines(kept, is_double=margins, is_first=not body)
         notes += [*note, ""] if note else []
     compounds = set(_COMPOUND.findall(text))
@@ -77,7 +77,7 @@ def _without_line_numbers(page: list[str]) -> list[str]:
     kept: list[str] = []
     for line, number in zip(page, numbers, strict=True):
         if number == expected:
-            # Blanks in place of the number: the indentation tells paragraphs and quotes.
+            # Blanks in place of the number: indentation marks paragraphs and quotes.
             kept.append(line.replace(str(number), " " * len(str(number)), 1))
             expected += 1
         else:
@@ -125,8 +125,8 @@ def _without_edges(page: list[str], running: set[str]) -> list[str]:
     return _trimmed(page)
 
 
-def _parted(page: list[str]) -> tuple[list[str], list[str]]:
-    """What stands above the rule of a page, and the notes below it."""
+def _split_notes(page: list[str]) -> tuple[list[str], list[str]]:
+    """The text above the rule of a page, and the notes below it."""
     for at in range(len(page) - 1, 0, -1):
         if _RULE.fullmatch(page[at]):
             below = [line for line in page[at + 1 :] if line.strip()]
@@ -215,7 +215,7 @@ def _fits(end: int, text: str, width: int) -> bool:
 
 
 def _joined(paragraph: list[_Line], margin: int, width: int, compounds: set[str]) -> str:
-    # Pieces, joined once: adding line after line to one string costs the square of a paragraph.
+    # Pieces, joined once: adding line after line to one string takes quadratic time.
     pieces = [paragraph[0].text]
     for line in paragraph[1:]:
         pieces[-1:] = _continued(pieces[-1], line.text, compounds)
@@ -226,7 +226,7 @@ def _joined(paragraph: list[_Line], margin: int, width: int, compounds: set[str]
 
 
 def _continued(line: str, after: str, compounds: set[str]) -> tuple[str, str]:
-    """A line and the one after it; a word that the line's end parted is put together."""
+    """A line and the one after it; a word divided at the line's end is joined."""
     word, rest = _HYPHENATED.search(line[-40:]), _FIRST_WORD.match(after)
     if word is None or rest is None or not after[0].islower():
         return line, f" {after}"

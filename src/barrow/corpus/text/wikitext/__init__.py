@@ -1,7 +1,7 @@
-"""Wikitext as the text one would read.
+"""Wikitext to plain text.
 
 Passes of regular expressions over the whole page, and one loop over its pairs of brackets: each is
-linear whatever the nesting, and nothing is called for every character. The order is MediaWiki's:
+linear whatever the nesting, and no function is called per character. The order is MediaWiki's:
 first comments, notes and code, then templates, links, tables, and at last lines.
 """
 
@@ -50,9 +50,9 @@ DROPPED_SECTIONS = tuple(
 
 @dataclass(frozen=True)
 class WikiStyle:
-    """How a wiki writes, and what of it is wanted.
+    """The names and language of a wiki, and which parts are kept.
 
-    `files` and `categories` are the names, in small letters, of these namespaces.
+    `files` and `categories` are the names, in lower case, of these namespaces.
     """
 
     language: str = "en"
@@ -67,11 +67,11 @@ _ENGLISH = WikiStyle()
 
 
 def wikitext_to_text(source: str, style: WikiStyle = _ENGLISH) -> str:
-    """What a person reads of a page, paragraphs apart by a blank line, without markup.
+    """The readable text of a page: paragraphs with a blank line between, without markup.
 
     Links are their words, formulas are between ``$``, code stays as it is. Items of lists begin
-    with ``- `` or their number. Notes, files, categories and most templates are dropped, and with
-    them the blanks and brackets that would be left.
+    with ``- `` or their number. Notes, files, categories and most templates are dropped, with the
+    blanks and brackets that they leave.
     """
     stash = Stash()
     text = stash.take_out(without_marks(source))

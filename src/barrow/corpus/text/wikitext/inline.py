@@ -14,7 +14,7 @@ _QUOTES = re.compile(r"'{2,}+")
 _MAGIC = re.compile(r"__[^\W\d_]{3,30}__")
 _SIGNATURE = re.compile(r"~{3,5}")
 _VARIANTS = re.compile(r"-\{([^{}]*+)\}-")
-# Codes of scripts and regions: zh, zh-hans, sr-ec. Of words a ";" is one more character.
+# Codes of scripts and regions: zh, zh-hans, sr-ec. In words, ";" is an ordinary character.
 _VARIANT = re.compile(r"\s*+[a-z]{2,3}(?:-[a-z]{2,5}){0,2}+\s*+:", re.IGNORECASE)
 _NEXT_VARIANT = re.compile(rf";(?={_VARIANT.pattern}|\s*+\Z)", re.IGNORECASE)
 # Rules for the rest of the page, or for its title.
@@ -24,7 +24,7 @@ _TAG = re.compile(r"<(/?[a-zA-Z][a-zA-Z0-9]{0,15}+)(?=[\s/>])[^<>]*+>")
 _RAISED = re.compile(
     r"<sup>(?<=[\w)]<sup>)([+\-\u2212\u2013]?[0-9]{1,6}|[a-z])</sup>", re.IGNORECASE
 )
-# Of HTML and of MediaWiki; what else looks like a tag is part of the text.
+# Of HTML and of MediaWiki; other things that look like a tag are part of the text.
 _INLINE = frozenset(
     re.findall(
         r"\S+",
@@ -59,7 +59,7 @@ def _literal(row: re.Match[str]) -> str:
 
 
 def without_magic_words(text: str) -> str:
-    """Text without ``__TOC__`` and its like, signatures, and variants of a script."""
+    """Text without ``__TOC__`` and the like, signatures, and variants of a script."""
     if "__" in text:
         text = _MAGIC.sub(lambda found: "" if found[0].isupper() else found[0], text)
     if "~~~" in text:

@@ -15,10 +15,10 @@ _DEEPEST = 12
 
 
 def lay_out(text: str, *, dropped_sections: Collection[str] = ()) -> str:
-    """Paragraphs and headings with a blank line between them, lists a line an item.
+    """Paragraphs and headings with a blank line between them, lists one item per line.
 
-    Lines of a paragraph are joined. A section named in `dropped_sections` (in small letters) goes
-    with its subsections; a heading with nothing under it goes, too.
+    Lines of a paragraph are joined. A section named in `dropped_sections` (in lower case) is
+    dropped with its subsections, and so is a heading without text.
     """
     page = _Page(dropped_sections)
     for line in text.split("\n"):
@@ -44,7 +44,7 @@ def lay_out(text: str, *, dropped_sections: Collection[str] = ()) -> str:
 
 
 class _Page:
-    """Finished blocks, the block being written, and headings that wait for something under them."""
+    """Finished blocks, the block being written, and headings that wait for text."""
 
     def __init__(self, dropped_sections: Collection[str]) -> None:
         self._paragraph: list[str] = []
@@ -106,7 +106,7 @@ class _Page:
         self._counters.clear()
 
     def end_block(self) -> None:
-        """What was written is a block of its own."""
+        """End the block being written."""
         if self._paragraph or self._lines:
             if self._lines:
                 block = "\n".join(self._lines)
@@ -149,7 +149,7 @@ def _heading_level(line: str) -> int:
 
 
 def _one_spaced(text: str) -> str:
-    # Most text is so already. Every white character but a space counts as not printable.
+    # Most text is so already: white space other than a blank is not printable.
     if "  " not in text and text.isprintable():
         return text
     return CONTROLS.sub("", _BLANKS.sub(" ", text))

@@ -1,4 +1,4 @@
-"""Links of wikitext, as the words one would read."""
+"""Links of wikitext, as the words they show."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 from barrow.corpus.text.wikitext.marks import GONE
 from barrow.corpus.text.wikitext.nesting import replace_pairs
 
-# Most links: nothing in them but a target, and words to show for it.
+# Most links: a target, and words to show for it.
 _PLAIN = re.compile(r"\[\[(?:[^\[\]{}|\n:]*+\||(?! ))([^\[\]{}|\n:]++)(?<! )\]\]")
 _FLAT = re.compile(r"\[\[([^\[\]{}\n]++)\]\]")
 _EXTERNAL = re.compile(
@@ -34,7 +34,7 @@ _PLACE = re.compile(r"(?: ?\([^()]*+\))?(?:, |，|、)")
 
 
 class Links(NamedTuple):
-    """What a wiki calls the namespaces of files and categories, in small letters.
+    """The names of a wiki's namespaces of files and categories, in lower case.
 
     Of files the captions are shown, or nothing.
     """
@@ -46,9 +46,9 @@ class Links(NamedTuple):
     def without_flat(self, text: str) -> str:
         """Text in which links that hold neither links nor templates are the words they show.
 
-        This comes before templates, so that the ``|`` of a link is none of theirs.
+        This comes before templates, so that the ``|`` of a link is not taken for one of theirs.
         """
-        # What split gives is the text between links, and the words of each: faster than to replace.
+        # `split` gives the text between links, and the words of each: faster than replacing.
         text = "".join(_PLAIN.split(text))
         return _FLAT.sub(lambda found: self._shown(found[1]), text) if "[[" in text else text
 
@@ -81,9 +81,9 @@ class Links(NamedTuple):
 
 
 def _without_qualifier(target: str) -> str:
-    """What is shown with nothing behind the ``|``: the target without what tells it from others.
+    """The words of a link with nothing after the ``|``: the target without its qualifier.
 
-    ``A, B (C)`` is ``A, B``; only without a bracket at the end does a comma count, the first.
+    ``A, B (C)`` is ``A, B``; without a bracket at the end, ``A, B`` is ``A``.
     """
     _, colon, rest = target.partition(":")
     name = (rest if colon else target).strip()

@@ -1,13 +1,13 @@
-"""Characters that stand for something while wikitext becomes text; none of them is in the input.
+"""Placeholder characters, used while wikitext becomes text; none of them is in the input.
 
-XML allows none of these controls, and what does not come from XML is cleaned of them first.
+XML allows none of these controls; other input is cleaned of them first.
 """
 
 from __future__ import annotations
 
 import re
 
-STASHED = "\x01"  # begins the number of a stretch that is put back at the end
+STASHED = "\x01"  # before the number of a piece that is put back at the end
 STASHED_END = "\x02"
 PIPE = "\x03"  # a "|" that separates nothing
 GONE = "\x04"  # something was dropped here
@@ -38,7 +38,7 @@ def gone_after(before: str) -> str:
 
 
 def close_gaps(text: str) -> str:
-    """Text without what was left around a thing that was dropped: ``( ; )``, doubled blanks.
+    """Text without what is left around something dropped: ``( ; )``, doubled blanks.
 
     Only where something was dropped: ``f()`` stays as it is.
     """
@@ -47,7 +47,7 @@ def close_gaps(text: str) -> str:
     first, *pieces = text.split(GONE)
     parts = [first]
     for piece in pieces:
-        # The end of what precedes is cut off again and again, so it is kept short.
+        # The end of the text before is cut repeatedly, so it is kept short.
         before = parts.pop()
         while not before and parts:
             before = parts.pop()
@@ -62,7 +62,7 @@ def close_gaps(text: str) -> str:
 
 
 def _joined(before: str, after: str) -> tuple[str, str]:
-    """What precedes and follows a gap, as it stands when the gap is closed."""
+    """The text before and after a gap, once the gap is closed."""
     left, right = before.rstrip(_SEPARATORS), after.lstrip(_SEPARATORS)
     opened, closed = left.endswith(_OPENING), right.startswith(_CLOSING)
     if opened and closed:

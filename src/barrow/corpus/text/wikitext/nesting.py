@@ -22,7 +22,7 @@ class Bracket(NamedTuple):
 
 def _runs(text: str, brackets: str) -> Iterator[tuple[int, int]]:
     """Where at least two of the same bracket are in a row."""
-    # Searching for a string is many times as fast as for a pattern.
+    # Searching for a string is many times faster than for a pattern.
     twice = [bracket * 2 for bracket in brackets]
     rows = [re.compile(f"{re.escape(bracket)}++") for bracket in brackets]
     opening, closing = (text.find(both) for both in twice)
@@ -43,8 +43,8 @@ def pairs(text: str, kind: str) -> tuple[list[Bracket], list[int]]:
     """Brackets of two characters each, and for each the number of its partner; -1 if it has none.
 
     `kind` is ``{}`` or ``[]``; brackets may be in runs, ``{{{{``. A third brace, ``{{{name}}}``,
-    goes with its neighbours, unless it ends a single one. A third square bracket is a character
-    like others: the one that ends a single one, ``[[a|[b]]]``, else the outermost of them.
+    goes with its neighbours, unless it ends a single one. A third square bracket is an ordinary
+    character: the one that ends a single one, ``[[a|[b]]]``, else the outermost.
     """
     found: list[Bracket] = []
     partners: list[int] = []
@@ -83,10 +83,10 @@ def replace_pairs(
 ) -> str:
     """Text in which each pair of brackets of a kind, ``{}`` or ``[]``, is replaced.
 
-    The innermost come first. `is_kept` is asked, given the text and where the contents begin and
-    end, whether they are worth looking at; if they are, `render` makes something of them.
-    `unpaired` says up to where to drop the text after an opening bracket that nothing closes, given
-    where the next bracket begins.
+    The innermost come first. `is_kept`, given the text and where the contents begin and end,
+    decides whether they are kept; if so, `render` gives their replacement. After an opening bracket
+    that is not closed, text is dropped up to the place that `unpaired` gives for the beginning of
+    the next bracket.
     """
     brackets, partners = pairs(text, kind)
     parts: list[str] = []

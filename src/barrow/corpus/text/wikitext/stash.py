@@ -1,4 +1,4 @@
-"""Stretches of a page in which wikitext is not wikitext: comments, notes, formulas, code."""
+"""Parts of a page that are not parsed as wikitext: comments, notes, formulas, code."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from html.entities import html5
 
 from barrow.corpus.text.wikitext.marks import BREAK, CONTROLS, STASHED, STASHED_END, gone_after
 
-# Tags whose contents are not read: notes, pictures, diagrams, data of the software.
+# Tags whose contents are dropped: notes, pictures, diagrams, data of the software.
 _DROPPED = frozenset(
     re.findall(
         r"\S+",
@@ -40,23 +40,23 @@ class Stash:
         self._kept: list[str] = []
 
     def put(self, text: str) -> str:
-        """A place holder for `text`."""
+        """A placeholder for `text`."""
         self._kept.append(CONTROLS.sub("", text))
         return f"{STASHED}{len(self._kept) - 1}{STASHED_END}"
 
     def take_out(self, text: str) -> str:
-        """Text with place holders for formulas and code, and marks where things were dropped."""
+        """Text with placeholders for formulas and code, and marks where things were dropped."""
         parts: list[str] = []
         at = 0
         begins_line = True  # what is at `at`
-        unclosed: set[str] = set()  # names of which no end tag is left: looked for only once
+        unclosed: set[str] = set()  # names without another end tag: searched only once
         while opening := _OPENING.search(text, at):
             before = text[at : opening.start()]
             at = opening.end()
             if opening[1] is None:
                 at, left = _after_comments(text, at)
                 head = before.rstrip(" \t")
-                # Comments on a line of their own take the line with them.
+                # A comment alone on its line is dropped with the line.
                 begins_line = head.endswith("\n") or (begins_line and not head)
                 begins_line = begins_line and text.startswith("\n", at)
                 parts.append(head if begins_line else before + left)
@@ -85,12 +85,12 @@ class Stash:
         if name in _FORMULAS:
             return self.put(f"${' '.join(content.split())}$")
         if name in _CODE:
-            # Highlighted code shows even entities as they are.
+            # In highlighted code entities are shown as they are.
             is_raw = name in _HIGHLIGHTED
             content = content.replace("&", "&amp;") if is_raw else _NOWIKI.sub("", content)
             return f"\n\n{self.put(content.strip(chr(10)).rstrip())}\n\n"
         if name == "poem":
-            # Wikitext, and no poem is in another: what is there is taken out one level deep.
+            # Its contents are wikitext; poems are not nested, so one level is enough.
             return self.take_out(content.strip()).replace("\n", BREAK)
         return self.put((_NOWIKI.sub("", content) if name == "code" else content).strip("\n"))
 

@@ -20,9 +20,9 @@ _HTML_ROW = re.compile(r"</?tr\b[^<>]*+>", re.IGNORECASE)
 
 
 def without_tables(text: str, *, as_rows: bool) -> str:
-    """Text without tables, or with the rows of each, cells apart by `` | ``.
+    """Text without tables, or with their rows, `` | `` between cells.
 
-    A table inside another goes with it; as rows, its rows come among the other's.
+    A table inside another is dropped with it; as rows, its rows are among the other's.
     """
     if "{|" not in text and not any(mark in text for mark in _HTML):
         return text
@@ -51,7 +51,7 @@ def _table(source: str, as_rows: bool) -> str:
     if "<" in source:
         source = _HTML_CAPTION.sub(lambda tag: "\n" if tag[1] else "\n|+", source)
         source = _HTML_CELL.sub("\n|", _HTML_ROW.sub("\n|-\n", source))
-    rows: list[list[list[str]]] = [[]]  # each with its cells, those with their lines
+    rows: list[list[list[str]]] = [[]]  # each a list of cells, those lists of lines
     for line in source.split("\n"):
         line = line.strip()
         if line.startswith(("|-", "{|", "|}")):
@@ -66,7 +66,7 @@ def _table(source: str, as_rows: bool) -> str:
             rows[-1][-1].append(line.lstrip(_BULLETS))
     cells = ([" ".join(filter(None, cell)) for cell in row] for row in rows)
     lines = [" | ".join(filter(None, row)) for row in cells]
-    # A bullet keeps each row on a line of its own until the lines are laid out.
+    # A bullet keeps each row on its own line until lines are joined.
     return "\n\n" + "\n".join(f":{line}" for line in lines if line) + "\n\n"
 
 

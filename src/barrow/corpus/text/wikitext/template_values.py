@@ -21,7 +21,7 @@ _BETWEEN |= {"&ndash;": "\u2013", "to about": " to about ", ",": ", ", ", and": 
 _BETWEEN |= {", or": ", or ", "through": " through ", "thru": " through "}
 _BETWEEN |= dict.fromkeys(("x", "xx", "*", "\u00d7", "&times;"), " \u00d7 ")
 _BETWEEN |= dict.fromkeys(("+/-", "+-", "\u00b1", "&plusmn;"), " \u00b1 ")
-# Codes of units that are not how the unit is written.
+# Codes of units that differ from their written form.
 _UNITS = {
     "C": "\u00b0C", "F": "\u00b0F", "C-change": "\u00b0C", "F-change": "\u00b0F",
     "sqmi": "sq mi", "sqft": "sq ft", "sqyd": "sq yd", "sqin": "sq in", "sqkm": "km^2",
@@ -35,7 +35,7 @@ _UNITS = {
     "/sqkm": "/km^2", "kg/m3": "kg/m^3", "g/cm3": "g/cm^3", "m/s2": "m/s^2", "um": "\u03bcm",
     "angstrom": "\u00c5",
 }  # fmt: skip
-# Of those that are words, the singular.
+# The singular of units that are words.
 _ONE = {
     "acre": "acre", "mile": "mile", "foot": "foot", "inch": "inch", "pound": "pound",
     "LT": "long ton", "long ton": "long ton", "ST": "short ton", "short ton": "short ton",
@@ -66,7 +66,7 @@ def convert(given: Arguments) -> str:
             if not _NUMBER.match(number) or part not in ("ft", "lb", "st", "mi", "yd", "\u00b0"):
                 break
             number = _written(number)
-    # A number that no unit follows is how many digits to show of the other unit.
+    # A number without a unit is the number of digits shown of the other unit.
     return " ".join(shown) or number.strip()
 
 
@@ -80,7 +80,7 @@ def _written(number: str) -> str:
 
 
 def unit_name(code: str, *, one: bool = False) -> str:
-    """How a unit is written whose code this is, for one of it or for more."""
+    """The written form of a unit's code, singular or plural."""
     scale = ""
     if code not in _UNITS and (scaled := _SCALED.fullmatch(code)):
         scale, code = f"{_SCALES[scaled[1]]} ", scaled[2]

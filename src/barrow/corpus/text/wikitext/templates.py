@@ -1,7 +1,7 @@
-"""Templates that carry words of the sentence they stand in, as those words.
+"""Templates that are part of a sentence, as the words they show.
 
-A page without its templates lacks numbers, dates and foreign words. The frequent ones are written
-out here; all others (infoboxes, navigation, citations, notices) are dropped.
+A page without its templates lacks numbers, dates and foreign words. The frequent ones are handled
+here; all others (infoboxes, navigation, citations, notices) are dropped.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FAMILY = re.compile(r"(lang|ipac|ipa|script|convert|cvt)[-/][a-z0-9-]{2,16}")
 
 
 class Arguments(NamedTuple):
-    """What stands between the ``|`` of a template, blanks around it off."""
+    """The arguments of a template, stripped."""
 
     name: str
     at: list[str]

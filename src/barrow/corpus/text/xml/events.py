@@ -1,7 +1,7 @@
 """XML as a stream of events, in constant memory, from untrusted files.
 
-Python's own expat, fed piece by piece. Entity declarations are refused, so there is nothing to blow
-up and nothing to fetch: no billion laughs, no external entities, no network.
+Python's expat, fed piece by piece. Entity declarations are refused, so nothing expands and nothing
+is fetched: no billion laughs, no external entities, no network.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class BadXml(ValueError):
 def xml_events(
     file: BinaryIO, *, max_depth: int = 200, max_token: int = 1 << 27
 ) -> Iterator[Event]:
-    """Events of an XML file. Raises `BadXml` at the first thing wrong, after what precedes it.
+    """Events of an XML file. Raises `BadXml` at the first error, after all events before it.
 
     `max_token` bounds a tag with its attributes, which expat holds as a whole.
     """

@@ -1,4 +1,4 @@
-"""Parts of an XML file, as bytes: what a document needs is cut out, and only that is parsed.
+"""Parts of an XML file, as bytes: only the parts that a document needs are cut out and parsed.
 
 In journal articles and citations, lists of people and references are half of the bytes.
 """
@@ -20,7 +20,7 @@ _WHITE = b" >\n\t\r/"
 def plain_names(data: bytes) -> bytes:
     """An element with the names in it stripped of the prefixes that its tag declares.
 
-    But not of those of MathML, which are in many articles: `MathWriter` strips them.
+    Those of MathML, which many articles have, are left: `MathWriter` strips them.
     """
     declared = {*_PREFIX.findall(data, 0, data.find(b">") + 1)} - _KNOWN
     for prefix in sorted(declared):
@@ -30,7 +30,7 @@ def plain_names(data: bytes) -> bytes:
 
 
 def without(data: bytes, name: str) -> bytes:
-    """The same XML without the elements of that name, and all that is in them."""
+    """The XML without the elements of that name and their contents."""
     begin, end = f"<{name}".encode(), f"</{name}>".encode()
     if begin not in data:
         return data
@@ -83,7 +83,7 @@ def attributes_of(tag: str) -> dict[str, str]:
 def repaired(data: bytes) -> bytes:
     """Broken XML in UTF-8, its HTML entities resolved, bare ampersands and controls repaired.
 
-    Raises `BadXml` if the bytes are text in no encoding.
+    Raises `BadXml` if no encoding decodes the bytes.
     """
     found = decode_short(data)
     if found is None:

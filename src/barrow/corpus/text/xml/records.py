@@ -1,4 +1,4 @@
-"""The records of an XML file of any size, one after the other, as they are written."""
+"""The records of an XML file of any size, one after the other, unparsed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from barrow.corpus.text.xml.events import BadXml
 from barrow.corpus.text.xml.repair import declared_encoding
 
 _PIECE = 1 << 20
-_TAIL = 64  # more than any name that is looked for
+_TAIL = 64  # longer than any name searched for
 _UTF16 = (
     (b"\xff\xfe", "utf-16"),
     (b"\xfe\xff", "utf-16"),
@@ -24,16 +24,16 @@ _UTF16 = (
 def xml_records(
     file: BinaryIO, names: tuple[str, ...], *, max_bytes: int = 1 << 26
 ) -> Iterator[bytes | Reject]:
-    """Outermost elements of these names, cut at their tags; in UTF-8 if the file says its encoding.
+    """Outermost elements of these names, cut at their tags; in UTF-8 if the encoding is declared.
 
-    What surrounds them is not looked at, but a file that declares entities is refused (`BadXml`).
-    A broken record costs no other: each is for the caller to parse. One larger than `max_bytes`
-    is a reject, ``too-large``; one that the file ends in, ``truncated``.
+    What is around them is ignored, but a file that declares entities is refused (`BadXml`). A
+    broken record does not affect others: the caller parses each. One larger than `max_bytes` is a
+    reject, ``too-large``; one in which the file ends, ``truncated``.
     """
     pieces = _pieces(file)
     begins = re.compile(b"<!--|<(%s)(?=[\\s/>])" % "|".join(map(re.escape, names)).encode())
     held = bytearray()
-    position = 0  # what precedes was dealt with
+    position = 0  # all before it is done
     is_first = True
     while True:
         found = begins.search(held, position)
@@ -47,7 +47,7 @@ def xml_records(
             held += piece
             continue
         start, name = found.start(), found[1]
-        del found  # holds on to the buffer, which then cannot grow
+        del found  # it holds the buffer, which could not grow
         del held[:start]
         end = b"</%s>" % name if name else b"-->"
         searched = 0
@@ -77,7 +77,7 @@ def xml_records(
 
 
 def _encoding(head: bytes) -> str | None:
-    """What to decode the file from; None for UTF-8, and for what nothing is known of."""
+    """The encoding of the file; None for UTF-8, and if it is unknown."""
     for mark, name in _UTF16:
         if head.startswith(mark):
             return name

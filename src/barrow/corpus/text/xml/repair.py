@@ -1,4 +1,4 @@
-"""XML as found, made such that a strict parser reads it: in UTF-8, its HTML entities resolved."""
+"""Repairs XML for a strict parser: in UTF-8, its HTML entities resolved."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LABEL = re.compile(
 
 
 def declared_encoding(data: bytes) -> str | None:
-    """The encoding an XML declaration names, if it is one that text is written in."""
+    """The encoding of an XML declaration, if it is a text encoding."""
     label = _LABEL.search(data[:300])
     return label[1].decode() if label else None
 
@@ -27,8 +27,8 @@ def declared_encoding(data: bytes) -> str | None:
 def readable_xml(text: str) -> BinaryIO:
     """Decoded XML as a file for `xml_events`.
 
-    Without the declaration, whose encoding no longer holds; with HTML's named characters resolved
-    and ampersands and control characters that XML does not allow repaired.
+    Without the declaration, whose encoding is no longer right; with HTML's named characters
+    resolved, and ampersands and control characters that XML does not allow repaired.
     """
     # Matched, not searched: a search would try all of a run of blanks from each of them.
     if declaration := _DECLARATION.match(text):

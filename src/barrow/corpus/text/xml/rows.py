@@ -1,8 +1,8 @@
-"""The rows of an XML table, one element a line, as database dumps are written.
+"""The rows of an XML table, one element per line, as in database dumps.
 
-Much of the time expat takes for such a file goes into what a row cannot have. So a line that
-certainly is one row is cut at its quotation marks, and expat sees every other line: alone, if it is
-an element by itself, or else with all that follow.
+Expat spends much of its time on what a row cannot have. So a line that certainly is one row is cut
+at its quotation marks, and expat parses every other line: alone, if it is a whole element, or else
+with all that follow.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MAX_LINE = 1 << 27
 _MAX_NAMES = 1000
 
 _CONTROLS = bytes(range(0x20))  # not allowed, but for tabs, which expat would make spaces
-_SPECIALS = b"\xef\xbf"  # how U+FFFE and U+FFFF begin, which are noncharacters
+_SPECIALS = b"\xef\xbf"  # the beginning of U+FFFE and U+FFFF, which are noncharacters
 _NAME = re.compile(r" ([A-Za-z]++)=")
 _FREQUENT = (("&lt;", "<"), ("&gt;", ">"), ("&#xA;", "\n"), ("&quot;", '"'))
 _RARE = (("&#xD;", "\r"), ("&apos;", "'"), ("&#x9;", "\t"))
@@ -31,7 +31,7 @@ _RARE = (("&#xD;", "\r"), ("&apos;", "'"), ("&#x9;", "\t"))
 def row_attributes(file: BinaryIO) -> Iterator[dict[str, str]]:
     """The attributes of every ``<row>``; as `xml_events` has them.
 
-    Raises `BadXml` at the first thing wrong, after the rows that precede it.
+    Raises `BadXml` at the first error, after the rows before it.
     """
     prolog = file.readline(1000)
     opening = file.readline(1000)
@@ -64,9 +64,9 @@ def _with_expat(pieces: Iterator[bytes]) -> Iterator[dict[str, str]]:
 
 
 def _certain_row(line: bytes, names: dict[str, str]) -> dict[str, str] | None:
-    """The attributes, if the line is one row that has nothing unusual in it.
+    """The attributes, if the line is one row without anything unusual.
 
-    `names` keeps what was found out about the text before a value: `` Id=`` names Id.
+    `names` caches the name in the text before a value: `` Id=`` names Id.
     """
     line = line.rstrip(b"\r\n")
     if (
@@ -101,7 +101,7 @@ def _learn(before: str, names: dict[str, str]) -> str | None:
 
 
 def _resolved(value: str) -> str | None:
-    """The value without references; None if there is one that is not usual."""
+    """The value with references resolved; None if one is unusual."""
     for reference, character in _FREQUENT:
         value = value.replace(reference, character)
     if "&" not in value:
