@@ -1,4 +1,4 @@
-"""Bytes of images to square arrays, as image models take them."""
+"""Image files to square arrays, the input of image models."""
 
 from __future__ import annotations
 

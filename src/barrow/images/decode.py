@@ -1,8 +1,8 @@
 """Bytes to an image, from untrusted files.
 
-Pillow decodes. Its formats are narrowed to those that are only pixels (it would start Ghostscript
-for others), the size that a header claims is checked before anything is decoded, and whatever a
-decoder stumbles over becomes one error with the image's name.
+Pillow decodes, restricted to formats that are only pixels (for others it would start Ghostscript).
+The size in the header is checked before anything is decoded, and every failure of a decoder
+becomes one error with the image's name.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ORIENTATION = 0x0112
 class Limits:
     """The most pixels an image may claim, and the most bytes its file may have.
 
-    The default is the number from which on Pillow warns of a bomb; it refuses twice as many itself.
+    The default is the size at which Pillow warns of a bomb; it refuses twice as many itself.
     """
 
     pixels: int = 89_478_485
@@ -82,7 +82,7 @@ def pillow(purpose: str) -> Any:
 def _opened(pil: Any, data: bytes, name: str) -> Image:
     import PIL
 
-    pil.init()  # once; then it does nothing
+    pil.init()  # only the first call does something
     known = [kind for kind in FORMATS if kind in pil.OPEN]  # AVIF is not in every Pillow
     try:
         image: Image = pil.open(io.BytesIO(data), formats=known)
@@ -104,7 +104,7 @@ def _opened(pil: Any, data: bytes, name: str) -> Image:
 
 
 def _has_sound_pixels(png: bytes) -> bool:
-    """Whether the checksums of a PNG's pixels fit: Pillow passes over them."""
+    """Whether the checksums of a PNG's pixels match: Pillow ignores them."""
     at = len(_PNG)
     while at + 12 <= len(png) and png[at + 4 : at + 8] != b"IEND":
         end = at + 8 + int.from_bytes(png[at : at + 4], "big")

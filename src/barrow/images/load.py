@@ -32,8 +32,8 @@ def load_images(
     """The middle squares of images as uint8 [n, resolution, resolution, 3].
 
     An image is a path, the bytes of a file, a Pillow image, or an array of pixels [height, width,
-    3]. Raises `BadImage` with the name of the first that cannot be used. Pillow lets go of the
-    interpreter lock, so `threads`, by default one for each core, decode in parallel.
+    3]. Raises `BadImage` with the name of the first that cannot be used. Pillow releases the GIL,
+    so `threads`, by default one per core, decode in parallel.
     """
     if isinstance(images, str | bytes | os.PathLike):
         raise TypeError("expected several images, got one: put it in a list")
@@ -50,7 +50,7 @@ def load_images(
 
 
 def on_threads(function: Callable[[int], None], count: int, *, threads: int | None) -> None:
-    """Call a function with 0 to count − 1; the error of the least number that has one is raised."""
+    """Call a function with 0 to count − 1; of several errors the first by number is raised."""
     threads = available_cores() if threads is None else threads
     if threads < 1:
         raise ValueError(f"threads must be ≥ 1, got {threads}")

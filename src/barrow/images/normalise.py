@@ -1,4 +1,4 @@
-"""Pixels to the numbers that CLIP's image towers take."""
+"""Pixels to the input of CLIP's image towers."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ STD = (0.26862954, 0.26130258, 0.27577711)
 def normalise(images: Any) -> Any:
     """uint8 [..., 3] to float32, (x / 255 − mean) / std by channel.
 
-    NumPy arrays become NumPy arrays, and JAX arrays JAX arrays: on the device a quarter of the
-    bytes has to be sent there.
+    NumPy arrays become NumPy arrays, and JAX arrays JAX arrays: normalised on the device, only a
+    quarter of the bytes is sent there.
     """
     if images.dtype != np.uint8 or images.shape[-1] != 3:
         raise ValueError(

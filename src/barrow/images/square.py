@@ -1,8 +1,8 @@
 """A part of an image to a square of RGB pixels, by bicubic interpolation.
 
-As OpenAI's recipe has it, an image is resized in its own mode and then becomes RGB. Palettes and
-bits become RGB, RGBA or grey before; 16-bit grey is divided by 257. What is transparent shows the
-colour hidden there, or a background if one is given.
+As in OpenAI's recipe, an image is resized in its own mode and then converted to RGB. Palettes and
+1-bit images are converted to RGB, RGBA or grey before; 16-bit grey is divided by 257. Transparent
+pixels show their hidden colour, or a background if one is given.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Colour = tuple[int, int, int]
 
 # Modes in which Pillow's bicubic resize computes; it takes the nearest pixel in palettes and bits.
 _SMOOTH = ("RGB", "RGBA", "L", "LA", "CMYK")
-# Of longer images than so many times their short side, only the middle is resized.
+# If the long side is more than so many times the short one, only the middle is resized.
 _LONG = 16
 
 
@@ -33,9 +33,9 @@ def centre_square(
 ) -> npt.NDArray[np.uint8]:
     """The short side resized to `resolution`, and the middle, as uint8 [resolution, resolution, 3].
 
-    The whole is resized and then cut, as the recipe does, though cutting first would be less work:
-    Pillow chooses the order of its two passes by the sizes, and clips between them, so that its
-    result for a part differs from the part of its result.
+    The whole is resized and then cropped, as in the recipe, though cropping first would be less
+    work: Pillow chooses the order of its two passes by the sizes, and clips between them, so
+    cropping first gives a different result.
     """
     pil = pillow("resizing images")
     width, height = image.size
@@ -72,7 +72,7 @@ def has_alpha(image: Image) -> bool:
 
 
 def smooth(image: Image, *, background: Colour | None = None, name: str = "image") -> Image:
-    """The image in a mode in which bicubic interpolation means something."""
+    """The image in a mode that bicubic interpolation can compute in."""
     pil = pillow("resizing images")
     if background is not None and (has_alpha(image) or "transparency" in image.info):
         ground: Image = pil.new("RGBA", image.size, (*background, 255))
@@ -119,10 +119,10 @@ class Box(NamedTuple):
 
 
 def centre_box(width: int, height: int, resolution: int) -> Box:
-    """What is left when the short side is resized to `resolution` and the middle is cut out.
+    """The box that remains when the short side is resized to `resolution` and the middle cropped.
 
-    The long side becomes a whole number of pixels, rounded down; the cut begins at a whole pixel of
-    the resized image, the nearest to the middle, and the even one of two.
+    The long side is rounded down to whole pixels; the crop begins at the pixel of the resized image
+    nearest to the middle, of two the even one.
     """
     short = min(width, height)
     resized = (resolution * width // short, resolution * height // short)

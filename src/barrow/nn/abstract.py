@@ -1,4 +1,4 @@
-"""Functions traced with only the shapes of their arguments: nothing is computed or allocated."""
+"""Tracing functions with only the shapes of their arguments: nothing is computed or allocated."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import jax
 
 
 def abstractly(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Shapes of what a function returns. Only arrays are made abstract; other arguments stay."""
+    """Shapes of a function's results. Only arrays are made abstract; other arguments stay."""
     call, arrays = _of_arrays(function, args, kwargs)
     return jax.eval_shape(call, arrays)
 

@@ -1,8 +1,8 @@
 """Cross-entropy of a vocabulary without ever holding the logits of a whole batch.
 
-Logits are made for a slice of the places at a time, with the gradient in the same pass: it is
-linear in what comes from above, so the backward pass only scales it. Three matrix products instead
-of four, and memory for one slice.
+Logits are computed for one slice of the places at a time, with the gradient in the same pass: it is
+linear in the incoming gradient, so the backward pass only scales it. This takes three matrix
+products instead of four, and memory for one slice.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-# Logits held at a time, in numbers: 2^28 in bfloat16 are half a GiB.
+# Logits held at a time: 2^28 in bfloat16 are half a GiB.
 _HELD = 1 << 28
 # Tensor cores need columns in multiples: 50,257 of them take a third more time than 50,304.
 _COLUMNS = 128
@@ -72,7 +72,7 @@ def token_nats(
 ) -> jax.Array:
     """Nats of each target, −log p, float32 [batch, length]; arguments as in `cross_entropy`.
 
-    Logits are summed and kept in float32 whatever hidden's type, for this is a measurement. A
+    Logits are summed and kept in float32 whatever hidden's type, since this is a measurement. A
     target outside the vocabulary is NaN. About `held` logits exist at a time.
     """
     vocab = refuse_other_shapes(hidden, weight, targets, targets, transposed)
@@ -124,7 +124,7 @@ def refuse_other_shapes(
 
 
 def _num_slices(length: int, wanted: int) -> int:
-    """The smallest divisor of a length that is at least what is wanted."""
+    """The smallest divisor of a length that is at least the requested number."""
     return next(n for n in range(min(wanted, length), length + 1) if length % n == 0)
 
 
@@ -205,7 +205,7 @@ def _forward(
     total, grad_matrix, grad_bias = sums
     # A sum over all tokens may be past float16's largest number; the mean that is wanted is not.
     kept = jnp.float32 if matrix.dtype == jnp.float16 else matrix.dtype
-    # Behind the barrier, or XLA would turn the products round to do without the transposition.
+    # After the barrier, or XLA would reorder the products to avoid the transposition.
     grad_matrix = lax.optimization_barrier(grad_matrix)
     return total, (grad_hidden, grad_matrix.T.astype(kept), grad_bias)
 
@@ -225,7 +225,7 @@ _sliced.defvjp(_forward, _backward)
 
 
 def _over_slices(one: Any, start: Any, arrays: tuple[jax.Array, ...], num: int) -> tuple[Any, Any]:
-    """Scan over slices of the length, each as rows; what each gives out is put together again."""
+    """Scan over slices of the length, each as rows; their outputs are concatenated."""
     batch, length = arrays[0].shape[:2]
 
     def rows(x: jax.Array) -> jax.Array:

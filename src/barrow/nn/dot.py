@@ -11,7 +11,7 @@ from jax import lax
 
 @runtime_checkable
 class Weight(Protocol):
-    """Stands in for an array of weights: int8 with scales, fp8, low rank."""
+    """A substitute for an array of weights: int8 with scales, fp8, low rank."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -47,8 +47,8 @@ def dot(
         )
     if not isinstance(weight, jax.Array) and isinstance(weight, Weight):
         return weight.contract(x, num, transposed=transposed)
-    # The weight as it is: a reshaped one would be kept for the backward pass beside the first, and
-    # in a scan over layers that is a copy of them all.
+    # The weight is not reshaped: a reshaped one would also be kept for the backward pass, in a scan
+    # over layers a copy of them all.
     first = len(shape) - num if transposed else 0
     of_x = tuple(range(x.ndim - num, x.ndim))
     contracted = ((of_x, tuple(range(first, first + num))), ((), ()))
@@ -59,10 +59,10 @@ def dot(
 
 
 def _narrows(x: jax.Array, weight: jax.Array) -> bool:
-    """Whether a weight is better transposed: for its gradient, on a CPU, with many rows.
+    """Whether a weight is faster transposed: for its gradient, on a CPU, with many rows.
 
     XLA's product xᵀ·g on a CPU takes twice as long where x is wider than g. That of a transposed
-    weight is gᵀ·x; the barrier keeps XLA from turning it back.
+    weight is gᵀ·x; the barrier keeps XLA from undoing it.
     """
     wide, narrow = weight.shape
     rows = x.size // wide

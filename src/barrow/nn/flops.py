@@ -1,9 +1,9 @@
-"""Floating-point operations of a function, counted in the equations JAX makes of it.
+"""Floating-point operations of a function, counted in its jaxpr.
 
 Counted are matrix products and convolutions: 2·M·N·K each, one multiplication and one addition for
 each term, places in the padding included (as PyTorch's counter and DeepSpeed's profiler do).
 Element-wise operations, sums, softmax, norms and look-ups are not: in a transformer they are below
-one part in a hundred, and there is no agreed count for an exponential.
+1%, and there is no agreed count for an exponential.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 from barrow.nn.abstract import jaxpr_of
 
-# They multiply, but how much is not to be seen in their equation.
+# They multiply, but their equations do not show how much.
 OPAQUE = (
     *("cholesky", "dot_product_attention", "eigh", "fft", "householder_product", "lu", "qr", "svd"),
     *("pallas_call", "pure_callback", "ragged_dot", "triangular_solve"),
@@ -27,8 +27,8 @@ OPAQUE = (
 class Flops:
     """Operations of one call.
 
-    `by_path` has those of each path of names (modules name what they compute), without what is
-    below it. `unknown` lists where the count is inexact, and why.
+    `by_path` has those of each path of module names, without paths below it. `unknown` lists where
+    the count is inexact, and why.
     """
 
     total: int
@@ -45,8 +45,8 @@ class Flops:
 def flops(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Flops:
     """Operations of ``function(*args)``, for arrays or their shapes; nothing is computed.
 
-    What is scanned counts as often as it runs, what is computed again for a gradient counts twice,
-    of the branches of a `cond` the costliest counts. The trips of a `while` are not known: one is
+    A scan's body counts as often as it runs, recomputation for a gradient counts again, and of the
+    branches of a `cond` the costliest counts. The iterations of a `while` are not known: one is
     counted, and listed in `unknown`.
     """
     counts: Counter[str] = Counter()

@@ -1,7 +1,7 @@
-"""What parameters begin as: ``init(key, shape, dtype) -> array``, as in `jax.nn.initializers`.
+"""Initial values of parameters: ``init(key, shape, dtype) -> array``, as `jax.nn.initializers`.
 
-Initialisers made with the same numbers are equal, so that modules are: a compiled function that
-takes a module as a static argument is compiled once.
+Initialisers made with the same numbers are equal, and so are modules: a function that takes a
+module as a static argument is compiled once.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ Initialiser = Callable[[jax.Array, tuple[int, ...], Any], jax.Array]
 
 
 def zeros(key: jax.Array, shape: tuple[int, ...], dtype: Any) -> jax.Array:
-    """Nothing but 0."""
+    """All 0."""
     del key
     return jnp.zeros(shape, dtype)
 
 
 def ones(key: jax.Array, shape: tuple[int, ...], dtype: Any) -> jax.Array:
-    """Nothing but 1."""
+    """All 1."""
     del key
     return jnp.ones(shape, dtype)
 
 
 def constant(value: float) -> Initialiser:
-    """Nothing but one number."""
+    """All the same number."""
     return _Constant(value)
 
 

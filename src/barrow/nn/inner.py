@@ -1,7 +1,7 @@
 """A part of a model as a pure function of its own parameters, for `scan` and `checkpoint`.
 
-A scope remembers what was written to it, which must not cross the border of a transformation: so
-what is transformed has its own trace, and what it wrote is returned explicitly.
+A scope records what was written to it, which must not cross the border of a transformation: so a
+transformed part has its own trace, and what it wrote is returned explicitly.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Written = dict[str, dict[str, Any]]
 
 @dataclass(frozen=True)
 class Variables:
-    """All that a part of a model reads: a pytree."""
+    """Everything that a part of a model reads: a pytree."""
 
     params: Any
     collections: Any
@@ -45,8 +45,8 @@ def variables(scope: Scope) -> Variables:
 def pure(scope: Scope, module: Module) -> Callable[..., tuple[Any, Written]]:
     """``function(variables, *args)``: the module's output, and what it wrote to collections.
 
-    Keys and the check for names used twice depend on what the model did before, so each call starts
-    from a copy of that: unrolled layers, and a function traced several times, all see the same.
+    Keys and the check for repeated names depend on what the model did before, so each call starts
+    from a copy of that state: unrolled layers, and a function traced several times, see the same.
     """
     outer = scope.trace
     used, num_keys = frozenset(outer.used), dict(outer.num_keys)
@@ -71,7 +71,7 @@ def pure(scope: Scope, module: Module) -> Callable[..., tuple[Any, Written]]:
 
 
 def write_back(scope: Scope, written: Mapping[str, Mapping[str, Any]]) -> None:
-    """Give what a part wrote to the model it is a part of."""
+    """Write what a part wrote to its model."""
     for collection, leaves in written.items():
         scope.trace.written.setdefault(collection, {}).update(leaves)
 
@@ -79,7 +79,7 @@ def write_back(scope: Scope, written: Mapping[str, Mapping[str, Any]]) -> None:
 def describe_inner(
     scope: Scope, module: Module, *args: Any, num_stacked: int | None = None, **kwargs: Any
 ) -> Any:
-    """Describe a part; with `num_stacked`, as that many layers in one array. Gives its output."""
+    """Describe a part; with `num_stacked`, as that many stacked layers. Returns its output."""
     outer = scope.trace
     outer.note("/".join(scope.path), type(module).__name__)
     if num_stacked is None:

@@ -23,7 +23,7 @@ class Module(ABC):
     """A description of a computation. Subclasses are frozen dataclasses with a `forward`.
 
     In `forward`, ``scope.param(...)`` is a parameter and ``Other(...)(scope / "name", x)`` calls
-    another module under a name. Nothing else is needed: no input size is declared, nothing is kept.
+    another module under a name. No input size is declared, and nothing is stored.
     """
 
     @abstractmethod
@@ -46,7 +46,7 @@ class Module(ABC):
     def init(self, key: jax.Array, *args: Any, **kwargs: Any) -> Tree:
         """Parameters for inputs like these (arrays, or only their shapes): no forward pass is run.
 
-        Each is drawn from the key and its own path, so adding a layer changes no other parameter.
+        Each is drawn from the key and its path, so adding a layer does not change other parameters.
         """
         specs = describe(self, *args, **kwargs)
         return from_paths({path: _made(key, path, spec) for path, spec in specs.items()})
@@ -64,9 +64,8 @@ class Module(ABC):
         """The output for these parameters: a pure function.
 
         `collections` are read (running statistics), never changed. `keys` are named streams of
-        randomness: without ``keys={"dropout": key}`` nothing is dropped. `constrain` lays
-        activations over devices. `method`, one of this module's that takes a scope, replaces
-        `forward`.
+        randomness: without ``keys={"dropout": key}`` nothing is dropped. `constrain` shards
+        activations. `method`, one of this module's that takes a scope, replaces `forward`.
         """
         trace = Trace(params, collections or {}, keys or {}, (), constrain)
         return (self if method is None else method)(Scope(trace), *args, **kwargs)
@@ -94,7 +93,7 @@ def describe(module: Module, *args: Any, **kwargs: Any) -> dict[str, ParamSpec]:
 
 
 def described(module: Module, *args: Any, **kwargs: Any) -> Trace:
-    """What is found by tracing a module that has no parameters yet."""
+    """The trace of a module that has no parameters yet."""
     trace = Trace(None, {}, {}, (), None)
     abstractly(lambda *a, **k: module(Scope(trace), *a, **k), *args, **kwargs)
     return trace
@@ -107,7 +106,7 @@ def axes(module: Module, *args: Any, **kwargs: Any) -> Tree:
 
 
 def init_collections(module: Module, *args: Any, **kwargs: Any) -> Tree:
-    """Collections as a module begins with them: running means of 0, variances of 1."""
+    """Initial collections of a module: running means of 0, variances of 1."""
     trace = described(module, *args, **kwargs)
     return Tree(
         {
@@ -131,7 +130,7 @@ def _not_a_scope(kind: str, given: str) -> str:
 
 def _made(key: jax.Array, path: str, spec: ParamSpec) -> jax.Array:
     if spec.init in (zeros, ones):
-        # Most parameters of a model, though few of its numbers: no key need be made for them.
+        # Constants are most of the parameters, though few of the numbers: they need no key.
         return spec.init(key, spec.shape, spec.dtype)
     key = key_at(key, path)
     if not spec.num_stacked:

@@ -36,7 +36,7 @@ class Scope:
 
     @property
     def name(self) -> str:
-        """The path, for people and profiles."""
+        """The path, for messages and profiles."""
         return "/".join(self.path) or "model"
 
     def _inside(self, name: str) -> tuple[str, ...]:
@@ -57,7 +57,7 @@ class Scope:
         axes: Axes,
         dtype: Any = jnp.float32,
     ) -> Any:
-        """A parameter: described by what is given, or the one that the tree holds here."""
+        """A parameter: described by these arguments, or the one in the tree."""
         place = self._place(name)
         if len(axes) != len(shape):
             raise ValueError(f"{place}: {len(axes)} axis names {axes} for the shape {shape}")
@@ -120,12 +120,12 @@ class Scope:
         return collection in self.trace.mutable
 
     def write(self, collection: str, name: str, value: Any) -> None:
-        """Give a value of a collection back to the caller, if it was asked for."""
+        """Return a value of a collection to the caller, if it was requested."""
         if self.is_mutable(collection):
             self.trace.written.setdefault(collection, {})[self._place(name)] = value
 
     def capture(self, name: str, value: Any) -> None:
-        """Show a value to callers who ask for the collection `intermediates`."""
+        """Record a value for callers that request the collection `intermediates`."""
         self.write("intermediates", name, value)
 
     # Keys and devices ----------------------------------------------------------------------------
@@ -146,5 +146,5 @@ class Scope:
 
 
 def key_at(key: jax.Array, path: str) -> jax.Array:
-    """A key for a path: it depends only on the path's letters."""
+    """A key for a path: it depends only on the path's characters."""
     return jax.random.fold_in(key, zlib.crc32(path.encode()))

@@ -21,7 +21,7 @@ def summary(model: Module, *args: Any, **kwargs: Any) -> str:
 
     A line for each module (kind, shape of its output, parameters and FLOPs of it and all below) and
     for each parameter (axes, shape, type, numbers in it). FLOPs are those of `nn.flops` for one
-    forward pass; what is called a second time (tied weights) counts where its name is.
+    forward pass; a second call (tied weights) counts at the module's name.
     """
     trace = described(model, *args, **kwargs)
     counted = _forward_flops(model, trace, *args, **kwargs)
@@ -48,7 +48,7 @@ def summary(model: Module, *args: Any, **kwargs: Any) -> str:
 
 
 def _forward_flops(model: Module, trace: Trace, *args: Any, **kwargs: Any) -> Flops:
-    """Operations by place, the names of which begin below the model."""
+    """Operations by path, relative to the model."""
     params = from_paths({p: _array_like(spec) for p, spec in trace.specs.items()})
     initial = {
         name: from_paths({path: jax.eval_shape(first) for path, first in leaves.items()})
@@ -83,7 +83,7 @@ def _owner(path: str, trace: Trace) -> str:
 
 
 def _module_of(place: str, trace: Trace) -> str:
-    """The nearest module at or above a place: people may name more than modules."""
+    """The nearest module at or above a path: not only modules have names."""
     while place and place not in trace.modules:
         place = place.rpartition("/")[0]
     return place

@@ -28,10 +28,10 @@ class ParamSpec:
 
 @dataclass
 class Trace:
-    """What one call of a model reads and writes. Describing a model has no `params` yet.
+    """What one call of a model reads and writes. While a model is described, there are no `params`.
 
-    Places are whole paths, from the root of the model, also where a part of it is traced by itself:
-    there `params` and `collections` hold only the part, and `depth` is the number of leading names
+    Paths are from the root of the model, also where a part of it is traced separately: there
+    `params` and `collections` hold only the part, and `depth` is the number of leading names that
     they do not have.
     """
 
@@ -67,7 +67,7 @@ class Trace:
         return True, at
 
     def new_collections(self) -> Tree:
-        """The collections given and asked for, with what was written in its place."""
+        """The collections given and requested, with what was written."""
         names = (*self.collections, *self.mutable)
         return Tree({name: self._now(name) for name in names})
 

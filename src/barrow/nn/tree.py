@@ -11,7 +11,7 @@ import jax
 class Tree(Mapping[str, Any]):
     """An immutable mapping from names to arrays or further trees, sorted by name.
 
-    A pytree: `jax.tree.map`, `jax.grad` and optax take it as they take a dict. A leaf may itself be
+    A pytree: `jax.tree.map`, `jax.grad` and optax accept it like a dict. A leaf may itself be
     a pytree that represents an array (a quantized weight).
     """
 

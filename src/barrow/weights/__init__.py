@@ -1,4 +1,4 @@
-"""Arrays on disk: safetensors, and the formats of others, read without trust and without copies."""
+"""Arrays on disk: safetensors and other formats, read lazily, without running code in them."""
 
 from __future__ import annotations
 

@@ -171,7 +171,7 @@ def _head(size: int, *, short: int, long: int) -> bytes:
 
 
 def _parts(value: Any) -> tuple[int, list[Any]]:
-    """What Flax's extension for this value is called, and what is in it."""
+    """The code of Flax's extension for this value, and its contents."""
     if type(value) is complex:
         return _COMPLEX, [value.real, value.imag]
     if not (_is_array(value) or isinstance(value, np.generic)):

@@ -1,4 +1,4 @@
-"""A model out of another program's file, in Hugging Face's terms, and its folder on disk."""
+"""A model from another program's file, in Hugging Face's terms, and its folder on disk."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def tokenizer_config(
     max_length: int,
     chat_template: str | None = None,
 ) -> dict[str, Any]:
-    """``tokenizer_config.json``: what ``bos_token`` and its kin are, and whether text begins so."""
+    """``tokenizer_config.json``: the special tokens, and whether a text begins with one."""
     template = {} if chat_template is None else {"chat_template": chat_template}
     return {
         "tokenizer_class": "PreTrainedTokenizerFast",

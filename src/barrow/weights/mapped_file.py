@@ -17,8 +17,8 @@ class MappedFile:
     """A file whose size is known and whose bytes are mapped at first use.
 
     What `array` gives is a view: it keeps the mapping alive, copies nothing, and cannot be written.
-    The file must not be changed in place while a view lives; replacing it by another file of the
-    same name does no harm.
+    The file must not be changed in place while a view exists; replacing it by another file of the
+    same name is safe.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -55,5 +55,5 @@ class MappedFile:
         return np.frombuffer(self.memory(), dtype, count, start).reshape(shape)
 
     def lazy(self, dtype: np.dtype[Any], shape: tuple[int, ...], start: int) -> LazyTensor:
-        """The same, read when it is asked for."""
+        """The same, read on first use."""
         return LazyTensor(shape, dtype, lambda: self.array(dtype, shape, start))

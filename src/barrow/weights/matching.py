@@ -1,4 +1,4 @@
-"""Which tensors of a file go where, and an explicit report of those that go nowhere."""
+"""Matches a file's tensors with parameters, and reports those without a match."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Mismatch:
 
 @dataclass(frozen=True)
 class Matching:
-    """The outcome of laying a file beside what is expected of it.
+    """The result of comparing a file with the parameters of a model.
 
     `source` maps the name of each parameter that can be loaded to its tensor in the file.
-    `missing` are parameters that no tensor is for, `unexpected` tensors that no parameter is for,
-    `mismatched` those that meet in name but not in shape.
+    `missing` are parameters without a tensor, `unexpected` tensors without a parameter,
+    `mismatched` those of equal names and different shapes.
     """
 
     source: Mapping[str, str]
@@ -39,7 +39,7 @@ class Matching:
         return not (self.missing or self.unexpected or self.mismatched)
 
     def report(self) -> str:
-        """The outcome in words, a line a kind and a line a name, ten of each kind at most."""
+        """The result in words: a line per kind and per name, at most ten of each kind."""
         shapes = [f"{m.name}: expected {m.expected}, found {m.found}" for m in self.mismatched]
         lines = [f"{len(self.source)} of {self._num_expected} parameters found"]
         for kind, names in (
@@ -61,10 +61,10 @@ def match(
     *,
     rename: Callable[[str], str | None] | None = None,
 ) -> Matching:
-    """Lay tensors beside parameters, given by name and shape.
+    """Match tensors with parameters, given by name and shape.
 
-    `rename` gives the parameter that a tensor of the file is for, or None where it is for none and
-    that is as it should be, such as a buffer that can be computed. Nothing is read.
+    `rename` gives the parameter of a tensor of the file, or None for a tensor to ignore, such as a
+    buffer that can be computed. Nothing is read.
     """
     name_of = rename or _same
     target = {name: new for name in tensors if (new := name_of(name)) is not None}

@@ -1,4 +1,4 @@
-"""Write safetensors: one file, or shards with an index as Hugging Face lays them out."""
+"""Write safetensors: one file, or shards with an index in Hugging Face's layout."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DEFAULT_SHARD_BYTES = 5_000_000_000
 
 @dataclass(frozen=True)
 class Written:
-    """What a write left on the disk: files of tensors, and their index where there are several."""
+    """Files that were written: of tensors, and their index if there are several."""
 
     files: tuple[WrittenFile, ...]
     index: WrittenFile | None = None
@@ -39,8 +39,8 @@ def write_safetensors(
 
     In a folder they are ``model.safetensors``, or from `max_shard_bytes` on shards
     ``model-00001-of-0000N.safetensors`` filled in the order given, and the index last; a folder
-    that holds a model already is refused. Each tensor is fetched when its turn comes and let go of
-    after. The same contents give the same bytes.
+    that already holds a model is refused. Each tensor is read when it is written, then released.
+    The same contents give the same bytes.
     """
     path = Path(path)
     entries = lazy(tensors)

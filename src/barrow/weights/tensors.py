@@ -1,7 +1,7 @@
-"""Named arrays that are read when they are asked for.
+"""Named arrays that are read on access.
 
 Every reader of this package gives its arrays as `Tensors`: shapes and types are known at once, the
-elements are read, decoded or mapped from the disk at each look-up and not kept.
+elements are read, decoded or mapped from the disk at each access and not kept.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Attention as one function of queries, keys and values, with a chosen backend.
 
-softmax(q·kᵀ·scale) · v for each query over the keys it may see, the softmax in float32. Heads are
-a dimension of their own: q is [batch, queries, heads, head_dim], k and v are [batch, keys,
-kv_heads, head_dim]; each key head serves heads / kv_heads query heads (1 is multi-query).
+softmax(q·kᵀ·scale) · v for each query over the keys it may see, the softmax in float32. q is
+[batch, queries, heads, head_dim], k and v are [batch, keys, kv_heads, head_dim]; each key head
+serves heads / kv_heads query heads (one key head is multi-query attention).
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ Backend = Literal["auto", "xla", "cudnn", "short", "rows"]
 
 @dataclass(frozen=True)
 class Visible:
-    """Which keys a query sees; what is None restricts nothing.
+    """Which keys a query sees; a field that is None does not restrict them.
 
-    causal: no key later than the query. starts [batch]: the place of each row's first query among
-    the keys, 0 unless there is a cache. lengths [batch]: only so many keys of each row are there.
+    causal: no key later than the query. starts [batch]: the position of each row's first query
+    among the keys, 0 without a cache. lengths [batch]: the number of keys of each row.
     segments: ids of queries [batch, queries] and of keys [batch, keys]; a query sees its own
     segment.
     """
@@ -45,7 +45,7 @@ class Visible:
 
     @property
     def is_never_empty(self) -> bool:
-        """Whether every query sees a key, itself at least."""
+        """Whether every query sees a key, at least its own."""
         return self.causal and self.lengths is None
 
     @property
@@ -91,9 +91,9 @@ def attention(
     """Attention of q over k and v, in q's shape and type. A query that sees no key gets zeros.
 
     "cudnn" is the fused kernel of NVIDIA GPUs for bfloat16 and float16, "short" ours for rows of
-    at most 128 places; "auto" takes one of them where it can be had; "xla" is plain matrix products
-    and runs everywhere. "rows" is these for one row of the batch after another: on CPUs scores then
-    stay in the cache, and inference is up to three times quicker.
+    at most 128 places; "auto" chooses one of them where available; "xla" is plain matrix products
+    and runs everywhere. "rows" computes one row of the batch after another: on CPUs scores then
+    stay in the cache, and inference is up to three times faster.
     """
     _refuse_other_shapes(q, k, v)
     scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
@@ -110,14 +110,14 @@ def attention(
 def attention_weights(
     q: jax.Array, k: jax.Array, visible: Visible = ALL, *, scale: float | None = None
 ) -> jax.Array:
-    """The shares with which each query reads the keys: [batch, heads, queries, keys], float32."""
+    """Attention weights [batch, heads, queries, keys], float32."""
     scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
     powers, total = _powers(q, k, visible, scale)
     return powers / total
 
 
 def _plain(q: jax.Array, k: jax.Array, v: jax.Array, visible: Visible, scale: float) -> jax.Array:
-    """Mixed first and divided afterwards: there are fewer results than pairs to divide."""
+    """Values are summed first and divided afterwards: there are fewer results than weights."""
     powers, total = _powers(q, k, visible, scale)
     batch, num_heads, num_queries, num_keys = powers.shape
     kv_heads, dim = v.shape[2:]
@@ -151,14 +151,14 @@ def _powers(
 
 
 def _by_rows(q: jax.Array, k: jax.Array, v: jax.Array, visible: Visible, scale: float) -> jax.Array:
-    """Divided by the sum at the end: that is over head_dim, not over keys."""
+    """Divided by the sum at the end: head_dim divisions per query, not one per key."""
     num_queries, num_heads, dim = q.shape[1:]
     num_keys, kv_heads = k.shape[1:3]
     mask = visible.mask(num_queries, num_keys)
 
     def one(row: tuple[jax.Array, ...]) -> jax.Array:
         q, k, v, *seen = row
-        # Scaled before the product, in its type: there are fewer queries than scores.
+        # Scaled before the product: there are fewer queries than scores.
         grouped = (q * scale).reshape(num_queries, kv_heads, num_heads // kv_heads, dim)
         grouped, k, v = grouped.transpose(1, 2, 0, 3), k.swapaxes(0, 1), v.swapaxes(0, 1)
         scores = jnp.einsum("kgqd,ksd->kgqs", grouped, k, preferred_element_type=jnp.float32)
@@ -183,7 +183,7 @@ def _by_rows(q: jax.Array, k: jax.Array, v: jax.Array, visible: Visible, scale: 
 def evened(
     q: jax.Array, k: jax.Array, v: jax.Array, visible: Visible
 ) -> tuple[jax.Array, jax.Array, jax.Array, Visible]:
-    """The same question with even numbers of queries and keys; a key that is added is not seen."""
+    """Pads queries and keys to even numbers; an added key is not seen."""
 
     def filled(x: jax.Array, value: float = 0) -> jax.Array:
         widths = [(0, 0), (0, x.shape[1] % 2), *[(0, 0)] * (x.ndim - 2)]
@@ -191,7 +191,7 @@ def evened(
 
     batch, num_keys = k.shape[:2]
     lengths, segments = visible.lengths, visible.segments
-    # Causality hides a last key from all queries before it.
+    # Causality already hides a last key from all queries before it.
     hidden = visible.causal and visible.starts is None and q.shape[1] == num_keys
     if lengths is None and num_keys % 2 and not hidden:
         lengths = jnp.full((batch,), num_keys, jnp.int32)
@@ -209,7 +209,7 @@ def _cudnn(q: jax.Array, k: jax.Array, v: jax.Array, visible: Visible, scale: fl
     if visible.is_padding:
         return _cudnn_padded(q, k, v, visible, scale)
     mask = None if visible.is_plain else visible.mask(q.shape[1], k.shape[1])
-    # With a mask of ours, causality is in it already.
+    # An explicit mask already contains causality.
     out = jax.nn.dot_product_attention(
         q,
         k,
@@ -221,7 +221,7 @@ def _cudnn(q: jax.Array, k: jax.Array, v: jax.Array, visible: Visible, scale: fl
     )
     if mask is None:
         return out
-    # The kernel adds a large negative number: a query that sees nothing would get a mean of all.
+    # The kernel adds a large negative number: a query that sees no key would get the mean of all.
     sees = jnp.any(mask, axis=-1)[:, 0, :, None, None]
     return jnp.where(sees, out, jnp.zeros_like(out))
 
@@ -229,7 +229,7 @@ def _cudnn(q: jax.Array, k: jax.Array, v: jax.Array, visible: Visible, scale: fl
 def _cudnn_padded(
     q: jax.Array, k: jax.Array, v: jax.Array, visible: Visible, scale: float
 ) -> jax.Array:
-    """The kernel takes the lengths: no mask of queries × keys is made."""
+    """The kernel takes lengths: no mask of queries × keys is needed."""
     assert visible.lengths is not None
     lengths = visible.lengths.astype(jnp.int32)
     out = jax.nn.dot_product_attention(
@@ -237,7 +237,7 @@ def _cudnn_padded(
         k,
         v,
         scale=distinct_scale(scale),
-        # A row without keys would be 0/0 in the kernel: it reads one key, and is put to 0 below.
+        # A row without keys would be 0/0 in the kernel: it reads one key, and is set to 0 below.
         key_value_seq_lengths=jnp.maximum(lengths, 1),
         implementation="cudnn",
     )
@@ -268,7 +268,7 @@ def _is_short(q: jax.Array, k: jax.Array, visible: Visible) -> bool:
 
 
 def _best(q: jax.Array, k: jax.Array, visible: Visible) -> Backend:
-    """A fused kernel for many queries; a few of them (decoding) are quicker without."""
+    """A fused kernel for many queries; a few (decoding) are faster without."""
     fits = q.dtype in (jnp.bfloat16, jnp.float16) and q.shape[-1] % 8 == 0 and q.shape[-1] <= 128
     if not fits or q.shape[1] < 32 or 0 in (q.size, k.size) or not _has_fused_kernels():
         return "xla"
@@ -276,7 +276,7 @@ def _best(q: jax.Array, k: jax.Array, visible: Visible) -> Backend:
 
 
 def _has_fused_kernels() -> bool:
-    """NVIDIA's, from Ampere on: to JAX those of AMD are GPUs too, with names such as gfx942."""
+    """NVIDIA's, from Ampere on; AMD's are GPUs to JAX too, with names such as gfx942."""
     if jax.default_backend() != "gpu":
         return False
     generation = str(jax.local_devices()[0].compute_capability).partition(".")[0]
@@ -286,7 +286,7 @@ def _has_fused_kernels() -> bool:
 def _takes_pallas(q: jax.Array) -> bool:
     """Whether this JAX has Pallas for GPUs, with automatic sharding.
 
-    Pallas refuses explicit meshes, and `shard_map` unless that checks nothing.
+    Pallas refuses explicit meshes, and `shard_map` unless its checks are off.
     """
     if any(kind != AxisType.Auto for kind in jax.typeof(q).sharding.mesh.axis_types):
         return False

@@ -1,4 +1,4 @@
-"""Keys and values of what was read before, so that decoding a token costs one token."""
+"""The key–value cache: keys and values of earlier tokens, so that decoding one costs one."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from jax import lax
 
 
 class KeyValues(Protocol):
-    """What attention needs of a cache of one layer; a paged one can replace `Cache`."""
+    """The protocol of one layer's cache; a paged one can replace `Cache`."""
 
     @property
     def lengths(self) -> jax.Array:
-        """Positions held, of each row [batch]."""
+        """Positions in each row [batch]."""
 
     def append(self, k: jax.Array, v: jax.Array, num: jax.Array) -> Self:
         """With more positions [batch, length, kv_heads, head_dim], of which `num` [batch] count."""
@@ -28,10 +28,10 @@ class KeyValues(Protocol):
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Cache:
-    """One array each for keys and values, as long as any row may get.
+    """One array each for keys and values, as long as the longest row.
 
-    They are stored with heads first, [batch, kv_heads, capacity, head_dim]: so what a head reads
-    lies together, and decoding reads it without rearranging it.
+    They are stored with heads first, [batch, kv_heads, capacity, head_dim]: each head reads
+    contiguous memory.
     """
 
     keys: jax.Array
@@ -42,20 +42,20 @@ class Cache:
     def empty(
         cls, batch: int, capacity: int, kv_heads: int, head_dim: int, dtype: jnp.dtype
     ) -> Cache:
-        """Room for `capacity` positions in each row."""
+        """An empty cache of `capacity` positions per row."""
         shape = (batch, kv_heads, capacity, head_dim)
         lengths = jnp.zeros((batch,), jnp.int32)
         return cls(jnp.zeros(shape, dtype), jnp.zeros(shape, dtype), lengths)
 
     @property
     def capacity(self) -> int:
-        """Positions there is room for."""
+        """The most positions of a row."""
         return int(self.keys.shape[2])
 
     def append(self, k: jax.Array, v: jax.Array, num: jax.Array) -> Cache:
         """Append to each row; positions past `num` are overwritten by the next call.
 
-        The caller must ensure that there is room: a compiled program cannot raise.
+        The caller must ensure that they fit: a compiled program cannot raise.
         """
         if k.shape[1] > self.capacity:
             raise ValueError(f"{k.shape[1]} positions for a cache of {self.capacity}")
@@ -71,7 +71,7 @@ class Cache:
         return self.keys.swapaxes(1, 2), self.values.swapaxes(1, 2)
 
     def grown(self, capacity: int) -> Cache:
-        """The same with room for more."""
+        """The same with a larger capacity."""
         more = capacity - self.capacity
         if more < 0:
             raise ValueError(f"a cache of {self.capacity} positions cannot shrink to {capacity}")
@@ -81,7 +81,7 @@ class Cache:
 
 def _written(held: jax.Array, more: jax.Array, starts: jax.Array) -> jax.Array:
     more = more.swapaxes(1, 2).astype(held.dtype)
-    if held.shape[0] == 1:  # a plain slice is written in place everywhere, a scatter not on CPUs
+    if held.shape[0] == 1:  # a slice is updated in place everywhere, a scatter not on CPUs
         return lax.dynamic_update_slice_in_dim(held, more, starts[0], axis=2)
     put = partial(lax.dynamic_update_slice_in_dim, axis=1)
     return jax.vmap(put)(held, more, starts)

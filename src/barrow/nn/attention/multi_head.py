@@ -19,7 +19,7 @@ from barrow.nn.scope import Scope
 
 @dataclass(frozen=True)
 class MultiHead(Module):
-    """Queries, keys and values of x, attention, and the way back: softmax(QKᵀ·scale)V·O.
+    """Projections of x, attention, and the output projection: softmax(QKᵀ·scale)V·O.
 
     `kv_heads` fewer than `heads` is grouped-query attention, 1 is multi-query. `head_dim` None
     divides x's width among the heads.
@@ -47,11 +47,11 @@ class MultiHead(Module):
         lengths: jax.Array | None = None,
         cache: KeyValues | None = None,
     ) -> tuple[jax.Array, KeyValues | None]:
-        """Attention among the places of x [batch, length, embed], and the cache with them in it.
+        """Self-attention of x [batch, length, embed], and the updated cache.
 
-        `positions` [batch, length] turn rotary heads (0, 1, 2… unless given); `segments` [batch,
-        length] mask documents in a row from each other. `lengths` [batch] is how many places of
-        each row are real; with a cache, the places follow what it holds.
+        `positions` [batch, length] rotate rotary heads (0, 1, 2… by default); `segments` [batch,
+        length] mask documents in a row from each other. `lengths` [batch] is the number of real
+        places of each row; with a cache, the places follow those in it.
         """
         batch, length, embed = x.shape
         kv_heads = self.heads if self.kv_heads is None else self.kv_heads

@@ -17,16 +17,16 @@ Kernel = Callable[..., tuple[jax.Array, ...]]
 
 
 def over_heads(kernel: Kernel) -> Kernel:
-    """`kernel`, whose arrays are [batch, places, heads, dim] or [batch], as JAX can transform it.
+    """`kernel`, over arrays [batch, places, heads, dim] or [batch], made transformable by JAX.
 
-    A compiler knows nothing of a kernel and would gather all arrays on every device. Batch and
-    heads may be split, places and dim are kept whole. A mapped dimension joins the batch.
+    A kernel is opaque to the compiler, which would gather all arrays on every device. Batch and
+    heads may be sharded, places and dim may not. A mapped dimension joins the batch.
     """
 
     @custom_vmap
     def call(*arrays: jax.Array) -> tuple[jax.Array, ...]:
-        # A split program names its kernel only by an address, which may be another kernel's in
-        # another process: this distinguishes programs kept on disk.
+        # A sharded program identifies its kernel by an address, which may be another kernel's in
+        # another process: this distinguishes programs cached on disk.
         contents = str(jax.make_jaxpr(kernel)(*arrays))
         with set_xla_metadata(kernel=hashlib.sha256(contents.encode()).hexdigest()):
             return _split(kernel, *arrays)(*arrays)  # type: ignore[no-any-return]

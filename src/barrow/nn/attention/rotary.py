@@ -1,4 +1,4 @@
-"""Rotary positions: pairs of a head's numbers are turned by an angle that grows with position."""
+"""Rotary positions: pairs of a head's numbers are rotated by an angle that grows with position."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Stretch:
-    """Llama 3's way to longer contexts: slow waves are slowed by `factor`, quick ones stay.
+    """Llama 3's scaling to longer contexts: low frequencies are divided by `factor`.
 
-    A wave is slow if it turns fewer than `low` times within the `original` context, quick if more
-    than `high` times; between the two it is a mixture. ``low == high == 0`` slows all equally
+    A frequency is low if it rotates fewer than `low` times within the `original` context, high if
+    more than `high` times; between them it is interpolated. ``low == high == 0`` divides all
     ("linear" scaling).
     """
 
@@ -29,8 +29,8 @@ class Stretch:
 class Rotary:
     """Angle position · base^(−2i/dim) for pair i; pairs are (i, i + dim/2) of the first `dim`.
 
-    - `base`: of the angles; `stretch`: how longer contexts are reached; None as trained.
-    - `dim`: the part of a head that is turned; None means all of it, Pythia turns a quarter.
+    - `base`: of the angles; `stretch`: scaling to longer contexts, or None.
+    - `dim`: the part of a head that is rotated; None for all of it, Pythia rotates a quarter.
     """
 
     base: float = 10_000.0
@@ -54,7 +54,7 @@ class Rotary:
         return np.asarray(share * plain + (1 - share) * slowed)
 
     def __call__(self, x: jax.Array, positions: jax.Array) -> jax.Array:
-        """Turn each place of x [batch, length, heads, head_dim] for its position [batch, length].
+        """Rotate x [batch, length, heads, head_dim] by its positions [batch, length].
 
         Angles are float32 whatever x is: positions past 256 are not exact in bfloat16.
         """

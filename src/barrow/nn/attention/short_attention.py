@@ -1,8 +1,8 @@
-"""Attention over rows so short that one program of a GPU holds all of a head's: both ways.
+"""Attention, forward and backward, over rows so short that one GPU program holds a whole head.
 
 Queries, keys and values are read once and scores never leave the chip; the backward pass computes
-them again from the same three. Kernels made for long rows go through them in tiles, keep sums in
-memory, and need even lengths.
+them again from these. Kernels for long rows work in tiles, keep sums in memory, and need even
+lengths.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class _Kind:
     scale: float
 
 
-# A kernel is traced and lowered at each mention: so once for all layers, and outside jit for all
-# calls, each of which would compile it again.
+# A kernel is traced and lowered at each use: so it is made once for all layers and, outside jit,
+# for all calls, each of which would compile it again.
 @functools.partial(jax.jit, static_argnames=("causal", "scale"))
 def short_attention(
     q: jax.Array, k: jax.Array, v: jax.Array, lengths: jax.Array, *, causal: bool, scale: float
@@ -37,7 +37,7 @@ def short_attention(
 
     At most 128 queries and 128 keys; dim is 16, 32, 64 or 128; there are as many key heads as
     query heads. A query that sees no key gets zeros. Products are in the type of q, sums in
-    float32. Where there is no GPU it is interpreted, slowly.
+    float32. Without a GPU it is interpreted, slowly.
     """
     return _attend(_Kind(causal, scale), q, k, v, lengths.astype(jnp.int32))
 

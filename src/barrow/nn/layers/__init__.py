@@ -1,1 +1,1 @@
-"""Layers: a module per file, as long as its mathematics."""
+"""Layers, one module per file."""

@@ -1,4 +1,4 @@
-"""Activations, and the names that Hugging Face configurations have for them."""
+"""Activations, by their names in Hugging Face configurations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Activation = Callable[[jax.Array], jax.Array]
 
 def gelu(x: jax.Array) -> jax.Array:
     """x·Φ(x), Φ the Gaussian distribution function."""
-    # By erf, like PyTorch: JAX uses erfc, which is three times as much work.
+    # By erf, like PyTorch: JAX uses erfc, which takes three times as long.
     y = x.astype(jnp.promote_types(x.dtype, jnp.float32))
     return (0.5 * y * (1 + jax.lax.erf(y * math.sqrt(0.5)))).astype(x.dtype)
 

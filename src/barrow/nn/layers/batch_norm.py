@@ -24,8 +24,8 @@ class BatchNorm(Module):
     Where the collection `batch_stats` is mutable in this call, mean and variance are those of the
     batch, and the running ones become (1 − momentum)·running + momentum·batch, of which the
     variance is the unbiased one (as in PyTorch). Otherwise the running ones are used. A batch that
-    is sharded under `jit` is one batch: its statistics are global. `scale_init` zeros lets a
-    residual branch begin as nothing.
+    is sharded under `jit` is one batch: its statistics are global. With `scale_init` zeros a
+    residual branch begins as 0.
     """
 
     momentum: float = 0.1

@@ -1,4 +1,4 @@
-"""A transformer block: attention and a feed-forward net, each beside its residual."""
+"""A transformer block: attention and a feed-forward net, each with a residual."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Block(Module):
         """The new x and cache; `context` are keyword arguments of attention, the same for all."""
         drop = Dropout(self.dropout)
         shape = x.shape
-        # Rows, but for attention: the compiler then lays nothing out by length first.
+        # Rows, except for attention: the compiler then does not choose length-major layouts.
         x = x.reshape(-1, shape[-1])
 
         def attend(x: jax.Array) -> tuple[jax.Array, Any]:

@@ -22,7 +22,7 @@ class Conv(Module):
     """y = x ⋆ W + b (cross-correlation), channels last: x is [batch, *space, channels].
 
     The kernel is [*window, channels / groups, features]. `padding` is SAME (output as large as x
-    over the stride, the odd one after), VALID, or pairs of numbers, one for each spatial
+    over the stride, an odd one at the end), VALID, or pairs of numbers, one for each spatial
     dimension. `dilation` is the distance between taps of the window; it and `strides` are one
     number for all dimensions or one for each. `axes` names the kernel's last two dimensions.
     """

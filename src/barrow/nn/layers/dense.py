@@ -18,8 +18,8 @@ from barrow.nn.trace import Axes
 class Dense(Module):
     """y = x·W + b over the last `num_in` dimensions of x.
 
-    With several `features` the output has that many dimensions in place of those: heads stay a
-    dimension of their own, [embed] → [heads, head_dim] and, with num_in=2, back again. `axes` names
+    Several `features` give several output dimensions, so heads stay a separate dimension:
+    [embed] → [heads, head_dim] and, with num_in=2, back again. `axes` names
     the kernel's dimensions, inputs first; the bias has the names of the outputs. `weight_init`
     None is `fan_in` over the dimensions contracted.
     """
@@ -40,7 +40,7 @@ class Dense(Module):
         kernel = scope.param("kernel", (*inputs, *out), init, self.axes)
         y = dot(x.reshape(math.prod(outer), *inputs), kernel, num=self.num_in)
         if self.bias:
-            # Over rows: the gradient is then a sum over one dimension. Over two, XLA first writes
-            # out a transposed float32 copy of the whole.
+            # As rows: the gradient is then a sum over one dimension. For two, XLA first writes a
+            # transposed float32 copy of the whole.
             y = y + scope.param("bias", out, zeros, self.axes[self.num_in :]).astype(y.dtype)
         return y.reshape(*outer, *out)

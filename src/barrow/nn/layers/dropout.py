@@ -16,7 +16,7 @@ class Dropout(Module):
     """Each number becomes 0 with probability `rate`, else is divided by 1 − rate.
 
     Random with a key of the stream "dropout", the identity without one. Along the dimensions in
-    `broadcast` all numbers share one fate.
+    `broadcast` all numbers are dropped together.
     """
 
     rate: float

@@ -1,4 +1,4 @@
-"""A table of vectors, one for each id; and, tied, the scores of ids for vectors."""
+"""Embeddings: a vector for each id; and, tied, the logits of ids for vectors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from barrow.nn.trace import Axes
 
 @runtime_checkable
 class Rows(Protocol):
-    """What a replacement for a table of embeddings has besides `nn.Weight`'s `contract`."""
+    """The protocol of a substitute for a table of embeddings, besides `nn.Weight`'s."""
 
     def rows(self, ids: jax.Array) -> jax.Array:
         """The vectors of ids; NaN for an id past the end."""
@@ -28,9 +28,9 @@ class Rows(Protocol):
 class Embed(Module):
     """Row `id` of a table [num, features].
 
-    An id that is not in the table is an error where ids are known. Under `jit` nothing can raise:
-    such an id, also a negative one, gives NaN, which shows in the loss; plain JAX would wrap or
-    clamp it and train on another row.
+    An id outside the table is an error where ids are known. Under `jit` nothing can raise: such an
+    id, also a negative one, gives NaN, which shows in the loss; plain JAX would wrap or clamp it
+    and train on another row.
     """
 
     num: int
@@ -45,13 +45,13 @@ class Embed(Module):
         if not isinstance(ids, jax.core.Tracer):
             self._refuse_unknown(scope, ids)
         table = self._table(scope)
-        # Only past the end counts as outside to `take`: below zero it would count from the end.
+        # `take` treats only ids past the end as outside: negative ones would count from the end.
         ids = jnp.where(ids < 0, self.num, ids)
         if not isinstance(table, jax.Array) and isinstance(table, Rows):
             return table.rows(ids)
         table = jnp.asarray(table)
-        # By way of float32: the gradient of a row that many places share is summed in it. In
-        # bfloat16 a sum stops growing at 256 times what is added.
+        # Through float32: the gradient of a row that many places share is summed in it. In
+        # bfloat16 a sum stops growing at 256 times the summand.
         return jnp.take(table.astype(jnp.float32), ids, axis=0, mode="fill").astype(table.dtype)
 
     def attend(self, scope: Scope, x: jax.Array) -> jax.Array:

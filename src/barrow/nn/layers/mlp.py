@@ -17,9 +17,9 @@ from barrow.nn.scope import Scope
 class MLP(Module):
     """act(x·up)·down; gated, (act(x·gate) ∘ x·up)·down, of the width of x.
 
-    `activation` is a name as Hugging Face configurations have it. Gated with "silu" it is SwiGLU
+    `activation` is a name from Hugging Face configurations. Gated with "silu" it is SwiGLU
     (Llama), with "gelu" GeGLU. With `recompute` the backward pass computes the activation again
-    from what went into it.
+    from its input.
     """
 
     hidden: int
@@ -44,7 +44,7 @@ class MLP(Module):
             return scope.constrain(y, "batch", "length", "mlp") if x.ndim == 3 else y
 
         act = activation(self.activation)
-        # Kept are its inputs, and nothing between: reading more back takes longer on a GPU.
+        # Only its inputs are kept: reading more back takes longer on a GPU.
         act = jax.checkpoint(act) if self.recompute else act
         y = act(grow("gate")) * grow("up") if self.gated else act(grow("up"))
         back = Dense(x.shape[-1], bias=self.bias, axes=("mlp", "embed"), weight_init=self.out_init)

@@ -1,4 +1,4 @@
-"""Normalisation of each example by itself. Statistics are float32 for any type of x."""
+"""Normalisation of each example. Statistics are float32 for any type of x."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def affine(
     bias: bool,
     scale_init: Initialiser = ones,
 ) -> jax.Array:
-    """Scale and shift y in float32, by as many of the two as are wanted."""
+    """Scale and shift y in float32; either may be absent."""
     if scale:
         y = y * scope.param("scale", shape, scale_init, axes).astype(jnp.float32)
     if bias:
@@ -106,7 +106,7 @@ def affine(
 def _rows(x: jax.Array, num: int) -> jax.Array:
     """As rows: all dimensions but the last `num` in one.
 
-    Gradients of scale and bias are then sums over one dimension. Over two, XLA first writes out a
+    Gradients of scale and bias are then sums over one dimension. For two, XLA first writes a
     transposed float32 copy of the whole.
     """
     outer = x.shape[: x.ndim - num]
@@ -114,7 +114,7 @@ def _rows(x: jax.Array, num: int) -> jax.Array:
 
 
 def _standard(x: jax.Array, dims: tuple[int, ...], eps: float) -> jax.Array:
-    # Mean first: the mean of squares less the square of the mean cancels where the mean is large.
+    # Mean first: the mean of squares minus the square of the mean cancels where the mean is large.
     x = x - named(jnp.mean(x, axis=dims, keepdims=True), STATISTICS)
     spread = lax.rsqrt(jnp.mean(x * x, axis=dims, keepdims=True) + eps)
     standard: jax.Array = x * named(spread, STATISTICS)

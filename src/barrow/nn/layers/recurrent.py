@@ -31,8 +31,8 @@ class Cell(Module):
 
     def gates(self, scope: Scope, name: str, x: jax.Array, num: int) -> jax.Array:
         """x·W + b for each gate: [..., num, features]."""
-        # Only x's own dimension may be called `embed`: a hidden one on both sides would be twice
-        # on the same devices.
+        # Only x's dimension may be called `embed`: a hidden one on both sides would be on
+        # the same devices twice.
         axes = ("embed" if name == "input" else None, None, "mlp")
         dense = Dense((num, self.features), bias=self.bias, axes=axes, weight_init=self.weight_init)
         y: jax.Array = dense(scope / name, x)

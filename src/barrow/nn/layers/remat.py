@@ -1,4 +1,4 @@
-"""Rematerialisation: what the backward pass computes again instead of keeping."""
+"""Rematerialisation: the backward pass recomputes values instead of keeping them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from barrow.nn.inner import describe_inner, pure, variables, write_back
 from barrow.nn.module import Module
 from barrow.nn.scope import Scope
 
-# Modules give these names to what they compute; see `named`.
+# Names that modules give to their values; see `named`.
 ATTENTION = "attention"
 STATISTICS = "statistics"  # of norms: a few numbers for each row
 
@@ -23,15 +23,15 @@ class Policy:
     """What is kept for the backward pass; everything else is recomputed.
 
     `keep` are names given with `nn.named`. `keep_dots` keeps the results of matrix products with
-    weights: what is computed again is then attention within itself (products of activations, the
-    softmax) and what is cheap.
+    weights: only attention (products of activations, the softmax) and cheap operations are then
+    recomputed.
     """
 
     keep: tuple[str, ...] = ()
     keep_dots: bool = False
 
     def saveable(self) -> Callable[..., Any]:
-        """As `jax.checkpoint` takes it."""
+        """The policy for `jax.checkpoint`."""
         # There is no "all but these names": JAX would keep the same values from before the naming.
         policies = jax.checkpoint_policies
         chosen: Callable[..., Any] = policies.nothing_saveable
@@ -50,17 +50,17 @@ STATISTICS_ONLY = Policy(keep=(STATISTICS,))
 
 
 def named(x: Any, name: str) -> Any:
-    """x, under a name that a `Policy` may speak of."""
+    """x, with a name for `Policy`."""
     return checkpoint_name(x, name)
 
 
 @dataclass(frozen=True)
 class Remat(Module):
-    """A module whose inner results are computed again in the backward pass.
+    """A module whose intermediate values are recomputed in the backward pass.
 
-    Parameters, keys and collections are those of the body without it: it may come and go. Inside a
-    scan it saves memory everywhere; outside one, XLA for CPUs finds that the two computations are
-    the same and keeps the first after all.
+    Parameters, keys and collections are those of the body: it may be added or removed at any time.
+    Inside a scan it saves memory everywhere; outside one, XLA for CPUs merges the two equal
+    computations and keeps the values after all.
     """
 
     body: Module

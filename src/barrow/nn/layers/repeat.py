@@ -23,12 +23,12 @@ class Repeat(Module):
     """`num` layers: ``body(scope, carry, each, *shared) -> (carry, out)`` for one after another.
 
     Parameters of all layers are one array with a leading dimension `layers`, under the same names
-    whether the loop is scanned (compiled once) or unrolled (the compiler sees across layers): so
-    that is a choice of each run, and no checkpoint knows of it. `each` has an entry per layer (its
-    cache), or is None; what the layers give out has one per layer too. Unrolled, those stay arrays
-    of their own: a scan would copy them all. Unrolled, parameters may also be a tuple with a tree
-    for each layer (see `take_apart`): a slice of one array is copied at each use, which makes
-    decoding several times slower.
+    whether the loop is scanned (compiled once) or unrolled (the compiler optimises across layers):
+    each run may choose, and checkpoints do not depend on it. `each` has an entry per layer (its
+    cache), or is None; outputs have one per layer too. Unrolled, those stay separate arrays: a scan
+    would copy them all. Unrolled, parameters may also be a tuple with a tree for each layer (see
+    `take_apart`): a slice of one array is copied at each use, which makes decoding several times
+    slower.
     """
 
     body: Module
@@ -43,7 +43,7 @@ class Repeat(Module):
     def forward(
         self, scope: Scope, carry: Any, each: Sequence[Any] | None = None, *shared: Any
     ) -> tuple[Any, tuple[Any, ...]]:
-        """The last carry, and what each layer gave out."""
+        """The last carry, and the output of each layer."""
         each = (None,) * self.num if each is None else tuple(each)
         if len(each) != self.num:
             raise ValueError(f"{scope.name}: {len(each)} entries for {self.num} layers")
@@ -58,7 +58,7 @@ class Repeat(Module):
             held = replace(held, params=Tree())
         function = pure(scope, self.body)
         if self.remat is not None:
-            # Inside a scan nothing can be merged with what is outside; saying so is quicker.
+            # Inside a scan nothing is merged with what is outside: no need to prevent it.
             function = jax.checkpoint(
                 function, policy=self.remat.saveable(), prevent_cse=self.unroll
             )
@@ -110,7 +110,7 @@ class Repeat(Module):
         for kind, tree in (("parameters", held.params), *held.collections.items()):
             for path, leaf in paths(tree).items():
                 for part in jax.tree.leaves(leaf):
-                    # Unrolled, an index past the end would quietly give the last layer again.
+                    # Unrolled, an index past the end would silently give the last layer again.
                     if jnp.ndim(part) == 0 or part.shape[0] != self.num:
                         raise ValueError(
                             f"{scope.name}/{path}: the model has {self.num} layers, but "
@@ -149,7 +149,7 @@ def _stacked(entries: Sequence[Any]) -> Any:
 def _unstacked(tree: Any, num: int) -> list[Any]:
     """A tree for each entry of the leading dimension.
 
-    In one split, whose gradient is one concatenation; that of `num` slices is a sum of as many
+    By one split, whose gradient is one concatenation; that of `num` slices is a sum of as many
     arrays of the whole size.
     """
     leaves, structure = jax.tree.flatten(tree)

@@ -1,7 +1,7 @@
-"""A model out of a GGUF file: configuration, tensors and tokenizer in Hugging Face's terms.
+"""A model from a GGUF file: configuration, tensors and tokenizer in Hugging Face's terms.
 
-Architectures: ``llama`` (Llama, Mistral, SmolLM2) and ``gpt2``. A setting that would change what
-the model computes and is not known here is an error; so is a tensor without a place.
+Architectures: ``llama`` (Llama, Mistral, SmolLM2) and ``gpt2``. An unknown setting that would
+change what the model computes is an error; so is an unknown tensor.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def open_gguf_model(path: str | os.PathLike[str]) -> ForeignModel:
     """The model of a GGUF file; tensors are decoded to float32 when they are read.
 
     Rows of a Llama's queries and keys, which llama.cpp's converter permuted, are put back in the
-    order of Hugging Face; GPT-2's matrices, which it transposed, are turned back.
+    order of Hugging Face; GPT-2's matrices, which it transposed, are transposed back.
     """
     gguf = open_gguf(path)
     architecture = gguf.metadata.get("general.architecture")
@@ -198,7 +198,7 @@ def _parts(
 
 
 def _check_shapes(gguf: Gguf, config: Mapping[str, Any], entries: Mapping[str, LazyTensor]) -> None:
-    """That the sizes of the metadata are those of the tensors."""
+    """Check that the sizes in the metadata match the tensors."""
     hidden = config.get("hidden_size", config.get("n_embd"))
     inner = config.get("intermediate_size", config.get("n_inner"))
     heads = config.get("num_attention_heads", config.get("n_head"))
@@ -245,7 +245,7 @@ def _number(gguf: Gguf, architecture: str, key: str, default: float | None = Non
     value = gguf.metadata.get(f"{architecture}.{key}", default)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
         raise _not_a(gguf, f"{architecture}.{key}", value, "a positive number")
-    # A float32 as the shortest decimal that gives it: 1e-05, not 9.999999747378752e-06.
+    # A float32 as its shortest decimal: 1e-05, not 9.999999747378752e-06.
     return float(str(np.float32(value)))
 
 

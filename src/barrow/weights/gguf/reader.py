@@ -1,8 +1,8 @@
 """The reader of the library `gguf`, with bounds, and with arrays read at once.
 
-The library takes what is there where a length is past the end of the file, and makes several
-objects for each element of an array: a vocabulary of 128,000 pieces and its merges takes 720 MB and
-half a minute, a count of 2⁶⁰ all the memory there is.
+The library reads on where a length is past the end of the file, and makes several objects for each
+element of an array: a vocabulary of 128,000 pieces and its merges takes 720 MB and half a minute, a
+count of 2⁶⁰ all memory.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LENGTH = struct.Struct("<Q")
 class BoundedReader(gguf.GGUFReader):
     """Reads a little-endian file; bytes past its end, and arrays in arrays, are a ValueError.
 
-    An array of numbers is one part of its field, an array; an array of strings is one, a list.
+    An array of numbers is one part of its field, as an array; one of strings also, as a list.
     """
 
     def _get(self, offset: int, dtype: Any, count: int = 1, override_order: Any = None) -> Any:

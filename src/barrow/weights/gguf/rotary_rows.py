@@ -1,9 +1,9 @@
 """Rows of query and key projections, in the order that a rotary embedding expects.
 
-A rotary embedding turns the features of a head in pairs. Files of llama.cpp and llama2.c pair
+A rotary embedding rotates the features of a head in pairs. Files of llama.cpp and llama2.c pair
 neighbours, (0, 1), (2, 3), …; Hugging Face pairs the halves, (0, d/2), (1, d/2 + 1), …. The same
-model therefore has its rows in another order; queries and keys are permuted in the same way, so
-that their products do not change.
+model therefore has its rows in another order; queries and keys are permuted alike, so their
+products do not change.
 """
 
 from __future__ import annotations

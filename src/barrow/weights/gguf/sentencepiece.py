@@ -1,9 +1,8 @@
 """A SentencePiece BPE vocabulary, pieces with scores, as a ``tokenizer.json``.
 
-SentencePiece joins the two neighbours whose join has the best score; Hugging Face's BPE joins the
-pair that comes first in a list of merges. The list here has every pair of pieces whose join is a
-piece, best score first. The two agree unless two different pairs make the same piece in
-overlapping places.
+SentencePiece merges the neighbours whose merge has the best score; Hugging Face's BPE merges the
+pair that is first in a list. The list here has every pair of pieces whose merge is a piece, best
+score first. The two agree unless two different pairs make the same piece in overlapping places.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ def scored_pieces_json(
 ) -> dict[str, Any]:
     """A tokenizer of pieces (with ``▁`` for a space), where bytes without a piece are ``<0x0A>``.
 
-    `special` are ids that text never gives; `begin` is the one that a text begins with. With
-    `leading_space`, a text is read as if a space preceded it, and decoding removes it.
+    `special` are ids that text never gives; a text begins with `begin`. With `leading_space`, a
+    space is added before a text, and decoding removes it.
     """
     vocab = {piece: number for number, piece in enumerate(pieces)}
     if len(vocab) < len(pieces):
@@ -65,7 +64,7 @@ def scored_pieces_json(
 
 
 def added_token(number: int, text: str, *, special: bool = True) -> dict[str, Any]:
-    """An entry of ``added_tokens``: text that is one token and is never cut."""
+    """An entry of ``added_tokens``: text that is always one token."""
     return {
         "id": number,
         "content": text,

@@ -107,7 +107,7 @@ def _entry(path: str | os.PathLike[str], tensor: Any) -> LazyTensor:
             return out
         rows, decoded = data.reshape(-1, data.shape[-1]), out.reshape(-1, shape[-1] if shape else 1)
         step = max(1, _CHUNK_ELEMENTS // decoded.shape[-1])
-        # Hostile scales may be infinite or NaN; that is the file's business, not a warning of ours.
+        # Hostile scales may be infinite or NaN; that is not worth a warning.
         with np.errstate(all="ignore"):
             for start in range(0, len(rows), step):
                 decoded[start : start + step] = decode(rows[start : start + step])

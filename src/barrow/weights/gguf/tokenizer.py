@@ -1,8 +1,8 @@
 """The tokenizer inside a GGUF file, as a ``tokenizer.json``.
 
 Two kinds are supported: ``gpt2``, byte-level BPE with merges (SmolLM2, GPT-2, Llama 3, Qwen2), and
-``llama``, SentencePiece BPE with scores. How a byte-level text is first cut into words is not in
-the file; it is a name, ``tokenizer.ggml.pre``, whose meaning is written down here.
+``llama``, SentencePiece BPE with scores. How a byte-level text is first split into words is not in
+the file, which only names it (``tokenizer.ggml.pre``); the patterns are here.
 """
 
 from __future__ import annotations
@@ -60,14 +60,14 @@ _CUTS: Mapping[str, Mapping[str, Any]] = {
     "llama-bpe": _cut(_LLAMA3),
     "qwen2": _cut(_QWEN2),
 }
-# These take a word that is a piece as a whole, before they try to merge.
+# These use a word that is a piece as a whole, before merging.
 _WHOLE_WORDS = ("llama-bpe",)
 
 
 def gguf_tokenizer(
     metadata: Mapping[str, Any], *, path: str | PathLike[str]
 ) -> dict[str, Any] | None:
-    """The tokenizer that a file's metadata describes; None where there is none at all."""
+    """The tokenizer that a file's metadata describes; None if it describes none."""
     kind = metadata.get("tokenizer.ggml.model")
     if kind is None:
         return None
@@ -131,7 +131,7 @@ def _merged(
     if not isinstance(lines, list):
         raise ValueError("tokenizer.ggml.merges is not a list of strings")
     for merge in lines:
-        # A piece may hold no space: byte-level pieces write it as Ġ.
+        # A piece must not contain a space: byte-level pieces write it as Ġ.
         left, space, right = str(merge).partition(" ")
         if not space or left not in vocab or right not in vocab or left + right not in vocab:
             raise ValueError(f"merge {merge!r} does not join two pieces into a piece")

@@ -1,1 +1,1 @@
-"""Published models: the download from a hub or an address, checked against known sums."""
+"""Published models, downloaded from a hub or a URL and checked against known sums."""

@@ -1,4 +1,4 @@
-"""The folder that keeps what was downloaded or compiled."""
+"""The folder of downloaded models and compiled programs."""
 
 from __future__ import annotations
 

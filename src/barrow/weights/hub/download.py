@@ -1,7 +1,7 @@
 """Published models: a Hugging Face repository in the hub's own cache, or a file at a URL.
 
-`huggingface_hub` downloads and keeps repositories, and compares sizes. Here each file is hashed,
-once after it came: in that cache a large file is named by its SHA-256, a small one by git's SHA-1.
+`huggingface_hub` downloads and caches repositories, and compares sizes. Here each file is hashed
+once after its download: the cache names a large file by its SHA-256, a small one by git's SHA-1.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Fetched:
 
 
 def source_of(what: str) -> str:
-    """What a known name leads to, a URL, or OWNER/MODEL or OWNER/MODEL@REVISION as it is."""
+    """The source of a known name; a URL, OWNER/MODEL or OWNER/MODEL@REVISION as it is."""
     if (entry := known(what)) is not None:
         return entry.source
     if "://" in what or (_REPOSITORY.fullmatch(what) and ".." not in what):
@@ -67,9 +67,9 @@ def fetch(
     verify: bool = False,
     on_bytes: Callable[[int], None] = lambda _: None,
 ) -> Fetched:
-    """The model that a name, URL or repository id means, downloaded where it is not there yet.
+    """The model of a name, URL or repository id, downloaded if it is not there yet.
 
-    A URL needs a `sha256`, unless its path has one. Files are hashed once after they came, and
+    A URL needs a `sha256`, unless its path has one. Files are hashed once after the download, and
     again with `verify`. `cache` keeps files of URLs, and which files were hashed.
     """
     source = source_of(what)
@@ -190,7 +190,7 @@ def _check(file: Path, marks: Path, *, again: bool) -> None:
     blob = file.resolve()
     expected, status = blob.name, blob.stat()
     if not re.fullmatch("[0-9a-f]{40}|[0-9a-f]{64}", expected):
-        return  # a hub of another kind, which names no sum
+        return  # another kind of hub, which gives no sum
     mark, stamp = marks / expected, f"{status.st_size} {status.st_mtime_ns}"
     if not again and mark.is_file() and mark.read_text() == stamp:
         return

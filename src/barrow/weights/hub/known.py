@@ -1,4 +1,4 @@
-"""Names of published weights: short to type."""
+"""Short names of published weights."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _CLIP = "https://openaipublic.azureedge.net/clip/models"
 
 @dataclass(frozen=True)
 class Known:
-    """A name, where it leads (a Hugging Face repository id or a URL), and what it is."""
+    """A name, its source (a Hugging Face repository id or a URL), and a description."""
 
     name: str
     source: str

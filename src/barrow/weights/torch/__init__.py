@@ -1,1 +1,1 @@
-"""PyTorch's files, read without PyTorch and without running what is in them."""
+"""PyTorch's files, read without PyTorch and without running code in them."""

@@ -1,8 +1,8 @@
 """Open PyTorch's zip checkpoints and TorchScript archives, without PyTorch; nothing is run.
 
 The structure is read by `restricted_pickle`: arrays, containers, numbers and strings, or a refusal
-by name. Tensors stay in the file until they are asked for. Of a TorchScript archive the
-attributes are read; the code beside them is not.
+by name. Tensors stay in the file until they are accessed. Of a TorchScript archive only the
+attributes are read, not the code.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def _root(archive: StoredZip, file: MappedFile) -> str:
 
 
 class _Plain:
-    """Turns what the pickle gave into plain values, and stops at what is too much.
+    """Turns the objects of a pickle into plain values, up to a limit.
 
     References let a short pickle describe an endless structure, so every visit counts.
     """

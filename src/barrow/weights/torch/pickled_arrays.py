@@ -50,7 +50,7 @@ _STORAGES = {
     "ComplexDoubleStorage": "complex128",
 }
 _NUMPY_DTYPE = re.compile(r"[<|=]?([?]|[biuf][1248]|b1|c8|c16)")
-# An expanded tensor (stride 0) is larger than what it is stored as; a file must not ask for more.
+# An expanded tensor (stride 0) is larger than its storage; a file must not ask for more.
 _MAX_EXPANDED = 64 << 20
 
 
@@ -68,7 +68,7 @@ class ElementType:
 
 @dataclass(frozen=True)
 class StorageKind:
-    """A class of storages; None where it is bytes of no type."""
+    """A class of storages; None for untyped bytes."""
 
     element: ElementType | None
 
@@ -84,14 +84,14 @@ class Storage:
 
 @dataclass
 class NumpyDtype:
-    """A NumPy type on its way through the pickle."""
+    """A NumPy type in a pickle."""
 
     text: str
 
 
 @dataclass
 class NumpyArray:
-    """A NumPy array on its way through the pickle; empty until its state is set."""
+    """A NumPy array in a pickle; empty until its state is set."""
 
     array: Array | None = None
 
@@ -251,7 +251,7 @@ def _untagged(arguments: tuple[Any, ...]) -> Any:
 
 
 def _latin1(arguments: tuple[Any, ...]) -> bytes:
-    # How old protocols write bytes. No codec is looked up: it is this one or none.
+    # Old protocols write bytes so. No codec is looked up: only this one is accepted.
     if len(arguments) != 2 or arguments[1] != "latin1" or not isinstance(arguments[0], str):
         raise Refused("_codecs.encode for anything but bytes")
     try:
@@ -261,7 +261,7 @@ def _latin1(arguments: tuple[Any, ...]) -> bytes:
 
 
 def _no_bytes(arguments: tuple[Any, ...]) -> bytes:
-    # How old protocols write bytes of which there are none.
+    # Old protocols write empty bytes so.
     if arguments != ():
         raise Refused("bytes that are not made of text")
     return b""

@@ -2,10 +2,10 @@
 
 A pickle is a program for a small stack machine. Python's own unpickler, even with a guarded
 `find_class`, ends up calling real functions with arguments that the file chose. Here the machine
-is our own: a global is only a name, to be found in a short table or refused; a call is a name and
-arguments, given to a function of ours that knows what that name means. What is not needed to hold
-arrays, containers, numbers and strings does not exist. `pickletools` of the standard library cuts
-the bytes into operations; it runs nothing either.
+is our own: a global is only a name, found in a short table or refused; a call is a name and
+arguments, given to a function of ours for that name. Only what arrays, containers, numbers and
+strings need is implemented. `pickletools` of the standard library splits the bytes into operations;
+it runs nothing either.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 
 class Refused(ValueError):
-    """The pickle holds something that is not admitted, or is malformed."""
+    """The pickle contains something that is not allowed, or is malformed."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Global:
 
 @dataclass
 class Instance:
-    """An object of a class that stays a name: its attributes, and nothing that acts."""
+    """An inert object of a class that is only a name: its attributes."""
 
     kind: Global
     attributes: dict[str, Any] = field(default_factory=dict)
@@ -43,10 +43,10 @@ class Instance:
 class Meanings:
     """What a pickle may contain.
 
-    `values` are globals that are kept or replaced by a value. `calls` maps a global to what calling
-    it does. `is_class` decides which globals may be instantiated as an inert `Instance`. `build`
-    gets the state set on an object that is not an instance. `persistent` gives the object of a
-    persistent id.
+    `values` are globals that are kept or replaced by a value. `calls` maps a global to the function
+    for its calls. `is_class` decides which globals may be instantiated as an inert `Instance`.
+    `build` gets the state set on an object that is not an instance. `persistent` gives the object
+    of a persistent id.
     """
 
     values: Mapping[str, Any]

@@ -1,7 +1,7 @@
-"""A zip archive of plainly stored entries, mapped: no copy, and no bomb.
+"""A zip archive of uncompressed entries, mapped: no copies, no zip bombs.
 
-PyTorch stores tensors uncompressed, so an entry is a span of the file. An entry that is compressed
-is refused when it is asked for; nothing is ever inflated.
+PyTorch stores tensors uncompressed, so an entry is a span of the file. Reading a compressed entry
+is an error; nothing is ever inflated.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class StoredZip:
     def read(self, name: str) -> Array:
         """Bytes of an entry, as a view of the file."""
         entry = self._entry(name)
-        # zipfile adds offsets up without a look at the size; the sum may be anywhere.
+        # zipfile adds offsets without checking the size; the sum may be anywhere.
         inside = 0 <= entry.header_offset <= self._file.size - _LOCAL.size
         header = self._file.read(entry.header_offset, _LOCAL.size) if inside else b""
         if not header.startswith(b"PK\3\4"):

@@ -84,7 +84,7 @@ class Project:
         """Files that may be the paper, the likeliest first.
 
         Those that ``00README`` names come first; then those with a class and a document, not
-        included by others, in outer folders, with a usual name, large; else what looks like plain TeX.
+        included by others, in outer folders, with a usual name, large; else plain TeX.
         """
         names = self.sources()
         chosen, ignored = self._readme()
