@@ -15,7 +15,7 @@ import transformers
 from barrow import nn
 from barrow.models import Decoder, DecoderConfig, save
 from barrow.models.load import load
-from barrow.nn.attention.rotary import Rotary, Stretch
+from barrow.nn.attention.rotary import RopeScaling, Rotary
 
 TOKENS = np.random.default_rng(0).integers(0, 50, (2, 20))
 LLAMA = {"norm": "rms", "gated": True, "activation": "silu"}
@@ -28,10 +28,10 @@ SHAPES: dict[str, dict[str, Any]] = {
     "llama": {**LLAMA, **NO_BIAS, "rotary": Rotary(), "kv_heads": 2, "tied": False},
     "llama stretched": {
         **LLAMA,
-        "rotary": Rotary(500.0, stretch=Stretch(8.0, 1.0, 4.0, 16)),
+        "rotary": Rotary(500.0, stretch=RopeScaling(8.0, 1.0, 4.0, 16)),
         "head_dim": 6,
     },
-    "llama linear": {**LLAMA, **NO_BIAS, "rotary": Rotary(stretch=Stretch(2.0))},
+    "llama linear": {**LLAMA, **NO_BIAS, "rotary": Rotary(stretch=RopeScaling(2.0))},
     "qwen2": {**LLAMA, **NO_BIAS, "attention_bias": True, "rotary": Rotary(), "kv_heads": 1},
 }
 

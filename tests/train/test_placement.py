@@ -70,7 +70,7 @@ def test_rows(made) -> None:
 
 def test_laid_within_a_program(made) -> None:
     placement = made.placement
-    laid = jax.jit(lambda p: placement.laid(p, placement.zero.gradients))(made.state.params)
+    laid = jax.jit(lambda p: placement.sharded(p, placement.zero.gradients))(made.state.params)
     assert all(x.sharding.is_fully_replicated for x in jax.tree.leaves(laid))
     np.testing.assert_array_equal(
         laid["embed"]["table"], jax.device_get(made.state.params["embed"]["table"])

@@ -26,13 +26,13 @@ def restore(checkpoint: Checkpoint, like: Any, *, prefix: str = "", shardings: A
     """
     wanted = leaves(like)
     refuse_mismatch(checkpoint, {prefix + path: kind_of(x) for path, x in wanted.items()}, prefix)
-    laid = {path: _layout_of(leaf) for path, leaf in wanted.items()}
+    layouts = {path: _layout_of(leaf) for path, leaf in wanted.items()}
     if shardings is not None:
-        laid = dict(zip(wanted, jax.tree.leaves(shardings), strict=True))
+        layouts = dict(zip(wanted, jax.tree.leaves(shardings), strict=True))
     # Hashing takes as long as reading; side by side they take half, and damage is raised anyway.
     with Ahead(checkpoint.verify, threads=1) as verified:
         verified.put([prefix + path for path in wanted])
-        found = {path: placed(checkpoint, prefix + path, laid[path]) for path in wanted}
+        found = {path: placed(checkpoint, prefix + path, layouts[path]) for path in wanted}
         next(verified)
     return rebuilt(like, found)
 

@@ -57,7 +57,7 @@ def _owned(array: Any) -> list[tuple[tuple[int, ...], Any]]:
     is_lead = jax.process_index() == 0
     if not isinstance(array, jax.Array):
         return [((0,) * array.ndim, array)] if is_lead else []
-    # An array that lies on this process's devices alone is the same in all processes.
+    # An array on this process's devices alone is the same in all processes.
     if array.is_fully_addressable and not is_lead:
         return []
     return [

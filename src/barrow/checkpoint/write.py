@@ -30,7 +30,7 @@ from barrow.weights.safetensors_write import write_safetensors
 def write_checkpoint(
     folder: Path, held: Snapshot, *, step: int | None, about: Mapping[str, Any], peers: Peers
 ) -> None:
-    """Write to a hidden folder beside `folder` and rename it; a failure leaves nothing behind.
+    """Write to a hidden folder beside `folder` and rename it; a failure leaves nothing.
 
     All processes of a run call this. Each writes the pieces it holds; the lead commits once all
     have, and all return after that.

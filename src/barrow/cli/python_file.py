@@ -15,7 +15,7 @@ Made = TypeVar("Made")
 
 
 def made_by(path: Path, function: str, kind: type[Made]) -> Made:
-    """What a function of a Python file returns; what it raises is told with file and line."""
+    """Call a function of a Python file; its errors are reported with file and line."""
     if not path.is_file():
         raise NotFound(f"{path} does not exist")
     try:

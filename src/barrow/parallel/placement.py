@@ -19,7 +19,7 @@ class Placement:
     zero: Zero
     axes: Any
 
-    def laid(self, tree: Any, rules: Rules) -> Any:
+    def sharded(self, tree: Any, rules: Rules) -> Any:
         """A tree shaped as the parameters, within a program, sharded by rules."""
         return jax.lax.with_sharding_constraint(tree, shardings(rules, self.axes, tree, self.mesh))
 

@@ -92,8 +92,8 @@ def constrainer(rules: Rules, mesh: Mesh) -> Callable[[jax.Array, Axes], jax.Arr
 
     def constrain(x: jax.Array, axes: Axes) -> jax.Array:
         spec = rules.spec(axes, x.shape, mesh)
-        laid: jax.Array = jax.lax.with_sharding_constraint(x, NamedSharding(mesh, spec))
-        return laid
+        sharded: jax.Array = jax.lax.with_sharding_constraint(x, NamedSharding(mesh, spec))
+        return sharded
 
     return constrain
 

@@ -22,7 +22,7 @@ class Part:
 def part_of(
     whole: int, wanted: slice | None, *, what: str, rank: int | None = None, of: int | None = None
 ) -> range:
-    """The places of `whole` that a slice, or rank `rank` of `of`, stands for.
+    """The places of `whole` for a slice, or for rank `rank` of `of`.
 
     A slice that reaches outside is an error.
     """

@@ -1,4 +1,4 @@
-"""A batch on a mesh: each device's part is made by the process that has the device."""
+"""A batch on a mesh: each process makes the parts of its devices."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Placeable(Protocol):
 
     @property
     def has_columns(self) -> bool:
-        """Whether a part of the columns can be asked for."""
+        """Whether a part of the columns can be requested."""
         ...
 
     def shape(self, step: int) -> tuple[int, int]:
@@ -35,9 +35,8 @@ class Placeable(Protocol):
 def place_batch(stream: Placeable, step: int, sharding: Sharding) -> dict[str, Any]:
     """The batch of a step as global arrays by name, with a sharding.
 
-    Any sharding of rows will do, and of rows and columns where the stream has columns. Parts that
-    several devices of this process hold are made once; parts of other processes' devices are not
-    made here.
+    Any sharding of rows works, and of rows and columns where the stream has columns. Parts that
+    several devices of this process hold are made once.
     """
     try:
         import jax
@@ -59,7 +58,7 @@ def place_batch(stream: Placeable, step: int, sharding: Sharding) -> dict[str, A
         found: npt.NDArray[Any] = part(rows, columns)[name][(slice(None), *rest)]
         return found
 
-    # An empty part tells the other dimensions.
+    # An empty part gives the other dimensions.
     shapes = {name: (num_rows, *array.shape[1:]) for name, array in part((0, 0), None).items()}
     return {
         name: jax.make_array_from_callback(shape, sharding, partial(take, name))

@@ -1,8 +1,8 @@
 """Batches prepared ahead on threads, handed over in order.
 
 A batch is a function of its step, so running ahead needs no state but the next step's number.
-NumPy releases the interpreter lock while it copies, and so does a transfer to a device, so threads
-suffice; there is no other process, no shared memory and no file that could be left over.
+NumPy releases the GIL while it copies, and so does a transfer to a device, so threads suffice;
+there are no other processes, no shared memory and no temporary files.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ Item = TypeVar("Item")
 class Prefetch(Generic[Item]):
     """An iterator of (step, `make(step)`) for steps from `start` to `stop`, or without end.
 
-    At most `depth` results are ready or in the making, on `threads` threads. What `make` raises is
-    raised when its step is asked for, and ends the iteration. `close()`, leaving a `with`, and the
-    last step wait for the threads to end; dropping the iterator has them end by themselves.
+    At most `depth` results are ready or in progress, on `threads` threads. An error of `make` is
+    raised at its step, and ends the iteration. `close()`, leaving a `with`, and the last step wait
+    for the threads to end; if the iterator is dropped, they end by themselves.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Prefetch(Generic[Item]):
         return found
 
     def close(self) -> None:
-        """End it; a batch in the making is finished and dropped."""
+        """End it; a batch in progress is finished and dropped."""
         self._ahead.close()
 
     def __enter__(self) -> Prefetch[Item]:

@@ -19,7 +19,7 @@ CHECKPOINT = "index.json"
 
 @dataclass(frozen=True)
 class Saved:
-    """What is saved: where the data are, hashes of them, and the settings they are opened with."""
+    """What is saved: the paths and hashes of the data, and the settings."""
 
     folder: str
     identity: dict[str, str]

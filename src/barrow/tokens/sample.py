@@ -2,7 +2,7 @@
 
 Every document has a place from 0 to 65,535, computed from its number and the seed. Of each domain
 the documents below some place are taken, so that their bytes come nearest to the domain's part. The
-sample depends on nothing else, and is read twice without being held.
+sample depends on nothing else, and can be read twice without being stored.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ def draw_sample(
     by: str = "pile_set_name",
     on_progress: Callable[[int], None] | None = None,
 ) -> Sample:
-    """Choose about `num_bytes` of text, in parts as the `weights` of domains.
+    """Choose about `num_bytes` of text, divided by the `weights` of domains.
 
     Without weights, domains have the parts they have in the corpus; with them, those without one
-    are left out. No document is taken twice: what a domain is too small for is shared among the
+    are left out. No document is taken twice: what a small domain lacks is taken from the
     others. `by` is the key of meta that names the domain; dots lead inwards.
     """
     if num_bytes < 1:

@@ -27,8 +27,8 @@ def params_in_use(masters: Any, precision: Precision, placement: Placement | Non
     if placement is None:
         return used
     # Cast before gathering: gathering float32 would move twice the bytes.
-    used = placement.laid(used, placement.zero.masters)
-    return placement.laid(used, placement.zero.params)
+    used = placement.sharded(used, placement.zero.masters)
+    return placement.sharded(used, placement.zero.params)
 
 
 def take_gradient(
@@ -100,7 +100,7 @@ def gradients(
 
 
 def _laid(grads: Any, placement: Placement | None) -> Any:
-    return grads if placement is None else placement.laid(grads, placement.zero.gradients)
+    return grads if placement is None else placement.sharded(grads, placement.zero.gradients)
 
 
 def _refuse_shaped(loss: Loss) -> None:

@@ -71,10 +71,10 @@ def make_program(run: Run) -> Program:
         made = model.init(key, *example)
         return take_apart(made, "layers") if is_apart else made
 
-    laid = axes(model, *example)
+    logical = axes(model, *example)
     if is_apart:
-        laid = axes_apart(laid, jax.eval_shape(init, jax.random.key(0)), "layers")
-    placement = Placement(mesh, zero, laid)
+        logical = axes_apart(logical, jax.eval_shape(init, jax.random.key(0)), "layers")
+    placement = Placement(mesh, zero, logical)
     constrain = constrainer(zero.activations, mesh)
     if run.objective is None:
         objective, evaluation = task.objective(constrain), task.evaluation(constrain)
@@ -118,7 +118,7 @@ def make_evaluate(objective: Objective, precision: Precision, placement: Placeme
 
     @jax.jit
     def one(params: Any, collections: Any, batch: Any, key: jax.Array) -> dict[str, Mean]:
-        used = placement.laid(precision.cast(params), placement.zero.params)
+        used = placement.sharded(precision.cast(params), placement.zero.params)
         loss = objective.loss(precision.prepared(used), collections, batch, key)
         return {"loss": Mean(loss.total, loss.weight), **loss.metrics}
 

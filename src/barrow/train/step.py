@@ -144,7 +144,7 @@ def make_step(
         weight = jnp.where(loss.weight == 0, 1.0, loss.weight)
         grads = jax.tree.map(lambda g: g.astype(jnp.float32) / weight, grads)
         if placement is not None:
-            grads = placement.laid(grads, placement.zero.masters)
+            grads = placement.sharded(grads, placement.zero.masters)
         squares = jnp.stack([jnp.sum(jnp.square(g)) for g in jax.tree.leaves(grads)])
         norm = jnp.sqrt(squares.sum())
         is_finite = jnp.isfinite(norm) & jnp.isfinite(loss.total)

@@ -12,7 +12,7 @@ import pytest
 from barrow import config, nn
 from barrow.models import Decoder, DecoderConfig
 from barrow.models.decoder.model import empty_caches
-from barrow.nn.attention.rotary import Rotary, Stretch
+from barrow.nn.attention.rotary import RopeScaling, Rotary
 from barrow.nn.layers.remat import EVERYTHING
 
 CONFIG = DecoderConfig(
@@ -123,7 +123,7 @@ def test_the_weight_of_the_logits() -> None:
 
 
 def test_settings_read_back_equal() -> None:
-    for settings in (CONFIG, replace(LLAMA, rotary=Rotary(stretch=Stretch(2.0, 1.0, 4.0, 99)))):
+    for settings in (CONFIG, replace(LLAMA, rotary=Rotary(stretch=RopeScaling(2.0, 1.0, 4.0, 99)))):
         assert config.from_json(DecoderConfig, config.to_json(settings)) == settings
 
 

@@ -4,14 +4,14 @@ import pytest
 
 from barrow.models.huggingface.rope import NEOX_SHARE, hf_rope, rotary_of
 from barrow.models.huggingface.settings import Settings
-from barrow.nn.attention.rotary import Rotary, Stretch
+from barrow.nn.attention.rotary import RopeScaling, Rotary
 
 ROTARIES = [
     Rotary(),
     Rotary(5e5),
     Rotary(dim=8),
-    Rotary(stretch=Stretch(4.0)),
-    Rotary(5e5, stretch=Stretch(8.0, 1.0, 4.0, 8192)),
+    Rotary(stretch=RopeScaling(4.0)),
+    Rotary(5e5, stretch=RopeScaling(8.0, 1.0, 4.0, 8192)),
 ]
 
 

@@ -10,7 +10,7 @@ from transformers import GPTNeoXConfig, LlamaConfig
 from transformers.models.gpt_neox import modeling_gpt_neox as neox
 from transformers.models.llama import modeling_llama as llama
 
-from barrow.nn.attention.rotary import Rotary, Stretch
+from barrow.nn.attention.rotary import RopeScaling, Rotary
 
 LENGTH = 50
 
@@ -45,7 +45,7 @@ def theirs(
         ({"rope_type": "default", "rope_theta": 500_000.0}, Rotary(500_000.0)),
         (
             {"rope_type": "linear", "factor": 4.0, "rope_theta": 10_000.0},
-            Rotary(stretch=Stretch(4.0)),
+            Rotary(stretch=RopeScaling(4.0)),
         ),
         (
             {
@@ -56,7 +56,7 @@ def theirs(
                 "high_freq_factor": 4.0,
                 "original_max_position_embeddings": 64,
             },
-            Rotary(500_000.0, stretch=Stretch(8.0, 1.0, 4.0, 64)),
+            Rotary(500_000.0, stretch=RopeScaling(8.0, 1.0, 4.0, 64)),
         ),
     ],
     ids=["plain", "other base", "linear", "llama3"],

@@ -318,7 +318,7 @@ def test_the_length_of_rows_is_nothing_to_items() -> None:
     for step in range(40):
         assert tuples(changing.rows(step)) == tuples(constantly.rows(step))
     assert [changing.seq_len(step) for step in (3, 4)] == [16, 32]
-    assert changing.plan.legs[0].windows is changing.plan.legs[1].windows
+    assert changing.plan.phases[0].windows is changing.plan.phases[1].windows
 
 
 def test_items_have_no_tokens_to_count() -> None:

@@ -61,7 +61,7 @@ def find_images(given: list[Path]) -> list[Path]:
 
 
 def lines_of(given: str) -> list[str] | None:
-    """What stands in a file, one a line; None if what was given is no file but the words."""
+    """The lines of a file; None if the argument is not a file but the text itself."""
     try:
         is_file = Path(given).is_file()
     except (OSError, ValueError):  # longer than a file's name may be, or with bytes of none

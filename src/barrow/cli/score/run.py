@@ -30,7 +30,7 @@ class ProtocolChoice(StrEnum):
 
 
 class PrefixChoice(StrEnum):
-    """Which special token stands before the text."""
+    """Which special token precedes the text."""
 
     BEGIN = "begin"
     END = "end"

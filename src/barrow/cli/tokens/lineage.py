@@ -102,7 +102,7 @@ def _print_pairs(seen: list[PairSeen], *, as_json: bool) -> None:
 
 
 def _documents(store: TokenStore, name: str) -> list[int]:
-    """The documents, by number, that a name stands for."""
+    """The documents, by number, that a name denotes."""
     if name.isdigit():
         return [store.document(int(name)).number]
     store.find(name)  # which says what is wrong

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from barrow.models.huggingface.settings import Settings
-from barrow.nn.attention.rotary import Rotary, Stretch
+from barrow.nn.attention.rotary import RopeScaling, Rotary
 
 NEOX_SHARE = 0.25
 
@@ -28,14 +28,14 @@ def rotary_of(hf: Settings, *, head_dim: int, share: float) -> Rotary:
     return Rotary(base, None if dim == head_dim else dim, _stretch_of(scaling))
 
 
-def _stretch_of(scaling: Settings) -> Stretch | None:
+def _stretch_of(scaling: Settings) -> RopeScaling | None:
     kind = scaling.text("rope_type", scaling.text("type", "default"))
     if kind == "default":
         return None
     if kind == "linear":
-        return Stretch(scaling.number("factor", 1.0))
+        return RopeScaling(scaling.number("factor", 1.0))
     if kind == "llama3":
-        return Stretch(
+        return RopeScaling(
             scaling.number("factor", 8.0),
             scaling.number("low_freq_factor", 1.0),
             scaling.number("high_freq_factor", 4.0),

@@ -11,7 +11,7 @@ import numpy as np
 
 
 @dataclass(frozen=True)
-class Stretch:
+class RopeScaling:
     """Llama 3's scaling to longer contexts: low frequencies are divided by `factor`.
 
     A frequency is low if it rotates fewer than `low` times within the `original` context, high if
@@ -35,7 +35,7 @@ class Rotary:
 
     base: float = 10_000.0
     dim: int | None = None
-    stretch: Stretch | None = None
+    stretch: RopeScaling | None = None
 
     def frequencies(self, head_dim: int) -> np.ndarray:
         """Radians per position of every pair, float64."""

@@ -113,6 +113,6 @@ def _projection(scorer: Scorer) -> Verdict:
                 kind = "space" if byte == ord(" ") else "digits"
                 parts[kind].append(own / len(piece))
         for kind, shares in parts.items():
-            laid = float(found.kind_nats[number, KINDS.index(kind)])
-            off = max(off, far(laid, math.fsum(shares)))
+            placed = float(found.kind_nats[number, KINDS.index(kind)])
+            off = max(off, far(placed, math.fsum(shares)))
     return Verdict(off <= _EXACT, f"digits and spaces of {len(texts)} texts, off by {off:.1g}")

@@ -35,7 +35,7 @@ class Scorer(Interface):
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a claim holds, and the numbers behind it."""
+    """Whether a claim holds, and its numbers."""
 
     passed: bool
     numbers: str

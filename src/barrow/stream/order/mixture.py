@@ -1,9 +1,9 @@
 """Which domain sample n comes from, and how many of that domain's samples came before it.
 
 The domains are the leaves of a Huffman tree of their weights. A node of weight W whose left child
-has weight w hands its samples down like this: of its first m samples ⌊(m · w + phase) / W⌋ go left,
+has weight w divides its samples like this: of its first m samples ⌊(m · w + phase) / W⌋ go left,
 with a phase in [0, W) made of the seed. So the number that any domain has among the first n samples
-takes one division per level, and so does the way back; there is no iteration.
+takes one division per level, and so does the inverse; there is no iteration.
 
 Of any run of samples, a child gets its share of what the parent got, give or take less than 1.
 Summed along a path, a domain of weight w has its share of the run to within
@@ -137,7 +137,7 @@ class Interleaving:
         return domain, before
 
     def number(self, domain: int, before: int) -> int:
-        """The number of the sample of a domain that has so many of the domain before it."""
+        """The number of the sample with so many samples of its domain before it."""
         if not self.weights[domain]:
             raise ValueError(f"domain {domain} has weight 0 and so no samples")
         number = before

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from barrow.errors import ConfigError
 from barrow.stream.order.cut import Cut
-from barrow.stream.order.plan import Leg, Stretch, compile_plan
+from barrow.stream.order.plan import PlannedPhase, Stretch, compile_plan
 from barrow.stream.order.reading import Piece, Reading
 from barrow.stream.order.schedule import Schedule
 from barrow.stream.order.shuffle import Shuffle
@@ -103,8 +103,8 @@ class Order:
         self._shuffle = Shuffle(seed, self.domains, [cut.full for cut in cuts])
         windows = Windows([Reading(cut) for cut in cuts], self._shuffle)
         self.plan = compile_plan(seed, schedule, self.sizes, windows=windows)
-        self._starts = [leg.phase.start for leg in self.plan.legs]
-        self._firsts = [leg.first for leg in self.plan.legs]
+        self._starts = [planned.phase.start for planned in self.plan.phases]
+        self._firsts = [planned.first for planned in self.plan.phases]
         self._samples = [stretch.first for stretch in self.plan.stretches]
 
     @property
@@ -116,31 +116,31 @@ class Order:
 
     def seq_len(self, step: int) -> int:
         """The length of a row at a step."""
-        return self._leg(step).phase.seq_len
+        return self._planned(step).phase.seq_len
 
     def batch(self, step: int) -> int:
         """Rows of the global batch at a step."""
-        return self._leg(step).phase.batch
+        return self._planned(step).phase.batch
 
     def first_sample(self, step: int) -> int:
         """The number, over the run, of the first row of a step."""
-        leg = self._leg(step)
-        return leg.first + (step - leg.phase.start) * leg.phase.batch
+        planned = self._planned(step)
+        return planned.first + (step - planned.phase.start) * planned.phase.batch
 
     def rows(self, step: int, first: int = 0, last: int | None = None) -> Rows:
         """The rows [first, last) of a step; all of them by default."""
-        leg = self._leg(step)
-        last = leg.phase.batch if last is None else last
-        if not 0 <= first <= last <= leg.phase.batch:
+        planned = self._planned(step)
+        last = planned.phase.batch if last is None else last
+        if not 0 <= first <= last <= planned.phase.batch:
             raise ValueError(
-                f"step {step} has {leg.phase.batch} rows: expected 0 ≤ first ≤ last ≤ "
-                f"{leg.phase.batch}, got [{first}, {last})"
+                f"step {step} has {planned.phase.batch} rows: expected 0 ≤ first ≤ last ≤ "
+                f"{planned.phase.batch}, got [{first}, {last})"
             )
-        return self._rows(leg, self.first_sample(step) + first, self.first_sample(step) + last)
+        return self._rows(planned, self.first_sample(step) + first, self.first_sample(step) + last)
 
     def phase_steps(self, step: int) -> tuple[int, int | None]:
         """The steps of the phase that a step is in: from one, up to another or without end."""
-        self._leg(step)
+        self._planned(step)
         place = bisect_right(self._starts, step)
         stop = self._starts[place] if place < len(self._starts) else None
         ends = [end for end in (stop, self.num_steps) if end is not None]
@@ -154,29 +154,29 @@ class Order:
                 f"expected steps of one phase, from {start} to {stop}, got [{first}, {last})"
             )
         sample = self.first_sample(first)
-        return self._rows(self._leg(first), sample, sample + (last - first) * self.batch(first))
+        return self._rows(self._planned(first), sample, sample + (last - first) * self.batch(first))
 
-    def _rows(self, leg: Leg, first: int, last: int) -> Rows:
+    def _rows(self, planned: PlannedPhase, first: int, last: int) -> Rows:
         domain, row = self._samples_of(first, last)
         zeros = np.zeros(len(domain), np.int64)
         real = domain >= 0
         if real.all():
-            spans = leg.windows.spans(domain, row)
+            spans = planned.windows.spans(domain, row)
             return Rows(domain, spans.epoch, spans.start, spans.length)
-        spans = leg.windows.spans(domain[real], row[real])
+        spans = planned.windows.spans(domain[real], row[real])
         out = Rows(domain, zeros, zeros.copy(), zeros.copy())
         out.epoch[real], out.start[real], out.length[real] = spans.epoch, spans.start, spans.length
         return out
 
     def progress(self, step: int) -> dict[str, Progress]:
-        """What was read of each domain before a step; the number of steps asks for the end."""
+        """What was read of each domain before a step; `num_steps` gives the end."""
         if step != self.num_steps:
             self._check(step)
-        leg = self._leg_at(step)
+        planned = self._planned_at(step)
         out = {}
-        taken = self._rows_before(leg, step)
+        taken = self._rows_before(planned, step)
         for (name, size), rows, reading in zip(
-            self.sizes.items(), taken, leg.windows.readings, strict=True
+            self.sizes.items(), taken, planned.windows.readings, strict=True
         ):
             tokens = reading.tokens_before(rows)
             out[name] = Progress(rows, tokens, tokens / size if size else 0.0)
@@ -222,13 +222,13 @@ class Order:
             )
         if until_step < 0:
             raise ValueError(f"until_step must be ≥ 0, got {until_step}")
-        leg = self._leg_at(until_step)
-        limit = self._rows_before(leg, until_step)[domain]
+        planned = self._planned_at(until_step)
+        limit = self._rows_before(planned, until_step)[domain]
         if not limit or start == stop:
             return []
         readings = self._readings(domain)
-        # An epoch ends before the next begins, so tokens read tell how many have begun.
-        num_epochs = -(-leg.windows.readings[domain].tokens_before(limit) // size)
+        # An epoch ends before the next begins, so the tokens read give the number begun.
+        num_epochs = -(-planned.windows.readings[domain].tokens_before(limit) // size)
         chunks = np.arange(start // self.chunk, (stop - 1) // self.chunk + 1)
         grid = np.repeat(np.arange(num_epochs), len(chunks)), np.tile(chunks, num_epochs)
         places = self._shuffle.places(np.full(len(grid[0]), domain), *grid)
@@ -247,23 +247,23 @@ class Order:
 
     def _readings(self, domain: int) -> list[Reading]:
         """The readings of a domain, in order, each once."""
-        readings = [leg.windows.readings[domain] for leg in self.plan.legs]
+        readings = [planned.windows.readings[domain] for planned in self.plan.phases]
         return [r for i, r in enumerate(readings) if not i or r is not readings[i - 1]]
 
     def _place(self, domain: int, row: int) -> tuple[int, int]:
         """The step, and the row of its batch, that a row of a domain is."""
         sample = self._stretch_of(domain, row).sample(domain, row)
-        leg = self.plan.legs[bisect_right(self._firsts, sample) - 1]
-        steps, place = divmod(sample - leg.first, leg.phase.batch)
-        return leg.phase.start + steps, place
+        planned = self.plan.phases[bisect_right(self._firsts, sample) - 1]
+        steps, place = divmod(sample - planned.first, planned.phase.batch)
+        return planned.phase.start + steps, place
 
     def _stretch_of(self, domain: int, row: int) -> Stretch:
         """The stretch that a row of a domain is in; where it is never read, the last."""
         taken = [stretch.taken[domain] for stretch in self.plan.stretches]
         return self.plan.stretches[bisect_right(taken, row) - 1]
 
-    def _rows_before(self, leg: Leg, step: int) -> tuple[int, ...]:
-        sample = leg.first + (step - leg.phase.start) * leg.phase.batch
+    def _rows_before(self, planned: PlannedPhase, step: int) -> tuple[int, ...]:
+        sample = planned.first + (step - planned.phase.start) * planned.phase.batch
         return self.plan.stretches[bisect_right(self._samples, sample) - 1].rows_before(sample)
 
     def _samples_of(self, first: int, last: int) -> tuple[Numbers, Numbers]:
@@ -289,12 +289,12 @@ class Order:
             return domains[0], rows[0]
         return np.concatenate(domains), np.concatenate(rows)
 
-    def _leg(self, step: int) -> Leg:
+    def _planned(self, step: int) -> PlannedPhase:
         self._check(step)
-        return self._leg_at(step)
+        return self._planned_at(step)
 
-    def _leg_at(self, step: int) -> Leg:
-        return self.plan.legs[bisect_right(self._starts, step) - 1]
+    def _planned_at(self, step: int) -> PlannedPhase:
+        return self.plan.phases[bisect_right(self._starts, step) - 1]
 
     def _check(self, step: int) -> None:
         if step < 0:

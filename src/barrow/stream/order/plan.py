@@ -1,4 +1,4 @@
-"""A schedule compiled against the sizes of the domains: what holds at each sample.
+"""A schedule compiled for the sizes of the domains: the mixture at each sample.
 
 Samples are the rows of all batches, one after another. A *stretch* is a run of samples over which
 the same domains share in the same proportions. It ends where a domain has been read to its end or a
@@ -52,7 +52,7 @@ class Stretch:
 
 
 @dataclass(frozen=True)
-class Leg:
+class PlannedPhase:
     """A phase with its first sample and the windows that hold in it."""
 
     phase: Phase
@@ -62,9 +62,9 @@ class Leg:
 
 @dataclass(frozen=True)
 class Plan:
-    """Legs and stretches in order; `num_steps` is None where the stream has no end."""
+    """Phases and stretches in order; `num_steps` is None where the stream has no end."""
 
-    legs: tuple[Leg, ...]
+    phases: tuple[PlannedPhase, ...]
     stretches: tuple[Stretch, ...]
     num_steps: int | None
 
@@ -73,7 +73,7 @@ def compile_plan(
     seed: int, schedule: Schedule, sizes: Mapping[str, int], *, windows: Windows
 ) -> Plan:
     """The plan of a schedule, from windows that have read nothing yet."""
-    legs: list[Leg] = []
+    phases: list[PlannedPhase] = []
     stretches: list[Stretch] = []
     weights: Sequence[float] = ()
     taken: tuple[int, ...] = (0,) * len(sizes)
@@ -85,7 +85,7 @@ def compile_plan(
         following = windows.then(taken, piece=min(phase.seq_len, windows.chunk))
         continues = phase.mixture == mixture and following is windows
         windows, mixture = following, phase.mixture
-        legs.append(Leg(phase, first, windows))
+        phases.append(PlannedPhase(phase, first, windows))
         ends = _ends(mixture, sizes, windows)
         if not continues:
             weights = _weights(mixture, sizes, ends, taken)
@@ -101,7 +101,7 @@ def compile_plan(
                 )
         if limit is not None:
             first, taken, num_steps = limit, last.rows_before(limit), None
-    return Plan(tuple(legs), tuple(stretches), num_steps)
+    return Plan(tuple(phases), tuple(stretches), num_steps)
 
 
 def _ends(mixture: Mixture, sizes: Mapping[str, int], windows: Windows) -> list[int | None]:
@@ -119,7 +119,7 @@ def _ends(mixture: Mixture, sizes: Mapping[str, int], windows: Windows) -> list[
 
 
 def _epochs(epochs: float, size: int) -> int:
-    # By way of the decimals: 0.1 of 1,000 tokens is 100, though the float is a little more.
+    # Through decimals: 0.1 of 1,000 tokens is 100, though the float is a little more.
     return math.ceil(Fraction(str(epochs)) * size)
 
 

@@ -114,7 +114,7 @@ class Reading:
         return Piece(row, start, min(start + cut.piece, length))
 
     def then(self, row: int, *, piece: int) -> Reading:
-        """The reading that goes on at a row with another length of rows."""
+        """The reading that continues at a row with another length of rows."""
         cut = Cut(self.cut.num_tokens, self.cut.chunk, piece)
         tokens = self.tokens_before(row)
         number = row - self.first_row

@@ -38,7 +38,7 @@ class RoundRobin:
 
     @cached_property
     def _levels(self) -> _Levels:
-        # Made when first asked for: what was carried into a phase long past never is.
+        # Made on first use: what was carried into a phase long past is never used.
         ends = np.unique(self._pieces)
         begins = np.concatenate(([0], ends[:-1])).astype(np.int64)
         spans = [np.flatnonzero(self._pieces >= end) for end in ends]

@@ -121,8 +121,8 @@ class Schedule:
     """Phases in the order of their steps.
 
     `chunk` is the number of tokens that are shuffled as one (rows are cut from chunks, and never
-    reach over two). It cannot change within a run; 0 stands for the largest seq_len given now and
-    is replaced by it at once, so that it is saved and stays when a phase is added.
+    reach over two). It cannot change within a run; 0 means the largest seq_len given now and is
+    replaced by it at once, so that it is saved and stays when a phase is added.
     """
 
     phases: tuple[Phase, ...]

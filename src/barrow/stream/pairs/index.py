@@ -84,7 +84,7 @@ class PairIndex:
 
     @cached_property
     def identity(self) -> str:
-        """What the index holds, as a hash: of its table, and of the sources' names and sizes."""
+        """A hash of the contents: of the table, and of the sources' names and sizes."""
         import hashlib
 
         parts = [
@@ -110,7 +110,7 @@ class PairIndex:
         return self.domains[self._domain(pair)]
 
     def name(self, pair: int) -> str:
-        """What the image of a pair is called: its path, and its place within a tar or table."""
+        """The name of a pair's image: its path, and its place within a tar or table."""
         self._check(pair)
         return self._text("name", pair) or self._text("file", int(self._table["file"][pair]))
 

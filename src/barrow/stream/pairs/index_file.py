@@ -1,6 +1,6 @@
 """The files of an index of pairs.
 
-`pairs.json` says what is in it, `pairs.safetensors` has the table: for each pair its file, the
+`pairs.json` is the manifest, `pairs.safetensors` has the table: for each pair its file, the
 place of its bytes there, its name and its captions; texts are one long array of bytes and where
 each ends. `left_out.jsonl` names what was left out, and why. `images-N.bin` has the images of
 source N that had to be copied.
@@ -59,7 +59,7 @@ class DomainEntry:
 
 @dataclass(frozen=True)
 class IndexFile:
-    """What `pairs.json` says. `sha256` is that of the table; `left_out` counts by reason.
+    """The contents of `pairs.json`. `sha256` is that of the table; `left_out` counts by reason.
 
     Files may be outside their source's root only if `is_outside`.
     """
@@ -77,7 +77,7 @@ class IndexFile:
 
 
 class SpooledTexts:
-    """Texts on their way to a file: bytes on the disk, ends in memory."""
+    """Texts to be written to a file: bytes on the disk, ends in memory."""
 
     def __init__(self, path: Path) -> None:
         self._file: BinaryIO = path.open("w+b")
@@ -105,7 +105,7 @@ class SpooledTexts:
             yield np.frombuffer(piece, np.uint8)
 
     def close(self) -> None:
-        """Forget it."""
+        """Remove the temporary file."""
         self._file.close()
 
 

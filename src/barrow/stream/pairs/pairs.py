@@ -97,7 +97,7 @@ class Pairs:
 
     @cached_property
     def collate(self) -> PairCollate:
-        """Which reads and decodes images, and chooses and encodes texts."""
+        """Reads and decodes images, and chooses and encodes texts."""
         return PairCollate(self.index, self.settings, self.texts, self.limits, self.threads)
 
     def explain(self, pairs: Numbers, part: Part) -> list[PairSeen]:

@@ -28,7 +28,7 @@ class PairSettings(OrderSettings):
     - `resolution`: pixels of a side; None where a model decides it.
     - `crop`: a "random" square of each image, different in every epoch, or the "centre".
     - `min_area`: of a random square, as a share of the largest.
-    - `background`: what shows behind transparent pixels; None for the colour hidden in them.
+    - `background`: the colour of transparent pixels; None for the colour stored in them.
     - `caption`: which one of an image's captions, "random" or the "first".
     - `templates`: a caption replaces ``{}`` in one of them, drawn each time.
     """

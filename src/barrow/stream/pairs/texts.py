@@ -13,7 +13,7 @@ import numpy.typing as npt
 class TextEncoder(Protocol):
     """What a stream of pairs needs of a tokenizer.
 
-    `hash` says which ids a text becomes: two encoders with one hash are the same.
+    `hash` identifies the encoding: two encoders with the same hash give the same ids.
     """
 
     @property

@@ -37,7 +37,7 @@ class TokenCollate:
         documents, segment = spans.documents(), spans.segment
         spans, segment, skipped = _clip(spans, segment, part)
         shape = (spans.num_rows, part.num_columns)
-        # One block of memory for all: what is freed as one piece is used again as one piece.
+        # One block of memory for all: it is freed and reused as a whole.
         block = np.empty((4, shape[0] * shape[1]), np.int32)
         tokens, targets, segments, positions = block
         flat = spans.row * shape[1] + spans.column
@@ -87,7 +87,7 @@ class TokenCollate:
         if stop < self._totals[domain]:
             # A copy, since a view would keep its file mapped until all of the batch is read.
             return np.array(self.store.read(domain, start, stop + 1))
-        # What would follow the last document is one that begins.
+        # After the last document, another would begin.
         ids = self.store.read(domain, start, stop)
         begin = self.pad if self.store.begin is None else self.store.begin
         return np.append(ids, ids.dtype.type(begin))

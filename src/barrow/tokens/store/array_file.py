@@ -1,4 +1,4 @@
-"""The arrays of a token store or an index: safetensors with a note, checked, and mapped."""
+"""The arrays of a token store or an index: safetensors with a JSON note, checked and mapped."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def tokenize(
         if known is not None:
             _refuse_other_settings(known, tokenizer, split, text_key, sizes)
             sizes = known.manifest.sizes
-        making = _Making(folder, known, tokenizer, sizes or Sizes(), progress or Progress())
+        making = _StoreBuilder(folder, known, tokenizer, sizes or Sizes(), progress or Progress())
         making.make(source, path, split, text_key, engine or Engine(num_workers=0))
     return open_store(folder)
 
@@ -105,8 +105,8 @@ def _refuse_other_settings(
             )
 
 
-class _Making:
-    """One run: its store of tasks, and what the token store was before."""
+class _StoreBuilder:
+    """One run: its store of tasks, and the token store before it."""
 
     def __init__(
         self,

@@ -25,7 +25,7 @@ from barrow.tokens.tokenizer import Tokenizer, offsets_of
 
 UNKNOWN = "unknown"
 
-# What is remembered of a document besides its ids: offset, two halves of the id, number.
+# Kept for a document besides its ids: offset, two halves of the id, number.
 _DOCUMENT_BYTES = 32
 
 
@@ -160,7 +160,7 @@ class _Buffer:
         self._ids.append(ids.astype(self._dtype))
         self._lengths.append(np.diff(offsets))
         self._sizes.append(np.diff(block.offsets))
-        # Arrays, not objects of Python's: a block of one-word documents has very many.
+        # Arrays, not Python objects: a block of one-word documents has very many.
         self._numbers.append(np.array(block.numbers, np.uint64))
         metas = _METAS.decode(block.meta_array())
         identities = [identity_of(meta.id) for meta in metas]
@@ -170,7 +170,7 @@ class _Buffer:
         self.num_bytes += len(ids) * self._dtype.itemsize + len(block) * _DOCUMENT_BYTES
 
     def write_to(self, out: Encoded) -> None:
-        """Write a file of what is here, if anything, and start again."""
+        """Write the documents, if any, to a file, and start again."""
         if not self._places:
             return
         names = sorted(self._places)
@@ -196,7 +196,7 @@ class _Buffer:
             offsets=[offsets_of(lengths[order]).view(np.uint64)],
             identity=[np.concatenate(self._identities)[order]],
             number=[np.concatenate(self._numbers)[order]],
-            # A domain at a time: the buffer is there twice already.
+            # A domain at a time: the buffer is in memory twice already.
             ids=(np.concatenate([*islice(slices, piece.documents)]) for piece in pieces),
             dtype=self._dtype,
         )

@@ -96,7 +96,7 @@ def _offsets(
 
 
 def save_written(written: Written, entry: File) -> None:
-    """Remember size and checksum of what a task wrote."""
+    """Save size and checksum of what a task wrote."""
     entry.path.write_bytes(msgspec.json.encode(written))
 
 

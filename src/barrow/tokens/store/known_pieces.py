@@ -42,7 +42,7 @@ class KnownPieces:
 
 
 def contents(pieces: Iterable[Piece]) -> str:
-    """A hash of which pieces follow one another."""
+    """A hash of a sequence of pieces."""
     return hashlib.sha256("\n".join(piece.key for piece in pieces).encode()).hexdigest()
 
 

@@ -1,7 +1,7 @@
 """A sample of what was tokenized, tokenized again by the reference.
 
-Fast encoders are only as good as their agreement with the reference, and that may depend on the
-text; so every task compares some of its texts.
+A fast encoder may differ from the reference on some texts; so every task compares a sample of its
+texts.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from barrow.archive import Block
 from barrow.errors import StoreError
 from barrow.tokens.tokenizer import Tokenizer
 
-# The reference may be sixty times slower: of a task's bytes, one in so many is done again, and so
-# many in any case.
+# The reference may be sixty times slower: of a task's bytes, one in so many is checked, and at
+# least so many.
 _SHARE = 4096
 _AT_LEAST = 1 << 14
 
@@ -22,7 +22,7 @@ _ODD = 0x9E3779B97F4A7C15
 
 
 class ReferenceCheck:
-    """The check of one task; which documents it looks at depends on their sizes and numbers."""
+    """The check of one task; the documents it checks depend on their sizes and numbers."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
@@ -56,7 +56,7 @@ class ReferenceCheck:
 def chosen(sizes: npt.NDArray[np.int64], number: int, budget: int) -> int | None:
     """Which document of a block to look at: one of at most `budget` bytes, or none.
 
-    It is the first that fits after a place that scatters with the `number` of the block's first.
+    It is the first that fits after a place that varies with the `number` of the block's first.
     """
     fitting = np.flatnonzero((sizes > 0) & (sizes <= budget))
     if not len(fitting):

@@ -124,7 +124,7 @@ class TokenStore:
 
     @cached_property
     def identity(self) -> str:
-        """What the store holds, as a hash: of its files, in their order, and the tokenizer's."""
+        """A hash of the contents: of the files, in their order, and of the tokenizer."""
         import hashlib
 
         parts = [self.tokenizer_hash]

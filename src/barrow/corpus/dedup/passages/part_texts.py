@@ -58,10 +58,10 @@ def part_texts(part: PartFiles, start: int, wanted: npt.NDArray[np.bool_]) -> It
         if len(places) == len(block) and not changed_here:
             yield PartTexts(places + at, block.text, block.offsets, block, places)
         else:
-            anew = {i: next(new).text.encode() for i in changed_here}
+            new_texts = {i: next(new).text.encode() for i in changed_here}
             pieces = [
-                np.frombuffer(anew[i], np.uint8)
-                if i in anew
+                np.frombuffer(new_texts[i], np.uint8)
+                if i in new_texts
                 else block.text[block.offsets[i] : block.offsets[i + 1]]
                 for i in places.tolist()
             ]

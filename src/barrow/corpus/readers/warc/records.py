@@ -284,7 +284,7 @@ class _Parser:
         return self._checked(Record(header, self._held[start:stop], offset))
 
     def _long_content(self, header: bytes, start: int, length: int, offset: int) -> Record:
-        """Content that goes on in further pieces."""
+        """Content that continues in further pieces."""
         parts = [self._held[start:]]
         num_held = num = len(parts[0])
         while num < length and not self._at_seam():

@@ -105,7 +105,7 @@ class Address(NamedTuple):
 
 
 def parse_address(url: str) -> Address | None:
-    """The parts of an http address; None if it is none."""
+    """The parts of an http address; None if it is not one."""
     found = _ADDRESS.match(url.strip())
     if found is None:
         return None

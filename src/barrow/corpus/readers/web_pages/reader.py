@@ -2,7 +2,7 @@
 
 A page is a file ``.html``, ``.htm`` or ``.xhtml``, packed or not, or a line of JSON with `url` and
 `html` (or `text`). Kept is its main text (`page_text`); its address is what a list says of the
-file, else what the page says of itself. Where a list of links lies in the domain's folder
+file, else the one the page declares. Where a list of links is in the domain's folder
 (``RS_*``, ``urls*.jsonl``, see `page_scores`), a page is kept if the scores of all submissions of
 its address add up to `min_score`. Addresses on the block lists, of media, files, shops and the
 like, are dropped, as are pages with little text.

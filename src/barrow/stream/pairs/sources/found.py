@@ -1,4 +1,4 @@
-"""What scanning a source of pairs finds."""
+"""The results of scanning a source of pairs."""
 
 from __future__ import annotations
 
@@ -38,9 +38,7 @@ class LeftOut:
 
 
 def captions_of(values: Iterable[Any]) -> tuple[str, ...]:
-    """Captions without white space around and between words that is more than a blank; no empty
-    ones.
-    """
+    """Captions with white space collapsed, without empty ones."""
     clean = (" ".join(value.split()) for value in values if isinstance(value, str))
     return tuple(caption for caption in clean if caption)
 

@@ -13,7 +13,7 @@ def from_jsonl(
 ) -> Iterator[Found | LeftOut]:
     """Pairs in the order of the lines; paths are relative to the file's folder.
 
-    Captions are a text or a list of texts. Without keys, the usual ones are looked for.
+    Captions are a text or a list of texts. Without keys, the usual ones are tried.
     """
     keys = IMAGE_KEYS if image_key is None else (image_key,)
     with file.open("rb") as lines:

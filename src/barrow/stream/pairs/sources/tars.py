@@ -1,7 +1,7 @@
 """Pairs from tar files in the manner of webdataset: members of one name but for the extension.
 
-Only headers and captions are read. An image is known by its place in the tar, so any can be read
-alone; a compressed tar has no such places.
+Only headers and captions are read. An image is identified by its place in the tar, so any can be
+read alone; a compressed tar has no such places.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _is_packed(raw: BinaryIO) -> bool:
 
 
 def _split(name: str) -> tuple[str, str, str]:
-    """As webdataset does it: the key ends at the first dot of the last part of the path."""
+    """As webdataset: the key ends at the first dot of the last part of the path."""
     folder, slash, base = name.rpartition("/")
     stem, dot, extension = base.partition(".")
     return folder + slash + stem, dot, extension
