@@ -1,3 +1,5 @@
+"""Weights shown, compared and converted by commands (ACCELERATE-15)."""
+
 from __future__ import annotations
 
 import json

@@ -1,4 +1,4 @@
-"""SPEC CLIP-9: which square is looked at."""
+"""CLIP-9: which square is looked at."""
 
 from __future__ import annotations
 

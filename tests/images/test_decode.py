@@ -1,4 +1,4 @@
-"""SPEC CLIP-9: what comes in. Broken images and bombs are rejected by name, with a reason."""
+"""CLIP-9: what comes in. Broken images and bombs are rejected by name, with a reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SPEC CLIP-9: many images at once."""
+"""CLIP-9: many images at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SPEC CLIP-9: pixels to a model's numbers."""
+"""CLIP-9: pixels to a model's numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SPEC CLIP-9: at most 1/255 from Pillow's bicubic resize and centre crop, in any size and mode."""
+"""CLIP-9: at most 1/255 from Pillow's bicubic resize and centre crop, in any size and mode."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""FLOPs from the equations (SPEC FLAX-13, DEEPSPEED-3)."""
+"""FLOPs from the equations (FLAX-13, DEEPSPEED-3)."""
 
 from __future__ import annotations
 

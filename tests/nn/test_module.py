@@ -1,4 +1,4 @@
-"""Modules as descriptions, parameters as trees (SPEC FLAX-1, FLAX-2)."""
+"""Modules as descriptions, parameters as trees (FLAX-1, FLAX-2)."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class Deep(nn.Module):
 
 
 def test_errors_name_path_parameter_and_both_shapes() -> None:
-    """SPEC FLAX-1: what does not fit is said where it is."""
+    """FLAX-1: what does not fit is said where it is."""
     params = Deep().init(jax.random.key(0), X)
     with pytest.raises(ValueError, match=r"a/b/w: the model expects shape \(3, 5\), got \(3, 4\)"):
         Deep(5).apply(params, X)
@@ -130,7 +130,7 @@ def test_names(name) -> None:
 
 
 def test_keys_by_stream_and_path() -> None:
-    """SPEC FLAX-10: streams are named; a key depends on its stream's, the path and the call."""
+    """FLAX-10: streams are named; a key depends on its stream's, the path and the call."""
 
     @dataclass(frozen=True)
     class Noisy(nn.Module):
@@ -173,7 +173,7 @@ class Two(nn.Module):
 
 
 def test_mutable_collections_are_returned_never_hidden() -> None:
-    """SPEC FLAX-11."""
+    """FLAX-11."""
     start = nn.init_collections(Two(), X)
     assert nn.paths(start) == {"counts/one/num": 0, "counts/two/num": 0}
     _, once = Two().apply_and_collect({}, X, mutable=("counts",), collections=start)

@@ -1,4 +1,4 @@
-"""The table of a model (SPEC FLAX-13)."""
+"""The table of a model (FLAX-13)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The immutable tree of parameters (SPEC FLAX-1)."""
+"""The immutable tree of parameters (FLAX-1)."""
 
 from __future__ import annotations
 

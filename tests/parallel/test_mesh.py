@@ -1,4 +1,4 @@
-"""Meshes (SPEC FLAX-5)."""
+"""Meshes (FLAX-5, ACCELERATE-12)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One table from logical to mesh axes (SPEC FLAX-5, DEEPSPEED-1)."""
+"""One table from logical to mesh axes (FLAX-5, DEEPSPEED-1)."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""The score card: which results may be compared (BEYOND-1)."""
+
 from __future__ import annotations
 
 import hashlib

@@ -1,4 +1,4 @@
-"""The receipt: what of the scored documents a training corpus has too (PILE-12)."""
+"""The receipt: what of the scored documents a training corpus has too (BEYOND-10)."""
 
 from __future__ import annotations
 

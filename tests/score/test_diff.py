@@ -1,4 +1,4 @@
-"""Comparing two results, against sums by hand."""
+"""Comparing two results, against sums by hand (BEYOND-1, BEYOND-8)."""
 
 from __future__ import annotations
 

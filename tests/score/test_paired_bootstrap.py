@@ -1,4 +1,4 @@
-"""The paired bootstrap, against a loop and against what is known of means."""
+"""The paired bootstrap, against a loop and against what is known of means (BEYOND-8)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a step saw, and who saw a document, against walking through all batches."""
+"""What a step saw, and who saw a document, against walking through all batches (BEYOND-2)."""
 
 from __future__ import annotations
 

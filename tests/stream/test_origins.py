@@ -47,7 +47,7 @@ def test_an_archive_that_is_gone_or_was_rewritten(corpus: Path, tmp_path: Path) 
 
 
 def test_a_takedown_moves_documents(tmp_path: Path) -> None:
-    """SPEC PILE-3: what is left is still told, and nobody gets the licence of another."""
+    """BEYOND-2: what is left is still found, and no document gets the licence of another."""
     documents = []
     for n in range(60):
         meta = {"pile_set_name": "A", "licence": f"licence {n}", "id": f"{n + 1:016x}-{n:08x}"}

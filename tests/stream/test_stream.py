@@ -1,4 +1,4 @@
-"""SPEC PILE-3, ACCELERATE-8: batches that depend on store, settings and step alone."""
+"""ACCELERATE-8, BEYOND-4: batches that depend on store, settings and step alone."""
 
 from __future__ import annotations
 

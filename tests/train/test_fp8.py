@@ -1,4 +1,4 @@
-"""Products in fp8 (SPEC ACCELERATE-9), beside the same by ml_dtypes in NumPy."""
+"""Products in fp8 (ACCELERATE-9), beside the same by ml_dtypes in NumPy."""
 
 from __future__ import annotations
 

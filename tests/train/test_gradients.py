@@ -1,4 +1,4 @@
-"""Micro-batches, remat, meshes and ZeRO (SPEC FLAX-3, FLAX-5, ACCELERATE-10, DEEPSPEED-1, 8)."""
+"""Micro-batches, remat, meshes and ZeRO (FLAX-3, FLAX-5, ACCELERATE-10, DEEPSPEED-1, 8)."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def same(found, wanted, apart, limit) -> None:
     ],
 )
 def test_eight_devices_equal_one(plain, trial, configs, batch_of, apart, name, mesh, stage) -> None:
-    """FLAX-5, DEEPSPEED-1: loss and parameters to 1e-5 over several steps."""
+    """FLAX-5, ACCELERATE-12, DEEPSPEED-1: loss and parameters to 1e-5 over several steps."""
     made = trial(configs[name], mesh=mesh, stage=stage)
     same(made.run(*batches(batch_of)), plain[name], apart, 1e-5)
 

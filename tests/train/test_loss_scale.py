@@ -1,4 +1,4 @@
-"""The dynamic scale of float16 (SPEC FLAX-4, DEEPSPEED-7)."""
+"""The dynamic scale of float16 (FLAX-4, DEEPSPEED-7)."""
 
 from __future__ import annotations
 

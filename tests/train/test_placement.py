@@ -1,4 +1,4 @@
-"""Where a state lies, and how it comes to lie there (SPEC FLAX-5, DEEPSPEED-1)."""
+"""The placement of a state (FLAX-5, DEEPSPEED-1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Types of a step (SPEC FLAX-4, ACCELERATE-9)."""
+"""Types of a step (FLAX-4, ACCELERATE-9)."""
 
 from __future__ import annotations
 

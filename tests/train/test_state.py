@@ -1,4 +1,4 @@
-"""All that training changes is one pytree (SPEC FLAX-6)."""
+"""All that training changes is one pytree (FLAX-6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The training step: precision, skips, averages, bad input (SPEC FLAX-3…6, ACCELERATE-9)."""
+"""The training step: precision, skips, averages, bad input (FLAX-3…6, ACCELERATE-9)."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def rows(large: float) -> dict:
 
 
 def test_an_overflow_skips_the_update_names_the_tensor_and_training_goes_on() -> None:
-    """SPEC FLAX-4, DEEPSPEED-7."""
+    """FLAX-4, DEEPSPEED-7."""
     settings = StepSettings(
         Precision("fp16", ScaleSettings(start=32768, growth_every=2)), clip=None, ema=0.5
     )
@@ -163,7 +163,7 @@ def test_names_are_those_of_the_leaves_in_their_order() -> None:
 def test_losses_after_fifty_steps_are_within_one_percent_of_float32(
     configs, trial, batch_of, name
 ) -> None:
-    """SPEC ACCELERATE-9: on tokens that follow a rule, so that there is much to learn."""
+    """ACCELERATE-9: on tokens that follow a rule, so that there is much to learn."""
     batches = []
     for seed in range(4):
         batch = batch_of(16, seed=seed)

@@ -1,4 +1,4 @@
-"""SPEC PILE-3: one archive, the same documents in every framework."""
+"""PILE-3: one archive, the same documents in every framework."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One document cannot take all the time or all the memory (PILE-5)."""
+"""One document cannot take all the time or all the memory."""
 
 from __future__ import annotations
 

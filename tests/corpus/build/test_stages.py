@@ -200,6 +200,7 @@ def test_the_policy_decides(tmp_path: Path) -> None:
 
 
 def test_a_domain_that_would_vanish_stops_the_build(tmp_path: Path) -> None:
+    """BEYOND-5: a budget for each domain."""
     rng = random.Random(4)
     one = text(rng)
     write(tmp_path / "raw", [(near(rng, one), "A") for _ in range(10)] + [(text(rng), "B")])
@@ -220,6 +221,7 @@ def test_identical_documents_by_the_thousand(tmp_path: Path) -> None:
 
 
 def test_a_later_dump_is_compared_with_what_is_there(tmp_path: Path) -> None:
+    """BEYOND-13: from the index of the finished corpus."""
     rng = random.Random(5)
     documents = [(text(rng), "A") for _ in range(20)]
     write(tmp_path / "first", documents)
@@ -449,7 +451,7 @@ def test_documents_are_shuffled_and_shards_even(tmp_path: Path) -> None:
 
 
 def test_the_same_bytes_on_every_engine(tmp_path: Path) -> None:
-    """PILE-1, with every stage: here, on processes and on Ray."""
+    """PILE-1, BEYOND-7, with every stage: here, on processes and on Ray."""
     rng = random.Random(8)
     write(tmp_path / "raw", planted(rng, 80), "a.jsonl")
     write(tmp_path / "raw", planted(rng, 80), "b.jsonl")

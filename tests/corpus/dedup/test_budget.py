@@ -1,3 +1,5 @@
+"""Removal budgets of domains (BEYOND-5)."""
+
 from __future__ import annotations
 
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Language identification (PILE-8)."""
+"""Language identification (PILE-8, BEYOND-12)."""
 
 from __future__ import annotations
 

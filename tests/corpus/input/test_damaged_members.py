@@ -1,4 +1,4 @@
-"""Compressed members, read on beyond damage (PILE-4)."""
+"""Compressed members, read past damage (PILE-8)."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def read_slowly(path: Path, **limits: float) -> tuple[bytes, str | None]:
 
 @packings
 def test_open_by_magic(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
-    """PILE-4: the name says nothing; several streams one after another are one file."""
+    """The name says nothing; several streams one after another are one file."""
     path = tmp_path / "file.dat"
     path.write_bytes(pack(TEXT))
     with open_unpacked(path) as file:

@@ -1,4 +1,4 @@
-"""Where words lie: the same words that are hashed (PILE-12)."""
+"""Where words are: the same words that are hashed (PILE-12)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PILE-6, PILE-9: HTML files of any kind."""
+"""PILE-8: HTML files of any kind."""
 
 from __future__ import annotations
 

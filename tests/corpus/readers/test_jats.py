@@ -1,4 +1,4 @@
-"""Journal articles in JATS (PILE-6, PILE-9)."""
+"""Journal articles in JATS (PILE-6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""arXiv (PILE-6, PILE-9)."""
+"""arXiv (PILE-6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Papers in PDF (PILE-6, PILE-9): documents from files made here, and all that can be wrong."""
+"""Papers in PDF (PILE-6): documents from files made here, and all that can be wrong."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ def test_a_build_completes_it(made: Any, tmp_path: Path) -> None:
 def test_a_plan_of_somebody_else_changes_nothing_outside(
     tmp_path: Path, folder: str, removed: str, shard: str
 ) -> None:
-    """PILE-10: a corpus that came with a plan once deleted and overwrote files beside it."""
+    """PILE-5: a corpus that came with a plan once deleted and overwrote files beside it."""
     victim, corpus = tmp_path / "victim", tmp_path / "corpus"
     for place in (victim, victim / "index", corpus / "validation", corpus / STAGING / "validation"):
         place.mkdir(parents=True)

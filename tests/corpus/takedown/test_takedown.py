@@ -1,3 +1,5 @@
+"""Takedown of documents from a corpus (PILE-5, BEYOND-3)."""
+
 from __future__ import annotations
 
 import json

@@ -1,4 +1,4 @@
-"""Mojibake is undone where certain, and good text in any language stays (PILE-7, PILE-8)."""
+"""Mojibake is repaired where certain, and correct text in any language stays (PILE-8)."""
 
 from __future__ import annotations
 

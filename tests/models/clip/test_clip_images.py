@@ -1,4 +1,4 @@
-"""SPEC CLIP-9: preprocessing at most 1/255 from Pillow and NumPy."""
+"""CLIP-9: preprocessing at most 1/255 from Pillow and NumPy."""
 
 from __future__ import annotations
 

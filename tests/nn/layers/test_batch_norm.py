@@ -1,4 +1,4 @@
-"""BatchNorm and its running statistics (SPEC FLAX-9, FLAX-11)."""
+"""BatchNorm and its running statistics (FLAX-9, FLAX-11)."""
 
 from __future__ import annotations
 

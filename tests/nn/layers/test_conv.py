@@ -1,4 +1,4 @@
-"""Conv (SPEC FLAX-9)."""
+"""Conv (FLAX-9)."""
 
 from __future__ import annotations
 

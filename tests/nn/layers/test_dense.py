@@ -1,4 +1,4 @@
-"""Dense (SPEC FLAX-9)."""
+"""Dense (FLAX-9)."""
 
 from __future__ import annotations
 

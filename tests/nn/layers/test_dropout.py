@@ -1,4 +1,4 @@
-"""Dropout, and the keys it takes (SPEC FLAX-9, FLAX-10)."""
+"""Dropout, and the keys it takes (FLAX-9, FLAX-10)."""
 
 from __future__ import annotations
 

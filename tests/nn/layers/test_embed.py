@@ -1,4 +1,4 @@
-"""Embed, alone and tied (SPEC FLAX-9)."""
+"""Embed, alone and tied (FLAX-9)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MLP, plain and gated (SPEC FLAX-9)."""
+"""MLP, plain and gated (FLAX-9)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LayerNorm, RMSNorm, GroupNorm (SPEC FLAX-9)."""
+"""LayerNorm, RMSNorm, GroupNorm (FLAX-9)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recurrent cells, and cells over time (SPEC FLAX-9, FLAX-11)."""
+"""Recurrent cells, and cells over time (FLAX-9, FLAX-11)."""
 
 from __future__ import annotations
 

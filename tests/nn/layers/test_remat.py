@@ -1,4 +1,4 @@
-"""Rematerialisation (SPEC FLAX-3, FLAX-12)."""
+"""Rematerialisation (FLAX-3, FLAX-12)."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_attention_only_keeps_products_with_weights_alone(capsys) -> None:
 
 
 def test_intermediates_come_out_of_it() -> None:
-    """SPEC FLAX-11."""
+    """FLAX-11."""
     params = Stack(num=2).init(jax.random.key(0), X)
     found = [
         Stack(policy, 2).apply_and_collect(params, X, mutable=("intermediates",))[1]

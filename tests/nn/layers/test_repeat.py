@@ -1,4 +1,4 @@
-"""Layers scanned or unrolled (SPEC FLAX-11, FLAX-12)."""
+"""Layers scanned or unrolled (FLAX-11, FLAX-12)."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""Results with different cards are never ranked together (BEYOND-1)."""
+
 from __future__ import annotations
 
 from dataclasses import replace

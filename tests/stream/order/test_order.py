@@ -1,4 +1,4 @@
-"""The order as a whole, beside a plain loop (SPEC ACCELERATE-8, DEEPSPEED-14)."""
+"""The order as a whole, beside a plain loop (ACCELERATE-8, DEEPSPEED-14)."""
 
 from __future__ import annotations
 

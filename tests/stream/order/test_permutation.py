@@ -1,4 +1,4 @@
-"""Computed permutations: bijective, even, and the same in every release (SPEC ACCELERATE-8)."""
+"""Computed permutations: bijective, even, and the same in every release (ACCELERATE-8)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SPEC CLIP-12: crops and captions are draws of (seed, step, row)."""
+"""CLIP-12: crops and captions are draws of (seed, step, row)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SPEC CLIP-12: batches of pairs as a function of (seed, step)."""
+"""CLIP-12: batches of pairs as a function of (seed, step)."""
 
 from __future__ import annotations
 

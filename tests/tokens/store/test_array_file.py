@@ -35,7 +35,7 @@ def arrays() -> tuple[Any, Any]:
 
 
 def test_the_library_reads_what_we_write(tmp_path: Path, arrays: tuple[Any, Any]) -> None:
-    """SPEC PILE-3: the store is plain safetensors."""
+    """The store is plain safetensors."""
     path = tmp_path / "x.safetensors"
     written = write(path, *arrays)
     loaded = load_file(path)

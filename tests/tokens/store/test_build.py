@@ -56,7 +56,7 @@ class Tally:
 def test_the_same_bytes_for_any_engine(
     store: TokenStore, make: Callable[..., TokenStore], archive: Path
 ) -> None:
-    """SPEC PILE-3: workers and engines do not show in the result."""
+    """BEYOND-7: workers and engines do not show in the result."""
     wanted = files_of(store.folder)
     for name, engine in (("one", Engine(num_workers=1)), ("three", Engine(num_workers=3))):
         assert files_of(make(archive, name, engine=engine).folder) == wanted
@@ -120,7 +120,7 @@ def test_a_second_run_does_nothing(
 def test_a_corpus_that_grows(
     store: TokenStore, make: Callable[..., TokenStore], archive: Path, documents: list[Document]
 ) -> None:
-    """SPEC PILE-3: appendable; what is full stays, what is new is all that is tokenized."""
+    """Appendable; what is full stays, what is new is all that is tokenized."""
     stamps = shard_files(store)
     old_bytes = sum(s.content_bytes for s in barrow.archive.read_catalog(str(archive)).shards)
     more = some_documents(150, seed=5)
@@ -237,7 +237,7 @@ def test_wide_ids(make: Callable[..., TokenStore], archive: Path) -> None:
 
 
 def test_a_document_longer_than_a_shard(make: Callable[..., TokenStore], tmp_path: Path) -> None:
-    """SPEC PILE-3, bad input: it is no error; its shard is longer."""
+    """It is not an error; its shard is longer."""
     documents = [
         Document(letter * size, {}) for letter, size in (("a", 9), ("b", 50_000), ("c", 9))
     ]
@@ -523,7 +523,7 @@ def check_kills(
 def test_killed_at_some_steps(
     store: TokenStore, make: Callable[..., TokenStore], archive: Path, tmp_path: Path
 ) -> None:
-    """SPEC PILE-3: kill -9 at any time; the next run goes on, and ends with the same bytes."""
+    """Kill -9 at any time; the next run resumes and ends with the same bytes."""
     check_kills(store, make, archive, tmp_path, every=19)
 
 

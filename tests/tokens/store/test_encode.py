@@ -64,7 +64,7 @@ def documents_in(path: Path) -> list[tuple[str, list[int], int, tuple[int, int]]
 def test_every_document_once_by_domain_in_order(
     run: Callable[..., list[Path]], write: Callable[..., Path], documents: list[Document]
 ) -> None:
-    """SPEC PILE-3: ids, document, domain and place in the archive of every token."""
+    """BEYOND-2: ids, document, domain and place in the archive of every token."""
     files = run(write(documents))
     assert [path.name for path in files] == [f"{k:05d}.safetensors" for k in range(len(files))]
     assert len(files) > 5
@@ -173,7 +173,7 @@ def test_an_encoder_that_differs_from_the_reference(
 def test_ids_over_the_vocabulary(
     run: Callable[..., list[Path]], write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """SPEC PILE-3, bad input: such an id is an error at writing."""
+    """Such an id is an error at writing."""
 
     def change(ids: Any) -> Any:
         ids[-1] = 259

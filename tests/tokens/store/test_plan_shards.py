@@ -38,7 +38,7 @@ def test_what_is_added_leaves_full_shards_as_they_were(before: list[int], more: 
 
 
 def test_boundaries_fall_together_again_after_a_change() -> None:
-    """SPEC PILE-3: a takedown rewrites the shards concerned, not all that follow."""
+    """BEYOND-3: a takedown rewrites the shards concerned, not all that follow."""
     items = pieces([10 + k % 7 for k in range(2000)])
     old = {tuple(piece.key for piece, _ in shard) for shard in plan(items)}
     for removed in (0, 500, 1000):

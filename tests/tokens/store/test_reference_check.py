@@ -43,7 +43,7 @@ def test_agreement_says_nothing(block: Block) -> None:
 
 
 def test_a_difference_names_the_document(block: Block) -> None:
-    """SPEC PILE-3: a fast encoder that differs from the reference stops the run."""
+    """A fast encoder that differs from the reference stops the run."""
     tokenizer = load("bytes")
     ids, offsets = tokenizer.encode_texts(block.text, block.offsets)
     i = chosen(np.diff(block.offsets), block.numbers[0], 1 << 14)
@@ -87,7 +87,7 @@ def test_of_much_text_only_a_little_is_done_again(
 def test_the_reference_is_another_library(
     trained: JsonTokenizer, block: Block, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """SPEC PILE-3: a fast library must not be compared with itself."""
+    """A fast library must not be compared with itself."""
     reference = make_encoder(trained._file, fast=False).reference
 
     class Wrong:

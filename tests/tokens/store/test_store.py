@@ -81,7 +81,7 @@ def test_stretches_that_are_not_there(store: TokenStore) -> None:
 
 
 def test_every_document_is_traced_to_the_archive(store: TokenStore, archive: Path) -> None:
-    """SPEC PILE-3: every token can be traced to its document."""
+    """BEYOND-2: every token can be traced to its document."""
     opened = barrow.archive.open(archive)
     shards = barrow.archive.read_catalog(str(archive)).shards
     seen = set()

@@ -35,7 +35,7 @@ def test_whole(store: TokenStore) -> None:
 
 @pytest.mark.parametrize("pattern", ["tokens-*", "index-*", "tokenizer/*"])
 def test_any_flipped_byte_is_found(store: TokenStore, pattern: str) -> None:
-    """SPEC PILE-3, bad input: a flipped byte."""
+    """A flipped byte."""
     path = sorted(store.folder.glob(pattern))[-1]
     data = path.read_bytes()
     for at in range(0, len(data), max(1, len(data) // 15)):

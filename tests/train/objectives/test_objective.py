@@ -1,4 +1,4 @@
-"""Totals and weights add up exactly (SPEC FLAX-6, ACCELERATE-10, 14)."""
+"""Totals and weights add up exactly (FLAX-6, ACCELERATE-10, ACCELERATE-14)."""
 
 from __future__ import annotations
 

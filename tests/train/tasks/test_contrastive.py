@@ -1,4 +1,4 @@
-"""CLIP through the loop: pairs of a folder, learning, going on, the folder for transformers."""
+"""CLIP through the loop: pairs of a folder, learning, resuming, export (BEYOND-9, CLIP-12)."""
 
 from __future__ import annotations
 

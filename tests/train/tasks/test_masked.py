@@ -41,7 +41,7 @@ def test_the_store_decides_vocabulary_and_padding(masked: Run) -> None:
 
 
 def test_it_learns_goes_on_and_transformers_opens_it(masked: Run, tmp_path: Path) -> None:
-    """ROBERTA-4: what was trained is what transformers computes."""
+    """ROBERTA-4, BEYOND-9: what was trained is what transformers computes."""
     run = replace(masked, steps=40, evaluation=EvaluationSettings(20, 2), log_every=10)
     state = fit(run, tmp_path / "run")
     lines = read_log(tmp_path / "run" / "log.jsonl")

@@ -1,3 +1,5 @@
+"""The log of a run as JSON lines (ACCELERATE-14)."""
+
 from __future__ import annotations
 
 import errno

@@ -1,4 +1,4 @@
-"""Against MLflow's own store, a file of SQLite as it is where no server is named."""
+"""Against MLflow's own store, SQLite where no server is named (ACCELERATE-14)."""
 
 from __future__ import annotations
 

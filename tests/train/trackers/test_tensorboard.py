@@ -1,4 +1,4 @@
-"""Against TensorBoard's own reader."""
+"""Against TensorBoard's own reader (ACCELERATE-14)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Against the files that W&B keeps of a run when nothing is sent, to be sent later."""
+"""Against W&B's files of a run that is not sent (ACCELERATE-14)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Personal data replaced or counted (PILE-5 takedown's cousin: what should not be kept; PILE-8)."""
+"""Personal data replaced or counted (PILE-8)."""
 
 from __future__ import annotations
 

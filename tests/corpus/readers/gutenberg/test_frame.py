@@ -1,4 +1,4 @@
-"""PILE-9: what Project Gutenberg puts around a book, in all its forms."""
+"""PILE-7: what Project Gutenberg puts around a book, in all its forms."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ FOOTERS = {
 @pytest.mark.parametrize("footer", FOOTERS)
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
 def test_every_header_with_every_footer(header: str, footer: str, line_end: str) -> None:
-    """PILE-9: nothing of the licence is left, nothing of the book is lost."""
+    """PILE-7: nothing of the licence is left, nothing of the book is lost."""
     top, header_form = HEADERS[header]
     bottom, footer_form = FOOTERS[footer]
     text = f"{top}\n\n\n{BOOK}\n\n\n{bottom}\n".replace("\n", line_end)

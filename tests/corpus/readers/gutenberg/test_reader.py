@@ -1,4 +1,4 @@
-"""PILE-6, PILE-9: Project Gutenberg."""
+"""PILE-7: Project Gutenberg."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def reasons(path: Path, **options: int) -> list[str]:
 
 
 def test_a_book(tmp_path: Path) -> None:
-    """PILE-9: text without licence header and footer; what the header says."""
+    """PILE-7: text without licence header and footer; what the header says."""
     assert one(write(tmp_path / "345-0.txt", "\ufeff" + whole())) == Document(
         BOOK,
         {

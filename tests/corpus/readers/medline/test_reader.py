@@ -1,4 +1,4 @@
-"""Citations of PubMed (PILE-6, PILE-9)."""
+"""Citations of PubMed (PILE-6)."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def sorted_out(items: list[Item]) -> tuple[list[Document], list[Reject]]:
 
 
 def test_a_citation(tmp_path: Path) -> None:
-    """PILE-6: title, blank line, abstract; PILE-9: pmcid, so that those in PMC can be left out."""
+    """PILE-6: title, blank line, abstract; pmcid, so that those in PMC can be left out."""
     path = write(tmp_path / "pubmed24n0001.xml.gz", gzip.compress(whole(citation())))
     assert list(Medline().read(path)) == [
         Document(

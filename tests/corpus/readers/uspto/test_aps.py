@@ -1,4 +1,4 @@
-"""Codes of the Automated Patent System (PILE-9)."""
+"""Codes of the Automated Patent System (PILE-6)."""
 
 from __future__ import annotations
 

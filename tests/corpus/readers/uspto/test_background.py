@@ -1,4 +1,4 @@
-"""Which headings mark a background (PILE-9)."""
+"""Which headings mark a background (PILE-6)."""
 
 from __future__ import annotations
 

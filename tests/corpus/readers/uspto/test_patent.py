@@ -1,4 +1,4 @@
-"""What patents of all forms have in common (PILE-9)."""
+"""What patents of all forms have in common (PILE-6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Greenbook and BRS (PILE-9)."""
+"""The Greenbook and BRS (PILE-6)."""
 
 from __future__ import annotations
 

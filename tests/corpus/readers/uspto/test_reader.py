@@ -1,4 +1,4 @@
-"""Background sections of US patents (PILE-6, PILE-9)."""
+"""Background sections of US patents (PILE-6)."""
 
 from __future__ import annotations
 

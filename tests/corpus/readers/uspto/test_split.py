@@ -1,4 +1,4 @@
-"""Weeks of patents taken apart (PILE-9)."""
+"""Weeks of patents taken apart (PILE-6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Raised numbers and marks in plain text (PILE-9)."""
+"""Raised numbers and marks in plain text (PILE-6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Patents in XML and SGML (PILE-9)."""
+"""Patents in XML and SGML (PILE-6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Header fields, found one by one and read all at once (PILE-9)."""
+"""Header fields, found one by one and read all at once (PILE-8)."""
 
 from __future__ import annotations
 

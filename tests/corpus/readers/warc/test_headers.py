@@ -1,4 +1,4 @@
-"""Records, headers and fields in bytes of any kind (PILE-9)."""
+"""Records, headers and fields in bytes of any kind (PILE-8)."""
 
 from __future__ import annotations
 

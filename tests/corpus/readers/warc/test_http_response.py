@@ -1,4 +1,4 @@
-"""HTTP responses as archives store them (PILE-9)."""
+"""HTTP responses as archives store them (PILE-8)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PILE-9: web archives."""
+"""PILE-8: web archives."""
 
 from __future__ import annotations
 
@@ -348,7 +348,7 @@ SHA1 = base64.b32encode(hashlib.sha1(PAGE).digest()).decode()
     ],
 )
 def test_rejects(items: Callable[..., list[Item]], data: bytes, expected: str) -> None:
-    """PILE-9: everything that does not become a document is counted under a reason."""
+    """PILE-8: everything that does not become a document is counted under a reason."""
     assert reason(items(data, max_bytes=1 << 20)) == expected
     good = record(http(), number=2)
     around = items(good + data + (b"" if expected == "truncated" else good), max_bytes=1 << 20)
@@ -416,7 +416,7 @@ def test_addresses(items: Callable[..., list[Item]]) -> None:
 
 @pytest.mark.parametrize("ending", [".gz", ".zst", ".lz4"])
 def test_damage_costs_one_record(items: Callable[..., list[Item]], ending: str) -> None:
-    """PILE-6: reading goes on behind it."""
+    """PILE-8: reading continues after it."""
     raws = [
         record(http(random.Random(n).randbytes(2000).hex().encode(), kind="text/plain"), number=n)
         for n in range(6)

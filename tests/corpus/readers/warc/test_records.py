@@ -1,4 +1,4 @@
-"""Records of WARC and ARC files, whole and broken (PILE-9)."""
+"""Records of WARC and ARC files, whole and broken (PILE-8)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PILE-6, PILE-9: stored pages, the scores of their links, block lists; nothing raises."""
+"""PILE-8: stored pages, the scores of their links, block lists; nothing raises."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PILE-6, PILE-9: Wikipedia."""
+"""PILE-1: Wikipedia."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def reasons(path: Path, **options: object) -> list[str]:
 
 
 def test_a_page(tmp_path: Path) -> None:
-    """PILE-9: title, blank line, body; what the file says of it."""
+    """PILE-1: title, blank line, body; what the file says of it."""
     source = "'''Barrows''' & [[mound]]s < {{convert|5|m}}.\n\n== See also ==\n* x"
     [item] = Wikipedia().read(write(tmp_path, page(source, title="Long barrow (Ü)", number=12)))
     assert item == Document(
@@ -88,7 +88,7 @@ def test_without_siteinfo(tmp_path: Path) -> None:
 
 
 def test_what_is_dropped(tmp_path: Path) -> None:
-    """PILE-6: each with its reason."""
+    """PILE-1: each with its reason."""
     path = write(
         tmp_path,
         page("x", extra='<redirect title="y" />', number=1),
@@ -216,7 +216,7 @@ def test_patterns() -> None:
 
 
 def test_nested_deep(tmp_path: Path) -> None:
-    """PILE-4: no recursion, whatever the page."""
+    """No recursion, whatever the page."""
     deep = 100_000
     path = write(tmp_path, page("{{a|" * deep + "x" + "}}" * deep), page("{{" * deep + "\nText"))
     assert reasons(path) == ["no-text", "document"]

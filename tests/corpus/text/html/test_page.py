@@ -1,4 +1,4 @@
-"""PILE-6: the main text of pages written here, and what hostile pages do."""
+"""PILE-8: the main text of pages written here, and what hostile pages do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Markdown of every kind of LaTeX (PILE-9)."""
+"""Markdown of every kind of LaTeX (PILE-6)."""
 
 from __future__ import annotations
 

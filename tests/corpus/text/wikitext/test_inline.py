@@ -1,4 +1,4 @@
-"""PILE-6: marks inside lines, as MediaWiki reads them."""
+"""PILE-1: marks inside lines, as MediaWiki reads them."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def test_powers(source: str, shown: str) -> None:
     "piece", ["'''a", "''", "__A", "~", "-{", "-{;", "-{}-", "<", "<b ", "a<sup>", "<a a"]
 )
 def test_time_is_linear(piece: str) -> None:
-    """PILE-4: with time that grows with the square this would take hours."""
+    """Linear time: with time that grows with the square this would take hours."""
     text = piece * DEEP
     for function in (without_apostrophes, without_magic_words, without_tags):
         assert len(function(text)) <= len(text)

@@ -1,4 +1,4 @@
-"""PILE-6: paragraphs, headings and lists of wikitext."""
+"""PILE-1: paragraphs, headings and lists of wikitext."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_rules_and_stray_rows() -> None:
     ["=", "= ", "== a ==\n", "*", "#", "#*:", "# a\n", "## a\n# b\n", " ", " a\n", "-", "a\n"],
 )
 def test_time_is_linear(piece: str) -> None:
-    """PILE-4."""
+    """In linear time."""
     assert isinstance(lay_out(piece * 40_000), str)
 
 

@@ -1,4 +1,4 @@
-"""PILE-6: links of wikitext, as MediaWiki shows them."""
+"""PILE-1: links of wikitext, as MediaWiki shows them."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def test_what_a_wiki_calls_them() -> None:
     ],
 )
 def test_time_is_linear(piece: str) -> None:
-    """PILE-4."""
+    """In linear time."""
     text = piece * 40_000
     assert len(LINKS.without_all(LINKS.without_flat(text))) <= len(text)
 

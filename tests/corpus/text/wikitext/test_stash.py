@@ -1,4 +1,4 @@
-"""PILE-6: stretches of a page that are not wikitext."""
+"""PILE-1: stretches of a page that are not wikitext."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ def test_comments_as_defined(pieces: list[str]) -> None:
     ],
 )
 def test_time_is_linear(piece: str) -> None:
-    """PILE-4."""
+    """In linear time."""
     source = piece * 50_000
     assert len(there_and_back(source)) <= len(source) + 50_000
 
@@ -213,6 +213,6 @@ def test_time_is_linear_in_the_depth_of_poems() -> None:
 
 
 def test_very_many_tags_that_nothing_closes() -> None:
-    """PILE-4: looked for anew each time, their ends would take until the time is out."""
+    """Linear time: looked for anew each time, their ends would take until the time is out."""
     number = 500_000
     assert there_and_back("a<ref></r" * number) == "a</r" * number

@@ -1,4 +1,4 @@
-"""PILE-6: tables of wikitext and HTML."""
+"""PILE-1: tables of wikitext and HTML."""
 
 from __future__ import annotations
 
@@ -118,14 +118,14 @@ def test_rows_of_html(source: str, expected: list[str]) -> None:
 )
 @pytest.mark.parametrize("before", ["", "{|\n| a\n"])
 def test_time_is_linear(before: str, piece: str) -> None:
-    """PILE-4."""
+    """In linear time."""
     source = before + piece * 40_000
     for as_rows in (False, True):
         assert len(without_tables(source, as_rows=as_rows)) <= 3 * len(source) + 10
 
 
 def test_a_cell_of_very_many_lines() -> None:
-    """PILE-4: added to the cell one by one they would be copied until the time is out."""
+    """Linear time: added to the cell one by one they would be copied until the time is out."""
     number = 3_000_000
     (row,) = rows("{|\n| a\n" + "b\n" * number)
     assert len(row) == len(":a") + number * len(" b")

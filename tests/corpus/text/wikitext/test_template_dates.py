@@ -1,4 +1,4 @@
-"""PILE-6: dates, as the documentation of the templates shows them."""
+"""PILE-1: dates, as the documentation of the templates shows them."""
 
 from __future__ import annotations
 

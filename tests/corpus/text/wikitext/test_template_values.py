@@ -1,4 +1,4 @@
-"""PILE-6: numbers and units, as the documentation of the templates shows them."""
+"""PILE-1: numbers and units, as the documentation of the templates shows them."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_fraction(source: str, shown: str) -> None:
 
 @pytest.mark.parametrize("part", ["1", "to", "-", "1/", "e3", "", "+"])
 def test_time_is_linear(part: str) -> None:
-    """PILE-4."""
+    """In linear time."""
     many = Arguments("convert", ["1", *[part] * 40_000], {}, True)
     long = Arguments("convert", ["1" + part * 40_000, "e3" + part * 40_000], {"e": part}, True)
     for given in (many, long):

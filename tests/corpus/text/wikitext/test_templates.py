@@ -1,4 +1,4 @@
-"""PILE-6: templates that carry words of their sentence."""
+"""PILE-1: templates that carry words of their sentence."""
 
 from __future__ import annotations
 

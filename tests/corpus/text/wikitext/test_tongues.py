@@ -1,4 +1,4 @@
-"""PILE-6: names of languages before foreign words."""
+"""PILE-1: names of languages before foreign words."""
 
 from __future__ import annotations
 

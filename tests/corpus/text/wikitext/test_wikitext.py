@@ -1,4 +1,4 @@
-"""PILE-6, PILE-9: wikitext as the text one would read."""
+"""PILE-1: wikitext as the text one would read."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ HUGE = [
 
 @pytest.mark.parametrize("number", range(len(HUGE)))
 def test_time_is_linear(number: int) -> None:
-    """PILE-4: nesting, unclosed brackets and repetition cost no more than their length."""
+    """Linear time: nesting, unclosed brackets and repetition cost no more than their length."""
     wikitext_to_text(HUGE[number], WikiStyle(tables=True, captions=True))
 
 
