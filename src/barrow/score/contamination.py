@@ -3,7 +3,7 @@
 It counts runs of 13 words that both have, compared by `barrow.corpus.kernels.word_runs`, like
 decontamination. A document is contaminated if one such run is in the training corpus; `share` is
 the share of all runs of 13 words of the scored documents, of those that begin after a blank. A
-document with fewer than 13 words has none, and cannot be found.
+document with fewer than 13 words has no run, and cannot be found.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ class WorstDocument:
 
 @dataclass(frozen=True)
 class Comparison:
-    """`note` says how the cards differ, if they do and are still comparable."""
+    """`note` describes how comparable cards differ."""
 
     first: str
     second: str

@@ -225,7 +225,7 @@ class Stream(Generic[Made]):
         rank: int | None = None,
         of: int | None = None,
     ) -> Iterator[tuple[int, Made]]:
-        """(step, batch) from a step on, each made when it is asked for."""
+        """(step, batch) from a step on, each made when it is requested."""
         stop = self._stop(start, stop)
         steps = itertools.count(start) if stop is None else range(start, stop)
         return ((step, self.batch(step, rank=rank, of=of)) for step in steps)

@@ -62,7 +62,7 @@ class Tokens:
 
     @property
     def identity(self) -> dict[str, str]:
-        """Of the store's content, and of what its ids mean."""
+        """Of the store's content and its tokenizer."""
         return {"tokenizer": self.store.tokenizer_hash, "store": self.store.identity}
 
     @cached_property
@@ -111,7 +111,7 @@ class Tokens:
 
     @cached_property
     def collate(self) -> Collate[Spans, Batch]:
-        """Which reads the tokens."""
+        """Reads the tokens."""
         plain, mlm = TokenCollate(self.store, self.settings.pad), self.settings.mlm
         if mlm is None:
             return plain

@@ -30,7 +30,7 @@ __all__ = [
     "train",
 ]
 
-# Loaded on first use: a tokenizer needs none of the archive's libraries.
+# Loaded on first use: a tokenizer does not need the archive's libraries.
 _HOME_OF = {
     "DocumentEntry": "barrow.tokens.store.store",
     "TokenStore": "barrow.tokens.store.store",

@@ -1,4 +1,4 @@
-"""The letters that byte-level vocabularies write bytes with.
+"""The characters in which byte-level vocabularies write bytes.
 
 Every byte has its own printable character: printable bytes are themselves, the others are U+0100
 and up, in order. So a space is Ġ and a line feed Ċ.

@@ -108,7 +108,7 @@ class JsonTokenizer(Tokenizer):
         return np.asarray(places[np.array(found, np.int64).reshape(-1, 2)])
 
     def decode(self, ids: AnyIds) -> str:
-        """As in `Tokenizer`; where bytes cannot be known, what the library makes of the ids."""
+        """As in `Tokenizer`; where bytes are unknown, the library decodes."""
         try:
             return super().decode(ids)
         except TokenizerError:

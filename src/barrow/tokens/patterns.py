@@ -1,4 +1,4 @@
-"""Where well-known tokenizers cut a text before they merge bytes, and their special tokens.
+"""How well-known tokenizers split a text before merging bytes, and their special tokens.
 
 A `.tiktoken` file holds neither; both belong to the name of the encoding.
 """

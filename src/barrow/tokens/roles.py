@@ -25,7 +25,7 @@ class Roles:
 
 
 def roles(file: TokenizerJson, settings: Mapping[str, Any]) -> Roles:
-    """What the file puts around a text; else from `settings` or the names.
+    """The special tokens that the file puts around a text; else from `settings` or the names.
 
     A document ends with an id only if the file puts one there: otherwise the next one's begin ends
     it.

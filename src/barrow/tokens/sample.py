@@ -61,7 +61,7 @@ def draw_sample(
 
     Without weights, domains have the parts they have in the corpus; with them, those without one
     are left out. No document is taken twice: what a small domain lacks is taken from the
-    others. `by` is the key of meta that names the domain; dots lead inwards.
+    others. `by` is the key of meta that names the domain; dots are for nested keys.
     """
     if num_bytes < 1:
         raise ConfigError(f"num_bytes must be ≥ 1, got {num_bytes}")
@@ -120,7 +120,7 @@ def _parts(
 
 
 def _cut(histogram: npt.NDArray[np.int64], part: float) -> tuple[int, int]:
-    """The place below which there are about so many bytes, and how many there are; not none."""
+    """The place below which there are about so many bytes, at least one document; and the bytes."""
     upto = np.concatenate(([0], np.cumsum(histogram)))
     nearest = int(np.abs(upto - part).argmin())
     if not upto[nearest]:

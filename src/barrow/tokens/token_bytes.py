@@ -19,7 +19,7 @@ from barrow.tokens.tokenizer_json import TokenizerJson, components
 
 _LONE_BYTE = re.compile("<0x([0-9A-Fa-f]{2})>")
 _SPACE = "▁"
-# Pre-tokenizers that only cut; the others drop what they cut at.
+# Pre-tokenizers that only split; the others drop the separators.
 _CUTTING = ("ByteLevel", "Metaspace", "Digits", "Punctuation", "UnicodeScripts", "Split")
 
 
@@ -63,7 +63,7 @@ def _spelling(file: TokenizerJson, links: list[Mapping[str, Any]]) -> Any:
 
 def _byte_level(token: str) -> bytes:
     data = unspelled(token)
-    # Names such as <|endoftext|> are spelled too; only what nobody could spell is left.
+    # Names such as <|endoftext|> are spelled too; only what cannot be spelled is left.
     return token.encode() if data is None else data
 
 

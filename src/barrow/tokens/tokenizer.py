@@ -1,4 +1,4 @@
-"""What every tokenizer does: text to ids and back, with the exact bytes of each id."""
+"""The base of all tokenizers: text to ids and back, with the exact bytes of each id."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Tokenizer(abc.ABC):
     `vocab_size` is one more than the largest id. `specials` are ids that no text is encoded to, by
     name. `begin` and `end` are the ids that a document begins and ends with in a token store, `pad`
     and `mask` are the padding and mask ids; each may be None. `hash` is the
-    sha256 of what decides which ids a text becomes: two tokenizers with the same hash are the same.
+    sha256 of what determines the ids of a text: two tokenizers with the same hash are the same.
     `encoder` names the implementation.
     """
 
@@ -73,7 +73,7 @@ class Tokenizer(abc.ABC):
         """Write files to a folder, made if need be, that `load` opens as the same tokenizer."""
 
     def encode(self, text: str) -> Ids:
-        """The ids of one text, as `encode_texts` has them."""
+        """The ids of one text, as `encode_texts`."""
         try:
             data = np.frombuffer(text.encode(), np.uint8)
         except UnicodeEncodeError as error:
@@ -103,7 +103,7 @@ class Tokenizer(abc.ABC):
         return data.decode(errors="replace")
 
     def encode_by_reference(self, text: str) -> Ids:
-        """`encode`, by the library whose ids are right by definition, however slow it is."""
+        """`encode`, by the reference library."""
         return self.encode(text)
 
     def spans(self, text: str) -> npt.NDArray[np.int64] | None:

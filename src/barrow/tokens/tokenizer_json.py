@@ -13,7 +13,7 @@ from barrow.config import parse_json
 from barrow.errors import TokenizerError
 
 _MODELS = ("BPE", "Unigram", "WordPiece", "WordLevel")
-# What a component does when its key is not there.
+# Defaults of components.
 _DEFAULTS = {"use_regex": True, "split": True}
 _NO_MATTER = ("trim_offsets",)
 _MAX_DEPTH = 100
@@ -54,7 +54,7 @@ class TokenizerJson:
 
     @cached_property
     def hash(self) -> str:
-        """The sha256 of all that decides which ids a text becomes, in a form that does not depend
+        """The sha256 of all that determines the ids of a text, in a form that does not depend
         on which version of a library wrote the file.
         """
         model = {key: value for key, value in self.model.items() if key not in ("vocab", "merges")}
@@ -176,7 +176,7 @@ def components(part: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:
 
 
 def _model_type(model: Mapping[str, Any]) -> Any:
-    # Early files have no type; the keys tell.
+    # Early files have no type; the keys show it.
     if "type" in model:
         return model["type"]
     if isinstance(model["vocab"], list):
@@ -289,7 +289,7 @@ def _refuse_unknown_merges(model: Mapping[str, Any], tokens: set[str], where: st
 
 
 def _refuse_deep(data: Mapping[str, Any], where: str) -> None:
-    """Raise where parts are nested so deep that what walks them would exhaust the stack."""
+    """Raise where parts are nested so deep that walking them would exhaust the stack."""
     aside = {"vocab": None, "merges": None}
     level: list[Any] = [{**data, "model": {**data["model"], **aside}}]
     for _ in range(_MAX_DEPTH):

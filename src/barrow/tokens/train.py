@@ -27,7 +27,7 @@ def train(
     specials: Sequence[str] = ("<|endoftext|>",),
     pattern: str = "gpt2",
 ) -> JsonTokenizer:
-    """Learn byte-level BPE: the 256 bytes, then the pair that is most frequent, again and again.
+    """Learn byte-level BPE: the 256 bytes, then the most frequent pair, repeatedly.
 
     `vocab_size` counts the special tokens too, which get the last ids; the first begins every
     document, and so ends the one before. Pairs are counted within the pieces that `pattern` cuts.
@@ -162,7 +162,7 @@ def train_roberta(texts: Iterable[str], *, vocab_size: int) -> JsonTokenizer:
     """Learn byte-level BPE with RoBERTa's special tokens, where RoBERTa has them.
 
     <s>, <pad>, </s> and <unk> are 0 to 3, and <mask> is the last. A model counts positions from
-    the padding id on: one that is low wastes no rows of its table. A text is between <s> and
+    the padding id on: a low one wastes no rows of its table. A text is between <s> and
     </s>. There are fewer ids than asked for if too few pairs occur twice.
     """
     if vocab_size < _LEAST:

@@ -8,7 +8,7 @@ zstd    a frame without magic number, content size, checksum and dictionary id, 
 xz      raw LZMA2: no .xz header, block header, index or check; counted are the chunks, with up to 6
         bytes of header each, and the one byte that ends them
 brotli  the stream as it is, which has no container: its window bits, meta-block headers and end
-        are bits of the stream. It brings a dictionary of common words along, which is not counted
+        are bits of the stream. Its built-in dictionary of common words is not counted
 ppmd    PPMd variant I: the range coder's bytes, 4 of them to finish; no end mark, no header
 
 The length of the text is assumed known, as for models, which do not pay for the end of a document.

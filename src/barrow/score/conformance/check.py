@@ -64,7 +64,7 @@ def barrow_scorer(
 
 
 def verdict(check: Check, scorer: Scorer) -> Verdict:
-    """What a check finds; a scorer that raises an error has not passed."""
+    """The verdict of a check; a scorer that raises an error has not passed."""
     try:
         return check.run(scorer)
     except Exception as error:  # noqa: BLE001 - a mistake may end in any

@@ -1,4 +1,4 @@
-"""The nine mistakes that others shipped, each planted in an otherwise correct scorer.
+"""Nine mistakes found in published scorers, each planted in an otherwise correct one.
 
 A mutant wraps a scorer and changes its input or output as the mistake would. Its card is unchanged.
 """
@@ -157,7 +157,7 @@ def _averaged(
     documents: Sequence[Document],
     **how: Any,
 ) -> Result:
-    """The mean of what batches of so many documents have."""
+    """The mean over batches of so many documents."""
     whole = scorer(model, protocol, documents, **how)
     cut = (documents[i : i + size] for i in range(0, len(documents), size))
     batches = [batch for batch in cut if any(document.text for document in batch)]

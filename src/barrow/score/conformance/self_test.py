@@ -16,7 +16,7 @@ from barrow.score.conformance.windows import windows_checks
 
 @dataclass(frozen=True)
 class Checked:
-    """A check and what it found of the scorer."""
+    """A check and its verdict on the scorer."""
 
     check: Check
     verdict: Verdict

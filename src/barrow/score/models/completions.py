@@ -100,7 +100,7 @@ def ask(
 
 
 class _Interrupted(Exception):
-    """Trying again may help."""
+    """An error after which a retry may succeed."""
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):

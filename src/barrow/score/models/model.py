@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ModelInfo:
-    """What is known of a model.
+    """A description of a model.
 
     `kind` is "barrow", "transformers", "server", "baseline", "compressor" or "custom". `identity`
     is the sha256 of the weights, or of whatever determines the numbers. `about` is its provenance

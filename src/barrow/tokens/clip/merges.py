@@ -16,7 +16,7 @@ from barrow.tokens.byte_alphabet import LETTERS
 FILE_NAME = "bpe_simple_vocab_16e6.txt.gz"
 NUM_MERGES = 48_894  # the file of OpenAI has five times as many; these are used
 END_OF_WORD = "</w>"
-# Packages that bring the file, and where in them.
+# Packages that contain the file, and where.
 _PACKAGES = ("open_clip", "clip")
 _MAX_BYTES = 64 << 20
 

@@ -133,7 +133,7 @@ class ClipTokenizer:
         return found
 
     def _merged(self, letters: str) -> list[str]:
-        """The tokens of a word: the pair of lowest rank is joined everywhere, again and again.
+        """The tokens of a word: the pair of lowest rank is merged everywhere, repeatedly.
 
         Pairs wait in a heap, so that a long run costs n·log n, not n². All pairs of a rank are
         joined, from the left, before the pairs that result: as the reference does.

@@ -1,1 +1,1 @@
-"""Files of tokenizers of others: merges, ranks and llama2.c, read as `tokenizer.json`."""
+"""Other formats of tokenizers (merges, ranks, llama2.c), read as `tokenizer.json`."""

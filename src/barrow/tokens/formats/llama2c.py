@@ -4,7 +4,7 @@ The file is the longest token's length (int32), and for each token its score (fl
 (int32) and its bytes, little-endian. The tokens are those of a SentencePiece model with spaces for
 ▁: first `<unk>`, the begin and the end of a text, then the 256 bytes as `<0x00>` to `<0xFF>`, then
 the pieces. A text gets a space before it, is cut into characters, or bytes where a character is not
-a token, and neighbours are joined, the highest score first.
+a token, and neighbours are merged, the highest score first.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ def read_rank_file(data: bytes, where: str, *, pattern: str | None = None) -> di
     merges = ranked_merges(ranks, rank=ranks, parts=ranks)
     vocab = {spelled(token): rank for token, rank in ranks.items()}
     if sorted(specials.values()) != list(range(len(vocab), len(vocab) + len(specials))):
-        # Ids that do not follow the ranks stay what they are only for tokens of the vocabulary.
+        # Only tokens of the vocabulary keep ids that do not follow the ranks.
         vocab |= specials
     return byte_level_bpe(
         vocab,
@@ -76,9 +76,9 @@ def ranked_merges(
 ) -> Sequence[tuple[_Text, _Text]]:
     """All pairs of `parts` that make up one of `tokens`, the lowest rank of the result first.
 
-    Encodings defined by ranks join whichever neighbours give the token of lowest rank, however that
-    token came to be; so every way to cut a token in two is a merge, not only the one it was learnt
-    by. Ways of the same token come in the order of their halves in `parts`.
+    Encodings defined by ranks merge the neighbours that give the token of lowest rank, however that
+    token was learnt; so every way to split a token in two is a merge, not only the learnt one.
+    Splits of the same token come in the order of their halves in `parts`.
     """
     found: list[tuple[_Text, _Text]] = []
     for token in sorted(tokens, key=lambda token: rank[token]):

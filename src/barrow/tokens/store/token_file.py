@@ -1,6 +1,6 @@
-"""One file of tokens: ids, where documents begin, who they are, and the pieces it is made of.
+"""One file of tokens: ids, where documents begin, their identities, and the file's pieces.
 
-What a task of tokenizing leaves and a finished shard of a store are such files; a shard holds
+The output of a tokenizing task and a finished shard of a store are such files; a shard has
 documents of one domain only.
 """
 
@@ -71,7 +71,7 @@ def write_token_file(
 
 @dataclass(frozen=True, slots=True)
 class TokenFile:
-    """A file whose header and table of pieces were read and found to fit together."""
+    """A file whose header and table of pieces were read and are consistent."""
 
     path: Path
     header: Header
