@@ -22,7 +22,7 @@ from barrow.corpus.text.html.stored import PACKED, load_page
 
 @dataclass(frozen=True)
 class Html(Reader):
-    """HTML pages: the main text, without navigation and boilerplate.
+    """HTML pages: all readable text; with `main` only the main text, without navigation.
 
     `extract` replaces our extraction. Reasons: those of `load_page`, ``too-short``.
     """
