@@ -18,7 +18,7 @@ def test_errors_are_also_what_python_would_raise() -> None:
     assert issubclass(errors.NotFound, FileNotFoundError)
     assert issubclass(errors.WriteFailed, OSError)
     assert issubclass(errors.FetchFailed, OSError)
-    with pytest.raises(ImportError, match=r"pip install 'barrow\[torch\]'"):
+    with pytest.raises(ImportError, match=r"pip install '.\[torch\]'"):
         raise errors.MissingExtra("PyTorch", "torch", "archive.torch()")
 
 

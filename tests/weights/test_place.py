@@ -45,5 +45,5 @@ def test_without_a_sharding_and_with_a_type(tmp_path: Path) -> None:
 
 def test_without_jax(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jax", None)
-    with pytest.raises(MissingExtra, match=r"needs JAX: pip install 'barrow\[train\]'"):
+    with pytest.raises(MissingExtra, match=r"needs JAX: pip install '.\[train\]'"):
         place(np.ones(1))

@@ -49,7 +49,7 @@ def test_a_broken_file(tmp_path: Path) -> None:
 def test_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path / "x.parquet", [{"text": "a"}])
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(MissingExtra, match=r"barrow\[parquet\]"):
+    with pytest.raises(MissingExtra, match=r"'.\[parquet\]"):
         list(barrow.archive.open(path))
 
 

@@ -179,7 +179,7 @@ def test_what_is_missing_is_named(
     root: Path, recipe: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(MissingExtra, match=r"needs numba: pip install 'barrow\[corpus\]'"):
+    with pytest.raises(MissingExtra, match=r"needs numba: pip install '.\[corpus\]'"):
         build(recipe, root=root, out=tmp_path / "out")
 
 

@@ -141,5 +141,5 @@ def test_settings_are_checked_and_saved() -> None:
 def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     language.language_model.cache_clear()
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(MissingExtra, match=r"pip install 'barrow\[language\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install '.\[language\]'"):
         identify(texts_of("x"))

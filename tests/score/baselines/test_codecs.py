@@ -130,6 +130,6 @@ def test_a_library_that_is_not_there(
     name: str, library: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, library, None)
-    words = rf"scoring with {name} needs {library}: pip install 'barrow\[compressors\]'"
+    words = rf"scoring with {name} needs {library}: pip install '.\[compressors\]'"
     with pytest.raises(MissingExtra, match=words):
         named_codec(name)

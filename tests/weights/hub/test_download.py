@@ -185,7 +185,7 @@ def test_offline(cache: Path, hub: Any, monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_without_the_library(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'barrow\[hub\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install '.\[hub\]'"):
         fetch(NAME, cache=cache)
     with pytest.raises(MissingExtra):
         where(NAME, cache=cache)

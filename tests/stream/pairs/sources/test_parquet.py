@@ -55,5 +55,5 @@ def test_what_is_no_parquet(tmp_path: Path) -> None:
 
 def test_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(MissingExtra, match=r"barrow\[parquet\]"):
+    with pytest.raises(MissingExtra, match=r"'.\[parquet\]"):
         list(from_parquet(tmp_path, []))
