@@ -63,5 +63,5 @@ def test_failures_and_deaths(cluster: Engine, tmp_path: Path) -> None:
 
 def test_without_ray(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(MissingExtra, match=r"barrow\[ray\]"):
+    with pytest.raises(MissingExtra, match=r"'.\[ray\]"):
         jobs.run([jobs.failing()], Store(tmp_path), Engine(name="ray"))

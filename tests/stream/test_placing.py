@@ -98,7 +98,7 @@ def test_in_a_compiled_step(stores: Callable) -> None:
 def test_without_jax(stores: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
     stream = Stream(stores([[12]]), seq_len=8, batch=8, seed=1, mlm=None)
     monkeypatch.setitem(sys.modules, "jax", None)
-    with pytest.raises(MissingExtra, match=r"barrow\[train\]"):
+    with pytest.raises(MissingExtra, match=r"'.\[train\]"):
         place_batch(stream, 0, None)  # type: ignore[arg-type]
 
 

@@ -46,5 +46,5 @@ def test_datasets_reads_the_files_itself(
 
 def test_without_datasets(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "datasets", None)
-    with pytest.raises(barrow.errors.MissingExtra, match=r"barrow\[huggingface\]"):
+    with pytest.raises(barrow.errors.MissingExtra, match=r"'.\[huggingface\]"):
         barrow.archive.open(folder).huggingface()

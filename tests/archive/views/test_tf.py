@@ -29,5 +29,5 @@ def test_the_same_documents_in_the_same_order(folder: Path, documents: list[Docu
 
 def test_without_tensorflow(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tensorflow", None)
-    with pytest.raises(barrow.errors.MissingExtra, match=r"barrow\[tf\]"):
+    with pytest.raises(barrow.errors.MissingExtra, match=r"'.\[tf\]"):
         barrow.archive.open(folder).tf()

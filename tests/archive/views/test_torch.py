@@ -69,5 +69,5 @@ def test_an_initialised_process_group_is_used(folder: Path) -> None:
 def test_without_torch(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     monkeypatch.delitem(sys.modules, "barrow.archive.views.torch", raising=False)
-    with pytest.raises(barrow.errors.MissingExtra, match=r"barrow\[torch\]"):
+    with pytest.raises(barrow.errors.MissingExtra, match=r"'.\[torch\]"):
         barrow.archive.open(folder).torch()

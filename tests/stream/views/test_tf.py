@@ -29,5 +29,5 @@ def test_the_same_batches(stores: Callable) -> None:
 def test_without_tensorflow(stores: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
     stream = Stream(stores([[50]]), seq_len=4, batch=2, seed=1)
     monkeypatch.setitem(sys.modules, "tensorflow", None)
-    with pytest.raises(MissingExtra, match=r"barrow\[tf\]"):
+    with pytest.raises(MissingExtra, match=r"'.\[tf\]"):
         stream.tf()

@@ -14,7 +14,7 @@ def test_what_is_not_installed(name: str, tmp_path: Path, monkeypatch: pytest.Mo
     for loaded in [module for module in sys.modules if module.partition(".")[0] == name]:
         monkeypatch.delitem(sys.modules, loaded)
     monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(MissingExtra, match=rf"barrow\[{name}\]"):
+    with pytest.raises(MissingExtra, match=rf"'.\[{name}\]"):
         make_tracker(name, tmp_path)
 
 
