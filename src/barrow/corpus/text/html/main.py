@@ -149,7 +149,7 @@ class _Page:
     # What is not the article ------------------------------------------------------------------
 
     def drop_other(self, values: list[int], *, is_strict: bool) -> None:
-        """Drop what shows to be something else, unless much of the text is in it."""
+        """Drop what is marked as something else, unless much of the text is in it."""
         sums = self._sums(values)
         dropped = self.dropped
         self._drop_log_ins()
