@@ -1,7 +1,7 @@
 """Checkpoints of a training state: barrow beside Orbax, in the same run, on the same disk.
 
 Three times are taken: how long a save holds up the training, how long until all is on the disk, and
-how long a restore takes. Both write behind the caller; barrow also syncs every file and takes
+how long a restore takes. Both write in the background; barrow also syncs every file and takes
 SHA-256 of all bytes, and verifies it at restore, so hashing alone is shown as well.
 """
 

@@ -3,7 +3,7 @@
     python benchmarks/bench_classifier.py --data ARCHIVE [--positives A,B] [--negatives C,D]
 
 Positives and negatives are domains (``pile_set_name``) of an archive. All learn from the same
-documents and are measured on the same held-out ones, each looking at the same characters. Peers:
+documents and are measured on the same test documents, each looking at the same characters. Peers:
 fastText supervised with pairs of words (as The Pile used) and scikit-learn's HashingVectorizer with
 LogisticRegression; one that is not installed is left out. Speeds are MB (10^6 UTF-8 bytes of the
 whole texts) per second of processor time, one core pinned, best of several passes; for the peers

@@ -147,7 +147,7 @@ def main() -> None:
         seconds = best(lambda chosen=chosen: decide(blocks, [chosen]), passes)  # type: ignore[misc]
         print(f"| {name}, alone | {size / seconds:,.0f} |")
     print(f"| C4 lines: which texts change | {size / best(lambda: touch(blocks), passes):,.0f} |")
-    print(f"| C4 lines: all texts anew | {size / best(lambda: rewrite(texts), passes):,.0f} |")
+    print(f"| C4 lines: all texts rewritten | {size / best(lambda: rewrite(texts), passes):,.0f} |")
     ours = size / best(lambda: decide(blocks, FILTERS.values()), passes)
     print(f"| **all filters together** | **{ours:,.0f}** |\n")
     print("| datatrove | MB/s, as shipped | MB/s, plain splitting |\n|---|---|---|")

@@ -5,7 +5,7 @@
 A week of XML and a week of the Greenbook, each written into one file: patents made up here, or
 those of a folder, repeated to the wanted size. Peers are what is commonly done: split the week at
 ``<?xml``, parse each patent with BeautifulSoup (``lxml``, or ``html.parser``) or ElementTree, and
-take what stands between a heading that says background and the next that says summary, drawings or
+take the text between a heading with background and the next with summary, drawings or
 detailed; for the Greenbook a loop over its lines. They resolve no codes, drop no tables, and stop
 at the first broken patent. Speeds are MB (10^6 bytes) of input a second of CPU time, best of
 several passes.

@@ -2,7 +2,7 @@
 
     python benchmarks/check_resume.py [--steps 10] [--small] [--not-deterministic]
 
-Three processes: one trains through, one stops half way with a checkpoint, the third goes on from
+Three processes: one trains through, one stops half way with a checkpoint, the third resumes from
 it; then all arrays of both last states are compared. GPT-2 124M with dropout, 8 rows of 512, fused
 attention, AdamW, bfloat16 on a GPU; the same for CLIP's ViT-B/32 with 64 pairs, whose attention is
 our own kernel. GPUs add in an order of their own unless XLA is set otherwise, as here by
@@ -85,7 +85,7 @@ def build(kind: str, small: bool) -> tuple[Any, Any, Any]:
 
 
 def train(kind: str, small: bool, folder: str, stop: int, num: int) -> dict[str, str]:
-    """Train from where the folder stands up to a step; a digest of every array there."""
+    """Train from the folder's last step up to a step; a digest of every array there."""
     import hashlib
 
     import jax

@@ -97,7 +97,7 @@ def pictures(folder: Path) -> None:
 
 
 def losses(recipe: str, data: tuple[object, ...], out: Path) -> dict[str, str]:
-    """The loss of every step, and what the held-out batches say at the end."""
+    """The loss of every step, and the validation loss at the end."""
     barrow("train", recipe, *data, "--out", out, f"steps={STEPS}", "log_every=1")
     lines = [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
     return {str(line["step"]): repr(line["loss"]) for line in lines if "loss" in line}

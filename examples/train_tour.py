@@ -36,7 +36,7 @@ def make_store(name, numbers):
 
 # One store for training, one for validation.
 store = make_store("train", range(0, 100, 2))
-held_out = make_store("held_out", range(1, 100, 10))
+validation = make_store("validation", range(1, 100, 10))
 
 # A recipe is settings: take one, change it, fit it to a store.
 run = replace(
@@ -48,7 +48,7 @@ run = replace(
     checkpoint=CheckpointSettings(every=40),
     log_every=30,
 )
-run = for_store(run, store.folder, held_out=held_out.folder)
+run = for_store(run, store.folder, held_out=validation.folder)
 print(f"{run.model.vocab_size} ids, rows of {run.seq_len}")
 
 

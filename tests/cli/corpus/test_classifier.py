@@ -46,7 +46,7 @@ def test_train_and_score(barrow: Callable, sources: tuple[Path, Path], tmp_path:
     model = tmp_path / "model.safetensors"
     code, out, err = barrow("corpus", "classifier", "train", *sources, "--out", model)
     assert (code, err) == (0, "")
-    for words in ("AUC 1.0000, accuracy 1.0000", "held out", "positives kept", "sha256"):
+    for words in ("AUC 1.0000, accuracy 1.0000", "tested on", "positives kept", "sha256"):
         assert words in out
     card = json.loads(model.with_suffix(".json").read_text())
     assert card["sha256"] in out

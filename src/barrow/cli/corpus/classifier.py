@@ -120,14 +120,14 @@ def _texts(archive: Archive, advance: Callable[[int], None]) -> Iterator[Texts]:
 
 
 def _print_card(card: dict[str, Any]) -> None:
-    held_out, learnt = card["held_out"], card["trained_on"]
+    tested, learnt = card["held_out"], card["trained_on"]
     typer.echo(
         f"trained on {learnt['positives']:,} positives and {learnt['negatives']:,} negatives; "
-        f"held out {held_out['positives']:,} and {held_out['negatives']:,}"
+        f"tested on {tested['positives']:,} and {tested['negatives']:,}"
     )
-    typer.echo(f"AUC {held_out['auc']:.4f}, accuracy {held_out['accuracy']:.4f}")
+    typer.echo(f"AUC {tested['auc']:.4f}, accuracy {tested['accuracy']:.4f}")
     typer.echo("threshold  positives kept  negatives kept")
-    for row in held_out["thresholds"]:
+    for row in tested["thresholds"]:
         typer.echo(f"{row['threshold']:9}  {row['positives']:14.1%}  {row['negatives']:14.1%}")
 
 

@@ -6,9 +6,9 @@ characters begin. Of a window, what ASCII white space separates is taken
 
 - without the ASCII marks around it, if it is ASCII and has only letters, apostrophes and hyphens
   otherwise: no numbers, links, addresses, paths, formulas or identifiers;
-- with a space for every ASCII character that is none of these, if it is not all ASCII.
+- with a space for every other ASCII character, if it is not all ASCII.
 
-ASCII letters are made small, because the model has seen few words in capitals.
+ASCII letters are lower-cased, because the model has seen few words in capitals.
 """
 
 from __future__ import annotations
