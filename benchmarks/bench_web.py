@@ -4,7 +4,7 @@ r"""Main text of web pages: barrow and its peers, F1 against gold texts, and spe
 ``html/NAME.html.gz``, as the article extraction benchmark of Zyte publishes them. Scores are that
 benchmark's: tokens ``\w+``, shingles of 4, mean precision and recall over the pages, and the same
 for single tokens. While barrow's rules were made, only pages of the half `dev` were looked at one
-by one; but the score of the other half, `held out`, was watched meanwhile: it is not an untouched test.
+by one; but the score of the other half, `held out`, was watched: it is not an untouched test.
 """
 
 from __future__ import annotations
