@@ -2,7 +2,7 @@
 
 Open sets (readers, filters, optimizers, …) are passed as objects. Only saved settings name them.
 Names of barrow's own resolve. Any other module is imported only where the caller trusts it:
-settings that came with somebody's corpus or run must not run code.
+settings that came with another person's corpus or run must not run code.
 
 Trust is a collection of modules (``my_package`` covers ``my_package.readers``) and of Python files
 (``recipes/mine.py``). An object written in such a file is named by the file: ``mine.py:Name``.
@@ -82,7 +82,7 @@ def resolve(name: str, *, trust: Collection[str] = ()) -> Any:
     is_settings = isinstance(thing, type) and dataclasses.is_dataclass(thing)
     if not is_settings and not isinstance(thing, FunctionType):
         raise ConfigError(f"{name} must be a dataclass or a function, got {thing!r:.80}")
-    # A module of barrow may hold names that it imported, and functions that nobody saves.
+    # A module of barrow may have imported names, and functions that are never saved.
     public = attribute in getattr(home, "__all__", ())
     if is_ours(module) and not (is_ours(thing.__module__) and (is_settings or public)):
         raise ConfigError(f"{name} is not a public object of barrow")

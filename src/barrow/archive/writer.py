@@ -242,8 +242,8 @@ class _SingleFile:
 class _ArchiveFolder:
     """Where the shards of an archive go: numbered files, which count once the catalog lists them.
 
-    While a writer is open the folder has a file `UNFINISHED`. If it is there and nobody holds the
-    lock, the writer was killed, and shards that no catalog lists are its leftovers.
+    While a writer is open the folder has a file `UNFINISHED`. If it is there and no process holds
+    the lock, the writer was killed, and shards that no catalog lists are its leftovers.
     """
 
     may_replace = False

@@ -207,7 +207,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         # The parser turns a broken pipe into an exit of its own.
         if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
             raise
-        # The reader of our output went away, as `head` does; that is no failure of ours.
+        # The reader of our output ended, as `head` does; that is not a failure.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (KeyboardInterrupt, typer.Abort):

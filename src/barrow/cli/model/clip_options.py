@@ -70,7 +70,7 @@ def lines_of(given: str) -> list[str] | None:
         try:
             text = Path(given).read_text(encoding="utf-8-sig")
         except UnicodeDecodeError:
-            raise ValueError(f"{given} is not UTF-8; expected a text file, one a line") from None
+            raise ValueError(f"{given} is not UTF-8; expected a text file, one per line") from None
         return [line.strip() for line in text.splitlines() if line.strip()]
     if given.endswith(".txt") and "," not in given and " " not in given:
         raise NotFound(f"{given} does not exist")

@@ -31,7 +31,7 @@ def similar(
         Path, typer.Argument(metavar="IMAGES", help="An image, or a folder of them.")
     ],
     texts: Annotated[
-        list[str], typer.Argument(metavar="TEXTS...", help="Texts; or a file, one a line.")
+        list[str], typer.Argument(metavar="TEXTS...", help="Texts; or a file, one per line.")
     ],
     model: Model,
     tokenizer: Vocabulary = None,

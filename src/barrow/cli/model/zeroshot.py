@@ -30,13 +30,13 @@ def zeroshot(
         list[Path], typer.Argument(metavar="IMAGES...", help="Files, and folders of them.")
     ],
     classes: Annotated[
-        str, typer.Option(help="Names, commas between them; or a file, one a line.")
+        str, typer.Option(help="Names, commas between them; or a file, one per line.")
     ],
     model: Model,
     templates: Annotated[
         str,
         typer.Option(
-            help="plain, seven or eighty sentences to put names into; or a file, one a line, "
+            help="plain, seven or eighty sentences to put names into; or a file, one per line, "
             "with {} for the name; or one sentence."
         ),
     ] = "plain",

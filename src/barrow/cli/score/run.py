@@ -217,7 +217,7 @@ def _recipe_weights(name: str | None) -> dict[str, float] | None:
 
 
 def _own_bytes(path: str, corpus: ScoredCorpus, share: Share) -> int | None:
-    """About how much text this process scores; None where nobody knows before."""
+    """About how much text this process scores; None if unknown."""
     from barrow.score.scored_corpus import text_size
 
     size = None if corpus.limit is not None else text_size(path, corpus.split)

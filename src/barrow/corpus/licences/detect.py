@@ -122,7 +122,7 @@ _NO_LICENCE = {"unlicensed", "none", "proprietary", "commercial", "private", "se
 
 @lru_cache(4096)
 def spdx_expression(stated: str) -> str:
-    """What somebody stated as an SPDX expression; names that are not SPDX's become a LicenseRef."""
+    """A stated licence as an SPDX expression; names that are not SPDX's become a LicenseRef."""
     value = " ".join(stated.split())
     if is_spdx(value):
         return value
@@ -232,7 +232,7 @@ def _of_classifiers(classifiers: list[object]) -> str | None:
 
 
 def _stated(value: object) -> str | None:
-    """What somebody wrote into a licence field, as an expression."""
+    """The value of a licence field, as an expression."""
     if not isinstance(value, str) or len(value) > 200:
         return licence_of_text(value) if isinstance(value, str) else None
     words = _WORDS.sub(" ", value.lower()).strip()

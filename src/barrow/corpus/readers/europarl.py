@@ -1,7 +1,7 @@
 """Proceedings of the European Parliament: Europarl's tagged text, XML, and plain minutes.
 
 A file, a chapter or a whole sitting, is a document. Kept are headings, speakers' names (in XML with
-their office), what they say a paragraph a line, and remarks such as *(Applause)*; a blank line
+their office), speeches with one paragraph per line, and remarks such as *(Applause)*; a blank line
 comes before each speaker. All other markup is dropped. A file of plain text, such as minutes, is
 taken as it is. `meta` has ``title`` (the first heading), ``date``, ``language`` and ``speakers``,
 how many different ones there are.

@@ -1,7 +1,7 @@
-"""Hacker News: items of its API, one document a story with its comments.
+"""Hacker News: items of its API, one document per story with its comments.
 
 Items are objects with an id, as Firebase gives them (`by`, `time`, `parent`, `kids`) or Algolia
-(`author`, `created_at`, `parent_id`, `points`), one a line, in an array, under `comments` or
+(`author`, `created_at`, `parent_id`, `points`), one per line, in an array, under `comments` or
 `items`, or nested in one another. As in The Pile a document is the title and author, the address,
 the text, a line ``======``, then comments under their authors' names. Each top-level comment is
 followed down by the reply with most descendants; ``~~~`` separates replies, ``------`` top-level

@@ -7,7 +7,7 @@ zip, as the bulk packages are.
 
 Left out: authors and addresses, references, acknowledgements (see the options), statements of
 conflicts and contributions, translated abstracts, abstracts that only repeat (graphical, teaser),
-pictures. Of formulae that are only pictures ``[formula]`` remains, and ``formula_images`` in `meta`
+pictures. Of formulas that are only pictures ``[formula]`` remains, and ``formula_images`` in `meta`
 counts them. Corrections and retractions are kept; see ``article_type``.
 
 Licence: each article has its own; `meta` has it as an SPDX identifier or an address.

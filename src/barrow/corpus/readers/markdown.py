@@ -1,8 +1,8 @@
-"""Markdown and reStructuredText: one document a file, as it is written.
+"""Markdown and reStructuredText: one document per file, as it is written.
 
 The markup stays, because people read it. YAML front matter between ``---`` lines is taken off; its
 ``title``, ``date``, ``lang`` and ``license`` go into `meta`, other keys are dropped. Without front
-matter the first heading is the title. The licence is the file's own where it states one, else the
+matter the first heading is the title. The licence is that of the file if it states one, else the
 recipe's.
 """
 

@@ -1,4 +1,4 @@
-"""Papers in PDF, as PhilPapers lists them: one document a file.
+"""Papers in PDF, as PhilPapers lists them: one document per file.
 
 A PDF has the positions of characters; words, lines and paragraphs are reconstructed from them. Kept
 is the reading text: columns one after the other, notes after the paragraph in which the foot of

@@ -15,7 +15,7 @@ from barrow.train.trackers.tracker import Values
 
 
 class JsonLines:
-    """A file of JSON objects, one a line, in the order of their "step", no step twice.
+    """A file of JSON objects, one per line, in the order of their "step", no step twice.
 
     A line is appended by one write: only the last can be incomplete (`read_log` leaves it out).
     When a run resumes, an incomplete line is removed, and so are lines of steps that are repeated.

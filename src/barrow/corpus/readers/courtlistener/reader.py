@@ -1,4 +1,4 @@
-"""Court opinions: CourtListener's and the Caselaw Access Project's files, an opinion a document.
+"""Court opinions of CourtListener and the Caselaw Access Project, one document per opinion.
 
 CourtListener: objects of its interface and of its test fixtures, single, in lists and in pages, as
 JSON or JSON lines, in tar or zip, and the tables of its bulk data in CSV; the case's name, date,

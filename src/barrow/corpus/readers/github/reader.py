@@ -155,7 +155,7 @@ def _looks_binary(text: str) -> bool:
     if "\0" in text:
         return True
     num_controls = len(text) - len(text.translate(_CONTROLS))
-    # In an eight-bit encoding any bytes are text; these characters betray random ones.
+    # In an eight-bit encoding any bytes are text; these characters show random ones.
     num_controls += sum(text.count(chr(code)) for code in range(0x80, 0xA0))
     return num_controls > len(text) // 200
 

@@ -58,7 +58,7 @@ _GENERATED_BESIDE = re.compile(
 _COMMENT_MARKS = ("#", "//", "/*", "*", "--", ";", "%", "<!--", "{-", "(*", "'", "rem ", "dnl ")
 _HEADER_LINES = 12
 
-# Text with a paragraph on a line is not what minifiers leave.
+# Text with one paragraph per line is not minified.
 _PROSE = (".md", ".markdown", ".mdx", ".rst", ".txt", ".tex", ".adoc", ".asciidoc", ".org", ".bib")
 _PROSE_NAMES = (
     *("authors", "changelog", "changes", "contributors", "copying", "copyright", "history"),

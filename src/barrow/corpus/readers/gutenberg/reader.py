@@ -1,4 +1,4 @@
-"""Project Gutenberg: a book a file, as text in any of its encodings, as HTML, or zipped.
+"""Project Gutenberg: one book per file, as text in any of its encodings, as HTML, or zipped.
 
 The text is the book without the project's header, licence and credits, in all the forms these have
 had (`barrow.corpus.readers.gutenberg.frame`). Lines stay as they are, as in PG-19, and so do

@@ -222,7 +222,7 @@ def _meta(
         "title": title,
         "url": f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/" if pmid else "",
         "date": date,
-        # The abstract of an article in another language is in English all the same.
+        # The abstract of an article in another language is in English, too.
         "language": code if code == "en" else "",
         "article_language": code if code != "en" else "",
         "member": pmid,

@@ -117,7 +117,7 @@ def aps_blocks(text: str, patent: Patent) -> Iterator[Block]:
 
 
 def _fields(text: str) -> Iterator[tuple[str, str]]:
-    """Tags and what follows them, lines joined; read only as far as somebody asks for."""
+    """Tags and their values, lines joined; read lazily."""
     tag, lines = "", [""]
     for line in io.StringIO(text, newline=None):
         found = None if line.startswith(" ") else _TAG.match(line)

@@ -5,7 +5,7 @@ XML until 2004; the XML of grants and applications since (us-patent-grant, us-pa
 patent-application-publication). A file is one document or a week of them in a row, as it is, in a
 .zip or compressed.
 
-A document is the title, a blank line, and the background a paragraph a line: from the first heading
+A document is the title, a blank line, and the background, a paragraph per line: from the heading
 that names a background, a field, related or prior art, to the one that names what follows. A patent
 without such a heading is rejected rather than guessed at. Tables, mathematics, chemistry and images
 are dropped, as are the paragraphs about related applications and funding.

@@ -110,7 +110,7 @@ def begins_record(data: bytes) -> bool:
 def arc_fields(line: bytes) -> dict[bytes, bytes] | None:
     """The line of an ARC record: address, IP, date, type, five more in version 2, length.
 
-    Addresses may have blanks in them. None if it is no such line.
+    Addresses may contain blanks. None if it is not such a line.
     """
     for num in (9, 4):
         words = line.strip().rsplit(b" ", num)

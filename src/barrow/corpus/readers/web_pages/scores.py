@@ -1,6 +1,6 @@
 """What lists of links say of web pages: how often people liked them, and which file is which page.
 
-A list has an object a line. With `url` and `score` it is a link somebody submitted, as in dumps of
+A list has one object per line. With `url` and `score` it is a submitted link, as in dumps of
 Reddit (`title`, `subreddit`, `over_18`, `is_self`); with `file` and `url` it says where the page of
 an address is stored, relative to the list.
 """
@@ -42,7 +42,7 @@ class PageLists:
         return str(found[0]) if found else ""
 
     def submissions_of(self, url: str) -> Submissions | None:
-        """What was said of an address; None if nobody submitted it."""
+        """The entry of an address; None if it was not submitted."""
         address = parse_address(url)
         if address is None:
             return None
@@ -96,7 +96,7 @@ def _load(path: Path, database: Connection) -> None:
 def _entry(path: Path, record: dict[str, Any]) -> tuple[str, str, str, int | None, bool] | None:
     """Stored file, address, its key, score, whether for adults; None if it says nothing.
 
-    A submission of text (`is_self`) is no link to a page: it has no score here.
+    A submission of text (`is_self`) is not a link to a page: it has no score here.
     """
     url, file, score = record.get("url"), record.get("file"), record.get("score")
     address = parse_address(url) if isinstance(url, str) else None

@@ -24,7 +24,7 @@ _READ = frozenset([*_SITE, *_PAGE, *_REVISION, ("namespaces", "namespace")])
 
 @dataclass
 class Site:
-    """A wiki. `files` and `categories` are the names of these namespaces, in small letters."""
+    """A wiki. `files` and `categories` are the names of these namespaces, in lower case."""
 
     name: str = ""
     base: str = ""

@@ -1,4 +1,4 @@
-"""Wikipedia: a MediaWiki export, the XML of a dump, one document a page.
+"""Wikipedia: a MediaWiki export, the XML of a dump, one document per page.
 
 Plain, or packed with bzip2 (multistream, too), gzip, xz or zstandard. As in The Pile, the text is
 the title, a blank line, and the page as one would read it: `barrow.corpus.text.wikitext` tells what
