@@ -1,7 +1,7 @@
 """Chat logs of the Ubuntu channels: a document is a channel's week.
 
 A log has one file per day, ``2010/12/20/#ubuntu-eu.txt``, or files with the date in their name.
-Kept are what people say, ``<nick> text``, and what they do, ``* nick text``; days are separated by a
+Kept are messages, ``<nick> text``, and actions, ``* nick text``; days are separated by a
 blank line. Dropped are times and messages of the server: joins, parts, modes, topics, notices. Logs
 up to 2007 write actions like joins, ``=== nick waves``: what is not a known message of the server
 counts as an action. Lines of unknown form are dropped, counted in a reject for each file. `meta`
