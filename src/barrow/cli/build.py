@@ -70,7 +70,7 @@ def build(
     trust: Trust = None,
     as_json: AsJson = False,
 ) -> None:
-    """Read raw files as their owners publish them into a corpus with provenance."""
+    """Build a corpus with provenance from raw files as their owners publish them."""
     from barrow import config
     from barrow.corpus import build as build_corpus
     from barrow.engine import Engine
@@ -141,7 +141,7 @@ def _of_sources(made: Recipe, sources: list[Path]) -> tuple[Recipe, Path]:
 def load_recipe(name: str, *, trust: Collection[str] | None = ()) -> Recipe:
     """A recipe by its name, from a saved JSON file, or from a Python file.
 
-    Of a saved one, `trust` says what code outside barrow may be imported (`config.from_dict`).
+    For a saved one, `trust` lists code outside barrow that may be imported (`config.from_dict`).
     """
     import importlib
     import pkgutil
@@ -166,7 +166,7 @@ def load_recipe(name: str, *, trust: Collection[str] | None = ()) -> Recipe:
 
 
 def print_report(report: dict[str, Any]) -> None:
-    """The table people look at."""
+    """Print a table of what was read and kept."""
     from barrow.corpus.manifest import rejects_by_domain
 
     rejects = rejects_by_domain(report)

@@ -1,4 +1,4 @@
-"""`barrow checkpoint`: look at checkpoints, compare them, turn them into other formats."""
+"""`barrow checkpoint`: show, compare and convert checkpoints."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def _steps(path: Path) -> list[dict[str, Any]]:
                 entry["bytes"] = open_index(locate(folder, step)).num_bytes
             except CheckpointError as error:
                 entry["problem"] = error.cause
-            except OSError as error:  # it went while we looked
+            except OSError as error:  # it was removed meanwhile
                 entry["problem"] = str(error)
             result.append(entry)
     return result

@@ -1,4 +1,4 @@
-"""`barrow completion`: the script that teaches a shell our verbs and options."""
+"""`barrow completion`: the completion script of a shell."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typer.completion import (  # type: ignore[attr-defined]
     get_completion_script,
 )
 
-# Lets the program answer when a shell asks it how to go on.
+# Lets the program answer a shell's requests for completions.
 completion_init()
 
 
 class Shell(StrEnum):
-    """Shells that can be taught."""
+    """Supported shells."""
 
     BASH = "bash"
     ZSH = "zsh"

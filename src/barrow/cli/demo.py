@@ -83,7 +83,7 @@ def _timed(what: str, where: Path) -> Iterator[None]:
 
 
 def print_scores(results: Sequence[Result]) -> None:
-    """Bits per byte by domain and model; the first is ours, and a last line tells what it beats."""
+    """Bits per byte by domain and model, ours first, and a line on what it beats."""
     rows = [
         (row.name, *(_of(result, row.name) for result in results)) for row in results[0].domains
     ]

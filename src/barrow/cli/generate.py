@@ -79,7 +79,7 @@ def generate(
         typer.echo(json.dumps(result, ensure_ascii=False))
         return
     texts = text_pieces(reader, pieces, prompt=ids)
-    first = next(texts, "")  # what is wrong is said before the prompt is shown
+    first = next(texts, "")  # errors come before the prompt is shown
     typer.echo(printable(prompt), nl=False)
     for text in chain([first], texts):
         typer.echo(printable(text), nl=False)

@@ -1,4 +1,4 @@
-"""The program `barrow`: its verbs in the order of the spine, and how it fails."""
+"""The program `barrow`: its verbs in the order of the pipeline, and its errors."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from barrow.malloc import keep_freed_memory
 
 _INTERRUPTED = 130
 
-# Libraries that whole parts are written in, and what brings them.
+# Libraries that whole parts need, and the extras that install them.
 _EXTRA_OF = {"jax": "train", "ml_dtypes": "train", "optax": "train", "safetensors": "corpus"}
 
 _PIPELINE = {
@@ -204,7 +204,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         result = app(arguments, standalone_mode=False, prog_name="barrow")
         sys.stdout.flush()
     except (BrokenPipeError, SystemExit) as error:
-        # The parser turns a broken pipe into an exit of its own.
+        # The parser turns a broken pipe into an exit.
         if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
             raise
         # The reader of our output ended, as `head` does; that is not a failure.

@@ -31,7 +31,7 @@ def made_by(path: Path, function: str, kind: type[Made]) -> Made:
 
 
 def _place(path: Path, error: Exception) -> str:
-    """The file, and its last line that took part."""
+    """The file, and its last line in the traceback."""
     file = str(path.resolve())
     if isinstance(error, SyntaxError) and error.filename == file:
         return f"{path}, line {error.lineno}"

@@ -40,7 +40,7 @@ def cat(
     chosen = archive if part == slice(None) else archive[part]
     out = sys.stdout.buffer
     encoder = msgspec.json.Encoder()
-    # A bar would run through what is printed on the same terminal.
+    # A bar would mix with the output on the same terminal.
     bar = nullcontext(_no_bar) if sys.stdout.isatty() else progress_bar("Writing", None)
     with bar as advance:
         for document in chosen:

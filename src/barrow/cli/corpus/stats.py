@@ -65,7 +65,7 @@ def measure(archive: Archive, by: str = "pile_set_name") -> Composition:
 
 
 def print_composition(result: Composition) -> None:
-    """The table people look at."""
+    """Print the composition as a table."""
     total = result.total
     rows = [
         (

@@ -1,4 +1,4 @@
-"""`barrow corpus takedown`: documents out of a corpus, for good, and a record of it."""
+"""`barrow corpus takedown`: remove documents from a corpus for good, with a record."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def takedown(
         bool, typer.Option("--everything", help="With --yes: even if that is all of the corpus.")
     ] = False,
 ) -> None:
-    """Remove documents from a corpus, wherever something of them is, and keep them out.
+    """Remove documents from a corpus, from every file that has a part of them, and keep them out.
 
     Rewrites only the shards concerned. A later build in the same folder honours it. May be
     repeated, also after it was interrupted. Exits 1 if nothing matches.
@@ -98,7 +98,7 @@ def takedown(
 
 
 def _refuse_nothing(corpus: Path, rules: Rules, finding: Finding) -> None:
-    """An id that is not there is a mistake, even among others that are."""
+    """Raise for an id that is not in the corpus, even if others are."""
     from barrow.corpus.takedown.rules import load_list
     from barrow.errors import NotFound
 

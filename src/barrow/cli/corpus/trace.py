@@ -1,4 +1,4 @@
-"""`barrow corpus trace`: the whole story of one document."""
+"""`barrow corpus trace`: the provenance of one document."""
 
 from __future__ import annotations
 

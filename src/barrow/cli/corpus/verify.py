@@ -57,7 +57,7 @@ def _verify_store(path: str, as_json: bool) -> None:
 
 
 def _tell(result: Any, counted: Sequence[str], where: Sequence[str], as_json: bool) -> None:
-    """Print what was counted and every problem, each by what says where it is; exit 1 if any."""
+    """Print the counts and every problem with its place; exit 1 if there are any."""
     counts = {what: getattr(result, f"num_{what}") for what in counted}
     if as_json:
         import msgspec

@@ -26,7 +26,7 @@ def attention(
     dtype: DtypeOption = None,
     trust: Trust = None,
 ) -> None:
-    """Show which tokens each head of each layer reads."""
+    """Show which tokens each head of each layer attends to."""
     import numpy as np
 
     from barrow.files import write_bytes

@@ -90,7 +90,7 @@ def embed_images(model: Clip, preprocess: Preprocess, files: list[Path]) -> Floa
 def open_model(
     model: str, *, tokenizer: Path | None, seed: int, trust: Collection[str] | None
 ) -> tuple[Clip, Preprocess]:
-    """The model that a verb's arguments describe; random weights are said on stderr."""
+    """The model that a verb's arguments describe; random weights are reported on stderr."""
     from barrow.models import clip
     from barrow.models.clip.variants import VARIANTS
     from barrow.models.compile_cache import keep_compiled

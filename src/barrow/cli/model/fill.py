@@ -57,5 +57,5 @@ def fill(
 
 
 def _on_one_line(text: str) -> str:
-    """A token may be a line break or a tab, which would tear the table apart."""
+    """A token may be a line break or a tab, which would break the table."""
     return printable(text.translate({ord("\n"): "\\n", ord("\r"): "\\r", ord("\t"): "\\t"}))

@@ -65,7 +65,7 @@ def show(
     ],
     as_json: AsJson = False,
 ) -> None:
-    """Architecture, number of parameters, and what became of every key; reads no weights."""
+    """Architecture, number of parameters, and a report of every key; reads no weights."""
     from barrow.config import to_dict
     from barrow.models.card import card
 
@@ -111,7 +111,7 @@ def where(what: What, as_json: AsJson = False) -> None:
 
 
 def locate_model(what: str) -> Path:
-    """A path as it is; anything else is looked for among what was downloaded."""
+    """A path as it is; anything else is searched among the downloads."""
     if Path(what).exists() or what.startswith((".", "/", "~")):
         return Path(what).expanduser()
     from barrow.weights.hub.download import where as look

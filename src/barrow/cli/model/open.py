@@ -66,7 +66,7 @@ def open_text_model(
     num_layers: int | None = None,
     trust: Collection[str] | None = None,
 ) -> tuple[Loaded, Tokenizer]:
-    """A model with its layers apart, and its tokenizer: of files, or of a run or checkpoint.
+    """A model with unstacked layers, and its tokenizer: of files, or of a run or checkpoint.
 
     Of an encoder's files no more than `num_layers` layers are read.
     """

@@ -45,7 +45,7 @@ def predict(
     max_length: MaxLengthOption = None,
     truncate: TruncateOption = False,
 ) -> None:
-    """Label rows; where all rows have labels, print the measures too."""
+    """Label rows; where all rows have labels, print metrics too."""
     from barrow.models.roberta.labelled_rows import Limit
     from barrow.stream.labelled.examples import read_examples
     from barrow.train.finetune.folder import finetuned_folder
@@ -70,7 +70,7 @@ def predict(
 
 @contextmanager
 def _written(out: Path | None) -> Iterator[Callable[[str], object]]:
-    """A file that is there when it is whole; standard output as it comes."""
+    """A file, written atomically; or standard output."""
     if out is None:
         yield sys.stdout.write
         return

@@ -1,4 +1,4 @@
-"""`barrow model probe`: how well a straight line through embeddings tells classes apart."""
+"""`barrow model probe`: a linear probe on image embeddings."""
 
 from __future__ import annotations
 

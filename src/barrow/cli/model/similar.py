@@ -1,4 +1,4 @@
-"""`barrow model similar`: how near images and texts are."""
+"""`barrow model similar`: similarities of images and texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`barrow model zeroshot`: which of some classes an image shows, by their names alone."""
+"""`barrow model zeroshot`: classify images by the names of classes."""
 
 from __future__ import annotations
 
