@@ -1,6 +1,6 @@
 """A linear classifier over hashed words and word pairs of a part of each text.
 
-The features of a text are its words, as `barrow.corpus.kernels.word_hashes` has them, and its pairs
+The features of a text are its words (`barrow.corpus.kernels.word_hashes`) and its pairs
 of neighbouring words, each an index into one table of weights. The score is the logistic function
 of the bias plus the sum of the weights over the square root of the number of features.
 

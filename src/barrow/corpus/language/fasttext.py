@@ -70,7 +70,7 @@ def predict(
 ) -> tuple[npt.NDArray[np.int32], Floats]:
     """The likeliest label of each text and its probability; -1 for a text without any feature.
 
-    As with fastText, words are what ASCII white space separates, and a text ends with a newline.
+    As in fastText, words are separated by ASCII white space, and a text ends with a newline.
     But newlines and ``</s>`` within it do not end it.
     """
     num_texts = len(offsets) - 1
@@ -95,7 +95,7 @@ def predict(
 
 
 class _Fields:
-    """Values one after the other, as they lie in a file."""
+    """Values one after the other, as in a file."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -190,7 +190,7 @@ def _word_slots(words: list[bytes]) -> npt.NDArray[np.int32]:
 
 
 def _fnv(word: bytes) -> int:
-    """FNV-1a as fastText has it: its bytes are signed."""
+    """FNV-1a as in fastText, which takes bytes as signed."""
     value = int(_FNV_START)
     for byte in word:
         value ^= byte if byte < 128 else byte | 0xFFFFFF00

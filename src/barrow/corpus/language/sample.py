@@ -45,7 +45,7 @@ class Samples(NamedTuple):
 def sample_words(
     text: Bytes, offsets: Offsets, scratch: Scratch, *, num_windows: int, window_size: int
 ) -> Samples:
-    """The samples of texts that lie in one UTF-8 buffer, as in a block."""
+    """The samples of texts in one UTF-8 buffer, as in a block."""
     num_texts = len(offsets) - 1
     sizes = np.minimum(np.diff(offsets), num_windows * window_size)
     # A window may grow by its last character, and every word has a space after it.
@@ -127,7 +127,7 @@ def _take_words(
         start = at
         has_high, has_other = False, False
         num_letters = np.int64(0)
-        # The word inside its marks, and whether there are marks in its midst.
+        # The word inside its marks, and whether there are marks in it.
         inner, inner_end = end, start
         marks_inside = False
         while at < end and kinds[text[at]] != _GAP:

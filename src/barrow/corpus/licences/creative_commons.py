@@ -19,7 +19,7 @@ _URL = re.compile(r"https?://[^\s\"'<>]{1,300}")
 
 
 def article_licence(statement: str) -> str:
-    """An SPDX identifier such as ``CC-BY-4.0``, ``CC-BY`` if no version is said, else the first
+    """An SPDX identifier such as ``CC-BY-4.0``, ``CC-BY`` without a version, else the first
     address in the statement, else nothing.
     """
     if found := _ADDRESS.search(statement):

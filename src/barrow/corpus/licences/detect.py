@@ -87,7 +87,7 @@ _WORDS = re.compile(r"[^a-z0-9]+")
 _TAG = re.compile(r"SPDX-License-Identifier:[ \t]*([A-Za-z0-9.+() -]{1,200})")
 _EXPRESSION = re.compile(r"[A-Za-z0-9.+-]+(?: (?:AND|OR|WITH) [A-Za-z0-9.+-]+)*")
 
-# How people write them in package metadata.
+# Other names of them in package metadata.
 _ALIASES = {
     "apache": "Apache-2.0",
     "apache 2": "Apache-2.0",

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 _PART = re.compile(r"[()]|[^\s()]+")
 _BINDING = {"or": 1, "and": 2}
-# Longer than what anybody writes; what is longer is taken as one name.
+# A longer expression is taken as one name.
 _MAX_SIZE = 10_000
 
 

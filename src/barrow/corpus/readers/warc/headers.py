@@ -1,4 +1,4 @@
-"""Finding records, ends of headers, and fields in them: what is done for every record of a WARC."""
+"""Records, ends of headers, and header fields: the fast path for every record of a WARC."""
 
 from __future__ import annotations
 

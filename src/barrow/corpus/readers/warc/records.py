@@ -214,9 +214,9 @@ class _Parser:
     # Records --------------------------------------------------------------------------------------
 
     def _whole_record(self) -> Record | None:
-        """The record that begins here if all of it is held and nothing is odd about it, else None.
+        """The record that begins here if all of it is held and it is regular, else None.
 
-        Nearly every record is such a one; what is made of it is what `_record` would make.
+        Nearly every record is; the result is that of `_record`.
         """
         at = self._at
         found = None if self._is_arc else whole_record(self._held, at, _MAX_HEADER)
@@ -370,7 +370,7 @@ class _Parser:
         sample, offset = self._held[self._at : self._at + EXCERPT], self._offset + self._at
         position = self._later(self._held, self._at + 1)
         while position < 0:
-            # A line may go on in the next piece.
+            # A line may continue in the next piece.
             self._at = max(self._at, len(self._held) - _LINE)
             has_more = self._hold_more()
             position = self._later(self._held, 0) if has_more else len(self._held)

@@ -1,4 +1,4 @@
-"""Addresses of web pages: when two of them are the same page, and which are not worth reading."""
+"""Addresses of web pages: which are the same page, and which are blocked."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 _ADDRESS = re.compile(r"https?+://(?:[^\s/?#@]*+@)?([^\s/?#:]++)(?::\d++)?([^?#]*+)(?:\?([^#]*+))?")
-# What is added to an address to see where readers come from.
+# Tracking parameters.
 _TRACKING = re.compile(r"(?:utm_\w*+|fbclid|gclid|mc_cid|mc_eid|igshid|ref_src|cmpid)(?:=|$)")
 
 BLOCKED_EXTENSIONS = frozenset(

@@ -1,8 +1,8 @@
 """Web pages that people shared, with the scores their links had (OpenWebText2).
 
 A page is a file ``.html``, ``.htm`` or ``.xhtml``, packed or not, or a line of JSON with `url` and
-`html` (or `text`). Kept is its main text (`page_text`); its address is what a list says of the
-file, else the one the page declares. Where a list of links is in the domain's folder
+`html` (or `text`). Kept is its main text (`page_text`); its address is the one in a list, else
+the one the page declares. Where a list of links is in the domain's folder
 (``RS_*``, ``urls*.jsonl``, see `page_scores`), a page is kept if the scores of all submissions of
 its address add up to `min_score`. Addresses on the block lists, of media, files, shops and the
 like, are dropped, as are pages with little text.
@@ -68,7 +68,7 @@ class WebPages(Reader):
 
     @contextmanager
     def open_beside(self, paths: Sequence[Path]) -> Iterator[Callable[[Path], Iterator[Item]]]:
-        """`read`, with what lists of links in the folder say."""
+        """`read`, with the lists of links in the folder."""
         with open_page_lists(paths) as lists:
             yield lambda path: self._read(path, lists)
 
@@ -149,7 +149,7 @@ def _lines(path: Path, lists: PageLists | None, choice: _Choice) -> Iterator[Ite
 
 
 def _text(value: object) -> str:
-    """A value that is text, with nothing in it that could not be written."""
+    """A value that is text and can be encoded."""
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else ""
 
 

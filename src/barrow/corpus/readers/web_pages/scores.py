@@ -1,4 +1,4 @@
-"""What lists of links say of web pages: how often people liked them, and which file is which page.
+"""Lists of links: the scores of web pages, and which file is which page.
 
 A list has one object per line. With `url` and `score` it is a submitted link, as in dumps of
 Reddit (`title`, `subreddit`, `over_18`, `is_self`); with `file` and `url` it says where the page of
