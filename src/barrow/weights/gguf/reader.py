@@ -1,8 +1,8 @@
 """The reader of the library `gguf`, with bounds, and with arrays read at once.
 
-The library reads on where a length is past the end of the file, and makes several objects for each
-element of an array: a vocabulary of 128,000 pieces and its merges takes 720 MB and half a minute, a
-count of 2⁶⁰ all memory.
+The library truncates silently where a length is past the end of the file, and makes several objects
+for each element of an array: a vocabulary of 128,000 pieces and its merges takes 720 MB and half a
+minute, a count of 2⁶⁰ all memory.
 """
 
 from __future__ import annotations
