@@ -23,16 +23,20 @@ def drawn(model: nn.Module, *args: Any) -> Any:
     return jax.tree.map(lambda s: jnp.asarray(0.4 * rng.standard_normal(s.shape), s.dtype), shapes)
 
 
-@pytest.fixture
-def model(tmp_path: Path) -> Path:
+def saved(folder: Path, *, hidden: int = 16) -> Path:
     """A decoder of bytes with random weights and its tokenizer, in a Hugging Face folder."""
     config = DecoderConfig(
-        vocab_size=259, width=16, layers=2, heads=2, hidden=16, context=48, init_std=0.5
+        vocab_size=259, width=16, layers=1, heads=2, hidden=hidden, context=48, init_std=0.5
     )
     made = Decoder(config)
     params = drawn(made, jnp.zeros((1, 1), jnp.int32))
-    save(tmp_path / "model", made, params, tokenizer="bytes", begin=256, stops=(256,))
-    return tmp_path / "model"
+    save(folder, made, params, tokenizer="bytes", begin=256, stops=(256,))
+    return folder
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    return saved(tmp_path / "model")
 
 
 def test_text_behind_a_prompt(barrow: Callable, model: Path) -> None:
@@ -42,10 +46,15 @@ def test_text_behind_a_prompt(barrow: Callable, model: Path) -> None:
     assert barrow("generate", model, "--prompt", "ab", "--max-tokens", 12).out == out
 
 
-def test_programs_are_kept(barrow: Callable, model: Path, cache: Path) -> None:
-    jax.clear_caches()  # what this process has compiled is not compiled again, nor kept
+def test_programs_are_kept(barrow: Callable, tmp_path: Path, cache: Path) -> None:
+    def kept(name: str) -> int:
+        return len(list((cache / "compiled").glob(f"jit_{name}-*")))
+
+    before = kept("prefill"), kept("decode")
+    model = saved(tmp_path / "other", hidden=24)  # nothing else here compiles its programs
     assert barrow("generate", model, "--prompt", "ab", "--max-tokens", 2).code == 0
-    assert list((cache / "compiled").iterdir())
+    assert kept("prefill") > before[0]
+    assert kept("decode") > before[1]
 
 
 def test_json_has_the_tokens(barrow: Callable, model: Path) -> None:

@@ -30,7 +30,7 @@ def drawn(model: Any) -> Any:
 
 
 def answer(loaded: Any) -> Any:
-    out = loaded.model.apply(loaded.params, TOKENS)
+    out = jax.jit(loaded.model.apply)(loaded.params, TOKENS)
     return np.asarray(out[0] if isinstance(out, tuple) else out)
 
 

@@ -63,8 +63,13 @@ def same_as_torch() -> Callable[..., None]:
         theirs_y = back(theirs(to(theirs_x)))
         toward = np.random.default_rng(7).normal(size=tuple(theirs_y.shape)).astype(np.float32)
         theirs_y.backward(torch.tensor(toward))
-        y, pull = jax.vjp(model.apply, params, jnp.asarray(x))
-        of_params, of_x = pull(jnp.asarray(toward))
+
+        @jax.jit  # operation by operation, each would be compiled by itself
+        def ours(params: nn.Tree, x: jax.Array, toward: jax.Array) -> tuple[jax.Array, Any]:
+            y, pull = jax.vjp(model.apply, params, x)
+            return y, pull(toward)
+
+        y, (of_params, of_x) = ours(params, jnp.asarray(x), jnp.asarray(toward))
         _close(y, theirs_y.detach().numpy(), "output")
         _close(of_x, theirs_x.grad.numpy(), "gradient of x")
         wanted = nn.paths(ours_of({name: p.grad.numpy() for name, p in held.items()}))

@@ -109,7 +109,8 @@ def test_transformations_compose() -> None:
     def loss(params, row):
         return jnp.sum(model.apply(params, row[None], keys={"dropout": key}) ** 2)
 
-    plain = [jax.grad(loss)(params, row) for row in IDS]
+    alone = jax.jit(jax.grad(loss))
+    plain = [alone(params, row) for row in IDS]
     mapped = jax.jit(jax.vmap(jax.grad(loss), (None, 0)))(params, IDS)
     _, scanned = jax.lax.scan(lambda c, row: (c, jax.grad(loss)(params, row)), 0, IDS)
     for path, leaf in nn.paths(mapped).items():
@@ -119,8 +120,8 @@ def test_transformations_compose() -> None:
             np.testing.assert_allclose(leaf[number], wanted, rtol=1e-4, atol=1e-5)
     # Members of an ensemble: parameters are mapped over, too.
     keys = jax.random.split(key, 3)
-    many = jax.vmap(lambda k: model.init(k, IDS))(keys)
-    logits = jax.vmap(model.apply, (0, None))(many, IDS)
+    many = jax.jit(jax.vmap(lambda k: model.init(k, IDS)))(keys)
+    logits = jax.jit(jax.vmap(model.apply, (0, None)))(many, IDS)
     np.testing.assert_allclose(
         logits[1], model.apply(jax.tree.map(lambda x: x[1], many), IDS), rtol=1e-4, atol=1e-6
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -29,9 +30,11 @@ from barrow.train import (
 )
 from barrow.train.gradients import gradients, params_in_use, take_gradient
 
-STEPS = 3
+STEPS, TOKENS = 3, jax.ShapeDtypeStruct((1, 8), jnp.int32)
 # What is wide and little else, so that activations are small beside parameters.
 WIDE = DecoderConfig(vocab_size=256, width=64, layers=4, heads=8, hidden=256, context=8)
+
+DEEP = DecoderConfig(vocab_size=64, width=32, layers=8, heads=4, hidden=64, context=64)
 
 
 def batches(batch_of, rows=16):
@@ -83,7 +86,7 @@ def test_micro_batches_equal_the_full_batch(
 def taken(config, batch, *, num=1, **how):
     """Loss and gradients of parameters that no step has changed."""
     model = Decoder(config, **how)
-    params = model.init(jax.random.key(0), jax.ShapeDtypeStruct((1, 8), jnp.int32))
+    params = jax.jit(lambda: model.init(jax.random.key(0), TOKENS))()
     take = take_gradient(causal_objective(model, is_parted=False), Precision(), None, None)
 
     def run(params, batch):
@@ -175,13 +178,16 @@ def test_gradients_are_scattered_to_their_masters(stage) -> None:
     assert [laid.spec for laid in seen] == [P("fsdp")]
 
 
+@pytest.fixture(scope="module")
+def everything_kept(batch_of):
+    return taken(DEEP, batch_of(8, length=64, vocab=64))
+
+
 @pytest.mark.parametrize("policy", [EVERYTHING, ATTENTION_ONLY])
-def test_remat_changes_memory_and_no_gradient(configs, batch_of, policy) -> None:
+def test_remat_changes_memory_and_no_gradient(everything_kept, batch_of, policy) -> None:
     """FLAX-3, DEEPSPEED-8: to 1e-5, at least 30 % less temporary memory."""
-    config = DecoderConfig(vocab_size=64, width=32, layers=8, heads=4, hidden=64, context=64)
-    batch = batch_of(8, length=64, vocab=64)
-    (_, wanted), before = taken(config, batch)
-    (_, found), after = taken(config, batch, remat=policy)
+    (_, wanted), before = everything_kept
+    (_, found), after = taken(DEEP, batch_of(8, length=64, vocab=64), remat=policy)
     assert after < 0.7 * before
     for path, gradient in nn.paths(wanted).items():
         scale = float(jnp.max(jnp.abs(gradient)))
@@ -195,8 +201,29 @@ HELD = {0: (2, 2), 1: (2, 2), 2: (2, 2 / 8), 3: (2 / 8, 2 / 8)}
 TEMPORARIES = {0: 15, 1: 10, 2: 8, 3: 4.5}
 
 
-@pytest.mark.parametrize("stage", [0, pytest.param(1, marks=pytest.mark.soak), 2, 3])
-def test_bytes_of_zero(trial, tmp_path, stage) -> None:
+@pytest.fixture(scope="module")
+def of_stage(trial, tmp_path_factory):
+    """A step of a ZeRO stage in bfloat16: what it has, its program, and the partitioner's text."""
+
+    @functools.cache
+    def make(stage):
+        made = trial(WIDE, StepSettings(Precision("bf16")), mesh=(1, 8), stage=stage)
+        # Six tokens in a row: no activation is shaped as a shard, which has eight.
+        shape = jax.ShapeDtypeStruct((8, 6), jnp.int32)
+        lowered = made.step.lower(made.state, dict.fromkeys(("tokens", "targets", "mask"), shape))
+        folder = tmp_path_factory.mktemp("partitioned")
+        compiled = lowered.compile(
+            compiler_options={"xla_dump_to": str(folder), "xla_dump_hlo_pass_re": "spmd.*"}
+        )
+        return made, compiled, partitioned(folder)
+
+    return make
+
+
+@pytest.mark.parametrize(
+    "stage", [*(pytest.param(s, marks=pytest.mark.soak) for s in (0, 2)), 1, 3]
+)
+def test_bytes_of_zero(of_stage, stage) -> None:
     """DEEPSPEED-1: at most 1.05 of 16Ψ, 4Ψ+12Ψ/N, 2Ψ+14Ψ/N, 16Ψ/N.
 
     Masters and both moments are counted in the shards of the state. Parameters in use and gradients
@@ -204,17 +231,11 @@ def test_bytes_of_zero(trial, tmp_path, stage) -> None:
     partitioner leaves it (later, XLA for CPUs turns bfloat16 into float32): the loops over layers
     carry the stacked parameters and, backward, their stacked gradients.
     """
-    made = trial(WIDE, StepSettings(Precision("bf16")), mesh=(1, 8), stage=stage)
+    made, compiled, program = of_stage(stage)
     size = nn.num_params(made.state.params)
     state = bytes_per_device((made.state.params, made.state.optimizer))
-    # Six tokens in a row: no activation is shaped as a shard, which has eight.
-    shape = jax.ShapeDtypeStruct((8, 6), jnp.int32)
-    lowered = made.step.lower(made.state, dict.fromkeys(("tokens", "targets", "mask"), shape))
-    compiled = lowered.compile(
-        compiler_options={"xla_dump_to": str(tmp_path), "xla_dump_hlo_pass_re": "spmd.*"}
-    )
     assert compiled.memory_analysis().temp_size_in_bytes <= TEMPORARIES[stage] * size
-    in_use, of_gradients = held_by_loops(partitioned(tmp_path), made)
+    in_use, of_gradients = held_by_loops(program, made)
     layers = nn.num_params(made.state.params["layers"])
     assert in_use <= 1.05 * HELD[stage][0] * layers
     assert of_gradients <= 1.05 * HELD[stage][1] * layers
@@ -264,7 +285,7 @@ def _size(shape: str) -> int:
     return int(np.prod([int(n) for n in shape.split(",")]))
 
 
-@pytest.mark.parametrize("stage", [1, pytest.param(2, marks=pytest.mark.soak), 3])
+@pytest.mark.parametrize("stage", [*(pytest.param(s, marks=pytest.mark.soak) for s in (1, 3)), 2])
 def test_gradients_and_parameters_in_use_lie_as_the_stage_says(trial, batch_of, stage) -> None:
     """Of every leaf: what the step computes with, laid out on real (virtual) devices."""
     made = trial(WIDE, mesh=(1, 8), stage=stage)
@@ -286,12 +307,7 @@ def test_gradients_and_parameters_in_use_lie_as_the_stage_says(trial, batch_of, 
     assert {x.dtype for x in jax.tree.leaves((used, grads))} == {jnp.dtype(jnp.bfloat16)}
 
 
-def test_parameters_are_gathered_in_the_type_of_the_computation(trial, tmp_path) -> None:
-    made = trial(WIDE, StepSettings(Precision("bf16")), mesh=(1, 8), stage=1)
-    shape = jax.ShapeDtypeStruct((8, 6), jnp.int32)
-    lowered = made.step.lower(made.state, dict.fromkeys(("tokens", "targets", "mask"), shape))
-    lowered.compile(
-        compiler_options={"xla_dump_to": str(tmp_path), "xla_dump_hlo_pass_re": "spmd.*"}
-    )
-    gathered = re.findall(r"= (\w+)\[4,[\d,]+\]\S* all-gather\(", partitioned(tmp_path))
+def test_parameters_are_gathered_in_the_type_of_the_computation(of_stage) -> None:
+    _, _, program = of_stage(1)
+    gathered = re.findall(r"= (\w+)\[4,[\d,]+\]\S* all-gather\(", program)
     assert set(gathered) == {"bf16"}

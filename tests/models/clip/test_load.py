@@ -25,6 +25,12 @@ VIT = ClipConfig(24, VisionConfig(32, 8, 64, 2, 2), TextConfig(60, 12, 32, 3, 4)
 TINY = ClipConfig(8, VisionConfig(16, 8, 16, 2, 2), TextConfig(40, 10, 16, 2, 2))
 
 
+@pytest.fixture(scope="module")
+def tiny() -> Any:
+    """Random weights of seed 0."""
+    return load(TINY)[0]
+
+
 @pytest.mark.parametrize("suffix", ["_script.pt", "_half.pt"])
 def test_archives_compute_what_open_clip_does(open_clip_files: Path, suffix: str) -> None:
     """CLIP-4, CLIP-5; half precision is read to float32, and is as near as it can be."""
@@ -64,8 +70,8 @@ def test_another_model_than_the_name_says(open_clip_files: Path, hf_clip: tuple[
             load("ViT-B/32", weights=path)
 
 
-def test_random_weights_say_so_and_depend_on_the_seed() -> None:
-    first, again, other = (load(TINY, seed=seed)[0] for seed in (0, 0, 1))
+def test_random_weights_say_so_and_depend_on_the_seed(tiny: Any) -> None:
+    first, again, other = tiny, *(load(TINY, seed=seed)[0] for seed in (0, 1))
     assert first.origin == "random weights of seed 0"
     assert first.report is None
     np.testing.assert_array_equal(first.params["image"]["token"], again.params["image"]["token"])
@@ -82,8 +88,10 @@ def test_types() -> None:
         load(TINY, dtype="int8")
 
 
-def test_layers_apart_as_on_accelerators(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    together, _ = load(TINY)
+def test_layers_apart_as_on_accelerators(
+    tiny: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    together = tiny
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
     apart, _ = load(TINY)
     assert all(isinstance(apart.params[s]["tower"]["layers"], tuple) for s in ("image", "text"))
@@ -111,12 +119,13 @@ def test_other_normalisation_is_refused(hf_clip: tuple[Path, Any], tmp_path: Pat
         load(weights=tmp_path / "x")
 
 
-def test_the_vocabulary_beside_the_weights(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_vocabulary_beside_the_weights(
+    tiny: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """CLIP-5: as people have it, with no word about it."""
     monkeypatch.setenv("BARROW_CACHE", str(tmp_path / "none"))
     monkeypatch.setattr("barrow.tokens.clip.merges._PACKAGES", ())
-    model, _ = load(TINY)
-    save_open_clip(tmp_path / "x", TINY, model.params)
+    save_open_clip(tmp_path / "x", TINY, tiny.params)
     (tmp_path / "x" / "bpe_simple_vocab_16e6.txt.gz").write_text("#version: 0.2\na b</w>\n")
     bare = tmp_path / "x" / "bare.safetensors"
     shutil.copy(tmp_path / "x" / "open_clip_model.safetensors", bare)

@@ -16,7 +16,7 @@ from barrow.nn.attention.rotary import RopeScaling, Rotary
 from barrow.nn.layers.remat import EVERYTHING
 
 CONFIG = DecoderConfig(
-    vocab_size=30, width=16, layers=3, heads=4, kv_heads=2, hidden=24, context=32, init_std=0.3
+    vocab_size=30, width=16, layers=2, heads=4, kv_heads=2, hidden=24, context=32, init_std=0.3
 )
 LLAMA = replace(CONFIG, rotary=Rotary(), norm="rms", gated=True, activation="silu", tied=False)
 TOKENS = jnp.asarray(np.random.default_rng(0).integers(0, 30, (3, 12)))
@@ -27,6 +27,12 @@ def drawn(model: nn.Module, *args: Any) -> Any:
     shapes = jax.eval_shape(model.init, jax.random.key(0), *args)
     rng = np.random.default_rng(0)
     return jax.tree.map(lambda s: jnp.asarray(0.4 * rng.standard_normal(s.shape), s.dtype), shapes)
+
+
+@partial(jax.jit, static_argnames="model")
+def run(model: Any, params: Any, tokens: Any, **inputs: Any) -> Any:
+    """Logits, compiled: operation by operation they would take seconds."""
+    return model.apply(params, tokens, **inputs)[0]
 
 
 def params_of(config: DecoderConfig) -> Any:
@@ -53,22 +59,29 @@ def test_how_it_is_run_changes_nothing(config: DecoderConfig) -> None:
     np.testing.assert_allclose(last, expected, rtol=1e-5)
 
 
-@pytest.mark.parametrize("config", [CONFIG, LLAMA], ids=["gpt2", "llama"])
-@pytest.mark.parametrize("unroll", [False, True])
+@pytest.mark.parametrize(
+    ("config", "unroll"),
+    [
+        pytest.param(CONFIG, False, id="gpt2"),
+        pytest.param(LLAMA, True, id="llama-unrolled"),
+        pytest.param(CONFIG, True, id="gpt2-unrolled", marks=pytest.mark.soak),
+        pytest.param(LLAMA, False, id="llama", marks=pytest.mark.soak),
+    ],
+)
 def test_with_a_cache_as_without(config: DecoderConfig, unroll: bool) -> None:
     """FLAX-7: rows of different lengths, several tokens at once, then one by one."""
     params = params_of(config)
-    run = jax.jit(Decoder(config, unroll=unroll).apply)
-    full, _ = run(params, TOKENS)
+    step = jax.jit(Decoder(config, unroll=unroll).apply)
+    full, _ = step(params, TOKENS)
     caches: Any = empty_caches(config, 3, 16, jnp.float32)
     lengths = jnp.asarray([5, 2, 6])
-    logits, caches = run(params, TOKENS[:, :6], lengths=lengths, caches=caches)
+    logits, caches = step(params, TOKENS[:, :6], lengths=lengths, caches=caches)
     for row, length in enumerate([5, 2, 6]):
         np.testing.assert_allclose(logits[row, :length], full[row, :length], atol=1e-5)
-    for step in range(4):
-        at = (lengths + step)[:, None]
+    for number in range(4):
+        at = (lengths + number)[:, None]
         one = jnp.take_along_axis(TOKENS, at, axis=1)
-        logits, caches = run(params, one, caches=caches)
+        logits, caches = step(params, one, caches=caches)
         expected = jnp.take_along_axis(full, at[..., None], axis=1)
         np.testing.assert_allclose(logits, expected, atol=1e-5)
     assert caches[0].lengths.tolist() == [9, 6, 10]
@@ -76,9 +89,9 @@ def test_with_a_cache_as_without(config: DecoderConfig, unroll: bool) -> None:
 
 def test_logits_of_one_place() -> None:
     params = params_of(LLAMA)
-    full, _ = Decoder(LLAMA).apply(params, TOKENS)
+    full = run(Decoder(LLAMA), params, TOKENS)
     at = jnp.asarray([0, 11, 5])
-    one, _ = Decoder(LLAMA).apply(params, TOKENS, at=at)
+    one = run(Decoder(LLAMA), params, TOKENS, at=at)
     assert one.shape == (3, 1, 30)
     np.testing.assert_allclose(one[:, 0], full[jnp.arange(3), at], atol=1e-5)
 
@@ -88,23 +101,23 @@ def test_segments_are_documents_apart() -> None:
     model = Decoder(CONFIG)
     segments = jnp.asarray([[0] * 5 + [1] * 7] * 3)
     positions = jnp.asarray([[*range(5), *range(7)]] * 3)
-    whole, _ = model.apply(params, TOKENS, segments=segments, positions=positions)
-    parts = [model.apply(params, part)[0] for part in (TOKENS[:, :5], TOKENS[:, 5:])]
+    whole = run(model, params, TOKENS, segments=segments, positions=positions)
+    parts = [run(model, params, part) for part in (TOKENS[:, :5], TOKENS[:, 5:])]
     np.testing.assert_allclose(whole, jnp.concatenate(parts, axis=1), atol=1e-5)
 
 
 def test_the_future_is_not_seen() -> None:
     params = params_of(LLAMA)
-    before, _ = Decoder(LLAMA).apply(params, TOKENS)
-    after, _ = Decoder(LLAMA).apply(params, TOKENS.at[:, 8].set(1))
+    before = run(Decoder(LLAMA), params, TOKENS)
+    after = run(Decoder(LLAMA), params, TOKENS.at[:, 8].set(1))
     assert np.array_equal(before[:, :8], after[:, :8])
     assert np.abs(np.asarray(before - after))[:, 8:].max() > 0.01
 
 
 def test_bfloat16_runs_and_is_near() -> None:
     params = params_of(LLAMA)
-    exact, _ = Decoder(LLAMA).apply(params, TOKENS)
-    low, _ = Decoder(LLAMA, dtype="bfloat16").apply(params, TOKENS)
+    exact = run(Decoder(LLAMA), params, TOKENS)
+    low = run(Decoder(LLAMA, dtype="bfloat16"), params, TOKENS)
     assert low.dtype == jnp.bfloat16
     assert np.abs(low.astype(jnp.float32) - exact).max() < 0.1 * np.abs(exact).max()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from types import SimpleNamespace
 from typing import Any
@@ -46,8 +47,19 @@ def test_what_lies_behind_the_places_is_neither_read_nor_written() -> None:
     assert (found[9:] == 7).all()
 
 
-@pytest.mark.parametrize("name", RESTRICTIONS)
-@pytest.mark.parametrize("places", [(9, 9), (16, 16), (77, 77), (3, 20), (20, 3)])
+PLACES = [(9, 9), (16, 16), (77, 77), (3, 20), (20, 3)]
+# Each number of places and each restriction; `make soak` has all pairs of them.
+SAMPLE = {((9, 9), "causal, lengths"), ((16, 16), "all"), ((77, 77), "causal")}
+SAMPLE |= {((3, 20), "lengths"), ((20, 3), "causal, lengths")}
+
+
+@pytest.mark.parametrize(
+    ("places", "name"),
+    [
+        pytest.param(*pair, marks=[] if pair in SAMPLE else [pytest.mark.soak])
+        for pair in itertools.product(PLACES, RESTRICTIONS)
+    ],
+)
 def test_as_plain_products(name: str, places: tuple[int, int]) -> None:
     """FLAX-7: outputs and gradients, whether rows fill their block or not; no key, no NaN."""
     q, k, v, weight = arrays(*places)
@@ -61,7 +73,7 @@ def test_as_plain_products(name: str, places: tuple[int, int]) -> None:
         (_, out), back = jax.value_and_grad(total, argnums=(0, 1, 2), has_aux=True)(q, k, v)
         return out, back
 
-    (out, back), (expected, gradients) = both("short"), both("xla")
+    (out, back), (expected, gradients) = jax.jit(lambda: (both("short"), both("xla")))()
     np.testing.assert_allclose(out, expected, atol=2e-6)
     for ours, theirs in zip(back, gradients, strict=True):
         np.testing.assert_allclose(ours, theirs, atol=1e-5)
@@ -75,10 +87,11 @@ def test_bfloat16_keeps_its_type_and_sums_in_float32() -> None:
         assert out.dtype == jnp.bfloat16
         return jnp.sum(out * weight)
 
-    exact = jax.grad(lambda *x: jnp.sum(attention(*x) * weight.astype(jnp.float32)), (0, 1, 2))(
-        *(x.astype(jnp.float32) for x in (q, k, v))
-    )
-    for ours, expected in zip(jax.grad(total, (0, 1, 2))(q, k, v), exact, strict=True):
+    def exactly(*given: jax.Array) -> jax.Array:
+        return jnp.sum(attention(*given) * weight.astype(jnp.float32))
+
+    exact = jax.jit(jax.grad(exactly, (0, 1, 2)))(*(x.astype(jnp.float32) for x in (q, k, v)))
+    for ours, expected in zip(jax.jit(jax.grad(total, (0, 1, 2)))(q, k, v), exact, strict=True):
         assert ours.dtype == jnp.bfloat16
         np.testing.assert_allclose(ours.astype(jnp.float32), expected, atol=0.03)
 
@@ -90,13 +103,14 @@ def test_under_vmap() -> None:
     def one(q: jax.Array, k: jax.Array, v: jax.Array) -> jax.Array:
         return jnp.sum(short_attention(q, k, v, lengths, causal=False, scale=0.3) ** 2)
 
-    mapped = jax.vmap(jax.value_and_grad(one))(q, k, v)
-    alone = [jax.value_and_grad(one)(*row) for row in zip(q, k, v, strict=True)]
+    take = jax.jit(jax.value_and_grad(one))
+    mapped = jax.jit(jax.vmap(jax.value_and_grad(one)))(q, k, v)
+    alone = [take(*row) for row in zip(q, k, v, strict=True)]
     for i, (total, gradient) in enumerate(alone):
         np.testing.assert_allclose(mapped[0][i], total, rtol=1e-6)
         np.testing.assert_allclose(mapped[1][i], gradient, atol=1e-6)
-    shared = jax.vmap(one, in_axes=(0, None, None))(q, k[0], v[0])
-    np.testing.assert_allclose(shared[1], one(q[1], k[0], v[0]), rtol=1e-6)
+    shared = jax.jit(jax.vmap(one, in_axes=(0, None, None)))(q, k[0], v[0])
+    np.testing.assert_allclose(shared[1], take(q[1], k[0], v[0])[0], rtol=1e-6)
 
 
 def test_all_layers_and_calls_share_a_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,7 +149,7 @@ def test_rows_and_heads_stay_where_they_are() -> None:
 
         return jax.grad(total, (0, 1, 2))(q, k, v)
 
-    expected = gradients(*given)
+    expected = jax.jit(gradients)(*given)
     for spec, gathers in ((("data", None, "heads"), False), (("data", "heads"), True)):
         split = [jax.device_put(x, NamedSharding(mesh, PartitionSpec(*spec))) for x in given]
         program = jax.jit(gradients).lower(*split).compile()

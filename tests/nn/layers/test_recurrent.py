@@ -74,7 +74,7 @@ def test_a_step_as_torch(same_as_torch, normal, kind, bias) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("batch", "steps"), [(1, 1), (2, 7), (4, 12)])
+@pytest.mark.parametrize(("batch", "steps"), [(1, 1), (2, 7)])
 def test_over_time_as_torch(same_as_torch, normal, kind, batch, steps) -> None:
     ours, theirs, _, num = KINDS[kind]
     model = Outputs(nn.Recurrent(ours(5)))
@@ -102,13 +102,13 @@ def test_lengths_as_packed_sequences(close, normal, kind, reverse) -> None:
     outputs, last = module(packed)
     wanted, _ = torch.nn.utils.rnn.pad_packed_sequence(outputs, batch_first=True)
     model = nn.Recurrent(ours(5), reverse=reverse)
-    y, carry = model.apply(params, jnp.asarray(x), lengths=jnp.asarray(lengths))
+    run = jax.jit(model.apply)
+    y, carry = run(params, x, lengths=lengths)
     close(y, wanted.detach().numpy()[..., -5:])
     last = last if kind == "lstm" else (last,)
     for one, other in zip(jax.tree.leaves(carry), last, strict=True):
         close(one, other[-1].detach().numpy())
-    mask = jnp.arange(6) < jnp.asarray(lengths)[:, None]
-    masked, _ = model.apply(params, jnp.asarray(x), mask=mask)
+    masked, _ = run(params, x, mask=np.arange(6) < lengths[:, None])
     np.testing.assert_array_equal(masked, y)
 
 
@@ -116,9 +116,10 @@ def test_going_on_from_a_carry(close, normal) -> None:
     x = jnp.asarray(normal(2, 8, 3))
     model = nn.Recurrent(nn.LSTMCell(4))
     params = model.init(jax.random.key(0), x)
-    whole, last = model.apply(params, x)
-    first, carry = model.apply(params, x[:, :5])
-    second, end = model.apply(params, x[:, 5:], carry=carry)
+    run = jax.jit(model.apply)
+    whole, last = run(params, x)
+    first, carry = run(params, x[:, :5])
+    second, end = run(params, x[:, 5:], carry=carry)
     close(jnp.concatenate([first, second], 1), whole)
     close(end[1], last[1])
 
@@ -127,10 +128,11 @@ def test_a_hole_in_the_mask_leaves_the_carry(close, normal) -> None:
     x = jnp.asarray(normal(1, 4, 3))
     model = nn.Recurrent(nn.GRUCell(4))
     params = model.init(jax.random.key(0), x)
-    mask = jnp.array([[True, False, True, True]])
-    y, carry = model.apply(params, x, mask=mask)
-    short, wanted = model.apply(params, x[:, jnp.array([0, 2, 3])])
-    close(y[:, jnp.array([0, 2, 3])], short)
+    mask, kept = jnp.array([[True, False, True, True]]), np.array([0, 2, 3])
+    run = jax.jit(model.apply)
+    y, carry = run(params, x, mask=mask)
+    short, wanted = run(params, np.asarray(x)[:, kept])
+    close(np.asarray(y)[:, kept], short)
     assert not jnp.any(y[:, 1])
     close(carry, wanted)
 

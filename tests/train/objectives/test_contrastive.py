@@ -113,9 +113,9 @@ def test_pairs_that_only_fill_a_batch_do_not_count(params: Any, loss_of: Any) ->
 def test_before_training_it_is_that_of_guessing() -> None:
     """CLIP: ln N, with the scale at 1: features that know nothing are all alike."""
     model = CLIP(replace(CONFIG, embed=64))
-    params = model.init(KEY, *model.config.example) | {"logit_scale": jnp.float32(0)}
-    rows = batch(64)
-    found = contrastive_objective(model).loss(params, nn.Tree(), rows, KEY)
+    params = jax.jit(lambda: model.init(KEY, *model.config.example))()
+    params |= {"logit_scale": jnp.float32(0)}
+    found = jax.jit(contrastive_objective(model).loss)(params, nn.Tree(), batch(64), KEY)
     assert float(found.total / found.weight) == pytest.approx(math.log(64), rel=0.1)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 from typing import Any
 
@@ -30,7 +31,7 @@ pytestmark = pytest.mark.usefixtures("compiled_once")
 
 @pytest.fixture(scope="module")
 def params() -> Any:
-    made = MODEL.init(KEY, jax.ShapeDtypeStruct((1, 1), jnp.int32))
+    made = jax.jit(lambda: MODEL.init(KEY, jax.ShapeDtypeStruct((1, 1), jnp.int32)))()
     # A bias of zeros would hide that it is forgotten.
     bias = jax.random.normal(jax.random.key(1), (CONFIG.vocab_size,))
     return made | {"lm_head": made["lm_head"] | {"bias": bias}}
@@ -62,7 +63,8 @@ def wanted(params: Any, rows: Any, *, is_parted: bool) -> float:
             "positions": np.arange(length)[None] + 2,
         }
     every = np.broadcast_to(np.arange(rows["tokens"].shape[1]), rows["tokens"].shape)
-    logits = MODEL.apply(params, rows["tokens"], every, method=MODEL.masked_logits, **read)
+    apply = jax.jit(functools.partial(MODEL.apply, method=MODEL.masked_logits))
+    logits = apply(params, rows["tokens"], every, **read)
     nats = torch.nn.functional.cross_entropy(
         torch.tensor(np.asarray(logits, np.float64)).reshape(-1, 97),
         torch.tensor(rows["targets"]).long().reshape(-1),
@@ -74,7 +76,9 @@ def wanted(params: Any, rows: Any, *, is_parted: bool) -> float:
 def test_the_sum_over_hidden_tokens(params: Any) -> None:
     rows = batch()
     for is_parted in (True, False):
-        loss = masked_objective(MODEL, MLM, is_parted=is_parted).loss(params, nn.Tree(), rows, KEY)
+        loss = jax.jit(masked_objective(MODEL, MLM, is_parted=is_parted).loss)(
+            params, nn.Tree(), rows, KEY
+        )
         assert float(loss.total) == pytest.approx(wanted(params, rows, is_parted=is_parted), 1e-5)
         assert float(loss.weight) == rows["mask"].sum()
 
@@ -121,12 +125,12 @@ def test_room() -> None:
 @pytest.mark.parametrize("rows", [12, 7])
 def test_any_number_of_rows(params: Any, rows: int) -> None:
     made = batch(rows=rows)
-    loss = masked_objective(MODEL, MLM).loss(params, nn.Tree(), made, KEY)
+    loss = jax.jit(masked_objective(MODEL, MLM).loss)(params, nn.Tree(), made, KEY)
     assert float(loss.total) == pytest.approx(wanted(params, made, is_parted=True), 1e-5)
 
 
 def test_nothing_hidden(params: Any) -> None:
-    loss = masked_objective(MODEL, MLM).loss(params, nn.Tree(), batch(0.0), KEY)
+    loss = jax.jit(masked_objective(MODEL, MLM).loss)(params, nn.Tree(), batch(0.0), KEY)
     assert (float(loss.total), float(loss.weight)) == (0, 0)
 
 
