@@ -81,6 +81,14 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_power_cut() -> Iterator[None]:
+    """Nobody cuts the power: no test waits for the disk. Tests of the order of writes patch it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _descriptor: None)
+        yield
+
+
 @pytest.fixture(autouse=True)
 def programs_kept_where_they_were() -> Iterator[None]:
     """Have commands that keep compiled programs leave JAX's choice of a folder as it was.

@@ -78,26 +78,31 @@ def test_code_outside_barrow_is_not_imported_unless_trusted(tmp_path: Path) -> N
     (tmp_path / "planted.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w').close()\n")
     program = (
         "import sys; from barrow import config; from tests.test_objects import Drawing\n"
-        "trust = sys.argv[2:]\n"
-        "try: config.from_dict(Drawing, {'frame': {'object': sys.argv[1]}}, trust=trust)\n"
-        "except config.ConfigError as error: print(error)\n"
+        "for attempt in sys.argv[1:]:\n"
+        "    name, *trust = attempt.split()\n"
+        "    try: config.from_dict(Drawing, {'frame': {'object': name}}, trust=trust)\n"
+        "    except config.ConfigError as error: print(error)\n"
     )
 
-    def attempt(name: str, *trust: str) -> str:
-        command = [sys.executable, "-c", program, name, *trust]
+    def attempt(*attempts: str) -> list[str]:
+        command = [sys.executable, "-c", program, *attempts]
         path = f"{tmp_path}:{':'.join(sys.path)}:{Path.cwd()}"
         done = subprocess.run(
             command, capture_output=True, text=True, check=True, env={"PYTHONPATH": path}
         )
-        return done.stdout
+        return done.stdout.splitlines()
 
-    for trust in ([], ["plant"], ["planted.inner"]):
-        assert "pass --trust planted" in attempt("planted:Square", *trust)
-    file = str(tmp_path / "planted.py")
-    assert "--trust" in attempt(f"{file}:Square", "planted")
-    assert "--trust" in attempt("os:system")
+    names = ["planted:Square", "planted:Square plant", "planted:Square planted.inner"]
+    *planted, by_file, system = attempt(
+        *names, f"{tmp_path}/planted.py:Square planted", "os:system"
+    )
+    assert len(planted) == 3
+    assert all("pass --trust planted" in line for line in planted)
+    assert "--trust" in by_file
+    assert "--trust" in system
     assert not (tmp_path / "ran").exists()
-    assert "has no Square" in attempt("planted:Square", "planted")
+    (line,) = attempt("planted:Square planted")
+    assert "has no Square" in line
     assert (tmp_path / "ran").exists()
 
 

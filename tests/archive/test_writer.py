@@ -1,17 +1,21 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
-import random
+import shutil
 import signal
 import subprocess
 import sys
-import time
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import few
+from tests.killed import Act, killed_at, killed_when, moments
 
 import barrow
 from barrow import Document
@@ -33,6 +37,7 @@ any_documents = st.lists(
 )
 
 
+@few
 @given(any_documents, st.integers(1, 500), st.sampled_from([1, 3]), st.integers(-3, 5))
 def test_what_is_written_is_read(
     tmp_path: Path, documents: list[Document], frame_size: int, threads: int, level: int
@@ -51,6 +56,7 @@ def test_what_is_written_is_read(
     assert barrow.archive.verify(path, deep=True).ok
 
 
+@few
 @given(any_documents, st.integers(1, 300), st.integers(1, 1000))
 def test_folders_too(
     tmp_path_factory: pytest.TempPathFactory,
@@ -299,62 +305,69 @@ def test_no_space_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-KILLED = """
-import sys, barrow
-from barrow import Document
-with barrow.archive.Writer({path!r}, frame_size=2000, shard_size=20_000, append={append}) as writer:
-    print("go", flush=True)
-    for n in range({num}):
-        writer.add(Document(f"{{n}} " * 50))
-"""
+def write_some(path: Path, *, append: bool = False, last: int = 400) -> None:
+    """Write 400 documents, or die after the `last`."""
+    with Writer(path, frame_size=2000, shard_size=20_000, append=append) as writer:
+        for n in range(400):
+            if n == last:
+                os._exit(9)
+            writer.add(Document(f"{n} " * 50))
 
 
-def kill_at_a_random_moment(path: Path, rng: random.Random, *, append: bool, num: int) -> bool:
-    """Start a writer and kill -9 it; True if it was still at work."""
-    code = KILLED.format(path=str(path), num=num, append=append)
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
-    assert process.stdout is not None
-    process.stdout.readline()
-    time.sleep(rng.random() * 0.15)
-    process.send_signal(signal.SIGKILL)
-    process.stdout.close()
-    return process.wait() == -signal.SIGKILL
+def check_kills(
+    tmp_path: Path, steps: Callable[[Act], Iterable[int]], lasts: Iterable[int]
+) -> None:
+    """Kill -9: a file is whole or not there; an archive is as before, or has all that was added."""
+    path, folder = tmp_path / "x.jsonl.zst", tmp_path / "archive"
 
+    def check_file() -> None:
+        assert not path.exists() or len(barrow.archive.open(path)) == 400
+        path.unlink(missing_ok=True)
 
-def check_kills(tmp_path: Path, rounds: int, seed: int) -> None:
-    rng = random.Random(seed)
-    for k in range(rounds):
-        single = tmp_path / f"{k}.jsonl.zst"
-        if kill_at_a_random_moment(single, rng, append=False, num=60_000):
-            assert not single.exists()
-        folder = tmp_path / f"{k}"
-        with Writer(folder) as writer:
-            writer.add(Document("first"))
-        kill_at_a_random_moment(folder, rng, append=True, num=60_000)
+    def check_folder() -> None:
         listed = barrow.archive.open(folder)
         assert listed[0] == Document("first")
         assert not barrow.archive.open(folder, on_bad="raise").bad.counts
-        assert len(listed) in (1, 60_001)
+        assert len(listed) in (1, 401)
         with Writer(folder, append=True) as writer:
             writer.add(Document("last"))
         assert barrow.archive.verify(folder, deep=True).ok, "leftovers of the killed one are gone"
+        assert not [path for path in folder.iterdir() if path.name.endswith(".writing")]
         assert barrow.archive.open(folder)[-1] == Document("last")
+        start()
+
+    def start() -> None:
+        shutil.rmtree(folder, ignore_errors=True)
+        with Writer(folder) as writer:
+            writer.add(Document("first"))
+
+    start()
+    for place, append, check in ((path, False, check_file), (folder, True, check_folder)):
+        act = partial(write_some, place, append=append)
+        chosen = steps(act)
+        check()
+        for step in chosen:
+            died = killed_at(step, act)
+            check()
+            if not died:
+                break
+        for last in lasts:
+            assert killed_when(lambda _: False, partial(act, last=last))
+            check()
 
 
-def test_kill(tmp_path: Path) -> None:
-    check_kills(tmp_path, rounds=3, seed=0)
+def test_killed_before_each_kind_of_change(tmp_path: Path) -> None:
+    check_kills(tmp_path, moments, lasts=[0, 399])
 
 
 @pytest.mark.soak
-def test_kill_often(tmp_path: Path) -> None:
-    check_kills(tmp_path, rounds=60, seed=1)
+def test_killed_at_every_change(tmp_path: Path) -> None:
+    check_kills(tmp_path, lambda _: itertools.count(1), lasts=range(0, 400, 7))
 
 
 def test_a_killed_first_write_is_said(tmp_path: Path) -> None:
     folder = tmp_path / "archive"
-    rng = random.Random(0)
-    while not kill_at_a_random_moment(folder, rng, append=False, num=10**7):
-        pass
+    assert killed_when(lambda _: False, lambda: write_some(folder, last=399))
     with pytest.raises(barrow.errors.DamagedShard, match="has not finished, or was killed"):
         barrow.archive.open(folder)
     with Writer(folder) as writer:

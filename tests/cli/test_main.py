@@ -112,10 +112,10 @@ def test_permissions(tmp_path: Path, barrow: Callable, monkeypatch: pytest.Monke
     )
 
 
-def test_a_traceback_only_when_asked(tmp_path: Path) -> None:
-    plain = program("corpus", "stats", tmp_path / "none")
-    assert plain.returncode == 1
-    assert "Traceback" not in plain.stderr
+def test_a_traceback_only_when_asked(tmp_path: Path, barrow: Callable) -> None:
+    plain = barrow("corpus", "stats", tmp_path / "none")
+    assert plain.code == 1
+    assert "Traceback" not in plain.err
     debug = program("--debug", "corpus", "stats", tmp_path / "none")
     assert debug.returncode == 1
     assert "Traceback" in debug.stderr

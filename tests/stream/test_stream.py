@@ -184,7 +184,6 @@ def draw_settings(rng: Random, names: list[str]) -> StreamSettings:
 
 
 @given(st.randoms(use_true_random=True))
-@settings(max_examples=100)
 def test_elastic(stores: Callable, tmp_path: Path, rng: Random) -> None:
     """Whatever ranks read it, wherever they stop and go on: the union is the unbroken run.
 

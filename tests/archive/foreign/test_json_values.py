@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import few
 
 from barrow.archive.foreign.json_values import split_values
 from barrow.errors import DamagedShard
@@ -31,6 +32,7 @@ def split(data: bytes, step: int = 7, max_value: int = 10**6) -> tuple[bytes, li
     return out, problems
 
 
+@few
 @given(records, st.sampled_from([None, 1, "\t"]), st.integers(1, 50))
 def test_an_array_becomes_lines(rows: list, indent: int | str | None, step: int) -> None:
     out, problems = split(json.dumps(rows, indent=indent).encode(), step)
@@ -38,6 +40,7 @@ def test_an_array_becomes_lines(rows: list, indent: int | str | None, step: int)
     assert not problems
 
 
+@few
 @given(records, st.sampled_from([None, 2]), st.integers(1, 50), st.sampled_from(["\n", " ", ""]))
 def test_values_one_after_another(rows: list, indent: int | None, step: int, between: str) -> None:
     data = between.join(json.dumps(row, indent=indent) for row in rows).encode()
@@ -46,6 +49,7 @@ def test_values_one_after_another(rows: list, indent: int | None, step: int, bet
     assert not problems
 
 
+@few
 @given(records.filter(bool), st.data())
 def test_a_cut_array_is_noticed(rows: list, data: st.DataObject) -> None:
     whole = json.dumps(rows, indent=1).encode()

@@ -3,7 +3,6 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import datasets
 import pytest
 
 import barrow
@@ -12,6 +11,8 @@ from barrow import Document
 
 def test_the_same_documents_in_the_same_order(folder: Path, documents: list[Document]) -> None:
     """PILE-3: Hugging Face datasets, identical first 1,000 documents, meta kept."""
+    import datasets
+
     view = barrow.archive.open(folder).huggingface()
     assert isinstance(view, datasets.IterableDataset)
     assert list(view) == [{"text": d.text, "meta": d.meta} for d in documents]
@@ -34,6 +35,8 @@ def test_datasets_reads_the_files_itself(
     folder: Path, documents: list[Document], tmp_path: Path
 ) -> None:
     """PILE-4: without barrow, too."""
+    import datasets
+
     stream = datasets.load_dataset(
         "json",
         data_files=sorted(str(path) for path in folder.glob("*.zst")),

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import importlib.util
@@ -11,15 +12,16 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.killed import killed_at
 
 import barrow
 from barrow import config
 from barrow.corpus import Domain, GitHub, PlainText, Recipe, Records, Warc, build
-from barrow.corpus import build as build_function
 from barrow.corpus.dedup.settings import Deduplication
 from barrow.corpus.mixture import Splits
 from barrow.engine import Engine, Progress
@@ -80,19 +82,13 @@ def test_every_document_says_where_it_came_from(root: Path, recipe: Recipe, tmp_
 def test_the_same_bytes_whoever_works(root: Path, recipe: Recipe, tmp_path: Path) -> None:
     """PILE-1: the same recipe gives the same sha256 on any number of workers, anywhere."""
     results = []
-    for k, engine in enumerate([INLINE, Engine(num_workers=1), Engine(num_workers=2)]):
+    for k, engine in enumerate([INLINE, Engine(num_workers=2)]):
         moved = tmp_path / f"root{k}"
         shutil.copytree(root, moved, symlinks=True)
         out = tmp_path / f"out{k}"
         build(recipe, root=moved, out=out, engine=engine)
         results.append(digests(out))
-    assert results[0] == results[1] == results[2]
-
-
-def test_the_same_bytes_on_ray(root: Path, recipe: Recipe, tmp_path: Path) -> None:
-    build(recipe, root=root, out=tmp_path / "local", engine=Engine(num_workers=2))
-    build(recipe, root=root, out=tmp_path / "ray", engine=Engine("ray", 2))
-    assert digests(tmp_path / "local") == digests(tmp_path / "ray")
+    assert results[0] == results[1]
 
 
 def performed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -252,57 +248,96 @@ def test_repositories_are_read_as_a_whole(tmp_path: Path) -> None:
 
 
 CODE = """
+import os, signal, sys
 from pathlib import Path
 from barrow import config
 from barrow.corpus import Recipe, build
-from barrow.engine import Engine
+from barrow.engine import Engine, Progress
+
+stages = []
+
+def on_bytes(number):
+    if stages[-1] == last:
+        os.killpg(0, signal.SIGKILL)
+
 if __name__ == "__main__":
-    recipe = config.from_json(Recipe, Path({recipe!r}).read_text())
+    recipe, root, out, last = sys.argv[1:]
+    recipe = config.from_json(Recipe, Path(recipe).read_text())
+    progress = Progress(lambda what, _: stages.append(what), on_bytes)
     print("go", flush=True)
-    build(recipe, root=Path({root!r}), out=Path({out!r}), engine=Engine(num_workers=2))
+    build(recipe, root=Path(root), out=Path(out), engine=Engine(num_workers=2), progress=progress)
 """
 
 
-def check_kills(root: Path, recipe: Recipe, tmp_path: Path, rounds: int) -> None:
-    """Kill -9 at random moments until the build is done; the bytes are those of a quiet build."""
-    rng = random.Random(0)
-    recipe = dataclasses.replace(
-        recipe, deduplication=Deduplication(budget=None), splits=Splits(validation=0.1, test=0.1)
-    )
-    for n in range(300):
-        (root / "letters" / f"more{n:03d}.txt").write_text(rng.randbytes(20_000).hex())
-    expected = tmp_path / "expected"
-    build_function(recipe, root=root, out=expected, engine=INLINE)
-    (tmp_path / "recipe.json").write_text(config.to_json(recipe))
-    for k in range(rounds):
-        out = tmp_path / f"out{k}"
-        script = tmp_path / "script.py"
-        script.write_text(
-            CODE.format(recipe=str(tmp_path / "recipe.json"), root=str(root), out=str(out))
-        )
-        for attempt in range(50):
-            process = subprocess.Popen(
-                [sys.executable, str(script)], stdout=subprocess.PIPE, start_new_session=True
-            )
-            assert process.stdout is not None
-            process.stdout.readline()
-            # Longer from time to time: a loaded machine takes as long to start a build as to do it.
-            time.sleep(rng.random() * 0.3 * 1.2**attempt)
-            running = process.poll() is None
-            if running:
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            process.stdout.close()
-            if not running:
-                break
-        assert process.wait() == 0
-        assert digests(out) == digests(expected)
+@pytest.fixture
+def start(
+    root: Path, recipe: Recipe, tmp_path: Path
+) -> Callable[[Path, str], subprocess.Popen[bytes]]:
+    """Start a build that kills itself and its workers when something of a stage is done."""
+    (tmp_path / "script.py").write_text(CODE)
+    (tmp_path / "recipe.json").write_text(config.to_json(whole(recipe)))
+
+    def start(out: Path, last: str) -> subprocess.Popen[bytes]:
+        command = [sys.executable, tmp_path / "script.py", tmp_path / "recipe.json", root, out]
+        return subprocess.Popen([*command, last], stdout=subprocess.PIPE, start_new_session=True)
+
+    return start
 
 
-def test_killed_and_resumed(root: Path, recipe: Recipe, tmp_path: Path) -> None:
-    check_kills(root, recipe, tmp_path, rounds=1)
+def whole(recipe: Recipe) -> Recipe:
+    """With deduplication and splits."""
+    deduplication, splits = Deduplication(budget=None), Splits(validation=0.1, test=0.1)
+    return dataclasses.replace(recipe, deduplication=deduplication, splits=splits)
+
+
+def test_killed_with_its_workers_and_resumed(
+    root: Path, recipe: Recipe, tmp_path: Path, start: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PILE-1: kill -9 while files are read; what was read is kept, the bytes are the same."""
+    out, expected = tmp_path / "out", tmp_path / "expected"
+    with start(out, "Reading") as process:
+        assert process.wait() == -signal.SIGKILL
+    done = performed(monkeypatch)
+    build(whole(recipe), root=root, out=expected, engine=INLINE)
+    everything = len(done)
+    done.clear()
+    build(whole(recipe), root=root, out=out, engine=INLINE)
+    assert digests(out) == digests(expected)
+    assert 0 < len(done) < everything
+
+
+def test_killed_again_and_again(root: Path, recipe: Recipe, tmp_path: Path) -> None:
+    """Each time before a later change of the disk than the last."""
+    out, expected = tmp_path / "out", tmp_path / "expected"
+
+    def act() -> None:
+        build(whole(recipe), root=root, out=out, engine=INLINE)
+
+    kills, step = 0, 8
+    while killed_at(step, act):
+        kills, step = kills + 1, step + step // 2
+    assert kills > 3
+    build(whole(recipe), root=root, out=expected, engine=INLINE)
+    assert digests(out) == digests(expected)
 
 
 @pytest.mark.soak
-def test_killed_and_resumed_often(root: Path, recipe: Recipe, tmp_path: Path) -> None:
-    check_kills(root, recipe, tmp_path, rounds=15)
+def test_killed_at_random_moments(root: Path, recipe: Recipe, tmp_path: Path, start: Any) -> None:
+    """Until the build is done; the bytes are those of a build that nobody disturbed."""
+    rng = random.Random(0)
+    for n in range(300):
+        (root / "letters" / f"more{n:03d}.txt").write_text(rng.randbytes(20_000).hex())
+    expected = tmp_path / "expected"
+    build(whole(recipe), root=root, out=expected, engine=INLINE)
+    for k in range(15):
+        out = tmp_path / f"out{k}"
+        for attempt in range(50):
+            with start(out, "") as process:
+                process.stdout.readline()
+                # Longer from time to time: a loaded machine starts a build as slowly as it ends.
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(rng.random() * 0.3 * 1.2**attempt)
+                    break
+                os.killpg(process.pid, signal.SIGKILL)
+        assert process.returncode == 0
+        assert digests(out) == digests(expected)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-import time
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -99,8 +99,7 @@ def test_a_fault_of_a_reader_costs_one_file(when: str, tmp_path: Path) -> None:
 def test_a_document_that_takes_too_long(tmp_path: Path) -> None:
     def made(path: Path) -> Iterator[Item]:
         if path.name == "a":
-            while True:
-                time.sleep(0.01)
+            threading.Event().wait()
         yield Document("from b")
 
     documents, rejects, _ = run(tmp_path, reader_of(made), seconds_per_document=0.2)

@@ -15,7 +15,6 @@ import barrow
 from barrow import config
 from barrow.corpus import Domain, Recipe, Records, build
 from barrow.corpus.dedup.settings import Deduplication, Passages
-from barrow.corpus.mixture import Splits
 from barrow.corpus.verify import verify_corpus
 from barrow.engine import Engine
 from barrow.errors import ConfigError
@@ -117,26 +116,6 @@ def test_order_files_and_parts_make_no_difference(
         write(tmp_path / "two", texts[k::4], f"{k}.jsonl")
     build(recipe, root=tmp_path / "two", out=tmp_path / "out2", engine=INLINE)
     assert words_kept(tmp_path / "out1") == words_kept(tmp_path / "out2")
-
-
-def test_the_same_bytes_whoever_works(tmp_path: Path) -> None:
-    """PILE-1: in the calling process, on two others, and on Ray."""
-    import ray
-
-    texts, _ = corpus(random.Random(3))
-    for k in range(3):
-        write(tmp_path / "raw", texts[k::3], f"{k}.jsonl")
-    exact = replace(CUTTING, near=False)
-    recipe = replace(RECIPE, deduplication=exact, splits=Splits(validation=0.2))
-    engines = {"none": INLINE, "two": Engine(num_workers=2), "ray": Engine("ray", 2)}
-    # One cluster for all stages: to start one takes seconds.
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="error")
-    try:
-        for name, engine in engines.items():
-            build(recipe, root=tmp_path / "raw", out=tmp_path / name, engine=engine)
-    finally:
-        ray.shutdown()
-    assert digests(tmp_path / "none") == digests(tmp_path / "two") == digests(tmp_path / "ray")
 
 
 def test_a_second_build_does_nothing_and_a_later_dump_is_compared(tmp_path: Path) -> None:

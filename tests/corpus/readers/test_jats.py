@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.linear import check_linear
 
 from barrow import Document
 from barrow.corpus.readers.jats import Jats
@@ -358,14 +359,16 @@ def test_bad_input(tmp_path: Path) -> None:
     ],
 )
 def test_deep_nesting_takes_linear_time(tmp_path: Path, tag: str) -> None:
-    depth = 100_000
     start = "<math>" if tag == "msqrt" else "<p>a"
     end = "</math>" if tag == "msqrt" else "</p>"
-    body = f"{start}{f'<{tag}>b' * depth}<mi>c</mi>{f'</{tag}>' * depth}{end}<p>d</p>"
-    path = write(tmp_path / "deep.xml", article(body))
-    (document,) = Jats().read(path)
-    assert isinstance(document, Document)
-    assert document.text.endswith("d")
+
+    def act(depth: int) -> None:
+        body = f"{start}{f'<{tag}>b' * depth}<mi>c</mi>{f'</{tag}>' * depth}{end}<p>d</p>"
+        (document,) = Jats().read(write(tmp_path / "deep.xml", article(body)))
+        assert isinstance(document, Document)
+        assert document.text.endswith("d")
+
+    check_linear(act, 5_000)
 
 
 SEED = article(

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
-import os
+import itertools
 import shutil
-import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from tests.killed import killed_at, killed_when, moments
 
 from barrow.archive.catalog import ShardEntry
 from barrow.corpus import build
@@ -24,48 +25,21 @@ from barrow.corpus.verify import verify_corpus
 from barrow.errors import UnsafeName
 
 RULES = Rules(licences=("CC-BY-4.0",))
-WRITES = ("os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "shutil.rmtree", "open")
 
 
-def killed_at(step: int, act: Any) -> bool:
-    """Do something in a child that dies before its `step`-th change of the disk; whether it did."""
-    child = os.fork()
-    if child == 0:
-        left = [step]
-
-        def watch(event: str, arguments: tuple[Any, ...]) -> None:
-            if event not in WRITES:
-                return
-            if event == "open" and not (
-                isinstance(arguments[2], int) and arguments[2] & (os.O_WRONLY | os.O_RDWR)
-            ):
-                return
-            left[0] -= 1
-            if left[0] == 0:
-                os._exit(9)
-
-        sys.addaudithook(watch)
-        try:
-            act()
-        except BaseException:  # noqa: BLE001 - the parent sees it by the code
-            os._exit(1)
-        os._exit(0)
-    _, status = os.waitpid(child, 0)
-    code = os.waitstatus_to_exitcode(status)
-    assert code in (0, 9)
-    return code == 9
-
-
-def check_kills(made: Any, tmp_path: Path, every: int) -> None:
+def check_kills(made: Any, tmp_path: Path, steps: Iterable[int] | None = None) -> None:
     """Killed before any change of the disk: as before, or a second run completes it."""
     pristine = made.make_corpus(tmp_path)
     before = made.digests(pristine)
     done = tmp_path / "done"
     shutil.copytree(pristine, done)
-    made.remove(done, RULES)
+    if steps is None:
+        steps = moments(lambda: made.remove(done, RULES))
+    else:
+        made.remove(done, RULES)
     after = made.digests(done)
-    step, decided = 1, 0
-    while True:
+    decided = 0
+    for step in steps:
         corpus = tmp_path / f"killed{step}"
         shutil.copytree(pristine, corpus)
         if not killed_at(step, lambda c=corpus: made.remove(c, RULES)):
@@ -88,17 +62,16 @@ def check_kills(made: Any, tmp_path: Path, every: int) -> None:
         assert not (corpus / ".work" / "tasks").exists()
         assert verify_corpus(corpus).problems == []
         shutil.rmtree(corpus)
-        step += every
     assert decided, "some were killed after the plan was written"
 
 
-def test_killed_at_any_moment(made: Any, tmp_path: Path) -> None:
-    check_kills(made, tmp_path, every=9)
+def test_killed_before_each_kind_of_change(made: Any, tmp_path: Path) -> None:
+    check_kills(made, tmp_path)
 
 
 @pytest.mark.soak
 def test_killed_at_every_moment(made: Any, tmp_path: Path) -> None:
-    check_kills(made, tmp_path, every=1)
+    check_kills(made, tmp_path, itertools.count(1))
 
 
 def test_a_build_completes_it(made: Any, tmp_path: Path) -> None:
@@ -109,10 +82,8 @@ def test_a_build_completes_it(made: Any, tmp_path: Path) -> None:
         for d in f
         if d.meta.get("licence") == "CC-BY-4.0"
     ]
-    step = 1
-    while not (corpus / STAGING / "plan.json").exists():
-        assert killed_at(step, lambda: made.remove(corpus, RULES)), "killed in time"
-        step += 1
+    plan = corpus / STAGING / PLAN
+    assert killed_when(lambda _: plan.exists(), lambda: made.remove(corpus, RULES))
     build(made.recipe(), root=tmp_path / "raw", out=corpus, engine=made.INLINE)
     assert len(victims) == 10
     assert (

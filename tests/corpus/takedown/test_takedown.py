@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import very_few
 
 import barrow
 from barrow.archive.document_id import name_of
@@ -290,7 +291,7 @@ def test_a_folder_that_cannot_be_written(made: Any, tmp_path: Path) -> None:
         assert made.digests(moved) == before
 
 
-@settings(max_examples=8)
+@very_few
 @given(st.integers(0, 2**32))
 def test_exactly_the_others_remain(
     made: Any, tmp_path_factory: pytest.TempPathFactory, seed: int

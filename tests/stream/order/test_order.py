@@ -8,8 +8,9 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from tests.examples import few
 from tests.stream.slow_order import SlowDomain
 
 from barrow.errors import ConfigError
@@ -71,7 +72,7 @@ def order_of(seed: int, schedule: Schedule, sizes: dict[str, int]) -> Order:
             schedule = dataclasses.replace(schedule, phases=schedule.phases[:-1])
 
 
-@settings(max_examples=60, deadline=None)
+@few
 @given(seed=st.integers(0, 1000), schedule=schedules(), sizes=SIZES)
 def test_each_domain_is_read_as_the_loop_reads_it(
     seed: int, schedule: Schedule, sizes: dict[str, int]
@@ -132,7 +133,7 @@ def limits(mixture: Mixture, sizes: dict[str, int]) -> list[float]:
     return out
 
 
-@settings(max_examples=40, deadline=None)
+@few
 @given(
     seed=st.integers(0, 1000),
     schedule=schedules(),
@@ -164,7 +165,7 @@ def test_every_token_once_in_each_epoch(
     assert all(done[name].epochs == epochs for name in NAMES)
 
 
-@settings(max_examples=80, deadline=None)
+@few
 @given(
     seed=st.integers(0, 1000),
     schedule=schedules(),
@@ -196,7 +197,7 @@ def test_a_phase_changes_nothing_before_it(
         assert order.progress(start) == other.progress(start)
 
 
-@settings(max_examples=60, deadline=None)
+@few
 @given(seed=st.integers(0, 1000), schedule=schedules(), sizes=SIZES, data=st.data())
 def test_slices_are_parts_of_the_whole(
     seed: int, schedule: Schedule, sizes: dict[str, int], data: st.DataObject
@@ -208,7 +209,7 @@ def test_slices_are_parts_of_the_whole(
     assert tuples(order.rows(step, first, last)) == tuples(order.rows(step))[first:last]
 
 
-@settings(max_examples=60, deadline=None)
+@few
 @given(seed=st.integers(0, 1000), schedule=schedules(), sizes=SIZES, data=st.data())
 def test_where_tokens_were_seen(
     seed: int, schedule: Schedule, sizes: dict[str, int], data: st.DataObject
@@ -437,7 +438,7 @@ def test_sizes_that_cannot_be() -> None:
         Order(0, schedule, {"b": 5})
 
 
-@settings(max_examples=60, deadline=None)
+@few
 @given(st.data())
 def test_steps_for_tokens(data: st.DataObject) -> None:
     """Against looking at the progress of every step."""

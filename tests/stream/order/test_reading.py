@@ -58,16 +58,23 @@ def test_small_domains(num_tokens: int, chunk: int, legs: list[tuple[int, int]])
     check(num_tokens, chunk, [(rows, min(piece, chunk)) for rows, piece in legs])
 
 
-@pytest.mark.parametrize("num_tokens", [4 * 256, 4 * 256 + 3, 4 * 600 + 1, 4 * 511 + 2, 4 * 512])
-@pytest.mark.parametrize(
-    "legs",
-    [
-        [(300, 4), (300, 2), (700, 1), (600, 3)],
-        [(256, 4), (100, 2), (100, 1), (5, 4), (412, 2), (900, 4)],
-        [(512, 2), (256, 4), (1, 3), (1024, 1), (513, 4)],
-    ],
-)
+SIZES = [4 * 256, 4 * 256 + 3, 4 * 600 + 1, 4 * 511 + 2, 4 * 512]
+LEGS = [
+    [(300, 4), (300, 2), (700, 1), (600, 3)],
+    [(256, 4), (100, 2), (100, 1), (5, 4), (412, 2), (900, 4)],
+    [(512, 2), (256, 4), (1, 3), (1024, 1), (513, 4)],
+]
+
+
+@pytest.mark.parametrize(("num_tokens", "legs"), [*zip(SIZES, LEGS * 2, strict=False)])
 def test_several_groups(num_tokens: int, legs: list[tuple[int, int]]) -> None:
+    check(num_tokens, 4, legs)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("num_tokens", SIZES)
+@pytest.mark.parametrize("legs", LEGS)
+def test_several_groups_of_every_size(num_tokens: int, legs: list[tuple[int, int]]) -> None:
     check(num_tokens, 4, legs)
 
 

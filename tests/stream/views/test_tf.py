@@ -4,7 +4,6 @@ import sys
 from collections.abc import Callable
 
 import pytest
-import tensorflow as tf
 
 from barrow.errors import MissingExtra
 from barrow.stream import Stream
@@ -12,6 +11,8 @@ from barrow.stream import Stream
 
 def test_the_same_batches(stores: Callable) -> None:
     """PILE-3: TensorFlow."""
+    import tensorflow as tf
+
     store = stores([[50, 3, 20]])
     stream = Stream(store, seq_len=4, batch=2, seed=1, epochs={"A": 1.0})
     dataset = stream.tf(start=1)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.linear import check_linear
 
 from barrow.corpus.filters.statistics.statistics import Statistics, share
 from barrow.corpus.filters.texts import Texts
@@ -75,13 +76,16 @@ def test_no_texts() -> None:
     ["a", "a ", "\n", "a\n", ".", "\u00a0", "日", "word word ", "\r", "\x00\x01", "- \n", "é.\n\n"],
 )
 def test_large_texts_of_one_piece(piece: str) -> None:
-    """A megabyte of it; anything worse than linear would not come to an end."""
-    text = piece * (1_000_000 // len(piece.encode()))
-    statistics = Texts.of_strings([text], [{}], Scratch()).statistics
-    assert statistics.characters.characters[0] == len(text)
-    assert statistics.words.num_words[0] == len(text.split())
-    assert statistics.lines.lines[0] == len(text.splitlines())
-    assert statistics.ngrams.characters[10, 0] <= len(text)
+
+    def act(n: int) -> None:
+        text = piece * n
+        statistics = Texts.of_strings([text], [{}], Scratch()).statistics
+        assert statistics.characters.characters[0] == len(text)
+        assert statistics.words.num_words[0] == len(text.split())
+        assert statistics.lines.lines[0] == len(text.splitlines())
+        assert statistics.ngrams.characters[10, 0] <= len(text)
+
+    check_linear(act, 30_000)
 
 
 def test_binary_noise() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 import pytest
+from tests.linear import check_linear
 
 from barrow.corpus.readers.uspto.patent import Block, NotAPatent, Patent
 from barrow.corpus.readers.uspto.xml import sgml_blocks, xml_blocks
@@ -243,7 +244,11 @@ def test_only_as_much_is_parsed_as_asked_for() -> None:
     "unit", ["<", "<!--", "<!DOCTYPE [", "<?a ", "<parties>", "&a", "<a ", "<sup>"]
 )
 def test_time_is_linear(unit: str) -> None:
-    for blocks in (xml_blocks, sgml_blocks):
-        for text in (unit * 30_000, description(f"<p>{unit * 30_000}")):
-            with suppress(BadXml, NotAPatent):
-                list(blocks(text, Patent()))
+
+    def act(n: int) -> None:
+        for blocks in (xml_blocks, sgml_blocks):
+            for text in (unit * n, description(f"<p>{unit * n}")):
+                with suppress(BadXml, NotAPatent):
+                    list(blocks(text, Patent()))
+
+    check_linear(act, 3_000)

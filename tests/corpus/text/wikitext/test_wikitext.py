@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.linear import check_linear
 
 from barrow.corpus.text.wikitext import WikiStyle, wikitext_to_text
 
@@ -160,58 +163,58 @@ def test_all_sections_may_be_kept() -> None:
     assert wikitext_to_text(source, WikiStyle(dropped_sections=())) == "See also\n\n- x"
 
 
-DEEP = 40_000
-HUGE = [
-    "{{" * 100_000 + "x" + "}}" * 100_000,
-    "{{lang|fr|" * 100_000 + "x" + "}}" * 100_000,
-    "{{lang|fr|" * DEEP,
-    "{{" * DEEP,
-    "}}" * DEEP,
-    "[[a|" * DEEP + "x" + "]]" * DEEP,
-    "[[File:a|" * DEEP,
-    "[[" * DEEP,
-    "{|\n" * DEEP,
-    "{|\n" * DEEP + "|}\n" * DEEP,
-    "<ref>" * 300_000,
-    "<ref name=" * DEEP,
-    '<ref name="' * DEEP,
-    "<!--" * DEEP,
-    "<math>" * DEEP,
-    "'" * DEEP,
-    "'''a" * DEEP,
-    "=" * DEEP,
-    "== " * DEEP,
-    "==a==\n" * DEEP,
-    "*" * DEEP,
-    "#a\n" * DEEP,
-    "(" * DEEP + "{{x}})" * DEEP,
-    "( {{x}} , " * DEEP,
-    " " * DEEP + "{{x}}" + " " * DEEP,
-    "{{x}} " * DEEP,
-    "[http://a " * DEEP,
-    "<" * DEEP,
-    "<a " * DEEP,
-    "&" * DEEP,
-    "-{" * DEEP,
-    "__" * DEEP,
-    "{{convert|" + "1|" * DEEP + "}}",
-    "{{val|" + "1" * DEEP + "}}",
-    "{{frac|" + "=" * DEEP + "}}",
-    "{{nowrap|" + "[" * DEEP + "}}",
-    "{" * DEEP + "}" * DEEP,
-    "{{#if:" * DEEP + "}}" * DEEP,
-    "|" * DEEP,
-    "[[a|b" * DEEP + "\n",
-    "[[" + "a:" * DEEP + "]]",
-    "{{ " + " " * DEEP,
-    "[[ " + " " * DEEP + "|" + " " * DEEP,
+HUGE: list[Callable[[int], str]] = [
+    lambda n: "{{" * n + "x" + "}}" * n,
+    lambda n: "{{lang|fr|" * n + "x" + "}}" * n,
+    lambda n: "{{lang|fr|" * n,
+    lambda n: "{{" * n,
+    lambda n: "}}" * n,
+    lambda n: "[[a|" * n + "x" + "]]" * n,
+    lambda n: "[[File:a|" * n,
+    lambda n: "[[" * n,
+    lambda n: "{|\n" * n,
+    lambda n: "{|\n" * n + "|}\n" * n,
+    lambda n: "<ref>" * n,
+    lambda n: "<ref name=" * n,
+    lambda n: '<ref name="' * n,
+    lambda n: "<!--" * n,
+    lambda n: "<math>" * n,
+    lambda n: "'" * n,
+    lambda n: "'''a" * n,
+    lambda n: "=" * n,
+    lambda n: "== " * n,
+    lambda n: "==a==\n" * n,
+    lambda n: "*" * n,
+    lambda n: "#a\n" * n,
+    lambda n: "(" * n + "{{x}})" * n,
+    lambda n: "( {{x}} , " * n,
+    lambda n: " " * n + "{{x}}" + " " * n,
+    lambda n: "{{x}} " * n,
+    lambda n: "[http://a " * n,
+    lambda n: "<" * n,
+    lambda n: "<a " * n,
+    lambda n: "&" * n,
+    lambda n: "-{" * n,
+    lambda n: "__" * n,
+    lambda n: "{{convert|" + "1|" * n + "}}",
+    lambda n: "{{val|" + "1" * n + "}}",
+    lambda n: "{{frac|" + "=" * n + "}}",
+    lambda n: "{{nowrap|" + "[" * n + "}}",
+    lambda n: "{" * n + "}" * n,
+    lambda n: "{{#if:" * n + "}}" * n,
+    lambda n: "|" * n,
+    lambda n: "[[a|b" * n + "\n",
+    lambda n: "[[" + "a:" * n + "]]",
+    lambda n: "{{ " + " " * n,
+    lambda n: "[[ " + " " * n + "|" + " " * n,
 ]
 
 
 @pytest.mark.parametrize("number", range(len(HUGE)))
 def test_time_is_linear(number: int) -> None:
     """Linear time: nesting, unclosed brackets and repetition cost no more than their length."""
-    wikitext_to_text(HUGE[number], WikiStyle(tables=True, captions=True))
+    style = WikiStyle(tables=True, captions=True)
+    check_linear(lambda n: wikitext_to_text(HUGE[number](n), style), 2_000)
 
 
 PIECES = st.sampled_from(
