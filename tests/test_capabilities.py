@@ -71,7 +71,9 @@ def test_a_row_names_what_exists(row: Row) -> None:
         file, _, function = name.partition("::")
         assert re.fullmatch(r"(?:\w+/)+test_\w+\.py", file), file
         assert (ROOT / file).is_file(), file
-        found = re.findall(r"^def (test_\w+)\(", (ROOT / file).read_text(), re.M)
+        text = (ROOT / file).read_text()
+        found = re.findall(r"^def (test_\w+)\(", text, re.M)
         assert function in found if function else found, name
+        assert re.search(rf"\b{row.id}\b", text), f"{file} does not cite {row.id}"
     for link in pages + re.findall(r"\]\(([^)#\s]+)", row.shown):
         assert (PAGE.parent / link).is_file(), link

@@ -1,4 +1,4 @@
-"""The loop: what it leaves behind, how it goes on, how it stops."""
+"""The loop: its files, resuming, stopping (ACCELERATE-11, DEEPSPEED-14, BEYOND-9)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays onto devices; eight virtual ones (conftest)."""
+"""Arrays onto devices; eight virtual ones (ACCELERATE-13)."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""Ranks of results: which are clearly better or worse (PILE-10)."""
+
 from __future__ import annotations
 
 from hypothesis import given

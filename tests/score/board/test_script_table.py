@@ -1,3 +1,5 @@
+"""The table of the leaderboard, as its script shows it (PILE-10)."""
+
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The symmetric loss, beside PyTorch; over eight devices; and what keeps the scale."""
+"""The symmetric loss, beside PyTorch; over eight devices; and the scale's limit (CLIP-12)."""
 
 from __future__ import annotations
 
