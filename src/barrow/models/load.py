@@ -84,9 +84,8 @@ def load(
     for line in lines:
         wanted = _keys(line, num)
         if all(key in keys for key in wanted):
-            leaves |= _read(
-                line, [keys[key] for key in wanted], source.tensors, dtype, unstack=unstack
-            )
+            named = [keys[key] for key in wanted]
+            leaves |= _read(line, named, source.tensors, dtype, unstack=unstack)
     model = built.make(unstack, dtype or _type_of(leaves))
     if any(path not in leaves for line in lines for path in line.paths):
         made = paths(model.init(jax.random.key(seed), *built.config.example))

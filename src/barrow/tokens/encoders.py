@@ -2,8 +2,7 @@
 
 `tokenizers` is the reference. `fastokens`, when it is installed, does the same many times faster
 for the byte-level kinds that were compared on every code point and on fuzzed text, see
-`docs/tokens.md`. It is compared with the reference when it is first used and, on a sample,
-always.
+`docs/tokens.md`. It is compared with the reference when it is first used and, on a sample, always.
 """
 
 from __future__ import annotations

@@ -6,13 +6,7 @@ from typing import Any
 
 import pytest
 
-from barrow.stream.labelled.examples import (
-    Example,
-    Keys,
-    class_names,
-    read_examples,
-    split_examples,
-)
+from barrow.stream.labelled.examples import Example, Keys, class_names, read_examples, split
 
 
 def written(folder: Path, *records: Any) -> str:
@@ -106,12 +100,12 @@ def test_names_in_their_order() -> None:
 def test_a_share_by_text() -> None:
     """Equal texts stay together; others coming or going moves nothing."""
     examples = [Example("x", f"text {i % 500}", label="x") for i in range(1000)]
-    rest, taken = split_examples(examples, 0.2, seed=0)
+    rest, taken = split(examples, 0.2, seed=0)
     assert len(rest) + len(taken) == 1000
     assert not {one.text for one in rest} & {one.text for one in taken}
     assert 0.14 < len(taken) / 1000 < 0.26
-    fewer = split_examples(examples[:700], 0.2, seed=0)[1]
+    fewer = split(examples[:700], 0.2, seed=0)[1]
     assert fewer == [one for one in examples[:700] if one in taken]
-    assert split_examples(examples, 0.2, seed=1)[1] != taken
+    assert split(examples, 0.2, seed=1)[1] != taken
     with pytest.raises(ValueError, match="between 0 and 1, got 1"):
-        split_examples(examples, 1.0, seed=0)
+        split(examples, 1.0, seed=0)

@@ -37,16 +37,14 @@ def fill(
         import json
 
         # As transformers' pipeline has it: one list for one mask, else a list of lists.
-        result = [
+        lists = [
             [
                 {"score": f.score, "token": f.token, "token_str": f.token_text, "sequence": f.text}
                 for f in fillings
             ]
             for fillings in found
         ]
-        typer.echo(
-            json.dumps(result[0] if len(result) == 1 else result, ensure_ascii=False, indent=1)
-        )
+        typer.echo(json.dumps(lists[0] if len(lists) == 1 else lists, ensure_ascii=False, indent=1))
         return
     for number, fillings in enumerate(found, 1):
         if len(found) > 1:

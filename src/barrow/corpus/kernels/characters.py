@@ -3,8 +3,7 @@
 Two texts of the same wording should have the same words, whatever their case, punctuation, white
 space, encoding of accents (composed or not), ligatures or widths. So every code point is mapped to
 the base characters of its compatibility decomposition, case folded. Accents, soft hyphens and
-zero-width marks are ignored.
-In scripts written without spaces every character is a word.
+zero-width marks are ignored. In scripts written without spaces every character is a word.
 """
 
 from __future__ import annotations

@@ -29,10 +29,7 @@ _MAX_FRONT_MATTER = 200
 
 @dataclass(frozen=True)
 class Markdown(Reader):
-    """Markdown and reStructuredText: a document per file, without front matter.
-
-    Reasons: those of plain text.
-    """
+    """Markdown and reStructuredText: a document per file, without front matter."""
 
     max_bytes: int = 1 << 26
 

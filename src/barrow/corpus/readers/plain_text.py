@@ -1,8 +1,8 @@
 """Plain text: a file of any encoding, one document.
 
 Kept: the text, with one kind of line end, without control characters, trailing blanks and runs of
-blank lines. Dropped: files that are binary, empty, or in an unknown encoding. The first line is not
-taken for a title. The licence is the recipe's.
+blank lines. Rejected: what `load_raw` rejects, and files that are ``binary`` or in an
+``unknown-encoding``. The first line is not taken for a title. The licence is the recipe's.
 """
 
 from __future__ import annotations
@@ -20,10 +20,7 @@ from barrow.corpus.text.whitespace import is_binary, tidy
 
 @dataclass(frozen=True)
 class PlainText(Reader):
-    """Plain text: a document per file, its encoding detected.
-
-    Reasons: those of `load_raw`, ``unknown-encoding``, ``binary``.
-    """
+    """Plain text: a document per file, its encoding detected."""
 
     max_bytes: int = 1 << 26
 

@@ -28,9 +28,8 @@ class Visible:
     """Which keys a query sees; a field that is None does not restrict them.
 
     causal: no key later than the query. starts [batch]: the position of each row's first query
-    among the keys, 0 without a cache. lengths [batch]: the number of keys of each row.
-    segments: ids of queries [batch, queries] and of keys [batch, keys]; a query sees its own
-    segment.
+    among the keys, 0 without a cache. lengths [batch]: the number of keys of each row. segments:
+    ids of queries [batch, queries] and of keys [batch, keys]; a query sees its own segment.
     """
 
     causal: bool = False

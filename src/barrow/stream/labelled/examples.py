@@ -87,7 +87,7 @@ def class_names(labels: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(found, key=lambda name: (name != "O", name)))
 
 
-def split_examples(
+def split(
     examples: Sequence[Example], share: float, *, seed: int
 ) -> tuple[list[Example], list[Example]]:
     """(the rest, about a `share`), by a hash of seed and text: equal texts stay together, and a

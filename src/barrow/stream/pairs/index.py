@@ -87,11 +87,8 @@ class PairIndex:
         """A hash of the contents: of the table, and of the sources' names and sizes."""
         import hashlib
 
-        parts = [
-            self.manifest.sha256,
-            *(f"{one.name} {one.pairs}" for one in self.manifest.domains),
-        ]
-        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+        sizes = [f"{one.name} {one.pairs}" for one in self.manifest.domains]
+        return hashlib.sha256("\n".join([self.manifest.sha256, *sizes]).encode()).hexdigest()
 
     @property
     def sizes(self) -> dict[str, int]:

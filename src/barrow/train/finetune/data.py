@@ -19,13 +19,7 @@ from barrow.files import write_bytes
 from barrow.models.roberta.labelled_rows import pair_rows, word_rows
 from barrow.models.roberta.model import RobertaConfig
 from barrow.models.rows import padded
-from barrow.stream.labelled.examples import (
-    Example,
-    Kind,
-    class_names,
-    read_examples,
-    split_examples,
-)
+from barrow.stream.labelled.examples import Example, Kind, class_names, read_examples, split
 from barrow.stream.labelled.length_batches import LengthBatches
 from barrow.train.finetune.settings import LabelledRows
 from barrow.train.tasks.own_data import placed
@@ -159,7 +153,7 @@ def labelled_data(rows: LabelledRows, tokenizer: Tokenizer, config: RobertaConfi
         if not held:
             raise ConfigError(f"{rows.validation} has no examples")
     else:
-        train, held = split_examples(examples, rows.validation, seed=rows.seed)
+        train, held = split(examples, rows.validation, seed=rows.seed)
     if not train or not held:
         what = "validation" if train else "training"
         raise ConfigError(

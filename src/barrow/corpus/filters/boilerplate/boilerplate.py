@@ -102,10 +102,7 @@ def _is_navigation(data: bytes, start: int, stop: int) -> bool:
 
 @dataclass(frozen=True)
 class DropBoilerplate(Rewriter):
-    """Drops boilerplate lines of web pages (copyright, navigation, cookie notices …).
-
-    Of the blank lines around a dropped line, one is dropped too.
-    """
+    """Drops boilerplate lines of web pages (copyright, navigation, cookie notices …)."""
 
     rules: tuple[str, ...] = RULES
 

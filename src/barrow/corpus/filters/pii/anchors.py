@@ -1,10 +1,9 @@
 """A scan for rare bytes that gives the windows in which personal data may be.
 
-Every category has something that a fast scan finds. A mail address has an ``@``;
-IP addresses, phone, card, bank and social security numbers have digits in groups of certain sizes;
-keys are long runs of letters and digits with a known beginning, or after ``=`` or ``:``. The scan
-must only miss nothing: the checks in the files named after the categories decide about each
-window.
+Every category has something that a fast scan finds. A mail address has an ``@``; IP addresses,
+phone, card, bank and social security numbers have digits in groups of certain sizes; keys are long
+runs of letters and digits with a known beginning, or after ``=`` or ``:``. The scan must only miss
+nothing: the checks in the files named after the categories decide about each window.
 """
 
 from __future__ import annotations

@@ -57,10 +57,7 @@ class OpenSubtitles(Reader):
 
 @dataclass(frozen=True)
 class YoutubeSubtitles(Reader):
-    """YouTube captions: as `OpenSubtitles`, with a blank line between minutes.
-
-    `meta` has the kind of captions.
-    """
+    """YouTube captions: as `OpenSubtitles`, with a blank line between minutes."""
 
     max_bytes: int = 1 << 26
 

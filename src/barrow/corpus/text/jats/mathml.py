@@ -234,9 +234,7 @@ class Formula:
     start: int
     label: str = ""
     has_picture: bool = False
-    tex: dict[str, str] = field(
-        default_factory=dict
-    )  # ``tex``: the author's; ``mathml``: converted
+    tex: dict[str, str] = field(default_factory=dict)  # ``tex``: the author's; ``mathml``: ours
 
     def is_missing(self, letters: str) -> bool:
         """Whether there is only a picture of it."""

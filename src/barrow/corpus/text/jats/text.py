@@ -60,9 +60,7 @@ class JatsWriter(EventSwitch):
         self._outline = Outline()
         self._containers: list[str] = []
         self._depth = 0  # of sections
-        self._is_continued = (
-            False  # whether the next paragraph continues the line, as after a label
-        )
+        self._continues = False  # whether the next paragraph continues the line, as after a label
         self._scripts: list[int] = []  # where in the line they began
         self._cited_at = -1
         self._in_citation = False
@@ -93,7 +91,7 @@ class JatsWriter(EventSwitch):
 
     def _end_line(self, gap: int) -> None:
         """Finish the line being written, and require line ends. A table cell continues."""
-        self._is_continued = False
+        self._continues = False
         if self._table is not None and self._table.in_cell:
             self._line.append(" ")
             return
@@ -105,8 +103,8 @@ class JatsWriter(EventSwitch):
         self._outline.owe(1 if self._counters else gap)
 
     def _start_block(self, _name: str, _attributes: Attributes) -> None:
-        if self._is_continued:
-            self._is_continued = False
+        if self._continues:
+            self._continues = False
         elif self._line:
             self._end_line(2)
 
@@ -133,7 +131,7 @@ class JatsWriter(EventSwitch):
         if name in FLOATS and self._is_in_sentence():
             self._put_off(name, attributes)
             return
-        if name != "caption" or not self._is_continued:
+        if name != "caption" or not self._continues:
             self._end_line(2)
         self._containers.append(name)
         if name in HEADED:
@@ -146,7 +144,7 @@ class JatsWriter(EventSwitch):
             self._outline.open("> ", "> ")
 
     def _is_in_sentence(self) -> bool:
-        if not self._line or self._is_continued or self._is_replaying:
+        if not self._line or self._continues or self._is_replaying:
             return False
         return self._table is None and bool("".join(self._line).strip())
 
@@ -184,20 +182,20 @@ class JatsWriter(EventSwitch):
             text = self._take()
             mark = "." if container in CAPTIONED and text and not text.endswith(_ENDED) else ""
             self._line.append(f"{text}{mark} ")
-            self._is_continued = True
+            self._continues = True
 
     def _end_title(self, _name: str) -> None:
         container = self._containers[-1] if self._containers else ""
         text = self._take()
-        self._is_continued = False
+        self._continues = False
         if container in HEADED or container == "front-stub":
             if text:
                 self._outline.head(min(self._depth, 5) + 1, text)
         elif text:
             mark = "" if text.endswith(_ENDED) else "."
             self._line.append(f"{text}{mark} ")
-            self._is_continued = container == "caption"
-            if not self._is_continued:
+            self._continues = container == "caption"
+            if not self._continues:
                 self._end_line(2)
 
     def _start_stub_title(self, _name: str, _attributes: Attributes) -> None:
@@ -219,7 +217,7 @@ class JatsWriter(EventSwitch):
         """A term is written before its definition, a speaker before their words."""
         if text := self._take():
             self._line.append(f"{text.rstrip(':')}: ")
-            self._is_continued = True
+            self._continues = True
 
     # Inline -----------------------------------------------------------------------------------
 

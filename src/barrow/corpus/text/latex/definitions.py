@@ -27,8 +27,7 @@ class Arguments(Protocol):
 class Definitions:
     r"""Macros by name, environments by their beginnings and ends, switches of ``\newif``.
 
-    Commands of a paper's structure keep their meaning, however a class or an author redefines
-    them.
+    Commands of a paper's structure keep their meaning, however a class or an author redefines them.
     """
 
     def __init__(self) -> None:
