@@ -105,7 +105,7 @@ def test_a_checkpoint_and_a_store_that_was_moved(barrow: Callable, run: Path) ->
     assert json.loads(out) == bare
     code, out, err = barrow("tokens", "lineage", checkpoint, "--step", 1, "--store", moved)
     assert code == 0
-    assert "not all documents are in" in err
+    assert "some documents are no longer in" in err
     code, _, err = barrow("tokens", "lineage", checkpoint, "--step", 1)
     assert code == 1
     assert "is not a token store" in err
