@@ -139,9 +139,10 @@ def pretrain(folder: Path, rows: list[dict[str, str]], steps: int, name: str) ->
 def finetuned(folder: Path, model: Path, name: str, epochs: int, seed: int) -> float:
     """The accuracy on the test rows."""
     do(
-        *("finetune", folder / "train.jsonl", "--validation", folder / "validation.jsonl"),
-        *("--task", "classify", "--model", model, "--out", folder / name, "--seed", seed),
-        *("--epochs", epochs, "--batch", 64, "--lr", 5e-4, "--patience", 3),
+        *("finetune", "--task", "classify", "--model", model, "--out", folder / name),
+        *("--train", folder / "train.jsonl", "--validation", folder / "validation.jsonl"),
+        *(f"data.epochs={epochs}", "data.batch=64", f"data.seed={seed}", f"seed={seed}"),
+        *("optimizer.schedule.peak=5e-4", "objective.patience=3"),
     )
     out = folder / f"{name}.predictions.jsonl"
     do("model", "predict", folder / "test.jsonl", "--model", folder / name, "--out", out)

@@ -20,7 +20,12 @@ from barrow.tokens import tokenize, train
 from barrow.train import fit, for_store
 from barrow.train.finetune.finetune import finetune, finetune_run
 from barrow.train.finetune.predict import open_finetuned, predictions
-from barrow.train.finetune.settings import LabelledRows, Labels, usual_optimizer
+from barrow.train.finetune.settings import (
+    FinetuneSettings,
+    LabelledRows,
+    Labels,
+    usual_optimizer,
+)
 
 folder = Path(tempfile.mkdtemp())
 
@@ -61,12 +66,12 @@ convert(folder / "masked", folder / "masked-hf", to="hf")
 
 # The head is new; a quarter of the rows is for validation; the best epoch's model is kept.
 usual = usual_optimizer()
-tuning = finetune_run(
+settings = FinetuneSettings(
     LabelledRows(str(folder / "rows.jsonl"), "classify", validation=0.25, epochs=40),
-    str(folder / "masked-hf"),
     objective=Labels(patience=10),
     optimizer=replace(usual, schedule=replace(usual.schedule, peak=5e-3)),
 )
+tuning = finetune_run(settings, str(folder / "masked-hf"))
 warnings.filterwarnings("ignore", "init=")  # fit warns that the head is new
 done = finetune(tuning, folder / "run")
 print(f"best by {done.progress.metric}: {done.progress.best:.3f} of the rows kept apart")

@@ -126,8 +126,9 @@ def override(
     """Apply ``key=value`` assignments, with dots for nested keys: ``domains.arxiv.epochs=1.5``.
 
     The value is read as JSON where the field is not a plain string, so ``sizes=[1,2]``,
-    ``name=null`` and ``on=true`` work. An element of a tuple is named by its index or by its class:
-    ``filters.0.min_words=30``, ``filters.GopherQuality.min_words=30``.
+    ``name=null`` and ``on=true`` work; a tuple of strings is also read from ``names=a,b``. An
+    element of a tuple is named by its index or by its class: ``filters.0.min_words=30``,
+    ``filters.GopherQuality.min_words=30``.
     """
     for assignment in assignments:
         key, equals, value = assignment.partition("=")
@@ -296,6 +297,8 @@ def _read(kind: Any, text: str, where: str, trust: Collection[str]) -> Any:
             raise
         if _accepts_text(kind):
             return _build(kind, text, where, trust)
+        if tuple[str, ...] in _options(kind) and not text.startswith(("[", "{")):
+            return tuple(part.strip() for part in text.split(",") if part.strip())
         raise ConfigError(f"{where}: expected {_name(kind)}, got {text!r}") from None
 
 

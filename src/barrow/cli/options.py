@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from barrow.cli.terminal import printable
+from barrow.cli.terminal import print_table, printable
 
 if TYPE_CHECKING:
     from barrow.archive import Archive, BadLog
@@ -64,6 +65,9 @@ Overrides = Annotated[
         show_default=False,
     ),
 ]
+Show = Annotated[
+    bool, typer.Option("--show", help="List every KEY with its value and meaning, and stop.")
+]
 TextKey = Annotated[str, typer.Option(help="Key of the text in foreign records.")]
 OnBad = Annotated[
     OnBadChoice, typer.Option(help="Stop at bad input, or count it by reason and go on.")
@@ -98,6 +102,14 @@ def changes(given: list[str] | None, **options: str) -> list[str]:
         if key in options:
             raise typer.BadParameter(f"{key} is an option now: pass {options[key]} {value}")
     return given or []
+
+
+def print_keys(settings: Any, *, besides: Collection[str]) -> None:
+    """Every key of KEY=VALUE with its value and meaning, besides those that are options."""
+    from barrow.config import describe
+
+    columns = ("key", "value", "meaning")
+    print_table(columns, [row for row in describe(settings) if row[0] not in besides], left=columns)
 
 
 def is_store(path: str) -> bool:

@@ -11,9 +11,9 @@ import typer
 
 from barrow.cli.finetune import remember_programs
 from barrow.cli.model.models import locate_model
-from barrow.cli.options import Overrides, Trust, changes
+from barrow.cli.options import Overrides, Show, Trust, changes, print_keys
 from barrow.cli.python_file import made_by
-from barrow.cli.terminal import print_table, warnings_in_words
+from barrow.cli.terminal import warnings_in_words
 from barrow.files import local_path
 
 if TYPE_CHECKING:
@@ -70,9 +70,7 @@ def train(
         ),
     ] = None,
     trust: Trust = None,
-    show: Annotated[
-        bool, typer.Option("--show", help="List every KEY with its value and meaning, and stop.")
-    ] = False,
+    show: Show = False,
 ) -> None:
     """Train a model, or resume a run that was stopped; --show lists every KEY of KEY=VALUE."""
     from dataclasses import replace
@@ -96,9 +94,7 @@ def train(
         described = load_run(recipe, trust=trusted)
         changed = changes(overrides, **{name: f"--{option}" for name, option in _OPTIONS.items()})
         if show:
-            keys = config.describe(config.override(described, changed, trust=trusted))
-            rows = [row for row in keys if row[0] not in _OPTIONS]
-            print_table(("key", "value", "meaning"), rows, left=("key", "value", "meaning"))
+            print_keys(config.override(described, changed, trust=trusted), besides=_OPTIONS)
             return
         if out is None and not Path(recipe).is_dir():
             raise typer.BadParameter("pass --out DIR: where the run goes")

@@ -65,7 +65,7 @@ def test_bad_input(tokenizer: Any) -> None:
     long = "stone " * 100
     with pytest.raises(ValueError, match="line 1: 103 tokens, but the model takes 64"):
         pair_rows(tokenizer, [long.strip()], [None], config=CONFIG, places=PLACES[:1])
-    with pytest.raises(ValueError, match="line 1: .* tokens, but max-length is 6"):
+    with pytest.raises(ValueError, match="line 1: .* tokens, but max_length is 6"):
         pair_rows(tokenizer, TEXTS[:1], [None], config=CONFIG, places=PLACES[:1], limit=Limit(6))
     with pytest.raises(ValueError, match="line 2: .* tokens, but the model takes 64"):
         word_rows(tokenizer, [["a"], ["stone"] * 90], config=CONFIG, places=PLACES[:2])

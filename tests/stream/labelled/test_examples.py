@@ -46,8 +46,16 @@ def test_labels_may_be_left_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("kind", "record", "words"),
     [
-        ("classify", {"label": "x"}, "line 2: no 'text', but 'label'; see --text-key"),
-        ("classify", {"text": "b"}, "line 2: no 'label', but 'text'; see --label-key"),
+        (
+            "classify",
+            {"label": "x"},
+            "line 2: no 'text', but 'label'; name the key of the text (data.keys.text=KEY",
+        ),
+        (
+            "classify",
+            {"text": "b"},
+            "line 2: no 'label', but 'text'; name the key of the label (data.keys.label",
+        ),
         ("classify", {"text": "b", "label": None}, "line 2: 'label' is null; leave the row out"),
         ("classify", {"text": " ", "label": "x"}, "line 2: 'text' is empty"),
         ("classify", {"text": "b", "text_pair": "", "label": "x"}, "2: 'text_pair' is empty"),

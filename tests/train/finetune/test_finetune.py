@@ -26,7 +26,12 @@ from barrow.train import Constant, Interrupted, Run, fit
 from barrow.train.finetune import finetune as module
 from barrow.train.finetune.finetune import Finetuned, finetune, finetune_run
 from barrow.train.finetune.predict import open_finetuned, predictions
-from barrow.train.finetune.settings import LabelledRows, Labels, usual_optimizer
+from barrow.train.finetune.settings import (
+    FinetuneSettings,
+    LabelledRows,
+    Labels,
+    usual_optimizer,
+)
 from barrow.train.run_folder import RunFolder
 from barrow.train.trackers import read_log
 
@@ -47,24 +52,20 @@ def run(roberta_folder: Callable[[str], Path], tmp_path_factory: pytest.TempPath
     """Nine steps in three epochs; everything that can be set is."""
     path = labelled_files.classes(tmp_path_factory.mktemp("data") / "data.jsonl")
     usual = usual_optimizer()
-    return finetune_run(
+    settings = FinetuneSettings(
         LabelledRows(str(path), "classify", 0.25, batch=12),
-        str(roberta_folder("mlm")),
-        objective=Labels(("embeddings", "layers:1"), layer_decay=0.5),
-        optimizer=replace(usual, schedule=replace(usual.schedule, peak=1e-2)),
+        Labels(("embeddings", "layers:1"), layer_decay=0.5),
+        replace(usual, schedule=replace(usual.schedule, peak=1e-2)),
         log_every=1,
     )
+    return finetune_run(settings, str(roberta_folder("mlm")))
 
 
 def with_rows(run: Run, **changes: Any) -> Run:
     """The run with other settings of its rows, which may change the number of its steps."""
-    return finetune_run(
-        replace(run.data, **changes),
-        run.init,
-        objective=run.objective,
-        optimizer=run.optimizer,
-        log_every=1,
-    )
+    rows = replace(run.data, **changes)
+    settings = FinetuneSettings(rows, run.objective, run.optimizer, log_every=1)
+    return finetune_run(settings, run.init)
 
 
 def timeless(log: Path) -> list[dict[str, Any]]:
@@ -238,7 +239,8 @@ def test_the_head_is_new_and_the_rest_is_taken_over(
     still = replace(run.optimizer, schedule=Constant(peak=0.0))
     heads, loaded = [], load(roberta_folder("tag"), unstack=True)
     for number, seed in enumerate((0, 0, 1)):
-        made = finetune_run(run.data, str(roberta_folder("tag")), optimizer=still, seed=seed)
+        settings = FinetuneSettings(run.data, optimizer=still, seed=seed)
+        made = finetune_run(settings, str(roberta_folder("tag")))
         with pytest.warns(UserWarning, match="missing: classifier/dense/bias"):
             params = fit(replace(made, steps=1), tmp_path / str(number)).params
         np.testing.assert_array_equal(
@@ -258,7 +260,8 @@ def test_other_tasks(task: Any, run: Run, tmp_path: Path) -> None:
     path = make(tmp_path / ("x.jsonl" if task == "tag" else "x.csv"), 200)
     slower = replace(run.optimizer, schedule=replace(run.optimizer.schedule, peak=1e-3))
     rows = LabelledRows(str(path), task, 0.25, epochs=40)
-    ended = finetune(finetune_run(rows, run.init, optimizer=slower), tmp_path / "run")
+    made = finetune_run(FinetuneSettings(rows, optimizer=slower), run.init)
+    ended = finetune(made, tmp_path / "run")
     assert ended.metrics["entity_f1" if task == "tag" else "pearson"] > 0.4
     name = "TokenClassification" if task == "tag" else "SequenceClassification"
     opened = getattr(transformers, f"RobertaFor{name}").from_pretrained(ended.folder)

@@ -117,7 +117,7 @@ def test_what_is_frozen_has_no_gradient(params: Any) -> None:
 
 
 def test_bad_settings() -> None:
-    with pytest.raises(ValueError, match="layer-decay must be > 0 and ≤ 1, got 1.5"):
+    with pytest.raises(ValueError, match="layer_decay must be > 0 and ≤ 1, got 1.5"):
         LayerGroups(3, decay=1.5)
     with pytest.raises(ValueError, match=r"frozen depths must be from 0 to 3, got \[4\]"):
         LayerGroups(3, frozenset({4}))

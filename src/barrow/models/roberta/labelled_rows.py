@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 class Limit:
     """The maximum tokens of a row, special tokens included; longer ones are truncated or refused.
 
-    `most` None is all that the model takes.
+    - `max_length`: None for all that the model takes; `truncate`: cut longer rows.
     """
 
-    most: int | None = None
+    max_length: int | None = None
     truncate: bool = False
 
     def of(self, config: RobertaConfig) -> int:
         """The number for a model."""
-        if self.most is not None and not 4 < self.most <= config.context:
+        if self.max_length is not None and not 4 < self.max_length <= config.context:
             raise ValueError(
-                f"max-length must be from 5 to {config.context}, the model's positions, "
-                f"got {self.most}"
+                f"max_length must be from 5 to {config.context}, the model's positions, "
+                f"got {self.max_length}"
             )
-        return config.context if self.most is None else self.most
+        return config.context if self.max_length is None else self.max_length
 
 
 @dataclass(frozen=True)
@@ -144,11 +144,12 @@ def _longest_first(first: int, second: int, most: int) -> tuple[int, int]:
 def _refuse(limit: Limit, config: RobertaConfig, num: int, place: str) -> None:
     if limit.truncate:
         return
+    how = "data.limit.truncate=true, --truncate"
     if num > config.context:
-        raise ValueError(f"{place}: {too_long(config, num)}")
+        raise ValueError(f"{place}: {too_long(config, num, how=how)}")
     raise ValueError(
-        f"{place}: {num} tokens, but max-length is {limit.most}: shorten the text, or "
-        "truncate it (truncate=True, --truncate)"
+        f"{place}: {num} tokens, but max_length is {limit.max_length}: shorten the text, or "
+        f"truncate it ({how})"
     )
 
 

@@ -269,12 +269,12 @@ class Roberta(Module):
             )
 
 
-def too_long(config: RobertaConfig, length: int) -> str:
+def too_long(config: RobertaConfig, length: int, *, how: str = "truncate=True, --truncate") -> str:
     """The error for a row with more tokens than positions."""
     return (
         f"{length} tokens, but the model takes {config.context} (its {config.positions} "
         f"positions start after the padding id {config.pad}). Shorten the text, or "
-        "truncate it (truncate=True, --truncate)"
+        f"truncate it ({how})"
     )
 
 

@@ -17,9 +17,10 @@ Label = str | float | tuple[str, ...]
 
 @dataclass(frozen=True)
 class Keys:
-    """Keys of the text, of a second text (which may be absent), and of the label.
+    """Keys of a record.
 
-    An empty `label` reads none.
+    - `text`: of the text, or of words; `pair`: of a second text, where rows have one.
+    - `label`: of the label, or of tags; empty reads none.
     """
 
     text: str = "text"
@@ -59,10 +60,10 @@ def read_examples(
     for record in read_records(source, text_key=keys.text):
         label: Label | None = None
         if keys.label and (need_labels or record.values.get(keys.label) is not None):
-            given = _value(record, keys.label, "--label-key")
+            given = _value(record, keys.label, "label")
             label = _LABELS[kind](given, f"{record.place}: ")
         if kind == "tag":
-            words = _strings(_value(record, keys.text, "--text-key"), f"{record.place}: ", "word")
+            words = _strings(_value(record, keys.text, "text"), f"{record.place}: ", "word")
             if isinstance(label, tuple) and len(label) != len(words):
                 raise ValueError(f"{record.place}: {len(words)} words and {len(label)} tags")
             yield Example(record.place, words=words, label=label)
@@ -70,7 +71,7 @@ def read_examples(
             pair = record.values.get(keys.pair) if keys.pair else None
             yield Example(
                 record.place,
-                _text(_value(record, keys.text, "--text-key"), record.place, keys.text),
+                _text(_value(record, keys.text, "text"), record.place, keys.text),
                 None if pair is None else _text(pair, record.place, keys.pair),
                 label=label,
             )
@@ -105,13 +106,14 @@ def split(
     return rest, taken
 
 
-def _value(record: Record, key: str, option: str) -> Any:
+def _value(record: Record, key: str, what: str) -> Any:
     value = record.values.get(key)
+    name_it = f"name the key of the {what} (data.keys.{what}=KEY, --{what}-key KEY)"
     if value is None and key in record.values:
-        raise ValueError(f"{record.place}: {key!r} is null; leave the row out, or see {option}")
+        raise ValueError(f"{record.place}: {key!r} is null; leave the row out, or {name_it}")
     if value is None:
         there = ", ".join(map(repr, record.values)) or "nothing"
-        raise ValueError(f"{record.place}: no {key!r}, but {there}; see {option}")
+        raise ValueError(f"{record.place}: no {key!r}, but {there}; {name_it}")
     return value
 
 

@@ -35,12 +35,10 @@ from barrow.train.finetune.data import Labelled, LabelledData, LabelledStream, l
 from barrow.train.finetune.folder import FinetuneFolder
 from barrow.train.finetune.judge import compute_metrics, refuse_metric, usual_metric
 from barrow.train.finetune.layer_groups import grouped_optimizer
-from barrow.train.finetune.settings import LabelledRows, Labels, usual_optimizer
+from barrow.train.finetune.settings import FinetuneSettings, LabelledRows, Labels, log_every
 from barrow.train.fit import fit
-from barrow.train.optimizers import Optimizer
 from barrow.train.run import CheckpointSettings, EvaluationSettings, Run
 from barrow.train.state import TrainState
-from barrow.train.step import StepSettings
 from barrow.train.tasks.task import Data, Work
 from barrow.train.trackers import Tracker
 
@@ -78,20 +76,9 @@ def _open(rows: LabelledRows, init: str) -> _Opened:
     return _Opened(replace(loaded, params=Tree()), body, labelled_data(rows, tokenizer, body))
 
 
-def finetune_run(
-    rows: LabelledRows,
-    init: str,
-    *,
-    objective: Labels = Labels(),  # noqa: B008 frozen
-    optimizer: Optimizer | None = None,
-    step: StepSettings = StepSettings(),  # noqa: B008 frozen
-    seed: int = 0,
-    log_every: int = 10,
-) -> Run:
-    """The run that fine-tunes the encoder at `init` on labelled rows.
-
-    Labels and the number of steps come from the rows. `seed` is for the head and for dropout.
-    """
+def finetune_run(settings: FinetuneSettings, init: str) -> Run:
+    """The run that fine-tunes the encoder at `init` on labelled rows."""
+    rows = settings.data
     places: dict[str, Any] = {
         name: str(Path(place).resolve())
         for name in ("path", "validation")
@@ -100,18 +87,19 @@ def finetune_run(
     rows = replace(rows, **places)
     found = _open(rows, init)
     per_epoch = LengthBatches(found.rows.lengths, rows.batch, rows.seed).per_epoch
+    steps = rows.epochs * per_epoch
     return Run(
         LabelledConfig(found.config, rows.kind, found.rows.labels),
         rows,
-        rows.epochs * per_epoch,
+        steps,
         init=init,
-        objective=objective,
-        optimizer=optimizer or usual_optimizer(),
-        step=step,
+        objective=settings.objective,
+        optimizer=settings.optimizer,
+        step=settings.step,
         evaluation=EvaluationSettings(every=per_epoch),
         checkpoint=CheckpointSettings(every=per_epoch, keep_last=1),
-        log_every=log_every,
-        seed=seed,
+        log_every=settings.log_every or log_every(steps, rows.epochs),
+        seed=settings.seed,
     )
 
 

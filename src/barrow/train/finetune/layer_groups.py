@@ -68,7 +68,7 @@ class LayerGroups:
 
     def __post_init__(self) -> None:
         if not 0 < self.decay <= 1:
-            raise ValueError(f"layer-decay must be > 0 and ≤ 1, got {self.decay}")
+            raise ValueError(f"layer_decay must be > 0 and ≤ 1, got {self.decay}")
         if not all(0 <= depth <= self.num_layers for depth in self.frozen):
             raise ValueError(
                 f"frozen depths must be from 0 to {self.num_layers}, got {sorted(self.frozen)}"

@@ -12,8 +12,9 @@ from barrow.train.finetune.judge import METRICS
 from barrow.train.finetune.layer_groups import LayerGroups, frozen_depths
 from barrow.train.objectives.labelled import labelled_objective
 from barrow.train.objectives.objective import Objective
-from barrow.train.optimizers import AdamW
+from barrow.train.optimizers import AdamW, Optimizer
 from barrow.train.schedules import Linear
+from barrow.train.step import StepSettings
 
 if TYPE_CHECKING:
     from barrow.nn.trace import Constrain
@@ -25,6 +26,8 @@ class LabelledRows:
 
     - `path`: a .jsonl, .csv or .tsv file, or an archive; `validation`: another, or a share of it.
     - `kind`: a class of each text, a tag of each word, or a number for each text.
+    - `keys`: keys of records; None for those of the kind; `limit`: the longest row.
+    - `epochs`: times that all rows are trained on; `batch`: rows of a step.
     - `seed`: of the order of rows, and of a share for validation.
     """
 
@@ -99,3 +102,27 @@ class Labels:
 def usual_optimizer() -> AdamW:
     """The optimizer of RoBERTa's authors, with linear decay to 0."""
     return AdamW(schedule=Linear(peak=2e-5, warmup=0.06, end=0.0), beta2=0.98, eps=1e-6)
+
+
+@dataclass(frozen=True)
+class FinetuneSettings:
+    """What is set of a run that fine-tunes; labels, steps and epochs' ends come from its rows.
+
+    - `data`: the labelled rows and their order; `objective`: what is trained, and the best epoch.
+    - `optimizer`: AdamW, Muon, Lion, … (`barrow.train`).
+    - `step`: precision, micro-batches, clipping, averages.
+    - `log_every`: steps between lines; None for at most 20 lines.
+    - `seed`: of the head and of dropout; the data have their own.
+    """
+
+    data: LabelledRows
+    objective: Labels = field(default_factory=Labels)
+    optimizer: Optimizer = field(default_factory=usual_optimizer)
+    step: StepSettings = field(default_factory=StepSettings)
+    log_every: int | None = None
+    seed: int = 0
+
+
+def log_every(steps: int, epochs: int) -> int:
+    """Steps between two lines, so that they are at most 20 with those of the epochs."""
+    return max(10, -(-steps // max(1, 16 - epochs)))
