@@ -106,7 +106,7 @@ def losses(recipe: str, data: tuple[object, ...], out: Path) -> dict[str, str]:
 def scores(model: object, corpus: Path, out: Path) -> dict[str, str]:
     """Bits per byte by domain, to the last digit."""
     barrow("score", model, corpus, "--limit", 200, "--out", out)
-    result = json.loads(out.read_text())
+    result = json.loads((out / "scores.json").read_text())
     rows = {row["name"]: repr(row["bpb"]) for row in result["domains"]}
     return rows | {"overall": repr(result["overall"]["bpb"])}
 
@@ -138,7 +138,7 @@ def measure(folder: Path, work: Path) -> dict[str, dict[str, Any]]:
         found[f"losses of {recipe}"] = losses(str(recipe), tuple(data), work / str(recipe))
     for model in (work / "gpt2.tiny", "ngram:5", "zstd:19"):
         name = Path(str(model)).name
-        found[f"scores of {name}"] = scores(model, corpus, work / f"{name.replace(':', '')}.json")
+        found[f"scores of {name}"] = scores(model, corpus, work / f"score-{name.replace(':', '')}")
     return found
 
 

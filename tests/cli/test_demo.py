@@ -42,13 +42,13 @@ def test_the_demo_builds_trains_and_scores(tmp_path: Path) -> None:
     assert {document.meta["pile_set_name"] for document in archive} == domains
     store = package.tokens.open_store(out / "tokens")
     assert store.num_documents == len(archive)
-    result = package.score.read_result(out / "scores" / "model.json")
+    result = package.score.read_result(out / "scores" / "model")
     assert result.contamination is not None, "the demo says what its test split shares"
     shared = result.contamination["documents"]
     assert f"contamination: {shared} of 9 documents share 13 words in a row with" in text
     assert result.overall.documents == 9
     assert result.model.train_tokens == 2 * 8 * 256
-    uniform = package.score.read_result(out / "scores" / "uniform.json")
+    uniform = package.score.read_result(out / "scores" / "uniform")
     assert uniform.overall.bpb == 8.0
     assert package.score.comparable(result.card, uniform.card) is None
     assert "unigram" in (out / "board.html").read_text()

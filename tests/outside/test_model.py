@@ -91,6 +91,6 @@ def test_from_the_command_line(
     assert f"Next: barrow score {out} CORPUS --trust mystuff" in capfd.readouterr().out
     assert command(["train", str(out), *trust]) == 0, "a finished run is over"
     corpus = str(store.parent / "archive")
-    assert command(["score", str(out), corpus, "--out", str(tmp_path / "s.json"), *trust]) == 0
+    assert command(["score", str(out), corpus, "--out", str(tmp_path / "s"), *trust]) == 0
     assert command(["generate", str(out), *trust]) == 1
     assert "expected a Decoder; use it with `barrow score" in capfd.readouterr().err

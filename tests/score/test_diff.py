@@ -157,12 +157,12 @@ def test_documents_that_belie_their_card() -> None:
 
 
 def test_read_from_disk(tmp_path: Path) -> None:
-    path = write_result(tmp_path / "a.json", make_result("a", bits=A))
-    other = write_result(tmp_path / "b.json", make_result("b", bits=B))
-    found = compare(read_scored(path), read_scored(other))
+    path = write_result(tmp_path / "a", make_result("a", bits=A))
+    other = write_result(tmp_path / "b", make_result("b", bits=B))
+    found = compare(read_scored(path), read_scored(other.parent))
     assert to_json(found) == to_json(compare(make_result("a", bits=A), make_result("b", bits=B)))
     documents_path(path).unlink()
-    with pytest.raises(NotFound, match="a.documents.safetensors does not exist; it is written"):
+    with pytest.raises(NotFound, match="a/documents.safetensors does not exist; it is written"):
         read_scored(path)
 
 

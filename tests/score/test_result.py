@@ -15,8 +15,8 @@ from barrow.score.result import documents_path, result_from_dict
 
 @pytest.fixture
 def written(tmp_path: Path, windowed: Callable[..., Any], few: list[Document]) -> Path:
-    score(windowed(PROTOCOLS["barrow"]), few, out=tmp_path / "a.json")
-    return tmp_path / "a.json"
+    score(windowed(PROTOCOLS["barrow"]), few, out=tmp_path / "a")
+    return tmp_path / "a" / "scores.json"
 
 
 def test_the_form_that_others_read(written: Path) -> None:
@@ -66,7 +66,7 @@ def test_a_figure_that_was_changed_is_found_out(written: Path) -> None:
 def test_documents_of_another_result_are_refused(written: Path, tmp_path: Path) -> None:
     result = read_result(written)
     assert len(read_documents(written, result)) == 13
-    other = tmp_path / "b.json"
+    other = tmp_path / "scores.json"
     documents_path(written).rename(documents_path(other))
     data = json.loads(written.read_text())
     data["model"]["identity"] = "another"

@@ -36,7 +36,7 @@ class Whole(DomainModel):
 
 
 def test_one_figure_for_a_domain(few: list[Document], tmp_path: Path) -> None:
-    result = score(Whole(), few, out=tmp_path / "x.json")
+    result = score(Whole(), few, out=tmp_path / "x")
     assert result is not None
     for row in result.domains:
         sizes = [len(d.text.encode()) for d in few if d.domain == row.name]
@@ -45,8 +45,8 @@ def test_one_figure_for_a_domain(few: list[Document], tmp_path: Path) -> None:
         assert (row.low, row.high, row.token_perplexity) == (None, None, None)
     assert result.overall.nats == math.fsum(row.nats for row in result.domains)
     assert (result.card.scope, result.documents) == ("domain", None)
-    assert read_result(tmp_path / "x.json").card == result.card
-    assert not (tmp_path / "x.documents.safetensors").exists()
+    assert read_result(tmp_path / "x").card == result.card
+    assert not (tmp_path / "x" / "documents.safetensors").exists()
 
 
 def test_bad_ones() -> None:

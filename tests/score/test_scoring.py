@@ -104,38 +104,35 @@ def test_a_model_of_tokens_is_invariant_to_groups_and_order(
 def test_files(tmp_path: Path, few: list[Document]) -> None:
     out = tmp_path / "deep" / "result"
     result = scored(Bytes(), ScoredCorpus("pocket", "test", few), out=out, settings={"a": 1})
-    assert sorted(path.name for path in out.parent.iterdir()) == [
-        "result.documents.safetensors",
-        "result.json",
-    ]
-    back = read_result(tmp_path / "deep" / "result.json")
+    assert sorted(path.name for path in out.iterdir()) == ["documents.safetensors", "scores.json"]
+    back = read_result(out)
     assert back.as_dict() == result.as_dict()
     assert back.settings["a"] == 1
-    held = read_documents(tmp_path / "deep" / "result.json", back)
+    held = read_documents(out, back)
     assert result.documents is not None
     np.testing.assert_array_equal(held.nats, result.documents.nats)
     assert held.domains == result.documents.domains
-    assert json.loads(Path(f"{out}.json").read_text())["format"] == "barrow-score-1"
+    assert json.loads((out / "scores.json").read_text())["format"] == "barrow-score-1"
 
 
 def test_a_killed_run_goes_on_and_gives_the_same(tmp_path: Path, few: list[Document]) -> None:
-    whole = scored(Bytes(), few, out=tmp_path / "whole.json")
+    whole = scored(Bytes(), few, out=tmp_path / "whole")
     for after in (1, 3):
-        out = tmp_path / f"killed{after}.json"
+        out = tmp_path / f"killed{after}"
         with pytest.raises(KeyboardInterrupt):
             score(Bytes(after), few, out=out)
-        assert not out.exists()
+        assert not (out / "scores.json").exists()
         model = Bytes()
         again = scored(model, few, out=out)
         uninterrupted = Bytes()
         scored(uninterrupted, few)
         assert model.calls == uninterrupted.calls - after
         assert figures(again) == figures(whole)
-        assert not list(tmp_path.glob("*.part*"))
+        assert not list(tmp_path.rglob("*.part*"))
 
 
 def test_two_runs_do_not_write_to_one_result(tmp_path: Path, few: list[Document]) -> None:
-    out = tmp_path / "x.json"
+    out = tmp_path / "x"
     refused: list[str] = []
 
     def second(_: int) -> None:
@@ -146,17 +143,17 @@ def test_two_runs_do_not_write_to_one_result(tmp_path: Path, few: list[Document]
 
     first = scored(Bytes(), few, out=out, on_progress=second)
     assert set(refused) == {
-        f"{tmp_path / 'x.part'}: another process is scoring to it; wait until it has finished"
+        f"{out / 'scores.part'}: another process is scoring to it; wait until it has finished"
     }
     assert read_result(out).as_dict() == first.as_dict()
-    assert not list(tmp_path.glob("*.part*"))
+    assert not list(tmp_path.rglob("*.part*"))
     assert figures(scored(Bytes(), few, out=out)) == figures(first), "the lock is free again"
 
 
 def test_a_run_does_not_go_on_with_another_model_or_corpus(
     tmp_path: Path, few: list[Document]
 ) -> None:
-    out = tmp_path / "x.json"
+    out = tmp_path / "x"
     with pytest.raises(KeyboardInterrupt):
         score(Bytes(2), few, out=out)
     other = Bytes()
@@ -175,19 +172,19 @@ def test_a_run_does_not_go_on_with_another_model_or_corpus(
 def test_processes_together_give_what_one_gives(tmp_path: Path, few: list[Document]) -> None:
     """Documents i mod n; process 0 joins, whoever is first."""
     whole = scored(Bytes(), few)
-    out = tmp_path / "x.json"
+    out = tmp_path / "x"
     late = threading.Timer(0.3, lambda: score(Bytes(), few, out=out, share=Share(2, 3)))
     assert score(Bytes(), few, out=out, share=Share(1, 3)) is None
     late.start()
     joined = scored(Bytes(), few, out=out, share=Share(0, 3, patience=30))
     late.join()
     assert figures(joined) == figures(whole)
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["x.documents.safetensors", "x.json"]
+    assert sorted(p.name for p in out.iterdir()) == ["documents.safetensors", "scores.json"]
 
 
 def test_a_process_that_never_comes_is_named(tmp_path: Path, few: list[Document]) -> None:
     with pytest.raises(ScoreError, match="process 1 of 2 has not finished"):
-        score(Bytes(), few, out=tmp_path / "x.json", share=Share(0, 2, patience=0.05))
+        score(Bytes(), few, out=tmp_path / "x", share=Share(0, 2, patience=0.05))
     with pytest.raises(ValueError, match="several processes exchange results through files"):
         score(Bytes(), few, share=Share(0, 2))
     with pytest.raises(ValueError, match="rank must be from 0 to 1, got 2"):
@@ -226,8 +223,8 @@ def test_bad_answers_name_the_document(
         Document("b" * 10, {"pile_set_name": "A", "id": "two"}),
     ]
     with pytest.raises(ScoreError, match=words):
-        score(Answering(change), documents, out=tmp_path / "x.json")
-    assert not (tmp_path / "x.json").exists()
+        score(Answering(change), documents, out=tmp_path / "x")
+    assert not (tmp_path / "x").exists()
 
 
 def test_an_empty_document_is_charged_nothing() -> None:

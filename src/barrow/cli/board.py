@@ -13,7 +13,7 @@ from barrow.cli.terminal import printable
 def board(
     results: Annotated[
         list[Path],
-        typer.Argument(help="Results of barrow score: .json files, or folders of them."),
+        typer.Argument(help="Results of barrow score, or folders of them."),
     ],
     out: Annotated[Path | None, typer.Option(help="Write the page to this file.")] = None,
     serve: Annotated[
@@ -49,7 +49,7 @@ def write_board(results: list[Path], out: Path) -> None:
         typer.echo(printable(f"barrow: left out: {one.file} {one.reason}"), err=True)
     if not gathered.found:
         raise NotFound(
-            f"no results in {', '.join(map(str, results))}; barrow score MODEL CORPUS --out RESULT "
+            f"no results in {', '.join(map(str, results))}; barrow score MODEL CORPUS --out DIR "
             "makes one"
         )
     if not out.parent.is_dir():

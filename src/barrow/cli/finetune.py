@@ -14,6 +14,7 @@ import typer
 from barrow.cli.model.models import locate_model
 from barrow.cli.options import Overrides, Show, Trust, changes, print_keys
 from barrow.cli.terminal import warnings_in_words
+from barrow.files import local_path
 
 _INTERRUPTED = 130
 # Settings that are options.
@@ -95,6 +96,7 @@ def finetune(
     for option, given in (("--train FILE", train), ("--model DIR", model), ("--out RUN", out)):
         if not given:
             raise typer.BadParameter(f"pass {option}")
+    folder = local_path(out)
     remember_programs()
     run = finetune_run(settings, str(locate_model(model)))
     found = FinetuneTask(run).data().rows
@@ -103,7 +105,7 @@ def finetune(
         typer.echo(f"{len(part.rows):,} {words} rows{cut}", err=True)
     try:
         with warnings_in_words():
-            done = run_it(run, out, trackers=[terminal(sys.stderr)])
+            done = run_it(run, folder, trackers=[terminal(sys.stderr)])
     except Interrupted as stopped:
         typer.echo(str(stopped), err=True)
         raise typer.Exit(_INTERRUPTED) from None

@@ -18,6 +18,7 @@ from barrow.cli import (
     demo,
     finetune,
     generate,
+    score,
     tokenize,
     train,
 )
@@ -36,7 +37,6 @@ from barrow.cli.corpus import (
     verify,
 )
 from barrow.cli.model import attention, embed, fill, models, predict, probe, similar, zeroshot
-from barrow.cli.score import score
 from barrow.cli.terminal import printable
 from barrow.cli.tokens import lineage, pairs, stream, tokenizer
 from barrow.errors import BarrowError, BudgetExceeded, Diverged

@@ -79,7 +79,7 @@ def train(out: Path, *, steps: int, trackers: Sequence[Tracker]) -> None:
 def score(
     out: Path, *, limit: int | None, shown: Callable[[str], AbstractContextManager[Any]]
 ) -> list[Result]:
-    """The model and the baselines on the test split; each result also as a file."""
+    """The model and the baselines on the test split; each result in a folder too."""
     from barrow.score import ModelOptions, open_corpus, open_model, score
     from barrow.score.training_corpus import receipt_or_hint
 
@@ -93,9 +93,9 @@ def score(
         model = open_model(str(out / "run") if name == "model" else name, options)
         if receipt is None:
             receipt, _ = receipt_or_hint(scored, model.info, str(corpus))
-        file = folder / f"{name.replace(':', '-')}.json"
+        place = folder / name.replace(":", "-")
         with shown(f"Scoring {name}") as advance:
-            result = score(model, scored, out=file, contamination=receipt, on_progress=advance)
+            result = score(model, scored, out=place, contamination=receipt, on_progress=advance)
         assert result is not None  # one process has the whole
         results.append(result)
     return results

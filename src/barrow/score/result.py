@@ -1,4 +1,4 @@
-"""What `barrow score` writes: OUT.json, and OUT.documents.safetensors with every document."""
+"""What `barrow score` writes: OUT/scores.json, and OUT/documents.safetensors."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ import numpy.typing as npt
 
 from barrow import config
 from barrow.errors import ScoreError
-from barrow.files import write_bytes
+from barrow.files import make_folder, write_bytes
 from barrow.score.card import Card, card_from_dict
 from barrow.score.models.model import ModelInfo
 from barrow.weights.safetensors_read import open_safetensors
 from barrow.weights.safetensors_write import write_safetensors
 
 FORMAT = "barrow-score-1"
+FILE = "scores.json"
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ class Result:
     documents: Documents | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """What OUT.json holds."""
+        """What scores.json holds."""
         return {
             "format": FORMAT,
             "model": config.to_dict(self.model),
@@ -116,17 +117,21 @@ class Result:
         }
 
 
+def result_path(path: str | os.PathLike[str]) -> Path:
+    """The file of a result: scores.json of its folder, or the file itself."""
+    path = Path(path)
+    return path / FILE if path.is_dir() else path
+
+
 def documents_path(path: str | os.PathLike[str]) -> Path:
-    """The documents of a result: RESULT.documents.safetensors beside RESULT.json."""
-    path = Path(path)
-    stem = path.name.removesuffix(".json")
-    return path.with_name(f"{stem}.documents.safetensors")
+    """The documents of a result, beside its file."""
+    return result_path(path).with_name("documents.safetensors")
 
 
-def write_result(path: str | os.PathLike[str], result: Result) -> Path:
-    """Write a result to a .json file, its documents first; its path, which ends in .json."""
-    path = Path(path)
-    path = path if path.suffix == ".json" else path.with_name(f"{path.name}.json")
+def write_result(folder: str | os.PathLike[str], result: Result) -> Path:
+    """Write a result to a folder, its documents first; the path of its scores.json."""
+    path = Path(folder) / FILE
+    make_folder(path.parent)
     if result.documents is not None:
         held = result.documents
         names = ("domain", "bytes", "tokens", "nats", "text", "kind_bytes", "kind_nats")
@@ -145,8 +150,8 @@ def write_result(path: str | os.PathLike[str], result: Result) -> Path:
 
 
 def read_result(path: str | os.PathLike[str]) -> Result:
-    """A result that `write_result` wrote, without its documents (see `read_documents`)."""
-    path = Path(path)
+    """A result by its folder or file, without its documents (see `read_documents`)."""
+    path = result_path(path)
     data = config.parse_json(path.read_bytes(), path, error=ScoreError)
     return result_from_dict(data, name=str(path))
 
@@ -192,7 +197,7 @@ def _agrees(row: Row) -> bool:
 
 
 def read_documents(path: str | os.PathLike[str], result: Result | None = None) -> Documents:
-    """The documents of the result at `path` (its .json); they must be those of `result`."""
+    """The documents of a result by its folder or file; they must be those of `result`."""
     file = documents_path(path)
     tensors = open_safetensors(file)
     metadata = tensors.metadata or {}

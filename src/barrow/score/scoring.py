@@ -55,11 +55,11 @@ def score(
 ) -> Result | None:
     """The figures of a model on every document of a corpus, by domain and overall.
 
-    With `out` they are written to OUT.json and OUT.documents.safetensors, and progress to OUT.part,
-    from which a killed run resumes. `weights` are for the mean over domains. `contamination` (the
-    receipt) and `settings` are kept with the result. `on_progress` gets the bytes of text that are
-    done. With a `share`, documents are divided among processes by number, `out` must be reachable
-    by all, and only process 0 returns a result.
+    With `out` they are written to its scores.json and documents.safetensors, and progress to its
+    scores.part, from which a killed run resumes. `weights` are for the mean over domains.
+    `contamination` (the receipt) and `settings` are kept with the result. `on_progress` gets the
+    bytes of text that are done. With a `share`, documents are divided among processes by number,
+    `out` must be reachable by all, and only process 0 returns a result.
     """
     if not isinstance(corpus, ScoredCorpus):
         corpus = ScoredCorpus("documents", None, corpus)
@@ -133,10 +133,10 @@ def _parts(out: str | os.PathLike[str] | None, share: Share) -> list[Path] | Non
     """The part file of each process."""
     if out is None:
         return None
-    stem = os.fspath(out).removesuffix(".json")
+    part = Path(out) / "scores.part"
     if share.of == 1:
-        return [Path(f"{stem}.part")]
-    return [Path(f"{stem}.part-{rank:05}-of-{share.of:05}") for rank in range(share.of)]
+        return [part]
+    return [part.with_suffix(f".part-{rank:05}-of-{share.of:05}") for rank in range(share.of)]
 
 
 def _about(model: Model, corpus: ScoredCorpus, share: Share, rank: int | None = None) -> Any:

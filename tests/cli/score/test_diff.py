@@ -24,7 +24,9 @@ app.command()(diff)
 @pytest.fixture
 def files(tmp_path: Path) -> list[str]:
     results = [make_result("large\x1b[31m", bits=A), make_result("small", bits=B)]
-    return [str(write_result(tmp_path / f"{i}.json", made)) for i, made in enumerate(results)]
+    for number, made in enumerate(results):
+        write_result(tmp_path / str(number), made)
+    return [str(tmp_path / "0"), str(tmp_path / "1" / "scores.json")]
 
 
 def run(*arguments: str) -> Result:
@@ -52,7 +54,7 @@ def test_json(files: list[str]) -> None:
 
 
 def test_other_cards(files: list[str], tmp_path: Path) -> None:
-    other = write_result(tmp_path / "x.json", make_result("x", bits=A[1:], texts=TEXTS[1:]))
+    other = write_result(tmp_path / "x", make_result("x", bits=A[1:], texts=TEXTS[1:]))
     result = run(files[0], str(other))
     assert isinstance(result.exception, ScoreError)
     assert "other documents were scored" in str(result.exception)

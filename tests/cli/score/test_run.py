@@ -53,25 +53,25 @@ def model(place: Path) -> Path:
 def test_a_table_a_card_and_files(barrow: Callable, corpus: Path, model: Path) -> None:
     code, out, err = barrow("score", model, corpus)
     assert (code, err) == (0, "")
-    result = read_result("scores/model-corpus-test-barrow.json")
+    result = read_result("scores/model-corpus-test-barrow")
     lines = out.splitlines()
     assert lines[0].startswith("model: bits per byte, causal (barrow, ")
     assert [line.split()[0] for line in lines[2:5]] == ["A", "B", "overall"]
     assert f"{result.overall.bpb:.4f}" in lines[4]
     assert str(result.card) in out
     assert "context 16, stride 8, prefix begin in every window" in out
-    assert "written to scores/model-corpus-test-barrow.json" in out
+    assert "written to scores/model-corpus-test-barrow\n" in out
     assert result.card.ground.documents == 4
-    assert Path("scores/model-corpus-test-barrow.documents.safetensors").exists()
+    assert Path("scores/model-corpus-test-barrow/documents.safetensors").exists()
 
 
 def test_json_and_options(barrow: Callable, corpus: Path, model: Path) -> None:
     options = ("--context", 8, "--stride", 3, "--prefix", "none", "--limit", 2, "--split", "train")
-    more = ("--batch-tokens", 64, "--dtype", "float32", "--out", "x.json", "--json")
+    more = ("--batch-tokens", 64, "--dtype", "float32", "--out", "x", "--json")
     code, out, _ = barrow("score", model, corpus, *options, *more)
     assert code == 0
     data = json.loads(out)
-    assert data == json.loads(Path("x.json").read_text())
+    assert data == json.loads(Path("x/scores.json").read_text())
     window = {"context": 8, "stride": 3, "prefix": "none", "prefix_in": "every"}
     assert data["card"]["window"] == {**window, "protocol": "custom"}
     assert data["card"]["ground"]["documents"] == 2
@@ -84,7 +84,7 @@ def test_baselines_train_on_the_train_split(barrow: Callable, corpus: Path) -> N
     assert code == 0
     assert "8.0000" in out
     assert barrow("score", "unigram", corpus).code == 0
-    bpb = read_result("scores/unigram-corpus-test-barrow.json").overall.bpb
+    bpb = read_result("scores/unigram-corpus-test-barrow").overall.bpb
     assert bpb is not None
     assert bpb < 6
     code, _, err = barrow("score", "unigram", corpus / "test")
@@ -107,10 +107,13 @@ def test_weights_and_the_receipt(barrow: Callable, corpus: Path) -> None:
 def test_two_processes(barrow: Callable, corpus: Path) -> None:
     assert barrow("score", "uniform", corpus, "--process", "1/2").out == ""
     assert barrow("score", "uniform", corpus, "--process", "0/2").code == 0
-    assert read_result("scores/uniform-corpus-test-barrow.json").overall.documents == 4
+    assert read_result("scores/uniform-corpus-test-barrow").overall.documents == 4
     code, _, err = barrow("score", "uniform", corpus, "--process", "two")
     assert code == 2
     assert "as 0/4, not 'two'" in err
+    code, _, err = barrow("score", "uniform", corpus, "--out", "deep/x.json")
+    assert code == 2
+    assert "--out is a folder now: pass --out deep/x" in err
 
 
 @pytest.mark.parametrize(
@@ -152,9 +155,9 @@ def test_an_empty_corpus_and_nan(barrow: Callable, place: Path, model: Path) -> 
 def test_the_default_name_says_what_was_scored() -> None:
     corpus = ScoredCorpus("pile sample.jsonl", None, [], 10)
     found = default_out("runs/a b", corpus, "pile")
-    assert found == Path("scores/a_b-pile_sample.jsonl-pile-first10.json")
+    assert found == Path("scores/a_b-pile_sample.jsonl-pile-first10")
     assert default_out("http://127.0.0.1:80/v1", ScoredCorpus("c", "test", []), "barrow") == Path(
-        "scores/http_127.0.0.1_80_v1-c-test-barrow.json"
+        "scores/http_127.0.0.1_80_v1-c-test-barrow"
     )
 
 
@@ -168,7 +171,7 @@ def test_two_real_processes(barrow: Callable, corpus: Path) -> None:
         "unigram",
         str(corpus),
         "--out",
-        "both.json",
+        "both",
     ]
     running = [
         subprocess.Popen(
@@ -183,13 +186,13 @@ def test_two_real_processes(barrow: Callable, corpus: Path) -> None:
     told = [process.communicate(timeout=120) for process in running]
     assert [process.returncode for process in running] == [0, 0], told
     assert told[1][0] == ""
-    assert "written to both.json" in told[0][0]
-    assert barrow("score", "unigram", corpus, "--out", "one.json").code == 0
-    both, one = read_result("both.json"), read_result("one.json")
+    assert "written to both" in told[0][0]
+    assert barrow("score", "unigram", corpus, "--out", "one").code == 0
+    both, one = read_result("both"), read_result("one")
     assert both.card.hash == one.card.hash
     assert both.overall.bpb == one.overall.bpb
     assert [row.nats for row in both.domains] == [row.nats for row in one.domains]
-    assert not list(Path().glob("*.part*"))
+    assert not list(Path().rglob("*.part*"))
 
 
 def test_the_hint_where_the_training_corpus_is_not_known(

@@ -40,10 +40,10 @@ def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[...,
 
 @pytest.fixture
 def scored(barrow: Callable[..., Any], corpus: Path) -> Callable[..., Path]:
-    """Score by the command line; the file that it wrote."""
+    """Score by the command line; the folder that it wrote."""
 
     def scored(model: str, name: str, *options: object) -> Path:
-        path = corpus.parent / f"{name}.json"
+        path = corpus.parent / name
         code, out, err = barrow("score", model, corpus, "--out", path, *options)
         assert (code, err) == (0, ""), out
         return path
@@ -97,9 +97,9 @@ def test_a_card_that_was_changed_is_refused(
     barrow: Callable[..., Any], scored: Callable[..., Path]
 ) -> None:
     a, b = scored("uniform", "a"), scored("uniform", "b", "--limit", 4)
-    data = json.loads(b.read_text())
-    data["card"]["ground"] = json.loads(a.read_text())["card"]["ground"]
-    b.write_text(json.dumps(data))
+    data = json.loads((b / "scores.json").read_text())
+    data["card"]["ground"] = json.loads((a / "scores.json").read_text())["card"]["ground"]
+    (b / "scores.json").write_text(json.dumps(data))
     code, _, err = barrow("score", "diff", a, b)
     assert code == 1
     assert "it was changed" in err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 from collections.abc import Mapping, Sequence
@@ -11,7 +12,7 @@ from typing import Any
 
 from barrow.score.card import Card, CorpusDigest, Window
 from barrow.score.models.model import ModelInfo
-from barrow.score.result import Result, Row, Weighted, write_result
+from barrow.score.result import Result, Row, Weighted
 
 WINDOW = Window(1024, 512, "begin", protocol="barrow")
 DOMAINS = ("ArXiv", "Code", "Law")
@@ -95,7 +96,7 @@ def write(folder: Path, results: Mapping[str, Result]) -> Path:
     """Results as files of a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, made in results.items():
-        write_result(folder / name, made)
+        (folder / f"{name}.json").write_text(json.dumps(made.as_dict()))
     return folder
 
 

@@ -12,6 +12,7 @@ from tests.score.board.made_results import result, write
 
 from barrow.errors import NotFound
 from barrow.score.board.gather import gather
+from barrow.score.result import write_result
 
 
 @pytest.fixture
@@ -96,3 +97,14 @@ def test_files_and_folders_each_once(good: dict[str, Any], tmp_path: Path) -> No
     assert [one.file for one in gathered.found] == ["other.json", "good.json"]
     assert gathered.left_out == ()
     assert len({one.identity for one in gathered.found}) == 2
+
+
+def test_the_folder_of_a_result_has_its_name(tmp_path: Path) -> None:
+    """A result by its folder, its file, or the folder that holds its folder."""
+    one = write_result(tmp_path / "one", result("one", 2.0))
+    write_result(tmp_path / ".part", result("two", 2.0))
+    for path in (tmp_path, one.parent, one):
+        assert [found.file for found in gather([path]).found] == ["one"]
+    one.write_text("{")
+    assert [left.file for left in gather([tmp_path]).left_out] == ["one"]
+    assert gather([one.parent]).left_out[0].named

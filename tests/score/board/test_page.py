@@ -136,7 +136,7 @@ def test_without_results_it_says_how_to_make_some(
     file.write_text(page(board_data(Gathered((), ())), live=live).replace("data-live", "data-was"))
     tab = show(file)
     (said,) = tab.texts("#empty")
-    assert "barrow score MODEL CORPUS --out RESULT" in said
+    assert "barrow score MODEL CORPUS --out DIR" in said
     assert words in said
     assert tab.evaluate("document.getElementById('board').hidden")
     assert tab.texts("#published h2") == ["Published, for reference"]

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 def diff(
     first: Annotated[
         Path,
-        typer.Argument(metavar="A", help="A result that `score` wrote.", show_default=False),
+        typer.Argument(
+            metavar="A", help="A result: the folder that `score` wrote.", show_default=False
+        ),
     ],
     second: Annotated[
         Path, typer.Argument(metavar="B", help="Another, of the same text.", show_default=False)

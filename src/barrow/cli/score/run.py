@@ -74,7 +74,7 @@ def score(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Where the result goes.", show_default="scores/MODEL-CORPUS-….json"),
+        typer.Option(help="The folder of the result.", show_default="scores/MODEL-CORPUS-…"),
     ] = None,
     weights: Annotated[
         str | None,
@@ -119,6 +119,8 @@ def score(
     )
     scored = open_corpus(corpus, split=split, limit=limit, text_key=text_key)
     own_train = corpus if _has_train_split(corpus, scored.split) else None
+    if out is not None and out.suffix == ".json":
+        raise typer.BadParameter(f"--out is a folder now: pass --out {out.with_suffix('')}")
     where = local_path(out or default_out(model, scored, rules.name))
     options = ModelOptions(
         protocol=rules,
@@ -164,12 +166,12 @@ def score(
 
 
 def default_out(model: str, corpus: ScoredCorpus, protocol: str) -> Path:
-    """A file of its own for each model, corpus and protocol."""
+    """A folder of its own for each model, corpus and protocol."""
     name = model if "://" in model else Path(model).name or Path(model).resolve().name
     parts = [name, corpus.name, corpus.split, protocol]
     parts.append(None if corpus.limit is None else f"first{corpus.limit}")
     plain = (re.sub(r"[^\w.]+", "_", part).strip("_") for part in parts if part)
-    return Path("scores") / ("-".join(plain) + ".json")
+    return Path("scores") / ("-".join(plain))
 
 
 def _open(name: str, options: ModelOptions) -> Model | DomainModel:

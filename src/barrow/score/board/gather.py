@@ -11,12 +11,12 @@ from typing import Any
 
 from barrow.errors import NotFound, ScoreError
 from barrow.pages.escape import one_line
-from barrow.score.result import Result, Row, read_result
+from barrow.score.result import FILE, Result, Row, read_result
 
 
 @dataclass(frozen=True)
 class Found:
-    """A result, the name of its file, and 12 hexadecimal digits of the file's hash."""
+    """A result, its name (`shown_name`), and 12 hexadecimal digits of the file's hash."""
 
     file: str
     identity: str
@@ -41,12 +41,17 @@ class Gathered:
 
 
 def result_files(paths: Sequence[Path]) -> list[tuple[Path, bool]]:
-    """The files, in order, each once, and whether it was named; a folder means its *.json."""
+    """The files, in order, each once, and whether it was named.
+
+    A folder is that of a result, or holds files and folders of results.
+    """
     files: dict[Path, bool] = {}
     for path in paths:
-        if path.is_dir():
-            for file in sorted(path.glob("*.json")):
-                if file.is_file() and not file.name.startswith("."):
+        if (path / FILE).is_file():
+            files[path / FILE] = True
+        elif path.is_dir():
+            for file in sorted((*path.glob("*.json"), *path.glob(f"*/{FILE}"))):
+                if file.is_file() and not shown_name(file).startswith("."):
                     files.setdefault(file, False)
         elif path.exists():
             files[path] = True
@@ -65,7 +70,12 @@ def read_file(path: Path) -> Found | str:
         _check(result)
     except (ScoreError, OSError, RecursionError) as error:
         return _reason(error, path)
-    return Found(path.name, identity, result)
+    return Found(shown_name(path), identity, result)
+
+
+def shown_name(path: Path) -> str:
+    """The name of a result: that of its folder, or of a file of another name."""
+    return path.parent.name or path.name if path.name == FILE else path.name
 
 
 def gather(paths: Sequence[Path], *, read: Callable[[Path], Found | str] = read_file) -> Gathered:
@@ -75,7 +85,7 @@ def gather(paths: Sequence[Path], *, read: Callable[[Path], Found | str] = read_
     for path, named in result_files(paths):
         outcome = read(path)
         if isinstance(outcome, str):
-            left_out.append(LeftOut(path.name, outcome, named))
+            left_out.append(LeftOut(shown_name(path), outcome, named))
         else:
             found.setdefault(outcome.identity, outcome)
     return Gathered(tuple(found.values()), tuple(left_out))

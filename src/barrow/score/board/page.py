@@ -79,7 +79,7 @@ def _empty(*, live: bool) -> Markup:
         element("h2", "No results yet"),
         paragraph(
             "A result is the JSON file that ",
-            element("code", "barrow score MODEL CORPUS --out RESULT"),
+            element("code", "barrow score MODEL CORPUS --out DIR"),
             f" writes. {then}",
         ),
         id="empty",
