@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from barrow.engine.progress import Progress
-from barrow.engine.stages import Stages
+from barrow.engine.stages import Progress, Stages
 from barrow.engine.store import Store
 from barrow.engine.task import File, Output, Outputs, Stage, Task
 from barrow.engine.workers import Engine

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
-from barrow.engine.progress import Progress
 from barrow.engine.store import Store
 from barrow.engine.task import Outputs, Task
 from barrow.engine.workers import Engine, WorkerDied, Workers
@@ -94,3 +94,15 @@ class Stages:
         if self._workers is not None:
             self._workers.stop()
             self._workers = None
+
+
+def _report_to_nobody(*_: object) -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class Progress:
+    """A stage and its bytes, then bytes done."""
+
+    on_plan: Callable[[str, int], None] = _report_to_nobody
+    on_bytes: Callable[[int], None] = _report_to_nobody

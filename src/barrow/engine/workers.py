@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import deque
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, get_type_hints
 
@@ -53,8 +54,6 @@ class Engine:
 
             return RayWorkers(store, self.num_workers, self.address)
         if self.num_workers == 0:
-            from barrow.engine.inline import InlineWorkers
-
             return InlineWorkers(store)
         from barrow.engine.processes import ProcessWorkers
 
@@ -107,3 +106,30 @@ def _at(place: tuple[str, str]) -> Any:
 def in_words(error: Exception) -> str:
     """An exception of a task, as text."""
     return f"{type(error).__name__}: {error}"
+
+
+class InlineWorkers:
+    """No processes: for debugging, and for work too small to start them."""
+
+    num_workers = 0
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._started: deque[Task[Any]] = deque()
+
+    def start(self, task: Task[Any]) -> None:
+        """Queue a task."""
+        self._started.append(task)
+
+    def wait(self) -> tuple[Task[Any], Exception | None]:
+        """Run the task that was started first."""
+        task = self._started.popleft()
+        try:
+            self._store.perform(task)
+        except Exception as error:  # noqa: BLE001 - it is handed on
+            return task, TaskError(in_words(error))
+        return task, None
+
+    def stop(self) -> None:
+        """Drop queued tasks."""
+        self._started.clear()

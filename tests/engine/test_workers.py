@@ -5,7 +5,7 @@ from pathlib import Path
 import jobs
 
 from barrow.engine import Store
-from barrow.engine.inline import InlineWorkers
+from barrow.engine.workers import InlineWorkers
 
 
 def test_tasks_are_done_by_the_caller(tmp_path: Path) -> None:
