@@ -12,7 +12,7 @@ from tests.score.completion_server import Behaviour, serving
 from barrow.errors import NotFound, ScoreError
 from barrow.models import Decoder, save
 from barrow.score import DomainModel, Model, ModelOptions, Protocol, WindowedModel, open_model
-from barrow.score.models.open import is_masked
+from barrow.score.models.open import identity_of, is_masked
 from barrow.score.models.server import ServerModel
 
 WRITTEN = """
@@ -159,3 +159,27 @@ def test_a_server_by_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
     assert behaviour.keys[-1] is None
     with pytest.raises(ScoreError, match=re.escape(url)):
         open_model(url)
+
+
+def test_weights_and_config_decide_and_nothing_else(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "model.safetensors").write_bytes(b"weights")
+        (folder / "config.json").write_text("{}")
+    (tmp_path / "b" / "README.md").write_text("words")
+    (tmp_path / "b" / "tokenizer.bin").write_bytes(b"tokens")
+    first, size = identity_of(tmp_path / "a")
+    assert identity_of(tmp_path / "b") == (first, size)
+    assert size == len(b"weights")
+    (tmp_path / "b" / "config.json").write_text("{} ")
+    assert identity_of(tmp_path / "b")[0] != first
+    (tmp_path / "a" / "model.safetensors").write_bytes(b"weightz")
+    assert identity_of(tmp_path / "a")[0] != first
+
+
+def test_a_file_alone(tmp_path: Path) -> None:
+    file = tmp_path / "model.gguf"
+    file.write_bytes(b"weights")
+    identity, size = identity_of(file)
+    assert (len(identity), size) == (64, 7)

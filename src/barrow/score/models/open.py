@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from barrow.errors import NotFound, ScoreError
 from barrow.objects import resolve
-from barrow.score.models.identity import identity_of
 from barrow.score.models.model import DomainModel, Model, ModelInfo, TokenModel
 from barrow.score.models.windowed import WindowedModel
 from barrow.score.protocol import PROTOCOLS, Protocol
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from barrow.models.family import CausalModule
     from barrow.models.roberta.model import Roberta
     from barrow.tokens import Tokenizer
+
 
 _FUNCTION = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_]\w*)")
 _FORMS = (
@@ -33,6 +33,8 @@ _FORMS = (
 _BATCHES = 16
 _BYTES_PER_TOKEN = 4
 _MASKED_TOKENS = 4096
+_WEIGHTS = (".safetensors", ".gguf", ".bin", ".pt", ".pth")
+_NOT_WEIGHTS = ("tok", "training_args", "optimizer", "scheduler")
 
 
 @dataclass(frozen=True)
@@ -288,3 +290,25 @@ def _custom(module: str, function: str, options: ModelOptions) -> Model:
         about={"function": f"{module}:{function}"},
     )
     return WindowedModel(model, options.protocol, info)
+
+
+def identity_of(path: Path) -> tuple[str, int]:
+    """Of a file, or of the weights and config.json in a folder: a hash, and bytes of weights.
+
+    Paths and times of the files do not matter.
+    """
+    files = [path] if path.is_file() else sorted(file for file in path.iterdir() if _counts(file))
+    found = hashlib.sha256()
+    size = 0
+    for file in files:
+        with file.open("rb") as opened:
+            digest = hashlib.file_digest(opened, "sha256").hexdigest()
+        found.update(f"{file.suffix} {digest}\n".encode())
+        size += file.stat().st_size if file.suffix in _WEIGHTS else 0
+    return found.hexdigest(), size
+
+
+def _counts(file: Path) -> bool:
+    if not file.is_file() or file.name.startswith(_NOT_WEIGHTS):
+        return False
+    return file.suffix in _WEIGHTS or file.name == "config.json"
