@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -24,7 +25,7 @@ from barrow.models.load import load
 from barrow.stream.labelled.examples import read_examples
 from barrow.train import Constant, Interrupted, Run, fit
 from barrow.train.finetune import finetune as module
-from barrow.train.finetune.finetune import Finetuned, finetune, finetune_run
+from barrow.train.finetune.finetune import Finetuned, Progress, finetune, finetune_run
 from barrow.train.finetune.predict import open_finetuned, predictions
 from barrow.train.finetune.settings import (
     FinetuneSettings,
@@ -279,3 +280,36 @@ def test_devices_do_not_matter(
     ours, one = (load_file(p / "best" / "model.safetensors") for p in (tmp_path, done[0]))
     for name, array in one.items():
         np.testing.assert_allclose(ours[name], array, atol=1e-4)
+
+
+def after(metric: str, *values: float) -> Progress:
+    progress = Progress(metric)
+    for value in values:
+        progress = progress.after(value)
+    return progress
+
+
+def test_the_best_epoch() -> None:
+    assert after("accuracy", 0.5, 0.7, 0.6) == Progress("accuracy", 3, 2, 0.7)
+    assert after("loss", 0.5, 0.7, 0.6) == Progress("loss", 3, 1, 0.5)
+    assert after("accuracy", 0.5, 0.5).best_epoch == 1  # the first of equals
+    assert after("f1", 0.2, 0.3).was_best
+    assert not after("f1", 0.3, 0.2).was_best
+    assert not Progress("f1").was_best
+
+
+def test_what_has_no_value_is_worst() -> None:
+    first = after("pearson", math.nan)
+    assert (first.best_epoch, first.best, first.was_best) == (1, None, True)
+    assert after("pearson", math.nan, math.nan).best_epoch == 1
+    assert after("pearson", math.nan, -0.9) == Progress("pearson", 2, 2, -0.9)
+    assert after("pearson", -0.9, math.nan).best_epoch == 1
+
+
+def test_when_it_is_over() -> None:
+    progress = after("accuracy", 0.7, 0.6, 0.65)
+    assert progress.is_over(epochs=3, patience=None)
+    assert not progress.is_over(epochs=4, patience=None)
+    assert progress.is_over(epochs=9, patience=2)
+    assert not progress.is_over(epochs=9, patience=3)
+    assert not Progress("accuracy").is_over(epochs=1, patience=1)

@@ -30,11 +30,10 @@ from barrow.models.roberta.model import Roberta, RobertaConfig
 from barrow.models.text import open_tokenizer
 from barrow.nn.tree import Tree
 from barrow.stream.labelled.length_batches import LengthBatches
-from barrow.train.finetune.best_epoch import Progress
 from barrow.train.finetune.data import Labelled, LabelledData, LabelledStream, labelled_data
 from barrow.train.finetune.folder import FinetuneFolder
-from barrow.train.finetune.judge import compute_metrics, refuse_metric, usual_metric
 from barrow.train.finetune.layer_groups import grouped_optimizer
+from barrow.train.finetune.metrics import LOWER, compute_metrics, refuse_metric, usual_metric
 from barrow.train.finetune.settings import FinetuneSettings, LabelledRows, Labels, log_every
 from barrow.train.fit import fit
 from barrow.train.run import CheckpointSettings, EvaluationSettings, Run
@@ -266,3 +265,40 @@ def evaluate(
     if data.kind == "tag":
         outputs = [out[first] for out, first in zip(outputs, data.first, strict=True)]
     return compute_metrics(data.kind, outputs, data.targets, labels)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Epochs done; the best of them (counted from 1, 0 for none) and what it was measured at.
+
+    A NaN metric is worse than any number.
+    """
+
+    metric: str
+    epochs: int = 0
+    best_epoch: int = 0
+    best: float | None = None
+
+    def after(self, value: float) -> Progress:
+        """What is known after one more epoch."""
+        done = self.epochs + 1
+        if self.best_epoch and not self._is_better(value):
+            return Progress(self.metric, done, self.best_epoch, self.best)
+        return Progress(self.metric, done, done, value if math.isfinite(value) else None)
+
+    def is_over(self, *, epochs: int, patience: int | None) -> bool:
+        """Whether all epochs are done, or `patience` of them without a better one."""
+        waited = self.epochs - self.best_epoch
+        return self.epochs >= epochs or (patience is not None and waited >= patience)
+
+    @property
+    def was_best(self) -> bool:
+        """Whether the last epoch is the best so far."""
+        return self.epochs > 0 and self.best_epoch == self.epochs
+
+    def _is_better(self, value: float) -> bool:
+        if not math.isfinite(value):
+            return False
+        if self.best is None:
+            return True
+        return value < self.best if self.metric in LOWER else value > self.best

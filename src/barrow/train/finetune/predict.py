@@ -17,7 +17,7 @@ from barrow.models.roberta.heads import RegressionHead, RobertaWithHead, TokenHe
 from barrow.models.roberta.labelled_rows import Limit, pair_rows, word_rows
 from barrow.models.text import open_tokenizer
 from barrow.stream.labelled.examples import Example, Kind
-from barrow.train.finetune.judge import compute_metrics
+from barrow.train.finetune.metrics import compute_metrics
 
 if TYPE_CHECKING:
     from barrow.models.roberta.labelled_rows import Tokenizer

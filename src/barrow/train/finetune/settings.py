@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from barrow.models.roberta.heads import RobertaWithHead
 from barrow.models.roberta.labelled_rows import Limit
 from barrow.stream.labelled.examples import KINDS, TAG_KEYS, Keys, Kind
-from barrow.train.finetune.judge import METRICS
 from barrow.train.finetune.layer_groups import LayerGroups, frozen_depths
+from barrow.train.finetune.metrics import METRICS
 from barrow.train.objectives.labelled import labelled_objective
 from barrow.train.objectives.objective import Objective
 from barrow.train.optimizers import AdamW, Optimizer

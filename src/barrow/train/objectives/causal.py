@@ -11,8 +11,7 @@ import jax.numpy as jnp
 from barrow.models.family import CausalModule
 from barrow.nn.cross_entropy import cross_entropy
 from barrow.nn.trace import Constrain
-from barrow.train.objectives.batch_arrays import check_token_arrays
-from barrow.train.objectives.objective import Loss, Objective
+from barrow.train.objectives.objective import Loss, Objective, check_token_arrays
 
 
 def causal_objective(

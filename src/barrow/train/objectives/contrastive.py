@@ -20,8 +20,7 @@ import optax
 from barrow.images.normalise import normalise
 from barrow.models.clip.model import CLIP, MAX_SCALE, normalised
 from barrow.nn.trace import Constrain
-from barrow.train.objectives.batch_arrays import check_arrays
-from barrow.train.objectives.objective import Loss, Mean, Objective
+from barrow.train.objectives.objective import Loss, Mean, Objective, check_arrays
 
 SCALE = "logit_scale"
 # The largest float32 whose exponential is not above the largest scale.

@@ -19,8 +19,7 @@ from barrow.models.roberta.model import Roberta, full_positions, head_weight
 from barrow.nn.cross_entropy import cross_entropy
 from barrow.nn.trace import Constrain
 from barrow.stream.rows.masking import Mlm
-from barrow.train.objectives.batch_arrays import check_token_arrays
-from barrow.train.objectives.objective import Loss, Objective
+from barrow.train.objectives.objective import Loss, Objective, check_token_arrays
 
 # Rows that share their room: more rows need less each, and devices keep their own.
 _ROWS = 8

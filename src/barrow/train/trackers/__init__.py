@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from barrow.train.trackers.json_lines import JsonLines, read_log
-from barrow.train.trackers.lines import Lines
 from barrow.train.trackers.named import NAMES, make_tracker
-from barrow.train.trackers.terminal import terminal
+from barrow.train.trackers.terminal import Lines, terminal
 from barrow.train.trackers.tracker import Tracker, Values, numbers
 
 __all__ = [
