@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-from barrow.weights.hub.download import source_of
+from barrow.weights.hub.download import source_of, sum_in
 from barrow.weights.hub.known import KNOWN
-from barrow.weights.hub.url_file import sum_in
 
 
 def test_every_name_leads_somewhere() -> None:

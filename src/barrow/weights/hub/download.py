@@ -7,16 +7,19 @@ once after its download: the cache names a large file by its SHA-256, a small on
 from __future__ import annotations
 
 import hashlib
+import http.client
 import os
 import re
+import urllib.error
+import urllib.request
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
-from barrow.errors import FetchFailed, MissingExtra, NotFound, nearest
-from barrow.files import sha256_of, write_bytes
+from barrow.errors import BarrowError, FetchFailed, MissingExtra, NotFound, nearest
+from barrow.files import atomic_file, sha256_of, write_bytes
 from barrow.weights.hub.known import KNOWN, known
-from barrow.weights.hub.url_file import download, place_of, sum_in
 from barrow.weights.safetensors_read import read_index
 
 _REPOSITORY = re.compile(r"([A-Za-z0-9][\w.-]{0,95}/[\w.-]{1,96})(?:@([\w.-][\w./-]{0,200}))?")
@@ -27,6 +30,7 @@ _SMALL = (
     *("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.json"),
     *("merges.txt", "vocab.txt", "generation_config.json"),
 )
+_SUM = re.compile(r"(?<=/)[0-9a-f]{64}(?=/)")
 
 
 @dataclass(frozen=True)
@@ -207,3 +211,40 @@ def _check(file: Path, marks: Path, *, again: bool) -> None:
             "again to download it"
         )
     write_bytes(mark, stamp.encode())
+
+
+def sum_in(url: str) -> str | None:
+    """The SHA-256 that is a part of a URL's path, as in the addresses of OpenAI's CLIP models."""
+    found = _SUM.search(urlsplit(url).path)
+    return found[0] if found else None
+
+
+def place_of(url: str, cache: Path) -> Path:
+    """Where the file is kept, whether it is there or not."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError(f"expected an http or https URL, got {url!r}")
+    name = re.sub(r"[^\w.-]+", "_", unquote(parts.path).rsplit("/", 1)[-1]).lstrip(".") or "file"
+    return cache / "models" / hashlib.sha256(url.encode()).hexdigest()[:16] / name
+
+
+def download(url: str, target: Path, *, sha256: str, on_bytes: Callable[[int], None]) -> None:
+    """Fetch `url` to `target`; nothing is left there unless its SHA-256 is the one given."""
+    try:
+        # The scheme was checked by place_of.
+        with urllib.request.urlopen(url, timeout=30) as answer, atomic_file(target) as file:  # noqa: S310
+            while data := answer.read(1 << 20):
+                file.write(data)
+                on_bytes(len(data))
+            if file.written.sha256 != sha256:
+                raise FetchFailed(
+                    f"{url}: expected SHA-256 {sha256}, got {file.written.sha256} of "
+                    f"{file.num_bytes:,} bytes"
+                )
+    except BarrowError:
+        raise
+    except urllib.error.HTTPError as error:
+        kind = NotFound if error.code in (404, 410) else FetchFailed
+        raise kind(f"{url}: HTTP {error.code} {error.reason}") from None
+    except (OSError, http.client.HTTPException) as error:
+        raise FetchFailed(f"{url}: {error}; a proxy is taken from https_proxy") from None
