@@ -16,7 +16,7 @@ HOSTILE = "</script><script>window.hit=1</script><img src=x onerror=window.hit=2
 
 
 def attention(_: Path) -> str:
-    from barrow.models.roberta.attention_page import attention_page
+    from barrow.models.roberta.attention_maps import attention_page
 
     maps = np.full((1, 2, 3, 3), 1 / 3)
     return attention_page(maps, [HOSTILE] * 3, text=HOSTILE, model=HOSTILE, note=HOSTILE)

@@ -22,7 +22,7 @@ import barrow.archive
 from barrow.archive import Verification
 from barrow.archive.block import Block
 from barrow.archive.catalog import ShardEntry, read_catalog
-from barrow.archive.document_id import identity_of
+from barrow.archive.document import identity_of
 from barrow.config import parse_json
 from barrow.corpus.build.facts import Facts, load_facts
 from barrow.corpus.build.gather import count_documents, found_languages

@@ -6,17 +6,17 @@ import itertools
 import os
 from collections.abc import Collection, Iterator
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 
 from barrow.stream.batch import Batch
-from barrow.stream.blocks import Blocks
-from barrow.stream.order.order import Order
+from barrow.stream.order.order import Order, Rows
 from barrow.stream.order.schedule import Phase
 from barrow.stream.part import Part, part_of
 from barrow.stream.prefetch import Prefetch
 from barrow.stream.saved import Saved
 from barrow.stream.settings import OrderSettings, StreamSettings
-from barrow.stream.source import Arrays, Data
+from barrow.stream.source import Arrays, Data, Sliceable, Source
 
 if TYPE_CHECKING:
     from jax.sharding import Sharding
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from barrow.tokens import Tokenizer
 
 Made = TypeVar("Made", bound=Arrays)
+Samples = TypeVar("Samples", bound=Sliceable)
 
 
 class Stream(Generic[Made]):
@@ -253,3 +254,47 @@ class Stream(Generic[Made]):
         if start < 0:
             raise ValueError(f"start must be ≥ 0, got {start}")
         return min((end for end in (stop, self.num_steps) if end is not None), default=None)
+
+
+class Blocks(Generic[Samples]):
+    """The rows of an order and their samples, made for up to `at_once` rows at a time.
+
+    Most of the cost is fixed, so it is shared by the steps of a block. A cache, not state. A block
+    is some steps of one phase. If a batch is half of `at_once` or more, there are no
+    blocks, and only the requested rows are made.
+    """
+
+    def __init__(self, order: Order, source: Source[Samples], *, at_once: int) -> None:
+        self._order = order
+        self._source = source
+        self._at_once = at_once
+        self._rows = lru_cache(maxsize=4)(order.rows_of_steps)
+        self._samples = lru_cache(maxsize=4)(
+            lambda first, last: source.samples(self._rows(first, last))
+        )
+
+    def rows(self, step: int) -> Rows:
+        """All rows of a step."""
+        batch = self._order.batch(step)
+        if (block := self._block(step, batch)) is None:
+            return self._order.rows(step)
+        at = (step - block[0]) * batch
+        return self._rows(*block)[at : at + batch]
+
+    def samples(self, step: int, wanted: range) -> Samples:
+        """The samples of some rows of a step."""
+        batch = self._order.batch(step)
+        if (block := self._block(step, batch)) is None:
+            return self._source.samples(self._order.rows(step, wanted.start, wanted.stop))
+        at = (step - block[0]) * batch
+        part: Samples = self._samples(*block)[at + wanted.start : at + wanted.stop]
+        return part
+
+    def _block(self, step: int, batch: int) -> tuple[int, int] | None:
+        """The steps that are made together with a step, from one up to another."""
+        many = self._at_once // batch
+        if many < 2:
+            return None
+        start, stop = self._order.phase_steps(step)
+        first = start + (step - start) // many * many
+        return first, first + many if stop is None else min(first + many, stop)

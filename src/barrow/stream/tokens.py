@@ -15,9 +15,8 @@ from barrow.stream.explain import Seen
 from barrow.stream.order.order import Order
 from barrow.stream.order.schedule import Schedule
 from barrow.stream.part import Part
-from barrow.stream.rows.collate import TokenCollate
+from barrow.stream.rows.collate import MaskedCollate, TokenCollate
 from barrow.stream.rows.cut_rows import CutRows
-from barrow.stream.rows.masked_collate import MaskedCollate
 from barrow.stream.rows.masking import mask_ids
 from barrow.stream.rows.packed_rows import BucketedRows, PackedRows
 from barrow.stream.rows.packing import Packing

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tests.examples import very_few
 
 import barrow
-from barrow.archive.document_id import name_of
+from barrow.archive.document import name_of
 from barrow.corpus import build
 from barrow.corpus.build.facts import load_facts
 from barrow.corpus.filters.length import Length

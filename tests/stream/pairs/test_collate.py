@@ -11,7 +11,7 @@ from tests.stream.pairs.conftest import captions, pixels, png, stream_of
 
 from barrow.errors import BadImage
 from barrow.images import Limits, random_box, square
-from barrow.stream.pairs import PairIndex, index_pairs
+from barrow.stream.pairs import PairBatch, PairIndex, index_pairs
 from barrow.stream.pairs.collate import draws
 
 
@@ -89,3 +89,14 @@ def test_they_stay_what_they_are() -> None:
         0.6604149179700246,
         0.10532317191744345,
     ]
+
+
+def test_what_goes_to_a_device_and_how_many_count() -> None:
+    mask = np.array([True, False, True])
+    numbers = np.array([4, -1, 2])
+    images, texts = np.zeros((3, 2, 2, 3), np.uint8), np.zeros((3, 5), np.int32)
+    batch = PairBatch(images, texts, mask, numbers, numbers)
+    arrays = batch.arrays()
+    assert list(arrays) == ["images", "texts", "mask"]
+    assert arrays["images"] is images
+    assert batch.num_pairs == 2

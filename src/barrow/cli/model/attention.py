@@ -30,8 +30,7 @@ def attention(
     import numpy as np
 
     from barrow.files import write_bytes
-    from barrow.models.roberta.attention_maps import attention_maps
-    from barrow.models.roberta.attention_page import attention_page
+    from barrow.models.roberta.attention_maps import attention_maps, attention_page
     from barrow.models.rows import marked_row
     from barrow.weights.safetensors_write import write_safetensors
 

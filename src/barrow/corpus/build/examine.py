@@ -18,7 +18,7 @@ import numpy.typing as npt
 import barrow.archive
 from barrow.archive import Document, Writer
 from barrow.archive.block import Block
-from barrow.archive.document_id import identity_of
+from barrow.archive.document import identity_of
 from barrow.corpus.build.decontaminate import Match, NgramIndex, find_matches, load_index
 from barrow.corpus.build.facts import Facts, save_facts
 from barrow.corpus.build.parts import QUICK, Part

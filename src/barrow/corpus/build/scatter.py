@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from barrow.archive import Document, Writer
-from barrow.archive.document_id import name_of
+from barrow.archive.document import name_of
 from barrow.archive.shard import shard_lines
 from barrow.corpus.build.facts import Facts, load_facts
 from barrow.corpus.build.parts import QUICK, Examined, PartFiles

@@ -8,7 +8,7 @@ from itertools import accumulate
 import numpy as np
 
 import barrow.archive
-from barrow.archive.document_id import name_of
+from barrow.archive.document import name_of
 from barrow.corpus.build.facts import load_facts
 from barrow.corpus.build.parts import Examined
 from barrow.corpus.dedup.numbering import Arrays, Removals

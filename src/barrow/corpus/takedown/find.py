@@ -16,7 +16,7 @@ import numpy.typing as npt
 import barrow.archive
 from barrow.archive.block import Block
 from barrow.archive.catalog import ShardEntry, read_catalog
-from barrow.archive.document_id import identity_of, name_of
+from barrow.archive.document import identity_of, name_of
 from barrow.corpus.build.facts import load_columns, load_facts, load_names
 from barrow.corpus.build.gather import CountedMeta, count_documents, found_languages
 from barrow.corpus.build.publish import INDEX, index_name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from barrow.stream.pairs.batch import PairBatch
+from barrow.stream.pairs.collate import PairBatch
 from barrow.stream.pairs.index import PairIndex, open_index
 from barrow.stream.pairs.make_index import index_pairs
 from barrow.stream.pairs.pairs import Pairs, PairSeen

@@ -11,13 +11,13 @@ import numpy.typing as npt
 from barrow.images import LIMITS, Limits, centre_square, decode, random_box, square
 from barrow.images.load import on_threads
 from barrow.stream.order.permutation import GOLDEN, derive, mixed
-from barrow.stream.pairs.batch import PairBatch
 from barrow.stream.pairs.index import PairIndex
 from barrow.stream.pairs.settings import PairSettings
 from barrow.stream.pairs.texts import TextEncoder
 from barrow.stream.part import Part
 
 Numbers = npt.NDArray[np.int64]
+PLACED = ("images", "texts", "mask")
 
 
 @dataclass(frozen=True)
@@ -95,3 +95,29 @@ def draws(purpose: str, *, seed: int, step: int, rows: range) -> npt.NDArray[np.
     places = np.arange(rows.start, rows.stop, dtype=np.uint64)
     words = mixed(mixed(places * np.uint64(GOLDEN)) ^ key)
     return (words >> np.uint64(11)).astype(np.float64) / 2.0**53
+
+
+@dataclass(frozen=True, eq=False)
+class PairBatch:
+    """B images of R × R pixels, and a text for each.
+
+    `images` is uint8 [B, R, R, 3] (`barrow.images.normalise` makes model inputs of it, on the
+    device), `texts` int32 [B, context] ids. `mask` is true for a pair; the end of a last, partial
+    batch is padding: black images, texts of no words. `pairs` has the number of each pair in the
+    index and `captions` which of its captions was taken; −1 in padding.
+    """
+
+    images: npt.NDArray[np.uint8]
+    texts: npt.NDArray[np.int32]
+    mask: npt.NDArray[np.bool_]
+    pairs: npt.NDArray[np.int64]
+    captions: npt.NDArray[np.int64]
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """What goes to a device, by name."""
+        return {name: getattr(self, name) for name in PLACED}
+
+    @property
+    def num_pairs(self) -> int:
+        """Pairs without padding."""
+        return int(np.count_nonzero(self.mask))

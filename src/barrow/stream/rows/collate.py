@@ -1,4 +1,4 @@
-"""Spans to a batch: read tokens, number segments and positions, mask targets.
+"""Spans to a batch: read tokens, number segments and positions, mask targets and words.
 
 Nothing here loops over tokens. A row that is one stretch of its domain, as when documents are
 concatenated and cut, is one slice of a mapped file.
@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from barrow.stream.batch import Batch
+from barrow.stream.batch import PLACED, Batch
 from barrow.stream.part import Part
+from barrow.stream.rows.masking import MaskIds, Mlm, mask_batch
 from barrow.stream.rows.spans import Spans
+from barrow.stream.source import Collate
 from barrow.stream.store import Store
 
 Integers = npt.NDArray[np.int64]
@@ -120,3 +122,31 @@ def _spread(values: Integers, flat: Integers, length: Integers, size: int) -> np
     counts[0::2] = np.append(flat, size)
     counts[2::2] -= flat + length
     return np.repeat(runs, counts)
+
+
+@dataclass(frozen=True)
+class MaskedCollate:
+    """The batch of another collate, with some tokens masked."""
+
+    inner: Collate[Spans, Batch]
+    mlm: Mlm
+    ids: MaskIds
+    seed: int
+
+    def __call__(self, spans: Spans, part: Part) -> Batch:
+        """The part of a batch, masked as the whole would be."""
+        # A word is identified by its first token, which may be left of the requested columns.
+        read = replace(part, columns=range(part.width)) if self.mlm.whole_word else part
+        batch = mask_batch(
+            self.inner(spans, read),
+            self.mlm,
+            self.ids,
+            seed=self.seed,
+            step=part.step,
+            row=part.rows.start,
+            column=read.columns.start,
+        )
+        if read is part:
+            return batch
+        columns = slice(part.columns.start, part.columns.stop)
+        return replace(batch, **{name: getattr(batch, name)[:, columns] for name in PLACED})

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 import barrow.archive
 from barrow.archive import Block
-from barrow.archive.document_id import identity_of
+from barrow.archive.document import identity_of
 from barrow.engine import File, Outputs, Stage
 from barrow.errors import StoreError
 from barrow.tokens.load import load

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from barrow.archive.document_id import identity_of, name_of
+from barrow.archive.document import identity_of, name_of
 from barrow.errors import NotFound, StoreError, nearest
 from barrow.tokens.store.array_file import map_arrays
 from barrow.tokens.store.store_file import (

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import barrow.archive
 from barrow.archive import Document, Writer
-from barrow.archive.document_id import name_of
+from barrow.archive.document import name_of
 from barrow.archive.shard import shard_lines
 from barrow.corpus.build.examine import Findings, Inputs, Settings, examine
 from barrow.corpus.build.facts import load_facts, save_facts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from barrow import Document
-from barrow.corpus.readers.medline.reader import Medline
+from barrow.corpus.readers.medline.reader import Medline, is_medline_text, medline_records
 from barrow.corpus.readers.reader import Item, Reject
 
 HEAD = (
@@ -283,3 +284,28 @@ def test_random_bytes(tmp_path: Path, data: bytes) -> None:
         (b"", b""),
     ):
         sorted_out(list(Medline().read(write(tmp_path / "fuzz.xml", before + data + after))))
+
+
+def test_records() -> None:
+    data = b"\xef\xbb\xbf\nPMID- 1\nTI  - a\n      b\n\nAU  - x\nAU  - y\nnonsense\n"
+    data += b"\nPMID- 2\nTI  -c\n"
+    assert list(medline_records(io.BytesIO(data), max_bytes=1000)) == [
+        {"PMID": ["1"], "TI": ["a b"], "AU": ["x", "y"]},
+        {"PMID": ["2"], "TI": ["c"]},
+    ]
+    assert list(medline_records(io.BytesIO(b"\n\n"), max_bytes=1000)) == []
+
+
+def test_what_does_not_fit() -> None:
+    data = b"PMID- 1\nTI  - " + b"PMID" * 100_000 + b"\nPMID- 2\n"
+    first, second = medline_records(io.BytesIO(data), max_bytes=1000)
+    assert isinstance(first, Reject)
+    assert first.reason == "too-large"
+    assert second == {"PMID": ["2"]}
+
+
+def test_how_it_begins() -> None:
+    assert is_medline_text(b"\n\nPMID- 1")
+    assert is_medline_text(b"\xef\xbb\xbfTI  - x")
+    assert not is_medline_text(b"Dear all - ")
+    assert not is_medline_text(b"<xml")

@@ -21,13 +21,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
+from typing import BinaryIO
 
 from barrow.archive import Document
 from barrow.corpus.input.unpack import BadArchive, open_unpacked
 from barrow.corpus.language.codes import language_of_library_code
-from barrow.corpus.readers.medline.text import Fields, is_medline_text, medline_records
 from barrow.corpus.readers.reader import Item, Reader, Reject, excerpt
 from barrow.corpus.text.dates import iso_date
+from barrow.corpus.text.encoding import decode_short
 from barrow.corpus.text.jats.text import inline_text
 from barrow.corpus.text.whitespace import one_spaced
 from barrow.corpus.text.xml.events import BadXml
@@ -49,6 +50,10 @@ _YEAR_MONTH_DAY = re.compile(
     r"([0-9]{4})(?:[ /-]([A-Za-z]{3,9}|[0-9]{1,2}))?(?:[ /-]([0-9]{1,2})(?![0-9]))?"
 )
 _HEAD = 1 << 12
+Fields = dict[str, list[str]]  # by tag, in the order of the file
+_FIELD = re.compile(r"([A-Z][A-Z0-9]{1,3}) {0,2}- ?(.*)", re.DOTALL)
+_FIRST = re.compile(rb"[\s\xef\xbb\xbf]*+[A-Z][A-Z0-9]{1,3} {0,2}- ")
+_LINE = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -241,3 +246,45 @@ def _document(title: str, abstract: str, meta: dict[str, str]) -> Item:
     if not abstract:
         return Reject("no-abstract", "a title at most", meta.get("pmid", ""), excerpt(title))
     return Document(f"{title}\n\n{abstract}" if title else abstract, meta)
+
+
+def is_medline_text(head: bytes) -> bool:
+    """Whether the beginning of a file has fields of this format."""
+    return _FIRST.match(head) is not None
+
+
+def medline_records(file: BinaryIO, *, max_bytes: int) -> Iterator[Fields | Reject]:
+    """The fields of each record, which begins with its PMID. Larger ones are ``too-large``."""
+    held: list[bytes] = []
+    size = 0
+    at_line_start = True
+    while line := file.readline(_LINE):
+        if not size:
+            line = line.removeprefix(b"\xef\xbb\xbf").lstrip()
+        if at_line_start and line.startswith(b"PMID") and any(map(bytes.strip, held)):
+            yield _record(held, size, max_bytes)
+            held, size = [], 0
+        size += len(line)
+        if size <= max_bytes:
+            held.append(line)
+        at_line_start = line.endswith(b"\n")
+    if any(map(bytes.strip, held)):
+        yield _record(held, size, max_bytes)
+
+
+def _record(lines: list[bytes], size: int, max_bytes: int) -> Fields | Reject:
+    data = b"".join(lines)
+    if size > max_bytes:
+        return Reject("too-large", f"{size:,} bytes, more than {max_bytes:,}", "", excerpt(data))
+    found = decode_short(data)
+    if found is None:
+        return Reject("unknown-encoding", "unknown encoding", "", excerpt(data))
+    fields: dict[str, list[list[str]]] = {}
+    parts: list[str] = []
+    for line in found[0].splitlines():
+        if line[:1].isspace():
+            parts.append(line.strip())
+        elif field := _FIELD.match(line):
+            parts = [field[2].strip()]
+            fields.setdefault(field[1], []).append(parts)
+    return {tag: [" ".join(value) for value in values] for tag, values in fields.items()}
