@@ -28,8 +28,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from barrow.archive import Document
-from barrow.corpus.readers.wikipedia.export import Page, export_pages
-from barrow.corpus.readers.wikipedia.reader import Wikipedia
+from barrow.corpus.readers.wikipedia import Page, Wikipedia, export_pages
 from barrow.corpus.text.wikitext import wikitext_to_text
 
 WORDS = re.findall(

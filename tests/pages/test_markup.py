@@ -5,6 +5,7 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from barrow.pages.escape import shown
 from barrow.pages.markup import (
@@ -13,8 +14,10 @@ from barrow.pages.markup import (
     element,
     folded,
     joined,
+    markdown_table,
     name,
     section,
+    sentence,
     share,
     size,
     table,
@@ -82,3 +85,17 @@ def test_sections_and_folds() -> None:
     )
     assert folded("more", "text") == "<details><summary>more</summary>text</details>"
     assert folded("more", open_=True).startswith('<details open="">')
+
+
+def test_a_table() -> None:
+    text = markdown_table(
+        ("name", "number", "why"), [("a", "1", "x"), ("b", "2", "y")], text=(0, 2)
+    )
+    assert text == "| name | number | why |\n| --- | --: | --- |\n| a | 1 | x |\n| b | 2 | y |"
+    assert markdown_table(("name",), []) == "None."
+
+
+def test_a_sentence_says_the_same() -> None:
+    words = "Of <b>, `c`, [d](e), *f*, _g_ and h|i no document is left."
+    html = MarkdownIt().render(sentence(words))
+    assert html == f"<p>{words.replace('<b>', '&lt;b&gt;')}</p>\n"

@@ -70,7 +70,7 @@ Show = Annotated[
 ]
 TextKey = Annotated[str, typer.Option(help="Key of the text in foreign records.")]
 OnBad = Annotated[
-    OnBadChoice, typer.Option(help="Stop at bad input, or count it by reason and go on.")
+    OnBadChoice, typer.Option(help="Stop at bad input, or count it by reason and continue.")
 ]
 Rejects = Annotated[
     Path | None, typer.Option(help="With --on-bad count: write the bad records to this file.")

@@ -33,7 +33,7 @@ def train(
         typer.Argument(
             help="gpt2.tiny, gpt2.small, gpt2.medium, llama.tiny, llama.1b, roberta.tiny, "
             "roberta.distil, clip.tiny or clip.b32; a saved run.json; a .py file with a function "
-            "run(); or the folder of a run, to go on with it.",
+            "run(); or the folder of a run, to resume it.",
             show_default=False,
         ),
     ],

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from barrow.corpus.readers.latex import Latex
     from barrow.corpus.readers.mail.reader import Mail
     from barrow.corpus.readers.markdown import Markdown
-    from barrow.corpus.readers.medline.reader import Medline
+    from barrow.corpus.readers.medline import Medline
     from barrow.corpus.readers.nih_exporter import NihExporter
     from barrow.corpus.readers.pdf import Pdf
     from barrow.corpus.readers.plain_text import PlainText
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from barrow.corpus.readers.uspto.reader import Uspto
     from barrow.corpus.readers.warc.reader import Warc
     from barrow.corpus.readers.web_pages.reader import WebPages
-    from barrow.corpus.readers.wikipedia.reader import Wikipedia
+    from barrow.corpus.readers.wikipedia import Wikipedia
 
 # Loaded on first use: a recipe needs few of them, and some are slow to import.
 _HOMES = {
@@ -86,7 +86,7 @@ _HOMES = {
     "readers.latex": ("Latex",),
     "readers.mail.reader": ("Mail",),
     "readers.markdown": ("Markdown",),
-    "readers.medline.reader": ("Medline",),
+    "readers.medline": ("Medline",),
     "readers.nih_exporter": ("NihExporter",),
     "readers.pdf": ("Pdf",),
     "readers.plain_text": ("PlainText",),
@@ -97,7 +97,7 @@ _HOMES = {
     "readers.uspto.reader": ("Uspto",),
     "readers.warc.reader": ("Warc",),
     "readers.web_pages.reader": ("WebPages",),
-    "readers.wikipedia.reader": ("Wikipedia",),
+    "readers.wikipedia": ("Wikipedia",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from barrow.pages.escape import escaped, one_line
 from barrow.pages.numbers import readable_count, readable_share, readable_size
 
 _VOID = frozenset(["br", "img", "input", "link", "meta"])
+_MARKS = re.compile(r"[\\`*_\[\]<>|~#]")
 
 
 class Markup(str):
@@ -131,3 +133,18 @@ def section(identity: str, title: str, *children: str) -> Markup:
 def paragraph(*children: str, class_: str | None = None) -> Markup:
     """A paragraph."""
     return element("p", *children, class_=class_)
+
+
+def markdown_table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], *, text: Sequence[int] = (0,)
+) -> str:
+    """A table of cells that are markdown already; columns not in `text` are aligned right."""
+    if not rows:
+        return "None."
+    rule = ["---" if column in text else "--:" for column in range(len(header))]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (header, rule, *rows))
+
+
+def sentence(text: str) -> str:
+    """A sentence of plain text, escaped for markdown."""
+    return _MARKS.sub(lambda found: f"\\{found[0]}", text)

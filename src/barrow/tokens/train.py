@@ -8,9 +8,8 @@ from typing import Any
 
 from barrow.errors import ConfigError
 from barrow.tokens.byte_alphabet import LETTERS, spelled
-from barrow.tokens.clip.clean import cleaned, words
 from barrow.tokens.clip.merges import END_OF_WORD, NUM_MERGES
-from barrow.tokens.clip.tokenizer import ClipTokenizer
+from barrow.tokens.clip.tokenizer import ClipTokenizer, cleaned, words
 from barrow.tokens.encoders import import_tokenizers
 from barrow.tokens.formats.merges_files import as_roberta
 from barrow.tokens.json_tokenizer import JsonTokenizer

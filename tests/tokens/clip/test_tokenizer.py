@@ -3,6 +3,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.models.clip_peers import reference
 
+from barrow.errors import MissingExtra
 from barrow.tokens.clip.merges import find_merges
-from barrow.tokens.clip.tokenizer import END, START, ClipTokenizer
+from barrow.tokens.clip.tokenizer import END, START, ClipTokenizer, cleaned, words
 
 PIECES = [
     "hello",
@@ -146,3 +148,24 @@ def test_saved_and_opened_by_us_and_by_transformers(tmp_path: Path) -> None:
     theirs = transformers.CLIPTokenizer.from_pretrained(tmp_path)
     for text in ("aab baa", "A ba!", "naïve abc"):
         assert theirs(text).input_ids == [ODD.start, *ODD.encode(text), ODD.end]
+
+
+def test_cleaning() -> None:
+    """CLIP-3: repaired, unescaped twice, one space, lower case."""
+    assert cleaned("  The\tschÃ¶n &amp;amp; GREAT\n\u00a0&lt;b&gt; ") == "the schön & great <b>"
+    assert cleaned("\n") == ""
+    # Where there is a tag, ftfy leaves entities to the two readings that follow.
+    assert cleaned("<i>&amp;lt; &amp;amp;lt;") == "<i>< &lt;"
+
+
+def test_words() -> None:
+    assert words("it's 12 o'clock!? naïve😀") == [
+        *("it", "'s", "1", "2", "o", "'", "clock", "!?", "naïve", "😀")
+    ]
+
+
+@pytest.mark.parametrize("library", ["ftfy"])
+def test_a_library_that_is_missing(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(MissingExtra, match=r"needs ftfy: pip install 'barrow\[clip\]'"):
+        cleaned("x")

@@ -32,8 +32,8 @@ def train(
     out: Annotated[
         Path, typer.Option(metavar="MODEL.safetensors", help="The model.", show_default=False)
     ],
-    max_documents: Annotated[
-        int, typer.Option(min=1, help="Most documents taken of each side.")
+    limit: Annotated[
+        int, typer.Option(min=1, help="Only so many documents of each side.")
     ] = 100_000,
     epochs: Annotated[int, typer.Option(min=1, help="Passes over the documents.")] = 5,
     seed: Annotated[int, typer.Option(help="Decides choice, split and order.")] = 42,
@@ -51,7 +51,7 @@ def train(
 
     if local_path(out).suffix != ".safetensors":
         raise typer.BadParameter(f"--out is a .safetensors file, not {out}")
-    settings = TrainingSettings(max_documents=max_documents, epochs=epochs, seed=seed)
+    settings = TrainingSettings(max_documents=limit, epochs=epochs, seed=seed)
     sides = []
     for source in (positives, negatives):
         archive = open_archive(source, text_key=text_key, on_bad=on_bad)

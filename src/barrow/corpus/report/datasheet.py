@@ -17,7 +17,7 @@ from barrow.corpus.report.owner_sections import place
 from barrow.corpus.report.portable_recipe import portable_json, recipe_hash
 from barrow.corpus.report.totals import Amount, Survey, survey
 from barrow.pages.escape import markdown_code, markdown_text, shown
-from barrow.pages.markdown import markdown_table, sentence
+from barrow.pages.markup import markdown_table, sentence
 from barrow.pages.numbers import readable_count, readable_share, readable_size
 
 DATASHEET = "datasheet.md"

@@ -18,7 +18,7 @@ from barrow.corpus.report.totals import (
     add_counts,
 )
 from barrow.pages.escape import markdown_code, markdown_text
-from barrow.pages.markdown import markdown_table
+from barrow.pages.markup import markdown_table
 from barrow.pages.numbers import readable_count, readable_size
 
 _READING = (

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import hashlib
 import heapq
+import html
+import importlib
 import json
 import warnings
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from barrow.errors import MissingExtra
 from barrow.files import make_folder, write_bytes
 from barrow.tokens.byte_alphabet import LETTERS, spelled, unspelled
-from barrow.tokens.clip.clean import cleaned, words
 from barrow.tokens.clip.merges import END_OF_WORD, Merge, read_merges
 
 CONTEXT = 77
 START, END = "<|startoftext|>", "<|endoftext|>"
 _MAX_CACHED = 1 << 16
+# Contractions, runs of letters, single digits, runs of anything else but white space.
+_WORDS = r"'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
 
 
 class ClipTokenizer:
@@ -176,3 +181,32 @@ def _in_clip_order() -> list[str]:
     """Printable letters first, as in OpenAI's table; then the others."""
     plain = [letter for byte, letter in enumerate(LETTERS) if letter == chr(byte)]
     return plain + [letter for byte, letter in enumerate(LETTERS) if letter != chr(byte)]
+
+
+def cleaned(text: str) -> str:
+    """The text as CLIP's tokenizer sees it.
+
+    The encoding is repaired by `ftfy`, HTML entities are read twice (captions of the web are often
+    escaped twice), runs of white space become one space, letters become small.
+    """
+    repaired: str = _library("ftfy").fix_text(text)
+    return " ".join(html.unescape(html.unescape(repaired)).split()).lower()
+
+
+def words(text: str) -> list[str]:
+    """The pieces within which tokens are merged, of a text that is clean."""
+    found: list[str] = _pattern().findall(text)
+    return found
+
+
+@cache
+def _pattern() -> Any:
+    regex = _library("regex")
+    return regex.compile(_WORDS, regex.IGNORECASE)
+
+
+def _library(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise MissingExtra(name, "clip", "CLIP's tokenizer") from None

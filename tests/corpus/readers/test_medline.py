@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from barrow import Document
-from barrow.corpus.readers.medline.reader import Medline, is_medline_text, medline_records
+from barrow.corpus.readers.medline import Medline, is_medline_text, medline_records
 from barrow.corpus.readers.reader import Item, Reject
 
 HEAD = (

@@ -1,1 +1,0 @@
-"""PubMed abstracts, as MEDLINE publishes them in XML."""

@@ -1,1 +1,0 @@
-"""Wikipedia and other MediaWiki sites, from XML dumps."""
