@@ -69,6 +69,7 @@ def test_overrides() -> None:
             "seed=7",
             "domains.arxiv.epochs=1.5",
             'domains.github.paths=["x"]',
+            "domains.arxiv.paths=a, c",
             "shuffle=false",
             "limit=null",
             "name=true",
@@ -78,7 +79,7 @@ def test_overrides() -> None:
         ],
     )
     assert changed.seed == 7
-    assert changed.domains["arxiv"] == Domain(1.5, ("a", "b"))
+    assert changed.domains["arxiv"] == Domain(1.5, ("a", "c"))
     assert changed.domains["github"].paths == ("x",)
     assert changed.shuffle is False
     assert changed.limit is None
@@ -105,6 +106,8 @@ def test_overrides() -> None:
         ("seed", "expected key=value"),
         ("=1", "expected key=value"),
         ("pair=[1]", "expected tuple"),
+        ("pair=1,2", "expected tuple"),
+        ('domains.arxiv.paths=["x"', "expected tuple"),
     ],
 )
 def test_a_wrong_override_is_answered(assignment: str, answer: str) -> None:

@@ -92,7 +92,8 @@ def test_shows_every_key(barrow: Callable) -> None:
     changed = ["optimizer.schedule=barrow.train:Cosine", "data.keys.text=words"]
     code, said, _ = barrow("finetune", "--task", "tag", "--show", *changed)
     assert code == 0
-    keys = {line.split()[0]: line.split()[1] for line in said.splitlines()[1:] if line.strip()}
+    rows = [line.split() for line in said.splitlines() if not line.startswith(" ")]
+    keys = {row[0]: row[1] for row in rows if len(row) > 1}
     assert keys["optimizer.schedule"] == "Cosine"
     assert (keys["data.keys.text"], keys["data.keys.label"]) == ('"words"', '"tags"')
     assert not {"data.path", "data.kind", "data.validation"} & set(keys)

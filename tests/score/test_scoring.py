@@ -224,7 +224,7 @@ def test_bad_answers_name_the_document(
     ]
     with pytest.raises(ScoreError, match=words):
         score(Answering(change), documents, out=tmp_path / "x")
-    assert not (tmp_path / "x").exists()
+    assert not (tmp_path / "x" / "scores.json").exists()
 
 
 def test_an_empty_document_is_charged_nothing() -> None:

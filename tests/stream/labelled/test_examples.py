@@ -49,12 +49,12 @@ def test_labels_may_be_left_out(tmp_path: Path) -> None:
         (
             "classify",
             {"label": "x"},
-            "line 2: no 'text', but 'label'; name the key of the text (data.keys.text=KEY",
+            "line 2: no 'text', but 'label'; name the key of the text",
         ),
         (
             "classify",
             {"text": "b"},
-            "line 2: no 'label', but 'text'; name the key of the label (data.keys.label",
+            "line 2: no 'label', but 'text'; name the key of the label",
         ),
         ("classify", {"text": "b", "label": None}, "line 2: 'label' is null; leave the row out"),
         ("classify", {"text": " ", "label": "x"}, "line 2: 'text' is empty"),
