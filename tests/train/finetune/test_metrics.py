@@ -111,7 +111,9 @@ def test_classes() -> None:
         "matthews": sklearn.metrics.matthews_corrcoef(true, said),
     }
     assert found == pytest.approx(expected, abs=1e-6)
-    assert "f1" not in compute_metrics("classify", [np.zeros(3, np.float32)], [np.array(0)], ("a", "b", "c"))
+    assert "f1" not in compute_metrics(
+        "classify", [np.zeros(3, np.float32)], [np.array(0)], ("a", "b", "c")
+    )
 
 
 def test_numbers() -> None:

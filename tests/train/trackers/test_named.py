@@ -1,4 +1,4 @@
-"""Against TensorBoard's own reader."""
+"""Trackers of other projects, each read back by its own project's reader (ACCELERATE-14)."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_one_that_fails_later() -> None:
 
 
 def test_a_resumed_run_in_tensorboard(tmp_path: Path) -> None:
-    """Steps that are done again have their second value alone."""
+    """ACCELERATE-14, by TensorBoard's reader: repeated steps have their second value alone."""
     for start, loss in ((0, 1.5), (2, 0.25)):
         tracker = make_tracker("tensorboard", tmp_path)
         tracker.begin({"steps": 4}, start)
@@ -132,7 +132,7 @@ def follow_wandb(folder: Path, start: int, loss: float) -> None:
 
 
 def test_a_resumed_run_in_wandb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both parts have one name; another folder has another."""
+    """ACCELERATE-14, in W&B's files of a run that is not sent: both parts have one name."""
     monkeypatch.setenv("WANDB_MODE", "offline")
     monkeypatch.setenv("WANDB_SILENT", "true")
     monkeypatch.setenv("WANDB_CACHE_DIR", str(tmp_path / "cache"))
@@ -169,6 +169,7 @@ def follow_mlflow(folder: Path, start: int, loss: float) -> None:
 
 
 def test_a_resumed_run_in_mlflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """ACCELERATE-14: in MLflow's own store, SQLite where no server is named."""
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
     follow_mlflow(tmp_path / "run", 0, 1.5)
     follow_mlflow(tmp_path / "run", 2, 0.25)

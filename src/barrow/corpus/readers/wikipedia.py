@@ -219,7 +219,7 @@ class Page:
 def export_pages(file: BinaryIO, *, max_text: int) -> Iterator[Site | Page]:
     """The wiki, before the first page, and the pages in the order of the file.
 
-    Raises `BadXml` at the first thing wrong, after the pages that precede it; the page it stands in
+    Raises `BadXml` at the first thing wrong, after the pages before it; the page with the error
     is not among them.
     """
     names = ["", ""]
@@ -276,7 +276,7 @@ def _set(
     key: str,
     value: str | None,
 ) -> None:
-    """Note what an element says; None stands for more than is allowed."""
+    """Store the text of an element; None if it is longer than allowed."""
     if place == ("revision", "text"):
         revision.text = value
         revision.is_too_large = value is None

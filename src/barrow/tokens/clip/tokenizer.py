@@ -186,15 +186,15 @@ def _in_clip_order() -> list[str]:
 def cleaned(text: str) -> str:
     """The text as CLIP's tokenizer sees it.
 
-    The encoding is repaired by `ftfy`, HTML entities are read twice (captions of the web are often
-    escaped twice), runs of white space become one space, letters become small.
+    The encoding is repaired by `ftfy`, HTML entities are decoded twice (captions of the web are
+    often escaped twice), runs of white space become one space, letters become lower case.
     """
     repaired: str = _library("ftfy").fix_text(text)
     return " ".join(html.unescape(html.unescape(repaired)).split()).lower()
 
 
 def words(text: str) -> list[str]:
-    """The pieces within which tokens are merged, of a text that is clean."""
+    """The pieces within which tokens are merged, of a normalised text."""
     found: list[str] = _pattern().findall(text)
     return found
 
