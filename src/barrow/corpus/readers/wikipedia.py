@@ -172,7 +172,7 @@ def _url(base: str, title: str) -> str:
 
 @dataclass
 class Site:
-    """A wiki. `files` and `categories` are the names of these namespaces, in small letters."""
+    """A wiki. `files` and `categories` are the names of these namespaces, in lower case."""
 
     name: str = ""
     base: str = ""
