@@ -32,7 +32,7 @@ class Html(Reader):
     max_bytes: int = 1 << 26
     extract: Extract | None = None
 
-    extractor = "html/1"
+    extractor = "html/2"
     patterns = tuple(
         f"**/*.{kind}{packed}" for kind in ("html", "htm", "xhtml") for packed in PACKED
     )

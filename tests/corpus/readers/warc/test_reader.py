@@ -456,7 +456,7 @@ def test_patterns() -> None:
     ]
     for name in names:
         assert any(Path(name).match(pattern.removeprefix("**/")) for pattern in Warc.patterns)
-    assert Warc.extractor == "warc/1"
+    assert Warc.extractor == "warc/2"
 
 
 @pytest.mark.parametrize("kind", ["content", "header", "http header", "no length"])

@@ -76,7 +76,7 @@ class Warc(Reader):
     check_digests: bool = False
     extract: Extract | None = None
 
-    extractor = "warc/1"
+    extractor = "warc/2"
     patterns = tuple(
         f"**/*.{kind}{ending}"
         for kind in ("warc", "wet", "arc")

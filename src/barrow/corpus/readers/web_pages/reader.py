@@ -55,7 +55,7 @@ class WebPages(Reader):
     max_bytes: int = 1 << 26
     extract: Extract | None = None
 
-    extractor = "web_pages/1"
+    extractor = "web_pages/2"
     patterns = (
         *(f"**/*.{kind}{packed}" for kind in ("html", "htm", "xhtml") for packed in PACKED),
         *(f"**/*.jsonl{packed}" for packed in PACKED),
