@@ -27,9 +27,15 @@ from barrow.corpus.text.html.page import page_text
 
 Extract = Callable[[str], str]
 
+# Words; characters where there are no blanks between words.
+_UNSPACED = "\u0e00-\u0e7f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
+# Marks of lists and of code: some extractors write them, others do not.
+_MARK = re.compile(r"^[ \t>]*\d{1,3}\. |`", re.MULTILINE)
+_TOKEN = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
+
 
 def shingles(text: str, size: int) -> Counter[tuple[str, ...]]:
-    tokens = re.findall(r"\w+", text)
+    tokens = _TOKEN.findall(_MARK.sub("", text))
     if len(tokens) < size:
         return Counter([tuple(tokens)] if tokens else [])
     return Counter(tuple(tokens[k : k + size]) for k in range(len(tokens) - size + 1))

@@ -213,14 +213,14 @@ def pelican_site(
     theme: str, sources: list[Source], folder: Path, after: Callable[[str], str]
 ) -> Iterator[Rendered]:
     from pelican import Pelican, signals
-    from pelican.settings import configure_settings, get_settings_from_module
+    from pelican.settings import DEFAULT_CONFIG, configure_settings
 
     posts, out = folder / "posts", folder / "out"
     posts.mkdir()
     for number, source in enumerate(sources):
         head = f"Title: {source.title}\nSlug: {source.name}\nDate: 2026-01-{number % 28 + 1:02}\n"
         (posts / f"{source.name}.md").write_text(f"{head}Category: News\n\n{source.text}")
-    settings = get_settings_from_module(None)
+    settings = dict(DEFAULT_CONFIG)
     settings.update(
         PATH=str(posts), OUTPUT_PATH=str(out), SITENAME="Manual", AUTHOR="The authors", PLUGINS=[],
         TIMEZONE="UTC", SITEURL="https://manual.example.org", CACHE_CONTENT=False,

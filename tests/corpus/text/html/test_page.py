@@ -93,6 +93,56 @@ def test_a_page_of_short_lines_is_not_empty() -> None:
     assert page_text(body(markup)).text == "Two beads of clay"
 
 
+LINKS = "<ul><li><a href=a>The beads of the first grave</a><li><a href=b>A knife</a></ul>"
+LINKED = "- The beads of the first grave\n- A knife"
+
+
+@pytest.mark.parametrize(
+    ("markup", "text"),
+    [
+        # A section's address is made of its heading and names nothing.
+        (
+            (
+                f"<p>{LONG}</p><section id='share-it'><h2>Share it<a href='#share-it'>¶"
+                f"</a></h2><p>{OTHER}</p></section>"
+            ),
+            f"{LONG}\n\nShare it\n\n{OTHER}",
+        ),
+        (
+            (
+                f"<p>{LONG}</p><h2 id='related-work'><a href='#related-work'>Related work</a></h2>"
+                f"<p>{OTHER}</p>"
+            ),
+            f"{LONG}\n\nRelated work\n\n{OTHER}",
+        ),
+        # The introduction of a manual whose other text is one section.
+        (
+            (
+                f"<p>{LONG}</p><section id=a><h2>A<a href='#a'>¶</a></h2>{f'<p>{OTHER}</p>' * 25}"
+                "</section>"
+            ),
+            f"{LONG}\n\nA\n\n" + "\n\n".join([OTHER] * 25),
+        ),
+        (f"<p>{LONG}</p><aside class=footnote>[1] A note.</aside>", f"{LONG}\n\n[1] A note."),
+        (f"<p>{LONG}</p><p>It had:</p>{LINKS}", f"{LONG}\n\nIt had:\n\n{LINKED}"),
+        (f"<p>{LONG}</p><h2>Finds</h2>{LINKS}", f"{LONG}\n\nFinds\n\n{LINKED}"),
+        (f"<p>{LONG}</p><h2>More stories</h2>{LINKS}", LONG),
+        (f"<p>{LONG}</p>{LINKS}", LONG),
+        (
+            f"<p>{LONG}</p><ul><li><a href=a>A knife of iron</a><li>Two beads of clay, blue</ul>",
+            f"{LONG}\n\n- A knife of iron\n- Two beads of clay, blue",
+        ),
+        (
+            f"<p>{LONG}</p><p><a href=http://a.org>http://a.org</a></p>",
+            f"{LONG}\n\nhttp://a.org",
+        ),
+        (f"<p>{LONG}</p><div role=dialog>We use what we find out about you.</div>", LONG),
+    ],
+)
+def test_manuals(markup: str, text: str) -> None:
+    assert page_text(body(f"<main>{markup}</main>")).text == text
+
+
 @pytest.mark.parametrize("place", ["{form}{text}", "<form>{text}{form}</form>"])
 def test_no_form_to_log_in(place: str) -> None:
     form = (

@@ -20,12 +20,15 @@ from barrow.corpus.text.html.main_names import (
     is_hidden,
     is_lead_elsewhere,
     is_other,
+    is_part,
     is_password,
     is_perhaps_other,
     is_phrase_of_page,
     names,
+    without_id,
 )
 from barrow.corpus.text.html.text import html_to_text
+from barrow.corpus.text.html.tokens import attribute
 from barrow.corpus.text.html.tree import INLINE, Element
 
 # Not readable, or never part of the main text.
@@ -63,9 +66,9 @@ _IN_TABLE = frozenset(["table", "thead", "tbody", "tfoot", "tr", "td", "th"])
 _HEADINGS = frozenset(["h1", "h2", "h3", "h4", "h5", "h6"])
 # Groups of blocks, and blocks of text: what is dropped if it is mostly links.
 _GROUPS = frozenset(["ul", "ol", "dl", "div", "section", "center", "header", "form"])
-_BLOCKS = _HEADINGS | {"p", "li", "dt", "dd", "table"}
+_LINES = _HEADINGS | {"p", "table"}
 # Elements that are not the main part by themselves: they are parts of a text.
-_PARTS = INLINE | _BLOCKS | _IN_TABLE | {"ul", "ol", "dl", "blockquote", "pre"}
+_PARTS = INLINE | _LINES | _IN_TABLE | {"ul", "ol", "dl", "li", "dt", "dd", "blockquote", "pre"}
 
 # In characters: a block this long is a paragraph whatever its tag, or in a <p>; a group with this
 # much text is more than links; the longest line looked at, and the longest that introduces a list;
@@ -78,6 +81,7 @@ _LABEL = 80
 _LOG_IN = 400
 
 _WORD = re.compile(r"\w+")
+_INSIDE = re.compile(r"""href\s*+=\s*+["']?#""", re.IGNORECASE)
 
 
 def main_markups(markup: str, elements: list[Element], *, title: str) -> Iterator[str]:
@@ -115,13 +119,25 @@ class _Page:
         self._markup = markup
         self._elements = elements
         self._names = [names(e.attributes) if e.attributes else "" for e in elements]
-        # A line is inside few blocks that are lines, too; else it would be
+        # A section's address is made of its heading: it is not a name.
+        for element in elements:
+            if "id=" in element.attributes and self._has_address(element):
+                self._names[element.number] = names(without_id(element.attributes))
+        # What is looked at as a line has few blocks around it that are, too: else it would be
         # read again and again.
         self._has_blocks = bytearray(len(elements))
         for element in elements[1:]:
             if element.block == element.number:
                 self._has_blocks[elements[element.parent].block] = 1
         self._layout = layout_parts(elements)
+
+    def _has_address(self, element: Element) -> bool:
+        """Whether a heading links to the element, as in manuals."""
+        if element.tag in _HEADINGS:
+            return True
+        address = attribute(element.attributes, "id")
+        begin = self._markup[element.inner : element.inner + _LINE]
+        return bool(address) and f"#{address}" in begin
 
     def _sums(self, values: list[int]) -> list[int]:
         """For each element the sum over it and all that it contains."""
@@ -160,8 +176,7 @@ class _Page:
             elif sums[number] * 2 <= sums[0] and tag not in _NEVER_DROPPED:
                 is_little = sums[number] * 8 <= sums[0]
                 if is_strict or is_little:
-                    is_other = tag in _NOT_MAIN or self._is_other(element, is_little and is_strict)
-                    dropped[number] |= is_other
+                    dropped[number] |= self._is_other(element, is_little and is_strict)
 
     def drop_unreadable(self) -> None:
         """Drop what is not shown or cannot be read."""
@@ -184,9 +199,11 @@ class _Page:
                 around = self._elements[around.parent]
 
     def _is_other(self, element: Element, is_little: bool) -> bool:
+        named = self._names[element.number]
+        if element.tag in _NOT_MAIN:
+            return not is_part(named)
         if not element.attributes:
             return False
-        named = self._names[element.number]
         says_so = is_other(named) or (is_little and is_perhaps_other(named))
         return (says_so and element.tag not in _IN_TABLE) or is_hidden(element.attributes)
 
@@ -212,7 +229,7 @@ class _Page:
             if not best or sums[element.number] > sums[best]:
                 best_child[element.parent] = element.number
         while (child := best_child[main]) and sums[child] * 20 >= sums[main] * 19:
-            if self._elements[child].tag in _PARTS:
+            if self._has_address(self._elements[child]) or self._elements[child].tag in _PARTS:
                 break
             main = child
         return main
@@ -306,14 +323,36 @@ class _Page:
         for element in left:
             own[element.number], linked[element.number] = element.own, element.linked
         own, linked, text = self._sums(own), self._sums(linked), self._sums(values)
+        before: Element | None = None  # the last line
+        end = 0
         for element in left:
             number = element.number
-            if own[number] * 2 > own[main.number]:
+            if element.start < end or own[number] * 2 > own[main.number]:
                 continue
             if element.tag in _GROUPS and text[number] < _MORE_THAN_LINKS:
-                self.dropped[number] = linked[number] * 10 > own[number] * 6
-            elif element.tag in _BLOCKS:
-                self.dropped[number] = linked[number] * 10 > own[number] * 8
+                if linked[number] * 10 <= own[number] * 6:
+                    pass
+                elif element.tag in ("ul", "ol") and self._is_led(before):
+                    end = element.end
+                elif element.tag != "section" or not self._has_address(element):
+                    self.dropped[number] = 1
+            elif element.tag in _LINES:
+                is_link = linked[number] * 10 > own[number] * 8
+                self.dropped[number] = is_link and not self._shows_address(element)
+            if element.own and element.block == number:
+                before = element
+
+    def _shows_address(self, element: Element) -> bool:
+        """Whether a line has an address to be read, or is a heading that links to itself."""
+        line = self._markup[element.inner : min(element.end, element.inner + _LINE)]
+        return ">http" in line or (element.tag in _HEADINGS and _INSIDE.search(line) is not None)
+
+    def _is_led(self, before: Element | None) -> bool:
+        """Whether the line before a list announces it."""
+        line = self._line(before) if before is not None else ""
+        if before is None or is_lead_elsewhere(line) or is_phrase_of_page(line):
+            return False
+        return line.endswith((":", "：")) or before.tag in _HEADINGS
 
     def drop_lines(self, main: Element) -> None:
         """Drop lines about the page itself, and those that introduce something dropped.

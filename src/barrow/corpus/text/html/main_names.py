@@ -15,6 +15,11 @@ _HIDDEN = re.compile(
     |display\s*+:\s*+none|visibility\s*+:\s*+hidden""",
     re.IGNORECASE | re.VERBOSE,
 )
+_ID = re.compile(r"""(?:^|\s)id\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s"'>]++)""", re.IGNORECASE)
+_PART = re.compile(
+    r"(?:^|[\s_-])(?:footnotes?|footnote-list|endnotes?|citation|admonition)(?:$|[\s_-])",
+    re.IGNORECASE,
+)
 _PASSWORD = re.compile(r"""\btype\s*+=\s*+["']?password""", re.IGNORECASE)
 # Parts of names, between blanks, hyphens and underscores.
 _OTHER = re.compile(
@@ -22,7 +27,7 @@ _OTHER = re.compile(
       # beside the article: menus, search, notices
       nav | navbar | navigation | navigator | menu | menubar | breadcrumbs? | crumbs | pagination
     | pager | pagenav | footer | contentinfo | sidebar | side-bar | complementary | search
-    | cookies? | consent | gdpr | popup | modal | ticker
+    | cookie\w* | consent | dialog | alertdialog | gdpr | popup | modal | ticker
       # after and inside the article: other articles, what readers do
     | related | recirc\w* | recommend\w* | trending | most-read | more-stories | read-more
     | readmore | read-next | up-next | next-article | promo\w* | outbrain | taboola
@@ -87,6 +92,16 @@ def names(attributes: str) -> str:
     """Class names, id and role of an element, split into words, CamelCase too."""
     found = " ".join(a or b or c for a, b, c in _NAMES.findall(attributes))
     return found if found.islower() else _CAPITAL.sub("-", found)
+
+
+def without_id(attributes: str) -> str:
+    """Attributes without an element's address."""
+    return _ID.sub(" ", attributes)
+
+
+def is_part(names: str) -> bool:
+    """Whether its names say that an element beside the text belongs to it: a note."""
+    return _PART.search(names) is not None
 
 
 def is_hidden(attributes: str) -> bool:
