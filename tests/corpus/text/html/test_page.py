@@ -103,10 +103,10 @@ LINKED = "- The beads of the first grave\n- A knife"
         # A section's address is made of its heading and names nothing.
         (
             (
-                f"<p>{LONG}</p><section id='share-it'><h2>Share it<a href='#share-it'>¶"
+                f"<p>{LONG}</p><section id='share-knives'><h2>Share knives<a href='#share-knives'>¶"
                 f"</a></h2><p>{OTHER}</p></section>"
             ),
-            f"{LONG}\n\nShare it\n\n{OTHER}",
+            f"{LONG}\n\nShare knives\n\n{OTHER}",
         ),
         (
             (
