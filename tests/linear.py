@@ -7,23 +7,28 @@ import time
 from collections.abc import Callable
 
 
-def check_linear(act: Callable[[int], object], size: int, *, tries: int = 5) -> None:
+def check_linear(act: Callable[[int], object], size: int, *, tries: int = 4) -> None:
     """Twice as much takes less than three times as long; a square would take four times.
 
-    Seconds are those of this thread's CPU, the best of some tries: other processes do not count.
-    Two milliseconds more or less say nothing.
+    Seconds are those of this thread's CPU: other processes do not count, nor do two milliseconds.
+    Each try has twice the size of the one before: caches and the allocator have steps, a square
+    is one at every size.
     """
-    act(max(1, size // 20))  # whatever is imported or compiled once
-    best = [float("inf")] * 2
-    for _ in range(tries):
-        for k in range(2):
-            gc.disable()
-            try:
-                start = time.thread_time()
-                act(size << k)
-                best[k] = min(best[k], time.thread_time() - start)
-            finally:
-                gc.enable()
-        if best[1] < 3 * best[0] + 0.002:
-            return
-    raise AssertionError(f"{size} took {best[0]:.4f} s, twice as much {best[1]:.4f} s")
+
+    def seconds(number: int) -> float:
+        start = time.thread_time()
+        act(number)
+        return time.thread_time() - start
+
+    seconds(max(1, size // 20))  # whatever is imported or compiled once
+    gc.disable()
+    try:
+        for _ in range(tries):
+            once = min(seconds(size), seconds(size))
+            twice = seconds(2 * size)
+            if twice < 3 * once + 0.002:
+                return
+            size *= 2
+    finally:
+        gc.enable()
+    raise AssertionError(f"{size // 2} took {once:.4f} s, twice as much {twice:.4f} s")
