@@ -5,7 +5,7 @@
     │   ├── BadRecord       one record is wrong; its neighbours are fine
     │   └── DamagedShard    bytes are missing, changed or swapped
     ├── BadImage            an image that cannot be used; has its name and a reason (a ValueError)
-    ├── BudgetExceeded      deduplication would remove more of a domain than it may
+    ├── BudgetExceeded      a stage would remove more of a domain or language than it may
     ├── CheckpointError     a checkpoint is damaged, or of another model; says folder
     ├── ConfigError         a setting that does not exist or has the wrong type (a ValueError)
     ├── Diverged            NaN or a jump of the loss in training; has step and documents
@@ -113,7 +113,7 @@ class BadImage(BarrowError, ValueError):
 
 
 class BudgetExceeded(BarrowError):
-    """Deduplication would remove more of a domain than it may; the message shows samples."""
+    """A stage would remove more documents of a domain or a language than it may."""
 
 
 class CheckpointError(BarrowError):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import glob
 import os
-from collections import Counter
-from collections.abc import Collection
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -67,6 +67,14 @@ def build(
     missing: Annotated[
         MissingChoice | None, typer.Option(help="Domains without files: an error, or left out.")
     ] = None,
+    language: Annotated[
+        str | None,
+        typer.Option(
+            help="Rules for web text by language: auto (of each document), or a code such as de. "
+            "Otherwise those of the recipe; they are made for English.",
+            show_default=False,
+        ),
+    ] = None,
     trust: Trust = None,
     as_json: AsJson = False,
 ) -> None:
@@ -84,6 +92,10 @@ def build(
     made = load_recipe(recipe, trust=trusted)
     if root is None:
         made, root = _of_sources(made, source or [])
+    if language is not None:
+        from barrow.corpus.filters.by_language import recipe_by_language
+
+        made = recipe_by_language(made, language)
     resolved = config.override(made, changed, trust=trusted)
     if missing is not None:
         resolved = config.override(resolved, [f"missing={missing.value}"])
@@ -180,16 +192,45 @@ def print_report(report: dict[str, Any]) -> None:
     for domain in report["reading"].values():
         files[domain["name"]] += domain["files"]
     rows = []
+    languages: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for name in dict.fromkeys([*files, *report["stages"]]):
         reasons = ", ".join(f"{n:,} {reason}" for reason, n in rejects.get(name, {}).items())
         read = report["stages"].get(name, {}).get("documents", 0)
         row = (f"{files[name]:,}" if name in files else "", f"{read:,}", f"{kept[name]:,}")
         rows.append((name, *row, f"{sizes[name]:,}", reasons))
+        for code, number in (
+            report["stages"].get(name, {}).get("filter", {}).get("languages", {}).items()
+        ):
+            languages[code].update(number)
     print_table(
         ("domain", "files", "read", "kept", "bytes", "rejects"),
         rows,
         left=("domain", "rejects"),
         width=160,
     )
+    if len(languages) > 1:
+        _print_languages(languages)
     for folder, why in report["missing"].items():
         typer.echo(printable(f"left out: {folder} ({why})"))
+
+
+def _print_languages(languages: Mapping[str, Mapping[str, int]]) -> None:
+    """Documents that the filters were given and kept, by language; neutral rules are named."""
+    from barrow.corpus.filters.by_language import has_rules
+
+    typer.echo()
+    print_table(
+        ("language", "read", "kept", "rules"),
+        [
+            (
+                code,
+                f"{number['documents']:,}",
+                f"{number['kept']:,}",
+                "own" if has_rules(code) else "neutral",
+            )
+            for code, number in sorted(
+                languages.items(), key=lambda item: (-item[1]["documents"], item[0])
+            )
+        ],
+        left=("language", "rules"),
+    )

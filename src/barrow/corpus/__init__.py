@@ -15,6 +15,7 @@ from barrow.corpus.recipe import Decontamination, Domain, Recipe
 if TYPE_CHECKING:
     from barrow.corpus.dedup.settings import Deduplication, Passages
     from barrow.corpus.filters.boilerplate.boilerplate import DropBoilerplate
+    from barrow.corpus.filters.by_language import ByLanguage
     from barrow.corpus.filters.c4 import C4
     from barrow.corpus.filters.c4_lines import C4Lines
     from barrow.corpus.filters.classifier import Quality
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "dedup.settings": ("Deduplication", "Passages"),
     "filters.boilerplate.boilerplate": ("DropBoilerplate",),
+    "filters.by_language": ("ByLanguage",),
     "filters.c4": ("C4",),
     "filters.c4_lines": ("C4Lines",),
     "filters.classifier": ("Quality",),
@@ -103,6 +105,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "C4",
+    "ByLanguage",
     "C4Lines",
     "CourtListener",
     "Decisions",

@@ -119,6 +119,7 @@ def _stages(built: Built) -> dict[str, Any]:
                 "rejects": _under(counts, "rejects."),
                 "found": _under(counts, "found."),
                 "matches": _under(counts, "matches."),
+                "languages": _languages(counts),
             },
             "deduplicate": {
                 "documents": counts.get("kept", 0) - _removed(removed),
@@ -134,6 +135,13 @@ def _stages(built: Built) -> dict[str, Any]:
             },
         }
     return domains
+
+
+def _languages(counts: Mapping[str, int]) -> dict[str, dict[str, int]]:
+    """Documents by the language that a filter identified, and those that all filters kept."""
+    kept = _under(counts, "languages_kept.")
+    read = _under(counts, "languages.")
+    return {code: {"documents": number, "kept": kept[code]} for code, number in read.items()}
 
 
 def _removed(counts: Mapping[str, int]) -> int:

@@ -21,6 +21,7 @@ from barrow.corpus import (
     Rewriter,
     Splits,
 )
+from barrow.corpus.filters.by_language import recipe_by_language
 from barrow.recipes import pile
 
 # The filters of FineWeb and others for web text, except language and personal data.
@@ -43,11 +44,15 @@ def _others() -> dict[str, tuple[Filter | Rewriter, ...]]:
     }
 
 
-def recipe() -> Recipe:
-    """All stages but those that need a choice of yours: evaluation sets, a classifier, weights."""
-    return Recipe(
+def recipe(language: str = "en") -> Recipe:
+    """All stages but those that need a choice of yours: evaluation sets, a classifier, weights.
+
+    The rules for web text are those of a `language`, or with ``auto`` of each document's.
+    """
+    made = Recipe(
         name="refine",
         domains={".": Domain(name="", reader=Records(), filters=WEB_FILTERS, filters_of=_others())},
         deduplication=Deduplication(),
         splits=Splits(validation=0.005, test=0.005),
     )
+    return recipe_by_language(made, language)

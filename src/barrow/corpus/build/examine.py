@@ -106,7 +106,7 @@ def examine(settings: Settings, inputs: Inputs, out: Findings) -> None:
     out.counts.path.write_text(json.dumps(examiner.counts(), sort_keys=True))
 
 
-EXAMINE = Stage("corpus.examine", 2, examine, Findings)
+EXAMINE = Stage("corpus.examine", 3, examine, Findings)
 
 
 @dataclass
@@ -136,6 +136,10 @@ class _Examiner:
             tally["bytes"] += sizes[i]
             for name_of_set in rejections.matches.get(i, ()):
                 tally[f"matches.{name_of_set}"] += 1
+            language = self.facts.languages[self.facts.language[at + i]]
+            if language:
+                tally[f"languages.{language}"] += 1
+                tally[f"languages_kept.{language}"] += not rejections.reasons[i]
             if rejections.reasons[i]:
                 tally[f"rejects.{rejections.reasons[i]}"] += 1
                 rejects.add(_reject(texts, i, rejections))

@@ -26,6 +26,7 @@ from barrow.corpus.build.assemble import assemble_tasks
 from barrow.corpus.build.decontaminate import Indexed, index_task
 from barrow.corpus.build.examine import Findings, examine_tasks
 from barrow.corpus.build.gather import Gathered, gather_tasks
+from barrow.corpus.build.language_budget import check_languages
 from barrow.corpus.build.parts import Examined, cut, known_parts
 from barrow.corpus.build.plan import buckets_of, plan_task
 from barrow.corpus.build.publish import Shard
@@ -70,6 +71,7 @@ def run_stages(
         (indexed,) = stages.run("Indexing", [index_task(recipe.decontamination)])
     evaluation = None if indexed is None else indexed.ngrams
     examined = stages.run("Examining", examine_tasks(parts, recipe, evaluation))
+    check_languages(recipe, examined)
     own = [
         Examined.of(part, found.facts, found.changed)
         for part, found in zip(parts, examined, strict=True)

@@ -63,6 +63,15 @@ class Texts:
         offsets = np.concatenate([[0], np.cumsum(sizes)])
         return Texts(np.concatenate(pieces), offsets, self.metas, self.scratch)
 
+    def chosen(self, rows: npt.NDArray[np.int64]) -> Texts:
+        """Some of the documents; valid until some are chosen again."""
+        offsets = np.concatenate([[0], np.cumsum(self.sizes[rows])])
+        scratch = self.scratch.part("chosen")
+        text = scratch.take("text", int(offsets[-1]), np.uint8)
+        for row, start, end in zip(rows.tolist(), offsets, offsets[1:], strict=False):
+            text[start:end] = self.text[self.offsets[row] : self.offsets[row + 1]]
+        return Texts(text, offsets, [self.metas[row] for row in rows.tolist()], scratch)
+
     def __len__(self) -> int:
         return len(self.offsets) - 1
 

@@ -16,6 +16,11 @@ class Scratch:
 
     def __init__(self) -> None:
         self._arrays: dict[str, npt.NDArray[Any]] = {}
+        self._parts: dict[str, Scratch] = {}
+
+    def part(self, name: str) -> Scratch:
+        """Arrays of their own, for work that must leave the others as they are."""
+        return self._parts.setdefault(name, Scratch())
 
     def take(self, name: str, size: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
         """An uninitialised array of `size` elements."""
