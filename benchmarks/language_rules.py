@@ -46,7 +46,6 @@ from barrow.corpus.filters.gopher_quality import GopherQuality
 from barrow.corpus.filters.gopher_repetition import GopherRepetition
 from barrow.corpus.filters.language import identify, language_model
 from barrow.corpus.filters.statistics.sentences import num_sentences
-from barrow.corpus.filters.statistics.unspaced import with_blanks
 from barrow.corpus.filters.texts import Texts
 from barrow.corpus.kernels.scratch import Scratch
 from barrow.corpus.text.html.page import whole_text
@@ -100,9 +99,8 @@ def declarations(folder: Path) -> dict[str, dict[str, Documents]]:
 
 def texts_of(documents: Documents, code: str) -> Texts:
     texts = Texts.of_strings(list(documents.values()), [{}] * len(documents), Scratch())
-    if code not in UNSPACED:
-        return texts
-    return Texts(*with_blanks(texts.text, texts.offsets, Scratch()), texts.metas, Scratch())
+    texts.unspaced = code in UNSPACED
+    return texts
 
 
 def passing(documents: Documents) -> Documents:
@@ -132,7 +130,9 @@ def figures(texts: Texts, short_line: float) -> dict[str, np.ndarray]:
         / np.maximum(1, characters.characters - characters.newlines),
         "newlines_per_word": characters.newlines / number,
         "symbols_per_word": np.maximum(characters.number_signs, characters.ellipses) / number,
-        "sentences": num_sentences(texts.text, texts.offsets, C4().min_sentences),
+        "sentences": num_sentences(
+            texts.text, texts.offsets, C4().min_sentences, unspaced=texts.unspaced
+        ),
         **{
             f"ngram {n}": found.ngrams.characters[n] / np.maximum(1, characters.characters)
             for n in range(2, 11)
@@ -160,12 +160,14 @@ def _rounded(value: float) -> float:
 
 def stop_words(texts: Texts, listed: set[str] | None) -> tuple[list[str], int]:
     """Words, and how many of them a text needs."""
-    sets = [set(texts.text_of(i).split()) for i in range(len(texts))]
+    # Where a word is a letter, each is one.
+    split = set if texts.unspaced else str.split
+    sets = [set(split(texts.text_of(i))) for i in range(len(texts))]
     counts = Counter(
         word
         for words in sets
         for word in words
-        if word == word.lower() and (word in listed if listed is not None else _is_word(word))
+        if word == word.lower() and _is_word(word) and (listed is None or word in listed)
     )
     ranked = sorted(counts, key=lambda word: (-counts[word], word))
     number = len(GopherQuality().stop_words)

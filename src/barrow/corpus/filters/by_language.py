@@ -19,7 +19,6 @@ from barrow.corpus.filters.fineweb import FineWeb
 from barrow.corpus.filters.gopher_quality import GopherQuality
 from barrow.corpus.filters.gopher_repetition import GopherRepetition
 from barrow.corpus.filters.language import UNDETERMINED, identify
-from barrow.corpus.filters.statistics.unspaced import with_blanks
 from barrow.corpus.filters.texts import Texts
 from barrow.corpus.recipe import Recipe
 from barrow.errors import ConfigError
@@ -77,10 +76,10 @@ class ByLanguage(Filter):
         codes = self._languages(texts)
         for code in np.unique(codes).tolist():
             rows = np.flatnonzero(codes == code)
-            some = texts if len(rows) == len(texts) else texts.chosen(rows)
-            if code != ENGLISH and language_rules()[code]["unspaced"]:
-                scratch = texts.scratch.part("unspaced")
-                some = Texts(*with_blanks(some.text, some.offsets, scratch), some.metas, scratch)
+            unspaced = code != ENGLISH and language_rules()[code]["unspaced"]
+            some = texts
+            if unspaced or len(rows) < len(texts):
+                some = texts.chosen(rows, unspaced=unspaced)
             first = 0
             for chosen in self._filters(code):
                 found = chosen.decide(some)

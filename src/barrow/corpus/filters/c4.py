@@ -33,7 +33,9 @@ class C4(Filter):
         if not self.curly_bracket:
             brackets = texts.statistics.characters.curly_brackets
             decisions.reject(2, brackets > 0, brackets)
-        sentences = num_sentences(texts.text, texts.offsets, self.min_sentences)
+        sentences = num_sentences(
+            texts.text, texts.offsets, self.min_sentences, unspaced=texts.unspaced
+        )
         decisions.reject(3, sentences < self.min_sentences, sentences)
         return decisions
 

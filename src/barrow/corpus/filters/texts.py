@@ -19,7 +19,8 @@ class Texts:
     """The texts of some documents.
 
     Text i is ``text[offsets[i]:offsets[i + 1]]``, in UTF-8, and `metas[i]` its metadata. What
-    several filters need is computed once, on first use.
+    several filters need is computed once, on first use. Texts that are `unspaced` are in scripts
+    without blanks between words.
     """
 
     def __init__(
@@ -28,8 +29,11 @@ class Texts:
         offsets: npt.NDArray[np.int64],
         metas: Sequence[dict[str, Any]],
         scratch: Scratch,
+        *,
+        unspaced: bool = False,
     ) -> None:
         self.text = text
+        self.unspaced = unspaced
         self.offsets = offsets
         self.metas = metas
         self.scratch = scratch
@@ -63,14 +67,15 @@ class Texts:
         offsets = np.concatenate([[0], np.cumsum(sizes)])
         return Texts(np.concatenate(pieces), offsets, self.metas, self.scratch)
 
-    def chosen(self, rows: npt.NDArray[np.int64]) -> Texts:
+    def chosen(self, rows: npt.NDArray[np.int64], *, unspaced: bool = False) -> Texts:
         """Some of the documents; valid until some are chosen again."""
         offsets = np.concatenate([[0], np.cumsum(self.sizes[rows])])
         scratch = self.scratch.part("chosen")
         text = scratch.take("text", int(offsets[-1]), np.uint8)
         for row, start, end in zip(rows.tolist(), offsets, offsets[1:], strict=False):
             text[start:end] = self.text[self.offsets[row] : self.offsets[row + 1]]
-        return Texts(text, offsets, [self.metas[row] for row in rows.tolist()], scratch)
+        metas = [self.metas[row] for row in rows.tolist()]
+        return Texts(text, offsets, metas, scratch, unspaced=unspaced)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -92,4 +97,4 @@ class Texts:
     @cached_property
     def statistics(self) -> Statistics:
         """Statistics of characters, words, lines and n-grams."""
-        return Statistics(self.text, self.offsets, self.scratch)
+        return Statistics(self.text, self.offsets, self.scratch, unspaced=self.unspaced)

@@ -2,7 +2,8 @@
 
 A sentence ends with its line, or with a word whose last character, closing quotes and brackets
 aside, is a mark that ends sentences. A full stop does not end one after another full stop, nor
-after a single letter: ``J. Smith``, ``e.g.``, ``wait...``.
+after a single letter: ``J. Smith``, ``e.g.``, ``wait...``. In texts without blanks between words,
+any such mark that is not ASCII ends a sentence, wherever it is.
 """
 
 from __future__ import annotations
@@ -27,10 +28,12 @@ _DOT = 0x2E
 _CLOSERS = np.array([ord(c) for c in "\"')]}»”’"], np.uint32)
 
 
-def num_sentences(text: npt.NDArray[np.uint8], offsets: Offsets, enough: int) -> Counts:
+def num_sentences(
+    text: npt.NDArray[np.uint8], offsets: Offsets, enough: int, *, unspaced: bool = False
+) -> Counts:
     """The sentences of texts in one UTF-8 buffer; counting ends at `enough`."""
     counts = np.zeros(len(offsets) - 1, np.int64)
-    _count(text, offsets, character_classes(), _CLOSERS, enough, counts)
+    _count(text, offsets, character_classes(), _CLOSERS, enough, unspaced, counts)
     return counts
 
 
@@ -41,6 +44,7 @@ def _count(
     classes: Classes,
     closers: npt.NDArray[np.uint32],
     enough: int,
+    unspaced: bool,
     counts: npt.NDArray[np.int64],
 ) -> None:
     for document in range(len(offsets) - 1):
@@ -55,7 +59,7 @@ def _count(
             flags = classes[code]
             at += code_size(byte)
             if not flags & SPACE:
-                if not inside:
+                if not inside and not (unspaced and flags & TERMINAL):
                     if counts[document] >= enough:
                         break
                     inside = True
@@ -67,6 +71,8 @@ def _count(
                 if not closes:
                     third, second, last = second, last, code
                     second_flags, last_flags = last_flags, flags
+                if unspaced and flags & TERMINAL and code >= 0x80:
+                    inside = False
                 continue
             if last_flags & TERMINAL:
                 short = second == _DOT or (second_flags & LETTER and (third == 0 or third == _DOT))

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from barrow.corpus.filters.statistics.characters import CharacterCounts, character_counts
 from barrow.corpus.filters.statistics.lines import Lines, line_counts
 from barrow.corpus.filters.statistics.repeated_ngrams import RepeatedNgrams, repeated_ngrams
+from barrow.corpus.filters.statistics.unspaced import unspaced_words
 from barrow.corpus.filters.statistics.words import SpacedWords, spaced_words
 from barrow.corpus.kernels.scratch import Scratch
 from barrow.corpus.kernels.word_hashes import Offsets
@@ -23,8 +24,16 @@ class Statistics:
     counts, one per text, for ever.
     """
 
-    def __init__(self, text: npt.NDArray[np.uint8], offsets: Offsets, scratch: Scratch) -> None:
+    def __init__(
+        self,
+        text: npt.NDArray[np.uint8],
+        offsets: Offsets,
+        scratch: Scratch,
+        *,
+        unspaced: bool = False,
+    ) -> None:
         self._text = text
+        self._unspaced = unspaced
         self._offsets = offsets
         self._scratch = scratch
 
@@ -35,8 +44,9 @@ class Statistics:
 
     @cached_property
     def words(self) -> SpacedWords:
-        """Words between white space."""
-        return spaced_words(self._text, self._offsets, self._scratch)
+        """Words between white space; in scripts without it letters, if the texts are such."""
+        words = unspaced_words if self._unspaced else spaced_words
+        return words(self._text, self._offsets, self._scratch)
 
     @cached_property
     def lines(self) -> Lines:

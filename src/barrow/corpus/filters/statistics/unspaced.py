@@ -1,9 +1,9 @@
-"""Words in scripts that have no blanks between them: blanks are put there, one character a word.
+"""Words in scripts that have no blanks between them: one letter a word.
 
-A word of Chinese, Japanese, Thai, Lao, Khmer or Burmese text is a letter with the marks that belong
-to it, vowel signs and punctuation after it included. One of Tibetan is a syllable, with the point
-after it. Latin letters and digits among them are words of their own. All that counts words, their
-lengths, n-grams and sentences then works as it does for English.
+A word of Chinese, Japanese, Thai, Lao, Khmer or Burmese text is a letter with what follows it up to
+the next: the vowel signs and marks that belong to it, and punctuation. One of Tibetan is a syllable
+with the point after it. Letters and digits of other scripts among them are words of their own. All
+that counts words, their lengths and n-grams then works as it does for English.
 """
 
 from __future__ import annotations
@@ -14,14 +14,23 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from barrow.corpus.filters.statistics.characters import LETTER, SPACE, Classes, character_classes
+from barrow.corpus.filters.statistics.characters import (
+    DIGIT,
+    LETTER,
+    MARK,
+    SPACE,
+    Classes,
+    character_classes,
+)
+from barrow.corpus.filters.statistics.words import SpacedWords
+from barrow.corpus.kernels.byte_hashes import START, finish, hash_bytes, mix
 from barrow.corpus.kernels.characters import NUM_CODES
 from barrow.corpus.kernels.jit import compiled
 from barrow.corpus.kernels.scratch import Scratch
 from barrow.corpus.kernels.utf8 import code_at, code_size
-from barrow.corpus.kernels.word_hashes import Offsets
+from barrow.corpus.kernels.word_hashes import Hashes, Offsets, eight_byte_view
 
-_PLAIN, _BEFORE, _AFTER, _JOINS = range(4)  # where a blank goes
+_PLAIN, _BEGINS, _ENDS, _JOINS = range(4)  # what a character does to a word
 # Thai, Lao, Burmese, Khmer, kana, bopomofo, Han; of these, what is a letter.
 _RANGES = (
     *((0xE00, 0xE80), (0xE80, 0xF00), (0x1000, 0x10A0), (0x1780, 0x1800), (0x3005, 0x3008)),
@@ -33,68 +42,88 @@ _JOINERS = (0x17D2, 0x1039)  # the next letter is written below: Khmer, Burmese
 
 
 @cache
-def _places() -> npt.NDArray[np.uint8]:
-    places = np.zeros(NUM_CODES, np.uint8)
+def _roles() -> npt.NDArray[np.uint8]:
+    roles = np.zeros(NUM_CODES, np.uint8)
     for first, last in _RANGES:
         codes = [c for c in range(first, last) if unicodedata.category(chr(c))[0] == "L"]
-        places[codes] = _BEFORE
-    places[list(_TIBETAN_POINTS)] = _AFTER
-    places[list(_JOINERS)] = _JOINS
-    return places
+        roles[codes] = _BEGINS
+    roles[list(_TIBETAN_POINTS)] = _ENDS
+    roles[list(_JOINERS)] = _JOINS
+    return roles
 
 
-def with_blanks(
-    text: npt.NDArray[np.uint8], offsets: Offsets, scratch: Scratch
-) -> tuple[npt.NDArray[np.uint8], Offsets]:
-    """The texts of a UTF-8 buffer with blanks between words; valid until the scratch is reused."""
-    # A letter of such a script has 3 bytes; a letter that follows one may have 1.
-    out = scratch.take("with-blanks", 2 * len(text) + 1, np.uint8)
-    new = np.zeros(len(offsets), np.int64)
-    size = _spread(text, offsets, _places(), character_classes(), out, new)
-    return out[:size], new
+def unspaced_words(text: npt.NDArray[np.uint8], offsets: Offsets, scratch: Scratch) -> SpacedWords:
+    """The words of texts that lie in one UTF-8 buffer; valid until the scratch is used again."""
+    most = int(offsets[-1] - offsets[0]) // 2 + len(offsets)
+    hashes = scratch.take("spaced-words", most, np.uint64)
+    lengths = scratch.take("spaced-word-lengths", most, np.uint32)
+    word_offsets = np.zeros(len(offsets), np.int64)
+    counts = np.zeros((3, len(offsets) - 1), np.int64)
+    number = _scan(
+        text,
+        eight_byte_view(text),
+        offsets,
+        _roles(),
+        character_classes(),
+        hashes,
+        lengths,
+        word_offsets,
+        counts,
+    )
+    return SpacedWords(hashes[:number], lengths[:number], word_offsets, *counts)
 
 
 @compiled
-def _spread(
+def _scan(
     text: npt.NDArray[np.uint8],
+    eights: npt.NDArray[np.uint64],
     offsets: Offsets,
-    places: npt.NDArray[np.uint8],
+    roles: npt.NDArray[np.uint8],
     classes: Classes,
-    out: npt.NDArray[np.uint8],
-    new: Offsets,
+    hashes: Hashes,
+    lengths: npt.NDArray[np.uint32],
+    word_offsets: Offsets,
+    counts: npt.NDArray[np.int64],
 ) -> np.uint64:
-    one, size = np.uint64(1), np.uint64(0)
+    one, eight, number = np.uint64(1), np.uint64(8), np.uint64(0)
     for document in range(len(offsets) - 1):
         at, end = np.uint64(offsets[document]), np.uint64(offsets[document + 1])
-        in_word = after_blank = False  # of such a script
         while at < end:
-            byte = text[at]
-            if byte < 0x80:
-                letter = 0x30 <= byte <= 0x39 or 0x41 <= byte & 0xDF <= 0x5A
-                if in_word and letter:
-                    out[size] = 0x20
-                    size += one
-                in_word &= not letter
-                out[size] = byte
-                size += one
-                at += one
-                after_blank = byte <= 0x20
+            start, length, value = at, np.uint32(0), np.uint64(0)
+            plain = alphabetic = begun = joined = False
+            while at < end:
+                byte = text[at]
+                code = np.uint32(byte) if byte < 0x80 else code_at(text, at)
+                flags, role = classes[code], roles[code]
+                # A letter of such a script begins a word, any other one too that follows it.
+                if flags & SPACE or (
+                    at > start
+                    and not joined
+                    and (role == _BEGINS or (begun and (flags & (LETTER | DIGIT))))
+                ):
+                    break
+                begun |= role == _BEGINS
+                joined = role == _JOINS
+                plain |= not flags & MARK
+                alphabetic |= (flags & LETTER) != 0
+                length += np.uint32(1)
+                for _ in range(code_size(byte)):
+                    value |= np.uint64(text[at]) << ((at - start) & np.uint64(7)) * eight
+                    at += one
+                if role == _ENDS:
+                    break
+            if at == start:
+                at += code_size(text[at])
                 continue
-            code = code_at(text, at)
-            place, flags = places[code], classes[code]
-            if (place == _BEFORE and not after_blank) or (
-                in_word and place == _PLAIN and flags & LETTER
-            ):
-                out[size] = 0x20
-                size += one
-            in_word = place == _BEFORE or (in_word and not flags & LETTER)
-            after_blank = place >= _AFTER or (flags & SPACE) != 0
-            for _ in range(code_size(byte)):
-                out[size] = text[at]
-                size += one
-                at += one
-            if place == _AFTER and at < end:
-                out[size] = 0x20
-                size += one
-        new[document + 1] = size
-    return size
+            size = at - start
+            short = size < eight  # most are: the same hash without a second look
+            hashes[number] = (
+                finish(mix(START, value), size) if short else hash_bytes(text, eights, start, at)
+            )
+            lengths[number] = length
+            number += one
+            counts[0, document] += plain
+            counts[1, document] += np.int64(length) * plain
+            counts[2, document] += alphabetic
+        word_offsets[document + 1] = number
+    return number
