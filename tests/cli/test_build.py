@@ -154,3 +154,31 @@ def test_training_runs_are_no_corpora(barrow: Callable, tmp_path: Path) -> None:
     assert code == 2
     assert "there is no recipe 'gpt2'" in err
     assert "llama" not in err
+
+
+def test_rules_by_language(barrow: Callable, tmp_path: Path) -> None:
+    """PILE-8: --language auto keeps German prose that the rules for English reject, and counts."""
+    german = (
+        "Unter dem Hügel lag ein Dorf, das seit vielen Jahren niemand mehr gesehen hat. Die alten "
+        "Leute erzählten uns, dass es dort Märkte und Musik gegeben habe. Im Winter versperrte der "
+        "Schnee die Straße, und wer dort wohnte, musste auf den Frühling warten. Einmal kam ein "
+        "Fremder zu Fuß. Er bat um Brot, und sie gaben ihm auch ein Bett. Als er ging, schrieb er "
+        "ihnen einen Brief, um sich für alles zu bedanken, was sie für ihn getan hatten."
+    )
+    menu = "Startseite\nÜber uns\nProdukte\nPreise\nKontakt\nAnmelden\nWarenkorb\nSuche\n" * 3
+    icelandic = "Undir hæðinni var þorp sem enginn hefur séð í mörg ár og fólkið sagði frá. " * 9
+    texts = (german, menu, icelandic)
+    source = tmp_path / "pages.jsonl"
+    source.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    arguments = ("build", "refine", "--source", source, "--workers", 0)
+    code, out, err = barrow(*arguments, "--out", tmp_path / "a", "--language", "auto")
+    assert (code, err) == (0, "")
+    assert [line.split() for line in out.splitlines()[-3:]] == [
+        ["language", "read", "kept", "rules"],
+        ["de", "2", "1", "own"],
+        ["is", "1", "0", "neutral"],
+    ]
+    assert barrow(*arguments, "--out", tmp_path / "b").code == 1, "the rules for English keep none"
+    code, _, err = barrow(*arguments, "--out", tmp_path / "c", "--language", "xx")
+    assert code == 1
+    assert "language must be 'auto' or one of af, ar," in err

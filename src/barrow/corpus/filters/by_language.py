@@ -92,8 +92,8 @@ class ByLanguage(Filter):
     def cause(self, reason: str, value: float) -> str:
         """A decision in words, without the limit, which depends on the language."""
         chosen = next(chosen for chosen in self.filters if reason in chosen.reasons)
-        figure, comma, _ = chosen.cause(reason, value).rpartition(", ")
-        return f"{figure}{comma}outside the limits of its language" if comma else _
+        figure, comma, rest = chosen.cause(reason, value).rpartition(", ")
+        return f"{figure}, outside the limits of its language" if comma else rest
 
     def _languages(self, texts: Texts) -> npt.NDArray[np.str_]:
         if self.language != AUTO:
@@ -145,8 +145,9 @@ def steps_by_language(steps: tuple[Step, ...], language: str) -> tuple[Step, ...
     """Steps whose rules for English are those of a language, or with ``auto`` of each text's."""
     found: list[Step] = []
     for are_rules, some in groupby(steps, lambda step: isinstance(step, _RULES)):
-        filters = tuple(some)
-        found += (ByLanguage(filters, language),) if are_rules else filters
+        if are_rules:
+            found.append(ByLanguage(tuple(s for s in some if isinstance(s, Filter)), language))
+        found += some
     return tuple(found)
 
 
