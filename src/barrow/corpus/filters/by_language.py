@@ -144,10 +144,10 @@ def _frozen(value: Any) -> Any:
 def steps_by_language(steps: tuple[Step, ...], language: str) -> tuple[Step, ...]:
     """Steps whose rules for English are those of a language, or with ``auto`` of each text's."""
     found: list[Step] = []
-    for are_rules, some in groupby(steps, lambda step: isinstance(step, _RULES)):
-        if are_rules:
-            found.append(ByLanguage(tuple(s for s in some if isinstance(s, Filter)), language))
-        found += some
+    for are_rules, group in groupby(steps, lambda step: isinstance(step, _RULES)):
+        some = tuple(group)
+        rules = tuple(step for step in some if isinstance(step, Filter))
+        found += (ByLanguage(rules, language),) if are_rules else some
     return tuple(found)
 
 
