@@ -53,7 +53,7 @@ def _roles() -> npt.NDArray[np.uint8]:
 
 
 def unspaced_words(text: npt.NDArray[np.uint8], offsets: Offsets, scratch: Scratch) -> SpacedWords:
-    """The words of texts that lie in one UTF-8 buffer; valid until the scratch is used again."""
+    """The words of texts in one UTF-8 buffer; valid until the scratch is used again."""
     most = int(offsets[-1] - offsets[0]) // 2 + len(offsets)
     hashes = scratch.take("spaced-words", most, np.uint64)
     lengths = scratch.take("spaced-word-lengths", most, np.uint32)
