@@ -43,12 +43,13 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("archive", "corpus", "tokens", "stream", "models", "parallel", "weights"),
         "checkpoint",
     },
+    "mix": PARTS,
     "compress": PARTS,
     "align": PARTS,
     "serve": PARTS,
-    "recipes": PARTS | {"compress", "align", "serve"},
+    "recipes": PARTS | {"mix", "compress", "align", "serve"},
     "demo": PARTS | {"recipes"},
-    "cli": PARTS | {"compress", "align", "serve", "recipes", "demo", "malloc"},
+    "cli": PARTS | {"mix", "compress", "align", "serve", "recipes", "demo", "malloc"},
 }
 
 
@@ -137,6 +138,7 @@ def test_public_names() -> None:
         "engine",
         "errors",
         "images",
+        "mix",
         "models",
         "nn",
         "parallel",

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import barrow.engine as engine
     import barrow.errors as errors
     import barrow.images as images
+    import barrow.mix as mix
     import barrow.models as models
     import barrow.nn as nn
     import barrow.parallel as parallel
@@ -33,6 +34,7 @@ __all__ = [
     "engine",
     "errors",
     "images",
+    "mix",
     "models",
     "nn",
     "parallel",

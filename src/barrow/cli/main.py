@@ -18,6 +18,7 @@ from barrow.cli import (
     demo,
     finetune,
     generate,
+    mix,
     score,
     tokenize,
     train,
@@ -55,6 +56,7 @@ _PIPELINE = {
     "finetune": finetune.finetune,
     "score": score.score,
     "board": board.board,
+    "mix": {"fit": mix.fit},
     "generate": generate.generate,
 }
 _TOOLS: dict[str, Any] = {
@@ -103,6 +105,7 @@ _TOOLS: dict[str, Any] = {
 _HELP = {
     "barrow": "Raw text from many domains to a scored foundation model.\n\n"
     "raw files → corpus → jsonl.zst → tokens → stream → train → score",
+    "mix": "Which mixture of domains to train on: predict losses from small runs.",
     "corpus": "A corpus: look at it, check it, compare it, remove documents from it.",
     "classifier": "Train a quality classifier, and see how a corpus scores with it.",
     "tokens": "Tokenizers and batches: train a tokenizer, plan batches, trace them to documents.",
