@@ -12,7 +12,7 @@ import pytest
 
 from barrow.cli.main import main
 
-PIPELINE = ["demo", "build", "tokenize", "train", "finetune", "score", "board", "generate"]
+PIPELINE = ["demo", "build", "tokenize", "train", "finetune", "score", "board", "mix", "generate"]
 TOOLS = ["corpus", "tokens", "model", "checkpoint", "completion"]
 
 
