@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,9 @@ def test_the_architecture_shows_this_table_and_names_files_by_their_path() -> No
     named = re.findall(r"\[([^\]]+)\]\(src/barrow/([^)]+)\)", text)
     assert len(named) > 60
     assert [name for name, path in named if name != path] == []
+    way = text[text.index("## The way of one document") : text.index("## Who may import whom")]
+    packages = re.findall(r"\(src/barrow/(\w+)/", way)
+    assert sum(a != b for a, b in pairwise(packages)) == 11  # as the page says
 
 
 def test_no_folder_holds_more_than_twenty_files() -> None:
