@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import random
@@ -49,6 +50,12 @@ _quiet = {"deadline": None, "suppress_health_check": [HealthCheck.function_scope
 settings.register_profile("default", max_examples=60, derandomize=True, **_quiet)
 settings.register_profile("soak", max_examples=3000, **_quiet)
 settings.load_profile("default")
+
+
+def pytest_collection_finish() -> None:
+    """What was imported stays: the collector of garbage need not look through it again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:
@@ -107,6 +114,15 @@ def programs_kept_where_they_were() -> Iterator[None]:
 
         jax.config.update("jax_compilation_cache_dir", before)
         compilation_cache.reset_cache()
+
+
+@pytest.fixture
+def one_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first of the eight devices alone: programs for it are compiled in half the time."""
+    import jax
+
+    first = jax.devices()[:1]
+    monkeypatch.setattr(jax, "devices", lambda: first)
 
 
 @pytest.fixture(scope="session")

@@ -296,15 +296,24 @@ def test_an_error_is_raised_once_by_what_comes_next() -> None:
 
 def test_a_program_that_ends_finishes_the_job(tmp_path: Path) -> None:
     program = (
-        "import sys, time\n"
+        "import sys\n"
         "from pathlib import Path\n"
         "from barrow.checkpoint.checkpoints import BackgroundSave\n"
         "def job():\n"
-        "    time.sleep(0.2)\n"
-        "    Path(sys.argv[1]).write_text('done')\n"
+        "    Path(sys.argv[1]).write_text(sys.stdin.readline())\n"
         "BackgroundSave().start(job)\n"
+        "print('ends', flush=True)\n"
     )
-    subprocess.run([sys.executable, "-c", program, tmp_path / "x"], check=True)
+    with subprocess.Popen(
+        [sys.executable, "-c", program, tmp_path / "x"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ends\n"
+        process.communicate("done")
+    assert process.returncode == 0
     assert (tmp_path / "x").read_text() == "done"
 
 

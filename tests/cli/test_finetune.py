@@ -4,18 +4,10 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-import jax
 import pytest
 from tests.train import labelled_files
 
 from barrow.train.finetune.settings import log_every
-
-
-@pytest.fixture
-def one_device(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One of the eight, for which less is to be compiled."""
-    first = jax.devices()[:1]
-    monkeypatch.setattr(jax, "devices", lambda: first)
 
 
 @pytest.mark.usefixtures("one_device")

@@ -11,10 +11,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.parallel.several_processes import xla_flags
 
 from barrow import Document, config
 from barrow.cli.train import load_run
 from barrow.train.trackers import read_log
+
+pytestmark = pytest.mark.usefixtures("one_device")
 
 SMALL = ["model.width=16", "model.heads=2", "model.hidden=32", "model.layers=1", "steps=6"]
 SMALL += ["data.seq_len=16", "data.batch=8", "evaluation.batches=2", "checkpoint.every=4"]
@@ -244,7 +247,7 @@ def test_ctrl_c_saves_and_says_how_to_go_on(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, "XLA_FLAGS": ""},
+        env={**os.environ, "XLA_FLAGS": xla_flags(1)},
     )
     log = out / "log.jsonl"
     while program.poll() is None and (not log.exists() or len(read_log(log)) < 10):

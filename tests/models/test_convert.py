@@ -70,7 +70,7 @@ def test_to_hugging_face(tmp_path: Path) -> None:
     config = DecoderConfig(vocab_size=32, width=16, layers=2, heads=2, hidden=24, context=16)
     model = Decoder(config)
     tokens = jnp.arange(8)[None] * 3 % 32
-    params = model.init(jax.random.key(0), tokens)
+    params = jax.jit(model.init)(jax.random.key(0), tokens)
     (tmp_path / "tokenizer").mkdir()
     (tmp_path / "tokenizer" / "tokenizer.json").write_text('{"model": "made for this"}')
     about = {
@@ -87,7 +87,7 @@ def test_to_hugging_face(tmp_path: Path) -> None:
     assert (theirs.config.bos_token_id, theirs.config.eos_token_id) == (3, 5)
     with torch.no_grad():
         expected = theirs(torch.from_numpy(np.array(tokens, np.int64))).logits.numpy()
-    found, _ = model.apply(params, tokens)
+    found, _ = jax.jit(model.apply)(params, tokens)
     np.testing.assert_allclose(found, expected, atol=2e-5)
 
 

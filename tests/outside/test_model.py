@@ -64,7 +64,7 @@ def test_from_python(trained: Run, tmp_path: Path) -> None:
     (found,) = model.score([text])
     # By hand: the tokenizer's begin token, then the bytes.
     ids = np.array([[256, *text]])
-    logits = np.asarray(loaded.model.apply(loaded.params, ids[:, :-1]), np.float64)[0]
+    logits = np.asarray(jax.jit(loaded.model.apply)(loaded.params, ids[:, :-1]), np.float64)[0]
     logits -= logits.max(axis=-1, keepdims=True)
     nats = np.log(np.exp(logits).sum(axis=-1)) - logits[np.arange(len(text)), ids[0, 1:]]
     assert found.nats == pytest.approx(nats.sum(), rel=1e-5)
@@ -72,10 +72,10 @@ def test_from_python(trained: Run, tmp_path: Path) -> None:
 
 def test_documents_do_not_see_one_another(trained: Run) -> None:
     module = trained.model.module()
-    params = module.init(jax.random.key(0), *trained.model.example)
-    tokens = np.array([[5, 6, 7, 8]])
-    row = module.apply(params, tokens, segments=np.array([[1, 1, 2, 2]]))
-    alone = module.apply(params, tokens[:, 2:])
+    params = jax.jit(lambda key: module.init(key, *trained.model.example))(jax.random.key(0))
+    tokens, run = np.array([[5, 6, 7, 8]]), jax.jit(module.apply)
+    row = run(params, tokens, segments=np.array([[1, 1, 2, 2]]))
+    alone = run(params, tokens[:, 2:])
     np.testing.assert_allclose(row[:, 2:], alone, atol=1e-5)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -36,16 +37,21 @@ def free_port() -> str:
         return str(found.getsockname()[1])
 
 
+def xla_flags(devices: int) -> str:
+    """Those of these tests, which compile quickly, but for the number of virtual devices."""
+    return re.sub(r"(?<=device_count=)\d+", str(devices), os.environ["XLA_FLAGS"])
+
+
 def ended(commands: Sequence[Sequence[object]], *, devices: int, **environment: str) -> list[Ended]:
     """How a process of Python ended for each list of arguments, all at the same time."""
-    flags = f"--xla_force_host_platform_device_count={devices}"
+    flags = {"XLA_FLAGS": xla_flags(devices), "JAX_PLATFORMS": "cpu"}
     started = [
         subprocess.Popen(
             [sys.executable, *map(str, command)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env=os.environ | {"XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"} | environment,
+            env=os.environ | flags | environment,
             cwd=Path(__file__).parents[2],
         )
         for command in commands

@@ -8,6 +8,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -16,10 +17,10 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
+from tests.parallel.several_processes import xla_flags
 
-import barrow.checkpoint.checkpoints
 from barrow import config
-from barrow.checkpoint import Checkpoints
+from barrow.checkpoint import Checkpoints, checkpoints
 from barrow.errors import CheckpointError, ConfigError, Diverged, StoreError
 from barrow.files import locked
 from barrow.parallel.processes import Peers
@@ -32,7 +33,7 @@ from barrow.train.run_folder import about
 from barrow.train.step import StepSettings
 from barrow.train.trackers import read_log
 
-pytestmark = pytest.mark.usefixtures("compiled_once")
+pytestmark = pytest.mark.usefixtures("compiled_once", "one_device")
 
 
 def same(left: Any, right: Any) -> bool:
@@ -240,10 +241,10 @@ def test_a_run_without_a_whole_checkpoint_is_left_alone(run: Run, tmp_path: Path
 def test_a_checkpoint_of_another_loop(run: Run, tmp_path: Path) -> None:
     """The loop of the documentation saves no losses to hold later ones against."""
     whole = fit(run, tmp_path)
-    checkpoints, program = Checkpoints(tmp_path / "checkpoints"), make_program(run)
-    checkpoints.discard_after(3)
-    state = checkpoints.restore(3, program.shapes)
-    checkpoints.save(state, about(run, program.task.data()), wait=True)
+    saved, program = Checkpoints(tmp_path / "checkpoints"), make_program(run)
+    saved.discard_after(3)
+    state = saved.restore(3, program.shapes)
+    saved.save(state, about(run, program.task.data()), wait=True)
     assert same(whole, fit(run, tmp_path))
 
 
@@ -258,11 +259,14 @@ def test_one_run_at_a_time_in_a_folder(run: Run, tmp_path: Path) -> None:
     assert int(fit(run, tmp_path).step) == run.steps
 
 
-def test_other_devices_go_on_alike(run: Run, tmp_path: Path) -> None:
-    """A checkpoint knows nothing of the mesh: ZeRO 3 over eight goes on what one table began."""
+def test_other_devices_go_on_alike(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A checkpoint knows nothing of the mesh: ZeRO 3 over eight goes on what one device began."""
     whole = fit(run, tmp_path / "whole")
     with pytest.raises(Interrupted):
         fit(run, tmp_path / "parts", trackers=[Ctrl(3)])
+    monkeypatch.undo()  # all eight devices
     parts = fit(replace(run, mesh=replace(run.mesh, data=2, fsdp=4, zero=3)), tmp_path / "parts")
     for one, other in zip(
         jax.tree.leaves(whole.params), jax.tree.leaves(parts.params), strict=True
@@ -324,14 +328,22 @@ def test_a_checkpoint_that_gave_the_bad_loss_is_not_called_good(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     poisoned(monkeypatch, run, 5, float("nan"))
-    # Written slowly: it is still under way when the trouble comes.
-    write = barrow.checkpoint.checkpoints.write_checkpoint
+    # Written only when somebody waits for it: it is under way when the trouble comes.
+    write, wait = checkpoints.write_checkpoint, checkpoints.BackgroundSave.wait
+    is_awaited = threading.Event()
 
-    def slowly(*args: Any, **options: Any) -> None:
-        time.sleep(0.2)
+    def late(*args: Any, **options: Any) -> None:
+        assert is_awaited.wait(60)
+        is_awaited.clear()
         write(*args, **options)
 
-    monkeypatch.setattr(barrow.checkpoint.checkpoints, "write_checkpoint", slowly)
+    def awaiting(self: checkpoints.BackgroundSave) -> None:
+        if self._job is not None:
+            is_awaited.set()
+        wait(self)
+
+    monkeypatch.setattr(checkpoints, "write_checkpoint", late)
+    monkeypatch.setattr(checkpoints.BackgroundSave, "wait", awaiting)
     every = replace(run, checkpoint=CheckpointSettings(1, keep_last=2))
     with pytest.raises(Diverged, match="step 4 is good, step 5 gave this loss"):
         fit(every, tmp_path / "two")
@@ -399,8 +411,13 @@ def test_ids_over_the_vocabulary(run: Run, tmp_path: Path) -> None:
     ],
 )
 def test_runs_that_cannot_begin(
-    run: Run, change: dict[str, Any], words: str, tmp_path: Path
+    run: Run,
+    change: dict[str, Any],
+    words: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.undo()  # all eight devices
     changes = [f"{key}={json.dumps(value)}" for key, value in change.items()]
     with pytest.raises(ValueError, match=words):
         fit(config.override(run, changes), tmp_path / "out")
@@ -428,6 +445,7 @@ def kill_often(run: Run, folder: Path, compiled: Path, *, kills: int, seed: int)
     command = [sys.executable, "-c", PROGRAM, str(settings), str(folder / "out")]
     environment = {
         **os.environ,
+        "XLA_FLAGS": xla_flags(1),
         "JAX_COMPILATION_CACHE_DIR": str(compiled),
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
         "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
@@ -439,7 +457,7 @@ def kill_often(run: Run, folder: Path, compiled: Path, *, kills: int, seed: int)
         process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE)
         # Starting takes long and is not what is tested: wait until it has trained a little. The log
         # is cut when a run goes on, so its growth is counted from the smallest size that is seen.
-        few, smallest = rng.randrange(1, 60), lines(log)
+        few, smallest = rng.randrange(1, 40), lines(log)
         while process.poll() is None and lines(log) < smallest + few:
             smallest = min(smallest, lines(log))
             time.sleep(0.002)
@@ -456,7 +474,7 @@ def kill_often(run: Run, folder: Path, compiled: Path, *, kills: int, seed: int)
 def killable(run: Run) -> Run:
     return replace(
         run,
-        steps=400,
+        steps=150,
         checkpoint=CheckpointSettings(7, keep_last=2),
         log_every=1,
         model=replace(run.model, dropout=0.1),

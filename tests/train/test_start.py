@@ -19,7 +19,7 @@ from barrow.train import AdamW, Constant, Run, TrainState, fit
 from barrow.train.run_folder import RunFolder
 from barrow.train.start import initial_family
 
-pytestmark = pytest.mark.usefixtures("compiled_once")
+pytestmark = pytest.mark.usefixtures("compiled_once", "one_device")
 
 
 @pytest.fixture

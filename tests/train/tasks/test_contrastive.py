@@ -27,7 +27,7 @@ from barrow.train.tasks.contrastive import ContrastiveTask
 from barrow.train.tasks.task import task_of
 from barrow.train.trackers import read_log
 
-pytestmark = pytest.mark.usefixtures("compiled_once")
+pytestmark = pytest.mark.usefixtures("compiled_once", "one_device")
 
 COLOURS = {"red": (255, 0, 0), "green": (0, 255, 0), "blue": (0, 0, 255), "grey": (90, 90, 90)}
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 import torch
@@ -19,7 +21,7 @@ from barrow.train.tasks.masked import MaskedTask
 from barrow.train.tasks.task import task_of
 from barrow.train.trackers import read_log
 
-pytestmark = pytest.mark.usefixtures("compiled_once")
+pytestmark = pytest.mark.usefixtures("compiled_once", "one_device")
 
 
 @pytest.fixture
@@ -63,7 +65,8 @@ def test_it_learns_goes_on_and_transformers_opens_it(masked: Run, tmp_path: Path
         wanted = theirs(torch.tensor(batch.tokens).long()).logits.numpy()
     model = task_of(run).model
     every = np.broadcast_to(np.arange(16), (2, 16))
-    ours = model.apply(state.params, batch.tokens, every, method=model.masked_logits)
+    logits = jax.jit(functools.partial(model.apply, method=model.masked_logits))
+    ours = logits(state.params, batch.tokens, every)
     np.testing.assert_allclose(ours, wanted, atol=1e-4)
 
 
