@@ -52,7 +52,7 @@ def test_build_look_and_compare(barrow: Callable, raw: Path, tmp_path: Path) -> 
     code, text, _ = barrow("corpus", "trace", out, wanted.meta["id"])
     assert code == 0
     assert "texts/3.txt" in text
-    assert "plain_text/1" in text
+    assert "plain_text/2" in text
     story = json.loads(barrow("corpus", "trace", out, "3", "--json").out)
     assert (story["text"], story["number"]) == (package.archive.open(out)[3].text, 3)
     assert barrow("corpus", "trace", out, "nothing").code == 1

@@ -199,7 +199,7 @@ def told_reading(name: str, documents: int, each: int, **rejects: int) -> dict[s
     """A folder in the reading of a manifest."""
     return {
         "name": name,
-        "extractor": "plain_text/1",
+        "extractor": "plain_text/2",
         "files": documents + 3,
         "documents": documents,
         "bytes": documents * each,

@@ -30,6 +30,18 @@ from barrow.errors import ConfigError, MissingExtra, NotFound
 INLINE = Engine(num_workers=0)
 
 
+def test_wrong_bytes_are_counted(root: Path, recipe: Recipe, tmp_path: Path) -> None:
+    """PILE-5: a damaged file says in its provenance how much of it was replaced."""
+    (root / "notes" / "00.txt").write_bytes(
+        "Grüße. ".encode() * 900 + b"\xff \xfe" + "é".encode()[:1]
+    )
+    build(recipe, root=root, out=tmp_path / "out", engine=INLINE)
+    archive = barrow.archive.open(tmp_path / "out")
+    counts = {d.meta["source"]: d.meta.get("replacement_characters") for d in archive}
+    assert counts.pop("notes/00.txt") == 3
+    assert set(counts.values()) == {None}
+
+
 def digests(folder: Path) -> dict[str, str]:
     """sha256 of everything a build writes, its folder of work apart."""
     return {
@@ -52,7 +64,7 @@ def test_every_document_says_where_it_came_from(root: Path, recipe: Recipe, tmp_
         raw = (root / meta["source"]).read_bytes()
         assert meta["raw_sha256"] == hashlib.sha256(raw).hexdigest()
         assert raw.decode().rstrip() == document.text
-        assert meta["extractor"] == "plain_text/1"
+        assert meta["extractor"] == "plain_text/2"
         assert meta["decisions"] == {"read": "keep", "filter": "keep", "split": "train"}
         if meta["pile_set_name"] == "Letters":
             assert (meta["licence"], meta["retrieved"]) == ("CC0-1.0", "2024-05-06")
@@ -65,7 +77,7 @@ def test_every_document_says_where_it_came_from(root: Path, recipe: Recipe, tmp_
     assert len({d.meta["id"] for d in archive}) == 42
     assert report["reading"]["letters"] == {
         "name": "Letters",
-        "extractor": "plain_text/1",
+        "extractor": "plain_text/2",
         "files": 31,
         "documents": 30,
         "bytes": sum(len(d.text) for d in archive if d.domain == "Letters"),

@@ -193,4 +193,4 @@ def test_mutated_files(save: Save, seed: int) -> None:
 
 
 def test_the_reader() -> None:
-    assert EuroParl.extractor == "europarl/1"
+    assert EuroParl.extractor == "europarl/2"

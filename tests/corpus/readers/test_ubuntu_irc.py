@@ -216,4 +216,4 @@ def test_every_path_is_in_one_group(names: list[str]) -> None:
 
 
 def test_the_reader() -> None:
-    assert UbuntuIrc.extractor == "ubuntu_irc/1"
+    assert UbuntuIrc.extractor == "ubuntu_irc/2"

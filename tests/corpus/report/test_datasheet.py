@@ -91,7 +91,7 @@ def test_figures_are_those_of_the_manifest(
         ["test", "3", "3.0 kB", "4.5%", "4.0%", "1"],
     ]
     assert rows_under(text, "Collection")[0] == [
-        *("Letters", "106", "4", "plain_text/1", "2024-05-06", "LicenseRef-unknown"),
+        *("Letters", "106", "4", "plain_text/2", "2024-05-06", "LicenseRef-unknown"),
     ]
     shards = rows_under(text, "How to rebuild")
     assert [(row[0], row[1], row[4]) for row in shards] == [

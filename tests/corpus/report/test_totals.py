@@ -11,7 +11,7 @@ def test_a_domain_from_two_folders(told_manifest: dict[str, Any]) -> None:
     assert (letters.name, notes.name) == ("Letters", "Notes")
     assert letters.files == 106
     assert letters.unread_files == 4
-    assert letters.extractors == ("plain_text/1",)
+    assert letters.extractors == ("plain_text/2",)
     assert letters.found == 130
     assert letters.read == Amount(100, 100_000)
     assert letters.filtered == Amount(90, 90_000)

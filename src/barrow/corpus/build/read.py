@@ -76,6 +76,7 @@ _OURS = frozenset(
         "extractor",
         "retrieved",
         "retrieved_from",
+        "replacement_characters",
         "decisions",
     ]
 )
@@ -167,7 +168,7 @@ def read(settings: Settings, inputs: Inputs, out: Read) -> None:
     out.counts.path.write_text(json.dumps(counted))
 
 
-READ = Stage("corpus.read", 1, read, Read)
+READ = Stage("corpus.read", 2, read, Read)
 
 
 def _origin(
@@ -212,6 +213,8 @@ def _finish(item: Item, origin: Mapping[str, Any], max_text: int) -> tuple[Item,
         if value is not None and not (key == "pile_set_name" and own_name):
             # The meta of a record may use our names.
             meta[f"record.{key}" if key in _OURS else key] = value
+    if num_replaced := item.text.count("\ufffd"):
+        meta["replacement_characters"] = num_replaced
     stated = meta.get("licence")
     if isinstance(stated, str) and (licence := spdx_expression(stated)) != stated:
         meta |= {"licence": licence, "licence_stated": stated}

@@ -78,7 +78,7 @@ class EuroParl(Reader):
     min_characters: int = 200
     max_bytes: int = 1 << 26
 
-    extractor = "europarl/1"
+    extractor = "europarl/2"
     patterns = ("**/*.txt", "**/*.xml")
 
     def read(self, path: Path) -> Iterator[Item]:

@@ -73,7 +73,7 @@ class Jats(Reader):
     abstract_only: bool = False
     max_bytes: int = 1 << 26
 
-    extractor = "jats/1"
+    extractor = "jats/2"
     patterns = (
         *(f"**/*{suffix}{packed}" for suffix in _SUFFIXES for packed in ("", ".gz")),
         *("**/*.tar.gz", "**/*.tgz", "**/*.tar", "**/*.zip"),

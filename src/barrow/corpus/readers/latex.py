@@ -53,7 +53,7 @@ class Latex(Reader):
     min_prose: float = 0.2
     max_bytes: int = 1 << 25
 
-    extractor = "latex/1"
+    extractor = "latex/2"
     patterns = (
         *("**/*.gz", "**/*.tgz", "**/*.tar", "**/*.zip", "**/*.tex", "**/*.ltx", "**/*.latex"),
         *("**/*.TEX", "**/*.bbl", "**/*.sty", "**/00README*", "**/*.pdf"),

@@ -33,7 +33,7 @@ class Markdown(Reader):
 
     max_bytes: int = 1 << 26
 
-    extractor = "markdown/1"
+    extractor = "markdown/2"
     patterns = ("**/*.md", "**/*.markdown", "**/*.rst")
 
     def read(self, path: Path) -> Iterator[Item]:

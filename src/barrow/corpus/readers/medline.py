@@ -66,7 +66,7 @@ class Medline(Reader):
 
     max_bytes: int = 1 << 24
 
-    extractor = "medline/1"
+    extractor = "medline/2"
     patterns = ("**/*.xml", "**/*.xml.gz", "**/*.nbib", "**/*.nbib.gz", "**/*.txt", "**/*.txt.gz")
 
     def read(self, path: Path) -> Iterator[Item]:

@@ -24,7 +24,7 @@ class PlainText(Reader):
 
     max_bytes: int = 1 << 26
 
-    extractor = "plain_text/1"
+    extractor = "plain_text/2"
     patterns = ("**/*.txt", "**/*.text")
 
     def read(self, path: Path) -> Iterator[Item]:

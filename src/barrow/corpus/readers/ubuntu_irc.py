@@ -72,7 +72,7 @@ class UbuntuIrc(Reader):
 
     max_bytes: int = 1 << 28
 
-    extractor = "ubuntu_irc/1"
+    extractor = "ubuntu_irc/2"
     patterns = ("**/*.txt", "**/*.log")
 
     def read(self, path: Path) -> Iterator[Item]:
@@ -196,7 +196,7 @@ def _decoded(data: bytes) -> str:
     """
     data = data.replace(b"\r\n", b"\n")
     found = decode(data)
-    if found is not None and found[1].startswith("utf"):
+    if found is not None and found[1].startswith("utf") and "\ufffd" not in found[0]:
         return found[0]
     lines = data.split(b"\n")
     others = [number for number, line in enumerate(lines) if not _is_utf8(line)]

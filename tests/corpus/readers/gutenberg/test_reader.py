@@ -197,7 +197,7 @@ def test_bad_files(tmp_path: Path) -> None:
 def test_same_bytes_same_items(tmp_path: Path) -> None:
     path = write(tmp_path / "a.txt", whole())
     assert list(Gutenberg().read(path)) == list(Gutenberg().read(path))
-    assert Gutenberg.extractor == "gutenberg/1"
+    assert Gutenberg.extractor == "gutenberg/2"
 
 
 def check(path: Path) -> None:

@@ -254,4 +254,4 @@ def test_mutated_messages(save: Save, seed: int) -> None:
 
 
 def test_the_reader() -> None:
-    assert Mail.extractor == "mail/2"
+    assert Mail.extractor == "mail/3"

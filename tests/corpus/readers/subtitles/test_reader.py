@@ -193,6 +193,6 @@ def test_mutated_files(save: Save, seed: int) -> None:
 
 def test_the_readers() -> None:
     assert (OpenSubtitles().extractor, YoutubeSubtitles().extractor) == (
-        "opensubtitles/1",
-        "youtube_subtitles/1",
+        "opensubtitles/2",
+        "youtube_subtitles/2",
     )

@@ -17,3 +17,10 @@ def test_what_the_server_says_comes_first() -> None:
         "<meta charset=koi8-r>Привет",
         "cp1251",
     )
+
+
+def test_names_with_blanks() -> None:
+    text = '<meta http-equiv=Content-Type content="text/html; charset=ISO 8859-2">zażółć gęślą jaźń'
+    assert decode_page(text.encode("iso8859-2")) == (text, "iso8859-2")
+    data = "Привет".encode("cp1251")
+    assert decode_page(data, 'text/html; charset="Windows 1251"') == ("Привет", "cp1251")

@@ -75,7 +75,7 @@ class CourtListener(Reader):
     page_marks: bool = False
     max_bytes: int = 1 << 28
 
-    extractor = "courtlistener/1"
+    extractor = "courtlistener/2"
     patterns = (
         *(f"**/*.{ending}" for ending in _ENDINGS),
         *(

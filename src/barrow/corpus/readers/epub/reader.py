@@ -72,7 +72,7 @@ class Epub(Reader):
 
     max_bytes: int = 1 << 28
 
-    extractor = "epub/1"
+    extractor = "epub/2"
     patterns = (
         *("**/*.epub", "**/*.zip", "**/*.xhtml", "**/*.html", "**/*.htm"),
         *("**/*.opf", "**/*.ncx"),

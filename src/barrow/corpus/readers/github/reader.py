@@ -53,7 +53,7 @@ class GitHub(Reader):
     max_data: float = 0.5
     limits: Limits | None = None
 
-    extractor = "github/1"
+    extractor = "github/2"
     patterns = ("*.tar", "*.tar.*", "*.tgz", "*.tbz2", "*.txz", "*.zip")
     folders = True
 

@@ -25,7 +25,7 @@ from barrow.corpus.licences.detect import RESERVED
 from barrow.corpus.readers.gutenberg.frame import Framed, take_out_of_frame
 from barrow.corpus.readers.reader import Item, Reader, Reject, excerpt
 from barrow.corpus.text.dates import month_number
-from barrow.corpus.text.encoding import decode
+from barrow.corpus.text.encoding import codec_of, decode
 from barrow.corpus.text.html.text import html_to_text
 from barrow.corpus.text.whitespace import is_binary, tidy
 
@@ -63,7 +63,7 @@ class Gutenberg(Reader):
     transcriber_notes: bool = False
     max_bytes: int = 1 << 26
 
-    extractor = "gutenberg/1"
+    extractor = "gutenberg/2"
     patterns = ("**/*.txt", "**/*.zip", "**/*.htm", "**/*.html")
 
     def read(self, path: Path) -> Iterator[Item]:
@@ -133,12 +133,11 @@ def _declared(data: bytes, name: str) -> str | None:
     """The encoding the header names, or the file: ``345-8.txt`` is not ASCII and not UTF-8."""
     found = _DECLARED.search(data[:_HEAD])
     label = found[1].decode("ascii", "replace").strip().lower() if found else ""
-    label = label.replace("iso latin-1", "iso-8859-1").replace("latin1", "iso-8859-1")
-    label = label.removeprefix("unicode ").removeprefix("windows code page ").split(" ")[0]
-    if label in ("iso-8859-1", "ascii", "us-ascii", "iso-646-us") or (not label and "-8." in name):
+    codec = codec_of(label.replace("code page", "cp"))
+    if codec in ("iso8859-1", "ascii") or (not label and "-8." in name):
         # Quotes and dashes of Windows are common in what is called Latin 1.
         return "cp1252" if re.search(rb"[\x80-\x9f]", data) else "iso-8859-1"
-    return label or None
+    return codec
 
 
 def _meta(framed: Framed, name: str) -> dict[str, str | int]:

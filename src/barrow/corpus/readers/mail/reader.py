@@ -88,7 +88,7 @@ class Mail(Reader):
     max_message: int = 1 << 26
     max_depth: int = 20
 
-    extractor = "mail/2"
+    extractor = "mail/3"
     patterns = ("**/*",)
 
     def read(self, path: Path) -> Iterator[Item]:

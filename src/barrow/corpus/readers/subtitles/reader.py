@@ -48,7 +48,7 @@ class OpenSubtitles(Reader):
 
     max_bytes: int = 1 << 26
 
-    extractor = "opensubtitles/1"
+    extractor = "opensubtitles/2"
     patterns = tuple(f"**/*.{suffix}" for suffix in _SUFFIXES)
 
     def read(self, path: Path) -> Iterator[Item]:
@@ -61,7 +61,7 @@ class YoutubeSubtitles(Reader):
 
     max_bytes: int = 1 << 26
 
-    extractor = "youtube_subtitles/1"
+    extractor = "youtube_subtitles/2"
     patterns = tuple(f"**/*.{suffix}" for suffix in _YOUTUBE_SUFFIXES)
 
     def read(self, path: Path) -> Iterator[Item]:

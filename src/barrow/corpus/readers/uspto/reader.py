@@ -54,7 +54,7 @@ class Uspto(Reader):
     section: Section = "background"
     max_bytes: int = 1 << 27
 
-    extractor = "uspto/1"
+    extractor = "uspto/2"
     patterns = (
         *(f"**/*.{ending}" for ending in (*_ENDINGS, "zip")),
         *(f"**/*.{ending.upper()}" for ending in (*_ENDINGS, "zip")),

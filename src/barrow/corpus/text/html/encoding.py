@@ -1,17 +1,23 @@
-"""Decodes web pages: by the HTTP header, the page's declaration, then detection."""
+"""The bytes of a web page to text, by what the server, the page and then the bytes say."""
 
 from __future__ import annotations
 
 import codecs
 import re
 
-from barrow.corpus.text.encoding import decode
+from barrow.corpus.text.encoding import codec_of, decode
 
 _HEAD = 4096
-_CHARSET = re.compile(r"""charset\s*+=\s*+["']?\s*+([^\s"';,>]++)""", re.IGNORECASE)
-_META = re.compile(rb"""<meta\b[^>]*?\bcharset\s*+=\s*+["']?\s*+([^\s"'/>;]++)""", re.IGNORECASE)
+# A name may have a blank before its number: ``ISO 8859-1``.
+_CHARSET = re.compile(
+    r"""charset\s*+=\s*+["']?\s*+((?:[a-z]++ (?=[0-9]))?[^\s"';,>]++)""", re.IGNORECASE
+)
+_META = re.compile(
+    rb"""<meta\b[^>]*?\bcharset\s*+=\s*+["']?\s*+((?:[a-z]++ (?=[0-9]))?[^\s"'/>;]++)""",
+    re.IGNORECASE,
+)
 _XML = re.compile(rb"""\s*+<\?xml\b[^>]*?\bencoding\s*+=\s*+["']([^"'>]++)""", re.IGNORECASE)
-# Labels that browsers read as a superset, by the WHATWG's Encoding Standard.
+# Labels that mean something larger in browsers, by the WHATWG's Encoding Standard.
 _MEANT = {
     "iso8859-1": "cp1252",
     "ascii": "cp1252",
@@ -26,9 +32,6 @@ _MEANT = {
     "utf-16": "utf-16-le",
 }
 _MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_LABELS = {"x-sjis": "cp932", "x-gbk": "gb18030", "ks_c_5601-1987": "cp949", "x-euc-jp": "euc_jp"}
-_LABELS |= {"windows-874": "cp874", "dos-874": "cp874", "x-mac-roman": "mac-roman"}
-_LABELS |= {"unicode": "utf-8", "utf8": "utf-8", "x-x-big5": "big5hkscs", "x-cp1251": "cp1251"}
 
 
 def decode_page(body: bytes, content_type: str = "") -> tuple[str, str] | None:
@@ -37,7 +40,7 @@ def decode_page(body: bytes, content_type: str = "") -> tuple[str, str] | None:
     Labels mean what they mean in browsers. In order: a byte order mark, UTF-8, then what was
     declared: by the server in `content_type`, by the page in a meta element or XML declaration. A
     page with a few bytes that its declared encoding does not have is read with U+FFFD for them, if
-    they are fewer than one in a hundred. Then detection, as `decode`.
+    they are fewer than one in a hundred. Then statistics, as `decode`.
     """
     if body.startswith(_MARKS):
         return decode(body)
@@ -46,7 +49,7 @@ def decode_page(body: bytes, content_type: str = "") -> tuple[str, str] | None:
     for found_label in (_META.search(head), _XML.match(head)):
         if found_label:
             name = _encoding(found_label[1].decode("latin-1"))
-            # A page whose meta element could be read is not in UTF-16.
+            # A page that could be asked for its meta element is not in UTF-16.
             names.append("utf-8" if name in ("utf-16-le", "utf-16-be") else name)
     declared = [name for name in names if name]
     found = decode(body, declared[0] if declared else None)
@@ -61,10 +64,5 @@ def decode_page(body: bytes, content_type: str = "") -> tuple[str, str] | None:
 
 def _encoding(label: str) -> str | None:
     """The Python codec that a label means to a browser."""
-    label = label.strip().lower()
-    try:
-        name = codecs.lookup(_LABELS.get(label, label)).name
-        b"".decode(name)  # not every codec decodes bytes to text
-    except (LookupError, ValueError):
-        return None
-    return _MEANT.get(name, name)
+    name = codec_of(label)
+    return _MEANT.get(name, name) if name else None

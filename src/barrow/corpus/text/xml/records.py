@@ -87,10 +87,7 @@ def _encoding(head: bytes) -> str | None:
     try:
         codecs.getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:
-        try:
-            return codecs.lookup(declared).name
-        except LookupError:
-            return None
+        return declared
     return None
 
 

@@ -7,13 +7,15 @@ import re
 from html.entities import html5
 from typing import BinaryIO
 
+from barrow.corpus.text.encoding import codec_of
+
 _DECLARATION = re.compile(r"\s*+<\?xml[^>]*+>")
 _AMPERSAND = re.compile(r"&(?:(#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});)?")
 _OWN = frozenset(["amp", "lt", "gt", "quot", "apos"])
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _LABEL = re.compile(
     rb"<\?xml[^>]{1,100}encoding\s{0,9}=\s{0,9}[\"']"
-    rb"((?:iso-|windows-|koi8|gb|big5|euc-|shift|cp)[\w-]{1,20})",
+    rb"([\w .:()-]{2,40})[\"']",
     re.IGNORECASE,
 )
 
@@ -21,7 +23,9 @@ _LABEL = re.compile(
 def declared_encoding(data: bytes) -> str | None:
     """The encoding of an XML declaration, if it is a text encoding."""
     label = _LABEL.search(data[:300])
-    return label[1].decode() if label else None
+    codec = codec_of(label[1].decode("ascii")) if label else None
+    # The bytes themselves say whether they are UTF-8, UTF-16 or UTF-32.
+    return None if codec is None or codec.startswith("utf") else codec
 
 
 def readable_xml(text: str) -> BinaryIO:
