@@ -182,3 +182,30 @@ def test_rules_by_language(barrow: Callable, tmp_path: Path) -> None:
     code, _, err = barrow(*arguments, "--out", tmp_path / "c", "--language", "xx")
     assert code == 1
     assert "language must be 'auto' or one of af, ar," in err
+
+
+def test_copies_are_shown_apart_and_no_row_is_without_a_name(
+    barrow: Callable, raw: Path, tmp_path: Path
+) -> None:
+    arguments = ("--missing", "skip", "--workers", 0)
+    epochs = ("mixture.by=epochs", "domains.texts.epochs=3")
+    out = barrow(
+        "build", tmp_path / "mine.py", "--root", raw, "--out", tmp_path / "a", *epochs, *arguments
+    ).out
+    header, *rows = [line.split() for line in out.splitlines() if line.strip()]
+    assert header[:6] == ["domain", "files", "read", "kept", "copies", "bytes"]
+    assert next(row for row in rows if row[0] == "Texts")[1:5] == ["6", "5", "5", "10"]
+
+    folder = tmp_path / "records"
+    folder.mkdir()
+    record = {"text": "One text of some words. " * 9, "meta": {"pile_set_name": "Notes"}}
+    source = folder / "records.jsonl"
+    source.write_text(json.dumps(record) + "\n{bad\n")
+    refine = ("build", "refine", "--source", source, "--workers", 0, "splits.test=0")
+    out = barrow(*refine, "--out", tmp_path / "b").out
+    assert not [line for line in out.splitlines() if line.startswith("  ")]
+    assert "1 file; rejected while reading: 1 not-json" in out
+    first = (tmp_path / "b" / "manifest.json").read_bytes()
+    (folder / "unrelated.txt").write_text("something else")
+    barrow(*refine, "--out", tmp_path / "c")
+    assert (tmp_path / "c" / "manifest.json").read_bytes() == first

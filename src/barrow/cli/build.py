@@ -182,32 +182,38 @@ def print_report(report: dict[str, Any]) -> None:
     from barrow.corpus.manifest import rejects_by_domain
 
     rejects = rejects_by_domain(report)
-    kept: Counter[str] = Counter()
+    written: Counter[str] = Counter()
     sizes: Counter[str] = Counter()
     for split in report["splits"].values():
-        for name, domain in split["domains"].items():
-            kept[name] += domain["documents"]
-            sizes[name] += domain["bytes"]
+        for name, amounts in split["domains"].items():
+            written[name] += amounts["documents"]
+            sizes[name] += amounts["bytes"]
     files: Counter[str] = Counter()
     for domain in report["reading"].values():
         files[domain["name"]] += domain["files"]
+    reasons = {
+        name: ", ".join(f"{number:,} {reason}" for reason, number in counts.items())
+        for name, counts in rejects.items()
+    }
     rows = []
     languages: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for name in dict.fromkeys([*files, *report["stages"]]):
-        reasons = ", ".join(f"{n:,} {reason}" for reason, n in rejects.get(name, {}).items())
-        read = report["stages"].get(name, {}).get("documents", 0)
-        row = (f"{files[name]:,}" if name in files else "", f"{read:,}", f"{kept[name]:,}")
-        rows.append((name, *row, f"{sizes[name]:,}", reasons))
-        for code, number in (
-            report["stages"].get(name, {}).get("filter", {}).get("languages", {}).items()
-        ):
+    for name in filter(None, dict.fromkeys([*files, *report["stages"]])):
+        stages = report["stages"].get(name)
+        read, kept = (stages["documents"], _num_kept(stages)) if stages else (0, 0)
+        numbers = [f"{n:,}" for n in (read, kept, written[name] - kept, sizes[name])]
+        num_files = f"{files[name]:,}" if name in files else ""
+        rows.append((name, num_files, *numbers, reasons.get(name, "")))
+        for code, number in (stages or {}).get("filter", {}).get("languages", {}).items():
             languages[code].update(number)
     print_table(
-        ("domain", "files", "read", "kept", "bytes", "rejects"),
+        ("domain", "files", "read", "kept", "copies", "bytes", "rejects"),
         rows,
         left=("domain", "rejects"),
         width=160,
     )
+    if "" in files:  # records state their domains
+        unnamed = f"; rejected while reading: {reasons['']}" if reasons.get("") else ""
+        typer.echo(printable(f"{files['']:,} file{'s' * (files[''] != 1)}{unnamed}"))
     if len(languages) > 1:
         _print_languages(languages)
     for folder, why in report["missing"].items():
@@ -234,3 +240,8 @@ def _print_languages(languages: Mapping[str, Mapping[str, int]]) -> None:
         ],
         left=("language", "rules"),
     )
+
+
+def _num_kept(stages: dict[str, Any]) -> int:
+    """Documents of a domain in the corpus, each counted once however often it is written."""
+    return int(stages["deduplicate"]["documents"] - sum(stages["mix"]["rejects"].values()))

@@ -60,7 +60,7 @@ _US_GOVERNMENT = "LicenseRef-US-government-work"
 
 _PROSE = (Repair(),)
 _GOPHER = (GopherQuality(), GopherRepetition())
-_WEB = (Repair(), DropBoilerplate(), RedactPii(), *_GOPHER)
+_WEB = (Repair(), DropBoilerplate(), RedactPii(), Language(()), *_GOPHER)
 _ENGLISH_WEB = (Repair(), DropBoilerplate(), RedactPii(), Language(("en",)), *_GOPHER)
 
 

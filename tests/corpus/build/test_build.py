@@ -23,6 +23,7 @@ import barrow
 from barrow import config
 from barrow.corpus import Domain, GitHub, PlainText, Recipe, Records, Warc, build
 from barrow.corpus.dedup.settings import Deduplication
+from barrow.corpus.filters.language import Language
 from barrow.corpus.mixture import Splits
 from barrow.engine import Engine, Progress
 from barrow.errors import ConfigError, MissingExtra, NotFound
@@ -40,6 +41,30 @@ def test_wrong_bytes_are_counted(root: Path, recipe: Recipe, tmp_path: Path) -> 
     counts = {d.meta["source"]: d.meta.get("replacement_characters") for d in archive}
     assert counts.pop("notes/00.txt") == 3
     assert set(counts.values()) == {None}
+
+
+def test_the_language_is_the_one_identified(root: Path, recipe: Recipe, tmp_path: Path) -> None:
+    """PILE-8: a recipe's language is only assumed; a filter that looks knows better."""
+    (root / "notes" / "de.txt").write_text("Der Hund schläft unter dem großen Tisch. " * 9)
+    (root / "notes" / "01.txt").write_text("12 13 14 15")
+    plain = recipe.domains["notes"]
+    out = tmp_path / "out"
+    for languages, rejected in (((), []), (("en",), ["de", "en", "en"])):
+        notes = dataclasses.replace(plain, filters=(Language(languages, min_score=0),))
+        changed = dataclasses.replace(recipe, domains={**recipe.domains, "notes": notes})
+        report = build(changed, root=root, out=out, engine=INLINE)
+        found = {d.meta["source"]: d.meta for d in barrow.archive.open(out)}
+        rejects = barrow.archive.open(out / "rejects")
+        assert (
+            sorted(d.meta["language"] for d in rejects if d.meta["stage"] == "filter") == rejected
+        )
+        if not languages:
+            german, numbers = found["notes/de.txt"], found["notes/01.txt"]
+            assert (german["language"], german["language_from"]) == ("de", "text")
+            assert (numbers["language"], numbers["language_from"]) == ("en", "recipe")
+            composition = report["splits"]["train"]["domains"][plain.name]["languages"]
+            assert composition["de"]["documents"] == 1
+            assert barrow.archive.verify(out, deep=True).ok
 
 
 def digests(folder: Path) -> dict[str, str]:

@@ -39,3 +39,28 @@ def test_the_key_is_of_all_that_decides(root: Path, recipe: Recipe) -> None:
     assert key(replace(recipe, max_text=99)) != first
     (root / "letters" / "00.txt").write_text("another text")
     assert key(recipe) != first
+
+
+def test_hidden_files_and_those_of_crawlers_are_no_documents(root: Path, recipe: Recipe) -> None:
+    before = [[file.name for group in s.groups for file in group] for s in sources_of(recipe, root)]
+    others = ("robots.txt", "site/robots.txt", ".notes.txt", ".cache/page.txt", "hts-log.txt")
+    others += ("2024-01.crawl.log.txt", "wget-log")
+    for name in others:
+        (root / "notes" / name).parent.mkdir(exist_ok=True)
+        (root / "notes" / name).write_text("User-agent: *")
+    (root / "notes" / "crawling.txt").write_text("A text about robots.txt.")
+    letters, notes = sources_of(recipe, root)
+    names = [file.name for group in notes.groups for file in group]
+    assert sorted(names) == sorted([*before[1], "notes/crawling.txt"])
+    assert sorted(notes.unread) == sorted(f"notes/{name}" for name in others)
+    assert [file.name for group in letters.groups for file in group] == before[0]
+
+
+def test_files_that_are_named_are_read_and_nothing_else_is_counted(
+    root: Path, recipe: Recipe
+) -> None:
+    (root / "notes" / ".draft.txt").write_text("A draft.")
+    notes = replace(recipe.domains["notes"], paths=(".draft.txt", "00.txt"))
+    (source,) = sources_of(replace(recipe, domains={"notes": notes}), root)
+    assert [group[0].name for group in source.groups] == ["notes/.draft.txt", "notes/00.txt"]
+    assert source.unread == []

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from barrow import config
 from barrow.corpus.filters import language
+from barrow.corpus.filters.filter import KEEP
 from barrow.corpus.filters.language import Language, identify
 from barrow.corpus.filters.texts import Texts
 from barrow.corpus.kernels.scratch import Scratch
@@ -130,8 +131,8 @@ def test_settings_are_checked_and_saved() -> None:
     assert config.from_json(Language, config.to_json(filter_)) == filter_
     with pytest.raises(ConfigError, match="min_score must be between 0 and 1, got 65"):
         Language(min_score=65)
-    with pytest.raises(ConfigError, match="at least one code"):
-        Language(())
+    with pytest.raises(ConfigError, match="languages must be codes such as 'en', got"):
+        Language((3,))  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="unsure must be 'reject' or 'keep'"):
         Language(unsure="maybe")  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="unknown language 'english'; known are en, "):
@@ -143,3 +144,11 @@ def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match=r"pip install '.\[language\]'"):
         identify(texts_of("x"))
+
+
+def test_without_languages_all_are_kept() -> None:
+    texts = texts_of("Der Hund schläft unter dem großen Tisch in der Küche. " * 3)
+    assert Language(()).decide(texts).code.tolist() == [KEEP]
+    languages = Language(()).describe(texts).languages
+    assert languages is not None
+    assert languages.tolist() == ["de"]

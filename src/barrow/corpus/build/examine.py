@@ -25,6 +25,7 @@ from barrow.corpus.build.parts import QUICK, Part
 from barrow.corpus.dedup.exact import content_hashes
 from barrow.corpus.dedup.minhash import band_hashes, shingle_hashes
 from barrow.corpus.filters.filter import KEEP, Filter, Rewriter, Step
+from barrow.corpus.filters.language import UNDETERMINED
 from barrow.corpus.filters.texts import Texts
 from barrow.corpus.kernels.scratch import Scratch
 from barrow.corpus.readers.reader import EXCERPT, rejected
@@ -142,7 +143,8 @@ class _Examiner:
                 tally[f"languages_kept.{language}"] += not rejections.reasons[i]
             if rejections.reasons[i]:
                 tally[f"rejects.{rejections.reasons[i]}"] += 1
-                rejects.add(_reject(texts, i, rejections))
+                language = self.facts.languages[self.facts.language[at + i]]
+                rejects.add(_reject(texts, i, rejections, language))
             else:
                 tally["kept"] += 1
                 tally["kept_bytes"] += int(self.facts.size[at + i])
@@ -283,8 +285,11 @@ def _in_words(match: Match, ngram: int) -> str:
     return f"{match.num_ngrams} times {ngram} words in a row of {match.name}, item {match.number}"
 
 
-def _reject(texts: Texts, i: int, rejections: _Rejections) -> Document:
+def _reject(texts: Texts, i: int, rejections: _Rejections, language: str) -> Document:
     start = texts.offsets[i]
     data = texts.text[start : min(start + 4 * EXCERPT, texts.offsets[i + 1])].tobytes()
     why = {"reason": rejections.reasons[i], "cause": rejections.causes[i], "stage": "filter"}
-    return rejected(data.decode("utf-8", "ignore"), texts.metas[i], **why)
+    meta = texts.metas[i]
+    if language not in ("", UNDETERMINED) and meta.get("language_from") == "recipe":
+        meta = {**meta, "language": language}
+    return rejected(data.decode("utf-8", "ignore"), meta, **why)

@@ -77,6 +77,7 @@ _OURS = frozenset(
         "retrieved",
         "retrieved_from",
         "replacement_characters",
+        "language_from",
         "decisions",
     ]
 )
@@ -143,7 +144,7 @@ def read(settings: Settings, inputs: Inputs, out: Read) -> None:
             for item in _guarded(
                 items, settings.seconds_per_document, settings.memory_per_document
             ):
-                outcome, size = _finish(item, origin, settings.max_text)
+                outcome, size = _finish(item, origin, settings.max_text, settings.language)
                 if taken is not None and _is_taken(outcome, origin, taken):
                     rejects[TAKEN_DOWN] += 1
                     rejected.add(_trace_of(outcome, origin))
@@ -182,7 +183,7 @@ def _origin(
         hashes[0] if len(hashes) == 1 else hashlib.sha256("".join(hashes).encode()).hexdigest()
     )
     origin["extractor"] = settings.extractor
-    for key in ("licence", "retrieved", "language"):
+    for key in ("licence", "retrieved"):
         if (value := getattr(settings, key)) is not None:
             origin[key] = value
     if date is not None:
@@ -190,7 +191,9 @@ def _origin(
     return origin
 
 
-def _finish(item: Item, origin: Mapping[str, Any], max_text: int) -> tuple[Item, int]:
+def _finish(
+    item: Item, origin: Mapping[str, Any], max_text: int, language: str | None
+) -> tuple[Item, int]:
     """Give a document its identity and provenance, or the reason to reject it.
 
     Also the UTF-8 bytes of its text.
@@ -218,6 +221,8 @@ def _finish(item: Item, origin: Mapping[str, Any], max_text: int) -> tuple[Item,
     stated = meta.get("licence")
     if isinstance(stated, str) and (licence := spdx_expression(stated)) != stated:
         meta |= {"licence": licence, "licence_stated": stated}
+    if language is not None and "language" not in meta:
+        meta |= {"language": language, "language_from": "recipe"}  # until a filter identifies it
     meta["decisions"] = {"read": "keep"}  # the last key: later stages append to it
     return Document(item.text, meta), len(content)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from barrow.corpus.build.facts import Facts, load_facts
 from barrow.corpus.build.parts import QUICK, Examined, PartFiles
 from barrow.corpus.build.plan import ORDER, Buckets, copies_of, labels_of, split_of
 from barrow.corpus.dedup.numbering import Arrays, Removals, save_arrays
+from barrow.corpus.filters.language import UNDETERMINED
 from barrow.corpus.mixture import SPLITS, places
 from barrow.corpus.readers.reader import rejected
 from barrow.corpus.recipe import Recipe
@@ -30,6 +32,7 @@ from barrow.engine import File, Output, Outputs, Stage, Task
 
 _FRAME = 1 << 18
 _END = b"}}}"
+_ASSUMED = re.compile(rb'"language":"[^"]*+","language_from":"recipe","decisions":\{')
 
 
 @dataclass(frozen=True)
@@ -114,7 +117,10 @@ def scatter(settings: Settings, inputs: Inputs, out: Scattered) -> None:
         for number, line in enumerate(_lines(inputs.part, facts, settings.start)):
             if copies[number]:
                 assert line.endswith(_END), "the reading stage writes decisions last"
-                lines[number] = line[: -len(_END)] + endings[split[number]]
+                line = line[: -len(_END)] + endings[split[number]]
+                if language := facts.languages[facts.language[number]]:
+                    line = _in_language(line, language)
+                lines[number] = line
             elif facts.kept[number]:
                 reason, cause = _why(number, removals)
                 name = facts.domains[facts.domain[number]]
@@ -139,7 +145,7 @@ def scatter(settings: Settings, inputs: Inputs, out: Scattered) -> None:
     )
 
 
-SCATTER = Stage("corpus.scatter", 1, scatter, Scattered)
+SCATTER = Stage("corpus.scatter", 2, scatter, Scattered)
 
 
 def _removal(reason: str, arrays: Arrays, offset: int, size: int) -> _Removal:
@@ -194,6 +200,15 @@ def _lines(part: PartFiles, facts: Facts, start: int) -> Iterator[bytes]:
     rewritten = facts.changed & facts.kept
     for number, line in enumerate(shard_lines(part.documents, start, start + len(facts))):
         yield next(new) if rewritten[number] else line
+
+
+def _in_language(line: bytes, language: str) -> bytes:
+    """The line with the language identified, where the reading stage wrote the recipe's."""
+    assumed = _ASSUMED.search(line, line.rindex(b'"decisions":{') - 100)
+    if assumed is None or language == UNDETERMINED:
+        return line
+    found = b'"language":"%s","language_from":"text","decisions":{' % language.encode()
+    return line[: assumed.start()] + found + line[assumed.end() :]
 
 
 def _ending(stages: tuple[str, ...], split: str) -> bytes:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +17,13 @@ from barrow.corpus.build.raw_files import (
 from barrow.corpus.recipe import Domain, Recipe
 from barrow.engine import Progress
 from barrow.errors import NotFound
+
+# What programs that fetch leave beside the files they fetched.
+_OF_CRAWLERS = re.compile(
+    r"robots\.txt|ads\.txt|cookies\.txt|wget-log(?:\.\d+)?|hts-(?:log|cache)\b.*"
+    r"|(?:.*[-_.])?(?:crawl|crawler|wget|scrapy|heritrix|httrack)(?:[-_.].*)?\.log(?:\.txt|\.gz)?",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -42,6 +51,12 @@ def find_sources(
         reader = domain.reader
         find = find_folders if reader.folders else find_files
         paths, unread = find(root / folder, domain.paths or reader.patterns)
+        if domain.paths:
+            unread = []  # files were chosen by name; what else is in their folder is unrelated
+        else:
+            others = [path for path in paths if _is_no_document(path.relative_to(root / folder))]
+            unread = sorted([*unread, *others], key=os.fsencode)
+            paths = [path for path in paths if path not in set(others)]
         if written.is_relative_to((root / folder).resolve()):
             paths, unread = (
                 [path for path in some if not path.resolve().is_relative_to(written)]
@@ -80,6 +95,13 @@ def find_sources(
             )
         )
     return sources, missing
+
+
+def _is_no_document(path: Path) -> bool:
+    """Whether a file under a domain's folder is hidden, or written by a crawler for itself."""
+    return path.name[:1] == "." or any(
+        part[:1] == "." or _OF_CRAWLERS.fullmatch(part) for part in path.parts
+    )
 
 
 def _size(path: Path) -> int:

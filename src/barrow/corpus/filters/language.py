@@ -84,9 +84,10 @@ def language_model() -> FastTextModel:
 class Language(Filter):
     """Keeps texts in the given `languages`, identified by fastText's lid.176.
 
-    `languages` are codes as `identify` gives them. A text is unsure when its likeliest language
-    scores below `min_score` or is undetermined; unsure texts are rejected, or kept with
-    ``unsure="keep"``. The default of `min_score` is that of RefinedWeb and FineWeb.
+    `languages` are codes as `identify` gives them; with none of them languages are identified and
+    nothing is rejected. A text is unsure when its likeliest language scores below `min_score` or is
+    undetermined; unsure texts are rejected, or kept with ``unsure="keep"``. The default of
+    `min_score` is that of RefinedWeb and FineWeb.
     """
 
     languages: tuple[str, ...] = ("en",)
@@ -96,8 +97,8 @@ class Language(Filter):
     unsure: Literal["reject", "keep"] = "reject"
 
     def __post_init__(self) -> None:
-        if not self.languages or not all(isinstance(code, str) for code in self.languages):
-            raise ConfigError("languages must name at least one code, such as 'en'")
+        if not all(isinstance(code, str) for code in self.languages):
+            raise ConfigError(f"languages must be codes such as 'en', got {self.languages!r}")
         for name in ("min_score", "min_letter_share"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ConfigError(f"{name} must be between 0 and 1, got {getattr(self, name)}")
@@ -122,6 +123,8 @@ class Language(Filter):
         self._check_codes()
         found = self.identified(texts)
         decisions = Decisions.keep_all(len(texts))
+        if not self.languages:
+            return decisions
         sure = (found.scores >= self.min_score) & (found.codes != UNDETERMINED)
         wanted = np.isin(found.codes, self.languages)
         decisions.reject(_OTHER_LANGUAGE, sure & ~wanted, found.scores)

@@ -1,4 +1,4 @@
-"""Bytes to text, when nobody says in which encoding they are."""
+"""Bytes to text, in an encoding that has to be detected."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def _by_zeros(data: bytes) -> tuple[str, str] | None:
 
 
 def _by_statistics(data: bytes) -> tuple[str, str] | None:
-    import cchardet  # Mozilla's detector; of four that were tried the one with fewest mistakes
+    import cchardet  # Mozilla's detector: of four tested, the one with the fewest errors
 
     name = cchardet.detect(data[:_SAMPLE])["encoding"]
     if name is not None and (found := _strict(data, name)):
@@ -145,10 +145,10 @@ _FEW = 30
 
 
 def decode_short(data: bytes, declared: str | None = None) -> tuple[str, str] | None:
-    """As `decode`, but what has few bytes beyond ASCII, and few for its length, is Windows-1252.
+    """As `decode`, but text with few bytes beyond ASCII, absolutely and by share, is Windows-1252.
 
-    A detector that sees three accents in a sentence guesses: of "naïve café à la carte" it makes
-    "na´ve cafÚ Ó la carte". In text of other alphabets most bytes are beyond ASCII.
+    A detector that sees three accents in a sentence guesses: "naïve café à la carte" becomes
+    "na´ve cafÚ Ó la carte". In other alphabets most bytes are beyond ASCII.
     """
     num = len(data.translate(None, _ASCII))
     if num and num < _FEW and num * 6 < len(data):

@@ -27,6 +27,8 @@ def found(text: str) -> list[tuple[str, str]]:
         ("o'neil@host.ie", "o'neil@host.ie"),
         ("...joe@host.net", "joe@host.net"),
         ("a@b.co", "a@b.co"),
+        ("joe@123.123.123.123, or", "joe@123.123.123.123"),
+        ("mail joe.smith@81.2.69.142.", "joe.smith@81.2.69.142"),
     ],
 )
 def test_addresses(text: str, address: str) -> None:
@@ -65,3 +67,9 @@ def test_others(text: str) -> None:
 
 def test_name_and_password_in_a_url() -> None:
     assert found("git clone https://joe:pa55word@host.org/x.git") == [("secret", "joe:pa55word")]
+
+
+def test_hosts_that_are_no_public_addresses() -> None:
+    assert found("ssh joe@192.168.0.1") == []
+    assert found("pkg@1.2.3.4") == []
+    assert found("a@123.123.123.123.4") == []

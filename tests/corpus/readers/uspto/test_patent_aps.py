@@ -47,6 +47,7 @@ BRS = """\
 WKU  05123456
 TTL Bumper support,
       and loader
+PD   19920623
 ABPR In short.
 BSPC BACKGROUND
 BSPR Bumpers are
@@ -101,6 +102,11 @@ def test_brs() -> None:
         Block(False, "claims", "1. A bumper."),
     ]
     assert (patent.number, patent.title) == ("5123456", "Bumper support, and loader")
+    assert patent.date == "1992-06-23"
+    for written in ("ISD  19920623", "PD   June 23, 1992", "ISD  1992-06-23", "PD Jun. 23,1992"):
+        other = Patent()
+        list(aps_blocks(BRS.replace("PD   19920623", written), other))
+        assert other.date == "1992-06-23", written
 
 
 def test_only_as_much_is_read_as_asked_for() -> None:

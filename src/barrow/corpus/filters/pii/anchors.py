@@ -158,7 +158,7 @@ def _mail(text: Bytes, begin: int, end: int, at: np.int64) -> _Window:
     while stop < end and stop - at <= _MAX_DOMAIN:
         byte = text[stop]
         if byte == 46:
-            dots = bool(dots or (stop + 2 < end and is_kind(text[stop + 1], LETTER)))
+            dots = bool(dots or (stop + 2 < end and is_kind(text[stop + 1], WORD)))
         elif byte != 45 and not is_kind(byte, WORD):
             break
         stop += 1

@@ -1,7 +1,8 @@
 """Mail addresses.
 
 ``name@host.tld``: 1 to 64 letters, digits and ``._%+'-`` before the @, names of letters, digits and
-hyphens with dots between after it, the last a top-level domain. Left alone: names reserved for
+hyphens with dots between after it, the last a top-level domain; or a public IP address after it.
+Left alone: names reserved for
 documentation (example.com, .test, localhost), repositories (git@github.com:…, host:/path), files
 (logo@2x.png) and attributes in code (x@data.frame).
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 import re
 
 from barrow.corpus.filters.pii.found import Found
+from barrow.corpus.filters.pii.ip_addresses import check_ipv4
 
 # All two-letter country codes in use, and generic domains that are used for mail.
 _COUNTRIES = """
@@ -39,6 +41,7 @@ _DOCUMENTATION = re.compile(
     rb"(?:^|\.)(?:example(?:\.(?:com|net|org|edu))?|test|invalid|localhost)$"
 )
 _LABELS = re.compile(rb"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?+(?:\.|$)){2,}+")
+_IPV4 = re.compile(rb"[0-9]{1,3}(?:\.[0-9]{1,3}){3}+(?!\.?[0-9A-Za-z])")
 _REPOSITORIES = (b"git", b"hg", b"svn", b"gitolite")
 _PATH = re.compile(rb":(?:[/~]|[\w.-]+/)")
 _USER_INFO = re.compile(rb"://([^\s/?#@:]{1,64}:[^\s/?#@]{0,64})$")
@@ -53,6 +56,9 @@ def check_mail(data: bytes, start: int, stop: int) -> Found | None:
     local = data[start:at].lstrip(b".%+'-_")
     if not local or b".." in local or local.endswith(b".") or data[start - 3 : start] == b"://":
         return None
+    if number := _IPV4.match(data, at + 1):
+        is_public = check_ipv4(data, *number.span()) is not None
+        return Found("email", at - len(local), number.end()) if is_public else None
     labels = data[at + 1 : stop].lower().split(b".")
     # A sentence may continue without a blank: someone@host.org.Then
     while len(labels) > 1 and labels[-1] not in _TOP:

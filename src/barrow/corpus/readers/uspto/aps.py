@@ -75,7 +75,7 @@ def _script(found: re.Match[str]) -> str:
     return superscript(found.string[max(0, at - 1) : at], found[2])
 
 
-_TAG = re.compile(r"[A-Z][A-Z0-9]{2,3}(?=[ \r\n]|\Z)")
+_TAG = re.compile(r"(?:PD|[A-Z][A-Z0-9]{2,3})(?=[ \r\n]|\Z)")
 _SECTIONS: dict[str, Part] = {
     "ABST": "abstract",
     "GOVT": "aside",
@@ -110,7 +110,7 @@ def aps_blocks(text: str, patent: Patent) -> Iterator[Block]:
             patent.sort = sort_of(patent.number) or patent.sort
         elif tag == "TTL" and not patent.title:
             patent.title = aps_to_text(value)
-        elif tag == "ISD" and not patent.date:
+        elif tag in ("ISD", "PD") and not patent.date:  # PD is that of BRS
             patent.date = iso_date(value)
         elif tag == "APT" and not patent.sort:
             patent.sort = _SORTS.get(value.strip(), "")

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import date
 from typing import Literal, NamedTuple
+
+from barrow.corpus.text.dates import month_number
+
+_IN_NUMBERS = re.compile(r"([0-9]{4})[-/]?([0-9]{2})[-/]?([0-9]{2})")
+_IN_WORDS = re.compile(r"([A-Za-z]{3,9})\.? ([0-9]{1,2}), ?([0-9]{4})")
 
 # The part of a patent that a block belongs to. An aside is about the patent, not the invention:
 # related applications, funding. A `background` is marked as such; few formats do.
@@ -52,12 +58,15 @@ def plain_number(number: str) -> str:
 
 
 def iso_date(value: str) -> str:
-    """A date YYYYMMDD in ISO 8601, or nothing."""
-    value = value.strip()
-    if len(value) != 8 or not (value.isascii() and value.isdigit()):
+    """A date YYYYMMDD, YYYY-MM-DD or ``June 16, 1992`` in ISO 8601, or nothing."""
+    if words := _IN_WORDS.fullmatch(value.strip()):
+        year, month, day = words[3], month_number(words[1]), words[2]
+    elif numbers := _IN_NUMBERS.fullmatch(value.strip()):
+        year, month, day = numbers[1], int(numbers[2]), numbers[3]
+    else:
         return ""
     try:
-        return date(int(value[:4]), int(value[4:6]), int(value[6:])).isoformat()
+        return date(int(year), month, int(day)).isoformat()
     except ValueError:
         return ""
 

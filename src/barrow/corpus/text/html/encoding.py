@@ -1,4 +1,4 @@
-"""The bytes of a web page to text, by what the server, the page and then the bytes say."""
+"""Decodes web pages: by the HTTP header, the page's declaration, then detection."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _META = re.compile(
     re.IGNORECASE,
 )
 _XML = re.compile(rb"""\s*+<\?xml\b[^>]*?\bencoding\s*+=\s*+["']([^"'>]++)""", re.IGNORECASE)
-# Labels that mean something larger in browsers, by the WHATWG's Encoding Standard.
+# Labels that browsers read as a superset, by the WHATWG's Encoding Standard.
 _MEANT = {
     "iso8859-1": "cp1252",
     "ascii": "cp1252",
@@ -40,7 +40,7 @@ def decode_page(body: bytes, content_type: str = "") -> tuple[str, str] | None:
     Labels mean what they mean in browsers. In order: a byte order mark, UTF-8, then what was
     declared: by the server in `content_type`, by the page in a meta element or XML declaration. A
     page with a few bytes that its declared encoding does not have is read with U+FFFD for them, if
-    they are fewer than one in a hundred. Then statistics, as `decode`.
+    they are fewer than one in a hundred. Then detection, as `decode`.
     """
     if body.startswith(_MARKS):
         return decode(body)
@@ -49,7 +49,7 @@ def decode_page(body: bytes, content_type: str = "") -> tuple[str, str] | None:
     for found_label in (_META.search(head), _XML.match(head)):
         if found_label:
             name = _encoding(found_label[1].decode("latin-1"))
-            # A page that could be asked for its meta element is not in UTF-16.
+            # A page whose meta element could be read is not in UTF-16.
             names.append("utf-8" if name in ("utf-16-le", "utf-16-be") else name)
     declared = [name for name in names if name]
     found = decode(body, declared[0] if declared else None)
