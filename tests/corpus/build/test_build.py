@@ -21,7 +21,7 @@ from tests.killed import killed_at
 
 import barrow
 from barrow import config
-from barrow.corpus import Domain, GitHub, PlainText, Recipe, Records, Warc, build
+from barrow.corpus import Domain, GitHub, Latex, PlainText, Recipe, Records, Warc, build
 from barrow.corpus.dedup.settings import Deduplication
 from barrow.corpus.filters.language import Language
 from barrow.corpus.mixture import Splits
@@ -65,6 +65,26 @@ def test_the_language_is_the_one_identified(root: Path, recipe: Recipe, tmp_path
             composition = report["splits"]["train"]["domains"][plain.name]["languages"]
             assert composition["de"]["documents"] == 1
             assert barrow.archive.verify(out, deep=True).ok
+
+
+def test_the_source_is_the_file_that_the_member_names(tmp_path: Path) -> None:
+    """PILE-5: of a folder read as a whole, provenance names the main file."""
+    folder = tmp_path / "raw" / "papers" / "one"
+    folder.mkdir(parents=True)
+    for title in ("a", "b"):
+        text = (
+            f"\\documentclass{{x}}\\title{{{title}}}\\begin{{document}}\\input{{0}} "
+            + "Mounds. " * 99
+        )
+        (folder / f"{title}.tex").write_text(text)
+    (folder / "0.tex").write_text("Shared words.")
+    recipe = Recipe("r", {"papers": Domain("Papers", Latex())})
+    build(recipe, root=tmp_path / "raw", out=tmp_path / "out", engine=INLINE)
+    found = {d.meta["title"]: d.meta for d in barrow.archive.open(tmp_path / "out")}
+    assert {t: (m["source"], m["member"]) for t, m in found.items()} == {
+        title: (f"papers/one/{title}.tex", f"{title}.tex") for title in ("a", "b")
+    }
+    assert len({meta["id"] for meta in found.values()}) == 2
 
 
 def digests(folder: Path) -> dict[str, str]:

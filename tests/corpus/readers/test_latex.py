@@ -114,8 +114,60 @@ def test_a_folder(tmp_path: Path) -> None:
     assert [len(found) for found in groups] == [4, 1, 1, 1]
     for items in (Latex().read_group(groups[0]), Latex().read(tmp_path / "p")):
         documents, rejects = sorted_out(list(items))
-        assert [document.text for document in documents] == [TEXT]
-        assert rejects == ["other-document"]
+        assert [document.text for document in documents] == [TEXT, TEXT]
+        assert [document.meta["member"] for document in documents] == ["main.tex", "supplement.tex"]
+        assert rejects == []
+
+
+def test_every_root_of_a_folder_is_a_document(tmp_path: Path) -> None:
+    """PILE-6: chapters that are whole documents, and a book in two layouts."""
+    for name in ("sets", "fields", "schemes"):
+        chapter = PAPER.replace("Mounds", name).replace("\\maketitle", "\\input{preamble}")
+        write(tmp_path / f"stacks/{name}.tex", chapter)
+    write(tmp_path / "stacks/preamble.tex", "\\newcommand{\\x}{y}")
+    items = list(Latex().read(tmp_path / "stacks"))
+    titles = {d.meta["title"]: d.meta["member"] for d in items if isinstance(d, Document)}
+    assert titles == {name: f"{name}.tex" for name in ("sets", "fields", "schemes")}
+    assert len(items) == 3
+
+    for layout in ("a4", "letter"):
+        book = PAPER.replace("Mounds", layout).replace(PROSE, "\\include{text/all}")
+        write(tmp_path / f"book/{layout}.tex", book)
+    write(tmp_path / "book/text/all.tex", "\\input{text/one}\n\\subfile{text/two}")
+    write(tmp_path / "book/text/one.tex", PROSE)
+    write(tmp_path / "book/text/two.tex", PAPER.replace("{article}", "{subfiles}"))
+    write(tmp_path / "book/cover.tex", PAPER.replace(PROSE, "A cover."))
+    documents, rejects = sorted_out(list(Latex().read(tmp_path / "book")))
+    assert [document.meta["member"] for document in documents] == ["letter.tex"]
+    assert sorted(rejects) == ["other-document", "too-short"]
+
+
+def test_an_archive_of_several_roots(tmp_path: Path) -> None:
+    files = {"a.tex": PAPER.encode(), "b.tex": PAPER.replace("Mounds", "Hills").encode()}
+    month = tar({"1801/1801.00001.gz": gzip.compress(tar(files))})
+    documents, _ = sorted_out(list(Latex().read(write(tmp_path / "month.tar", month))))
+    assert [(d.meta["member"], d.meta["arxiv_id"]) for d in documents] == [
+        (f"1801/1801.00001.gz/{name}", "1801.00001") for name in files
+    ]
+    chosen = {**files, "00README.XXX": b"b.tex toplevelfile\n"}
+    documents, rejects = sorted_out(list(Latex().read(write(tmp_path / "x.tar", tar(chosen)))))
+    assert [document.meta["title"] for document in documents] == ["Hills"]
+    assert rejects == ["other-document"]
+
+
+def test_labels_that_references_name_stay(tmp_path: Path) -> None:
+    body = (
+        "\\newtheorem{thm}{Theorem}\\begin{thm}[Main]\\label{thm:a} Mounds last.\\end{thm}"
+        "\\begin{lemma}\n  \\label{l:b}\n  Hills too.\\end{lemma}"
+        "\\begin{lemma}\\label{l:c}Unnamed.\\end{lemma} "
+        "See \\cref{thm:a,l:b}, \\label{s} \\ref{s}. "
+    )
+    (document,) = Latex().read(write(tmp_path / "x.tex", PAPER.replace("\\maketitle", body)))
+    assert isinstance(document, Document)
+    assert document.text.startswith(
+        "# Mounds\n\n**Theorem** (Main). [thm:a] Mounds last.\n\n**Lemma**. [l:b] Hills too.\n\n"
+        "**Lemma**. Unnamed.\n\nSee [thm:a], [l:b], [s]. "
+    )
 
 
 def test_a_book_without_its_main_file(tmp_path: Path) -> None:

@@ -207,6 +207,7 @@ def _finish(
     if len(content) > max_text:
         cause = f"{len(content):,} bytes of text, over the limit of {max_text:,}"
         return Reject("too-long", cause, member, excerpt(item.text)), 0
+    origin = _of_member(origin, member)
     place = hashlib.sha256(f"{origin['source']}\n{member}".encode("utf-8", "surrogatepass"))
     identity = f"{hashlib.sha256(content).hexdigest()[:16]}-{place.hexdigest()[:8]}"
     own_name = item.domain if not origin["pile_set_name"] else None
@@ -225,6 +226,12 @@ def _finish(
         meta |= {"language": language, "language_from": "recipe"}  # until a filter identifies it
     meta["decisions"] = {"read": "keep"}  # the last key: later stages append to it
     return Document(item.text, meta), len(content)
+
+
+def _of_member(origin: Mapping[str, Any], member: str) -> Mapping[str, Any]:
+    """The same, with the source that the member names where there are several."""
+    named = [n for n in origin.get("sources", ()) if member and f"/{n}".endswith(f"/{member}")]
+    return {**origin, "source": named[0]} if named else origin
 
 
 def _is_taken(outcome: Item, origin: Mapping[str, Any], taken: Matcher) -> bool:
@@ -251,6 +258,7 @@ def _trace_of(outcome: Item, origin: Mapping[str, Any]) -> Document:
 
 def _as_document(reject: Reject, origin: Mapping[str, Any]) -> Document:
     """A reject, kept as a document: its text is the excerpt."""
+    origin = _of_member(origin, reject.member)
     meta = {
         "pile_set_name": origin["pile_set_name"] or UNKNOWN,
         "reason": reject.reason,

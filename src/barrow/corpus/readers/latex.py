@@ -1,12 +1,12 @@
 r"""arXiv: papers in TeX, to markdown with their mathematics, as the Pile's pandoc gave it.
 
 An e-print is a gzipped tar of sources or a gzipped ``.tex``; a monthly ``arXiv_src_*.tar`` holds
-thousands of them; a paper may also be a ``.tar``, a ``.zip``, a ``.tex``, or a folder. The main
-file (``\documentclass`` and ``\begin{document}``) is read with the files it includes; the author's
-macros are expanded. Kept: title, abstract, headings, paragraphs, lists, tables, captions,
-footnotes, theorems, code, formulas as ``$…$`` and ``$$…$$``, citations as ``[@key]``, references as
-``[label]``. Dropped: authors and addresses, pictures, comments, the preamble, and (unless
-`keep_bibliography`) the list of references, as pandoc does without citeproc.
+thousands of them; a paper may also be a ``.tar``, a ``.zip``, a ``.tex``, or a folder. A main file
+(``\documentclass`` and ``\begin{document}``) is read with the files it includes; a folder may hold
+several. The author's macros are expanded. Kept: title, abstract, headings, paragraphs, lists,
+tables, captions, footnotes, theorems, code, formulas as ``$…$`` and ``$$…$$``, citations as
+``[@key]``, references as ``[label]``. Dropped: authors and addresses, pictures, comments, the
+preamble, and (unless `keep_bibliography`) the list of references, as pandoc does without citeproc.
 
 Licence: each paper has its own, which the sources do not state; there is none in the meta.
 """
@@ -76,7 +76,7 @@ class Latex(Reader):
                 yield Reject(data.reason, data.cause, name)
             else:
                 sources.add(name, data)
-        yield from _papers(sources, shown(top.name), "", self)
+        yield from _papers(sources, shown(top.name), "", self, is_folder=True)
 
     def group(self, paths: Sequence[Path]) -> list[tuple[Path, ...]]:
         """Each packed file is a group; other files are grouped by the topmost folder with TeX.
@@ -186,7 +186,10 @@ def _is_source(name: str) -> bool:
     return (is_known or base.startswith("00README")) and not base.startswith("._")
 
 
-def _papers(sources: _Sources, name: str, member: str, options: Latex) -> Iterator[Item]:
+def _papers(
+    sources: _Sources, name: str, member: str, options: Latex, *, is_folder: bool = False
+) -> Iterator[Item]:
+    """The documents of a project. Of a folder, or of several, the member names the main file."""
     project = Project(sources.files)
     names = project.sources()
     if not names:
@@ -198,12 +201,16 @@ def _papers(sources: _Sources, name: str, member: str, options: Latex) -> Iterat
             "withdrawn", "the paper was withdrawn", member, excerpt(project.text(names[0]))
         )
         return
-    mains = project.mains()
-    outcome: Converted | Reject = Reject("not-latex", "no file holds a document", member)
-    if mains:
-        outcome = _converted(project, mains[0], [], member, options)
+    roots, others = project.roots()
+    outcomes: list[Item] = []
+    for root in roots:
+        place = f"{member}/{root}".lstrip("/") if is_folder or roots[1:] else member
+        found = _converted(project, root, [], place, options)
+        outcomes.append(found if isinstance(found, Reject) else _document(found, name, place))
+    outcomes = outcomes or [Reject("not-latex", "no file holds a document", member)]
     chapters = project.loose_chapters()
-    if isinstance(outcome, Reject) and outcome.reason in ("not-latex", "too-short") and chapters:
+    reasons = {one.reason if isinstance(one, Reject) else "" for one in outcomes}
+    if reasons <= {"not-latex", "too-short"} and chapters:
         # A book without its main file: each chapter is a document.
         preamble = project.macro_files()
         for chapter in chapters:
@@ -211,12 +218,11 @@ def _papers(sources: _Sources, name: str, member: str, options: Latex) -> Iterat
             found = _converted(project, chapter, preamble, place, options)
             yield found if isinstance(found, Reject) else _document(found, name, place)
         return
-    yield outcome if isinstance(outcome, Reject) else _document(outcome, name, member)
-    for other in mains[1:]:
+    yield from outcomes
+    for other, root in others.items():
         place = f"{member}/{other}".lstrip("/")
-        if project.text(other) != project.text(mains[0]) and not project.is_read_in(other):
-            cause = f"{mains[0]} is taken for the paper"
-            yield Reject("other-document", cause, place, excerpt(project.text(other)))
+        cause = f"{root} is taken for the document"
+        yield Reject("other-document", cause, place, excerpt(project.text(other)))
 
 
 def _is_withdrawn(project: Project, names: list[str]) -> bool:

@@ -36,7 +36,10 @@ def convert(
     text = project.text(main)
     source = Source(text, find, definitions, project.size)
     writer = Writer(
-        source, has_chapters=project.has_chapters(), keep_bibliography=keep_bibliography
+        source,
+        has_chapters=project.has_chapters(),
+        keep_bibliography=keep_bibliography,
+        references=project.references,
     )
     in_body = "\\begin{document}" not in text and "\\begin {document}" not in text
     return Converted(writer.write(in_body=in_body), writer.title)

@@ -97,6 +97,15 @@ def _theorem(writer: Writer, title: str, name: str) -> None:
     writer.source.push(f"\\textbf{{{title}}} ({{{note}}}). " if note else f"\\textbf{{{title}}}. ")
 
 
+def _label(writer: Writer) -> None:
+    """The label of a statement stays where a reference names it, as references are written."""
+    label = writer.source.argument().strip()
+    theorems = writer.source.definitions.theorems
+    if label in writer.references and any(o.name in theorems for o in writer.stack[-12:]):
+        writer.space()
+        writer.put(f"[{label}] ")
+
+
 def _code_block(writer: Writer, name: str) -> None:
     options = ""
     if name == "lstlisting" or name == "Verbatim":
@@ -184,6 +193,7 @@ ENVIRONMENT_COMMANDS: dict[str, Callable[[Writer], None]] = {
     "begin": _begin,
     "end": _end,
     "document": _begin_document,
+    "label": _label,
     "newtheorem": _new_theorem,
     "spnewtheorem": _new_theorem,
     "usepackage": _use_package,

@@ -6,6 +6,7 @@ import json
 import posixpath
 import re
 from collections.abc import Mapping
+from functools import cached_property
 
 from barrow.corpus.text.encoding import decode
 from barrow.corpus.text.latex.output import CELL, CODE, ITEM, ROW
@@ -22,6 +23,7 @@ _ENCODINGS = {
 }  # fmt: skip
 _CLASS = re.compile(r"\\document(?:class|style)(?![A-Za-z])")
 _DOCUMENT = re.compile(r"\\begin[ \t]*+\{document\}")
+_REFERENCE = re.compile(r"\\[A-Za-z]*[rR]ef[A-Za-z]*\*?[ \t]*+\{([^{}\\]{1,500})\}")
 _INPUT = re.compile(r"\\(?:input|include|subfile)[ \t]*+\{?([^\s\\{}]{1,200})")
 _SECTION = re.compile(r"\\(?:chapter|(?:sub)?section)\*?[ \t]*+[{\[]")
 _DEFINITION = re.compile(r"\\(?:newcommand|renewcommand|[gx]?def|newtheorem)(?![A-Za-z])")
@@ -39,6 +41,7 @@ class Project:
     def __init__(self, files: Mapping[str, bytes]) -> None:
         self._files = dict(sorted(files.items()))
         self._texts: dict[str, str] = {}
+        self._inputs: dict[str, list[str]] = {}
         self._by_lower = {name.lower(): name for name in reversed(self._files)}
         declared = (_ENCODING.search(data) for data in self._files.values())
         found = next((match for match in declared if match), None)
@@ -109,6 +112,37 @@ class Project:
             ),
         )
 
+    def roots(self) -> tuple[list[str], dict[str, str]]:
+        """Main files that are documents, the paper's first; and those left out, with one of them.
+
+        A file belongs to the first root that includes it. A main file that another includes, or
+        that is a copy, is not a root. It is left out if ``00README`` names others, or if most of
+        its text belongs to other roots, as that of a second layout of the same book does.
+        """
+        chosen, _ = self._readme()
+        roots: list[str] = []
+        others: dict[str, str] = {}
+        owners: dict[str, str] = {}
+        for name in self.mains():
+            files = self._with_inputs(name)
+            sizes = {file: len(self.text(file)) for file in files}
+            own = sum(size for file, size in sizes.items() if file not in owners)
+            is_copy = any(self.text(name) == self.text(root) for root in roots)
+            if roots and (name in owners or is_copy or self._is_read_in(name)):
+                continue
+            if roots and ((chosen and name not in chosen) or 2 * own < sum(sizes.values())):
+                others[name] = next((owners[f] for f in sorted(files) if f in owners), roots[0])
+                continue
+            roots.append(name)
+            owners |= {file: name for file in files if file not in owners}
+        return roots, others
+
+    @cached_property
+    def references(self) -> frozenset[str]:
+        """Labels that references name."""
+        found = (_REFERENCE.findall(self.text(name)) for name in self.sources())
+        return frozenset(key.strip() for keys in found for one in keys for key in one.split(","))
+
     def loose_chapters(self) -> list[str]:
         """Files with headings but no document: of a book whose main file is missing."""
         macros = self.macro_files()
@@ -132,15 +166,25 @@ class Project:
         """Whether sections are parts of chapters."""
         return any("\\chapter" in self.text(name) for name in self.sources())
 
-    def is_read_in(self, name: str) -> bool:
-        """Whether another file includes this one."""
+    def _is_read_in(self, name: str) -> bool:
         return any(name in self._read_in(other) for other in self.sources() if other != name)
 
-    def _read_in(self, name: str) -> list[str]:
-        folder = posixpath.dirname(name)
+    def _with_inputs(self, main: str) -> set[str]:
+        """A main file and all that it reads in, directly or not."""
+        found, waiting = {main}, [main]
+        while waiting:
+            new = set(self._read_in(waiting.pop(), main)) - found
+            found |= new
+            waiting += new
+        return found
+
+    def _read_in(self, name: str, main: str | None = None) -> list[str]:
+        folder = posixpath.dirname(main or name)
+        if name not in self._inputs:
+            self._inputs[name] = _INPUT.findall(self.text(name))
         found = []
-        for match in _INPUT.finditer(self.text(name)):
-            place = posixpath.normpath(posixpath.join(folder, match[1]))
+        for input_name in self._inputs[name]:
+            place = posixpath.normpath(posixpath.join(folder, input_name))
             known = self._by_lower.get(f"{place}.tex".lower()) or self._by_lower.get(place.lower())
             if known and known != name:
                 found.append(known)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from barrow.corpus.text.latex import commands
 from barrow.corpus.text.latex.environments import ENVIRONMENT_COMMANDS
@@ -21,11 +22,19 @@ HANDLERS = {**TEXT_COMMANDS, **ENVIRONMENT_COMMANDS}
 class Writer(Output):
     """The markdown of one paper; its title is there after `write`."""
 
-    def __init__(self, source: Source, *, has_chapters: bool, keep_bibliography: bool) -> None:
+    def __init__(
+        self,
+        source: Source,
+        *,
+        has_chapters: bool,
+        keep_bibliography: bool,
+        references: Collection[str] = (),
+    ) -> None:
         super().__init__()
         self.source = source
         self.shift = 1 if has_chapters else 0
         self.keep_bibliography = keep_bibliography
+        self.references = references
         self.stack: list[Open] = []
         self.blocks = 0
         self.in_body = False
