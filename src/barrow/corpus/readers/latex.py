@@ -201,7 +201,7 @@ def _papers(
             "withdrawn", "the paper was withdrawn", member, excerpt(project.text(names[0]))
         )
         return
-    roots, others = project.roots()
+    roots, left_out = project.roots()
     outcomes: list[Item] = []
     for root in roots:
         place = f"{member}/{root}".lstrip("/") if is_folder or roots[1:] else member
@@ -219,7 +219,7 @@ def _papers(
             yield found if isinstance(found, Reject) else _document(found, name, place)
         return
     yield from outcomes
-    for other, root in others.items():
+    for other, root in left_out.items():
         place = f"{member}/{other}".lstrip("/")
         cause = f"{root} is taken for the document"
         yield Reject("other-document", cause, place, excerpt(project.text(other)))

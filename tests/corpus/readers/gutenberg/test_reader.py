@@ -155,7 +155,67 @@ def test_html_where_there_is_no_text(tmp_path: Path) -> None:
     path = write(tmp_path / "345-h.htm", page + "</pre></body></html>")
     assert one(path).text == "CHAPTER I\n\nA mound."
     write(tmp_path / "345.txt", whole())
-    assert reasons(path) == ["has-text"]
+    (forms,) = Gutenberg().group([path, tmp_path / "345.txt"])
+    text, page = Gutenberg().read_group(forms)
+    assert isinstance(text, Document)
+    assert text.text == BOOK
+    assert page == Reject("other-form", "the same book as 345.txt", "345-h.htm")
+
+
+def test_a_book_in_several_forms_is_read_once(tmp_path: Path) -> None:
+    """PILE-7: the best form is read, and the others have a reason."""
+    names = ("98.txt", "98-8.txt", "98-0.txt", "pg98.txt", "98-h/98-h.htm", "98-epub/part1.html")
+    paths = [tmp_path / name for name in names]
+    for path in paths:
+        path.parent.mkdir(exist_ok=True)
+        write(path, whole())
+    paths.append(zipped(tmp_path / "98-8.zip", {"98-8.txt": whole()}))
+    others = [write(tmp_path / "99.txt", whole()), write(tmp_path / "notes.txt", whole())]
+    groups = Gutenberg().group([*paths, *others])
+    assert groups[1:] == [(path,) for path in others]
+    items = list(Gutenberg().read_group(groups[0]))
+    assert isinstance(items[0], Document)
+    assert groups[0][0].name == "98-0.txt"
+    assert "member" not in items[0].meta
+    assert {item.reason for item in items[1:] if isinstance(item, Reject)} == {"other-form"}
+    assert len(items) == 7
+
+    groups[0][0].write_bytes(b"")
+    empty, second, *rest = Gutenberg().read_group(groups[0])
+    assert isinstance(empty, Reject)
+    assert (empty.reason, empty.member) == ("empty", "98-0.txt")
+    assert isinstance(second, Document)
+    assert second.meta["member"] == "pg98.txt"
+    assert len(rest) == 5
+
+
+def test_another_book_of_that_name_is_read_too(tmp_path: Path) -> None:
+    paths = [
+        write(tmp_path / f"{name}.txt", whole().replace("345", number))
+        for name, number in (("7-0", "7"), ("7", "7"), ("7-8", "1234"))
+    ]
+    items = list(Gutenberg().read_group(Gutenberg().group(paths)[0]))
+    assert [type(item) for item in items] == [Document, Document, Reject]
+
+
+@pytest.mark.parametrize(
+    "credit",
+    [
+        "Produced by Ann Volunteer, and Bob Helper",
+        "This etext was produced by Ann Volunteer <ann@mail.org>",
+        "Transcribed by Ann Volunteer, email ann@mail.org, from the edition\nof 1892.",
+        "E-text prepared by Ann Volunteer",
+        "e-mail: Ann Volunteer <ann@mail.org>",
+    ],
+)
+def test_volunteers_are_not_named(tmp_path: Path, credit: str) -> None:
+    """PILE-7: credits after the title page and before the end."""
+    title, end = "THE MOUND\n\nby A. Digger", "THE END"
+    story = "\n\n".join(f"Paragraph {n} of a story, produced by {n} moles." for n in range(300))
+    book = f"{title}\n\n{credit}\n\n{story}\n\n{end}\n\n{credit}"
+    assert one(write(tmp_path / "a.txt", whole(book))).text == f"{title}\n\n{story}\n\n{end}"
+    inside = f"{title}\n\n{story}\n\n{credit}\n\n{story}"
+    assert one(write(tmp_path / "a.txt", whole(inside))).text == inside
 
 
 def zipped(path: Path, files: dict[str, str]) -> Path:

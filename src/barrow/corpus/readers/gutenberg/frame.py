@@ -95,6 +95,14 @@ _END_NOTE = re.compile(
     _NOTE.pattern + r"|\W{0,4}Typographical errors corrected by the (?:e-?text )?transcriber",
     re.IGNORECASE,
 )
+_NEAR_BEGINNING = 200
+_BY_NAME = re.compile(r"\b[Bb][Yy]:? (?:the )?[A-Z]")
+_ADDRESS = re.compile(r"[\w.+-]{1,64}(?:@| at )[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}")
+_ADDRESS_ALONE = re.compile(
+    r"\W{0,4}(?:(?:e-?mail|contact|by)\W{0,3}(?:address\W{0,3})?)?[\w .,]{0,40}"
+    r"[<(\[]?[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}\W{0,4}",
+    re.IGNORECASE,
+)
 _NOTES = 80  # how many lines such notes have at most
 # Lines of the project itself between its header or footer and the book.
 _NOTICE = re.compile(
@@ -132,6 +140,8 @@ def take_out_of_frame(text: str, *, transcriber_notes: bool = False) -> Framed:
     if footer_form != "none":
         last = _before_notes(lines, first, end, transcriber_notes)
     book = _without_inserted(lines[first:last])
+    if header_form != "none" or footer_form != "none":
+        book = _without_volunteers(book)
     header, footer = lines[:first], lines[last:]
     return Framed(
         "\n".join(header), "\n".join(book).strip("\n"), "\n".join(footer), header_form, footer_form
@@ -276,6 +286,23 @@ def _before_notes(lines: list[str], begin: int, end: int, transcriber_notes: boo
         notes = (start for start, _ in paragraphs if _END_NOTE.match(lines[start]))
         end = next(notes, end)
     return end
+
+
+def _without_volunteers(lines: list[str]) -> list[str]:
+    """Lines without credits and addresses of volunteers near the beginning and the end."""
+    kept = list(lines)
+    for start, stop in reversed(_paragraphs(lines, 0, len(lines))):
+        if start >= _NEAR_BEGINNING and stop <= len(lines) - _NOTES:
+            continue
+        words = " ".join(lines[start:stop])
+        is_short = stop - start < 8
+        is_credit = (
+            _CREDIT.match(words) and _CREDIT_SURE.search(words) and _BY_NAME.search(words[:200])
+        )
+        has_address = _ADDRESS.search(words) and _CREDIT_SURE.search(words)
+        if is_short and (is_credit or has_address or _ADDRESS_ALONE.fullmatch(words)):
+            del kept[start:stop]
+    return kept
 
 
 def _without_inserted(lines: list[str]) -> list[str]:

@@ -3,8 +3,7 @@
 The text is the book without the project's header, licence and credits, in all the forms these have
 had (`barrow.corpus.readers.gutenberg.frame`). Lines stay as they are, as in PG-19, and so do
 ``_italics_``. ``gutenberg_header`` and ``gutenberg_footer`` in `meta` name the form that was found;
-``none`` means that the text was not changed. HTML is read where there is no text of the same book
-beside it.
+``none`` means that the text was not changed. Of a book in several forms the best is read.
 
 Licence: what the project publishes is out of copyright in the United States, unless its header says
 that it is copyrighted; then ``licence`` does, too. Other countries have other terms of copyright.
@@ -13,12 +12,12 @@ that it is copyrighted; then ``licence`` does, too. Other countries have other t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from barrow.archive import Document
-from barrow.corpus.input.open_raw import load_raw
+from barrow.corpus.input.open_raw import load_raw, open_raw
 from barrow.corpus.input.unpack import BadArchive, Member, members
 from barrow.corpus.language.codes import language_of_name
 from barrow.corpus.licences.detect import RESERVED
@@ -32,7 +31,7 @@ from barrow.corpus.text.whitespace import is_binary, tidy
 _TEXT, _HTML = (".txt", ".asc"), (".htm", ".html")
 _HEAD = 20_000
 _NUMBER = re.compile(r"\[\s*+(?:e-?book|e-?text)\s*+#\s*+(\d{1,6})\s*+\]", re.IGNORECASE)
-_FILE_NUMBER = re.compile(r"(?:pg)?(\d{1,6})(?:-[08h])?(?:\.|\Z)", re.IGNORECASE)
+_FILE_NUMBER = re.compile(r"(?:pg)?(\d{1,6})(?:-(?:[08h]|images|epub))?(?:\.|\Z)", re.IGNORECASE)
 _FIELD = re.compile(
     r"^(Title|Author|Language|Release Date|Posting Date|Character set encoding)\s?: *+(.*+)"
     r"((?:\n {2,}\S.*+)*+)",
@@ -69,19 +68,67 @@ class Gutenberg(Reader):
     def read(self, path: Path) -> Iterator[Item]:
         if path.suffix.lower() == ".zip":
             yield from _zipped(path, self)
-        elif path.suffix.lower() in _HTML and _has_text_beside(path):
-            yield Reject("has-text", "the same book is there as text")
         else:
             data = load_raw(path, max_bytes=self.max_bytes)
             yield data if isinstance(data, Reject) else _book(data, path.name, "", self)
 
+    def group(self, paths: Sequence[Path]) -> list[tuple[Path, ...]]:
+        """The forms of one book together, the best first: files of one number in one folder."""
+        groups: dict[Path | tuple[Path, str], list[Path]] = {}
+        for path in paths:
+            groups.setdefault(_book_of(path), []).append(path)
+        return [tuple(sorted(forms, key=_preference)) for forms in groups.values()]
 
-def _has_text_beside(path: Path) -> bool:
-    number = _FILE_NUMBER.match(path.name)
-    names = (other.name for other in path.parent.glob("*.txt"))
-    return number is not None and any(
-        (found := _FILE_NUMBER.match(name)) is not None and found[1] == number[1] for name in names
-    )
+    def read_group(self, paths: Sequence[Path]) -> Iterator[Item]:
+        """The best form of a book that can be read."""
+        best: Path | None = None
+        number = None
+        for path in paths:
+            if best and _form(path) != _form(best) and _header_number(path) in (None, number):
+                yield Reject("other-form", f"the same book as {best.name}", path.name)
+                continue
+            for item in self.read(path):
+                if isinstance(item, Reject):
+                    yield Reject(item.reason, item.cause, item.member or path.name, item.excerpt)
+                    continue
+                if path != paths[0]:
+                    place = "/".join([path.name, *filter(None, [item.meta.get("member")])])
+                    item = Document(item.text, {**item.meta, "member": place})
+                yield item
+                if best is None:
+                    best, number = path, item.meta.get("ebook")
+
+
+def _book_of(path: Path) -> Path | tuple[Path, str]:
+    """The folder and number of a book; its pages may be in a folder of their own, ``98-h``."""
+    own = _FILE_NUMBER.match(path.name)
+    above = _FILE_NUMBER.match(path.parent.name) if "-" in path.parent.name else None
+    if above and (own is None or own[1] == above[1]):
+        return path.parent.parent, above[1]
+    return (path.parent, own[1]) if own else path
+
+
+def _form(path: Path) -> Path:
+    """What is one form of a book: a file, or the HTML of a folder."""
+    return path.parent if path.suffix.lower() in _HTML else path
+
+
+def _preference(path: Path) -> tuple[int, str]:
+    """Text before HTML, unpacked before packed; of texts UTF-8 (``-0``), then Latin 1 (``-8``)."""
+    stem = path.name.lower().partition(".")[0]
+    is_html = path.suffix.lower() in _HTML or stem.endswith("-h")
+    kinds = (stem.endswith("-0"), stem.startswith("pg"), stem.endswith("-8"), True)
+    return 20 * is_html + 10 * (path.suffix.lower() == ".zip") + kinds.index(True), str(path)
+
+
+def _header_number(path: Path) -> int | None:
+    """The number that the header of a text names."""
+    file = open_raw(path)
+    if isinstance(file, Reject):
+        return None
+    with file:
+        found = _NUMBER.search(file.read(_HEAD).decode("latin-1"))
+    return int(found[1]) if found else None
 
 
 def _zipped(path: Path, options: Gutenberg) -> Iterator[Item]:
