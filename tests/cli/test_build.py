@@ -203,6 +203,7 @@ def test_copies_are_shown_apart_and_no_row_is_without_a_name(
     source.write_text(json.dumps(record) + "\n{bad\n")
     refine = ("build", "refine", "--source", source, "--workers", 0, "splits.test=0")
     out = barrow(*refine, "--out", tmp_path / "b").out
+    assert "copies" not in out, "no document is written twice"
     assert not [line for line in out.splitlines() if line.startswith("  ")]
     assert "1 file; rejected while reading: 1 not-json" in out
     first = (tmp_path / "b" / "manifest.json").read_bytes()

@@ -195,18 +195,21 @@ def print_report(report: dict[str, Any]) -> None:
         name: ", ".join(f"{number:,} {reason}" for reason, number in counts.items())
         for name, counts in rejects.items()
     }
+    kept = {name: _num_kept(stages) for name, stages in report["stages"].items()}
+    has_copies = any(written[name] > number for name, number in kept.items())
     rows = []
     languages: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for name in filter(None, dict.fromkeys([*files, *report["stages"]])):
-        stages = report["stages"].get(name)
-        read, kept = (stages["documents"], _num_kept(stages)) if stages else (0, 0)
-        numbers = [f"{n:,}" for n in (read, kept, written[name] - kept, sizes[name])]
+    for name in filter(None, dict.fromkeys([*files, *kept])):
+        stages = report["stages"].get(name, {})
+        read = stages.get("documents", 0)
+        copies = [written[name] - kept.get(name, 0)] if has_copies else []
+        numbers = [f"{n:,}" for n in (read, kept.get(name, 0), *copies, sizes[name])]
         num_files = f"{files[name]:,}" if name in files else ""
         rows.append((name, num_files, *numbers, reasons.get(name, "")))
-        for code, number in (stages or {}).get("filter", {}).get("languages", {}).items():
+        for code, number in stages.get("filter", {}).get("languages", {}).items():
             languages[code].update(number)
     print_table(
-        ("domain", "files", "read", "kept", "copies", "bytes", "rejects"),
+        ("domain", "files", "read", "kept", *["copies"] * has_copies, "bytes", "rejects"),
         rows,
         left=("domain", "rejects"),
         width=160,
