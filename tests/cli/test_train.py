@@ -51,7 +51,7 @@ def test_a_recipe_from_end_to_end(
     assert float(losses[1]) == pytest.approx(last["held_out_loss"], abs=1e-4)
     assert re.search(r"unigram entropy of the store: 2\.\d+ nats per token", told)
     assert "step 5/6  loss " in err
-    assert f'Next: barrow generate {out} --prompt "The"' in told
+    assert f'Next: barrow generate {out} --prompt "The" --temperature 0.8' in told
     code, written, err = barrow("generate", out, "--prompt", "The", "--max-tokens", 3)
     assert (code, err, written[:3]) == (0, "", "The")
     # The vocabulary is the store's.

@@ -66,7 +66,7 @@ class DecoderConfig:
 
     objective = "barrow.train.tasks.causal:CausalTask"
     scoring = "barrow.score:causal_model"
-    usage = 'barrow generate {run} --prompt "The"'
+    usage = 'barrow generate {run} --prompt "The" --temperature 0.8'
 
     def __post_init__(self) -> None:
         for name in ("vocab_size", "width", "layers", "heads", "hidden", "context"):
