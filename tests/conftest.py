@@ -118,7 +118,7 @@ def programs_kept_where_they_were() -> Iterator[None]:
 
 @pytest.fixture
 def one_device(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first of the eight devices alone: programs for it are compiled in half the time."""
+    """The first of the eight devices alone: less is compiled and run."""
     import jax
 
     first = jax.devices()[:1]

@@ -50,7 +50,7 @@ def padding(seed: int) -> str:
     )
 
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 WORDS = str.split(
     "the of and a to in is was he for it with as his on be at by had not are but from or have an "
     "they which one you were her all she there would their we him been has when who will more no "
