@@ -30,7 +30,7 @@ _MEGABYTES = 6.0
 
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for everything.")] = Path("demo"),
-    steps: Annotated[int, typer.Option(min=1, help="Steps of training.")] = 350,
+    steps: Annotated[int, typer.Option(min=1, help="Steps of training.")] = 320,
     limit: Annotated[
         int | None, typer.Option(min=1, help="Score only so many documents of the test split.")
     ] = None,
