@@ -128,6 +128,12 @@ def test_a_prediction_is_a_table() -> None:
         assert np.all((low - 0.2 < loss) & (loss < high + 0.2))
 
 
+def test_intervals_need_replicates() -> None:
+    law = fit(planted_runs(planted_law(3, seed=0), 12, noise=0.01, seed=0), replicates=0)
+    with pytest.raises(ConfigError, match="pass replicates=200"):
+        prediction(law, np.eye(3))
+
+
 @pytest.mark.parametrize(
     ("number", "options", "message"),
     [

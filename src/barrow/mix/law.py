@@ -83,6 +83,8 @@ def prediction(law: Law, mixtures: Array) -> dict[str, list[float]]:
 
 def interval(values: Array) -> tuple[Array, Array]:
     """The bounds of what has replicates as its first axis."""
+    if len(values) < 2:
+        raise ConfigError("intervals need replicates: pass replicates=200 to mix.fit")
     tail = (1 - LEVEL) / 2
     low, high = np.quantile(values[1:], (tail, 1 - tail), axis=0)
     return low, high

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from barrow.nn.module import Module
     from barrow.nn.trace import Constrain
     from barrow.train.state import TrainState
-from dataclasses import replace
 
 
 class Data(Protocol):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from jax.sharding import Sharding
 
     from barrow.stream.store import Store
-import math
-
-from barrow.stream.store import Store
 
 
 @dataclass(frozen=True)
