@@ -230,6 +230,26 @@ def test_where_tokens_were_seen(
     assert [dataclasses.astuple(sighting) for sighting in found] == expected
 
 
+def test_the_first_rows_after_a_pause_are_found() -> None:
+    """Nothing of "a" is read in the second phase; its next row is the first of the third."""
+    phases = tuple(
+        Phase(start, 4, 2, Mixture(weights={name: 1.0}))
+        for start, name in ((0, "a"), (3, "b"), (5, "a"))
+    )
+    order = Order(0, Schedule(phases, CHUNK), {"a": 64, "b": 64})
+    for domain in (0, 1):
+        rows = [(s, r, row) for s in range(8) for r, row in enumerate(tuples(order.rows(s)))]
+        expected = [(s, r, at, at + n, e) for s, r, (d, e, at, n) in rows if d == domain]
+        found = order.seen(domain, 0, 64, until_step=8)
+        assert [dataclasses.astuple(sighting) for sighting in found] == expected
+
+
+def test_an_empty_part_of_a_step() -> None:
+    order = Order(0, constant(seq_len=4, batch=3, mixture=Mixture(weights={"a": 1})), {"a": 64})
+    for place in (0, 2, 3):
+        assert tuples(order.rows(5, place, place)) == []
+
+
 def test_seen_to_the_end_and_past_it() -> None:
     schedule = constant(seq_len=4, batch=4, mixture=Mixture(epochs={"a": 3}))
     order = Order(0, schedule, {"a": 30})
