@@ -144,7 +144,7 @@ def main() -> None:
 
 def train_ours(sides: list[list[str]]) -> Classifier:
     # The others hold nothing back, so ours holds back next to nothing.
-    settings = TrainingSettings(held_out=0.01)
+    settings = TrainingSettings(test_share=0.01)
     examples = [
         read_examples([Texts.of_strings(side, [{}] * len(side), Scratch())], settings)
         for side in sides

@@ -48,7 +48,7 @@ run = replace(
     checkpoint=CheckpointSettings(every=40),
     log_every=30,
 )
-run = for_store(run, store.folder, held_out=validation.folder)
+run = for_store(run, store.folder, validation=validation.folder)
 print(f"{run.model.vocab_size} ids, rows of {run.seq_len}")
 
 
@@ -59,7 +59,7 @@ class StopAt:
         print(f"begins at step {start} of {run['steps']}")
 
     def log(self, step, values):
-        if step == 59 and "held_out_loss" in values:
+        if step == 59 and "validation_loss" in values:
             os.kill(os.getpid(), signal.SIGINT)
 
     def close(self):
@@ -74,7 +74,9 @@ state = fit(run, folder / "run", trackers=[Lines(sys.stdout)])
 
 last = read_log(folder / "run" / "log.jsonl")[-1]
 entropy = unigram_entropy(store)
-print(f"validation loss {last['held_out_loss']:.3f}, unigram entropy {entropy:.3f} nats per token")
+print(
+    f"validation loss {last['validation_loss']:.3f}, unigram entropy {entropy:.3f} nats per token"
+)
 print(
     "checkpoints:", Checkpoints(folder / "run" / "checkpoints").steps(), "at step", int(state.step)
 )

@@ -39,7 +39,10 @@ def test_help_shows_the_spine_in_order(barrow: Callable) -> None:
         (["predict", "x"], "predict is now `barrow model predict`"),
         (["build", "pile", "root=raw", "out=x"], "root is an option now: pass --root raw"),
         (["build", "pile", "--root", "raw", "out=x"], "out is an option now: pass --out x"),
-        (["train", "gpt2.tiny", "held_out=x"], "held_out is an option now: pass --validation x"),
+        (
+            ["train", "gpt2.tiny", "validation=x"],
+            "validation is an option now: pass --validation x",
+        ),
     ],
 )
 def test_an_old_spelling_names_the_new_one(

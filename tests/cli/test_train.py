@@ -48,7 +48,7 @@ def test_a_recipe_from_end_to_end(
     losses = re.search(r"validation loss: ([\d.]+) nats per token \(([\d.]+) bits\)", told)
     assert losses is not None
     last = read_log(out / "log.jsonl")[-1]
-    assert float(losses[1]) == pytest.approx(last["held_out_loss"], abs=1e-4)
+    assert float(losses[1]) == pytest.approx(last["validation_loss"], abs=1e-4)
     assert re.search(r"unigram entropy of the store: 2\.\d+ nats per token", told)
     assert "step 5/6  loss " in err
     assert f'Next: barrow generate {out} --prompt "The" --temperature 0.8' in told
@@ -287,6 +287,6 @@ def test_every_setting_is_shown_with_its_meaning(recipe: str, barrow: Callable) 
     code, out, _ = barrow("train", recipe, "--show", "steps=77")
     assert code == 0
     shown = {line.split()[0] for line in out.splitlines() if line[:1].strip()}
-    places = {"store", "pairs", "tokenizer", "held_out", "init"}  # which are options
+    places = {"store", "pairs", "tokenizer", "validation", "init"}  # which are options
     assert shown == {"key"} | {key for key, _, _ in described} - places
     assert re.search(r"^steps +77 +how many", out, re.M)

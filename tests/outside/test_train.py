@@ -141,8 +141,8 @@ def test_the_page_s_model_of_ones_own(
     planned = config.import_file("own.py").run
     whole = fit(planned, "build/own")
     log = read_log("build/own/log.jsonl")
-    assert log[-1]["held_out_loss"] < 0.1 * log[0]["loss"]
-    assert log[-1]["held_out_rows"] == 128
+    assert log[-1]["validation_loss"] < 0.1 * log[0]["loss"]
+    assert log[-1]["validation_rows"] == 128
     assert "bits_per_row" not in log[-1]
     Checkpoints("build/own/checkpoints").discard_after(100)
     assert run(["train", "build/own"]) == 1

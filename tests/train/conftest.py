@@ -105,7 +105,7 @@ def trial() -> Callable[..., Trial]:
             laid = make_mesh(data=mesh[0], fsdp=mesh[1], devices=jax.devices()[: mesh[0] * mesh[1]])
             placement = Placement(laid, ZERO[stage], nn.axes(model, TOKENS))
             constrain = constrainer(placement.zero.activations, laid)
-        objective = causal_objective(model, is_parted=False, constrain=constrain)
+        objective = causal_objective(model, mask_documents=False, constrain=constrain)
         state = init_state(
             lambda key: model.init(key, TOKENS),
             optimizer,
@@ -151,8 +151,8 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def held_out(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_store(tmp_path_factory.mktemp("held_out"), seed=2, num=13)
+def validation(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_store(tmp_path_factory.mktemp("validation"), seed=2, num=13)
 
 
 @pytest.fixture

@@ -17,19 +17,19 @@ pytestmark = pytest.mark.usefixtures("compiled_once")
 
 
 @pytest.fixture
-def evaluated(run: Run, held_out: Path) -> Run:
-    return replace(run, held_out=str(held_out), model=replace(run.model, dropout=0.5))
+def evaluated(run: Run, validation: Path) -> Run:
+    return replace(run, validation=str(validation), model=replace(run.model, dropout=0.5))
 
 
-def test_the_mean_over_every_token_once(evaluated: Run, held_out: Path) -> None:
+def test_the_mean_over_every_token_once(evaluated: Run, validation: Path) -> None:
     """FLAX-6: rows that only fill the last batch do not count; nothing is dropped."""
     program = make_program(evaluated)
-    data = program.task.held_out(program.task.data())
+    data = program.task.validation(program.task.data())
     assert isinstance(data, TokenData)
     stream, state = data.stream, program.start()
     with feed(data, program.placement.rows()) as batches:
         found = program.evaluate(state, (batch for _, batch in batches))["loss"]
-    store = open_store(held_out)
+    store = open_store(validation)
     assert found.weight == store.num_tokens
     assert stream.num_steps is not None
     assert stream.num_steps * 8 * 16 > store.num_tokens  # some of the last batch is padding
@@ -51,7 +51,7 @@ def test_the_mean_over_every_token_once(evaluated: Run, held_out: Path) -> None:
 
 def test_one_batch_and_none(evaluated: Run) -> None:
     program = make_program(evaluated)
-    data = program.task.held_out(program.task.data())
+    data = program.task.validation(program.task.data())
     assert data is not None
     with feed(data, program.placement.rows(), stop=1) as batches:
         (batch,) = [batch for _, batch in batches]

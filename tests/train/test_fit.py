@@ -54,18 +54,22 @@ def timeless(log: Path) -> list[dict[str, Any]]:
 
 
 def test_what_a_run_leaves_and_that_it_learns(
-    run: Run, held_out: Path, tmp_path: Path, told: Any
+    run: Run, validation: Path, tmp_path: Path, told: Any
 ) -> None:
     run = replace(
-        run, steps=40, held_out=str(held_out), evaluation=EvaluationSettings(20, 2), log_every=10
+        run,
+        steps=40,
+        validation=str(validation),
+        evaluation=EvaluationSettings(20, 2),
+        log_every=10,
     )
     state = fit(run, tmp_path, trackers=[told])
     assert int(state.step) == 40
     lines = read_log(tmp_path / "log.jsonl")
     assert [line["step"] for line in lines] == [0, 9, 19, 29, 39]
-    assert [line["step"] for line in lines if "held_out_loss" in line] == [19, 39]
+    assert [line["step"] for line in lines if "validation_loss" in line] == [19, 39]
     assert lines[-1]["loss"] < lines[0]["loss"] - 1
-    assert lines[-1]["held_out_loss"] < lines[2]["held_out_loss"] < lines[0]["loss"]
+    assert lines[-1]["validation_loss"] < lines[2]["validation_loss"] < lines[0]["loss"]
     assert lines[1]["learning_rate"] == pytest.approx(
         float(run.optimizer.schedule.rate(9, 40))  # type: ignore[arg-type]
     )
@@ -205,10 +209,10 @@ def test_going_on_wants_the_same_settings(run: Run, store: Path, tmp_path: Path)
     fit(replace(run, store=str(moved), log_every=1, checkpoint=CheckpointSettings(4)), tmp_path)
 
 
-def test_going_on_wants_the_same_store(run: Run, held_out: Path, tmp_path: Path) -> None:
+def test_going_on_wants_the_same_store(run: Run, validation: Path, tmp_path: Path) -> None:
     fit(run, tmp_path)
     with pytest.raises(StoreError, match="the stream was saved with store"):
-        fit(replace(run, store=str(held_out)), tmp_path)
+        fit(replace(run, store=str(validation)), tmp_path)
 
 
 def test_a_cut_checkpoint_is_passed_over_aloud(run: Run, tmp_path: Path) -> None:
@@ -353,11 +357,11 @@ def test_a_checkpoint_that_gave_the_bad_loss_is_not_called_good(
 
 
 def test_a_step_that_spoils_the_parameters_is_not_saved(
-    run: Run, held_out: Path, tmp_path: Path
+    run: Run, validation: Path, tmp_path: Path
 ) -> None:
     run = replace(
         run,
-        held_out=str(held_out),
+        validation=str(validation),
         optimizer=replace(run.optimizer, schedule=Constant(peak=1e38)),
         evaluation=EvaluationSettings(1, 1),
         checkpoint=CheckpointSettings(1),

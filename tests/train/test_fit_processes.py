@@ -31,13 +31,13 @@ pytestmark = pytest.mark.usefixtures("compiled_once")
 
 
 def test_two_processes_train_as_one_and_one_goes_on(
-    run: Run, held_out: Path, tmp_path: Path, compiled_once: Path
+    run: Run, validation: Path, tmp_path: Path, compiled_once: Path
 ) -> None:
     """The same losses, evaluations and parameters; ZeRO 3 divides state between the processes."""
     run = replace(
         run,
         steps=5,
-        held_out=str(held_out),
+        validation=str(validation),
         mesh=MeshSettings(data=1, fsdp=8, zero=3),
         evaluation=EvaluationSettings(3, 2),
         checkpoint=CheckpointSettings(3),
@@ -55,11 +55,11 @@ def test_two_processes_train_as_one_and_one_goes_on(
     for ours, theirs in zip(lines, wanted, strict=True):
         assert ours["loss"] == pytest.approx(theirs["loss"], rel=1e-5)
         assert ours["tokens"] == theirs["tokens"]
-    held_out = [
-        [x["held_out_loss"] for x in log if "held_out_loss" in x] for log in (lines, wanted)
+    validation = [
+        [x["validation_loss"] for x in log if "validation_loss" in x] for log in (lines, wanted)
     ]
-    assert held_out[0] == pytest.approx(held_out[1], rel=1e-5)
-    assert len(held_out[0]) == 2
+    assert validation[0] == pytest.approx(validation[1], rel=1e-5)
+    assert len(validation[0]) == 2
     # Both wrote their part.
     saved = tmp_path / "two" / "checkpoints" / "step-000000003"
     parts = {"arrays-00000.safetensors", "arrays-00001.safetensors"}

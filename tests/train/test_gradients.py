@@ -87,7 +87,7 @@ def taken(config, batch, *, num=1, **how):
     """Loss and gradients of parameters that no step has changed."""
     model = Decoder(config, **how)
     params = jax.jit(lambda: model.init(jax.random.key(0), TOKENS))()
-    take = take_gradient(causal_objective(model, is_parted=False), Precision(), None, None)
+    take = take_gradient(causal_objective(model, mask_documents=False), Precision(), None, None)
 
     def run(params, batch):
         return gradients(take, params, nn.Tree(), batch, jax.random.key(1), num=num, placement=None)
@@ -290,7 +290,7 @@ def test_gradients_and_parameters_in_use_lie_as_the_stage_says(trial, batch_of, 
     """Of every leaf: what the step computes with, laid out on real (virtual) devices."""
     made = trial(WIDE, mesh=(1, 8), stage=stage)
     placement, precision = made.placement, Precision("bf16")
-    objective = causal_objective(Decoder(WIDE), is_parted=False)
+    objective = causal_objective(Decoder(WIDE), mask_documents=False)
 
     @jax.jit
     def run(params, batch):

@@ -60,7 +60,7 @@ def test_a_step_is_told_when_the_next_is_under_way(run: Run, program: Program, t
     assert log.watch.losses == pytest.approx((2.0, 3.0, 4.0, 5.0))
 
 
-def test_held_out_losses_belong_to_the_step_before(run: Run, program: Program, told: Any) -> None:
+def test_validation_losses_belong_to_the_step_before(run: Run, program: Program, told: Any) -> None:
     clock = Clock()
     log = make(run, program, told, clock)
     for step in range(3):
@@ -72,11 +72,11 @@ def test_held_out_losses_belong_to_the_step_before(run: Run, program: Program, t
     log.settle()
     step, values = told.calls[-1]
     assert step == 2  # which would not have been told without
-    assert (values["held_out_loss"], values["held_out_tokens"]) == (1.5, 20)
-    assert values["held_out_accuracy"] == 0.75
+    assert (values["validation_loss"], values["validation_tokens"]) == (1.5, 20)
+    assert values["validation_accuracy"] == 0.75
     log.add(3, WORK, metrics(2.0))
     log.settle()
-    assert "held_out_loss" not in told.calls[-1][1]
+    assert "validation_loss" not in told.calls[-1][1]
 
 
 def test_time_of_evaluation_does_not_count(run: Run, program: Program, told: Any) -> None:
@@ -155,7 +155,7 @@ def test_overflows_are_counted_and_the_schedule_waits(
 
 
 @pytest.mark.parametrize("scale", [None, 8.0])
-def test_a_held_out_loss_that_is_not_finite(
+def test_a_validation_loss_that_is_not_finite(
     run: Run, program: Program, told: Any, scale: float | None
 ) -> None:
     """It is not written, and stops the run before such parameters are saved; fp16 may overflow."""
@@ -169,8 +169,8 @@ def test_a_held_out_loss_that_is_not_finite(
     else:
         log.settle()
     step, values = told.calls[-1]
-    assert (step, values["held_out_tokens"]) == (2, 20)
-    assert "held_out_loss" not in values
+    assert (step, values["validation_tokens"]) == (2, 20)
+    assert "validation_loss" not in values
 
 
 def test_nothing_is_computed_on_a_device(

@@ -66,7 +66,7 @@ def test_documents_are_parted_or_not(run: Run) -> None:
         "mask": jnp.ones((8, 16), bool),
     }
     losses = []
-    for is_parted in (True, False):
-        program = make_program(replace(run, is_parted=is_parted))
+    for mask_documents in (True, False):
+        program = make_program(replace(run, mask_documents=mask_documents))
         losses.append(float(program.evaluate(program.start(), [rows])["loss"].value))
     assert losses[0] != losses[1]

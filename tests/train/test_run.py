@@ -27,14 +27,14 @@ def test_settings_are_json_and_back() -> None:
         evaluation=EvaluationSettings(5, 7),
         checkpoint=CheckpointSettings(5, 2, 10),
         remat="attention",
-        held_out="there",
+        validation="there",
     )
     assert config.from_json(Run, config.to_json(run)) == run
 
 
 def test_all_settings_but_places() -> None:
     """What may change when a run goes on must still be the same in its processes."""
-    moved = replace(RUN, store="x", held_out="y", pairs="z", tokenizer="t")
+    moved = replace(RUN, store="x", validation="y", pairs="z", tokenizer="t")
     assert all_settings(moved) == all_settings(RUN)
     for changed in (replace(RUN, log_every=3), replace(RUN, mesh=MeshSettings(zero=3))):
         assert len(all_settings(changed).items() - all_settings(RUN).items()) == 1
@@ -89,7 +89,7 @@ def test_differences_are_listed_unless_they_change_no_number() -> None:
     free = replace(
         RUN,
         store="elsewhere",
-        held_out="some",
+        validation="some",
         mesh=MeshSettings(1, 8, 3),
         evaluation=EvaluationSettings(3),
         checkpoint=CheckpointSettings(3),

@@ -20,10 +20,10 @@ def test_written_and_read(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     """A store that is named relative to here is found from elsewhere too."""
     data = token_data(run, vocab_size=259)
     monkeypatch.chdir(tmp_path)
-    relative = replace(run, store=os.path.relpath(run.store), held_out=os.path.relpath(run.store))
+    relative = replace(run, store=os.path.relpath(run.store), validation=os.path.relpath(run.store))
     folder = RunFolder(tmp_path / "deep" / "run")
     folder.write(relative, data)
-    assert folder.read() == replace(run, held_out=run.store)
+    assert folder.read() == replace(run, validation=run.store)
     folder.check(run, data, 4)
     with pytest.raises(ConfigError, match=r"other settings \(seed: 0 → 9\)"):
         folder.check(replace(run, seed=9), data, 4)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _INTERRUPTED = 130
 # Settings that are options.
-_OPTIONS = {"store": "store", "pairs": "pairs", "held_out": "validation", "init": "init"}
+_OPTIONS = {"store": "store", "pairs": "pairs", "validation": "validation", "init": "init"}
 _OPTIONS |= {"tokenizer": "tokenizer", "out": "out"}
 # Settings that the data decide unless they are given.
 _FITTED = ("model.vocab_size=", "model.text.vocab_size=")
@@ -112,8 +112,8 @@ def train(
             run = task_of(run).fitted()
         if run.init and not _is_saved(recipe) and not any(c.startswith("model.") for c in changed):
             run = replace(run, model=initial_family(run.init, trust=trusted))
-        others_told = [make_tracker(name, folder, trust=trusted) for name in track or ()]
-        trackers = [terminal(sys.stderr), *others_told]
+        named = [make_tracker(name, folder, trust=trusted) for name in track or ()]
+        trackers = [terminal(sys.stderr), *named]
         others.agree("described", {})  # who failed here is not waited for in the run
     try:
         with warnings_in_words():
@@ -169,17 +169,17 @@ def _print_end(run: Run, out: Path) -> None:
     from barrow.train.trackers import read_log
 
     logged = read_log(RunFolder(out).log)
-    named = (("held_out_loss", "validation loss"), ("loss", "loss of the last step"))
+    named = (("validation_loss", "validation loss"), ("loss", "loss of the last step"))
     key, words = named[0] if any(named[0][0] in line for line in logged) else named[1]
     task = task_of(run)
     # A run that was over already has no line if its log was lost.
     for loss in [line[key] for line in logged if key in line][-1:]:
         bits = f" ({loss / math.log(2):.4f} bits)" if task.measure.startswith("nats") else ""
         typer.echo(f"{words}: {loss:.4f} {task.measure}{bits}")
-    data, held_out = opened(task)
+    data, validation = opened(task)
     # Among fewer pairs a guess is easier, and a validation index may have fewer than a batch.
-    is_held_out = key == "held_out_loss" and task.unit == "pair"
-    baseline = (held_out if held_out is not None and is_held_out else data).baseline()
+    is_validation = key == "validation_loss" and task.unit == "pair"
+    baseline = (validation if validation is not None and is_validation else data).baseline()
     if baseline:
         typer.echo(baseline)
     typer.echo(

@@ -72,7 +72,9 @@ def train(out: Path, *, steps: int, trackers: Sequence[Tracker]) -> None:
     from barrow.recipes import llama
     from barrow.train import fit, for_store
 
-    run = for_store(replace(llama.tiny(), steps=steps), out / "tokens", held_out=out / "validation")
+    run = for_store(
+        replace(llama.tiny(), steps=steps), out / "tokens", validation=out / "validation"
+    )
     fit(run, out / "run", trackers=trackers)
 
 

@@ -44,7 +44,7 @@ def distil() -> Run:
         step=StepSettings(precision=Precision("bf16"), accumulate=16),
         evaluation=EvaluationSettings(every=500, batches=8),
         checkpoint=CheckpointSettings(every=1000, keep_every=5000),
-        is_parted=False,
+        mask_documents=False,
         unroll=True,
     )
 

@@ -109,7 +109,7 @@ def _kept(path: Path, about: Mapping[str, Any]) -> int:
         try:
             _refuse_other(path, json.loads(first), about)
         except (ValueError, RecursionError) as error:
-            raise _unlike(path, error) from None
+            raise _foreign(path, error) from None
         # An incomplete line is searched from the end: parts may be large.
         end = size
         while end > len(first):
@@ -137,12 +137,12 @@ def _groups(path: Path, kept: int) -> Iterator[list[Scored]]:
                 value = json.loads(file.readline())
                 group = [] if value == _END else [_scored(row) for row in value]
             except (ValueError, TypeError, RecursionError) as error:
-                raise _unlike(path, error) from None
+                raise _foreign(path, error) from None
             if value != _END:
                 yield group
 
 
-def _unlike(path: Path, error: Exception) -> ScoreError:
+def _foreign(path: Path, error: Exception) -> ScoreError:
     return ScoreError(
         f"{path} was not written by `barrow score` ({error}); remove it to start again"
     )

@@ -56,9 +56,9 @@ def _spelling(file: TokenizerJson, links: list[Mapping[str, Any]]) -> Any:
             raise _unknown(f"the pre-tokenizer {link['type']} drops what it cuts at")
     if any(link["type"] == "ByteLevel" for link in links):
         return _byte_level
-    bytes_told = bool(model.get("byte_fallback"))
+    has_bytes = bool(model.get("byte_fallback"))
     space = _SPACE if any(_replaces_spaces(link) for link in links) else None
-    return lambda token: _piece(token, space, bytes_told)
+    return lambda token: _piece(token, space, has_bytes)
 
 
 def _byte_level(token: str) -> bytes:
@@ -67,8 +67,8 @@ def _byte_level(token: str) -> bytes:
     return token.encode() if data is None else data
 
 
-def _piece(token: str, space: str | None, bytes_told: bool) -> bytes:
-    lone = _LONE_BYTE.fullmatch(token) if bytes_told else None
+def _piece(token: str, space: str | None, has_bytes: bool) -> bytes:
+    lone = _LONE_BYTE.fullmatch(token) if has_bytes else None
     if lone is not None:
         return bytes([int(lone[1], 16)])
     return (token if space is None else token.replace(space, " ")).encode()

@@ -68,7 +68,7 @@ def _fit(
     clock: Callable[[], float],
 ) -> TrainState:
     task = task_of(run)
-    data, held_out = opened(task)
+    data, validation = opened(task)
     _refuse_too_few(run, data)
     checkpoints = Checkpoints(
         folder.checkpoints,
@@ -84,7 +84,7 @@ def _fit(
             f"{folder.checkpoints}: checkpoint {step} is incomplete; resuming from step {start}",
             stacklevel=3,
         )
-    others.agree("settings", _words(run, folder, start, data, held_out))
+    others.agree("settings", _words(run, folder, start, data, validation))
     program = make_program(run)
     if start is None:
         start, watch = 0, Watch()
@@ -93,8 +93,8 @@ def _fit(
         folder.check(run, data, start)
         watch = config.from_dict(Watch, checkpoints.about(start).get("watch", {}))
         state = checkpoints.restore(start, program.shapes, shardings=program.shardings)
-    told_before = checkpoints.about(start) if start else {}
-    judge = task.judge(folder.path, told_before) if isinstance(task, Judged) else None
+    saved = checkpoints.about(start) if start else {}
+    judge = task.judge(folder.path, saved) if isinstance(task, Judged) else None
     if judge is not None and judge.is_over:
         return state
     rows = program.placement.rows()
@@ -102,8 +102,8 @@ def _fit(
     def evaluate() -> Mapping[str, Mean | float]:
         if judge is not None:
             return judge.measures(state)
-        assert held_out is not None
-        with feed(held_out, rows, stop=run.evaluation.batches) as batches:
+        assert validation is not None
+        with feed(validation, rows, stop=run.evaluation.batches) as batches:
             return program.evaluate(state, (batch for _, batch in batches))
 
     with (
@@ -119,7 +119,7 @@ def _fit(
                 done = step + 1
                 is_last = done == run.steps
                 is_stopped = others.stops(step, is_asked=stop.asked)
-                is_judged = judge is not None or held_out is not None
+                is_judged = judge is not None or validation is not None
                 if is_judged and (is_last or _is_due(done, run.evaluation.every)):
                     log.evaluated(evaluate)
                 is_last = is_last or (judge is not None and judge.is_over)
@@ -159,14 +159,14 @@ def _refuse_too_few(run: Run, data: Data) -> None:
 
 
 def _words(
-    run: Run, folder: RunFolder, start: int | None, data: Data, held_out: Data | None
+    run: Run, folder: RunFolder, start: int | None, data: Data, validation: Data | None
 ) -> dict[str, Any]:
     """What the processes of a run must have in common."""
     return {
         "out": str(folder.path),
         "newest checkpoint": start,
         "data": data.identity,
-        "held_out": None if held_out is None else held_out.identity,
+        "validation": None if validation is None else validation.identity,
         **all_settings(run),
     }
 

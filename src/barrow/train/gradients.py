@@ -49,7 +49,7 @@ def take_gradient(
 
     def take(used: Any, collections: Any, rows: Any, key: jax.Array) -> tuple[Any, Loss]:
         grads, loss = jax.grad(scaled, has_aux=True)(used, collections, rows, key)
-        grads = _laid(grads, placement)
+        grads = _sharded(grads, placement)
         if scale is not None:
             factor = _raised(scale, loss)
             grads = jax.tree.map(lambda g: g.astype(jnp.float32) / factor, grads)
@@ -87,7 +87,7 @@ def gradients(
             jax.tree.map(jnp.add, before.metrics, loss.metrics),
             loss.collections,
         )
-        return (_laid(sums, placement), both), None
+        return (_sharded(sums, placement), both), None
 
     keys = jax.random.split(key, num)
     first = jax.tree.map(lambda x: x[0], pieces)
@@ -95,11 +95,11 @@ def gradients(
     start = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
     start = replace(start, collections=collections)
     zeros = jax.tree.map(lambda x: jnp.zeros(x.shape, jnp.float32), used)
-    (grads, loss), _ = jax.lax.scan(one, (_laid(zeros, placement), start), (pieces, keys))
+    (grads, loss), _ = jax.lax.scan(one, (_sharded(zeros, placement), start), (pieces, keys))
     return loss, grads
 
 
-def _laid(grads: Any, placement: Placement | None) -> Any:
+def _sharded(grads: Any, placement: Placement | None) -> Any:
     return grads if placement is None else placement.sharded(grads, placement.zero.gradients)
 
 

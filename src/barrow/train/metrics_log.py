@@ -61,7 +61,7 @@ class Logbook:
         self._is_nats = program.task.measure.startswith("nats")
         self._peak = peak_flops(list(program.placement.mesh.devices.flat))
         self._pending: tuple[int, Work, StepMetrics] | None = None
-        self._held_out: Mapping[str, Mean | float] = {}
+        self._validation: Mapping[str, Mean | float] = {}
 
     def add(self, step: int, work: Work, metrics: StepMetrics) -> None:
         """Add the metrics of a step; those of the previous step are logged."""
@@ -75,7 +75,7 @@ class Logbook:
         (step, work, metrics), self._pending = self._pending, None
         # To the host first: computations on the device queue after the next step.
         metrics = jax.device_get(metrics)
-        held_out, self._held_out = self._held_out, {}
+        validation, self._validation = self._validation, {}
         loss = float(metrics.loss.value)
         place = int(metrics.bad_tensor)
         bad = self._names[place] if place >= 0 else None
@@ -94,17 +94,17 @@ class Logbook:
         good = step - 1 if reason is not None else step
         means = {
             name: float(mean.value if isinstance(mean, Mean) else mean)
-            for name, mean in held_out.items()
+            for name, mean in validation.items()
         }
-        values |= {f"held_out_{name}": v for name, v in means.items() if math.isfinite(v)}
+        values |= {f"validation_{name}": v for name, v in means.items() if math.isfinite(v)}
         if not math.isfinite(means.get("loss", 0.0)) and metrics.scale is None and reason is None:
             reason = f"the validation loss after it is {means['loss']:.6g}"
-        if isinstance(loss_of_all := held_out.get("loss"), Mean):
-            values[f"held_out_{self._unit}s"] = int(loss_of_all.weight)
+        if isinstance(loss_of_all := validation.get("loss"), Mean):
+            values[f"validation_{self._unit}s"] = int(loss_of_all.weight)
         if is_bad and metrics.scale is not None:
             values["overflow"] = bad or "the loss itself"
         is_due = (step + 1) % self._run.log_every == 0 or step in (0, self._run.steps - 1)
-        if is_due or is_bad or held_out or reason is not None:
+        if is_due or is_bad or validation or reason is not None:
             values |= self._speed(work)
             for tracker in self._trackers:
                 tracker.log(step, values)
@@ -114,7 +114,7 @@ class Logbook:
     def evaluated(self, take: Callable[[], Mapping[str, Mean | float]]) -> None:
         """Add validation means of the last step; their time is not counted."""
         self._pace.pause()
-        self._held_out = take()
+        self._validation = take()
         self._pace.resume()
 
     def _values(self, loss: float, rate: float, metrics: StepMetrics) -> dict[str, float | int]:

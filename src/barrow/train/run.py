@@ -76,12 +76,12 @@ class Run:
     - `evaluation`: when the validation loss is computed; `checkpoint`: when one is written.
     - `data`: rows, mixture and order of the batches; or `Batches` of your own.
     - `store`: the token store to train on; `pairs`: instead, the index of image–text pairs.
-    - `held_out`: the store, or the index, to evaluate with.
+    - `validation`: the store, or the index, to evaluate with.
     - `tokenizer`: of the texts of pairs; a store has its own.
     - `init`: a run, folder or file of a model whose parameters the run starts from.
     - `objective`: the loss; None for that of the model's kind.
     - `step`: precision, micro-batches, clipping, averages.
-    - `is_parted`: documents are masked from each other, and their positions start at 0.
+    - `mask_documents`: documents are masked from each other, and their positions start at 0.
     - `unroll`: layers one after another in the program instead of a loop over them; faster to run,
       slower to compile.
     - `remat`: what the backward pass recomputes, to save memory: nothing, attention or all.
@@ -96,7 +96,7 @@ class Run:
     store: str = ""
     pairs: str = ""
     tokenizer: str = ""
-    held_out: str | None = None
+    validation: str | None = None
     init: str = ""
     optimizer: Optimizer = field(default_factory=AdamW)
     objective: MakeObjective | None = None
@@ -106,7 +106,7 @@ class Run:
     checkpoint: CheckpointSettings = field(default_factory=CheckpointSettings)
     log_every: int = 10
     seed: int = 0
-    is_parted: bool = True
+    mask_documents: bool = True
     unroll: bool = False
     remat: Remat = "none"
     diverged: float | None = 3.0
@@ -136,7 +136,7 @@ class Run:
 
 
 # Paths: data are identified by their contents.
-PLACES = ("store", "pairs", "tokenizer", "held_out", "init", "data.path", "data.validation")
+PLACES = ("store", "pairs", "tokenizer", "validation", "init", "data.path", "data.validation")
 # What may change when a run resumes: paths, how often it logs and saves, the devices, and the
 # number of steps where the schedule permits it.
 FREE = (*PLACES, *("mesh", "evaluation", "checkpoint", "log_every", "diverged", "steps"))

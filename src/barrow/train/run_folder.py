@@ -61,7 +61,7 @@ class RunFolder:
             run,
             store=_whole(run.store),
             pairs=_whole(run.pairs),
-            held_out=None if run.held_out is None else _whole(run.held_out),
+            validation=None if run.validation is None else _whole(run.validation),
             init=_whole(run.init),
         )
         write_bytes(self.settings, config.to_json(run).encode())

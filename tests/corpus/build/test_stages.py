@@ -223,8 +223,8 @@ def test_a_later_dump_is_compared_with_what_is_there(tmp_path: Path) -> None:
     rng = random.Random(5)
     documents = [(text(rng), "A") for _ in range(20)]
     write(tmp_path / "first", documents)
-    held_out = replace(GENEROUS, splits=Splits(validation=0.2, test=0.2))
-    built(tmp_path / "first", tmp_path / "out1", held_out)
+    validation = replace(GENEROUS, splits=Splits(validation=0.2, test=0.2))
+    built(tmp_path / "first", tmp_path / "out1", validation)
     assert len(everything(tmp_path / "out1")) == 3
     later = [(near(rng, documents[0][0]), "A"), (documents[1][0], "A"), (text(rng), "A")]
     write(tmp_path / "second", later)
@@ -482,7 +482,7 @@ def test_an_edited_filter_leaves_other_domains_alone(
     assert "corpus.read" not in done
 
 
-def test_what_an_earlier_build_held_out_goes(tmp_path: Path) -> None:
+def test_what_an_earlier_build_validation_goes(tmp_path: Path) -> None:
     write_domains(tmp_path / "raw", a=50)
     domains = {"a": Domain("A", Records())}
     held = replace(BARE, domains=domains, splits=Splits(test=0.3))

@@ -84,10 +84,10 @@ def test_shares_are_those_of_the_distribution() -> None:
 def test_the_card() -> None:
     trained = Trained(np.zeros(1), 0.0, 7, 8, np.array([0.9, 0.6, 0.2]), np.array([0.1, 0.55]))
     card = model_card(trained, TrainingSettings(), "ab" * 32, {"positives": ["p"]})
-    held_out = card["held_out"]
-    assert held_out["auc"] == pytest.approx(4 / 6 + 1 / 6, abs=1e-6)
-    assert held_out["accuracy"] == pytest.approx((2 / 3 + 1 / 2) / 2, abs=1e-6)
-    assert held_out["thresholds"][2] == {
+    test = card["test"]
+    assert test["auc"] == pytest.approx(4 / 6 + 1 / 6, abs=1e-6)
+    assert test["accuracy"] == pytest.approx((2 / 3 + 1 / 2) / 2, abs=1e-6)
+    assert test["thresholds"][2] == {
         "threshold": 0.5,
         "positives": pytest.approx(2 / 3, abs=1e-6),
         "negatives": 0.5,

@@ -40,7 +40,7 @@ BAD = ["click", "buy", "now", "cheap", "offer", "free", "login", "password", "ca
 BOTH = ["the", "of", "and", "a", "to", "in", "is", "it", "was", "for", "on", "with"]
 MASK = (1 << 64) - 1
 SETTINGS = TrainingSettings(
-    classifier=ClassifierSettings(table_bits=12, min_characters=20), held_out=0.2
+    classifier=ClassifierSettings(table_bits=12, min_characters=20), test_share=0.2
 )
 
 
@@ -60,22 +60,22 @@ def examples(texts: list[str], settings: TrainingSettings = SETTINGS) -> Example
 def test_it_learns() -> None:
     good, bad = documents(GOOD, 200, 1), documents(BAD, 100, 2)
     trained = train(examples(good), examples(bad), SETTINGS)
-    assert area_under_curve(trained.held_out_positives, trained.held_out_negatives) > 0.99
-    assert trained.num_positives + len(trained.held_out_positives) == 200
-    assert trained.num_negatives + len(trained.held_out_negatives) == 100
-    assert 20 < len(trained.held_out_positives) < 60
+    assert area_under_curve(trained.test_positives, trained.test_negatives) > 0.99
+    assert trained.num_positives + len(trained.test_positives) == 200
+    assert trained.num_negatives + len(trained.test_negatives) == 100
+    assert 20 < len(trained.test_positives) < 60
     classifier = Classifier(SETTINGS.classifier, trained.weights, trained.bias, "")
     assert classifier.scores(texts_of(documents(GOOD, 20, 3))).mean() > 0.8
     assert classifier.scores(texts_of(documents(BAD, 20, 4))).mean() < 0.2
 
 
-def test_held_out_scores_are_those_of_the_classifier() -> None:
+def test_scores_of_test_documents_are_those_of_the_classifier() -> None:
     good = documents(GOOD, 60, 1)
     trained = train(examples(good), examples(documents(BAD, 60, 2)), SETTINGS)
     scores = Classifier(SETTINGS.classifier, trained.weights, trained.bias, "").scores(
         texts_of(good)
     )
-    for score in trained.held_out_positives:
+    for score in trained.test_positives:
         assert np.abs(scores - score).min() < 1e-5
 
 
@@ -91,7 +91,7 @@ def slow_training(sides: list[Examples], settings: TrainingSettings) -> tuple[np
     learnt: list[tuple[int, list[int], float]] = []
     for side, label in zip(sides, (1.0, 0.0), strict=True):
         for i, key in enumerate(side.keys.tolist()):
-            if mixed(key, 0x68656C64) >= settings.held_out * 2**64:
+            if mixed(key, 0x68656C64) >= settings.test_share * 2**64:
                 features = side.features[side.offsets[i] : side.offsets[i + 1]].tolist()
                 learnt.append((key, features, label))
     num_positives = sum(label == 1.0 for _, _, label in learnt)
@@ -164,8 +164,8 @@ def test_copies_are_on_one_side_of_the_split() -> None:
     # The same texts as positives and negatives: nothing held out was learnt.
     same = documents(GOOD, 100, 1)
     trained = train(examples(same), examples(same), SETTINGS)
-    assert sorted(trained.held_out_positives) == sorted(trained.held_out_negatives)
-    assert area_under_curve(trained.held_out_positives, trained.held_out_negatives) == 0.5
+    assert sorted(trained.test_positives) == sorted(trained.test_negatives)
+    assert area_under_curve(trained.test_positives, trained.test_negatives) == 0.5
 
 
 def test_both_sides_count_the_same() -> None:
@@ -195,6 +195,6 @@ def test_area_under_the_curve(positives: list[int], negatives: list[int]) -> Non
 
 def test_settings_are_checked_and_saved() -> None:
     assert config.from_json(TrainingSettings, config.to_json(SETTINGS)) == SETTINGS
-    for wrong in ({"held_out": 0.0}, {"epochs": 0}, {"learning_rate": 0.0}, {"max_documents": 0}):
+    for wrong in ({"test_share": 0.0}, {"epochs": 0}, {"learning_rate": 0.0}, {"max_documents": 0}):
         with pytest.raises(ConfigError):
             TrainingSettings(**wrong)

@@ -26,13 +26,13 @@ def test_weights_are_those_of_scikit_learn(strength: float) -> None:
 
 
 def test_the_strength_is_chosen_on_rows_that_were_not_seen() -> None:
-    seen, held_out = slice(0, 60), (FEATURES[60:], LABELS[60:])
+    seen, validation = slice(0, 60), (FEATURES[60:], LABELS[60:])
     strengths = (1e-4, 1.0, 1e4)
     chosen, reached = choose_probe(
-        FEATURES[seen], LABELS[seen], held_out, num_classes=3, strengths=strengths
+        FEATURES[seen], LABELS[seen], validation, num_classes=3, strengths=strengths
     )
     each = {
-        c: fit_probe(FEATURES[seen], LABELS[seen], num_classes=3, strength=c).accuracy(*held_out)
+        c: fit_probe(FEATURES[seen], LABELS[seen], num_classes=3, strength=c).accuracy(*validation)
         for c in strengths
     }
     assert reached == max(each.values()) == each[chosen.strength]

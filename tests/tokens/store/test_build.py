@@ -268,11 +268,11 @@ def test_foreign_files(make: Callable[..., TokenStore], tmp_path: Path, suffix: 
 
 
 def test_splits_of_a_corpus(make: Callable[..., TokenStore], archive: Path) -> None:
-    held_out = some_documents(20, seed=9)
-    write_archive(archive / "validation", held_out)
+    validation = some_documents(20, seed=9)
+    write_archive(archive / "validation", validation)
     (archive / "manifest.json").write_text("{}")
     store = make(archive, split="validation")
-    assert held(store) == expected(held_out)
+    assert held(store) == expected(validation)
     assert (store.manifest.corpus.split, store.manifest.corpus.path) == ("validation", str(archive))
     assert store.manifest.corpus.manifest is not None
     with pytest.raises(NotFound, match="has no split 'test'"):

@@ -159,11 +159,11 @@ def test_the_log_and_the_measures(done: tuple[Path, Finetuned], run: Run) -> Non
     out, ended = done
     logged = read_log(out / "log.jsonl")
     assert [line["step"] for line in logged] == list(range(9))
-    epochs = [line for line in logged if "held_out_loss" in line]
+    epochs = [line for line in logged if "validation_loss" in line]
     assert [line["step"] for line in epochs] == [2, 5, 8]
-    best = max(line["held_out_accuracy"] for line in epochs)
+    best = max(line["validation_accuracy"] for line in epochs)
     assert ended.progress.best == ended.metrics["accuracy"] == best
-    assert epochs[ended.progress.best_epoch - 1]["held_out_loss"] == ended.metrics["loss"]
+    assert epochs[ended.progress.best_epoch - 1]["validation_loss"] == ended.metrics["loss"]
     told = json.loads((out / "best" / "metrics.json").read_text())
     assert told["metrics"] == ended.metrics
     assert logged[-1]["learning_rate"] < 0.2 * max(line["learning_rate"] for line in logged)

@@ -43,7 +43,7 @@ def parted(batch):
 def test_the_sum_over_masked_tokens(params_of, batch_of, name) -> None:
     model, params = params_of(name)
     batch = batch_of(4)
-    loss = loss_of(model, is_parted=False)(params, nn.Tree(), batch, KEY)
+    loss = loss_of(model, mask_documents=False)(params, nn.Tree(), batch, KEY)
     logits, _ = jax.jit(model.apply)(params, batch["tokens"])
     nats = torch.nn.functional.cross_entropy(
         torch.tensor(np.asarray(logits, np.float64)).reshape(-1, 96),
@@ -61,9 +61,9 @@ def test_documents_of_a_row_do_not_see_one_another(params_of, batch_of, name) ->
     batch = parted(batch_of(4)) | {"mask": np.ones((4, 16), np.float32)}
     apart = {k: v.reshape(8, 8) for k, v in batch.items()}
     whole = loss_of(model)(params, nn.Tree(), batch, KEY)
-    split = loss_of(model, is_parted=False)(params, nn.Tree(), apart, KEY)
+    split = loss_of(model, mask_documents=False)(params, nn.Tree(), apart, KEY)
     assert float(whole.total) == pytest.approx(float(split.total), rel=1e-5)
-    read_as_one = loss_of(model, is_parted=False)(params, nn.Tree(), batch, KEY)
+    read_as_one = loss_of(model, mask_documents=False)(params, nn.Tree(), batch, KEY)
     assert float(read_as_one.total) != pytest.approx(float(split.total), rel=1e-5)
 
 
@@ -71,7 +71,7 @@ def test_activations_have_the_type_of_the_parameters(params_of, batch_of) -> Non
     model, params = params_of("gpt2")
     assert model.dtype == "float32"
     params = Precision("bf16").cast(params)
-    loss = causal_objective(model, is_parted=False).loss
+    loss = causal_objective(model, mask_documents=False).loss
     program = str(jax.make_jaxpr(loss)(params, nn.Tree(), batch_of(4), KEY))
     assert "bf16[64,64]" in program
     assert "f32[64,64]" not in program
@@ -102,4 +102,4 @@ def test_an_id_over_the_vocabulary_makes_the_loss_nan(params_of, batch_of) -> No
     model, params = params_of("gpt2")
     batch = batch_of(4)
     batch["targets"][0, 0] = 96
-    assert np.isnan(loss_of(model, is_parted=False)(params, nn.Tree(), batch, KEY).total)
+    assert np.isnan(loss_of(model, mask_documents=False)(params, nn.Tree(), batch, KEY).total)

@@ -52,9 +52,9 @@ def batch(share: float = 0.15, *, rows: int = 16, length: int = 32, seed: int = 
     }
 
 
-def wanted(params: Any, rows: Any, *, is_parted: bool) -> float:
+def wanted(params: Any, rows: Any, *, mask_documents: bool) -> float:
     """By PyTorch, of the logits of every place."""
-    if is_parted:
+    if mask_documents:
         read = {"segments": rows["segments"], "positions": rows["positions"] + 2}
     else:
         length = rows["tokens"].shape[1]
@@ -75,11 +75,13 @@ def wanted(params: Any, rows: Any, *, is_parted: bool) -> float:
 
 def test_the_sum_over_hidden_tokens(params: Any) -> None:
     rows = batch()
-    for is_parted in (True, False):
-        loss = jax.jit(masked_objective(MODEL, MLM, is_parted=is_parted).loss)(
+    for mask_documents in (True, False):
+        loss = jax.jit(masked_objective(MODEL, MLM, mask_documents=mask_documents).loss)(
             params, nn.Tree(), rows, KEY
         )
-        assert float(loss.total) == pytest.approx(wanted(params, rows, is_parted=is_parted), 1e-5)
+        assert float(loss.total) == pytest.approx(
+            wanted(params, rows, mask_documents=mask_documents), 1e-5
+        )
         assert float(loss.weight) == rows["mask"].sum()
 
 
@@ -94,7 +96,7 @@ def test_more_hidden_tokens_than_there_is_room_for_are_all_counted(params: Any) 
         value, grad = jax.jit(jax.value_and_grad(total))(params)
         totals.append(float(value))
         grads.append(grad)
-    assert totals == pytest.approx([wanted(params, rows, is_parted=True)] * 3, 1e-5)
+    assert totals == pytest.approx([wanted(params, rows, mask_documents=True)] * 3, 1e-5)
     for other in grads[1:]:
         jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=2e-5), grads[0], other)
     assert float(jnp.abs(grads[0]["lm_head"]["bias"]).max()) > 0
@@ -126,7 +128,7 @@ def test_room() -> None:
 def test_any_number_of_rows(params: Any, rows: int) -> None:
     made = batch(rows=rows)
     loss = jax.jit(masked_objective(MODEL, MLM).loss)(params, nn.Tree(), made, KEY)
-    assert float(loss.total) == pytest.approx(wanted(params, made, is_parted=True), 1e-5)
+    assert float(loss.total) == pytest.approx(wanted(params, made, mask_documents=True), 1e-5)
 
 
 def test_nothing_hidden(params: Any) -> None:

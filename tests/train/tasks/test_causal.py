@@ -33,7 +33,7 @@ def test_work_is_every_token_by_the_formula(run: Run) -> None:
     assert work.flops == 128 * (6 * 1000 + 12 * 1 * 16 * 16)
 
 
-def test_held_out_losses_drop_nothing(with_model: Callable[..., Run]) -> None:
+def test_validation_losses_drop_nothing(with_model: Callable[..., Run]) -> None:
     """With dropout two keys give two losses of training, and one of evaluation."""
     task = CausalTask(with_model(dropout=0.5))
     params = task.model.init(jax.random.key(0), *task.example)
@@ -48,11 +48,11 @@ def test_held_out_losses_drop_nothing(with_model: Callable[..., Run]) -> None:
     assert len(losses(task.evaluation(None).loss)) == 1
 
 
-def test_held_out_is_what_the_run_names(run: Run, held_out: Path) -> None:
+def test_validation_is_what_the_run_names(run: Run, validation: Path) -> None:
     task = CausalTask(run)
-    assert task.held_out(task.data()) is None
-    task = CausalTask(replace(run, held_out=str(held_out)))
-    found = task.held_out(task.data())
+    assert task.validation(task.data()) is None
+    task = CausalTask(replace(run, validation=str(validation)))
+    found = task.validation(task.data())
     assert found is not None
-    assert found.stream.data.store.folder == held_out
+    assert found.stream.data.store.folder == validation
     assert found.num_steps is not None

@@ -64,7 +64,7 @@ def run(index: Path) -> Run:
         data=PairSettings(batch=16, min_area=0.8),
         steps=30,
         pairs=str(index),
-        held_out=str(index),
+        validation=str(index),
         tokenizer="bytes",
         optimizer=AdamW(Cosine(peak=3e-3, warmup=3), beta2=0.98),
         step=StepSettings(ema=0.9),
@@ -85,11 +85,11 @@ def test_the_tokenizer_decides_the_vocabulary(run: Run) -> None:
 def test_it_learns_goes_on_and_transformers_opens_it(run: Run, tmp_path: Path) -> None:
     state = fit(run, tmp_path / "run")
     lines = read_log(tmp_path / "run" / "log.jsonl")
-    held = [line for line in lines if "held_out_loss" in line]
+    held = [line for line in lines if "validation_loss" in line]
     assert [line["step"] for line in held] == [14, 29]
-    assert held[-1]["held_out_pairs"] == 32
-    assert held[-1]["held_out_loss"] < lines[0]["loss"] - 0.3
-    assert 0 < held[-1]["held_out_image_to_text"] <= 1
+    assert held[-1]["validation_pairs"] == 32
+    assert held[-1]["validation_loss"] < lines[0]["loss"] - 0.3
+    assert 0 < held[-1]["validation_image_to_text"] <= 1
     assert lines[-1]["pairs_per_second"] > 0
     assert 1 < lines[-1]["scale"] <= 100
     assert state.ema is not None

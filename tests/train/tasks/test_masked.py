@@ -25,12 +25,12 @@ pytestmark = pytest.mark.usefixtures("compiled_once", "one_device")
 
 
 @pytest.fixture
-def masked(run: Run, store: Path, held_out: Path) -> Run:
+def masked(run: Run, store: Path, validation: Path) -> Run:
     small = RobertaConfig(
         vocab_size=7, width=16, layers=1, heads=2, hidden=32, positions=18, pad=1, dropout=0.0
     )
     data = StreamSettings(seq_len=16, batch=8, seed=3, mlm=Mlm())
-    return for_store(replace(run, model=small, data=data), store, held_out=held_out)
+    return for_store(replace(run, model=small, data=data), store, validation=validation)
 
 
 def test_the_store_decides_vocabulary_and_padding(masked: Run) -> None:
@@ -47,9 +47,9 @@ def test_it_learns_goes_on_and_transformers_opens_it(masked: Run, tmp_path: Path
     run = replace(masked, steps=40, evaluation=EvaluationSettings(20, 2), log_every=10)
     state = fit(run, tmp_path / "run")
     lines = read_log(tmp_path / "run" / "log.jsonl")
-    assert lines[-1]["held_out_loss"] < lines[2]["held_out_loss"] < lines[0]["loss"]
+    assert lines[-1]["validation_loss"] < lines[2]["validation_loss"] < lines[0]["loss"]
     assert 8 < lines[-1]["tokens"] < 40  # of 128, those that were hidden
-    assert 16 < lines[-1]["held_out_tokens"] < 80  # of 256
+    assert 16 < lines[-1]["validation_tokens"] < 80  # of 256
     Checkpoints(tmp_path / "run" / "checkpoints").discard_after(39)
     again = fit(run, tmp_path / "run")
     table = [np.asarray(s.params["embed"]["table"]) for s in (state, again)]

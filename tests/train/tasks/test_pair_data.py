@@ -13,7 +13,7 @@ from barrow.errors import ConfigError
 from barrow.models.clip.config import ClipConfig, TextConfig, VisionConfig
 from barrow.stream.pairs import PairSettings, index_pairs
 from barrow.train import Run
-from barrow.train.tasks.pair_data import held_out_pairs, pair_data
+from barrow.train.tasks.pair_data import pair_data, validation_pairs
 
 MODEL = ClipConfig(8, VisionConfig(8, 8, 16, 1, 2), TextConfig(514, 12, 16, 1, 2))
 
@@ -33,23 +33,23 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run_of(index: Path, **choices: Any) -> Run:
     data = PairSettings(batch=4, min_area=0.3, templates=("a {}",), **choices)
-    told = {"pairs": str(index), "held_out": str(index), "tokenizer": "bytes"}
+    told = {"pairs": str(index), "validation": str(index), "tokenizer": "bytes"}
     return Run(model=MODEL, data=data, steps=3, **told)
 
 
-def test_held_out_pairs_are_each_read_once_and_calmly(index: Path) -> None:
+def test_validation_pairs_are_each_read_once_and_calmly(index: Path) -> None:
     """Squares from the middle and first captions, whatever training draws; so losses compare."""
-    held = held_out_pairs(run_of(index), MODEL)
+    held = validation_pairs(run_of(index), MODEL)
     assert held is not None
     assert held.num_steps == 2
     seen = np.concatenate([held.stream.batch(step).pairs for step in range(2)])
     assert sorted(seen.tolist()) == [-1, -1, *range(6)]
     assert all("first" in line and "'a " not in line for line in held.describe(0))
-    again = held_out_pairs(run_of(index, epochs={"pictures": 3.0}), MODEL)
+    again = validation_pairs(run_of(index, epochs={"pictures": 3.0}), MODEL)
     assert again is not None
     assert again.num_steps == 2
     assert np.array_equal(again.stream.batch(0).images, held.stream.batch(0).images)
-    assert held_out_pairs(replace(run_of(index), held_out=None), MODEL) is None
+    assert validation_pairs(replace(run_of(index), validation=None), MODEL) is None
 
 
 def test_identity_is_of_contents(index: Path, tmp_path: Path) -> None:
@@ -75,11 +75,11 @@ def test_training_draws(index: Path) -> None:
 
 def test_a_guess_among_the_pairs_that_are_there(index: Path) -> None:
     """Six pairs in batches of 4 are 4 and 2; in a batch of 8 they are 6."""
-    held = held_out_pairs(run_of(index), MODEL)
+    held = validation_pairs(run_of(index), MODEL)
     assert held is not None
     expected = (4 * math.log(4) + 2 * math.log(2)) / 6
     assert held.baseline() == f"chance among 4 or fewer pairs: {expected:.4f} nats per pair"
-    whole = held_out_pairs(replace(run_of(index), data=PairSettings(batch=8)), MODEL)
+    whole = validation_pairs(replace(run_of(index), data=PairSettings(batch=8)), MODEL)
     assert whole is not None
     assert whole.baseline() == f"chance among 6 pairs: {math.log(6):.4f} nats per pair"
 
@@ -91,7 +91,7 @@ def test_a_batch_larger_than_the_index_is_refused(index: Path) -> None:
 
 
 def test_captions_that_come_again_are_named(index: Path, tmp_path: Path) -> None:
-    each = held_out_pairs(run_of(index), MODEL)
+    each = validation_pairs(run_of(index), MODEL)
     assert each is not None
     assert "caption" not in each.baseline()
     (tmp_path / "same").mkdir()
@@ -100,7 +100,7 @@ def test_captions_that_come_again_are_named(index: Path, tmp_path: Path) -> None
         Image.fromarray(pixels).save(tmp_path / "same" / f"{number}.png")
         (tmp_path / "same" / f"{number}.txt").write_text("a photo" if number else "another")
     index_pairs(tmp_path / "same", tmp_path / "index")
-    held = held_out_pairs(run_of(tmp_path / "index"), MODEL)
+    held = validation_pairs(run_of(tmp_path / "index"), MODEL)
     assert held is not None
     line = held.baseline().splitlines()[1]
     assert line.endswith("of them 'a photo': no model can match these by text")

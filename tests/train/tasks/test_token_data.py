@@ -13,7 +13,7 @@ from barrow.errors import ConfigError, StoreError
 from barrow.stream import Stream
 from barrow.tokens import tokenize, train
 from barrow.train import Run
-from barrow.train.tasks.token_data import TokenData, held_out_data, token_data, vocab_size_of
+from barrow.train.tasks.token_data import TokenData, token_data, validation_data, vocab_size_of
 
 
 @pytest.fixture
@@ -27,13 +27,13 @@ def test_a_run_needs_a_store(run: Run) -> None:
         token_data(replace(run, store=""), vocab_size=259)
 
 
-def test_identity_is_of_contents(run: Run, held_out: Path, tmp_path: Path) -> None:
+def test_identity_is_of_contents(run: Run, validation: Path, tmp_path: Path) -> None:
     def identity(store: str | Path) -> str:
         return token_data(replace(run, store=str(store)), vocab_size=259).identity
 
     shutil.copytree(run.store, tmp_path / "moved")
     assert identity(tmp_path / "moved") == identity(run.store)
-    assert identity(held_out) != identity(run.store)
+    assert identity(validation) != identity(run.store)
 
 
 def test_a_model_learns_to_end_a_document_with_what_begins_the_next(stream: Stream) -> None:
@@ -84,16 +84,16 @@ def test_good_ids_pass(stream: Stream) -> None:
 
 
 def test_no_store_no_stream(run: Run) -> None:
-    assert held_out_data(run, token_data(run, vocab_size=259)) is None
+    assert validation_data(run, token_data(run, vocab_size=259)) is None
 
 
-def test_the_batches_are_always_the_same(run: Run, held_out: Path) -> None:
-    run = replace(run, held_out=str(held_out))
-    one, other = (held_out_data(run, token_data(run, vocab_size=259)) for _ in range(2))
+def test_the_batches_are_always_the_same(run: Run, validation: Path) -> None:
+    run = replace(run, validation=str(validation))
+    one, other = (validation_data(run, token_data(run, vocab_size=259)) for _ in range(2))
     assert one is not None
     assert other is not None
     np.testing.assert_array_equal(one.batch(1).tokens, other.batch(1).tokens)
-    assert one.stream.data.store.folder == held_out
+    assert one.stream.data.store.folder == validation
 
 
 def test_another_tokenizer_is_refused(run: Run, tmp_path: Path) -> None:
@@ -104,6 +104,6 @@ def test_another_tokenizer_is_refused(run: Run, tmp_path: Path) -> None:
         tmp_path / "archive", tokenizer=other, out=tmp_path / "store", engine=Engine("local", 0)
     )
     with pytest.raises(StoreError, match="tokenize both with the same"):
-        held_out_data(
-            replace(run, held_out=str(tmp_path / "store")), token_data(run, vocab_size=259)
+        validation_data(
+            replace(run, validation=str(tmp_path / "store")), token_data(run, vocab_size=259)
         )

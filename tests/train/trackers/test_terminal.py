@@ -21,7 +21,7 @@ def test_a_bar_on_a_terminal() -> None:
     bar.begin({"steps": 10}, 4)
     bar.log(4, {"loss": 2.25, "overflow": "[red]"})
     bar.log(5, {"loss": 1.75})
-    bar.log(6, {"loss": 1.5, "held_out_loss": 1.625})
+    bar.log(6, {"loss": 1.5, "validation_loss": 1.625})
     bar.close()
     shown = screen.getvalue()
     assert "overflow in [red]" in shown
@@ -52,7 +52,7 @@ def test_a_line() -> None:
         "step 119/2,000  loss 3.4568  4.987 bits/token  12,346 tok/s  MFU 41.2%  lr 3.00e-04  "
         "grad norm 0.812  ETA 1 h 02 min"
     )
-    assert in_words(5, 10, {"loss": 1.0, "held_out_loss": 1.25, "overflow": "embed/table"}) == (
+    assert in_words(5, 10, {"loss": 1.0, "validation_loss": 1.25, "overflow": "embed/table"}) == (
         "step 5/10  loss 1.0000  validation 1.2500  overflow in embed/table"
     )
 

@@ -120,7 +120,7 @@ def _texts(archive: Archive, advance: Callable[[int], None]) -> Iterator[Texts]:
 
 
 def _print_card(card: dict[str, Any]) -> None:
-    tested, learnt = card["held_out"], card["trained_on"]
+    tested, learnt = card["test"], card["trained_on"]
     typer.echo(
         f"trained on {learnt['positives']:,} positives and {learnt['negatives']:,} negatives; "
         f"tested on {tested['positives']:,} and {tested['negatives']:,}"

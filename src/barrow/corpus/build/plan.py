@@ -134,8 +134,8 @@ def plan(settings: Settings, inputs: Inputs, out: Planned) -> None:
         labels = labels_of(facts, int(offsets[k]), clusters)[stays]
         whole.add(places(labels, seed, _SPLIT), facts.size[stays])
     test = whole.threshold(splits.test)
-    held_out = whole.threshold(splits.test + splits.validation)
-    thresholds = {"test": test, "validation": max(0.0, held_out - test)}
+    evaluated = whole.threshold(splits.test + splits.validation)
+    thresholds = {"test": test, "validation": max(0.0, evaluated - test)}
 
     histograms: dict[str, Histogram] = defaultdict(Histogram)
     held: dict[str, float] = dict.fromkeys(SPLITS, 0.0)

@@ -109,13 +109,13 @@ def model_card(
     `accuracy` is the mean of both sides' at 0.5. At each threshold: the shares of both that score
     as much or more.
     """
-    positives, negatives = trained.held_out_positives, trained.held_out_negatives
+    positives, negatives = trained.test_positives, trained.test_negatives
     return {
         "sha256": sha256,
         "settings": config.to_dict(settings),
         "sources": sources,
         "trained_on": {"positives": trained.num_positives, "negatives": trained.num_negatives},
-        "held_out": {
+        "test": {
             "positives": len(positives),
             "negatives": len(negatives),
             "auc": round(area_under_curve(positives, negatives), 6),

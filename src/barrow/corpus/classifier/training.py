@@ -20,7 +20,7 @@ from barrow.corpus.kernels.jit import compiled
 from barrow.corpus.kernels.word_hashes import Hashes, Offsets, finish_hash
 from barrow.errors import ConfigError
 
-_HELD_OUT_SALT = np.uint64(0x68656C64)
+_TEST_SALT = np.uint64(0x68656C64)
 _MANY = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
@@ -28,19 +28,19 @@ _MANY = np.uint64(0xFFFFFFFFFFFFFFFF)
 class TrainingSettings:
     """How a classifier is trained.
 
-    At most `max_documents` of each side are taken; a share of `held_out` is for testing.
+    At most `max_documents` of each side are taken; a share of `test_share` is for testing.
     """
 
     classifier: ClassifierSettings = field(default_factory=ClassifierSettings)
     max_documents: int = 100_000
-    held_out: float = 0.1
+    test_share: float = 0.1
     epochs: int = 5
     learning_rate: float = 0.1
     seed: int = 42
 
     def __post_init__(self) -> None:
-        if not 0 < self.held_out < 1:
-            raise ConfigError(f"held_out must be between 0 and 1, got {self.held_out}")
+        if not 0 < self.test_share < 1:
+            raise ConfigError(f"test_share must be between 0 and 1, got {self.test_share}")
         if min(self.max_documents, self.epochs) < 1 or self.learning_rate <= 0:
             raise ConfigError("max_documents, epochs and learning_rate must be > 0")
 
@@ -72,8 +72,8 @@ class Trained(NamedTuple):
     bias: float
     num_positives: int
     num_negatives: int
-    held_out_positives: npt.NDArray[np.float64]
-    held_out_negatives: npt.NDArray[np.float64]
+    test_positives: npt.NDArray[np.float64]
+    test_negatives: npt.NDArray[np.float64]
 
 
 def read_examples(parts: Iterable[Texts], settings: TrainingSettings) -> Examples:
@@ -171,8 +171,8 @@ def _lowest(parts: list[Examples], number: int) -> Examples:
 
 
 def _split(examples: Examples, settings: TrainingSettings, side: str) -> tuple[Examples, Examples]:
-    limit = np.uint64(settings.held_out * float(_MANY))
-    tested = _mixed(examples.keys, int(_HELD_OUT_SALT)) < limit
+    limit = np.uint64(settings.test_share * float(_MANY))
+    tested = _mixed(examples.keys, int(_TEST_SALT)) < limit
     if not tested.any() or tested.all():
         raise ConfigError(
             f"{len(examples)} usable {side} are too few to split for training and testing; "

@@ -23,7 +23,7 @@ def known_limits(totals: Survey, recipe: Recipe) -> list[str]:
         *_duplicates(recipe),
         *_evaluation_sets(recipe),
         *_filters(totals, recipe),
-        *_held_out(totals, recipe),
+        *_validation_and_test(totals, recipe),
         *_repeats(totals),
     ]
 
@@ -119,7 +119,7 @@ def _filters(totals: Survey, recipe: Recipe) -> Iterable[str]:
         )
 
 
-def _held_out(totals: Survey, recipe: Recipe) -> Iterable[str]:
+def _validation_and_test(totals: Survey, recipe: Recipe) -> Iterable[str]:
     asked = {"validation": recipe.splits.validation, "test": recipe.splits.test}
     if not any(asked.values()):
         yield "There is no validation or test split."

@@ -79,14 +79,14 @@ def _heading(title: str, manifest: Mapping[str, Any], totals: Survey) -> Markup:
     total = totals.total
     here = [domain for domain in totals.domains if domain.total.documents]
     found, kept = totals.steps[0].came, totals.steps[-1].stayed
-    held_out = sum(amount.bytes for split, amount in totals.splits.items() if split != "train")
+    rest = sum(amount.bytes for split, amount in totals.splits.items() if split != "train")
     stated = [value for value in totals.languages if value != NOT_STATED]
     tiles = [
         ("Text", size(total.bytes), f"{readable_count(total.bytes)} bytes"),
         ("Documents", count(total.documents), _mean_words(total.documents, total.bytes)),
         ("Domains", count(len(here)), f"{len(totals.missing)} left out" if totals.missing else ""),
         ("Languages", count(len(stated)), "as stated"),
-        ("Validation and test", share(held_out, total.bytes), "of the text"),
+        ("Validation and test", share(rest, total.bytes), "of the text"),
         ("Dropped", share(found - kept, found), f"of {readable_count(found)} found"),
     ]
     largest = [one_line(domain.name) for domain in here[:3]]

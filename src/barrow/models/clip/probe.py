@@ -68,7 +68,7 @@ def fit_probe(
 def choose_probe(
     features: Floats,
     labels: Labels,
-    held_out: tuple[Floats, Labels],
+    validation: tuple[Floats, Labels],
     *,
     num_classes: int,
     strengths: Sequence[float] = STRENGTHS,
@@ -82,7 +82,7 @@ def choose_probe(
     found = []
     for strength in sorted(strengths):
         probe = fit_probe(features, labels, num_classes=num_classes, strength=strength)
-        found.append((probe.accuracy(*held_out), probe))
+        found.append((probe.accuracy(*validation), probe))
     best = max(accuracy for accuracy, _ in found)
     return next((probe, accuracy) for accuracy, probe in found if accuracy == best)
 

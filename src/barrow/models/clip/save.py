@@ -50,7 +50,7 @@ def save_huggingface(
     is complete.
     """
     folder = Path(folder)
-    report, tensors = _laid_out(HUGGING_FACE, config, paths(towers_together(params)), dtype)
+    report, tensors = _named_tensors(HUGGING_FACE, config, paths(towers_together(params)), dtype)
     write_safetensors(folder, tensors, metadata={"format": "pt"})
     write_json(
         folder / "preprocessor_config.json", hf_preprocessing(config.image.resolution, MEAN, STD)
@@ -77,7 +77,9 @@ def save_open_clip(
     """
     folder = Path(folder)
     stats = paths((collections or {}).get("batch_stats", {}), STATISTICS)
-    report, tensors = _laid_out(OPENAI, config, {**paths(towers_together(params)), **stats}, dtype)
+    report, tensors = _named_tensors(
+        OPENAI, config, {**paths(towers_together(params)), **stats}, dtype
+    )
     if (folder / OPEN_CLIP_CONFIG).exists():
         raise ValueError(
             f"{folder} already contains a model ({OPEN_CLIP_CONFIG}); choose another path"
@@ -90,7 +92,7 @@ def save_open_clip(
     return report
 
 
-def _laid_out(
+def _named_tensors(
     layout: Layout, config: ClipConfig, leaves: Mapping[str, Any], dtype: str | None
 ) -> tuple[KeysReport, Tensors]:
     entries = layout.entries(config)

@@ -196,7 +196,7 @@ class FinetuneTask:
         parts = self.run.step.accumulate
         return LabelledStream(found, order, self.config.body, self.rows.epochs, parts)
 
-    def held_out(self, data: Data) -> None:
+    def validation(self, data: Data) -> None:
         """None: rows are evaluated by `judge`."""
         del data
 

@@ -17,21 +17,21 @@ from barrow.train.objectives.objective import Loss, Objective, check_token_array
 def causal_objective(
     model: CausalModule,
     *,
-    is_parted: bool = True,
+    mask_documents: bool = True,
     is_training: bool = True,
     constrain: Constrain | None = None,
 ) -> Objective:
-    """For batches with tokens, targets and mask [rows, length], and segments where `is_parted`.
+    """For batches with tokens, targets and mask [rows, length], and segments if `mask_documents`.
 
     If so, documents are masked from each other and positions restart; else a row is read as one.
     Activations have the type of the parameters, which the step's precision chose: the model's own
     `dtype` is ignored. Dropout is off unless `is_training`.
     """
     drops = is_training and getattr(model.config, "dropout", 0) > 0
-    hint = " (is_parted=False needs no segments and positions)" if is_parted else ""
+    hint = " (mask_documents=False needs no segments and positions)" if mask_documents else ""
 
     def loss(params: Any, collections: Any, batch: Any, key: jax.Array) -> Loss:
-        borders = ("segments", "positions") if is_parted else ()
+        borders = ("segments", "positions") if mask_documents else ()
         check_token_arrays(batch, "targets", "mask", *borders, hint=hint)
         parts = {name: batch[name] for name in borders}
         weight, transposed = model.head_weight(params)

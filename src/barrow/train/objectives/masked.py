@@ -33,14 +33,14 @@ def masked_objective(
     model: Roberta,
     mlm: Mlm,
     *,
-    is_parted: bool = True,
+    mask_documents: bool = True,
     constrain: Constrain | None = None,
 ) -> Objective:
     """For batches with tokens, targets, mask, segments and positions [rows, length].
 
-    `mask` is true where a token is masked, and `targets` has the token. With `is_parted`, documents
-    are masked from each other; else a row is read as one, without its padding. Activations have the
-    type of the parameters, which the step's precision chose.
+    `mask` is true where a token is masked, and `targets` has the token. With `mask_documents`,
+    documents are masked from each other; else a row is read as one, without its padding.
+    Activations have the type of the parameters, which the step's precision chose.
     """
     config = model.config
 
@@ -49,7 +49,7 @@ def masked_objective(
         table, bias, transposed = head_weight(config, params)
         run = replace(model, dtype=jnp.dtype(table.dtype).name)
         rows, length = batch["tokens"].shape
-        if is_parted:
+        if mask_documents:
             read = {
                 "segments": batch["segments"],
                 "positions": batch["positions"] + config.pad + 1,

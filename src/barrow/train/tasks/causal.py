@@ -13,7 +13,7 @@ from barrow.models.family import CausalFamily, CausalModule
 from barrow.train.objectives.causal import causal_objective
 from barrow.train.run import Run, policy_of, refuse_long_rows, token_settings
 from barrow.train.tasks.task import Data, Work
-from barrow.train.tasks.token_data import TokenData, held_out_data, token_data, vocab_size_of
+from barrow.train.tasks.token_data import TokenData, token_data, validation_data, vocab_size_of
 
 if TYPE_CHECKING:
     import optax
@@ -63,22 +63,27 @@ class CausalTask:
 
     def objective(self, constrain: Constrain | None) -> Objective:
         """Nats of every next token."""
-        return causal_objective(self.model, is_parted=self.run.is_parted, constrain=constrain)
+        return causal_objective(
+            self.model, mask_documents=self.run.mask_documents, constrain=constrain
+        )
 
     def evaluation(self, constrain: Constrain | None) -> Objective:
         """The same without dropout, which changes no parameter."""
         return causal_objective(
-            self.model, is_parted=self.run.is_parted, is_training=False, constrain=constrain
+            self.model,
+            mask_documents=self.run.mask_documents,
+            is_training=False,
+            constrain=constrain,
         )
 
     def data(self) -> TokenData:
         """The stream of the run's store."""
         return token_data(self.run, vocab_size=self.config.vocab_size)
 
-    def held_out(self, data: Data) -> TokenData | None:
+    def validation(self, data: Data) -> TokenData | None:
         """The validation store, each of its domains read once."""
         assert isinstance(data, TokenData)
-        return held_out_data(self.run, data)
+        return validation_data(self.run, data)
 
     def work(self, batch: Mapping[str, Any], num_params: int) -> Work:
         """Tokens, with padding, times the model's operations (6N + 12·L·d·T)."""

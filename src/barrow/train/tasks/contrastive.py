@@ -20,7 +20,7 @@ from barrow.nn.module import init_collections
 from barrow.stream.pairs import PairSettings
 from barrow.train.objectives.contrastive import contrastive_objective, scale_kept
 from barrow.train.run import Run, policy_of
-from barrow.train.tasks.pair_data import PairData, held_out_pairs, pair_data
+from barrow.train.tasks.pair_data import PairData, pair_data, validation_pairs
 from barrow.train.tasks.task import Data, Work
 
 if TYPE_CHECKING:
@@ -79,10 +79,10 @@ class ContrastiveTask:
         """The stream of the run's pairs."""
         return pair_data(self.run, self.config)
 
-    def held_out(self, data: Data) -> PairData | None:
+    def validation(self, data: Data) -> PairData | None:
         """The validation index, each pair once."""
         del data  # index and tokenizer are the run's
-        return held_out_pairs(self.run, self.config)
+        return validation_pairs(self.run, self.config)
 
     def work(self, batch: Mapping[str, Any], num_params: int) -> Work:
         """Pairs; three times the matrix products of both towers' forward pass for each."""

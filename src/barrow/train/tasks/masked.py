@@ -16,7 +16,7 @@ from barrow.train.mfu import flops_per_token
 from barrow.train.objectives.masked import masked_objective
 from barrow.train.run import Run, policy_of, refuse_long_rows, token_settings
 from barrow.train.tasks.task import Data, Work
-from barrow.train.tasks.token_data import TokenData, held_out_data, token_data
+from barrow.train.tasks.token_data import TokenData, token_data, validation_data
 
 if TYPE_CHECKING:
     import optax
@@ -89,10 +89,10 @@ class MaskedTask:
         """The stream of the run's store, some of its tokens masked."""
         return token_data(self.run, vocab_size=self.config.vocab_size)
 
-    def held_out(self, data: Data) -> TokenData | None:
+    def validation(self, data: Data) -> TokenData | None:
         """The validation store, each of its domains read once, with the same masks every time."""
         assert isinstance(data, TokenData)
-        return held_out_data(self.run, data)
+        return validation_data(self.run, data)
 
     def work(self, batch: Mapping[str, Any], num_params: int) -> Work:
         """Tokens, masked or not, times 6N + 12·L·d·T, with the head only for the masked ones.
@@ -126,4 +126,6 @@ class MaskedTask:
         )
 
     def _objective(self, model: Roberta, constrain: Constrain | None) -> Objective:
-        return masked_objective(model, self.mlm, is_parted=self.run.is_parted, constrain=constrain)
+        return masked_objective(
+            model, self.mlm, mask_documents=self.run.mask_documents, constrain=constrain
+        )

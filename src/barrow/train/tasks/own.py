@@ -72,7 +72,7 @@ class OwnTask:
         """None but the run's."""
         raise ConfigError(f"{type(self.run.model).__name__} has no default data: pass data=…")
 
-    def held_out(self, data: Data) -> Data | None:
+    def validation(self, data: Data) -> Data | None:
         """As `data`."""
         return data
 

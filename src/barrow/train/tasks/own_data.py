@@ -23,14 +23,14 @@ class Batches(Protocol):
     """A frozen dataclass that gives batches as a function of the step: a run's `data`.
 
     - `num_steps`: steps until all has been read; None if never.
-    - `held_out`: batches to evaluate with, or None.
+    - `validation`: batches to evaluate with, or None.
     """
 
     @property
     def num_steps(self) -> int | None: ...
 
     @property
-    def held_out(self) -> Batches | None: ...
+    def validation(self) -> Batches | None: ...
 
     def batch(self, step: int) -> Mapping[str, Any]:
         """Arrays by name; their first dimension is the rows of the global batch."""

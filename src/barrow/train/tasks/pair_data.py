@@ -106,11 +106,11 @@ def pair_data(run: Run, model: ClipConfig) -> PairData:
     return data
 
 
-def held_out_pairs(run: Run, model: ClipConfig) -> PairData | None:
+def validation_pairs(run: Run, model: ClipConfig) -> PairData | None:
     """The validation index, each of its pairs once: centre crops, first captions."""
-    if run.held_out is None:
+    if run.validation is None:
         return None
-    names = open_index(run.held_out).sizes
+    names = open_index(run.validation).sizes
     calm = replace(
         _settings(run),
         crop="centre",
@@ -123,7 +123,7 @@ def held_out_pairs(run: Run, model: ClipConfig) -> PairData | None:
         batch=max(run.batches),
         epochs={name: 1.0 for name, size in names.items() if size},
     )
-    return _opened(run, model, run.held_out, calm)
+    return _opened(run, model, run.validation, calm)
 
 
 def _opened(run: Run, model: ClipConfig, index: str, settings: PairSettings) -> PairData:

@@ -119,7 +119,7 @@ class Task(Protocol):
         """The training data."""
         ...
 
-    def held_out(self, data: Data) -> Data | None:
+    def validation(self, data: Data) -> Data | None:
         """The validation data, or None."""
         ...
 
@@ -166,9 +166,9 @@ def opened(task: Task) -> tuple[Data, Data | None]:
     """Training and validation data of a run."""
     own = task.run.data
     if isinstance(own, Batches):
-        return OwnData(own), None if own.held_out is None else OwnData(own.held_out)
+        return OwnData(own), None if own.validation is None else OwnData(own.validation)
     data = task.data()
-    return data, task.held_out(data)
+    return data, task.validation(data)
 
 
 def task_of(run: Run) -> Task:
@@ -186,11 +186,11 @@ def for_store(
     run: Run,
     store: str | os.PathLike[str],
     *,
-    held_out: str | os.PathLike[str] | None = None,
+    validation: str | os.PathLike[str] | None = None,
 ) -> Run:
     """The run on a store, with as many ids in the model's vocabulary as the store's tokenizer has.
 
-    `held_out` is the validation store, made with the same tokenizer.
+    `validation` is the validation store, made with the same tokenizer.
     """
-    held_out = None if held_out is None else os.fspath(held_out)
-    return task_of(replace(run, store=os.fspath(store), held_out=held_out)).fitted()
+    validation = None if validation is None else os.fspath(validation)
+    return task_of(replace(run, store=os.fspath(store), validation=validation)).fitted()

@@ -124,11 +124,11 @@ def vocab_size_of(run: Run) -> int:
     return token_data(run, vocab_size=0).store.vocab_size
 
 
-def held_out_data(run: Run, data: TokenData) -> TokenData | None:
+def validation_data(run: Run, data: TokenData) -> TokenData | None:
     """The validation store, each of its domains read once, in rows like the run's; or None."""
-    if run.held_out is None:
+    if run.validation is None:
         return None
-    store, trained_on = _settings(run).open(run.held_out).store, data.store
+    store, trained_on = _settings(run).open(run.validation).store, data.store
     if store.tokenizer_hash != trained_on.tokenizer_hash:
         raise StoreError(
             f"the validation store was made with tokenizer {store.tokenizer_hash[:16]}, "

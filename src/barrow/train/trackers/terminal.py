@@ -44,7 +44,7 @@ class Bar:
         """Move it on."""
         line = in_words(step, self._steps, values)
         self._progress.update(self._task, completed=step + 1, description=line)
-        if "held_out_loss" in values or "overflow" in values:
+        if "validation_loss" in values or "overflow" in values:
             self._progress.console.print(line, markup=False)
 
     def close(self) -> None:
@@ -86,11 +86,11 @@ def in_words(step: int, steps: int, values: Values) -> str:
         ("bits_per_token", "{:.3f} bits/token"),
         ("image_to_text", "image→text {:.1%}"),
         ("text_to_image", "text→image {:.1%}"),
-        ("held_out_loss", "validation {:.4f}"),
-        ("held_out_image_to_text", "image→text {:.1%}"),
-        ("held_out_accuracy", "accuracy {:.4f}"),
-        ("held_out_entity_f1", "entity F1 {:.4f}"),
-        ("held_out_pearson", "Pearson {:.4f}"),
+        ("validation_loss", "validation {:.4f}"),
+        ("validation_image_to_text", "image→text {:.1%}"),
+        ("validation_accuracy", "accuracy {:.4f}"),
+        ("validation_entity_f1", "entity F1 {:.4f}"),
+        ("validation_pearson", "Pearson {:.4f}"),
         ("tokens_per_second", "{:,.0f} tok/s"),
         ("pairs_per_second", "{:,.0f} pairs/s"),
         ("mfu", "MFU {:.1%}"),

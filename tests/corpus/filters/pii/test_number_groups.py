@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from barrow.corpus.filters.pii.number_groups import groups_of, no_numbers_beside, stands_alone
+from barrow.corpus.filters.pii.number_groups import groups_of, is_alone, no_numbers_beside
 
 
 def test_groups() -> None:
@@ -29,10 +29,10 @@ def test_groups() -> None:
         *(("12,3", False), ("12-x", True), ("x.12", True)),
     ],
 )
-def test_stands_alone(text: str, alone: bool) -> None:
+def test_is_alone(text: str, alone: bool) -> None:
     data = text.encode()
     start = data.index(b"12")
-    assert stands_alone(data, start, start + 2) == alone
+    assert is_alone(data, start, start + 2) == alone
 
 
 def test_numbers_beside() -> None:

@@ -16,8 +16,8 @@ from barrow.corpus.filters.pii.found import Found
 from barrow.corpus.filters.pii.number_groups import (
     Groups,
     groups_of,
+    is_alone,
     no_numbers_beside,
-    stands_alone,
 )
 
 _ISSUERS = re.compile(
@@ -94,7 +94,7 @@ def _ssn(data: bytes, start: int, groups: Groups) -> Found | None:
     area, group, serial = digits[:3], digits[3:5], digits[5:]
     if area in ("000", "666") or area[0] == "9" or group == "00" or serial == "0000":
         return None
-    if digits in _PUBLISHED_SSN or not (labelled or stands_alone(data, start, stop)):
+    if digits in _PUBLISHED_SSN or not (labelled or is_alone(data, start, stop)):
         return None
     return Found("ssn", start, stop)
 
@@ -111,7 +111,7 @@ def _card(data: bytes, start: int, groups: Groups) -> Found | None:
     if not _ISSUERS.fullmatch(digits) or not luhn(digits) or digits in _TEST_CARDS.split():
         return None
     # Fourteen digits without groups are more often something else.
-    if sizes[0] == 14 or len(set(digits)) < 4 or not stands_alone(data, start, stop):
+    if sizes[0] == 14 or len(set(digits)) < 4 or not is_alone(data, start, stop):
         return None
     if num_groups > 1 and not no_numbers_beside(data, start, stop):
         return None

@@ -31,7 +31,7 @@ def groups_of(data: bytes, start: int, stop: int) -> Groups:
     )
 
 
-def stands_alone(data: bytes, start: int, stop: int) -> bool:
+def is_alone(data: bytes, start: int, stop: int) -> bool:
     """Whether a number is neither part of a word nor next to other marks and digits."""
     before, after = data[max(0, start - 2) : start], data[stop : stop + 2]
     if before[-1:].isalnum() or before[-1:] in (b"-", b"_", b"/", b"=", b"#", b"$", b"&", b"%"):

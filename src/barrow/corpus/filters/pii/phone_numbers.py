@@ -16,8 +16,8 @@ from barrow.corpus.filters.pii.found import Found
 from barrow.corpus.filters.pii.number_groups import (
     Groups,
     groups_of,
+    is_alone,
     no_numbers_beside,
-    stands_alone,
 )
 
 # Digits after the country code: ITU-T E.164 and the national plans. Others: 7 to 12.
@@ -63,7 +63,7 @@ def check_phone(data: bytes, start: int, stop: int) -> Found | None:
         return _labelled(data, start, groups)
     if groups.digits[0].startswith("00") and len(groups.digits) >= 3 and b"/" not in groups.marks:
         found = _international(data, start, groups)
-        alone = found and stands_alone(data, start, found.stop)
+        alone = found and is_alone(data, start, found.stop)
         return found if found and alone and no_numbers_beside(data, start, found.stop) else None
     return _american(data, start, groups) or _with_trunk(data, start, groups)
 
@@ -143,7 +143,7 @@ def _american(data: bytes, start: int, groups: Groups) -> Found | None:
         return None
     if first == second == b" " and not no_numbers_beside(data, start, stop):
         return None
-    if len({*area, *exchange, *line}) == 1 or not stands_alone(data, start, stop):
+    if len({*area, *exchange, *line}) == 1 or not is_alone(data, start, stop):
         return None
     return Found("phone", start, stop)
 
@@ -166,6 +166,6 @@ def _with_trunk(data: bytes, start: int, groups: Groups) -> Found | None:
     if pairs and {int(b) - int(a) for a, b in pairwise(groups.digits)} == {1}:
         return None
     stop = groups.stops[-1]
-    if not no_numbers_beside(data, start, stop) or not stands_alone(data, start, stop):
+    if not no_numbers_beside(data, start, stop) or not is_alone(data, start, stop):
         return None
     return Found("phone", start, stop)

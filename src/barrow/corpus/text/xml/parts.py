@@ -44,12 +44,12 @@ def without(data: bytes, name: str) -> bytes:
             continue
         tag_end = data.find(b">", after)
         kept.append(data[position:start])
-        position = tag_end + 1 if data[tag_end - 1] == 0x2F else _behind(data, begin, end, after)
+        position = tag_end + 1 if data[tag_end - 1] == 0x2F else _end_of(data, begin, end, after)
     kept.append(data[position:])
     return b"".join(kept)
 
 
-def _behind(data: bytes, begin: bytes, end: bytes, position: int) -> int:
+def _end_of(data: bytes, begin: bytes, end: bytes, position: int) -> int:
     """Where an element ends that may hold others of its name."""
     depth = 1
     while depth:
