@@ -43,9 +43,9 @@ def probe(
     )
     opened, preprocess = open_model(model, tokenizer=None, seed=seed, trust=trust)
     features = embed_images(opened, preprocess, files)
-    validation = features[of_validation], labels[of_validation]
+    rest = features[of_validation], labels[of_validation]
     chosen, reached = choose_probe(
-        features[of_train], labels[of_train], validation, num_classes=len(names)
+        features[of_train], labels[of_train], rest, num_classes=len(names)
     )
     both = np.concatenate([of_train, of_validation])
     final = fit_probe(
