@@ -37,7 +37,7 @@ def _source(text: str) -> Source:
     return Source(text, lambda _: None, definitions, len(text))
 
 
-@example("\\ifx xx a\\fi b", "$")
+@example("\\ifx xy a", "$")
 @given(st.lists(st.sampled_from(_PIECES), max_size=14).map("".join), st.sampled_from([*_CLOSERS]))
 def test_a_formula_is_copied_as_it_is_read(formula: str, closer: str) -> None:
     """PILE-4."""

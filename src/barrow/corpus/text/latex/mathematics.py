@@ -16,8 +16,10 @@ _DROPPED |= {"ensuremath": "", "indexdef": "m"}
 _HEADINGS = frozenset(HEADINGS) - {"head", "heading", "subhead", "subheading"}
 # Formulas that are copied as they are: balanced groups, no blank line, no other formula inside, no
 # conditional, and of environments only those of AMS-LaTeX that are part of a formula.
-_INNER = ("aligned", "alignedat", "array", "bmatrix", "cases", "gathered", "matrix", "pmatrix")
-_INNER += ("smallmatrix", "split", "vmatrix", "Vmatrix", "Bmatrix")
+_INNER = (
+    *("aligned", "alignedat", "array", "cases", "gathered", "smallmatrix", "split"),
+    *("matrix", "bmatrix", "pmatrix", "vmatrix", "Bmatrix", "Vmatrix"),
+)
 _PLAIN = r"[^\\{}$\n]++|\n(?![ \t]*+\n)|\\[^A-Za-z@$)\]]"
 _FIXED = (
     "frac|sqrt|mathrm|mathbf|left|right|text|mbox|label"  # no author's definition changes these
