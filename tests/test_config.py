@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -205,3 +206,54 @@ def test_kinds_of_dataclasses_are_told_apart(one: Any) -> None:
 def test_bad_kinds(data: Any, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         config.from_dict(Either, {"one": data})
+
+
+def test_objects_of_a_tuple_are_switched_on_and_off() -> None:
+    from barrow.corpus import C4, Domain, FineWeb, Length, Records, Repair
+
+    web = Domain("Web", Records(), filters=(Repair(), C4()), filters_of={"Code": (Repair(),)})
+
+    def changed(*assignments: str) -> Domain:
+        return config.override(web, assignments)
+
+    assert changed("filters.C4=off").filters == (Repair(),)
+    assert changed("filters.0=off").filters == (C4(),)
+    assert changed("filters.FineWeb=on").filters == (Repair(), C4(), FineWeb())
+    assert changed("filters.C4.min_sentences=3", "filters.C4=on").filters[1] == C4(min_sentences=3)
+    assert changed('filters.Repair={"normal_form": "NFC"}').filters == (Repair("NFC"), C4())
+    assert changed("filters.Length=on", "filters.Length.min_bytes=7").filters[2] == Length(7)
+    assert changed("filters_of.Code.Repair=off").filters_of == {"Code": ()}
+    assert changed("filters_of.Code=[]").filters_of == {"Code": ()}
+    for wrong, words in {
+        "filters.C5=on": "filters.C5: barrow.corpus has no C5; did you mean 'C4'?",
+        "filters.C5=off": "unknown element 'C5'; there are 0 (Repair), 1 (C4)",
+        "filters.Warc=on": "barrow.corpus:Warc is not a Filter or Rewriter",
+        "filters.C4=no": "filters.C4: expected on, off or {settings} of a class, got 'no'",
+        "filters.1=on": "expected on, off or {settings} of a class",
+        'filters.C4={"sentences": 1}': "did you mean 'min_sentences'?",
+        "filters_of.Cod.Repair=off": "did you mean 'Code'?",
+        'filters_of.Code=["barrow.corpus:Warc"]': "is not a Filter or Rewriter",
+    }.items():
+        with pytest.raises(ConfigError, match=re.escape(words)):
+            changed(wrong)
+
+
+def test_keys_inside_tuples_and_dicts_are_described() -> None:
+    from barrow.corpus import C4, Domain, Length, Recipe, Records, Repair
+
+    domain = Domain("W", Records(), filters=(Length(2), Length(3), C4()), filters_of={"X": (C4(),)})
+    recipe = Recipe("r", {"web": domain, "more": Domain("M", Records(), filters=(Repair(),))})
+    rows = {key: (value, meaning) for key, value, meaning in config.describe(recipe)}
+    assert rows["domains.web"] == ("Domain", "folder under the root → what is in it")
+    assert rows["domains.web.filters.C4.min_sentences"] == ("5", "sentences of a page")
+    assert rows["domains.web.filters.1.min_bytes"][0] == "3", "a class that is there twice"
+    assert rows["domains.web.filters_of.X"][0] == "C4"
+    assert rows["domains.more.filters.Repair"][0] == "on"
+    assert rows["domains.more.reader.text_key"] == (
+        '"text"',
+        "the key, or column, of a record's text",
+    )
+    for key, (value, _) in rows.items():  # every key is one that can be set
+        given = "off" if value == "on" else value
+        if not given[0].isupper() and ".filters_of." not in key:
+            config.override(recipe, [f"{key}={given}"])

@@ -115,7 +115,7 @@ def test_code_outside_barrow_is_not_imported_unless_trusted(tmp_path: Path) -> N
         ("barrow.nothing:X", "cannot import"),
         ("barrow.config:Nothing", "has no Nothing"),
         ("barrow.config:json", "must be a dataclass or a function"),
-        ("barrow.cli.build:load_recipe", "not a public object"),
+        ("barrow.cli.recipe:load_recipe", "not a public object"),
         ("barrow.config:import_file", "not a Shape or null: it has no 'area'"),
         ("barrow.engine:Engine", "it has no 'area'"),
         ({"object": "{here}:Square", "sides": 3}, "did you mean 'side'"),

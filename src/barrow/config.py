@@ -128,13 +128,14 @@ def override(
     The value is read as JSON where the field is not a plain string, so ``sizes=[1,2]``,
     ``name=null`` and ``on=true`` work; a tuple of strings is also read from ``names=a,b``. An
     element of a tuple is named by its index or by its class: ``filters.0.min_words=30``,
-    ``filters.GopherQuality.min_words=30``.
+    ``filters.GopherQuality.min_words=30``. Of a tuple of objects, ``filters.C4=off`` removes one,
+    and ``filters.C4=on`` or ``filters.C4={"min_sentences": 3}`` adds it at the end, or replaces it.
     """
     for assignment in assignments:
         key, equals, value = assignment.partition("=")
         if not equals or not key:
             raise ConfigError(f"expected key=value, got {assignment!r}")
-        settings = _replace(settings, key.split("."), value, key, trust)
+        settings = _replace(type(settings), settings, key.split("."), value, key, trust)
     return settings
 
 
@@ -150,8 +151,27 @@ def describe(settings: Any, prefix: str = "") -> Iterator[tuple[str, str, str]]:
         if _is_settings(value):
             yield key, type(value).__name__, said
             yield from describe(value, f"{key}.")
+        elif isinstance(value, Mapping) and any(map(_is_settings, value.values())):
+            for name, item in value.items():
+                yield f"{key}.{name}", type(item).__name__, said
+                yield from describe(item, f"{key}.{name}.")
+        elif isinstance(value, tuple | list) and any(map(_is_settings, value)):
+            yield from _describe_elements(value, key)
+        elif isinstance(value, Mapping) and any(isinstance(v, tuple) for v in value.values()):
+            for name, items in value.items():
+                names = " ".join(type(item).__name__ for item in items)
+                yield f"{key}.{name}", names or "none", said
         else:
             yield key, str(json.dumps(to_dict(settings)[field.name], ensure_ascii=False)), said
+
+
+def _describe_elements(value: Sequence[Any], key: str) -> Iterator[tuple[str, str, str]]:
+    names = [type(item).__name__ for item in value]
+    for place, (item, name) in enumerate(zip(value, names, strict=True)):
+        named = f"{key}.{name if names.count(name) == 1 else place}"
+        yield named, "on", (type(item).__doc__ or "").partition("\n")[0].rstrip(".")
+        if _is_settings(item):
+            yield from describe(item, f"{named}.")
 
 
 def _meanings(kind: type) -> dict[str, str]:
@@ -246,13 +266,13 @@ def _is_callable(option: Any) -> bool:
 
 
 def _replace(
-    settings: Any, path: Sequence[str], value: str, whole: str, trust: Collection[str]
+    kind: Any, settings: Any, path: Sequence[str], value: str, whole: str, trust: Collection[str]
 ) -> Any:
     name, rest = path[0], path[1:]
 
     def new(current: Any, kind: Any) -> Any:
         if rest:
-            return _replace(current, rest, value, whole, trust)
+            return _replace(kind, current, rest, value, whole, trust)
         return _read(kind, value, whole, trust)
 
     if _is_settings(settings):
@@ -264,10 +284,16 @@ def _replace(
     if isinstance(settings, Mapping):
         if name not in settings:
             raise _unknown(name, list(settings), whole)
-        return {**settings, name: new(settings[name], type(settings[name]))}
+        inner = _inner(kind)
+        return {
+            **settings,
+            name: new(settings[name], type(settings[name]) if inner is Any else inner),
+        }
+    if isinstance(settings, tuple | list) and not rest and _is_open(_inner(kind)):
+        return _switched(_inner(kind), settings, name, value, whole, trust)
     if isinstance(settings, tuple | list) and rest:
         place = _place(settings, name, whole)
-        changed = new(settings[place], None)
+        changed = new(settings[place], type(settings[place]))
         return type(settings)((*settings[:place], changed, *settings[place + 1 :]))
     inside = whole[: -len(".".join(path)) - 1]
     if settings is None:
@@ -285,6 +311,30 @@ def _place(settings: Sequence[Any], name: str, whole: str) -> int:
         return names.index(name)
     known = ", ".join(f"{place} ({name})" for place, name in enumerate(names)) or "no elements"
     raise ConfigError(f"{whole}: unknown element {name!r}; there are {known}")
+
+
+def _switched(
+    kind: Any, settings: Any, name: str, value: str, whole: str, trust: Collection[str]
+) -> Any:
+    """A tuple of objects without the named one ("off"), or with it ("on", or its settings)."""
+    names = [type(item).__name__ for item in settings]
+    if value == "off":
+        place = _place(settings, name, whole)
+        return type(settings)((*settings[:place], *settings[place + 1 :]))
+    if value == "on" and name in names:
+        return settings
+    try:
+        given = {} if value == "on" else json.loads(value)
+    except (ValueError, RecursionError):
+        given = None
+    if not isinstance(given, Mapping) or name.isdecimal():
+        raise ConfigError(f"{whole}: expected on, off or {{settings}} of a class, got {value!r}")
+    # A name alone is one that the package of the protocol exports.
+    home = next(option.__module__ for option in _options(kind) if _is_protocol(option))
+    package = ".".join(home.split(".")[:2])
+    made = _build(kind, {"object": f"{package}:{name}", **given}, whole, trust)
+    place = _place(settings, name, whole) if name in names else len(settings)
+    return type(settings)((*settings[:place], made, *settings[place + 1 :]))
 
 
 def _read(kind: Any, text: str, where: str, trust: Collection[str]) -> Any:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import glob
-import os
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -19,16 +16,15 @@ from barrow.cli.options import (
     EngineChoice,
     EngineOption,
     Overrides,
+    Show,
     Trust,
     Workers,
     changes,
+    print_keys,
 )
 from barrow.cli.progress import staged_progress
-from barrow.cli.python_file import made_by
+from barrow.cli.recipe import keys_of, load_recipe, of_sources, resolve
 from barrow.cli.terminal import print_table, printable
-
-if TYPE_CHECKING:
-    from barrow.corpus import Recipe
 
 
 class MissingChoice(StrEnum):
@@ -52,9 +48,11 @@ def build(
         Path | None, typer.Option(help="The folder of raw files.", show_default=False)
     ] = None,
     source: Annotated[
-        list[Path] | None,
+        list[str] | None,
         typer.Option(
-            help="Instead, for a recipe of one domain: a folder, a file, or several.",
+            metavar="PATH",
+            help="Instead, for a recipe of one domain: a file, a folder, or a quoted pattern such "
+            "as 'data/*.jsonl.gz'; may be repeated.",
             show_default=False,
         ),
     ] = None,
@@ -76,29 +74,30 @@ def build(
         ),
     ] = None,
     trust: Trust = None,
+    show: Show = False,
     as_json: AsJson = False,
 ) -> None:
-    """Build a corpus with provenance from raw files as their owners publish them."""
-    from barrow import config
+    """Build a corpus with provenance from raw files as their owners publish them.
+
+    --show lists every KEY of KEY=VALUE.
+    """
     from barrow.corpus import build as build_corpus
     from barrow.engine import Engine
 
+    trusted = [*(trust or ()), *([recipe] if recipe.endswith(".py") else [])]
     changed = changes(overrides, root="--root", source="--source", out="--out")
+    if missing is not None:
+        changed = [*changed, f"missing={missing.value}"]
+    resolved = resolve(load_recipe(recipe, trust=trusted), changed, language, trust=trusted)
+    if show:
+        print_keys(keys_of(resolved))
+        return
     if (root is None) == (not source):
         raise typer.BadParameter("pass the raw files: --root DIR, or --source FILE")
     if out is None:
         raise typer.BadParameter("pass --out DIR: where the corpus goes")
-    trusted = [*(trust or ()), *([recipe] if recipe.endswith(".py") else [])]
-    made = load_recipe(recipe, trust=trusted)
     if root is None:
-        made, root = _of_sources(made, source or [])
-    if language is not None:
-        from barrow.corpus.filters.by_language import recipe_by_language
-
-        made = recipe_by_language(made, language)
-    resolved = config.override(made, changed, trust=trusted)
-    if missing is not None:
-        resolved = config.override(resolved, [f"missing={missing.value}"])
+        resolved, root = of_sources(resolved, source or [])
     with staged_progress() as progress:
         report = build_corpus(
             resolved,
@@ -129,52 +128,6 @@ def _nothing_kept(report: dict[str, Any]) -> str:
     return (
         f"no document was kept: {counts or 'no file had one'}; barrow corpus rejects shows examples"
     )
-
-
-def _of_sources(made: Recipe, sources: list[Path]) -> tuple[Recipe, Path]:
-    """A recipe of one domain that reads one folder or some files, and the root of them."""
-    if len(made.domains) != 1:
-        raise typer.BadParameter(
-            f"--source is for a recipe of one domain, and {made.name!r} has {len(made.domains)}: "
-            "pass --root DIR"
-        )
-    (domain,) = made.domains.values()
-    if len(sources) == 1 and sources[0].is_dir():
-        return replace(made, domains={".": domain}), sources[0]
-    for file in sources:
-        if not file.is_file():
-            what = "is not a file" if file.exists() else "does not exist"
-            raise typer.BadParameter(f"{file} {what}; --source takes one folder, or files")
-    root = Path(os.path.commonpath([file.absolute().parent for file in sources]))
-    paths = tuple(glob.escape(str(file.absolute().relative_to(root))) for file in sources)
-    return replace(made, domains={".": replace(domain, paths=paths)}), root
-
-
-def load_recipe(name: str, *, trust: Collection[str] | None = ()) -> Recipe:
-    """A recipe by its name, from a saved JSON file, or from a Python file.
-
-    For a saved one, `trust` lists code outside barrow that may be imported (`config.from_dict`).
-    """
-    import importlib
-    import pkgutil
-
-    import barrow.recipes
-    from barrow import config
-    from barrow.corpus import Recipe
-    from barrow.errors import nearest
-
-    if name.endswith(".json"):
-        return config.from_json(Recipe, Path(name).read_text(), trust=trust, where=name)
-    if name.endswith(".py"):
-        return made_by(Path(name), "recipe", Recipe)
-    found = (module.name for module in pkgutil.iter_modules(barrow.recipes.__path__))
-    homes = {one: f"barrow.recipes.{one}" for one in found if one not in barrow.recipes.TRAINING}
-    homes["pocket"] = "barrow.demo.pocket"
-    if name not in homes:
-        raise typer.BadParameter(f"there is no recipe {name!r}; {nearest(name, sorted(homes))}")
-    made = importlib.import_module(homes[name]).recipe()
-    assert isinstance(made, Recipe)
-    return made
 
 
 def print_report(report: dict[str, Any]) -> None:

@@ -91,7 +91,7 @@ def finetune(
         trust=trust or (),
     )
     if show:
-        print_keys(settings, besides=_OPTIONS)
+        print_keys(config.describe(settings), besides=_OPTIONS)
         return
     for option, given in (("--train FILE", train), ("--model DIR", model), ("--out RUN", out)):
         if not given:

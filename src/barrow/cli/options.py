@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -104,12 +104,11 @@ def changes(given: list[str] | None, **options: str) -> list[str]:
     return given or []
 
 
-def print_keys(settings: Any, *, besides: Collection[str]) -> None:
-    """Every key of KEY=VALUE with its value and meaning, besides those that are options."""
-    from barrow.config import describe
-
+def print_keys(rows: Iterable[tuple[str, str, str]], *, besides: Collection[str] = ()) -> None:
+    """Keys of KEY=VALUE, as `config.describe` gives them, besides those that are options."""
     columns = ("key", "value", "meaning")
-    print_table(columns, [row for row in describe(settings) if row[0] not in besides], left=columns)
+    shown = [row for row in rows if row[0] not in besides]
+    print_table(columns, shown, left=columns, whole=("key",), width=160)
 
 
 def is_store(path: str) -> bool:

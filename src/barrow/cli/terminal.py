@@ -19,12 +19,13 @@ def print_table(
     rows: Iterable[Sequence[str]],
     *,
     left: Collection[str] | None = None,
+    whole: Collection[str] = (),
     width: int = 120,
 ) -> None:
     """A table whose cells may say anything: no markup, no control characters, a line each.
 
-    Columns named in `left` (by default the first) hold text and may be folded; the others hold
-    figures. `width` is for output that is not a terminal.
+    Columns named in `left` (by default the first) hold text and may be folded, but for those in
+    `whole`; the others hold figures. `width` is for output that is not a terminal.
     """
     from rich.console import Console
     from rich.table import Table
@@ -36,7 +37,7 @@ def print_table(
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in columns:
         if name in (columns[:1] if left is None else left):
-            table.add_column(cell(name), overflow="fold")
+            table.add_column(cell(name), overflow="fold", no_wrap=name in whole)
         else:
             table.add_column(cell(name), justify="right", no_wrap=True)
     for row in rows:

@@ -94,7 +94,8 @@ def train(
         described = load_run(recipe, trust=trusted)
         changed = changes(overrides, **{name: f"--{option}" for name, option in _OPTIONS.items()})
         if show:
-            print_keys(config.override(described, changed, trust=trusted), besides=_OPTIONS)
+            shown = config.override(described, changed, trust=trusted)
+            print_keys(config.describe(shown), besides=_OPTIONS)
             return
         if out is None and not Path(recipe).is_dir():
             raise typer.BadParameter("pass --out DIR: where the run goes")

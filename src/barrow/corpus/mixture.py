@@ -26,7 +26,10 @@ Places = npt.NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class Splits:
-    """Shares of the corpus for validation and test, by bytes; clusters stay together."""
+    """Shares of the corpus for validation and test, by bytes; clusters stay together.
+
+    - `validation`, `test`: share of the corpus, by bytes
+    """
 
     validation: float = 0.0
     test: float = 0.0
@@ -41,12 +44,12 @@ class Splits:
 
 @dataclass(frozen=True)
 class Mixture:
-    """How often documents are taken: all of them once ("once"), or by the domains' `epochs` or
-    `weight`.
+    """How often documents are taken.
 
-    With weights, the corpus has `size` bytes of text (by default as many as there are), no domain
-    is repeated more than `max_epochs` times, and every domain's share is within a relative
-    `tolerance` of its weight, or the build fails.
+    - `by`: all of them once ("once"), or by the domains' `epochs` or `weight` ("epochs", "weight")
+    - `size`: with weights, bytes of text of the corpus; null: as many as there are
+    - `max_epochs`: with weights, a domain that would be repeated more often ends the build
+    - `tolerance`: with weights, the relative error of a domain's share that ends the build
     """
 
     by: Literal["once", "epochs", "weight"] = "once"

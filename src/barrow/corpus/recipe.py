@@ -18,13 +18,15 @@ from barrow.objects import Named
 class Domain:
     """One domain: how its raw files are read, and what is known about them.
 
-    `name` is the documents' ``pile_set_name`` (if empty, they are records that have their own),
-    `reader` what reads its files, `paths` globs under the domain's folder (by default those of the
-    reader). `licence` holds for documents that do not state their own, `language` likewise;
-    `retrieved` is the day the files were fetched. `weight` (percent of the corpus, by bytes) or
-    `epochs` say how much of the domain a mixture takes. `filters` are applied in order; the first
-    that rejects a document gives the reason. Where records name their own domain, `filters_of` has
-    other filters by domain name.
+    - `name`: the documents' ``pile_set_name``; if empty, they are records that have their own
+    - `reader`: what reads its files
+    - `licence`, `language`: of documents that do not state their own
+    - `paths`: globs under the domain's folder; none: those of the reader
+    - `weight`: share of the corpus by bytes, with mixture.by=weight
+    - `epochs`: how often documents are taken, with mixture.by=epochs; 0.1 takes a tenth of them
+    - `retrieved`: the day the files were fetched; null: that of each file's last change
+    - `filters`: applied in order; the first that rejects a document gives the reason
+    - `filters_of`: other filters by domain name, for records that name their domain
     """
 
     name: str
@@ -62,7 +64,11 @@ class Domain:
 
 @dataclass(frozen=True)
 class Decontamination:
-    """Evaluation sets, as files; a document that has `min_ngrams` n-grams of them is rejected."""
+    """Evaluation sets, as files; a document that has `min_ngrams` n-grams of them is rejected.
+
+    - `sets`: files of evaluation data; `ngram`: words of an n-gram; `min_ngrams`: how many are too
+      many
+    """
 
     sets: tuple[str, ...]
     ngram: int = 13
@@ -79,13 +85,20 @@ class Decontamination:
 class Recipe:
     """A corpus, without the paths of its raw files and its output.
 
-    `domains` maps a folder under the root to what is in it. A missing folder or reader ends the
-    build (`missing` = "error") or is skipped and recorded ("skip"). Documents pass the domains'
-    filters, then `decontamination` and `deduplication`, where they are set; the rest is divided
-    into `splits`, and the `mixture` sets how much of it is taken. All randomness comes from `seed`.
-    Shards have about `shard_size` bytes of JSON lines. A document that takes a reader more than
-    `seconds_per_document` or `memory_per_document` bytes, or is longer than `max_text` bytes, is
-    rejected.
+    Documents pass the domains' filters, then `decontamination` and `deduplication`, where they are
+    set; the rest is divided into `splits`, and the `mixture` sets how much of it is taken.
+
+    - `name`: of the recipe
+    - `domains`: folder under the root → what is in it
+    - `deduplication`: which duplicates are removed; null: none
+    - `decontamination`: evaluation sets that documents must not contain; null: none
+    - `splits`: validation and test; `mixture`: how often documents are taken
+    - `seed`: of everything random
+    - `missing`: a domain without files ends the build ("error") or is left out ("skip")
+    - `shard_size`: bytes of JSON lines in a shard, about
+    - `seconds_per_document`: time limit of a reader for one document, which is rejected over it
+    - `memory_per_document`: likewise its memory, in bytes
+    - `max_text`: longest text, in UTF-8 bytes
     """
 
     name: str

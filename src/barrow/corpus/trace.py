@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import msgspec
+
 import barrow.archive
 from barrow.archive import Document
 from barrow.errors import NotFound
@@ -19,20 +21,29 @@ class Found:
     document: Document
 
 
-def find_document(path: str, wanted: str) -> Found:
-    """The document with an id, or with a number in the archive."""
+def find_document(path: str, wanted: str, *, is_id: bool = False) -> Found:
+    """The document with an id, its own or its record's, or with a number in the archive.
+
+    With `is_id`, digits are an id, too.
+    """
     archive = barrow.archive.open(path)
-    if wanted.isdigit():
+    is_number = wanted.isdigit() and not is_id
+    if is_number:
         number = int(wanted)
         if number >= len(archive):
-            raise NotFound(f"document {number} is out of range: the corpus has {len(archive):,}")
+            raise NotFound(
+                f"document {number} is out of range: the corpus has {len(archive):,}; "
+                "pass --id if it is a record's own id"
+            )
         archive = archive[number : number + 1]
-    first = int(wanted) if wanted.isdigit() else 0
+    first = int(wanted) if is_number else 0
+    # An id is in the raw meta as written; most frames need no parsing.
+    written = msgspec.json.encode(wanted)[1:-1]
     for block in archive.blocks():
-        # An id is in the raw meta as written; most frames need no parsing.
-        if wanted.isdigit() or wanted.encode() in block.meta_array():
+        if is_number or written in block.meta_array():
             for i, meta in enumerate(block.metas()):
-                if wanted.isdigit() or meta.get("id") == wanted:
+                ids = (meta.get("id"), str(meta.get("record.id")))
+                if is_number or wanted in ids:
                     document = Document(block.text_of(i), meta)
                     return Found(block.shard, block.frame, first + i, document)
         first += len(block)

@@ -16,6 +16,8 @@ def test_files_are_found_sorted_and_links_are_not_followed(root: Path) -> None:
     assert len(names) == 31
     assert names == sorted(names)
     assert [path.name for path in unread] == ["link.txt", "picture.png"]
+    found, _ = find_files(root / "letters", ("link.txt",))
+    assert [path.name for path in found] == ["link.txt"], "a link that is named"
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:

@@ -57,3 +57,37 @@ def test_any_bytes(tmp_path: Path, data: bytes) -> None:
         (tmp_path / name).write_bytes(data)
         for item in Records().read(tmp_path / name):
             assert isinstance(item, Document | Reject)
+
+
+def test_own_ids_and_domains(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    records = [
+        {"text": "a", "id": 1, "doc": {"uuid": "u1"}},
+        {"text": "b", "doc": "flat", "meta": {"pile_set_name": "Named"}},
+        {"text": "c", "doc": {"uuid": [1]}, "doc.uuid": "dotted"},
+    ]
+    path.write_text("\n".join(map(json.dumps, records)))
+    a, b, c = [item.meta for item in Records(id_key="doc.uuid", domain="Web").read(path)]  # type: ignore[union-attr]
+    assert (a["id"], a["other_id"], a["doc"], a["pile_set_name"]) == (
+        "u1",
+        1,
+        {"uuid": "u1"},
+        "Web",
+    )
+    assert ("id" in b, b["pile_set_name"]) == (False, "Named"), "its own name stays"
+    assert c["id"] == "dotted"
+    assert next(Records().read(path)).meta["id"] == 1  # type: ignore[union-attr]
+
+
+def test_a_sample_is_chosen_by_the_texts(tmp_path: Path) -> None:
+    texts = [f"text number {n}" for n in range(400)]
+    paths = [tmp_path / "x.jsonl", tmp_path / "y.jsonl"]
+    for path, some in zip(paths, (texts, texts[::-1]), strict=True):
+        path.write_text("\n".join(json.dumps({"text": text}) for text in some))
+    first, other = (
+        {d.text: d.meta["member"] for d in Records(sample=0.25).read(path)}  # type: ignore[union-attr]
+        for path in paths
+    )
+    assert first.keys() == other.keys()
+    assert 60 < len(first) < 140
+    assert all(texts[int(member)] == text for text, member in first.items()), "numbers of the file"

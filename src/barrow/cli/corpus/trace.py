@@ -13,8 +13,14 @@ from barrow.cli.terminal import printable
 def trace(
     path: Source,
     document: Annotated[
-        str, typer.Argument(metavar="DOC", help="Its id, or its number.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="DOC", help="Its id, its record's own id, or its number.", show_default=False
+        ),
     ],
+    is_id: Annotated[
+        bool, typer.Option("--id", help="DOC is an id, also if it is digits.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Print where a document came from, and what each stage decided about it."""
@@ -22,7 +28,7 @@ def trace(
 
     from barrow.corpus.trace import find_document
 
-    found = find_document(path, document)
+    found = find_document(path, document, is_id=is_id)
     story = {"shard": found.shard, "frame": found.frame, "number": found.number}
     story |= found.document.meta
     story["bytes"] = len(found.document.text.encode())

@@ -199,7 +199,7 @@ def _has_train_split(corpus: str, split: str | None) -> bool:
 def _recipe_weights(name: str | None) -> dict[str, float] | None:
     if name is None:
         return None
-    from barrow.cli.build import load_recipe
+    from barrow.cli.recipe import load_recipe
     from barrow.config import parse_json
 
     if name.endswith(".json"):

@@ -173,7 +173,7 @@ def plan(settings: Settings, inputs: Inputs, out: Planned) -> None:
     out.plan.path.write_text(json.dumps(result, indent=1))
 
 
-PLAN = Stage("corpus.plan", 1, plan, Planned)
+PLAN = Stage("corpus.plan", 2, plan, Planned)
 
 
 def _epochs(settings: Settings, sizes: dict[str, float]) -> dict[str, float]:
@@ -181,7 +181,9 @@ def _epochs(settings: Settings, sizes: dict[str, float]) -> dict[str, float]:
     if mixture.by == "once":
         return dict.fromkeys(sizes, 1.0)
     if mixture.by == "epochs":
-        asked = {name: settings.epochs.get(name) for name in sizes}
+        # Those of a domain without a name are for all that its records name.
+        rest = settings.epochs.get("")
+        asked = {name: settings.epochs.get(name, rest) for name in sizes}
         return {name: 1.0 if epochs is None else epochs for name, epochs in asked.items()}
     return epochs_by_weight(settings.weights, sizes, mixture) if sizes else {}
 

@@ -8,6 +8,7 @@ import json
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from glob import has_magic
 from pathlib import Path
 
 from barrow.engine import File
@@ -35,10 +36,14 @@ class RawFile:
 def find_files(folder: Path, patterns: Iterable[str]) -> tuple[list[Path], list[Path]]:
     """Files under a folder that match a pattern, and those that match none, each sorted.
 
-    Links are not followed: they may lead anywhere, and twice to the same place.
+    Links are not followed: they may lead anywhere, and twice to the same place. A pattern without
+    wildcards names one file, which may be a link.
     """
     matched = {
-        path for pattern in patterns for path in folder.glob(pattern) if _is_plain_file(path)
+        path
+        for pattern in patterns
+        for path in folder.glob(pattern)
+        if _is_plain_file(path) or (path.is_file() and not has_magic(pattern))
     }
     everything = {
         Path(parent, name)

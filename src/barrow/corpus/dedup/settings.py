@@ -13,6 +13,8 @@ class Passages:
     """A passage of at least `min_words` words that is in several documents, or several times in
     one, is cut from all places but one. A document with less than `min_rest` bytes left is removed,
     unless it keeps a passage.
+
+    - `min_words`: words of a passage; `min_rest`: bytes of a document that is left of it
     """
 
     min_words: int = 100
@@ -30,11 +32,15 @@ class Deduplication:
     """Exact duplicates share their content but for white space; near-duplicates have at least
     `similarity` of their shingles in common (the Jaccard index, verified).
 
-    `keep` is which one stays: the longest, the best by the classifier, or the one of the domain
-    that comes first in `prefer`; ties are settled by the documents' ids. `budget` is the share of a
-    domain's documents that may be removed before the build stops, with samples; `budgets` are those
-    of single domains, by name. `against` are finished corpora whose documents count as kept.
-    `passages` that documents share are cut from those that stay, if it is set.
+    - `near`: near-duplicates are removed, too
+    - `similarity`: share of shingles that near-duplicates have in common
+    - `keep`: which one stays: the longest, the best by the classifier ("quality"), or the one of
+      the domain that comes first in `prefer` ("domain"); ties are settled by the documents' ids
+    - `prefer`: names of domains, for keep=domain
+    - `budget`: share of a domain's documents that may be removed before the build stops
+    - `budgets`: those of single domains, by name
+    - `against`: finished corpora whose documents count as kept
+    - `passages`: text that documents share is cut from those that stay; null: it stays
     """
 
     near: bool = True

@@ -14,6 +14,10 @@ from barrow.corpus.filters.texts import Texts
 class C4(Filter):
     """C4's page rules: no lorem ipsum, no braces of code, at least `min_sentences` sentences.
 
+    - `lorem_ipsum`, `curly_bracket`: keep pages that have one
+    - `min_sentences`: sentences of a page
+
+
     Defaults: Raffel et al. 2020, https://jmlr.org/papers/v21/20-074.html.
     """
 

@@ -26,7 +26,14 @@ _WORDS = {
 class FineWeb(Filter):
     """FineWeb's rules: bounds on line ends, short lines and repeated lines; None disables one.
 
-    Blank lines do not count; a line of up to `short_line` characters is short.
+    Blank lines do not count.
+
+    - `min_terminal_lines`: share of lines that end with a terminal punctuation mark
+    - `max_short_lines`: share of short lines; `short_line`: characters of a line that is short, at
+      most
+    - `max_repeated_characters`: share of characters in lines that occurred before
+    - `max_newlines_per_word`: line ends per word
+
     Defaults: Penedo et al. 2024, https://arxiv.org/abs/2406.17557, section 3.6.
     """
 

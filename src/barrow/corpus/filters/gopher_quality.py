@@ -38,6 +38,15 @@ class GopherQuality(Filter):
 
     Words are separated by white space. Words of punctuation marks alone count in ratios, but not
     for the number of words of a document and their mean length.
+
+    - `min_words`, `max_words`: words of a text
+    - `min_mean_word_length`, `max_mean_word_length`: mean characters of a word
+    - `max_symbols_per_word`: hash signs, and ellipses, per word
+    - `max_bullet_lines`: share of lines that begin with a bullet
+    - `max_ellipsis_lines`: share of lines that end with an ellipsis
+    - `min_alphabetic_words`: share of words with a letter
+    - `min_stop_words`: how many of `stop_words` a text must have; `stop_words`: those words
+
     Defaults: Rae et al. 2021, https://arxiv.org/abs/2112.11446, appendix A.
     """
 

@@ -20,6 +20,13 @@ class GopherRepetition(Filter):
     Shares are of the paragraphs, of the lines, or of the characters of a text. An n-gram bound is
     a pair of n and the largest share: of the most frequent n-gram (n of 2 to 4), or of all repeated
     n-grams (n of 5 to 10).
+
+    - `max_repeated_paragraphs`, `max_repeated_lines`: share of them that occurred before
+    - `max_repeated_paragraph_characters`, `max_repeated_line_characters`: their share of the
+      characters
+    - `top_ngrams`: pairs of n and the largest share of the most frequent n-gram
+    - `repeated_ngrams`: pairs of n and the largest share of all repeated n-grams
+
     Defaults: Rae et al. 2021, https://arxiv.org/abs/2112.11446, table A1.
     """
 

@@ -11,7 +11,10 @@ from barrow.errors import ConfigError
 
 @dataclass(frozen=True)
 class Length(Filter):
-    """Keeps texts of `min_bytes` to `max_bytes` bytes (UTF-8)."""
+    """Keeps texts of `min_bytes` to `max_bytes` bytes (UTF-8).
+
+    - `min_bytes`, `max_bytes`: bytes of a text; null is no limit
+    """
 
     min_bytes: int = 1
     max_bytes: int | None = None

@@ -31,6 +31,8 @@ class Repair(Rewriter):
     C1 controls become the characters of Windows-1252; all line ends become ``\n``; other controls,
     byte order marks and interlinear marks are removed. Counted are `mojibake` (runs of it), `c1`,
     `line-ends`, `controls`, and `form` (1 if the text was not in `normal_form`).
+
+    - `normal_form`: the Unicode form of texts: NFC, NFKC, NFD or NFKD; null leaves it
     """
 
     normal_form: Literal["NFC", "NFKC", "NFD", "NFKD"] | None = None

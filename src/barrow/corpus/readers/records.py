@@ -1,34 +1,49 @@
 """Records that are already documents: JSON lines, JSON, parquet, and our archives.
 
 Read through `barrow.archive.open`, so every form it knows is read here: .jsonl and .json, plain,
-gzip or zstandard, .parquet, shards. `meta` is kept; `member` is the record's number in the file.
+gzip or zstandard, .parquet, shards. `meta` is kept; `member` is the record's number in the file. A
+record's own id becomes ``record.id`` in the provenance.
 What the archive counts as bad is a reject under the archive's own reason.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import barrow.archive
 from barrow.archive import Document
+from barrow.archive.storage import READABLE
 from barrow.corpus.readers.reader import Item, Reader, Reject, excerpt
-from barrow.errors import BarrowError
+from barrow.errors import BarrowError, ConfigError
 
 
 @dataclass(frozen=True)
 class Records(Reader):
-    """JSON lines, JSON and parquet: a document per record, its text in the column `text_key`."""
+    """JSON lines, JSON and parquet: a document per record, its text in the column `text_key`.
+
+    - `text_key`: the key, or column, of a record's text
+    - `id_key`: the key of a record's own id, with dots for nested ones; null: "id"
+    - `domain`: of records that do not name theirs (meta.pile_set_name)
+    - `sample`: share of the records that are read, chosen by their text; for trials
+    - `max_document`: longest record, in bytes
+    """
 
     text_key: str = "text"
+    id_key: str | None = None
+    domain: str | None = None
+    sample: float = 1.0
     max_document: int = 1 << 28
 
     extractor = "records/1"
-    patterns = tuple(
-        f"**/*{suffix}"
-        for suffix in (".jsonl", ".jsonl.zst", ".jsonl.gz", ".ndjson", ".json", ".parquet")
-    )
+    patterns = tuple(f"**/*{suffix}" for suffix in READABLE)
+
+    def __post_init__(self) -> None:
+        if not 0 < self.sample <= 1:
+            raise ConfigError(f"sample must be > 0 and ≤ 1, got {self.sample}")
 
     def read(self, path: Path) -> Iterator[Item]:
         try:
@@ -42,10 +57,29 @@ class Records(Reader):
             for block in archive.blocks():
                 yield from _rejects(archive.bad)
                 for i, (number, meta) in enumerate(zip(block.numbers, block.metas(), strict=True)):
-                    yield Document(block.text_of(i), {"member": str(number), **meta})
+                    text = block.text_of(i)
+                    if self.sample == 1 or self._is_chosen(text):
+                        yield Document(text, {"member": str(number), **self._named(meta)})
             yield from _rejects(archive.bad)
         except (BarrowError, OSError, ValueError) as error:
             yield Reject("unreadable", str(error))
+
+    def _is_chosen(self, text: str) -> bool:
+        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+        return int.from_bytes(digest[:8], "big") < self.sample * 2**64
+
+    def _named(self, meta: dict[str, Any]) -> dict[str, Any]:
+        """The meta of a record with its own id and domain, as the settings say."""
+        if self.id_key is not None:
+            own: Any = meta
+            for key in (self.id_key,) if self.id_key in meta else self.id_key.split("."):
+                own = own.get(key) if isinstance(own, dict) else None
+            if isinstance(own, str | int) and own != meta.get("id"):
+                other = {"other_id": meta["id"]} if "id" in meta else {}
+                meta = {**meta, **other, "id": own}
+        if self.domain is not None and not isinstance(meta.get("pile_set_name"), str):
+            meta = {**meta, "pile_set_name": self.domain}
+        return meta
 
 
 def _rejects(bad: barrow.archive.BadLog) -> Iterator[Reject]:
