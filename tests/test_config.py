@@ -232,7 +232,7 @@ def test_objects_of_a_tuple_are_switched_on_and_off() -> None:
         "filters.1=on": "expected on, off or {settings} of a class",
         'filters.C4={"sentences": 1}': "did you mean 'min_sentences'?",
         "filters_of.Cod.Repair=off": "did you mean 'Code'?",
-        'filters_of.Code=["barrow.corpus:Warc"]': "is not a Filter or Rewriter",
+        'filters_of.Code=["barrow.corpus:Warc"]': "filters_of.Code: expected tuple, got",
     }.items():
         with pytest.raises(ConfigError, match=re.escape(words)):
             changed(wrong)

@@ -49,6 +49,7 @@ __all__ = [
     "from_json",
     "identity",
     "import_file",
+    "meanings",
     "outside",
     "override",
     "parse_json",
@@ -144,7 +145,7 @@ def describe(settings: Any, prefix: str = "") -> Iterator[tuple[str, str, str]]:
 
     The meaning is in the docstring of the class, as a line "- `key`: meaning; `other`: meaning".
     """
-    meaning = _meanings(type(settings))
+    meaning = meanings(type(settings))
     for field in dataclasses.fields(settings):
         value, key = getattr(settings, field.name), prefix + field.name
         said = meaning.get(field.name, "")
@@ -174,7 +175,8 @@ def _describe_elements(value: Sequence[Any], key: str) -> Iterator[tuple[str, st
             yield from describe(item, f"{named}.")
 
 
-def _meanings(kind: type) -> dict[str, str]:
+def meanings(kind: type) -> dict[str, str]:
+    """The meaning of settings, from the docstring of their class."""
     found: dict[str, str] = {}
     for base in reversed(kind.__mro__[:-1]):
         doc = inspect.cleandoc(base.__doc__ or "")

@@ -166,7 +166,7 @@ def test_refine_from_the_command_line(barrow: Callable, tmp_path: Path) -> None:
         *("deduplication=null", "splits.test=0", "splits.validation=0", *named),
     )
     assert code == 0, err
-    assert "6 files" in out
+    assert "5 files" in out
     found = {d.meta["record.id"]: d for d in package.archive.open(tmp_path / "out")}
     assert {name: d.text for name, d in found.items()} == {
         f"own-{name}": PROSE.format(name) for name in ("oak", "elm", "ash", "yew", "fir", "bay")

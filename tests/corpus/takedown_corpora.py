@@ -145,9 +145,9 @@ def files_with(folder: Path, wanted: Sequence[bytes]) -> list[str]:
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """sha256 of every file of a corpus, its folder of work apart."""
+    """sha256 of every file of a corpus, its folder of work and its times apart."""
     return {
         path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(folder.rglob("*"))
-        if path.is_file() and ".work" not in path.parts
+        if path.is_file() and ".work" not in path.parts and path.stem != "times"
     }

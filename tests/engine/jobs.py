@@ -45,6 +45,13 @@ def _spin(settings: Spin, inputs: None, out: Result) -> None:
     out.text.path.write_text(str(settings.n))
 
 
+def _burn(settings: Spin, inputs: None, out: Result) -> None:
+    end = time.process_time() + settings.seconds
+    while time.process_time() < end:
+        pass
+    out.text.path.write_text(str(settings.n))
+
+
 def _fail(settings: None, inputs: None, out: Result) -> None:
     (out.folder / "half").write_text("half")
     raise ValueError("this one cannot be done")
@@ -69,6 +76,7 @@ def _tell_pid(settings: Spin, inputs: None, out: Result) -> None:
 
 COPY_UPPER = Stage("copy_upper", 1, _copy_upper, Result)
 SPIN = Stage("spin", 1, _spin, Result)
+BURN = Stage("burn", 1, _burn, Result)
 FAIL = Stage("fail", 1, _fail, Result)
 DIE = Stage("die", 1, _die, Result)
 DIE_ONCE = Stage("die_once", 1, _die_once, Result)

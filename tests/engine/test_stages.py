@@ -10,7 +10,7 @@ from pathlib import Path
 import jobs
 import pytest
 
-from barrow.engine import Engine, Progress, Stages, Store
+from barrow.engine import Engine, Progress, Stages, StageTime, Store
 from barrow.errors import TaskFailed
 
 INLINE, TWO = Engine(num_workers=0), Engine(num_workers=2)
@@ -31,6 +31,29 @@ def test_every_task_is_done_once(
     monkeypatch.setattr(Engine, "workers", lambda *_: pytest.fail("workers were started"))
     assert jobs.run(tasks, store, engine, progress) == results[:20], "there is nothing to do"
     assert sum(done) == 40
+
+
+@pytest.mark.parametrize("engine", [INLINE, TWO])
+def test_what_stages_take(engine: Engine, tmp_path: Path) -> None:
+    """Wall and CPU seconds, tasks and bytes of what was done now; the rest is from the cache."""
+    said: list[StageTime] = []
+    some = [jobs.BURN.task(f"{n}", jobs.Spin(n, 0.02), None, size=1000) for n in range(6)]
+    with Stages(Store(tmp_path), engine, Progress(on_end=said.append)) as stages:
+        stages.run("first", some[:2])
+        stages.run("second", [*some, some[0]])
+        stages.run("third", some)
+    assert stages.times == said
+    assert [(t.stage, t.tasks, t.from_cache, t.bytes) for t in said] == [
+        ("first", 2, 0, 2000),
+        ("second", 6, 2, 4000),
+        ("third", 6, 6, 0),
+    ]
+    # Each task takes 0.02 s of its process's time.
+    assert 4 * 0.02 <= said[1].cpu_seconds < 4
+    assert said[1].seconds >= 4 * 0.02 / max(1, engine.num_workers)
+    assert said[2].cpu_seconds == 0
+    assert (said[1].is_measured, said[2].is_measured) == (True, False)
+    assert StageTime("x", 1, 0, 3_000_000, 2.0, 1.0).rate == 1.5
 
 
 @pytest.mark.parametrize("engine", [INLINE, TWO])

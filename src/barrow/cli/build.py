@@ -75,6 +75,12 @@ def build(
     ] = None,
     trust: Trust = None,
     show: Show = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run", help="Say what would be read, done and needed; write nothing, and stop."
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Build a corpus with provenance from raw files as their owners publish them.
@@ -98,12 +104,18 @@ def build(
         raise typer.BadParameter("pass --out DIR: where the corpus goes")
     if root is None:
         resolved, root = of_sources(resolved, source or [])
-    with staged_progress() as progress:
+    workforce = Engine("ray" if engine is EngineChoice.RAY else "local", workers, address)
+    if dry_run:
+        from barrow.corpus.build.dry_run import dry_run as foresee
+
+        print_plan(foresee(resolved, root=root, out=out, engine=workforce), as_json=as_json)
+        return
+    with staged_progress(with_ends=True) as progress:
         report = build_corpus(
             resolved,
             root=root,
             out=out,
-            engine=Engine("ray" if engine is EngineChoice.RAY else "local", workers, address),
+            engine=workforce,
             progress=progress,
         )
     if as_json:
@@ -114,6 +126,50 @@ def build(
         print_report(report)
     if not any(split["domains"] for split in report["splits"].values()):
         typer.echo(_nothing_kept(report), err=True)
+        raise typer.Exit(1)
+
+
+def print_plan(plan: dict[str, Any], *, as_json: bool) -> None:
+    """What a build would do; exit 1 if a library for it is missing."""
+    if as_json:
+        import json
+
+        typer.echo(json.dumps(plan))
+    else:
+        domains = [
+            (
+                folder,
+                domain["reader"],
+                f"{domain['files']:,}",
+                f"{domain['bytes'] / 1e6:,.1f}",
+                f"{domain['unread_files']:,}",
+            )
+            for folder, domain in plan["domains"].items()
+        ]
+        columns = ("folder", "reader", "files", "MB", "files not read")
+        print_table(columns, domains, left=columns[:2])
+        for folder, why in plan["missing"].items():
+            typer.echo(printable(f"left out: {folder} ({why})"))
+        typer.echo(f"{plan['new_files']:,} of {plan['files']:,} files are new or changed\n")
+        stages = [
+            (one["stage"], f"{one['tasks']:,}", f"{one['done']:,}", f"{one['bytes'] / 1e6:,.1f}")
+            for one in plan["stages"]
+        ]
+        print_table(("stage", "tasks", "done already", "MB to do"), stages)
+        if plan["is_done"]:
+            typer.echo("every task is done already; nothing would be rebuilt")
+        elif stages:
+            typer.echo(f"the tasks of later stages depend on what {stages[-1][0]} finds")
+        disk = plan["disk"]
+        typer.echo(
+            f"\ndisk: about {disk['needed'] / 1e6:,.0f} MB while it builds, "
+            f"{disk['free'] / 1e6:,.0f} MB are free"
+        )
+        if disk["needed"] > disk["free"]:
+            typer.echo("that is not enough; choose another --out, or make room")
+    for extra in plan["missing_extras"]:
+        typer.echo(f"missing: pip install '.[{extra}]' in a checkout of barrow", err=True)
+    if plan["missing_extras"]:
         raise typer.Exit(1)
 
 

@@ -36,6 +36,7 @@ from barrow.corpus.report.page import REPORT
 from barrow.corpus.takedown.commit import PLAN, RECORDS, STAGING
 from barrow.corpus.takedown.find import DocumentMeta, matches
 from barrow.corpus.takedown.rules import LIST, TAKEN_DOWN, Matcher, load_list
+from barrow.corpus.times import TIMES, TIMES_PAGE
 from barrow.errors import ConfigError, DamagedShard
 from barrow.files import inside
 
@@ -140,6 +141,8 @@ class _Check:
             RECIPE,
             DATASHEET,
             REPORT,
+            TIMES,
+            TIMES_PAGE,
             LIST,
             RECORDS,
             WORK,

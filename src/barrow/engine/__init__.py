@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from barrow.engine.stages import Progress, Stages
+from barrow.engine.stages import Progress, Stages, StageTime
 from barrow.engine.store import Store
 from barrow.engine.task import File, Output, Outputs, Stage, Task
 from barrow.engine.workers import Engine
 
-__all__ = ["Engine", "File", "Output", "Outputs", "Progress", "Stage", "Stages", "Store", "Task"]
+__all__ = [
+    "Engine",
+    "File",
+    "Output",
+    "Outputs",
+    "Progress",
+    "Stage",
+    "StageTime",
+    "Stages",
+    "Store",
+    "Task",
+]

@@ -12,7 +12,15 @@ from typing import Any
 
 from barrow.engine.store import Store
 from barrow.engine.task import Task
-from barrow.engine.workers import TaskError, WorkerDied, in_words, pack, unpack
+from barrow.engine.workers import (
+    Ended,
+    TaskError,
+    WorkerDied,
+    cpu_seconds,
+    in_words,
+    pack,
+    unpack,
+)
 
 _spawn = multiprocessing.get_context("spawn")
 
@@ -40,15 +48,15 @@ class ProcessWorkers:
             if worker.task is None and self._queue:
                 worker.begin(self._queue.popleft())
 
-    def wait(self) -> tuple[Task[Any], Exception | None]:
+    def wait(self) -> Ended:
         """The next task that ends."""
         busy = {worker.pipe: worker for worker in self._workers if worker.task is not None}
         worker = busy[wait(list(busy))[0]]  # type: ignore[index]
-        task, error = worker.end()
-        if isinstance(error, WorkerDied):
+        ended = worker.end()
+        if isinstance(ended.error, WorkerDied):
             self._workers[self._workers.index(worker)] = _Worker(self._store)
         self._hand_out()
-        return task, error
+        return ended
 
     def stop(self) -> None:
         """Kill workers that are still busy; the store clears their unfinished folders."""
@@ -72,15 +80,15 @@ class _Worker:
         with contextlib.suppress(BrokenPipeError):  # it died; `end` will say so
             self.pipe.send_bytes(pack(task))
 
-    def end(self) -> tuple[Task[Any], Exception | None]:
+    def end(self) -> Ended:
         assert self.task is not None
         task, self.task = self.task, None
         try:
-            words = self.pipe.recv_bytes().decode()
-            return task, TaskError(words) if words else None
+            seconds, _, words = self.pipe.recv_bytes().decode().partition(" ")
+            return Ended(task, TaskError(words) if words else None, float(seconds))
         except (EOFError, ConnectionResetError):
             self._process.join()
-            return task, WorkerDied(f"exit code {self._process.exitcode}")
+            return Ended(task, WorkerDied(f"exit code {self._process.exitcode}"), 0.0)
 
     def kill(self) -> None:
         if self.task is None:
@@ -102,10 +110,12 @@ def _serve(pipe: Connection, store: Store) -> None:
             return
         if not packed:
             return
+        before = cpu_seconds()
         try:
             store.perform(unpack(packed))
             outcome = ""
         except Exception as error:  # noqa: BLE001 - it is handed on
             outcome = in_words(error)
         with contextlib.suppress(BrokenPipeError):
-            pipe.send_bytes(outcome.encode(errors="backslashreplace"))
+            said = f"{cpu_seconds() - before} {outcome}"
+            pipe.send_bytes(said.encode(errors="backslashreplace"))

@@ -6,7 +6,15 @@ from typing import Any
 
 from barrow.engine.store import Store
 from barrow.engine.task import Task
-from barrow.engine.workers import TaskError, WorkerDied, in_words, pack, unpack
+from barrow.engine.workers import (
+    Ended,
+    TaskError,
+    WorkerDied,
+    cpu_seconds,
+    in_words,
+    pack,
+    unpack,
+)
 from barrow.errors import MissingExtra
 
 
@@ -32,18 +40,18 @@ class RayWorkers:
         """Hand a task to the cluster."""
         self._started[self._perform.remote(self._store, pack(task))] = task
 
-    def wait(self) -> tuple[Task[Any], Exception | None]:
+    def wait(self) -> Ended:
         """The next task that ends."""
         done, _ = self._ray.wait(list(self._started), num_returns=1)
         task = self._started.pop(done[0])
         try:
-            self._ray.get(done[0])
+            seconds = self._ray.get(done[0])
         except self._ray.exceptions.RayTaskError as error:
             cause = error.cause if isinstance(error.cause, Exception) else error
-            return task, TaskError(in_words(cause))
+            return Ended(task, TaskError(in_words(cause)), 0.0)
         except self._ray.exceptions.RayError as error:
-            return task, WorkerDied(str(error).splitlines()[0])
-        return task, None
+            return Ended(task, WorkerDied(str(error).splitlines()[0]), 0.0)
+        return Ended(task, None, seconds)
 
     def stop(self) -> None:
         """Cancel running tasks; shut the cluster down if we started it."""
@@ -54,5 +62,7 @@ class RayWorkers:
             self._ray.shutdown()
 
 
-def _perform(store: Store, packed: bytes) -> None:
+def _perform(store: Store, packed: bytes) -> float:
+    before = cpu_seconds()
     store.perform(unpack(packed))
+    return cpu_seconds() - before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,8 +19,32 @@ _ATTEMPTS = 3
 Out = TypeVar("Out", bound=Outputs)
 
 
+@dataclass(frozen=True)
+class StageTime:
+    """What a stage took: its tasks, and those among them that were done before; bytes of the
+    others, seconds by the clock, and CPU seconds of all workers.
+    """
+
+    stage: str
+    tasks: int
+    from_cache: int
+    bytes: int
+    seconds: float
+    cpu_seconds: float
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether it did work whose size is known in bytes; other tasks count as 1 each."""
+        return self.bytes > self.tasks
+
+    @property
+    def rate(self) -> float:
+        """MB a second."""
+        return self.bytes / 1e6 / max(self.seconds, 1e-3)
+
+
 class Stages:
-    """Runs stages, and remembers their results.
+    """Runs stages, and remembers their results and, in `times`, what each took.
 
     Workers are started with the first task and then kept: starting a process may take a second or
     two of imports. A context manager; they stop on exit.
@@ -31,6 +56,7 @@ class Stages:
         self._engine = engine
         self._workers: Workers | None = None
         self._keys: set[str] = set()
+        self.times: list[StageTime] = []
 
     def __enter__(self) -> Self:
         return self
@@ -43,6 +69,7 @@ class Stages:
 
         The first failure ends the run: the error names the task; finished tasks stay done.
         """
+        began, spent = time.perf_counter(), 0.0
         distinct = {task.key: task for task in tasks}
         self.progress.on_plan(label, sum(task.size for task in distinct.values()))
         waiting: deque[Task[Any]] = deque()
@@ -51,32 +78,44 @@ class Stages:
                 self.progress.on_bytes(task.size)
             else:
                 waiting.append(task)
+        num_waiting, size = len(waiting), sum(task.size for task in waiting)
         if waiting:
             try:
-                self._perform(waiting)
+                spent = self._perform(waiting)
             except BaseException:
                 self._stop()
                 raise
         self._keys |= distinct.keys()
+        known = len(distinct) - num_waiting
+        self.add_time(
+            StageTime(label, len(distinct), known, size, time.perf_counter() - began, spent)
+        )
         return [task.stage.outputs(self._store.path(task.key), task.key) for task in tasks]
+
+    def add_time(self, took: StageTime) -> None:
+        """Record what a stage took; those of `run` are recorded there."""
+        self.times.append(took)
+        self.progress.on_end(took)
 
     def clean(self) -> None:
         """Remove what other stages left in the store."""
         self._store.clean(self._keys)
 
-    def _perform(self, waiting: deque[Task[Any]]) -> None:
+    def _perform(self, waiting: deque[Task[Any]]) -> float:
+        """Perform tasks; the CPU seconds they took."""
         if self._workers is None:
             self._workers = self._engine.workers(self._store)
         workers = self._workers
         attempts: dict[str, int] = {}
-        num_started = 0
+        num_started, spent = 0, 0.0
         while waiting or num_started:
             # One more than there are workers, so that none waits for its next task.
             while waiting and num_started <= workers.num_workers:
                 workers.start(waiting.popleft())
                 num_started += 1
-            task, error = workers.wait()
+            task, error, seconds = workers.wait()
             num_started -= 1
+            spent += seconds
             if error is None:
                 self.progress.on_bytes(task.size)
                 continue
@@ -89,6 +128,7 @@ class Stages:
                     'is this a script without if __name__ == "__main__"?'
                 )
             waiting.append(task)
+        return spent
 
     def _stop(self) -> None:
         if self._workers is not None:
@@ -102,7 +142,8 @@ def _report_to_nobody(*_: object) -> None:
 
 @dataclass(frozen=True)
 class Progress:
-    """A stage and its bytes, then bytes done."""
+    """A stage and its bytes, then bytes done, then what the stage took."""
 
     on_plan: Callable[[str, int], None] = _report_to_nobody
     on_bytes: Callable[[int], None] = _report_to_nobody
+    on_end: Callable[[StageTime], None] = _report_to_nobody

@@ -21,9 +21,10 @@ class Store:
     store, and a killed run loses only its running tasks.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, create: bool = True) -> None:
         self.folder = folder
-        make_folder(folder)
+        if create:
+            make_folder(folder)
 
     def path(self, key: str) -> Path:
         """Where the result of a task is, or will be."""

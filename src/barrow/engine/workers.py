@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import resource
+import time
 from collections import deque
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, get_type_hints
+from typing import Any, Literal, NamedTuple, Protocol, get_type_hints
 
 from barrow import config
 from barrow.engine.store import Store
@@ -24,6 +26,14 @@ class WorkerDied(Exception):
     """The worker died before the task was done."""
 
 
+class Ended(NamedTuple):
+    """A task that ended: its error, if it failed, and the CPU time it took its worker."""
+
+    task: Task[Any]
+    error: Exception | None
+    cpu_seconds: float
+
+
 class Workers(Protocol):
     """Runs tasks, several at a time."""
 
@@ -32,8 +42,8 @@ class Workers(Protocol):
     def start(self, task: Task[Any]) -> None:
         """Begin a task."""
 
-    def wait(self) -> tuple[Task[Any], Exception | None]:
-        """A finished task, and its error if it failed."""
+    def wait(self) -> Ended:
+        """The next task that ends."""
 
     def stop(self) -> None:
         """End everything, at once."""
@@ -108,6 +118,12 @@ def in_words(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
+def cpu_seconds() -> float:
+    """CPU time of this process, and of its children that ended."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
+
+
 class InlineWorkers:
     """No processes: for debugging, and for work too small to start them."""
 
@@ -121,14 +137,14 @@ class InlineWorkers:
         """Queue a task."""
         self._started.append(task)
 
-    def wait(self) -> tuple[Task[Any], Exception | None]:
+    def wait(self) -> Ended:
         """Run the task that was started first."""
-        task = self._started.popleft()
+        task, before, failure = self._started.popleft(), cpu_seconds(), None
         try:
             self._store.perform(task)
         except Exception as error:  # noqa: BLE001 - it is handed on
-            return task, TaskError(in_words(error))
-        return task, None
+            failure = TaskError(in_words(error))
+        return Ended(task, failure, cpu_seconds() - before)
 
     def stop(self) -> None:
         """Drop queued tasks."""

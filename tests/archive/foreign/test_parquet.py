@@ -100,3 +100,15 @@ def test_the_limit(tmp_path: Path) -> None:
     archive = barrow.archive.open(path, on_bad="count", max_document=500)
     assert [d.text for d in archive] == ["a", "b"]
     assert archive.bad.counts == {"too-long": 1}
+
+
+def test_meta_as_json(tmp_path: Path) -> None:
+    rows = [{"text": "a", "meta": '{"a": {"b": 1}}', "id": "x"}, {"text": "b", "meta": "{no"}]
+    rows += [{"text": "c", "meta": "[1]"}]
+    assert list(barrow.archive.open(write(tmp_path / "x.parquet", rows))) == [
+        Document("a", {"a": {"b": 1}, "id": "x"}),
+        Document("b", {"meta": "{no"}),
+        Document("c", {"meta": "[1]"}),
+    ]
+    path = write(tmp_path / "y.parquet", [{"meta": '{"a": 1}'}])
+    assert list(barrow.archive.open(path, text_key="meta")) == [Document('{"a": 1}')]

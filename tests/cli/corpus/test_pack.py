@@ -56,3 +56,70 @@ def test_bad_input(barrow: Callable, tmp_path: Path) -> None:
     assert "1 × unpaired-surrogate" in err
     assert [d.text for d in package.archive.open(out)] == ["a", "b"]
     assert json.loads((tmp_path / "r").read_text())["document"] == 1
+
+
+def test_parquet_and_back(barrow: Callable, tmp_path: Path) -> None:
+    """PILE-5: a corpus as Parquet, refined again: the same texts, and ids that lead back."""
+    source, corpus, out = tmp_path / "x.jsonl", tmp_path / "corpus", tmp_path / "parquet"
+    records = [{"text": f"Document number {n}. " * 9, "url": f"http://a/{n}"} for n in range(90)]
+    source.write_text("".join(json.dumps(record) + "\n" for record in records))
+    plain = ("--workers", 0, "filters=[]", "deduplication=null")
+    splits = ("splits.validation=0.2", "splits.test=0.1")
+    code, _, err = barrow(
+        *("build", "refine", "--source", source, "--out", corpus, *plain, *splits),
+        *("shard_size=9000", "reader.domain=Numbers"),
+    )
+    assert code == 0, err
+    code, text, err = barrow("corpus", "pack", corpus, "--out", out, "--parquet")
+    assert (code, text, err) == (0, f"90 documents → {out}\n", "")
+    shards = {
+        split: [p.name.split(".")[0] for p in sorted(folder.glob("*.jsonl.zst"))]
+        for split, folder in {"train": corpus, "test": corpus / "test"}.items()
+    }
+    assert len(shards["train"]) > 1
+    for split, names in shards.items():
+        assert [p.name for p in sorted((out / split).iterdir())] == [f"{n}.parquet" for n in names]
+    train = list(package.archive.open(corpus))
+    assert list(package.archive.open(out / "train")) == train
+
+    again = tmp_path / "again"
+    code, _, err = barrow(
+        *("build", "refine", "--source", out, "--out", again, *plain),
+        *("splits.validation=0", "splits.test=0"),
+    )
+    assert code == 0, err
+    both = {d.meta["record.id"]: d for d in package.archive.open(again)}
+    for document in train:
+        copy = both[document.meta["id"]]
+        assert copy.text == document.text
+        for key in ("url", "pile_set_name", "licence"):
+            assert copy.meta[key] == document.meta[key]
+        for key in ("source", "raw_sha256", "extractor", "decisions"):
+            assert copy.meta[f"record.{key}"] == document.meta[key]
+    assert len(both) == 90
+
+    code, _, err = barrow("corpus", "pack", corpus, "--out", out, "--parquet")
+    assert (code, "exists; pass --overwrite" in err) == (1, True)
+    stale = out / "train" / "00009-0123abcd.parquet"
+    stale.write_bytes(b"of a shard that is gone")
+    (out / "train" / "mine.parquet").touch()
+    assert barrow("corpus", "pack", corpus, "--out", out, "--parquet", "--overwrite").code == 0
+    assert not stale.exists(), "it may have what was taken down"
+    assert (out / "train" / "mine.parquet").exists()
+    code, _, err = barrow("corpus", "pack", corpus, "--out", corpus / "parquet", "--parquet")
+    assert (code, "must not be inside" in err) == (2, True)
+
+
+def test_parquet_of_any_records(barrow: Callable, tmp_path: Path) -> None:
+    inputs, out = foreign(tmp_path), tmp_path / "one.parquet"
+    code, text, _ = barrow(
+        "corpus", "pack", *inputs, "--out", out, "--text-key", "content", "--json"
+    )
+    assert (code, json.loads(text)) == (0, {"out": str(out), "documents": 51, "bad": {}})
+    expected = [*(Document(f"a{n}", {"n": n}) for n in range(50)), Document("b")]
+    assert list(package.archive.open(out)) == expected
+    folder = tmp_path / "folder"
+    arguments = ("--text-key", "content", "--parquet", "--shard-size", 60)
+    assert barrow("corpus", "pack", *inputs, "--out", folder, *arguments).code == 0
+    assert len([*folder.iterdir()]) > 1
+    assert list(package.archive.open(folder)) == expected

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import barrow.corpus as corpus
@@ -20,3 +21,29 @@ def test_readers_and_filters_are_all_listed(barrow: Callable) -> None:
     assert code == 0
     assert named >= {"C4", "GopherQuality", "RedactPii", "Repair", "UrlRule", "Language", "Length"}
     assert not named & {"Texts", "Filter", "Decisions", "Rewriter"}
+
+
+def test_settings_of_one(barrow: Callable) -> None:
+    code, out, _ = barrow("corpus", "filters", "GopherQuality")
+    rows = [line.split(None, 2) for line in out.splitlines()]
+    assert code == 0
+    assert ["min_words", "50", "words of a text"] in [
+        [cell.strip() for cell in row] for row in rows
+    ]
+    code, _, err = barrow("corpus", "readers", "Wrac")
+    assert code == 2
+    assert "there is no reader 'Wrac'; did you mean 'Warc'?" in err
+
+
+def test_all_settings_as_json(barrow: Callable) -> None:
+    """Every public reader and filter can be listed, those with required settings too."""
+    found = {}
+    for part in ("readers", "filters"):
+        code, out, _ = barrow("corpus", part, "--json")
+        assert code == 0
+        found |= {row[part[:-1]]: row["settings"] for row in json.loads(out)}
+    assert {row["key"]: row["default"] for row in found["Quality"]}["model"] == "required"
+    assert {row["key"]: row["default"] for row in found["Records"]}["text_key"] == '"text"'
+    for name, settings in found.items():
+        fields = getattr(corpus, name).__dataclass_fields__
+        assert [row["key"] for row in settings] == list(fields)

@@ -63,7 +63,7 @@ def test_the_same_bytes_on_every_engine(tmp_path: Path, cluster: Engine) -> None
             {
                 str(path.relative_to(out)): hashlib.sha256(path.read_bytes()).hexdigest()
                 for path in sorted(out.rglob("*"))
-                if path.is_file() and ".work" not in path.parts
+                if path.is_file() and ".work" not in path.parts and path.stem != "times"
             }
         )
     assert found[0] == found[1] == found[2]

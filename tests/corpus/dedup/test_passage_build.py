@@ -53,7 +53,7 @@ def digests(folder: Path) -> dict[str, str]:
     return {
         str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(folder.rglob("*"))
-        if path.is_file() and ".work" not in path.parts
+        if path.is_file() and ".work" not in path.parts and path.stem != "times"
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -14,6 +15,7 @@ from barrow.archive.storage import base_name, open_binary
 from barrow.errors import DamagedShard, MissingExtra
 
 _ROWS = 1024
+_OBJECT = msgspec.json.Decoder(dict[str, Any])
 
 
 def parquet_lines(
@@ -22,7 +24,7 @@ def parquet_lines(
     """The rows of a parquet file, a batch at a time.
 
     Nulls and NaNs in a row are left out. Bytes are text if they are UTF-8, else base64; under the
-    text key such bytes are a bad record.
+    text key such bytes are a bad record. A JSON object in a column ``meta`` of strings is read.
     """
     try:
         import pyarrow
@@ -83,6 +85,9 @@ def _row_line(batch: Any, row: int, text_key: str) -> bytes | BadLine:
     except (ValueError, OverflowError) as error:
         return BadLine("not-json", f"a value that cannot be read ({error})", b"")
     record = {name: value for name, value in values.items() if value is not None}
+    if isinstance(meta := record.get("meta"), str) and text_key != "meta":
+        with contextlib.suppress(ValueError, RecursionError):
+            record["meta"] = _OBJECT.decode(meta)
     return msgspec.json.encode(record, enc_hook=str) + b"\n"
 
 

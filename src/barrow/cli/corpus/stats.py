@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -28,6 +29,9 @@ def stats(
     by: Annotated[str, typer.Option(help="Key of meta to group by; dots lead inwards.")] = (
         "pile_set_name"
     ),
+    times: Annotated[
+        bool, typer.Option("--times", help="Of a corpus: what each stage of its build took.")
+    ] = False,
     as_json: AsJson = False,
     text_key: TextKey = "text",
     on_bad: OnBad = OnBadChoice.RAISE,
@@ -44,6 +48,9 @@ def stats(
             raise typer.BadParameter("a token store is grouped by domain only")
         print_store(barrow.tokens.open_store(path), as_json=as_json)
         return
+    if times:
+        _print_times(Path(path), as_json=as_json)
+        return
     archive = open_archive(path, text_key=text_key, on_bad=on_bad)
     result = measure(archive, by)
     if as_json:
@@ -54,6 +61,20 @@ def stats(
     else:
         print_composition(result)
         report_bad(archive.bad)
+
+
+def _print_times(corpus: Path, *, as_json: bool) -> None:
+    import json
+
+    from barrow.corpus.times import read_times, table_of
+
+    saved = read_times(corpus)
+    if as_json:
+        typer.echo(json.dumps(saved))
+        return
+    columns = ("stage", "tasks", "from cache", "MB", "seconds", "CPU seconds", "MB/s")
+    print_table(columns, table_of(saved))
+    typer.echo(f"{saved['workers']} workers, engine {saved['engine']}")
 
 
 def measure(archive: Archive, by: str = "pile_set_name") -> Composition:

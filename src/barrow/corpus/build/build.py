@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import shutil
+import time
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from barrow.corpus.mixture import SPLITS
 from barrow.corpus.recipe import Recipe
 from barrow.corpus.takedown.commit import complete_before_build
 from barrow.corpus.takedown.rules import LIST, load_list
+from barrow.corpus.times import write_times
 from barrow.engine import Engine, File, Progress, Stages, Store
 from barrow.errors import MissingExtra, NotFound
 from barrow.files import local_path, locked, make_folder, sha256_of
@@ -35,8 +37,8 @@ def build(
     `root` has a folder for each domain. `out` becomes an archive of the training split. Beside it
     are archives of `validation`, `test` and the rejects, the recipe, the manifest, a datasheet, a
     report, an index for later deduplication, and a cache of finished tasks, so that the next build
-    only does what changed. All bytes but the cache depend on the recipe and the raw files alone;
-    the owner's sections of an existing datasheet are kept.
+    only does what changed. All bytes but the cache and the times that it took depend on the recipe
+    and the raw files alone; the owner's sections of an existing datasheet are kept.
     """
     progress = progress or Progress()
     for library in ("numba", "safetensors"):
@@ -44,7 +46,7 @@ def build(
             raise MissingExtra(library, "corpus", "building a corpus")
     if not root.is_dir():
         raise NotFound(f"{root} is not a folder of raw files")
-    _refuse_foreign_folder(local_path(out))
+    refuse_foreign_folder(local_path(out))
     make_folder(out)
     complete_before_build(out)
     # Builds may share it; a takedown may not.
@@ -60,10 +62,13 @@ def _build(
     from barrow.corpus.manifest import MANIFEST, manifest
     from barrow.corpus.report.write import write_papers
 
+    began, began_cpu = time.perf_counter(), time.process_time()
     cache = HashCache(out / WORK / "hashes.json")
     with Stages(Store(out / WORK / "tasks"), engine, progress) as stages:
         sources, missing = find_sources(recipe, root, cache, progress, apart_from=out)
         cache.save()
+        spent = time.perf_counter() - began, time.process_time() - began_cpu
+        stages.add_time(cache.took(*spent))
         # What was taken down must not come back, nor stay in the cache.
         taken = load_list(out)
         takedown = None
@@ -89,12 +94,14 @@ def _build(
         version_number=taken.version if taken is not None else 1,
     )
     write_if_changed(out / MANIFEST, json.dumps(made, indent=1, ensure_ascii=False) + "\n")
+    write_times(out, stages.times, engine=engine, seconds=time.perf_counter() - began)
     write_papers(out, made, recipe)
     stages.clean()
     return made
 
 
-def _refuse_foreign_folder(out: Path) -> None:
+def refuse_foreign_folder(out: Path) -> None:
+    """Raise if a corpus cannot be built there."""
     if out.exists() and not out.is_dir():
         raise FileExistsError(f"{out} is a file; choose a folder for the corpus")
     ours = (out / WORK).is_dir() or (out / RECIPE).is_file()

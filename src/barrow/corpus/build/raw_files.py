@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from glob import has_magic
 from pathlib import Path
 
-from barrow.engine import File
+from barrow.corpus.times import HASHING
+from barrow.engine import File, StageTime
 from barrow.files import sha256_of, write_bytes
 
 
@@ -77,12 +78,17 @@ def portable_name(path: Path, root: Path) -> str:
 
 
 class HashCache:
-    """Hashes of files, remembered by path, size and time of change in a JSON file."""
+    """Hashes of files, remembered by path, size and time of change in a JSON file.
 
-    def __init__(self, path: Path) -> None:
+    With `only_known`, files that are not in it are not read; their hash is that of no file.
+    """
+
+    def __init__(self, path: Path, *, only_known: bool = False) -> None:
+        self._only_known = only_known
         self._path = path
         self._known: dict[str, tuple[int, int, str]] = {}
         self._changed = False
+        self._num_files = self._num_hashed = self._bytes_hashed = self.num_unknown = 0
         try:
             saved = json.loads(path.read_text())
             self._known = {name: (row[0], row[1], row[2]) for name, row in saved.items()}
@@ -94,13 +100,19 @@ class HashCache:
         status = path.stat()
         place = os.fsencode(path).decode("utf-8", "backslashreplace")
         known = self._known.get(place)
+        self._num_files += 1
         if known is not None and known[:2] == (status.st_size, status.st_mtime_ns):
             digest = known[2]
             on_bytes(status.st_size)
+        elif self._only_known:
+            digest = ""
+            self.num_unknown += 1
         else:
             digest = sha256_of(path, on_bytes=on_bytes)
             self._known[place] = (status.st_size, status.st_mtime_ns, digest)
             self._changed = True
+            self._num_hashed += 1
+            self._bytes_hashed += status.st_size
         day = datetime.datetime.fromtimestamp(status.st_mtime, datetime.UTC).date().isoformat()
         return RawFile(str(path), portable_name(path, root), status.st_size, digest, day)
 
@@ -113,6 +125,11 @@ class HashCache:
         size = sum(file.size for file in raw)
         day = max((file.date for file in raw), default="")
         return RawFile(str(folder), portable_name(folder, root), size, digest, day)
+
+    def took(self, seconds: float, cpu_seconds: float) -> StageTime:
+        """What finding and hashing the files took."""
+        known = self._num_files - self._num_hashed
+        return StageTime(HASHING, self._num_files, known, self._bytes_hashed, seconds, cpu_seconds)
 
     def save(self) -> None:
         """Write the cache."""

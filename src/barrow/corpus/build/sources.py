@@ -15,6 +15,7 @@ from barrow.corpus.build.raw_files import (
     portable_name,
 )
 from barrow.corpus.recipe import Domain, Recipe
+from barrow.corpus.times import HASHING
 from barrow.engine import Progress
 from barrow.errors import NotFound
 
@@ -75,7 +76,7 @@ def find_sources(
         )
     if not found:
         raise NotFound(f"{root} contains no file that the recipe {recipe.name!r} reads")
-    progress.on_plan("Hashing", sum(_size(path) for *_, paths, _ in found for path in paths))
+    progress.on_plan(HASHING, sum(_size(path) for *_, paths, _ in found for path in paths))
     sources = []
     for folder, domain, paths, unread in found:
         raw = {

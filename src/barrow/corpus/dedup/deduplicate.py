@@ -88,7 +88,6 @@ def deduplicate(
                 "pairs",
                 verify_stage.Settings(start, stop, settings.similarity),
                 verify_stage.Inputs(candidates.pairs, hashes),
-                size=stop - start,
             )
             for start, stop in pairwise(plan["chunks"])
         ],

@@ -18,6 +18,7 @@ from barrow.corpus.report.portable_recipe import portable_json, recipe_hash
 from barrow.corpus.report.reject_samples import Samples
 from barrow.corpus.report.rejects import found_inside, rejects
 from barrow.corpus.report.totals import NOT_STATED, Survey, survey
+from barrow.corpus.times import TIMES_PAGE
 from barrow.pages.escape import one_line
 from barrow.pages.frame import page, static
 from barrow.pages.markup import (
@@ -39,8 +40,14 @@ REPORT = "report.html"
 _MANY_SHARDS = 12
 
 
-def report(manifest: Mapping[str, Any], recipe: Recipe, samples: Samples) -> str:
-    """The report of a corpus, with samples of its rejects."""
+def report(
+    manifest: Mapping[str, Any], recipe: Recipe, samples: Samples, *, has_times: bool = False
+) -> str:
+    """The report of a corpus, with samples of its rejects.
+
+    With `has_times` it links to the page of times beside it; they are not in it, so that the same
+    recipe and raw files give the same report.
+    """
     totals = survey(manifest)
     sections = {
         ("composition", "Composition"): composition(totals),
@@ -69,7 +76,8 @@ def report(manifest: Mapping[str, Any], recipe: Recipe, samples: Samples) -> str
         element(
             "footer",
             f"Made by barrow {one_line(manifest['barrow'])} from manifest.json and the rejects; "
-            "figures are of texts in UTF-8, rounded, in decimal units where none is named.",
+            "figures are of texts in UTF-8, rounded, in decimal units where none is named. ",
+            element("a", "What each stage took", href=TIMES_PAGE) if has_times else "",
         ),
         style=static("barrow.corpus.report", "report.css"),
     )

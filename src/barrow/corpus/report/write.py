@@ -15,6 +15,8 @@ from barrow.corpus.report.datasheet import DATASHEET, datasheet
 from barrow.corpus.report.owner_sections import carry_over
 from barrow.corpus.report.page import REPORT, report
 from barrow.corpus.report.reject_samples import sample_rejects
+from barrow.corpus.report.times import times_page
+from barrow.corpus.times import TIMES, TIMES_PAGE, read_times
 from barrow.errors import ConfigError, NotFound
 
 _KEYS = frozenset(["recipe", "version", "barrow", "missing", "reading", "stages", "splits"])
@@ -35,6 +37,8 @@ def write_papers(corpus: Path, manifest: Mapping[str, Any], recipe: Recipe) -> N
                 f"{path} is not UTF-8 ({error}); save it as UTF-8 to keep its owner's text"
             ) from None
     write_if_changed(path, fresh)
+    if (corpus / TIMES).is_file():
+        write_if_changed(corpus / TIMES_PAGE, times_page(read_times(corpus)))
     write_report(corpus, corpus / REPORT, manifest, recipe)
 
 
@@ -46,7 +50,9 @@ def renew_papers(corpus: Path) -> None:
 
 def write_report(corpus: Path, path: Path, manifest: Mapping[str, Any], recipe: Recipe) -> None:
     """Write the report of a corpus to any file."""
-    write_if_changed(path, report(manifest, recipe, sample_rejects(corpus / REJECTS)))
+    times = path.parent == corpus and (corpus / TIMES).is_file()
+    made = report(manifest, recipe, sample_rejects(corpus / REJECTS), has_times=times)
+    write_if_changed(path, made)
 
 
 def read_build(corpus: Path) -> tuple[dict[str, Any], Recipe]:
