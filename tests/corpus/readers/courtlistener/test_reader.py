@@ -301,34 +301,3 @@ def test_whatever_the_bytes(tmp_path: Path, name: str, data: st.DataObject) -> N
     first = list(CourtListener().read(path))
     sorted_out(first)
     assert first == list(CourtListener().read(path))
-
-
-_CASES = [f"Smith {n} v. Jones" for n in range(40)]
-_NOTES = "decided by the Court of Appeals on 3 May 2019, opinion by Judge Roe, not published. "
-
-
-@pytest.mark.parametrize(
-    "page",
-    [
-        "<h1>Supreme Court</h1>"
-        + "".join(f"<li><a href='/{c}'>{c}, No. 12-345</a>" for c in _CASES),
-        "<h1>Opinions</h1>" + "".join(f"<tr><td>{c}<td>May 3<td>PDF" for c in _CASES * 2),
-        "<h1>Court of Appeals</h1>" + "".join(f"<p>{c}, {_NOTES * 2}" for c in _CASES),
-        "<ul>" + "<li><a href='/'>Court of Claims</a><li><a href='/j'>Judges</a>" * 9 + "</ul>",
-        "<rss><channel><title>District Court</title><item>Smith v. Jones</item></channel></rss>",
-    ],
-)
-def test_lists_menus_and_feeds_are_no_opinions(save: Save, page: str) -> None:
-    """PILE-9: pages of courts that are not opinions."""
-    assert reasons(save(f"{page}".encode(), "a.html")) == ["not-an-opinion"]
-
-
-def test_an_opinion_that_cites_in_links_is_one(save: Save) -> None:
-    cited = "".join(
-        f"<p>In <a href='/x'>Smith v. Jones, {n} U.S. {n}</a>, the Court held that a mound may be "
-        "dug where the owner of the land has given leave, and we see no reason to depart from it."
-        for n in range(20)
-    )
-    page = f"<h1>Roe v. Doe</h1><p>Supreme Court<p>No. 7<p>May 3<p>Per Curiam{cited}<p>Affirmed."
-    (document,) = CourtListener().read(save(page.encode(), "a.html"))
-    assert isinstance(document, Document)

@@ -36,11 +36,10 @@ from barrow.corpus.readers.courtlistener.case import (
     case_item,
     is_case,
     is_opinion,
-    marked_up_text,
     opinion_item,
-    page_meta,
 )
 from barrow.corpus.readers.courtlistener.case_xml import case_xml_items
+from barrow.corpus.readers.courtlistener.opinion_page import opinion_page
 from barrow.corpus.readers.courtlistener.tables import CourtTables, table_of, table_rows
 from barrow.corpus.readers.reader import Item, Reader, Reject, excerpt
 from barrow.corpus.text.encoding import decode
@@ -48,18 +47,7 @@ from barrow.corpus.text.whitespace import is_binary
 from barrow.corpus.text.xml.repair import declared_encoding
 
 _PACKED = re.compile(r"\.(?:gz|bz2|xz|zst)$", re.IGNORECASE)
-_OPINION_PAGE = re.compile(
-    r"\bv\.\s|\b[Ii]n re\b|\b(?:Supreme|District|Circuit|Superior|Appellate) Court\b"
-    r"|\bCourt of\b|\bPER CURIAM\b|\bOPINION\b"
-)
-_FORM = re.compile(r"<(?:form|input|select|frameset)\b", re.IGNORECASE)
-_FEED = re.compile(r"\s*+(?:<\?xml[^>]*+>\s*+)?<(?:rss|feed|rdf:RDF|urlset)\b", re.IGNORECASE)
-_LINK = re.compile(r"<a\s(?=[^<>]*?href)[^<>]*+>((?:[^<]++|<(?!/a>))*+)", re.IGNORECASE)
-_TAG = re.compile(r"<[^<>]*+>")
-_ENTRY = re.compile(r"\W{0,4}(?!In |See |The |Cf)[A-Z][^.;:]{0,80}? vs?\.? [A-Z]")
-_FEW_LINES, _PARAGRAPH, _SHORT = 8, 120, 1000  # short orders have no paragraphs
 _TEMPLATE = re.compile(r"\{[%{][^{}]{0,200}[%}]\}")
-_CASEBODY = re.compile(r"<section\s[^<>]{0,200}class=[\"']casebody[\"']")
 _LINK_ID = re.compile(r"(\w+)/?$")
 _MAX_LINE = 1 << 27
 
@@ -80,7 +68,7 @@ class CourtListener(Reader):
     page_marks: bool = False
     max_bytes: int = 1 << 28
 
-    extractor = "courtlistener/2"
+    extractor = "courtlistener/3"
     patterns = (
         *(f"**/*.{ending}" for ending in _ENDINGS),
         *(
@@ -236,39 +224,7 @@ class _Reading:
         elif _TEMPLATE.search(text):
             yield Reject("template", "a page that is filled in by a script", "", excerpt(text))
         else:
-            yield self._opinion_page(text)
-
-    def _opinion_page(self, page: str) -> Item:
-        text = marked_up_text(page, page_marks=self._page_marks)
-        if not text:
-            return Reject("no-text", "the page has no text", "", excerpt(page))
-        if _CASEBODY.search(page[:2000]):
-            return Document(text, page_meta(page))
-        if _FORM.search(page) or not _OPINION_PAGE.search(text):
-            cause = "a page with a form, or without a word typical of opinions"
-            return Reject("not-an-opinion", cause, "", excerpt(text))
-        if cause := _list_or_feed(page, text):
-            return Reject("not-an-opinion", cause, "", excerpt(text))
-        return Document(text)
-
-
-def _list_or_feed(page: str, text: str) -> str:
-    """Why a page with words of opinions is a list, a menu or a feed; empty if it is not."""
-    if _FEED.match(page):
-        return "a feed"
-    lines = [line for line in text.split("\n") if line.strip()]
-    if len(lines) < _FEW_LINES:
-        return ""
-    linked = sum(len(_TAG.sub("", link)) for link in _LINK.findall(page))
-    if linked > len(text) / 2:
-        return f"{linked:,} of {len(text):,} characters are links"
-    in_paragraphs = sum(len(line) for line in lines if len(line) >= _PARAGRAPH)
-    if len(text) > _SHORT and in_paragraphs < len(text) / 5:
-        return f"{in_paragraphs:,} of {len(text):,} characters are in paragraphs"
-    num_cases = sum(len(line) < 400 and _ENTRY.match(line) is not None for line in lines)
-    return (
-        f"{num_cases} of {len(lines)} lines begin with a case" if num_cases > len(lines) / 2 else ""
-    )
+            yield opinion_page(text, page_marks=self._page_marks)
 
 
 class _Objects:
