@@ -13,7 +13,7 @@ from barrow.corpus.readers.reader import Reader, Reject
 from barrow.corpus.recipe import Decontamination, Domain, Recipe
 
 if TYPE_CHECKING:
-    from barrow.corpus.dedup.settings import Deduplication, Passages
+    from barrow.corpus.dedup.settings import Deduplication, Lines, Passages
     from barrow.corpus.filters.boilerplate.boilerplate import DropBoilerplate
     from barrow.corpus.filters.by_language import ByLanguage
     from barrow.corpus.filters.c4 import C4
@@ -25,11 +25,16 @@ if TYPE_CHECKING:
     from barrow.corpus.filters.gopher_repetition import GopherRepetition
     from barrow.corpus.filters.language import Language
     from barrow.corpus.filters.length import Length
+    from barrow.corpus.filters.pattern import Pattern
     from barrow.corpus.filters.pii.pii import RedactPii, RejectPii
     from barrow.corpus.filters.ratios import Ratios
     from barrow.corpus.filters.repair import Repair
     from barrow.corpus.filters.rules import LicenceRule, UrlRule
+    from barrow.corpus.filters.sample import Sample
     from barrow.corpus.filters.texts import Texts
+    from barrow.corpus.filters.where import Where
+    from barrow.corpus.filters.words.bad_words import BadWords
+    from barrow.corpus.filters.words.unigrams import Unigrams, count_unigrams
     from barrow.corpus.mixture import Mixture, Splits
     from barrow.corpus.readers.courtlistener.reader import CourtListener
     from barrow.corpus.readers.dm_mathematics import DmMathematics
@@ -58,7 +63,7 @@ if TYPE_CHECKING:
 
 # Loaded on first use: a recipe needs few of them, and some are slow to import.
 _HOMES = {
-    "dedup.settings": ("Deduplication", "Passages"),
+    "dedup.settings": ("Deduplication", "Lines", "Passages"),
     "filters.boilerplate.boilerplate": ("DropBoilerplate",),
     "filters.by_language": ("ByLanguage",),
     "filters.c4": ("C4",),
@@ -70,11 +75,16 @@ _HOMES = {
     "filters.gopher_repetition": ("GopherRepetition",),
     "filters.language": ("Language",),
     "filters.length": ("Length",),
+    "filters.pattern": ("Pattern",),
     "filters.pii.pii": ("RedactPii", "RejectPii"),
     "filters.ratios": ("Ratios",),
     "filters.repair": ("Repair",),
     "filters.rules": ("LicenceRule", "UrlRule"),
+    "filters.sample": ("Sample",),
     "filters.texts": ("Texts",),
+    "filters.where": ("Where",),
+    "filters.words.bad_words": ("BadWords",),
+    "filters.words.unigrams": ("Unigrams", "count_unigrams"),
     "mixture": ("Mixture", "Splits"),
     "readers.courtlistener.reader": ("CourtListener",),
     "readers.dm_mathematics": ("DmMathematics",),
@@ -105,6 +115,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "C4",
+    "BadWords",
     "ByLanguage",
     "C4Lines",
     "CourtListener",
@@ -130,6 +141,7 @@ __all__ = [
     "Latex",
     "Length",
     "LicenceRule",
+    "Lines",
     "Mail",
     "Markdown",
     "Medline",
@@ -137,6 +149,7 @@ __all__ = [
     "NihExporter",
     "OpenSubtitles",
     "Passages",
+    "Pattern",
     "Pdf",
     "PlainText",
     "Quality",
@@ -150,17 +163,21 @@ __all__ = [
     "Repair",
     "Rewriter",
     "Rewritten",
+    "Sample",
     "Splits",
     "StackExchange",
     "Texts",
     "UbuntuIrc",
+    "Unigrams",
     "UrlRule",
     "Uspto",
     "Warc",
     "WebPages",
+    "Where",
     "Wikipedia",
     "YoutubeSubtitles",
     "build",
+    "count_unigrams",
 ]
 
 

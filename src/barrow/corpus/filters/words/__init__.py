@@ -1,0 +1,1 @@
+"""Filters by the words of a text, from lists and tables in files."""

@@ -1,0 +1,134 @@
+"""Texts with words of a list, as C4 rejects pages; the lists are yours."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from barrow.corpus.filters.by_language import AUTO, language_rules
+from barrow.corpus.filters.filter import Decisions, Filter
+from barrow.corpus.filters.language import identify
+from barrow.corpus.filters.pattern import compute_on
+from barrow.corpus.filters.sample import draws
+from barrow.corpus.filters.texts import Texts
+from barrow.corpus.mixture import below
+from barrow.errors import ConfigError, NotFound
+
+_PURPOSE = (1 << 32) + 1
+_OTHER = r"[^\pL\pN\pM_]"  # not part of a word
+
+
+@dataclass(frozen=True)
+class BadWords(Filter):
+    """Rejects texts that have a word or phrase of the list of their language, as C4.
+
+    `lists` are files by language code, one entry a line. Case is ignored. An entry counts where no
+    letter, digit or mark touches it; in languages without blanks between words, anywhere.
+    `language` is that of all texts, or ``auto``: that of each text, by `identify`; texts whose
+    language has no list are kept. Of the texts with such a word, `keep_fraction` is kept, drawn by
+    their ids and `seed`. `sha256` are those of the lists: equal settings mean equal decisions.
+    """
+
+    lists: dict[str, Path]
+    language: str = AUTO
+    keep_fraction: float = 0.0
+    seed: int = 42
+    sha256: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if not self.lists:
+            raise ConfigError("lists must have a file for at least one language, got none")
+        if self.language != AUTO and self.language not in self.lists:
+            known = ", ".join(sorted(self.lists))
+            raise ConfigError(f"language must be 'auto' or one of {known}, got {self.language!r}")
+        if not 0 <= self.keep_fraction < 1:
+            raise ConfigError(f"keep_fraction must be ≥ 0 and < 1, got {self.keep_fraction}")
+
+    def resolved(self) -> BadWords:
+        """The same with the lists' `sha256`, for the key of a task; wrong ones are an error."""
+        hashes = tuple(words.sha256 for _, words in self._lists())
+        if self.sha256 not in (None, hashes):
+            paths = ", ".join(map(str, self.lists.values()))
+            raise ConfigError(
+                f"{paths}: a list has changed; expected sha256 {self.sha256}, got {hashes}"
+            )
+        return replace(self, sha256=hashes)
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        return ("bad-words",)
+
+    def decide(self, texts: Texts) -> Decisions:
+        """Keep, or a reason, for each text; the value is the number of the entry."""
+        if self.sha256 is not None:
+            self.resolved()
+        decisions = Decisions.keep_all(len(texts))
+        auto = self.language == AUTO
+        codes = identify(texts).codes if auto else np.full(len(texts), self.language)
+        first = 0
+        for code, words in self._lists():
+            rows = np.flatnonzero(codes == code)
+            if len(rows):
+                some = texts if len(rows) == len(texts) else texts.chosen(rows)
+                compute, strings = compute_on(some)
+                found = compute.extract_regex(strings, words.expression).to_pylist()
+                entries = [-1 if one is None else words.number(one["word"]) for one in found]
+                decisions.value[rows] = np.array(entries) + first
+                decisions.code[rows] = np.array(entries) >= 0
+            first += len(words.entries)
+        if self.keep_fraction and decisions.code.any():
+            decisions.code[below(draws(texts, self.seed, _PURPOSE), self.keep_fraction)] = 0
+        return decisions
+
+    def cause(self, reason: str, value: float) -> str:
+        del reason
+        entries = [(code, entry) for code, words in self._lists() for entry in words.entries]
+        code, entry = entries[int(value)]
+        return f"has {entry!r} of the list for {code}"
+
+    def _lists(self) -> Iterator[tuple[str, _Words]]:
+        for code, path in sorted(self.lists.items()):
+            if not path.is_file():
+                raise NotFound(f"{path} is not a file; expected a list of words for {code!r}")
+            status = path.stat()
+            unspaced = language_rules().get(code, {}).get("unspaced", False)
+            yield code, _read(path, unspaced, status.st_mtime_ns, status.st_size)
+
+
+@dataclass(frozen=True)
+class _Words:
+    """Entries of a list, and the expression that finds one of them."""
+
+    entries: tuple[str, ...]
+    expression: str
+    sha256: str
+
+    def number(self, word: str) -> int:
+        """The number of the entry that was found as `word`, whose case may differ."""
+        folded = [entry.casefold() for entry in self.entries]
+        return folded.index(word.casefold()) if word.casefold() in folded else 0
+
+
+@lru_cache(maxsize=64)
+def _read(path: Path, unspaced: bool, mtime_ns: int, size: int) -> _Words:
+    """A list; read again only when the file has changed."""
+    del mtime_ns, size
+    data = path.read_bytes()
+    try:
+        lines = data.decode("utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path} must be UTF-8, one word a line: {error}") from None
+    entries = tuple(dict.fromkeys(line.strip() for line in lines if line.strip()))
+    if not entries:
+        raise ConfigError(f"{path} has no words; expected one a line")
+    # The longest first: the entry that is named is then the whole phrase.
+    some = "|".join(re.escape(entry) for entry in sorted(entries, key=len, reverse=True))
+    whole = f"(?P<word>{some})"
+    expression = f"(?i){whole}" if unspaced else f"(?i)(?:^|{_OTHER}){whole}(?:{_OTHER}|$)"
+    return _Words(entries, expression, hashlib.sha256(data).hexdigest())
