@@ -7,6 +7,9 @@ libdivsufsort, by way of pydivsufsort: sorting all suffixes of the texts and fin
 neighbours agree is the greater part of what tools for exact substrings do; it is given all texts in
 memory, and no reading, cutting and writing is asked of it. What is cut is compared, word by word,
 with what the definition says, computed without hashes by doubling (Karp, Miller and Rosenberg).
+
+Repeated lines and sentences, three in a row, are then cut by barrow and by datatrove's
+SentenceDedup, which gets the texts in memory; both write what they need in between to disk.
 """
 
 from __future__ import annotations
@@ -33,7 +36,7 @@ from barrow.corpus.build.parts import Examined, cut
 from barrow.corpus.dedup.numbering import Removals
 from barrow.corpus.dedup.passages.stages import Cut, cut_repeated
 from barrow.corpus.dedup.passages.windows import select_seeds
-from barrow.corpus.dedup.settings import Deduplication, Passages
+from barrow.corpus.dedup.settings import Deduplication, Lines, Passages
 from barrow.corpus.kernels.scratch import Scratch
 from barrow.corpus.kernels.word_hashes import word_hashes
 from barrow.engine import Engine, File, Stages, Store, Task
@@ -66,7 +69,9 @@ def examined(folder: Path, texts: Sequence[str]) -> list[Examined]:
     return found
 
 
-def cut_all(parts: list[Examined], folder: Path, min_words: int) -> tuple[Cut, dict[str, float]]:
+def cut_all(
+    parts: list[Examined], folder: Path, passages: Passages | Lines
+) -> tuple[Cut, dict[str, float]]:
     """Everything that the option adds to a build, and the seconds that its functions took."""
     times: Counter[str] = Counter()
 
@@ -76,7 +81,7 @@ def cut_all(parts: list[Examined], folder: Path, min_words: int) -> tuple[Cut, d
             super().perform(task)
             times[task.stage.name] += time.process_time() - start
 
-    passages, settings = Passages(min_words), Deduplication(near=False)
+    settings = Deduplication(near=False)
     with Stages(TimedStore(folder), Engine(num_workers=0)) as stages:
         return cut_repeated(parts, [], Removals(), settings, passages, stages), times
 
@@ -151,13 +156,14 @@ def main() -> None:
             blocks = [block]
             seconds += best(seeds)
         print(f"| words and seeds, in memory | {mb / seconds:,.0f} |")
-        cut_all(parts, folder / "first", size)  # compiles
-        result, times = cut_all(parts, folder / "second", size)
+        cut_all(parts, folder / "first", Passages(size))  # compiles
+        result, times = cut_all(parts, folder / "second", Passages(size))
         for function, taken in times.items():
             print(f"| {function} | {mb / taken:,.0f} |")
         ours = sum(times.values())
         print(f"| all of it | {mb / ours:,.0f} |")
         agree(texts, result, size)
+        lines(texts, parts, folder, mb)
     peer(texts, mb, ours)
 
 
@@ -178,6 +184,30 @@ def agree(texts: Sequence[str], result: Cut, min_words: int) -> None:
     print(f"{sum(c['passages'] for c in counts):,} passages; {differ:,} words differ from that.")
     left = sum(int(load_facts(part.files.facts).kept.sum()) for part in result.own)
     print(f"{len(texts) - left:,} documents go as a whole.")
+
+
+def lines(texts: Sequence[str], parts: list[Examined], folder: Path, mb: float) -> None:
+    """Three lines or sentences in a row, beside datatrove."""
+    print("\n| three in a row | barrow, MB/s | units cut | datatrove, MB/s |\n|---|---|---|---|")
+    for unit in ("line", "sentence"):
+        cut_all(parts, folder / f"{unit}1", Lines(unit, min_rest=1))
+        result, times = cut_all(parts, folder / f"{unit}2", Lines(unit, min_rest=1))
+        counts = [json.loads(r.counts.path.read_text())["all"]["words"] for r in result.results]
+        taken = best(lambda: datatrove_lines(texts, folder, unit == "sentence"), 2)  # noqa: B023
+        print(f"| {unit}s | {mb / sum(times.values()):,.0f} | {sum(counts):,} | {mb / taken:.2f} |")
+
+
+def datatrove_lines(texts: Sequence[str], folder: Path, split_sentences: bool) -> None:
+    from datatrove.data import Document as TheirDocument
+    from datatrove.pipeline.dedup import sentence_dedup as theirs
+
+    config = theirs.SentDedupConfig(split_sentences=split_sentences, only_dedup_in_index=False)
+    documents = [TheirDocument(text=text, id=str(k)) for k, text in enumerate(texts)]
+    with tempfile.TemporaryDirectory(dir=folder) as name:
+        theirs.SentenceDedupSignature(f"{name}/hashes", config=config).run(documents)
+        theirs.SentenceFindDedups(f"{name}/hashes", f"{name}/found", config=config).run()
+        for _ in theirs.SentenceDedupFilter(f"{name}/found", config=config).run(documents):
+            pass
 
 
 def peer(texts: Sequence[str], mb: float, ours: float) -> None:

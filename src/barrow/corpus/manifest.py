@@ -29,15 +29,17 @@ from barrow.corpus.build.gather import Gathered
 from barrow.corpus.build.read import Read
 from barrow.corpus.build.sources import Source
 from barrow.corpus.build.stages import Built
-from barrow.corpus.dedup.passages.cut_stage import REASON
+from barrow.corpus.dedup.passages.cut_stage import REASON, REASON_LINES
 from barrow.corpus.recipe import Recipe
 from barrow.engine import File
 
 MANIFEST = "manifest.json"
 
 # Of repeated passages: how many were cut, their words and bytes (with documents that went whole),
-# and how many documents stay without them.
-_CUT = ("passages", "words", "bytes", "documents")
+# and how many documents stay without them. Of lines likewise, where the recipe has them cut.
+_COUNTED = ("passages", "words", "bytes", "documents")
+_NAMES = {"passages": _COUNTED, "lines": ("spans", "units", "bytes", "documents")}
+_REASONS = {"passages": REASON, "lines": REASON_LINES}
 
 
 def manifest(
@@ -99,16 +101,23 @@ def _reading(read: Iterable[tuple[Source, Read]]) -> dict[str, Any]:
 
 
 def _stages(built: Built) -> dict[str, Any]:
-    examined, cut, scattered = (
+    examined, scattered = (
         total_by_domain(_loaded(result.counts) for result in results)
-        for results in (built.examined, built.cut.results, built.scattered)
+        for results in (built.examined, built.scattered)
     )
+    cuts = {
+        what: total_by_domain(_loaded(result.counts) for result in made.results)
+        for what, made in built.cuts.items()
+    }
     domains: dict[str, Any] = {}
     for name, counts in sorted(examined.items()):
-        later, passages = scattered.get(name, {}), cut.get(name, {})
+        later = scattered.get(name, {})
+        cut: dict[str, dict[str, int]] = {"passages": {}}
+        cut |= {what: counted.get(name, {}) for what, counted in cuts.items()}
         removed = {key: number for key, number in later.items() if "." not in key}
-        if passages.get("whole"):
-            removed[REASON] = passages["whole"]
+        for what, counted in cut.items():
+            if counted.get("whole"):
+                removed[_REASONS[what]] = counted["whole"]
         domains[name] = {
             "documents": counts["documents"],
             "bytes": counts["bytes"],
@@ -125,9 +134,15 @@ def _stages(built: Built) -> dict[str, Any]:
                 "documents": counts.get("kept", 0) - _removed(removed),
                 "bytes": counts.get("kept_bytes", 0)
                 - _removed(_under(later, "bytes."))
-                - passages.get("bytes", 0),
+                - sum(counted.get("bytes", 0) for counted in cut.values()),
                 "rejects": {k: n for k, n in removed.items() if k != "not-drawn"},
-                "passages": {key: passages.get(key, 0) for key in _CUT},
+                **{
+                    what: {
+                        title: counted.get(key, 0)
+                        for title, key in zip(_NAMES[what], _COUNTED, strict=True)
+                    }
+                    for what, counted in cut.items()
+                },
             },
             "mix": {
                 "epochs": built.plan["domains"].get(name, {}).get("epochs", 0.0),
@@ -193,8 +208,10 @@ def num_reject_records(manifest: Mapping[str, Any]) -> int:
     """
     total = sum(sum(counts.values()) for counts in rejects_by_domain(manifest).values())
     for stages in manifest["stages"].values():
-        total += stages["deduplicate"]["passages"]["passages"]
-        total -= stages["deduplicate"]["rejects"].get(REASON, 0)
+        removed = stages["deduplicate"]
+        for what, reason in _REASONS.items():
+            total += removed.get(what, {}).get(_NAMES[what][0], 0)
+            total -= removed["rejects"].get(reason, 0)
     return total - int(manifest.get("taken_down", {}).get("rejects", 0))
 
 

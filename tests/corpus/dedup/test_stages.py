@@ -25,7 +25,7 @@ def copies(tmp_path: Path, facts: Facts, partition: int = 0, of: int = 1) -> Arr
     files, order = one_part(tmp_path, facts)
     out = copies_stage.Copies(tmp_path, "key")
     settings = copies_stage.Settings(order, partition, of)
-    copies_stage.find_copies(settings, files, out)
+    copies_stage.find_copies(settings, copies_stage.Inputs(files, Removals()), out)
     return load_arrays(out.removed)
 
 

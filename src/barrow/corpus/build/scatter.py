@@ -23,7 +23,7 @@ from barrow.archive.shard import shard_lines
 from barrow.corpus.build.facts import Facts, load_facts
 from barrow.corpus.build.parts import QUICK, Examined, PartFiles
 from barrow.corpus.build.plan import ORDER, Buckets, copies_of, labels_of, split_of
-from barrow.corpus.dedup.numbering import Arrays, Removals, save_arrays
+from barrow.corpus.dedup.numbering import Arrays, Removals, removal_cause, save_arrays
 from barrow.corpus.filters.language import UNDETERMINED
 from barrow.corpus.mixture import SPLITS, places
 from barrow.corpus.readers.reader import rejected
@@ -166,7 +166,7 @@ def _why(number: int, removals: list[_Removal]) -> tuple[str, str]:
     for removal in removals:
         if number in removal.of:
             name, value = removal.of[number]
-            return removal.reason, f"{value:.3f} like {name}"
+            return removal.reason, removal_cause(removal.reason, value, name)
     return "not-drawn", "the mixture takes less than all of its domain"
 
 

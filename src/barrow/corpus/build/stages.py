@@ -4,7 +4,7 @@
     index        evaluation sets → an index of their n-grams
     examine      documents, index → filters and decontamination: facts, rewritten texts
     deduplicate  facts → copies and near-duplicates that go, clusters of those that stay
-    passages     texts → facts and texts without repeated passages
+    passages     texts → facts and texts without repeated lines and passages
     plan         facts, clusters → the split of each document, and how often it is taken
     scatter      documents, plan → lines in buckets, each with its place: the shuffle
     gather       buckets → shards of each split, with facts and statistics
@@ -48,7 +48,7 @@ class Built:
     read: Sequence[tuple[Source, Read]]
     indexed: Indexed | None
     examined: Sequence[Findings]
-    cut: Cut
+    cuts: dict[str, Cut]
     plan: dict[str, Any]
     scattered: Sequence[Scattered]
     shards: dict[str, list[Gathered]]
@@ -77,34 +77,37 @@ def run_stages(
         for part, found in zip(parts, examined, strict=True)
     ]
 
-    removals, after = Removals(), Cut(own)
+    removals, after = Removals(), own
+    cuts: dict[str, Cut] = {}
     if recipe.deduplication is not None and own:
         settings = recipe.deduplication
         known = [part for corpus in settings.against for part in known_parts(Path(corpus))]
         removals = deduplicate(own, known, settings, stages)
         check_budget(own, removals, settings)
-        if settings.passages is not None:
-            after = cut_repeated(own, known, removals, settings, settings.passages, stages)
+        for name, what in (("lines", settings.lines), ("passages", settings.passages)):
+            if what is not None:
+                cuts[name] = cut_repeated(after, known, removals, settings, what, stages)
+                after = cuts[name].own
 
-    (planned,) = stages.run("Planning", [plan_task(after.own, removals, recipe)])
+    (planned,) = stages.run("Planning", [plan_task(after, removals, recipe)])
     plan = json.loads(planned.plan.path.read_text())
     buckets = buckets_of(plan, recipe.shard_size)
-    scattering = scatter_tasks(after.own, planned.plan, removals, buckets, recipe)
+    scattering = scatter_tasks(after, planned.plan, removals, buckets, recipe)
     scattered = stages.run("Sorting", scattering)
-    gathering = gather_tasks(after.own, scattered, buckets)
+    gathering = gather_tasks(after, scattered, buckets)
     gathered = iter(stages.run("Writing", [t for tasks in gathering.values() for t in tasks]))
 
     rejects = [
         *(result.rejects for result in results),
         *(result.rejects for result in examined),
-        *(result.rejects for result in after.results),
+        *(result.rejects for made in cuts.values() for result in made.results),
         *(result.rejects for result in scattered),
     ]
     return Built(
         read=read,
         indexed=indexed,
         examined=examined,
-        cut=after,
+        cuts=cuts,
         plan=plan,
         scattered=scattered,
         shards={split: [next(gathered) for _ in tasks] for split, tasks in gathering.items()},

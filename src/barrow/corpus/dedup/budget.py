@@ -11,7 +11,7 @@ import barrow.archive
 from barrow.archive.document import name_of
 from barrow.corpus.build.facts import load_facts
 from barrow.corpus.build.parts import Examined
-from barrow.corpus.dedup.numbering import Arrays, Removals
+from barrow.corpus.dedup.numbering import Arrays, Removals, removal_cause
 from barrow.corpus.dedup.settings import Deduplication
 from barrow.errors import BudgetExceeded
 
@@ -21,8 +21,8 @@ _SAMPLE_CHARACTERS = 300
 
 def check_budget(own: Sequence[Examined], removals: Removals, settings: Deduplication) -> None:
     """Raise `BudgetExceeded`, with samples, if a domain would lose too many documents."""
-    removed = [arrays for _, arrays in removals]
-    numbers = np.concatenate([arrays["removed"] for arrays in removed])
+    removed = list(removals)
+    numbers = np.concatenate([arrays["removed"] for _, arrays in removed])
     before: dict[str, int] = {}
     gone: dict[str, int] = {}
     samples: dict[str, list[int]] = {}
@@ -46,19 +46,25 @@ def check_budget(own: Sequence[Examined], removals: Removals, settings: Deduplic
                 f"({gone[name] / total:.0%}), more than its budget of {budget:.0%}. For instance:\n"
                 + "\n".join(shown)
                 + "\nIf they are copies, raise deduplication.budget or budgets; if not, raise "
-                "deduplication.similarity."
+                "deduplication.similarity"
+                + (", or leave deduplication.url unset." if settings.url is not None else ".")
             )
 
 
-def _sample(number: int, own: Sequence[Examined], offsets: list[int], removed: list[Arrays]) -> str:
+def _sample(
+    number: int,
+    own: Sequence[Examined],
+    offsets: list[int],
+    removed: Sequence[tuple[str, Arrays]],
+) -> str:
     k = int(np.searchsorted(offsets, number, side="right")) - 1
     part = own[k].part
     document = barrow.archive.open(part.file, threads=1)[part.start + number - offsets[k]]
-    for arrays in removed:
+    for reason, arrays in removed:
         at = np.flatnonzero(arrays["removed"] == number)
         if len(at):
-            like = name_of(arrays["of_identity"][at[0]])
-            value = float(arrays["similarity"][at[0]])
+            kept = name_of(arrays["of_identity"][at[0]])
+            why = removal_cause(reason, float(arrays["similarity"][at[0]]), kept)
             text = " ".join(document.text[:_SAMPLE_CHARACTERS].split())
-            return f"  {document.meta['id']} is {value:.3f} like {like}: {text}"
+            return f"  {document.meta['id']} is {why}: {text}"
     raise AssertionError("a sample is of what was removed")

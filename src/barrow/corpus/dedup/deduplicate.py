@@ -1,4 +1,4 @@
-"""Deduplication, stage by stage: copies, then candidates by band, shingles, verification, choice.
+"""Deduplication, stage by stage: URLs, copies, candidates by band, shingles, verification, choice.
 
 Stages pass on arrays of document numbers; only the texts of candidates are read again. All stages
 but joining and choosing work on a partition, so their memory does not grow with the corpus.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import accumulate, pairwise
 
 from barrow.corpus.build.parts import Examined
@@ -22,7 +23,8 @@ from barrow.corpus.dedup import (
 from barrow.corpus.dedup.minhash import NUM_BANDS
 from barrow.corpus.dedup.numbering import Order, Removals
 from barrow.corpus.dedup.settings import Deduplication
-from barrow.engine import Stages
+from barrow.corpus.dedup.urls import pages_stage, same_stage
+from barrow.engine import File, Stages
 
 # Documents whose hashes one task sorts: 40 bytes each.
 _PARTITION_DOCUMENTS = 1 << 22
@@ -37,14 +39,38 @@ def deduplicate(
     facts = tuple(examined.files.facts for examined in parts)
     of = 1 + sum(order.sizes) // _PARTITION_DOCUMENTS
 
+    same_url: tuple[File, ...] = ()
+    if settings.url is not None:
+        paged = stages.run(
+            "URLs",
+            [
+                pages_stage.PAGES.task(
+                    part.label,
+                    pages_stage.Settings(part.start, part.stop),
+                    part.file,
+                    size=part.size,
+                )
+                for part in (examined.part for examined in parts)
+            ],
+        )
+        pages = same_stage.Inputs(facts, tuple(result.pages for result in paged))
+        same = stages.run(
+            "URLs",
+            [
+                same_stage.SAME.task("URLs", same_stage.Settings(order, k, of, settings.url), pages)
+                for k in range(of)
+            ],
+        )
+        same_url = tuple(result.removed for result in same)
+    before = copies_stage.Inputs(facts, Removals(same_url=same_url))
     copies = stages.run(
         "Copies",
         [
-            copies_stage.COPIES.task("copies", copies_stage.Settings(order, k, of), facts)
+            copies_stage.COPIES.task("copies", copies_stage.Settings(order, k, of), before)
             for k in range(of)
         ],
     )
-    exact = Removals(tuple(result.removed for result in copies))
+    exact = Removals(tuple(result.removed for result in copies), same_url=same_url)
     if not settings.near:
         return exact
 
@@ -98,4 +124,4 @@ def deduplicate(
         choose_stage.Inputs(facts, tuple(result.pairs for result in verified)),
     )
     (chosen,) = stages.run("Clusters", [choosing])
-    return Removals(exact.duplicates, chosen.removed)
+    return replace(exact, near_duplicates=chosen.removed)

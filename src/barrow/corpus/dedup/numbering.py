@@ -20,6 +20,7 @@ from barrow.engine import File
 
 Arrays = dict[str, npt.NDArray[Any]]
 
+SAME_URL = "same-url"
 _RANKED = ("size", "quality", "domain", "identity")
 
 
@@ -40,9 +41,12 @@ class Removals:
 
     duplicates: tuple[File, ...] = ()
     near_duplicates: File | None = None
+    same_url: tuple[File, ...] = ()
 
     def __iter__(self) -> Iterator[tuple[str, Arrays]]:
         """The reason, and the arrays, of each file."""
+        for file in self.same_url:
+            yield SAME_URL, load_arrays(file)
         for file in self.duplicates:
             yield "duplicate", load_arrays(file)
         if self.near_duplicates is not None:
@@ -58,6 +62,11 @@ class Removals:
     def clusters(self) -> Arrays | None:
         """The name of the cluster of every document that is in one."""
         return None if self.near_duplicates is None else load_arrays(self.near_duplicates)
+
+
+def removal_cause(reason: str, similarity: float, name: str) -> str:
+    """Why a document was removed, in words that end with the id of the one that stays."""
+    return f"at the URL of {name}" if reason == SAME_URL else f"{similarity:.3f} like {name}"
 
 
 @dataclass(frozen=True)

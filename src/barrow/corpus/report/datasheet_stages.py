@@ -172,6 +172,15 @@ def _deduplication(recipe: Recipe) -> str:
         "domain": "that of the preferred domain",
     }[settings.keep]
     parts.append(f"Of a cluster, {stays} stays.")
+    if settings.url is not None:
+        parts.append(f"Of documents with the same URL, the {settings.url} stays.")
+    for cut, what in (
+        (settings.lines, settings.lines and f"{settings.lines.span} {settings.lines.unit}s"),
+        (settings.passages, settings.passages and f"{settings.passages.min_words} words"),
+    ):
+        if cut is not None:
+            where = "all places but one" if cut.keep == "one" else "all places"
+            parts.append(f"What is repeated for {what} in a row or more is cut from {where}.")
     if settings.prefer:
         parts.append(f"Preferred: {', '.join(map(markdown_text, settings.prefer))}.")
     if settings.against:

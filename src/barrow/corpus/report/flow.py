@@ -180,7 +180,7 @@ def duplicates(totals: Survey, recipe: Recipe) -> Markup:
         what += f"; near-duplicates at least {settings.similarity:.0%} of their shingles"
     came = sum((domain.filtered for domain in totals.domains), Amount())
     stayed = sum((domain.deduplicated for domain in totals.domains), Amount())
-    exact = sum(_exact(domain) for domain in totals.domains)
+    exact, near, others = (sum(_removed(d)[k] for d in totals.domains) for k in range(3))
     had = [d for d in totals.domains if d.filtered.documents != d.deduplicated.documents]
     without = sum(1 for domain in totals.domains if domain.filtered.documents) - len(had)
     if not had:
@@ -191,29 +191,37 @@ def duplicates(totals: Survey, recipe: Recipe) -> Markup:
         paragraph(
             f"{what}. Shares are of the documents that were looked at."
             + (f" {readable_count(without)} domains had none." if without else "")
+            + (
+                f" {readable_count(others)} more documents were removed: others have their URL, or "
+                "nearly all of their lines or passages."
+                if others
+                else ""
+            )
         ),
         legend([("exact", "exact"), ("near", "near")]),
         table(
             "Duplicates by domain: documents, share of documents, text, mean length of a copy",
             ("Domain", "Exact", "Near", "Share", "Text", "Mean"),
             [
-                _copies(domain.name, domain.filtered, domain.deduplicated, _exact(domain))
+                _copies(domain.name, domain.filtered, domain.deduplicated, *_removed(domain)[:2])
                 for domain in had
             ],
-            total=_copies("All", came, stayed, exact),
+            total=_copies("All", came, stayed, exact, near),
             extra=(5,),
             class_="bars",
         ),
     )
 
 
-def _exact(domain: DomainSurvey) -> int:
-    return domain.steps[STEPS.index(DEDUPLICATE)].rejects.get("duplicate", 0)
+def _removed(domain: DomainSurvey) -> tuple[int, int, int]:
+    """Exact duplicates, near-duplicates, and documents that were removed for other reasons."""
+    rejects = domain.steps[STEPS.index(DEDUPLICATE)].rejects
+    exact, near = rejects.get("duplicate", 0), rejects.get("near-duplicate", 0)
+    return exact, near, sum(rejects.values()) - exact - near
 
 
-def _copies(title: str, came: Amount, stayed: Amount, exact: int) -> tuple[str, ...]:
+def _copies(title: str, came: Amount, stayed: Amount, exact: int, near: int) -> tuple[str, ...]:
     lost = came - stayed
-    near = lost.documents - exact
     chart = bar([("exact", exact), ("near", near)], came.documents)
     return (
         labelled(title, chart),

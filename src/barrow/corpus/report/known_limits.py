@@ -74,9 +74,11 @@ def _duplicates(recipe: Recipe) -> Iterable[str]:
     elif not settings.near:
         yield "Only exact duplicates were looked for: copies with small changes are still there."
     else:
+        passages = settings.passages
+        shared = "passages" if passages is None else f"passages under {passages.min_words} words"
         yield (
             f"Documents that share fewer than {settings.similarity:.0%} of their shingles are not "
-            "duplicates here; passages that longer documents share stay. Candidates are found by "
+            f"duplicates here; {shared} that longer documents share stay. Candidates are found by "
             "hashing, which misses some pairs near the threshold."
         )
 

@@ -29,7 +29,7 @@ Mask = npt.NDArray[np.bool_]
 Statistics = dict[str, dict[str, int]]
 
 _EXAMPLES = 5
-_COPIES = ("duplicate", "near-duplicate")
+_COPIES = ("duplicate", "near-duplicate", "same-url")
 
 
 class DocumentMeta(CountedMeta):

@@ -23,7 +23,7 @@ from barrow.corpus.build.parts import Examined, Part
 from barrow.corpus.dedup.numbering import Removals
 from barrow.corpus.dedup.passages import stages as passages_module
 from barrow.corpus.dedup.passages.stages import Cut, cut_repeated
-from barrow.corpus.dedup.settings import Deduplication, Passages
+from barrow.corpus.dedup.settings import Deduplication, Lines, Passages
 from barrow.engine import Engine, File, Stages, Store
 
 SIZE = 6
@@ -63,7 +63,11 @@ def cut(
 def cut_parts(
     folder: Path, own: list[Examined], known: Sequence[Examined] = (), **options: Any
 ) -> Cut:
-    passages = Passages(**{"min_words": SIZE, "min_rest": 1} | options)
+    passages: Passages | Lines
+    if "unit" in options:
+        passages = Lines(**{"min_rest": 1} | options)
+    else:
+        passages = Passages(**{"min_words": SIZE, "min_rest": 1} | options)
     with Stages(Store(folder / "tasks"), Engine(num_workers=0)) as stages:
         return cut_repeated(own, known, Removals(), Deduplication(), passages, stages)
 
@@ -312,3 +316,147 @@ def test_a_long_text_that_repeats_itself(tmp_path: Path, text: str, kept: str) -
         assert after == [None, f"{kept}{BREAK}another end"]
     else:
         assert after == texts
+
+
+# Remove all, and other units ----------------------------------------------------------------------
+
+
+def left_without(
+    rank: Sequence[Sequence[str]], size: int, keep: str
+) -> dict[tuple[str, ...], list[list[str]]]:
+    """The definition for any units, the slow way: the pieces that are left of every document, of
+    documents in the order of preference.
+    """
+    places: dict[tuple[str, ...], list[tuple[int, int]]] = {}
+    for number, units in enumerate(rank):
+        for start in range(len(units) - size + 1):
+            places.setdefault(tuple(units[start : start + size]), []).append((number, start))
+    goes = [[False] * len(units) for units in rank]
+    for found in places.values():
+        for number, start in found:
+            at_number, at = found[0]
+            repeated = len(found) > 1
+            if keep == "one":
+                repeated = number != at_number or start >= at + size
+            if repeated:
+                goes[number][start : start + size] = [True] * size
+    left: dict[tuple[str, ...], list[list[str]]] = {}
+    for units, gone in zip(rank, goes, strict=True):
+        pieces: list[list[str]] = [[]]
+        for unit, is_gone in zip(units, gone, strict=True):
+            if is_gone and pieces[-1]:
+                pieces.append([])
+            elif not is_gone:
+                pieces[-1].append(unit)
+        left[tuple(units)] = [piece for piece in pieces if piece]
+    return left
+
+
+UNITS = ["One is here.", "Two is there!", "x", "Three  was, by far.", "四 is a number.", "é é."]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.lists(st.sampled_from(UNITS), min_size=1, max_size=12), max_size=6, unique_by=tuple
+    ),
+    st.lists(st.integers(0, 2), min_size=6, max_size=6),
+    st.integers(1, 4),
+    st.sampled_from(["line", "sentence", "paragraph"]),
+    st.sampled_from(["one", "none"]),
+)
+def test_lines_that_are_left_are_what_the_definition_says(
+    tmp_path_factory: pytest.TempPathFactory,
+    documents: list[list[str]],
+    where: list[int],
+    size: int,
+    unit: str,
+    keep: str,
+) -> None:
+    """Whatever the order, and however the documents are spread over parts."""
+    tmp_path = tmp_path_factory.mktemp("lines")
+    between = {"line": "\n", "sentence": "\n", "paragraph": "\n\n"}[unit]
+    texts = {between.join(units): units for units in documents}
+    parts = [
+        [text for text, k in zip(texts, where, strict=False) if k == part] for part in range(3)
+    ]
+    # Ids and the order of preference are those of the texts as they are written.
+    rank = [
+        text.split(between) for text in sorted(texts, key=lambda t: (-len(t.encode()), name(t)))
+    ]
+    expected = left_without(rank, size, keep)
+    result = cut(tmp_path, parts, unit=unit, span=size, keep=keep)
+    for some, after in zip([part for part in parts if part], texts_after(result), strict=True):
+        for text, found in zip(some, after, strict=True):
+            rest = [unit for piece in expected[tuple(texts[text])] for unit in piece]
+            assert found == (between.join(rest) if rest else None)
+    for record in records(result):
+        start, stop = record.meta[f"{unit}s"]
+        assert stop - start >= size
+        assert record.meta["reason"] == "repeated-lines"
+        assert bool(record.meta["kept_in"]) == (keep == "one")
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(DOCUMENT.filter(bool).map(" ".join), max_size=6, unique=True),
+    st.lists(st.integers(0, 1), min_size=6, max_size=6),
+    st.integers(2, 6),
+)
+def test_with_none_kept_every_window_that_occurs_twice_is_cut(
+    tmp_path_factory: pytest.TempPathFactory, documents: list[str], where: list[int], size: int
+) -> None:
+    """Lee et al. (2022): all occurrences go, also those that overlap."""
+    tmp_path = tmp_path_factory.mktemp("none")
+    parts = [
+        [text for text, k in zip(documents, where, strict=False) if k == part] for part in range(2)
+    ]
+    expected = left_without([text.split() for text in documents], size, "none")
+    result = cut(tmp_path, parts, min_words=size, keep="none")
+    for texts, after in zip([part for part in parts if part], texts_after(result), strict=True):
+        for text, found in zip(texts, after, strict=True):
+            pieces = expected[tuple(text.split())]
+            assert found == (BREAK.join(map(" ".join, pieces)) if pieces else None)
+    for record in records(result):
+        assert record.meta["kept_in"] == []
+        assert record.meta["cause"].split(";")[0].endswith(" on are repeated")
+
+
+def test_none_is_kept_beside_a_finished_corpus_either(tmp_path: Path) -> None:
+    known = "a b c d e f and the end of it"
+    result = cut(tmp_path, [["x a b c d e f y"]], [[known]], keep="none")
+    assert texts_after(result) == [[f"x{BREAK}y"]]
+
+
+def test_breaks_around_lines_and_sentences(tmp_path: Path) -> None:
+    long = "This is the longest of all documents, and it keeps what the others have to lose. "
+    kept = long * 3 + "\nMenu one\nMenu two\nBuy now."
+    texts = [
+        "A1\n\nMenu one\nMenu two\nBuy now.\n\n  B1 indented\n",
+        "A2\nMenu one\n  Menu  two\nBuy now.\nB2",
+        "Menu one\nMenu two\nBuy now.\nB3\n\n",
+        "A4\nMenu one\n\nMenu two\nBuy now.\n",
+        "A5\nMenu one\nB5\nMenu two\nBuy now.",
+    ]
+    (after,) = texts_after(cut(tmp_path / "lines", [[kept, *texts]], unit="line"))
+    assert after == [kept, "A1\n\n  B1 indented\n", "A2\nB2", "B3\n\n", "A4", texts[4]]
+    texts = ["First one. Buy it now. Or never. Last one.", "前文。Buy it now. Or never. 后文。"]
+    kept = long * 2 + "Buy it now. Or never."
+    (after,) = texts_after(cut(tmp_path / "two", [[kept, *texts]], unit="sentence", span=2))
+    assert after == [kept, "First one. Last one.", "前文。 后文。"]
+
+
+def test_short_spans_stay_and_short_rests_go(tmp_path: Path) -> None:
+    rng = random.Random(9)
+    line = " ".join(fresh(rng, 5))
+    owner = "\n".join([line, "}", " ".join(fresh(rng, 60))])
+    texts = [owner, f"{line}\n}}\nscrap", f"{line}\n}}\n" + " ".join(fresh(rng, 9))]
+    result = cut(tmp_path / "a", [texts], unit="line", span=1, min_bytes=5, min_rest=30)
+    assert texts_after(result) == [[owner, None, texts[2].partition("\n")[2]]]
+    counts = counts_of(result)
+    assert (counts["passages"], counts["words"], counts["whole"]) == (2, 2, 1)
+    # A document that others have lost a line to stays, however short it is.
+    first, second = (" ".join(fresh(rng, 40)) for _ in range(2))
+    texts = [f"{second}\nz\n{first}", f"{first}\nmine", "mine\nyours"]
+    (after,) = texts_after(cut(tmp_path / "b", [texts], unit="line", span=1, min_rest=30))
+    assert after == [texts[0], "mine", None]

@@ -21,14 +21,16 @@ from barrow.corpus.dedup.minhash import band_hashes, shingle_hashes
 from barrow.corpus.dedup.numbering import load_arrays
 from barrow.corpus.dedup.passages.buckets import load_part
 from barrow.corpus.dedup.passages.part_texts import PartTexts, part_texts
+from barrow.corpus.dedup.passages.units import unit_spans
 from barrow.corpus.dedup.passages.windows import Places
+from barrow.corpus.dedup.settings import Keep, Unit
 from barrow.corpus.filters.texts import Texts
 from barrow.corpus.kernels.scratch import Scratch
-from barrow.corpus.kernels.word_spans import word_spans
 from barrow.corpus.readers.reader import rejected
 from barrow.engine import File, Output, Outputs, Stage
 
 REASON = "repeated-passage"
+REASON_LINES = "repeated-lines"  # or sentences, or paragraphs
 
 # Owners named in the record of a cut.
 _NAMED = 5
@@ -40,7 +42,8 @@ BREAK = b"\n\n"
 class Settings:
     """A part: its number among parts and its first document in the file; the `Passages` settings.
 
-    With `near`, later builds look for near-duplicates of what is left.
+    `min_words` is the length of a passage in units. With `near`, later builds look for
+    near-duplicates of what is left.
     """
 
     part: int
@@ -48,6 +51,8 @@ class Settings:
     min_words: int
     min_rest: int
     near: bool
+    unit: Unit = "word"
+    keep: Keep = "one"
 
 
 @dataclass(frozen=True)
@@ -106,10 +111,13 @@ CUT = Stage("corpus.passage_cut", 2, cut_passages, Cut)
 
 @dataclass(frozen=True)
 class _Redundant:
-    """Runs of words to cut, and the id of the owner of every window in them."""
+    """Runs of words to cut, the id of the owner of every window in them, and the documents that
+    keep a window which others may have lost.
+    """
 
     runs: Runs
     identity: npt.NDArray[np.uint64]
+    keepers: frozenset[int]
 
     def owners(self, run: int) -> list[str]:
         """Ids of the documents that keep the passages of a run, each once, in order."""
@@ -120,7 +128,10 @@ class _Redundant:
 
 
 def _redundant(inputs: Inputs, facts: Facts, settings: Settings) -> _Redundant:
-    """A window with an owner elsewhere is cut, unless it overlaps that owner."""
+    """A window with an owner elsewhere is cut, unless it overlaps that owner.
+
+    If none is kept, every window is cut that occurs twice.
+    """
     windows, min_words = load_arrays(inputs.windows), settings.min_words
     rows, starts = windows["rows"], windows["starts"]
     identity = facts.identity[rows]
@@ -130,13 +141,16 @@ def _redundant(inputs: Inputs, facts: Facts, settings: Settings) -> _Redundant:
         is_lost[lost] = True
         identity[lost] = load_part(file, "of_identity", settings.part)
     row, start, group = windows["others"]
+    if settings.keep == "none":
+        is_lost[group] = True
     apart = (row != rows[group]) | (start >= starts[group] + min_words)
     goes = is_lost[group] | apart
     document = np.r_[rows[is_lost], row[goes]]
     begin = np.r_[starts[is_lost], start[goes]]
     theirs = np.r_[identity[is_lost], identity[group[goes]]]
     order = np.lexsort((begin, document))
-    return _Redundant(join_windows(document[order], begin[order], min_words), theirs[order])
+    runs = join_windows(document[order], begin[order], min_words)
+    return _Redundant(runs, theirs[order], frozenset(rows[~is_lost].tolist()))
 
 
 @dataclass
@@ -149,7 +163,8 @@ class _Cutter:
 
     def cut(self, texts: PartTexts, rejects: Writer) -> Iterator[tuple[int, Document | None]]:
         """Rows with their new documents, or None where too little is left."""
-        spans = word_spans(texts.text, texts.offsets, self._scratch)
+        unit = self.settings.unit
+        spans = unit_spans(unit, texts.text, texts.offsets, self._scratch)
         runs = self.redundant.runs
         stayed: list[tuple[int, Document]] = []
         for i, (row, meta) in enumerate(zip(texts.rows.tolist(), texts.metas(), strict=True)):
@@ -158,8 +173,8 @@ class _Cutter:
             ends = spans.ends[words] - texts.offsets[i]
             first, last = np.searchsorted(runs.document, (row, row + 1)).tolist()
             theirs = [(int(runs.start[k]), int(runs.stop[k])) for k in range(first, last)]
-            rest, passages = cut_runs(texts.text_of(i), starts, ends, theirs)
-            whole = len(rest) < self.settings.min_rest and not self._stays(theirs, len(starts))
+            rest, passages = cut_runs(texts.text_of(i), starts, ends, theirs, unit=unit)
+            whole = len(rest) < self.settings.min_rest and not self._stays(row, theirs, len(starts))
             for k, passage in zip(range(first, last), passages, strict=True):
                 rejects.add(self._record(k, passage, meta, whole))
             self._count(row, theirs, 0 if whole else len(rest), whole)
@@ -172,13 +187,14 @@ class _Cutter:
                 yield row, document
         self._describe(stayed)
 
-    def _stays(self, runs: list[tuple[int, int]], num_words: int) -> bool:
-        """Whether a run as long as a passage is left."""
+    def _stays(self, row: int, runs: list[tuple[int, int]], num_words: int) -> bool:
+        """Whether a run as long as a passage is left; of lines, one that others lost."""
         edges = [0, *(edge for run in runs for edge in run), num_words]
-        return any(
+        is_left = any(
             stop - start >= self.settings.min_words
             for start, stop in zip(edges[::2], edges[1::2], strict=True)
         )
+        return is_left and (self.settings.unit == "word" or row in self.redundant.keepers)
 
     def _count(self, row: int, runs: list[tuple[int, int]], size: int, whole: bool) -> None:
         tally = self.tally[self.facts.domains[self.facts.domain[row]]]
@@ -200,17 +216,19 @@ class _Cutter:
             self.facts.bands[rows] = band_hashes(shingle_hashes(texts.words, self._scratch))
 
     def _record(self, run: int, passage: bytes, meta: dict[str, Any], whole: bool) -> Document:
-        owners = self.redundant.owners(run)
+        unit, keeps = self.settings.unit, self.settings.keep == "one"
+        owners = self.redundant.owners(run) if keeps else []
         start, stop = int(self.redundant.runs.start[run]), int(self.redundant.runs.stop[run])
         more = f" and {len(owners) - 1} other{'s' * (len(owners) > 2)}" if len(owners) > 1 else ""
+        where = f"stay in {owners[0]}{more}" if keeps else "are repeated"
         rest = "; too little is left" if whole else ""
         return rejected(
             passage.decode(),
             meta,
-            reason=REASON,
-            cause=f"{stop - start} words from word {start} on stay in {owners[0]}{more}{rest}",
+            reason=REASON if unit == "word" else REASON_LINES,
+            cause=f"{stop - start} {unit}s from {unit} {start} on {where}{rest}",
             stage="deduplicate",
-            words=[start, stop],
+            **{f"{unit}s": [start, stop]},
             kept_in=owners[:_NAMED],
             whole=whole,
         )
@@ -235,14 +253,20 @@ def join_windows(document: Places, start: Places, min_words: int) -> Runs:
 
 
 def cut_runs(
-    text: bytes, starts: Places, ends: Places, runs: Sequence[tuple[int, int]]
+    text: bytes,
+    starts: Places,
+    ends: Places,
+    runs: Sequence[tuple[int, int]],
+    *,
+    unit: Unit = "word",
 ) -> tuple[bytes, list[bytes]]:
     """A text without some runs of its words, and what these were.
 
     `starts` and `ends` are those of all words, `runs` are in order and disjoint. Marks directly
     before or after a word (a quotation mark, a full stop) go with it; marks between two words
-    without white space go with the first. Where a run was, the text has a paragraph break; the rest
-    is as it was, indentation included.
+    without white space go with the first. Where a run was, the text has a paragraph break, or
+    between lines and sentences the larger of the breaks that were around it; the rest is as it was,
+    indentation included.
     """
     view = np.frombuffer(text, np.uint8)
     kept: list[bytes] = []
@@ -263,9 +287,29 @@ def cut_runs(
         passages.append(text[begin:end])
         at = end
     kept.append(text[at:])
-    pieces = [piece.rstrip(_WHITE) for piece in kept[:-1]] + kept[-1:]
-    pieces = [pieces[0], *map(_from_first_line, pieces[1:])]
-    return BREAK.join(piece for piece in pieces if piece), passages
+    return _joined(kept, unit), passages
+
+
+def _joined(kept: Sequence[bytes], unit: Unit) -> bytes:
+    """What is left between cuts as one text; white space at its end stays if a cut is not there."""
+    pieces: list[bytes] = []
+    gap = b""  # white space since the last text
+    for k, piece in enumerate(kept):
+        bare = piece.rstrip(_WHITE)
+        if not bare:
+            gap += piece
+            continue
+        if pieces:
+            lead = bare[: len(bare) - len(bare.lstrip(_WHITE))]
+            pieces.append(BREAK if unit == "word" else _break(gap, lead))
+        pieces.append(_from_first_line(bare) if k else bare)
+        gap = piece[len(bare) :]
+    return b"".join(pieces) + (gap if len(kept) == 1 or kept[-1].strip(_WHITE) else b"")
+
+
+def _break(before: bytes, after: bytes) -> bytes:
+    lines = max(before.count(b"\n"), after.count(b"\n"))
+    return BREAK[:lines] if lines else b" " if before or after else b""
 
 
 def _white(gap: npt.NDArray[np.uint8]) -> Places:

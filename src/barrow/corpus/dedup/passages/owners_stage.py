@@ -9,15 +9,17 @@ import numpy as np
 from barrow.corpus.dedup.numbering import Order, Parts, save_arrays
 from barrow.corpus.dedup.passages.buckets import load_buckets
 from barrow.corpus.dedup.passages.owners import group_windows
+from barrow.corpus.dedup.settings import Keep
 from barrow.engine import File, Output, Outputs, Stage
 
 
 @dataclass(frozen=True)
 class Settings:
-    """A range of buckets, and the order of preference."""
+    """A range of buckets, and the order of preference; of equal windows, `keep` one or none."""
 
     buckets: tuple[int, int]
     order: Order
+    keep: Keep = "one"
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,8 @@ def find_owners(settings: Settings, inputs: Inputs, out: Owners) -> None:
     groups = group_windows(first, second, rank, np.zeros(len(rank), np.int64))
     owner = groups.owners[groups.group]
     lost = owner != np.arange(len(owner))
+    if settings.keep == "none":
+        lost[owner[lost]] = True
     place = np.concatenate([np.arange(len(a["rows"])) + start for start, a in loaded])
     ends = np.cumsum([0, *(len(arrays["rows"]) for _, arrays in loaded)])
     save_arrays(

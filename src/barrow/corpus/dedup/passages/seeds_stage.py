@@ -11,19 +11,21 @@ from barrow.corpus.build.parts import PartFiles
 from barrow.corpus.dedup.numbering import Removals, save_arrays
 from barrow.corpus.dedup.passages.buckets import bucket_bounds
 from barrow.corpus.dedup.passages.part_texts import part_texts
+from barrow.corpus.dedup.passages.units import unit_hashes
 from barrow.corpus.dedup.passages.windows import select_seeds
+from barrow.corpus.dedup.settings import Unit
 from barrow.corpus.kernels.scratch import Scratch
-from barrow.corpus.kernels.word_hashes import word_hashes
 from barrow.engine import Output, Outputs, Stage
 
 
 @dataclass(frozen=True)
 class Settings:
-    """A part: its first document in the file, and its number; the length of a passage."""
+    """A part: its first document in the file, and its number; the length of a passage, in units."""
 
     start: int
     offset: int
     min_words: int
+    unit: Unit = "word"
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ def find_seeds(settings: Settings, inputs: Inputs, out: Seeds) -> None:
     scratch = Scratch()
     values, rows = [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
     for texts in part_texts(inputs.part, settings.start, wanted):
-        words = word_hashes(texts.text, texts.offsets, scratch)
+        words = unit_hashes(settings.unit, texts.text, texts.offsets, scratch)
         seeds = select_seeds(words, settings.min_words, scratch)
         values.append(seeds.value.copy())
         rows.append(texts.rows[seeds.document])

@@ -1,4 +1,4 @@
-"""Repeated passages, stage by stage: seeds, which of them are repeated, windows, owners, cuts.
+"""Repeated passages or lines, stage by stage: seeds, which are repeated, windows, owners, cuts.
 
 Seeds, windows and cuts are computed by part; repetition and owners by buckets of the hashes of all
 parts. No task holds more than a part or a fixed number of hashes.
@@ -18,7 +18,7 @@ from barrow.corpus.dedup.passages import repeated_stage as comparing
 from barrow.corpus.dedup.passages import seeds_stage as seeding
 from barrow.corpus.dedup.passages import windows_stage as windowing
 from barrow.corpus.dedup.passages.buckets import load_part, load_slice, share_out
-from barrow.corpus.dedup.settings import Deduplication, Passages
+from barrow.corpus.dedup.settings import Deduplication, Lines, Passages, Unit
 from barrow.engine import File, Stages
 
 # Hashes that one task sorts: 40 bytes each.
@@ -38,21 +38,27 @@ def cut_repeated(
     known: Sequence[Examined],
     removals: Removals,
     settings: Deduplication,
-    passages: Passages,
+    passages: Passages | Lines,
     stages: Stages,
 ) -> Cut:
     """Cut repeated passages from what was not removed; finished corpora stay as they are."""
     if not own:
         return Cut(own)
     parts = [*own, *known]
-    min_words = passages.min_words
+    unit: Unit = "word"
+    min_bytes = 1
+    if isinstance(passages, Lines):
+        unit, min_words, min_bytes = passages.unit, passages.span, passages.min_bytes
+    else:
+        min_words = passages.min_words
+    title = "Passages" if unit == "word" else f"{unit.capitalize()}s"
     offsets = accumulate(map(len, parts), initial=0)
     seeded = stages.run(
-        "Passages",
+        title,
         [
             seeding.SEEDS.task(
                 examined.part.label,
-                seeding.Settings(examined.part.start, offset, min_words),
+                seeding.Settings(examined.part.start, offset, min_words, unit),
                 seeding.Inputs(examined.files, removals),
                 size=examined.part.size,
             )
@@ -61,7 +67,7 @@ def cut_repeated(
     )
     seeds = tuple(result.seeds for result in seeded)
     compared = stages.run(
-        "Passages",
+        title,
         [
             comparing.REPEATED.task("passages", comparing.Settings(buckets), seeds)
             for buckets in share_out(seeds, _TASK_HASHES)
@@ -69,7 +75,7 @@ def cut_repeated(
     )
     repeated = tuple(result.found for result in compared)
     windowed = stages.run(
-        "Passages",
+        title,
         [
             windowing.WINDOWS.task(
                 examined.part.label,
@@ -78,6 +84,8 @@ def cut_repeated(
                     start=examined.part.start,
                     min_words=min_words,
                     order=Order.of([examined], int(k < len(own)), settings),
+                    unit=unit,
+                    min_bytes=min_bytes,
                 ),
                 windowing.Inputs(examined.files, seeds[k], repeated),
                 size=examined.part.size,
@@ -89,10 +97,12 @@ def cut_repeated(
     order = Order.of(parts, len(own), settings)
     facts = tuple(examined.files.facts for examined in parts)
     owned = stages.run(
-        "Passages",
+        title,
         [
             owning.OWNERS.task(
-                "passages", owning.Settings(buckets, order), owning.Inputs(facts, windows)
+                "passages",
+                owning.Settings(buckets, order, passages.keep),
+                owning.Inputs(facts, windows),
             )
             for buckets in share_out(windows, _TASK_HASHES)
         ],
@@ -110,6 +120,8 @@ def cut_repeated(
                     min_words=min_words,
                     min_rest=passages.min_rest,
                     near=settings.near,
+                    unit=unit,
+                    keep=passages.keep,
                 ),
                 cutting.Inputs(own[k].files, windows[k], owners),
                 size=own[k].part.size,

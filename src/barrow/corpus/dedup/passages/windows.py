@@ -49,7 +49,7 @@ def select_seeds(words: Words, min_words: int, scratch: Scratch) -> Seeds:
     in ``min_words / 4`` is the beginning of a seed. What is returned is valid until seeds are
     selected in the same scratch again.
     """
-    gram = min_words // 2
+    gram = max(1, min_words // 2)
     size = len(words.hashes)
     value = scratch.take("seed values", size, np.uint64)
     document = scratch.take("seed documents", size, np.int64)

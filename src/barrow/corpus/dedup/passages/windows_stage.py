@@ -11,20 +11,26 @@ from barrow.corpus.dedup.numbering import Order, Parts, load_arrays, save_arrays
 from barrow.corpus.dedup.passages.buckets import bucket_bounds, load_part
 from barrow.corpus.dedup.passages.owners import group_windows
 from barrow.corpus.dedup.passages.part_texts import part_texts
+from barrow.corpus.dedup.passages.units import unit_hashes, unit_spans
 from barrow.corpus.dedup.passages.windows import Windows, select_seeds, window_hashes
+from barrow.corpus.dedup.settings import Unit
 from barrow.corpus.kernels.scratch import Scratch
-from barrow.corpus.kernels.word_hashes import word_hashes
 from barrow.engine import File, Output, Outputs, Stage
 
 
 @dataclass(frozen=True)
 class Settings:
-    """A part: its number among parts, its first document in the file, and its order."""
+    """A part: its number among parts, its first document in the file, and its order.
+
+    Windows have `min_words` units, and at least `min_bytes` from the first to the last.
+    """
 
     part: int
     start: int
     min_words: int
     order: Order
+    unit: Unit = "word"
+    min_bytes: int = 1
 
 
 @dataclass(frozen=True)
@@ -60,11 +66,16 @@ def find_windows(settings: Settings, inputs: Inputs, out: Found) -> None:
     none, nowhere = np.empty(0, np.uint64), np.empty(0, np.int64)
     parts = [Windows(none, none, nowhere, nowhere)]
     for texts in part_texts(inputs.part, settings.start, wanted):
-        words = word_hashes(texts.text, texts.offsets, scratch)
+        words = unit_hashes(settings.unit, texts.text, texts.offsets, scratch)
         selected = select_seeds(words, settings.min_words, scratch)
         places = np.minimum(np.searchsorted(known, selected.value), len(known) - 1)
         chosen = known[places] == selected.value
         windows = window_hashes(words, selected, chosen, settings.min_words)
+        if settings.min_bytes > 1:
+            spans = unit_spans(settings.unit, texts.text, texts.offsets, scratch)
+            at = spans.offsets[windows.document] + windows.start
+            sizes = spans.ends[at + settings.min_words - 1] - spans.starts[at]
+            windows = Windows(*(column[sizes >= settings.min_bytes] for column in windows))
         parts.append(windows._replace(document=texts.rows[windows.document]))
     first, second, row, start = (np.concatenate(column) for column in zip(*parts, strict=True))
     rank = Parts([inputs.part.facts], settings.order).ranks(np.arange(size))

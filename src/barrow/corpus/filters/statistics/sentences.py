@@ -1,4 +1,4 @@
-"""The number of sentences of a text, by its punctuation.
+"""The sentences of a text, by its punctuation.
 
 A sentence ends with its line, or with a word whose last character, closing quotes and brackets
 aside, is a mark that ends sentences. A full stop does not end one after another full stop, nor
@@ -33,8 +33,19 @@ def num_sentences(
 ) -> Counts:
     """The sentences of texts in one UTF-8 buffer; counting ends at `enough`."""
     counts = np.zeros(len(offsets) - 1, np.int64)
-    _count(text, offsets, character_classes(), _CLOSERS, enough, unspaced, counts)
+    nowhere = np.empty(0, np.int64)
+    _count(text, offsets, character_classes(), _CLOSERS, enough, unspaced, counts, nowhere)
     return counts
+
+
+def sentence_starts(text: npt.NDArray[np.uint8], offsets: Offsets) -> Offsets:
+    """Where sentences begin in texts in one UTF-8 buffer, with or without blanks between words."""
+    counts = np.zeros(len(offsets) - 1, np.int64)
+    # A sentence takes two bytes at least; a text may end with one that takes one.
+    starts = np.empty(int(offsets[-1] - offsets[0]) // 2 + len(offsets), np.int64)
+    every = np.iinfo(np.int64).max
+    _count(text, offsets, character_classes(), _CLOSERS, every, True, counts, starts)
+    return starts[: counts.sum()]
 
 
 @compiled
@@ -46,7 +57,10 @@ def _count(
     enough: int,
     unspaced: bool,
     counts: npt.NDArray[np.int64],
+    starts: npt.NDArray[np.int64],
 ) -> None:
+    """Count the sentences of each text; `starts`, unless it is empty, gets where they begin."""
+    total = 0
     for document in range(len(offsets) - 1):
         at, end = np.uint64(offsets[document]), np.uint64(offsets[document + 1])
         inside = False  # a sentence
@@ -57,6 +71,7 @@ def _count(
             byte = text[at]
             code = np.uint32(byte) if byte < 0x80 else code_at(text, at)
             flags = classes[code]
+            here = at
             at += code_size(byte)
             if not flags & SPACE:
                 if not inside and not (unspaced and flags & TERMINAL):
@@ -64,6 +79,9 @@ def _count(
                         break
                     inside = True
                     counts[document] += 1
+                    if len(starts) > 0:
+                        starts[total] = here
+                        total += 1
                 closes = False
                 if not flags & LETTER:
                     for closer in closers:

@@ -1,0 +1,1 @@
+"""Documents with the same URL: the newest or the longest stays."""
