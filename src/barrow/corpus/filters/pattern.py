@@ -19,11 +19,11 @@ from barrow.errors import ConfigError, MissingExtra
 
 @dataclass(frozen=True)
 class Pattern(Filter):
-    """Keeps texts by how often a regular expression matches: `min_matches` to `max_matches` times.
+    """Keeps texts by how often a regular expression matches; by default those that do not match.
 
-    By default a text that matches is rejected. ``min_matches=1, max_matches=None`` rejects those
-    that do not match, ``max_matches=3`` those with more than three matches. `name` begins the names
-    of the reasons, to tell several patterns apart.
+    - `pattern`: a regular expression of RE2
+    - `max_matches`, `min_matches`: with more or fewer matches a text is rejected; null: no limit
+    - `name`: begins the names of the reasons, to tell several patterns apart
     """
 
     pattern: str

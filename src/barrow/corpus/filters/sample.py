@@ -22,6 +22,9 @@ class Sample(Filter):
 
     A larger share contains a smaller one. Copies of a text are kept or rejected together, so that
     duplicates are as frequent in the sample as in the whole.
+
+    - `share`: of the documents, > 0 and ≤ 1
+    - `seed`: another one draws other documents
     """
 
     share: float

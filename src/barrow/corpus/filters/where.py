@@ -19,6 +19,9 @@ class Where(Filter):
     The function is at the top level of a module or recipe file, since a lambda cannot be saved. Its
     source is part of the settings: edit it, and its documents are examined again. For speed, write
     a `Filter`, which gets many texts at once.
+
+    - `function`: of a text and its meta
+    - `reason`: why others are rejected
     """
 
     function: Callable[[str, dict[str, Any]], bool]

@@ -28,11 +28,13 @@ _OTHER = r"[^\pL\pN\pM_]"  # not part of a word
 class BadWords(Filter):
     """Rejects texts that have a word or phrase of the list of their language, as C4.
 
-    `lists` are files by language code, one entry a line. Case is ignored. An entry counts where no
-    letter, digit or mark touches it; in languages without blanks between words, anywhere.
-    `language` is that of all texts, or ``auto``: that of each text, by `identify`; texts whose
-    language has no list are kept. Of the texts with such a word, `keep_fraction` is kept, drawn by
-    their ids and `seed`. `sha256` are those of the lists: equal settings mean equal decisions.
+    Case is ignored. An entry counts where no letter, digit or mark touches it; in languages without
+    blanks between words, anywhere. Texts whose language has no list are kept.
+
+    - `lists`: files by language code, one word or phrase a line
+    - `language`: that of all texts, or ``auto``: that of each text, by `identify`
+    - `keep_fraction`: share of the texts with such words that stays, drawn by their ids and `seed`
+    - `sha256`: those of the lists, set by the build: equal settings mean equal decisions
     """
 
     lists: dict[str, Path]

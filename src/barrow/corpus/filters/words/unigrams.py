@@ -34,10 +34,12 @@ _LINE = re.compile(r"(.+)[\t,]\s*(\d+)")
 class Unigrams(Filter):
     """Keeps texts whose words are common: by their mean log-probability under a table of counts.
 
-    `table` is a file of words and counts, ``word<tab>count`` or ``word,count``; `count_unigrams`
-    makes one from a corpus. Logarithms are natural; a word that is not in the table has the
-    probability `unseen`; a text without words has the mean 0. `sha256` is that of the file: equal
-    settings mean equal decisions.
+    Logarithms are natural. A text without words has the mean 0.
+
+    - `table`: a file, ``word<tab>count`` or ``word,count``; `count_unigrams` makes one
+    - `min_mean`, `max_mean`: texts below or above are rejected; null: no limit
+    - `unseen`: the probability of a word that is not in the table
+    - `sha256`: that of the table, set by the build: equal settings mean equal decisions
     """
 
     table: Path
