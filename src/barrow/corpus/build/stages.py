@@ -77,7 +77,8 @@ def run_stages(
         for part, found in zip(parts, examined, strict=True)
     ]
 
-    removals, after = Removals(), own
+    removals = Removals()
+    after: Sequence[Examined] = own
     cuts: dict[str, Cut] = {}
     if recipe.deduplication is not None and own:
         settings = recipe.deduplication

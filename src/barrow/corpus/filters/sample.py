@@ -55,5 +55,5 @@ def draws(texts: Texts, seed: int, purpose: int) -> Places:
     for i, half in enumerate(halves):
         if not half:  # not yet a document of a build
             text = texts.text[texts.offsets[i] : texts.offsets[i + 1]]
-            halves[i] = xxhash.xxh64_intdigest(text)
+            halves[i] = xxhash.xxh64_intdigest(text.tobytes())
     return places(np.array(halves, np.uint64), seed, purpose)
