@@ -171,28 +171,28 @@ def _repeated_pairs(
     ``places[k]``, and ``counts[firsts[k]]`` is how often it occurs.
     """
     one = np.uint64(1)
-    shift = _clear(table, num_left)
-    mask = (one << (np.uint64(64) - shift)) - one
     number = np.uint64(0)
-    for k in range(num_left):
+    for k in range(num_left):  # by itself: which are left cannot be predicted
         place = np.uint64(places[k])
         other = classes[place + one]
-        key = np.uint64(classes[place]) << np.uint64(32) | np.uint64(other)
+        keys[number] = np.uint64(classes[place]) << np.uint64(32) | np.uint64(other)
+        places[number] = place
         classes[place] = _NONE
-        if other == _NONE:
-            continue
-        places[number], keys[number] = place, key
+        number += np.uint64(other != _NONE)
+    shift = _clear(table, number)
+    mask = (one << (np.uint64(64) - shift)) - one
+    for k in range(number):
+        key = keys[k]
         slot = key * _MULTIPLIER >> shift
         found = np.uint64(table[slot])
         while (found != 0) & (keys[max(found, one) - one] != key):
             slot = (slot + one) & mask
             found = np.uint64(table[slot])
-        first = found - one if found else number
+        first = found - one if found else k
         table[slot] = first + one
-        firsts[number] = first
-        counts[number] = 0
+        firsts[k] = first
+        counts[k] = 0
         counts[first] += 1
-        number += one
     num_repeated = np.uint64(0)
     for k in range(number):
         place, first = places[k], firsts[k]

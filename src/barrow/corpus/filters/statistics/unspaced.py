@@ -22,15 +22,18 @@ from barrow.corpus.filters.statistics.characters import (
     Classes,
     character_classes,
 )
-from barrow.corpus.filters.statistics.words import SpacedWords
+from barrow.corpus.filters.statistics.words import SpacedWords, spaced_words
 from barrow.corpus.kernels.byte_hashes import START, finish, hash_bytes, mix
 from barrow.corpus.kernels.characters import NUM_CODES
 from barrow.corpus.kernels.jit import compiled
 from barrow.corpus.kernels.scratch import Scratch
 from barrow.corpus.kernels.utf8 import code_at, code_size
-from barrow.corpus.kernels.word_hashes import Hashes, Offsets, eight_byte_view
+from barrow.corpus.kernels.word_hashes import Hashes, Offsets
 
-_PLAIN, _BEGINS, _ENDS, _JOINS = range(4)  # what a character does to a word
+# What a character is, and what it does to a word: in one table, looked up once.
+_SPACE, _LETTER, _DIGIT, _PLAIN, _BEGINS, _ENDS, _JOINS = (1 << bit for bit in range(7))
+# What a word ends before: without a letter of such a script in it, and with one.
+_BEFORE, _AFTER = np.uint8(_SPACE | _BEGINS), np.uint8(_SPACE | _BEGINS | _LETTER | _DIGIT)
 # Thai, Lao, Burmese, Khmer, kana, bopomofo, Han; of these, what is a letter.
 _RANGES = (
     *((0xE00, 0xE80), (0xE80, 0xF00), (0x1000, 0x10A0), (0x1780, 0x1800), (0x3005, 0x3008)),
@@ -42,35 +45,23 @@ _JOINERS = (0x17D2, 0x1039)  # the next letter is written below: Khmer, Burmese
 
 
 @cache
-def _roles() -> npt.NDArray[np.uint8]:
-    roles = np.zeros(NUM_CODES, np.uint8)
+def _classes() -> Classes:
+    known = character_classes()
+    classes = np.zeros(NUM_CODES, np.uint8)
+    for flag, of_known in ((_SPACE, SPACE), (_LETTER, LETTER), (_DIGIT, DIGIT)):
+        classes[(known & of_known) != 0] |= flag
+    classes[(known & MARK) == 0] |= _PLAIN
     for first, last in _RANGES:
         codes = [c for c in range(first, last) if unicodedata.category(chr(c))[0] == "L"]
-        roles[codes] = _BEGINS
-    roles[list(_TIBETAN_POINTS)] = _ENDS
-    roles[list(_JOINERS)] = _JOINS
-    return roles
+        classes[codes] |= _BEGINS
+    classes[list(_TIBETAN_POINTS)] |= _ENDS
+    classes[list(_JOINERS)] |= _JOINS
+    return classes
 
 
 def unspaced_words(text: npt.NDArray[np.uint8], offsets: Offsets, scratch: Scratch) -> SpacedWords:
     """The words of texts in one UTF-8 buffer; valid until the scratch is used again."""
-    most = int(offsets[-1] - offsets[0]) // 2 + len(offsets)
-    hashes = scratch.take("spaced-words", most, np.uint64)
-    lengths = scratch.take("spaced-word-lengths", most, np.uint32)
-    word_offsets = np.zeros(len(offsets), np.int64)
-    counts = np.zeros((3, len(offsets) - 1), np.int64)
-    number = _scan(
-        text,
-        eight_byte_view(text),
-        offsets,
-        _roles(),
-        character_classes(),
-        hashes,
-        lengths,
-        word_offsets,
-        counts,
-    )
-    return SpacedWords(hashes[:number], lengths[:number], word_offsets, *counts)
+    return spaced_words(text, offsets, scratch, scan=_scan, classes=_classes())
 
 
 @compiled
@@ -78,7 +69,6 @@ def _scan(
     text: npt.NDArray[np.uint8],
     eights: npt.NDArray[np.uint64],
     offsets: Offsets,
-    roles: npt.NDArray[np.uint8],
     classes: Classes,
     hashes: Hashes,
     lengths: npt.NDArray[np.uint32],
@@ -86,44 +76,43 @@ def _scan(
     counts: npt.NDArray[np.int64],
 ) -> np.uint64:
     one, eight, number = np.uint64(1), np.uint64(8), np.uint64(0)
+    whole = np.uint64(len(eights))  # from here on there are fewer than eight bytes
     for document in range(len(offsets) - 1):
         at, end = np.uint64(offsets[document]), np.uint64(offsets[document + 1])
+        plain_words = plain_characters = alphabetic_words = np.int64(0)
         while at < end:
-            start, length, value = at, np.uint32(0), np.uint64(0)
-            plain = alphabetic = begun = joined = False
+            start, length, seen, ends = at, np.uint32(0), np.uint8(0), np.uint8(_SPACE)
             while at < end:
                 byte = text[at]
-                code = np.uint32(byte) if byte < 0x80 else code_at(text, at)
-                flags, role = classes[code], roles[code]
-                # A letter of such a script begins a word, any other one too that follows it.
-                if flags & SPACE or (
-                    at > start
-                    and not joined
-                    and (role == _BEGINS or (begun and (flags & (LETTER | DIGIT))))
-                ):
+                kind = classes[byte] if byte < 0x80 else classes[code_at(text, at)]
+                if kind & ends:
                     break
-                begun |= role == _BEGINS
-                joined = role == _JOINS
-                plain |= not flags & MARK
-                alphabetic |= (flags & LETTER) != 0
+                seen |= kind
                 length += np.uint32(1)
-                for _ in range(code_size(byte)):
-                    value |= np.uint64(text[at]) << ((at - start) & np.uint64(7)) * eight
-                    at += one
-                if role == _ENDS:
-                    break
-            if at == start:
+                at += code_size(byte)
+                # A letter of such a script begins a word, any other one too that follows it.
+                if kind & (_ENDS | _JOINS):
+                    if kind & _ENDS:
+                        break
+                    ends = np.uint8(_SPACE)
+                else:
+                    ends = _AFTER if seen & _BEGINS else _BEFORE
+            size = at - start
+            if size == 0:
                 at += code_size(text[at])
                 continue
-            size = at - start
-            short = size < eight  # most are: the same hash without a second look
-            hashes[number] = (
-                finish(mix(START, value), size) if short else hash_bytes(text, eights, start, at)
-            )
+            if size < eight and start < whole:  # most: the same hash without a loop
+                chunk = eights[start] & ((one << size * eight) - one)
+                hashes[number] = finish(mix(START, chunk), size)
+            else:
+                hashes[number] = hash_bytes(text, eights, start, at)
             lengths[number] = length
             number += one
-            counts[0, document] += plain
-            counts[1, document] += np.int64(length) * plain
-            counts[2, document] += alphabetic
+            plain = (seen & _PLAIN) != 0
+            plain_words += plain
+            plain_characters += np.int64(length) * plain
+            alphabetic_words += (seen & _LETTER) != 0
         word_offsets[document + 1] = number
+        counts[0, document], counts[1, document] = plain_words, plain_characters
+        counts[2, document] = alphabetic_words
     return number

@@ -6,6 +6,7 @@ them. (For comparing texts, `barrow.corpus.kernels.word_hashes` ignores both.)
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -53,26 +54,6 @@ class SpacedWords(NamedTuple):
     def num_words(self) -> Counts:
         """Words of each text."""
         return np.diff(self.offsets)
-
-
-def spaced_words(text: npt.NDArray[np.uint8], offsets: Offsets, scratch: Scratch) -> SpacedWords:
-    """The words of texts in one UTF-8 buffer; valid until the scratch is used again."""
-    most = int(offsets[-1] - offsets[0]) // 2 + len(offsets)
-    hashes = scratch.take("spaced-words", most, np.uint64)
-    lengths = scratch.take("spaced-word-lengths", most, np.uint32)
-    word_offsets = np.zeros(len(offsets), np.int64)
-    counts = np.empty((3, len(offsets) - 1), np.int64)
-    number = _scan(
-        text,
-        eight_byte_view(text),
-        offsets,
-        character_classes(),
-        hashes,
-        lengths,
-        word_offsets,
-        counts,
-    )
-    return SpacedWords(hashes[:number], lengths[:number], word_offsets, *counts)
 
 
 @compiled
@@ -202,3 +183,33 @@ def _scan(
         counts[0, document], counts[1, document] = plain_words, plain_characters
         counts[2, document] = alphabetic_words
     return number
+
+
+def spaced_words(
+    text: npt.NDArray[np.uint8],
+    offsets: Offsets,
+    scratch: Scratch,
+    *,
+    scan: Callable[..., np.uint64] = _scan,
+    classes: Classes | None = None,
+) -> SpacedWords:
+    """The words of texts in one UTF-8 buffer; valid until the scratch is used again.
+
+    `scan` finds them, with its classes of characters: by default those between white space.
+    """
+    most = int(offsets[-1] - offsets[0]) // 2 + len(offsets)
+    hashes = scratch.take("spaced-words", most, np.uint64)
+    lengths = scratch.take("spaced-word-lengths", most, np.uint32)
+    word_offsets = np.zeros(len(offsets), np.int64)
+    counts = np.empty((3, len(offsets) - 1), np.int64)
+    number = scan(
+        text,
+        eight_byte_view(text),
+        offsets,
+        character_classes() if classes is None else classes,
+        hashes,
+        lengths,
+        word_offsets,
+        counts,
+    )
+    return SpacedWords(hashes[:number], lengths[:number], word_offsets, *counts)
