@@ -23,7 +23,7 @@ from barrow.cli.options import (
     print_keys,
 )
 from barrow.cli.progress import staged_progress
-from barrow.cli.recipe import keys_of, load_recipe, of_sources, resolve
+from barrow.cli.recipe import keys_of, load_recipe, of_sources, resolve, with_mixture
 from barrow.cli.terminal import print_table, printable
 
 
@@ -73,6 +73,13 @@ def build(
             show_default=False,
         ),
     ] = None,
+    mixture: Annotated[
+        Path | None,
+        typer.Option(
+            help="Weights of domains: the folder of a mixture search, or a mixture.json.",
+            show_default=False,
+        ),
+    ] = None,
     trust: Trust = None,
     show: Show = False,
     dry_run: Annotated[
@@ -94,7 +101,10 @@ def build(
     changed = changes(overrides, root="--root", source="--source", out="--out")
     if missing is not None:
         changed = [*changed, f"missing={missing.value}"]
-    resolved = resolve(load_recipe(recipe, trust=trusted), changed, language, trust=trusted)
+    made = load_recipe(recipe, trust=trusted)
+    if mixture is not None:
+        made = with_mixture(made, mixture)
+    resolved = resolve(made, changed, language, trust=trusted)
     if show:
         print_keys(keys_of(resolved))
         return

@@ -56,7 +56,7 @@ _PIPELINE = {
     "finetune": finetune.finetune,
     "score": score.score,
     "board": board.board,
-    "mix": {"fit": mix.fit},
+    "mix": {"search": mix.search, "show": mix.show, "fit": mix.fit},
     "generate": generate.generate,
 }
 _TOOLS: dict[str, Any] = {
@@ -105,7 +105,7 @@ _TOOLS: dict[str, Any] = {
 _HELP = {
     "barrow": "Raw text from many domains to a scored foundation model.\n\n"
     "raw files → corpus → jsonl.zst → tokens → stream → train → score",
-    "mix": "Which mixture of domains to train on: predict losses from small runs.",
+    "mix": "Which mixture of domains to train on: search with small models, and predict.",
     "corpus": "A corpus: look at it, check it, compare it, remove documents from it.",
     "classifier": "Train a quality classifier, and see how a corpus scores with it.",
     "tokens": "Tokenizers and batches: train a tokenizer, plan batches, trace them to documents.",
@@ -122,7 +122,7 @@ _MOVED = {
     "tokenizer": "tokens",
     "models": "model",
 }
-_WITH_MODELS = {"demo", "train", "finetune", "score", "generate", "model"}
+_WITH_MODELS = {"demo", "mix", "train", "finetune", "score", "generate", "model"}
 
 
 class _Group(typer.core.TyperGroup):

@@ -109,6 +109,23 @@ def keys_of(recipe: Recipe) -> Iterator[tuple[str, str, str]]:
     )
 
 
+def with_mixture(made: Recipe, path: Path) -> Recipe:
+    """The recipe with the weights of a mixture, by name; domains that it does not name are 0."""
+    from barrow.errors import ConfigError, nearest
+    from barrow.mix import read_mixture
+
+    weights = read_mixture(path)
+    names = [domain.name for domain in made.domains.values()]
+    for name in weights:
+        if name not in names:
+            raise ConfigError(f"{path}: the recipe has no domain {name!r}; {nearest(name, names)}")
+    domains = {
+        folder: replace(domain, weight=100 * weights.get(domain.name, 0.0), epochs=None)
+        for folder, domain in made.domains.items()
+    }
+    return replace(made, domains=domains, mixture=replace(made.mixture, by="weight"))
+
+
 def of_sources(made: Recipe, sources: list[str]) -> tuple[Recipe, Path]:
     """A recipe of one domain that reads some files and folders, and the root of them."""
     if len(made.domains) != 1:

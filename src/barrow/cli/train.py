@@ -57,6 +57,13 @@ def train(
     tokenizer: Annotated[
         str | None, typer.Option(help="Of the texts of pairs; a store has its own.")
     ] = None,
+    mixture: Annotated[
+        Path | None,
+        typer.Option(
+            help="Weights of domains: the folder of a mixture search, or a mixture.json.",
+            show_default=False,
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(help="The folder of the run; not needed to resume one.", show_default=False),
@@ -103,6 +110,8 @@ def train(
         given = (store, pairs, validation, init, tokenizer)
         places: dict[str, Any] = {n: v for n, v in zip(_OPTIONS, given, strict=False) if v}
         run = config.override(replace(described, **places), changed, trust=trusted)
+        if mixture is not None:
+            run = with_mixture(run, mixture)
         is_own = isinstance(run.data, Batches)
         if not (run.store or run.pairs or is_own):
             raise typer.BadParameter("pass --store STORE, or for CLIP --pairs INDEX")
@@ -125,6 +134,21 @@ def train(
     if jax.process_index() == 0:  # of several processes, one tells
         _print_end(run, folder)
         typer.echo(f"Compiled programs are kept in {kept}", err=True)
+
+
+def with_mixture(run: Run, path: Path) -> Run:
+    """The run with the weights of a mixture."""
+    from dataclasses import replace
+
+    from barrow.mix import read_mixture
+    from barrow.stream import StreamSettings
+
+    if not isinstance(run.data, StreamSettings) or run.data.schedule is not None:
+        raise typer.BadParameter("--mixture needs a token store and no schedule")
+    for name in ("weights", "epochs", "tokens"):
+        if getattr(run.data, name) is not None:
+            raise typer.BadParameter(f"pass --mixture or data.{name}, not both")
+    return replace(run, data=replace(run.data, weights=read_mixture(path)))
 
 
 def _is_saved(recipe: str) -> bool:

@@ -90,12 +90,17 @@ def interval(values: Array) -> tuple[Array, Array]:
     return low, high
 
 
+def needed_runs(num_domains: int) -> int:
+    """Degrees of freedom of a law: with fewer runs it is not determined."""
+    return num_domains + _TRANSFER
+
+
 def fit(runs: Runs, *, params: float | None = None, replicates: int = 200, seed: int = 0) -> Law:
     """Fit the law for models of `params` parameters, by default of the largest size of the runs.
 
     For another size the parameters are extrapolated, linearly in its logarithm.
     """
-    needed = len(runs.domains) + _TRANSFER
+    needed = needed_runs(len(runs.domains))
     if len(runs.names) < needed:
         raise ConfigError(
             f"a law of {len(runs.domains)} domains needs {needed} runs, got {len(runs.names)}"

@@ -48,8 +48,12 @@ class Runs:
 
 
 def read_runs(paths: Sequence[str | Path]) -> Runs:
-    """Read runs from files, which may weight different domains but score the same ones."""
-    tables = [_Table.read(Path(path)) for path in paths]
+    """Read runs from files, which may weight different domains but score the same ones.
+
+    The folder of a search has its runs in runs.csv.
+    """
+    files = [Path(path) / "runs.csv" if Path(path).is_dir() else Path(path) for path in paths]
+    tables = [_Table.read(file) for file in files]
     domains = tuple(dict.fromkeys(name for table in tables for name in table.named("weight:")))
     scored = tables[0].named("loss:")
     for table in tables:

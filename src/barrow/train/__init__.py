@@ -20,6 +20,7 @@ from barrow.train.step import (
     bad_tensor_name,
     init_state,
     make_step,
+    pure_step,
 )
 from barrow.train.tasks.task import for_store
 
@@ -58,4 +59,5 @@ __all__ = [
     "for_store",
     "init_state",
     "make_step",
+    "pure_step",
 ]

@@ -120,6 +120,18 @@ def make_step(
     placement: Placement | None = None,
 ) -> Step:
     """The compiled step. It donates the state it is given; batches are pytrees of rows."""
+    step = pure_step(objective, optimizer, settings, placement=placement)
+    return _Compiled(step, settings, placement)
+
+
+def pure_step(
+    objective: Objective,
+    optimizer: optax.GradientTransformation,
+    settings: StepSettings,
+    *,
+    placement: Placement | None = None,
+) -> Step:
+    """The step before it is compiled: a function to be transformed, by `jax.vmap` for example."""
     if settings.accumulate > 1 and not objective.is_sum_over_rows:
         raise ValueError(
             "this loss is not a sum over rows, so its batch cannot be split: use accumulate=1"
@@ -172,7 +184,7 @@ def make_step(
         )
         return replace(after, step=state.step + 1), metrics
 
-    return _Compiled(step, settings, placement)
+    return step
 
 
 class _Compiled:

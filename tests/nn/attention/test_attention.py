@@ -242,6 +242,27 @@ def test_the_fused_kernel_is_told_lengths_and_given_no_mask(fused: list[dict[str
     assert Visible(causal=True, lengths=jnp.asarray([1])).is_padding is False
 
 
+def test_a_program_mapped_over_models_gives_the_fused_kernel_a_mask_of_all_heads(
+    fused: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """JAX cannot map cuDNN's kernel over models with a mask of one head (BEYOND-6)."""
+    q, k, v = (jnp.stack([x, 2 * x]) for x in arrays())
+    segments = jnp.asarray([[1, 1, 1, 2, 2, 2]] * 3)
+    visible = Visible(causal=True, segments=(segments, segments))
+
+    def mapped(q: Any, k: Any, v: Any) -> Any:
+        return attention(q, k, v, visible, backend="mapped")
+
+    plain = jax.vmap(mapped)(q, k, v)
+    assert not fused  # without a GPU
+    monkeypatch.setattr("barrow.nn.attention.attention._best", lambda *_: "short")
+    out = jax.vmap(mapped)(q, k, v)
+    (given,) = fused
+    assert given["implementation"] == "cudnn"
+    assert given["mask"].shape == (3, q.shape[3], 6, 6)
+    np.testing.assert_allclose(out, plain, atol=1e-5)
+
+
 @pytest.mark.parametrize("visible", [CAUSAL, Visible(lengths=jnp.asarray([2, 6, 0]))])
 def test_fused_kernels_are_told_apart_where_xla_shall_be_deterministic(
     fused: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch, visible: Visible

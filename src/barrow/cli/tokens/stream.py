@@ -37,6 +37,10 @@ def stream(
         Path | None,
         typer.Option(help="A JSON file of phases, instead of seq_len, batch and a mixture."),
     ] = None,
+    mixture: Annotated[
+        Path | None,
+        typer.Option(help="Weights of domains: the folder of a mixture search, or a mixture.json."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Plan the batches of a run, save the plan, and print what it reads."""
@@ -44,6 +48,12 @@ def stream(
     from barrow.stream import Schedule, Stream, StreamSettings
 
     settings = config.override(StreamSettings(), assignments or ())
+    if mixture is not None:
+        from barrow.mix import read_mixture
+
+        if settings.weights is not None:
+            raise typer.BadParameter("pass --mixture or weights, not both")
+        settings = dataclasses.replace(settings, weights=read_mixture(mixture))
     if schedule is not None:
         phases = config.from_json(Schedule, schedule.read_text(), where=schedule)
         settings = dataclasses.replace(settings, schedule=phases)

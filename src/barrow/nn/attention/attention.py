@@ -20,7 +20,7 @@ import numpy as np
 from jax import lax
 from jax.sharding import AxisType
 
-Backend = Literal["auto", "xla", "cudnn", "short", "rows"]
+Backend = Literal["auto", "xla", "cudnn", "short", "rows", "mapped"]
 
 
 @dataclass(frozen=True)
@@ -92,11 +92,14 @@ def attention(
     "cudnn" is the fused kernel of NVIDIA GPUs for bfloat16 and float16, "short" ours for rows of
     at most 128 places; "auto" chooses one of them where available; "xla" is plain matrix products
     and runs everywhere. "rows" computes one row of the batch after another: on CPUs scores then
-    stay in the cache, and inference is up to three times faster.
+    stay in the cache, and inference is up to three times faster. "mapped" is for programs that
+    `jax.vmap` maps over models: it chooses between "cudnn" and "xla".
     """
     _refuse_other_shapes(q, k, v)
     scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
-    chosen = _best(q, k, visible) if backend == "auto" else backend
+    chosen = _best(q, k, visible) if backend in ("auto", "mapped") else backend
+    if backend == "mapped" and chosen != "xla":
+        return _cudnn(q, k, v, visible, scale, heads_of_mask=q.shape[2])
     if chosen == "cudnn":
         return _cudnn(q, k, v, visible, scale)
     if chosen == "short":
@@ -200,14 +203,26 @@ def evened(
     return filled(q), filled(k), filled(v), seen
 
 
-def _cudnn(q: jax.Array, k: jax.Array, v: jax.Array, visible: Visible, scale: float) -> jax.Array:
+def _cudnn(
+    q: jax.Array,
+    k: jax.Array,
+    v: jax.Array,
+    visible: Visible,
+    scale: float,
+    *,
+    heads_of_mask: int = 1,
+) -> jax.Array:
+    """JAX can map the kernel over models only if a mask has all heads."""
     num_queries = q.shape[1]
     if num_queries % 2 or k.shape[1] % 2:
         # The kernel's backward pass takes even lengths only.
-        return _cudnn(*evened(q, k, v, visible), scale)[:, :num_queries]
+        padded = _cudnn(*evened(q, k, v, visible), scale, heads_of_mask=heads_of_mask)
+        return padded[:, :num_queries]
     if visible.is_padding:
         return _cudnn_padded(q, k, v, visible, scale)
     mask = None if visible.is_plain else visible.mask(q.shape[1], k.shape[1])
+    if mask is not None and heads_of_mask > 1:
+        mask = jnp.broadcast_to(mask, (q.shape[0], heads_of_mask, *mask.shape[2:]))
     # An explicit mask already contains causality.
     out = jax.nn.dot_product_attention(
         q,

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from barrow.errors import ScoreError
+from barrow.score.card import Window
 from barrow.score.models.model import Model, ModelInfo, TextScore, TokenModel
 from barrow.score.projection import project
 from barrow.score.protocol import Protocol, prefix_token
@@ -50,7 +51,8 @@ class WindowedModel(Model):
         encoded, places = tokenizer.encode_texts(joined, starts)
         ids = encoded.astype(np.int32)
         nats = np.full(len(ids), np.nan)
-        for handed in _handed(self._rows(ids, places)):
+        assert self.window is not None
+        for handed in _handed(window_rows(ids, places, self.window, self._prefix)):
             self._charge(handed, nats)
         scores = []
         for text, start, stop in zip(texts, places[:-1].tolist(), places[1:].tolist(), strict=True):
@@ -59,19 +61,7 @@ class WindowedModel(Model):
             scores.append(TextScore(float(own.sum()), stop - start, byte_nats, how))
         return scores
 
-    def _rows(self, ids: npt.NDArray[np.int32], places: npt.NDArray[np.int64]) -> Iterator[_Row]:
-        assert self.window is not None
-        prefix = np.array([] if self._prefix is None else [self._prefix], np.int32)
-        for start, stop in zip(places[:-1].tolist(), places[1:].tolist(), strict=True):
-            own = windows(stop - start, self.window)
-            if own.num_unseen:
-                yield _Row(None, start, start + own.num_unseen)
-            for k in range(len(own)):
-                held = ids[start + own.begin[k] : start + own.end[k]]
-                row = np.concatenate([prefix, held]) if own.prefixed[k] else held
-                yield _Row(row, start + int(own.first[k]), start + int(own.end[k]))
-
-    def _charge(self, rows: list[_Row], nats: npt.NDArray[np.float64]) -> None:
+    def _charge(self, rows: list[WindowRow], nats: npt.NDArray[np.float64]) -> None:
         """Write the nats of the tokens that rows score to their positions."""
         uniform = math.log(self._model.tokenizer.vocab_size)
         seen = [row for row in rows if row.ids is not None]
@@ -86,7 +76,7 @@ class WindowedModel(Model):
 
 
 @dataclass(frozen=True, eq=False)
-class _Row:
+class WindowRow:
     """Ids of a window, and the positions of the tokens it scores; without ids they are uniform."""
 
     ids: npt.NDArray[np.int32] | None
@@ -94,8 +84,26 @@ class _Row:
     end: int
 
 
-def _handed(rows: Iterator[_Row]) -> Iterator[list[_Row]]:
-    held: list[_Row] = []
+def window_rows(
+    ids: npt.NDArray[np.int32],
+    places: npt.NDArray[np.int64],
+    window: Window,
+    prefix: int | None,
+) -> Iterator[WindowRow]:
+    """The rows that a model sees of documents, whose ids are between `places`."""
+    before = np.array([] if prefix is None else [prefix], np.int32)
+    for start, stop in zip(places[:-1].tolist(), places[1:].tolist(), strict=True):
+        own = windows(stop - start, window)
+        if own.num_unseen:
+            yield WindowRow(None, start, start + own.num_unseen)
+        for k in range(len(own)):
+            held = ids[start + own.begin[k] : start + own.end[k]]
+            row = np.concatenate([before, held]) if own.prefixed[k] else held
+            yield WindowRow(row, start + int(own.first[k]), start + int(own.end[k]))
+
+
+def _handed(rows: Iterator[WindowRow]) -> Iterator[list[WindowRow]]:
+    held: list[WindowRow] = []
     size = 0
     for row in rows:
         held.append(row)
@@ -107,7 +115,7 @@ def _handed(rows: Iterator[_Row]) -> Iterator[list[_Row]]:
         yield held
 
 
-def _checked(row: _Row, logs: Any) -> npt.NDArray[np.float64]:
+def _checked(row: WindowRow, logs: Any) -> npt.NDArray[np.float64]:
     """Nats of the scored tokens, from the logarithms of all but the first of a row."""
     assert row.ids is not None
     array = np.asarray(logs, np.float64)

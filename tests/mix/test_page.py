@@ -1,0 +1,104 @@
+"""The page of a search, in a browser (BEYOND-6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.mix.planted_search import DESIGN, SIZES, Planted, held_out, planned
+from tests.pages.chromium import Page
+
+from barrow.mix.confirm import Change, Verdict
+from barrow.mix.find import Found, read_found
+from barrow.mix.page import headline, page
+from barrow.mix.search import Question
+
+HOSTILE = "</script><script>window.hit=1</script><img src=x onerror=window.hit=2>\u202e&amp;\"'"
+
+
+@pytest.fixture
+def found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Found:
+    law = Planted(monkeypatch)
+    law.diverge = (3,)
+    search = planned(tmp_path / "search")
+    search.prepare(DESIGN, held_out(*SIZES))
+    search.train()
+    search.answer(Question())
+    return read_found(tmp_path / "search")
+
+
+def verdict(found: Found, answer: str, difference: float) -> Found:
+    change = Change(difference, difference - 0.002, difference + 0.002, 0.01)
+    made = Verdict(
+        answer,  # type: ignore[arg-type]
+        200_000,
+        4_000_000,
+        "a" * 12,
+        change,
+        dict.fromkeys(SIZES, change),
+        found.mixture["weights"],
+        found.mixture["current"],
+    )
+    return replace(found, verdict=made)
+
+
+def test_the_page_shows_the_answer(found: Found, tmp_path: Path, show: Callable[..., Page]) -> None:
+    file = tmp_path / "page.html"
+    file.write_text(page(verdict(found, "yes", -0.0123)))
+    tab = show(file)
+    assert tab.texts("h1") == ["A better mixture, confirmed"]
+    assert len(tab.texts("#weights tbody tr")) == 4
+    first = tab.texts("#weights tbody tr:first-child td")
+    assert first[0] == f"{found.mixture['current']['a']:.2%}"
+    assert first[1] == f"{found.mixture['weights']['a']:.2%}"
+    assert "-0.0123 (-0.0143 to -0.0103)" in tab.texts("#changes tbody tr:first-child td")[2]
+    # The own transfer is the largest there is, and so the darkest.
+    assert tab.texts("#transfer tbody tr:first-child td:nth-of-type(1)") == ["1.00"]
+    assert tab.evaluate("document.querySelectorAll('#transfer .t9').length") >= 4
+    assert tab.evaluate("document.querySelectorAll('#runs circle').length") == 11
+    assert "200k-003 diverged and is left out: planted" in tab.texts("#runs")[0]
+    assert "of training" in tab.texts("#runs")[0]
+    # Wide tables scroll inside the page.
+    narrow = show(file, width=360)
+    assert narrow.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_names_of_domains_are_inert(
+    found: Found, tmp_path: Path, show: Callable[..., Page]
+) -> None:
+    import json
+
+    text = json.dumps(found.mixture)
+    mixture = json.loads(text.replace('"a":', json.dumps(HOSTILE) + ":"))
+    left_out = {HOSTILE: HOSTILE}
+    plan = replace(found.plan, left_out=left_out)
+    bad = replace(found, mixture=mixture, plan=plan, runs=_renamed(found))
+    file = tmp_path / "page.html"
+    file.write_text(page(bad))
+    tab = show(file)
+    assert tab.evaluate("window.hit") is None
+    assert tab.evaluate("[document.scripts.length, document.images.length]") == [0, 0]
+    assert "<script>window.hit=1</script>" in tab.evaluate("document.body.innerText")
+    assert len(tab.requests()) == 1
+
+
+def _renamed(found: Found) -> dict[str, dict[str, object]]:
+    made: dict[str, dict[str, object]] = {}
+    for name, one in found.runs.items():
+        losses = one["losses"]
+        if losses:
+            losses = {HOSTILE if n == "a" else n: value for n, value in losses.items()}
+        made[name] = {"losses": losses, "diverged": HOSTILE if one["diverged"] else None}
+    return made
+
+
+def test_the_headline_says_no_when_it_is_no(found: Found) -> None:
+    assert headline(found) == "A better mixture, not confirmed yet"
+    assert headline(verdict(found, "no", 0.01)) == "The recommended mixture is worse"
+    words = "The recommended mixture is not shown to be better"
+    assert headline(verdict(found, "not shown", 0.0)) == words
+    none = replace(found, mixture=found.mixture | {"is_supported": False})
+    assert headline(none) == "The runs do not support any change"
+    assert "Measured by a pair of runs of 200k" in page(verdict(found, "no", 0.01))
