@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -72,15 +74,48 @@ def tiny(store: Path) -> Run:
     )
 
 
-@pytest.fixture(scope="session")
-def alone(tiny: Run, tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Path, Any]]:
-    """The folder and the last state of a run of `train` on each mixture, on one device."""
+@contextmanager
+def remembered(folder: Path) -> Iterator[None]:
+    """On one device, with programs kept on disk: those of the same settings are compiled once."""
     import jax
+    from jax.experimental.compilation_cache import compilation_cache
 
+    wanted = {
+        "jax_compilation_cache_dir": str(folder),
+        "jax_persistent_cache_min_compile_time_secs": 0.0,
+        "jax_persistent_cache_min_entry_size_bytes": -1,
+    }
+    before = {name: getattr(jax.config, name) for name in wanted}
     first = jax.devices()[:1]
-    found = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(jax, "devices", lambda: first)
+        for name, value in wanted.items():
+            jax.config.update(name, value)
+        compilation_cache.reset_cache()
+        yield
+        for name, value in before.items():
+            jax.config.update(name, value)
+        compilation_cache.reset_cache()
+
+
+@pytest.fixture(scope="session")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("programs")
+
+
+@pytest.fixture
+def one_device(programs: Path) -> Iterator[None]:
+    with remembered(programs):
+        yield
+
+
+@pytest.fixture(scope="session")
+def alone(
+    tiny: Run, programs: Path, tmp_path_factory: pytest.TempPathFactory
+) -> list[tuple[Path, Any]]:
+    """The folder and the last state of a run of `train` on each mixture, on one device."""
+    found = []
+    with remembered(programs):
         for number, mixture in enumerate(MIXTURES):
             folder = tmp_path_factory.mktemp(f"alone{number}")
             run = replace(tiny, data=replace(tiny.data, weights=mixture))

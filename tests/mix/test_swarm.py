@@ -12,9 +12,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from tests.mix.conftest import MIXTURES
+from tests.mix.conftest import MIXTURES, remembered
 
 from barrow.errors import ConfigError
+from barrow.mix import swarm as swarm_module
 from barrow.mix.swarm import Swarm, Trained, train_swarm
 from barrow.models.roberta.model import RobertaConfig
 from barrow.train import Interrupted, Run
@@ -22,11 +23,9 @@ from barrow.train.trackers import read_log
 
 
 @pytest.fixture(scope="session")
-def swarmed(tiny: Run, tmp_path_factory: pytest.TempPathFactory) -> Trained:
+def swarmed(tiny: Run, programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Trained:
     """On one device."""
-    first = jax.devices()[:1]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(jax, "devices", lambda: first)
+    with remembered(programs):
         return train_swarm(Swarm(tiny, MIXTURES), tmp_path_factory.mktemp("swarm"))
 
 
@@ -66,13 +65,13 @@ def test_an_interrupted_swarm_resumes_with_the_same_bits(
         if done == 3:
             os.kill(os.getpid(), signal.SIGINT)
 
-    with pytest.raises(Interrupted, match="stopped after step 3, 4 left"):
+    with pytest.raises(Interrupted, match="stopped after step 2, 5 left"):
         train_swarm(Swarm(tiny, MIXTURES), tmp_path, on_step=interrupt)
     with pytest.raises(ConfigError, match="other settings"):
         train_swarm(Swarm(replace(tiny, seed=1), MIXTURES), tmp_path)
     started: list[int] = []
     found = train_swarm(Swarm(tiny, MIXTURES), tmp_path, on_step=started.append)
-    assert started[0] == 5
+    assert started[0] == 4
     np.testing.assert_array_equal(found.losses, swarmed.losses)
     np.testing.assert_array_equal(numbers(found.params), numbers(swarmed.params))
 
@@ -92,6 +91,18 @@ def test_a_proxy_that_diverges_harms_no_other(
     found = train_swarm(Swarm(tiny, MIXTURES), tmp_path)
     assert found.diverged == (None, "8 steps had a loss or gradient that is not finite", None)
     np.testing.assert_array_equal(found.losses[:, [0, 2]], swarmed.losses[:, [0, 2]])
+
+
+@pytest.mark.usefixtures("one_device")
+def test_proxies_are_the_same_mapped_and_in_turn(
+    swarmed: Trained, tiny: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`vmap`, as on accelerators; CPUs take one proxy after the other."""
+    assert swarm_module.in_turn()
+    monkeypatch.setattr(swarm_module, "in_turn", lambda: False)
+    found = train_swarm(Swarm(tiny, MIXTURES), tmp_path)
+    np.testing.assert_allclose(found.losses, swarmed.losses, atol=1e-5)
+    np.testing.assert_allclose(numbers(found.params), numbers(swarmed.params), atol=1e-5)
 
 
 def test_a_rising_loss_is_divergence() -> None:

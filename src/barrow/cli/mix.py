@@ -98,6 +98,7 @@ def search(
     from barrow.mix.mixture_file import read_mixture
     from barrow.mix.proxies import read_proxies
     from barrow.mix.search import Design, Question
+    from barrow.mix.swarm import use_all_cores
     from barrow.parallel.interrupt import Interrupted
     from barrow.score import open_corpus
     from barrow.tokens import open_store
@@ -127,6 +128,7 @@ def search(
     if confirm != "none":
         size = wanted[-1].params if confirm is None else read_proxies(f"1x{confirm}")[0].params
     remember_programs()
+    use_all_cores()
     try:
         found = find(
             store,
@@ -200,8 +202,8 @@ def _show_found(found: Found, *, as_json: bool) -> None:
         typer.echo(f"expected against {key}: {change(expected[key]['objective'])} bits per byte")
     if verdict is not None:
         one = verdict.objective
-        measured = change((one.difference, one.low, one.high))
-        typer.echo(f"measured against current: {measured} bits per byte, p = {one.p:.2g}")
+        words = change((one.difference, one.low, one.high))
+        typer.echo(f"measured against current: {words} bits per byte, p = {one.p:.2g}")
     typer.echo(f"{headline(found)}. {cost(found)}.")
 
 

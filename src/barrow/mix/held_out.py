@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from barrow.errors import ConfigError
 from barrow.mix.runs import Array
-from barrow.mix.swarm import mapped_model
+from barrow.mix.swarm import mapped_model, over_proxies
 from barrow.models.decoder.next_token_nats import next_token_nats
 from barrow.models.family import CausalModule
 from barrow.models.row_batches import batches
@@ -115,6 +115,10 @@ class HeldOut:
     def nats(self, model: CausalModule, params: Any, *, batch_tokens: int | None = None) -> Array:
         """Nats by proxy and document; `params` have a leading proxy axis."""
         num = len(jax.tree.leaves(params)[0])
+        # The last proxy fills up the devices.
+        added = -num % len(jax.devices())
+        if added:
+            params = jax.tree.map(lambda x: np.append(x, [x[-1]] * added, axis=0), params)
         if batch_tokens is None:
             logits = _LOGITS_ON_CPU if jax.default_backend() == "cpu" else _LOGITS
             batch_tokens = max(self.context, logits // (model.config.vocab_size * num))
@@ -135,8 +139,8 @@ class HeldOut:
                 first[k] = last[k] - self.scored[row]
             computed.append((batch.rows, compute(params, ids, first, last)))
         for rows, nats in computed:
-            found = np.asarray(nats, np.float64)[:, : len(rows)]
-            np.add.at(total, (slice(None), self.document[list(rows)]), found)
+            found = np.asarray(nats, np.float64)[:num, : len(rows)]
+            np.add.at(total.T, self.document[list(rows)], found.T)
         return total
 
     def bits_per_byte(self, nats: Array) -> Array:
@@ -154,7 +158,7 @@ def _nats_of_rows(model: CausalModule) -> Any:
         counts = (places >= first[:, None]) & (places < last[:, None])
         return jnp.where(counts, nats, 0.0).sum(axis=1)
 
-    return jax.jit(jax.vmap(one, in_axes=(0, None, None, None)))
+    return jax.jit(over_proxies(one, num_shared=3))
 
 
 def held_out_texts(texts: Iterable[Text], *, most_bytes: int) -> list[Text]:

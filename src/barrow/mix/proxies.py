@@ -5,6 +5,7 @@ A size counts the parameters outside the embedding table, whose size the vocabul
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from typing import cast
@@ -22,8 +23,9 @@ from barrow.train.schedules import Cosine
 from barrow.train.step import StepSettings
 
 _UNITS = {"": 1, "k": 10**3, "M": 10**6, "B": 10**9}
-_HEAD = 32  # numbers in a head, and what widths are multiples of
-_ASPECT = 48  # width / layers, about
+_HEAD = 32  # widths are multiples of it; numbers in a head, twice as many in wide models
+_WIDE = 384
+_ASPECT = 40  # width / layers, about
 _STEPS = 4000  # about so many, where a batch is neither too small nor too large
 _FEWEST_ROWS, _MOST_ROWS = 4, 256
 _PEAK = 0.5  # the learning rate times the width
@@ -67,7 +69,7 @@ def proxy_config(params: int, *, vocab_size: int, context: int) -> DecoderConfig
     """A model of about `params` parameters outside its embedding table."""
 
     def width_of(layers: int) -> int:
-        return max(1, round((params / (12 * layers)) ** 0.5 / _HEAD)) * _HEAD
+        return _HEAD * max(1, round(math.sqrt(params / (12 * layers)) / _HEAD))
 
     layers = min(range(1, 49), key=lambda n: abs(width_of(n) / n - _ASPECT))
     width = width_of(layers)
@@ -75,7 +77,7 @@ def proxy_config(params: int, *, vocab_size: int, context: int) -> DecoderConfig
         vocab_size=vocab_size,
         width=width,
         layers=layers,
-        heads=width // _HEAD,
+        heads=width // _HEAD // (2 if width >= _WIDE and width % (2 * _HEAD) == 0 else 1),
         hidden=max(_HEAD, width * 8 // 3 // 8 * 8),
         context=context,
         norm="rms",

@@ -235,12 +235,12 @@ class Search:
             folder = self.folder / "runs" / name
             if (folder / "results.json").exists():
                 continue
-            run = self.proxy(runs[0].params)
+            alone = self.proxy(runs[0].params)
             what = f"{len(runs)} proxies of {size_label(runs[0].params)}"
-            self.say(f"group {number} of {len(groups)}: {what}, {run.steps:,} steps")
+            self.say(f"group {number} of {len(groups)}: {what}, {alone.steps:,} steps")
             make_folder(folder)
             began = time.perf_counter()
-            swarm = Swarm(run, [one.weights for one in runs], store=self.store)
+            swarm = Swarm(alone, [one.weights for one in runs], store=self.store)
             trained = train_swarm(swarm, folder / "checkpoints")
             held_out = self.held_out
             nats = held_out.nats(self._model(runs[0].params, held_out), trained.params)
@@ -248,16 +248,16 @@ class Search:
             stored = {p: np.asarray(x)[: len(runs)] for p, x in leaves(trained.params).items()}
             write_safetensors(folder / _PARAMS, stored)
             about = {
-                "steps": run.steps,
-                "tokens": run.steps * run.batches[0] * run.seq_len * len(runs),
+                "steps": alone.steps,
+                "tokens": alone.steps * alone.batches[0] * alone.seq_len * len(runs),
                 "seconds": time.perf_counter() - began,
                 "device": f"{len(jax.devices())} × {jax.devices()[0].device_kind}",
             }
-            _write_results(folder, runs, bits, trained.diverged, held_out, about)
+            found = _write_results(folder, runs, bits, trained.diverged, held_out, about)
             shutil.rmtree(folder / "checkpoints", ignore_errors=True)
-            for one, why in zip(runs, trained.diverged, strict=True):
-                if why is not None:
-                    self.say(f"{one.name} diverged and is left out: {why}")
+            for one, result in found.items():
+                if result["diverged"]:
+                    self.say(f"{one} diverged and is left out: {result['diverged']}")
 
     def proxy(self, params: int, *, seed: int | None = None) -> Run:
         """The run that trains a model of a size on this store."""
@@ -497,7 +497,7 @@ def _write_results(
     diverged: Sequence[str | None],
     held_out: HeldOut,
     about: Mapping[str, Any],
-) -> None:
+) -> dict[str, dict[str, Any]]:
     """The results of a group: bits per byte by run and domain, and what it took."""
     found = {}
     for run, row, why in zip(runs, bits, diverged, strict=True):
@@ -507,6 +507,7 @@ def _write_results(
         found[run.name] = {"losses": None if why else losses, "diverged": why}
     made = {"card": held_out.card, "runs": found, **about}
     write_bytes(folder / "results.json", config.to_json(made).encode())
+    return found
 
 
 def domain_sizes(store: Store) -> dict[str, int]:

@@ -7,7 +7,9 @@ proxies are divided among them; nothing is exchanged.
 
 from __future__ import annotations
 
+import contextlib
 import math
+import os
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -81,7 +83,9 @@ class Swarm:
         store = settings.open(run.store).store if store is None else store
         self.run, self.mixtures, self.store = run, [dict(mixture) for mixture in mixtures], store
         self._data = [
-            TokenData(Stream(replace(settings, weights=mixture).open(store)), run.model.vocab_size)
+            TokenData(
+                Stream(replace(settings, weights=mixture).open(store)), task.config.vocab_size
+            )
             for mixture in self.mixtures
         ]
         mesh = make_mesh()
@@ -94,17 +98,10 @@ class Swarm:
         self._task = task
         one = jax.eval_shape(self._start_one)
         self.shapes = jax.eval_shape(self._repeat, one)
-        self.shardings = SwarmState(
-            whole(mesh), jax.tree.map(lambda _: self._rows, one), self._rows
-        )
-        step: Any = jax.vmap(
-            pure_step(causal_objective(model, is_parted=run.is_parted), self._optimizer, run.step)
-        )
-        if parts > 1:
-            spec = self._rows.spec
-            step = jax.shard_map(
-                step, mesh=mesh, in_specs=(spec, spec), out_specs=(spec, spec), check_vma=False
-            )
+        places: Any = (whole(mesh), jax.tree.map(lambda _: self._rows, one), self._rows)
+        self.shardings = SwarmState(*places)
+        objective = causal_objective(model, is_parted=run.is_parted)
+        step = over_proxies(pure_step(objective, self._optimizer, run.step))
 
         def advance(state: SwarmState, batch: Any) -> tuple[SwarmState, jax.Array]:
             proxies, metrics = step(state.proxies, batch)
@@ -158,6 +155,51 @@ class Swarm:
         return SwarmState(jnp.int32(0), all_of_them, jnp.zeros(num, jnp.int32))
 
 
+def over_proxies(function: Callable[..., Any], *, num_shared: int = 0) -> Callable[..., Any]:
+    """The function for all proxies: arguments but the last `num_shared` have a leading proxy axis.
+
+    On CPUs, where products with one more axis are slow, the proxies of a device follow one another.
+    """
+
+    def on_a_device(*arguments: Any) -> Any:
+        num_own = len(arguments) - num_shared
+
+        def one(own: tuple[Any, ...]) -> Any:
+            return function(*own, *arguments[num_own:])
+
+        return (jax.lax.map if in_turn() else _mapped)(one, arguments[:num_own])
+
+    def on_all(*arguments: Any) -> Any:
+        mesh = make_mesh()
+        if num_row_shards(mesh) == 1:
+            return on_a_device(*arguments)
+        own = rows_sharding(mesh).spec
+        specs = (own,) * (len(arguments) - num_shared) + (whole(mesh).spec,) * num_shared
+        call = jax.shard_map(on_a_device, mesh=mesh, in_specs=specs, out_specs=own, check_vma=False)
+        return call(*arguments)
+
+    return on_all
+
+
+def in_turn() -> bool:
+    """Whether the proxies of a device follow one another."""
+    return jax.default_backend() == "cpu"
+
+
+def use_all_cores() -> None:
+    """Make every core of a CPU a device, for proxies that follow one another; call it first.
+
+    Nothing changes if JAX runs already, or if its flags say how many devices there are.
+    """
+    if "device_count" not in os.environ.get("XLA_FLAGS", ""):
+        with contextlib.suppress(RuntimeError):
+            jax.config.update("jax_num_cpu_devices", available_cores())  # type: ignore[no-untyped-call]
+
+
+def _mapped(function: Callable[[Any], Any], own: Any) -> Any:
+    return jax.vmap(function)(own)
+
+
 def mapped_model(model: Any) -> Any:
     """The model for a program that is mapped over proxies."""
     return replace(model, backend="mapped") if hasattr(model, "backend") else model
@@ -190,12 +232,12 @@ def train_swarm(
                 about["losses"].append([_number(x) for x in np.asarray(loss)[: len(swarm)]])
             elif len(flying) > _IN_FLIGHT:
                 flying.popleft().block_until_ready()
-            every = run.checkpoint.every
-            if not is_last and (stop.asked or (every is not None and done % every == 0)):
-                checkpoints.save(state, about)
             if on_step is not None:
                 on_step(done)
-            if stop.asked and not is_last:
+            is_stopped, every = stop.asked, run.checkpoint.every
+            if not is_last and (is_stopped or (every is not None and done % every == 0)):
+                checkpoints.save(state, about)
+            if not is_last and is_stopped:
                 checkpoints.wait()
                 raise Interrupted(f"stopped after step {step}, {run.steps - done} left; saved")
     losses = np.array(about["losses"], np.float64)
