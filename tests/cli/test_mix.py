@@ -157,15 +157,15 @@ def test_train_stream_and_build_accept_a_mixture(
 
 
 def test_a_recipe_takes_the_weights_of_a_mixture(tmp_path: Path) -> None:
-    from barrow.cli.build import load_recipe, recipe_with_mixture
+    from barrow.cli.recipe import load_recipe, with_mixture
 
     made = load_recipe("pocket")
     names = [domain.name for domain in made.domains.values()]
     mixture = tmp_path / "mixture.json"
     mixture.write_text(json.dumps({names[0]: 0.75, names[1]: 0.25}))
-    weighted = recipe_with_mixture(made, mixture)
+    weighted = with_mixture(made, mixture)
     assert weighted.mixture.by == "weight"
     assert [domain.weight for domain in weighted.domains.values()][:3] == [75, 25, 0]
     mixture.write_text('{"Poems": 1}')
     with pytest.raises(ConfigError, match="the recipe has no domain 'Poems'"):
-        recipe_with_mixture(made, mixture)
+        with_mixture(made, mixture)
