@@ -6,7 +6,7 @@
 Tokens are random, in a store that is made here; loading them is measured too. `together` does the
 same work in both ways in one process, after a warm-up that compiles, and prints the best of the
 rounds. `estimate` measures some steps of each size, in the groups that a search has, and the
-scoring of held-out text, and multiplies. Nothing but NumPy and JAX with optax is needed.
+scoring of validation text, and multiplies. Nothing but NumPy and JAX with optax is needed.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from pathlib import Path
 import jax
 import numpy as np
 
-from barrow.mix.held_out import HeldOut
 from barrow.mix.proxies import proxy_config, proxy_run, read_proxies, together
 from barrow.mix.swarm import Swarm, use_all_cores
+from barrow.mix.validation import Validation
 from barrow.stream import Stream
 from barrow.train import Precision, Run
 from barrow.train.fit import feed
@@ -178,14 +178,14 @@ def measure_search(args: argparse.Namespace) -> None:
                     swarm = Swarm(run, mixtures(group), store=store)
                     train_together(swarm, 2)
                     spent = train_together(swarm, args.steps) / args.steps
-                    scoring = _scoring(swarm, args.held_out)
+                    scoring = _scoring(swarm, args.validation)
                     known[group, proxies.params] = run.steps * spent + scoring
                     minutes = known[group, proxies.params] / 60
                     speed = group * run.data.batch * run.data.seq_len / spent
                     print(
                         f"  {group} of {shape(run)}: {spent * 1e3:.1f} ms a step, "
                         f"{speed:,.0f} tokens/s; {run.steps:,} steps and {scoring:.0f} s of "
-                        f"scoring {args.held_out:,} tokens: {minutes:.1f} "
+                        f"scoring {args.validation:,} tokens: {minutes:.1f} "
                         "minutes",
                         flush=True,
                     )
@@ -194,11 +194,11 @@ def measure_search(args: argparse.Namespace) -> None:
 
 
 def _scoring(swarm: Swarm, tokens: int) -> float:
-    """Seconds for so many held-out tokens, from a part of them."""
+    """Seconds for so many validation tokens, from a part of them."""
     context = swarm.run.data.seq_len
     rows = max(1, min(tokens, 1 << 17) // context)
     ids = np.random.default_rng(2).integers(0, swarm.run.model.vocab_size, rows * (context + 1))
-    held_out = HeldOut(
+    validation = Validation(
         "",
         ("all",),
         context,
@@ -212,9 +212,9 @@ def _scoring(swarm: Swarm, tokens: int) -> float:
     )
     params = swarm.start().proxies.params
     model = swarm.run.model.module(unroll=True)
-    held_out.nats(model, params)
+    validation.nats(model, params)
     began = time.perf_counter()
-    held_out.nats(model, params)
+    validation.nats(model, params)
     return (time.perf_counter() - began) * tokens / (rows * context)
 
 
@@ -231,7 +231,7 @@ def main() -> None:
     parser.add_argument("--precision", help="fp32 or bf16; by default bf16 on accelerators")
     parser.add_argument("--store", type=int, default=4_000_000, help="tokens of each of 8 domains")
     parser.add_argument("--tokens-per-param", type=float, default=20)
-    parser.add_argument("--held-out", type=int, default=1_000_000, help="tokens that are scored")
+    parser.add_argument("--validation", type=int, default=1_000_000, help="tokens that are scored")
     parser.add_argument("--search", action="append")
     args = parser.parse_args()
     args.search = args.search or ["68x2M,4x30M", "68x2M,8x30M"]

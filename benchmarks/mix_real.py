@@ -6,7 +6,7 @@
 `prepare` takes the largest domains of archives, holds out every eighth document, trains a tokenizer
 and writes tokens and windows. `run` searches with proxies, then trains all three mixtures at four
 times the size, with as many tokens as leave no domain read more than four times, and compares bits
-per byte on the held-out documents: by domain, and their mean with a paired bootstrap. It resumes.
+per byte on the validation documents: by domain, and their mean with a paired bootstrap. It resumes.
 The same is printed and written to FOLDER/real.json.
 """
 
@@ -29,7 +29,7 @@ _TIMES = 4
 
 def prepare(args: argparse.Namespace) -> None:
     import barrow.archive
-    from barrow.mix.held_out import HeldOut, held_out_texts
+    from barrow.mix.validation import Validation, validation_texts
     from barrow.score.scored_corpus import ScoredCorpus
     from barrow.tokens import train
     from barrow.tokens.tokenizer import offsets_of
@@ -65,10 +65,10 @@ def prepare(args: argparse.Namespace) -> None:
     out.mkdir(parents=True, exist_ok=True)
     about = {"names": names, "vocab": tokenizer.vocab_size, "begin": begin, "hash": tokenizer.hash}
     write_safetensors(out / "tokens.safetensors", arrays, metadata={"about": json.dumps(about)})
-    some = held_out_texts(held, most_bytes=args.held_out_bytes)
-    windows = HeldOut.of(some, tokenizer, context=args.seq_len)
-    windows.write(out / "held_out.safetensors")
-    print(f"held out: {len(some):,} documents, {sum(windows.bytes):,} bytes, card {windows.card}")
+    some = validation_texts(held, most_bytes=args.validation_bytes)
+    windows = Validation.of(some, tokenizer, context=args.seq_len)
+    windows.write(out / "validation.safetensors")
+    print(f"validation: {len(some):,} documents, {sum(windows.bytes):,} bytes, card {windows.card}")
 
 
 class MappedStore:
@@ -110,14 +110,14 @@ def search_and_compare(args: argparse.Namespace) -> None:
     import jax
 
     from barrow.mix.confirm import weighted_change
-    from barrow.mix.held_out import HeldOut
     from barrow.mix.proxies import Proxies, proxy_config, proxy_run
     from barrow.mix.search import Design, Question, Search, size_label
     from barrow.mix.swarm import Swarm, train_swarm
+    from barrow.mix.validation import Validation
 
     folder = Path(args.folder)
     began = time.perf_counter()
-    store, held_out = MappedStore(folder), HeldOut.read(folder / "held_out.safetensors")
+    store, validation = MappedStore(folder), Validation.read(folder / "validation.safetensors")
     sizes = {name: store.domain_tokens(d) for d, name in enumerate(store.domains)}
     tokens = int(_TIMES * len(sizes) * min(sizes.values()))
     large = int(tokens / args.tokens_per_param)
@@ -134,9 +134,9 @@ def search_and_compare(args: argparse.Namespace) -> None:
         tokens_per_param=args.tokens_per_param,
         max_epochs=_TIMES,
         budget=tokens,
-        seq_len=held_out.context,
+        seq_len=validation.context,
     )
-    search.prepare(design, held_out)
+    search.prepare(design, validation)
     search.train()
     _, given = search.answer(Question())
     mixture = json.loads((folder / "search" / "mixture.json").read_text())
@@ -153,7 +153,7 @@ def search_and_compare(args: argparse.Namespace) -> None:
         for kind, own in mixtures.items()
     }
     print(f"times that a domain is read at most: {json.dumps(epochs)}", flush=True)
-    config = proxy_config(large, vocab_size=store.vocab_size, context=held_out.context)
+    config = proxy_config(large, vocab_size=store.vocab_size, context=validation.context)
     nats = []
     for seed in range(1, 1 + args.seeds):
         run = proxy_run(config, tokens, seed=seed)
@@ -161,21 +161,21 @@ def search_and_compare(args: argparse.Namespace) -> None:
         file = folder / f"seed-{seed}.npy"
         if not file.exists():
             trained = train_swarm(Swarm(run, used, store=store), folder / f"seed-{seed}")
-            found = held_out.nats(config.module(unroll=True), trained.params)[: len(mixtures)]
+            found = validation.nats(config.module(unroll=True), trained.params)[: len(mixtures)]
             np.save(file, found)
         nats.append(np.load(file))
-        shown = held_out.bits_per_byte(nats[-1]).mean(axis=1)
+        shown = validation.bits_per_byte(nats[-1]).mean(axis=1)
         named = dict(zip(mixtures, shown.tolist(), strict=True))
         print(f"seed {seed}: mean bits per byte {json.dumps(named)}", flush=True)
-    bits = held_out.bits_per_byte(np.mean(nats, axis=0))
-    counts = np.full(len(held_out.domains), 1 / len(held_out.domains))
+    bits = validation.bits_per_byte(np.mean(nats, axis=0))
+    counts = np.full(len(validation.domains), 1 / len(validation.domains))
     report: dict[str, Any] = {"weights": mixtures, "epochs": epochs, "minutes": 0.0, "against": {}}
     for place, kind in enumerate(mixtures):
         if not place:
             continue
         each = [one[0] - one[place] for one in nats]
         changes = [
-            weighted_change(one, held_out.bytes, held_out.domain, counts)
+            weighted_change(one, validation.bytes, validation.domain, counts)
             for one in (np.mean(each, axis=0), *each)
         ]
         report["against"][kind] = [vars(one) for one in changes]
@@ -187,10 +187,10 @@ def search_and_compare(args: argparse.Namespace) -> None:
     columns = {kind: bits[place].tolist() for place, kind in enumerate(mixtures)}
     report["domains"] = {
         name: {kind: columns[kind][d] for kind in mixtures}
-        for d, name in enumerate(held_out.domains)
+        for d, name in enumerate(validation.domains)
     }
     print(f"{'domain':<24}" + "".join(f"{kind:>14}" for kind in mixtures) + "   weights")
-    for d, name in enumerate(held_out.domains):
+    for d, name in enumerate(validation.domains):
         row = "".join(f"{columns[kind][d]:>14.4f}" for kind in mixtures)
         print(f"{name:<24}{row}   " + " ".join(f"{own[name]:.3f}" for own in mixtures.values()))
     report["minutes"] = (time.perf_counter() - began) / 60
@@ -207,7 +207,7 @@ def main() -> None:
     first.add_argument("--vocab", type=int, default=4096)
     first.add_argument("--domains", type=int, default=8)
     first.add_argument("--seq-len", type=int, default=256)
-    first.add_argument("--held-out-bytes", type=int, default=400_000)
+    first.add_argument("--validation-bytes", type=int, default=400_000)
     first.set_defaults(does=prepare)
     second = verbs.add_parser("run")
     second.add_argument("folder")

@@ -120,7 +120,7 @@ def test_a_search_that_cannot_be_is_refused_in_words(
     target = tmp_path / "target.json"
     asked = search_of(searched)
     for content, message in (
-        ('{"Poems": 1}', "target 'Poems' has no held-out text"),
+        ('{"Poems": 1}', "target 'Poems' has no validation text"),
         ('["Code"]', "a target must be"),
     ):
         target.write_text(content)

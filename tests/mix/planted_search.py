@@ -12,11 +12,11 @@ import pytest
 from tests.mix.planted import planted_law
 
 from barrow.mix import search as module
-from barrow.mix.held_out import HeldOut
 from barrow.mix.law import Law
 from barrow.mix.proxies import Proxies
 from barrow.mix.search import Design, Search
 from barrow.mix.swarm import Trained
+from barrow.mix.validation import Validation
 
 CARD = "a" * 12
 
@@ -38,12 +38,12 @@ SIZES = {"a": 5_000_000, "b": 2_000_000, "c": 1_000_000, "d": 500_000}
 DESIGN = Design((Proxies(12, 200_000),), seed=1)
 
 
-def held_out(*domains: str, card: str = CARD) -> HeldOut:
+def validation(*domains: str, card: str = CARD) -> Validation:
     none = np.zeros(0, np.int64)
     num = len(domains)
     sizes = np.full(num, 1000, np.int64)
     places = np.arange(num)
-    return HeldOut(
+    return Validation(
         card, domains, 256, places, sizes, np.zeros(num), none.astype(np.int32), none, none, none
     )
 
@@ -59,7 +59,7 @@ class Planted:
         self.noise = noise
         monkeypatch.setattr(module, "Swarm", self.swarm)
         monkeypatch.setattr(module, "train_swarm", self.train)
-        monkeypatch.setattr(HeldOut, "nats", self.nats)
+        monkeypatch.setattr(Validation, "nats", self.nats)
 
     def swarm(self, run: Any, mixtures: list[dict[str, float]], *, store: Any) -> Any:
         del run, store

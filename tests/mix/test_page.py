@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.mix.planted_search import DESIGN, SIZES, Planted, held_out, planned
+from tests.mix.planted_search import DESIGN, SIZES, Planted, planned, validation
 from tests.pages.chromium import Page
 
 from barrow.mix.confirm import Change, Verdict
@@ -23,7 +23,7 @@ def found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Found:
     law = Planted(monkeypatch)
     law.diverge = (3,)
     search = planned(tmp_path / "search")
-    search.prepare(DESIGN, held_out(*SIZES))
+    search.prepare(DESIGN, validation(*SIZES))
     search.train()
     search.answer(Question())
     return read_found(tmp_path / "search")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.mix.planted_search import DESIGN, SIZES, Planted, held_out, planned
+from tests.mix.planted_search import DESIGN, SIZES, Planted, planned, validation
 
 from barrow.errors import ConfigError, NotFound
 from barrow.mix import read_mixture, read_runs
@@ -28,7 +28,7 @@ def law(monkeypatch: pytest.MonkeyPatch) -> Planted:
 def done(law: Planted, tmp_path: Path) -> Search:
     """A search whose runs are done."""
     search = planned(tmp_path / "search")
-    search.prepare(DESIGN, held_out(*SIZES))
+    search.prepare(DESIGN, validation(*SIZES))
     search.train()
     return search
 
@@ -79,7 +79,7 @@ def test_no_mixture_asks_for_more_epochs_than_allowed(done: Search) -> None:
 def test_what_is_done_is_not_done_again(done: Search, law: Planted) -> None:
     assert law.groups == [8, 4]
     before = read_plan(done.folder)
-    done.prepare(DESIGN, held_out(*SIZES))
+    done.prepare(DESIGN, validation(*SIZES))
     done.train()
     assert law.groups == [8, 4]
     assert read_plan(done.folder) == before
@@ -87,7 +87,7 @@ def test_what_is_done_is_not_done_again(done: Search, law: Planted) -> None:
     _, given = done.answer(Question(target={"a": 1.0}))
     assert given.weights[0] > 0.6
     # More proxies are added to those that are there.
-    done.prepare(replace(DESIGN, proxies=(Proxies(14, 200_000),)), held_out(*SIZES))
+    done.prepare(replace(DESIGN, proxies=(Proxies(14, 200_000),)), validation(*SIZES))
     done.train()
     assert law.groups == [8, 4, 2]
     assert read_plan(done.folder).runs[:12] == before.runs
@@ -97,7 +97,7 @@ def test_an_interrupted_search_keeps_the_groups_that_are_done(
     law: Planted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     search = planned(tmp_path)
-    search.prepare(DESIGN, held_out(*SIZES))
+    search.prepare(DESIGN, validation(*SIZES))
     train = law.train
 
     def stopped(swarm: Any, folder: Path) -> Any:
@@ -118,7 +118,7 @@ def test_a_seed_plans_the_same_runs(tmp_path: Path) -> None:
     plans = []
     for number, seed in enumerate((1, 1, 2)):
         search = planned(tmp_path / str(number))
-        search.prepare(replace(DESIGN, seed=seed), held_out(*SIZES))
+        search.prepare(replace(DESIGN, seed=seed), validation(*SIZES))
         plans.append(search.plan.runs)
     assert plans[0] == plans[1]
     assert plans[0] != plans[2]
@@ -129,7 +129,7 @@ def test_a_run_that_diverged_is_left_out(law: Planted, tmp_path: Path) -> None:
     said: list[str] = []
     search = planned(tmp_path)
     search.say = said.append
-    search.prepare(DESIGN, held_out(*SIZES))
+    search.prepare(DESIGN, validation(*SIZES))
     search.train()
     assert [line for line in said if "diverged" in line] == [
         "200k-002 diverged and is left out: planted",
@@ -149,7 +149,7 @@ def test_an_answer_may_be_no_change(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     law = Planted(monkeypatch, noise=0.3)
     law.law = replace(law.law, theta=np.where(np.arange(9) < 3, law.law.theta, 0.0))
     search = planned(tmp_path)
-    search.prepare(DESIGN, held_out(*SIZES))
+    search.prepare(DESIGN, validation(*SIZES))
     search.train()
     _, given = search.answer(Question())
     assert not given.is_supported
@@ -164,15 +164,14 @@ def test_another_target_or_domain_reuses_runs_and_says_why(
 ) -> None:
     law.groups.clear()
     said: list[str] = []
-    # A new domain, a small takedown in "a", held-out text of the new domain.
+    # A new domain, a small takedown in "a", validation text of the new domain.
     search = planned(tmp_path / "more", SIZES | {"a": 4_900_000, "e": 700_000}, identity="2" * 64)
     search.say = said.append
     law.scored = (*SIZES, "e")
     design = replace(DESIGN, proxies=(Proxies(16, 200_000),))
-    search.prepare(design, held_out(*SIZES, "e", card="b" * 12), reuse=[done.folder])
-    assert said == [
-        f"{done.folder}: 12 runs are reused, scored again on the new held-out text; 0 are not valid"
-    ]
+    search.prepare(design, validation(*SIZES, "e", card="b" * 12), reuse=[done.folder])
+    words = "12 runs are reused, scored again on the new validation text; 0 are not valid"
+    assert said == [f"{done.folder}: {words}"]
     reused = [run for run in search.plan.runs if run.reused]
     assert {run.reused for run in reused} >= {
         "domains changed little: a -2.0%; without e, which is new"
@@ -187,7 +186,7 @@ def test_another_target_or_domain_reuses_runs_and_says_why(
 def test_runs_that_read_what_is_gone_are_not_reused(done: Search, tmp_path: Path) -> None:
     other = planned(tmp_path / "less", {"a": 5_000_000, "b": 1_000_000, "c": 1_000_000})
     other.store.identity = "3" * 64  # type: ignore[misc]
-    other.prepare(DESIGN, held_out("a", "b", "c", "d"), reuse=[done.folder])
+    other.prepare(DESIGN, validation("a", "b", "c", "d"), reuse=[done.folder])
     reasons = set(other.plan.left_out.values())
     assert "it read d, which the store does not have" in reasons
     assert "it read b, whose tokens changed by -50%" in reasons
@@ -197,11 +196,11 @@ def test_runs_that_read_what_is_gone_are_not_reused(done: Search, tmp_path: Path
 
 def test_runs_of_another_tokenizer_or_length_are_not_reused(done: Search, tmp_path: Path) -> None:
     other = planned(tmp_path / "other")
-    other.prepare(replace(DESIGN, tokens_per_param=5), held_out(*SIZES), reuse=[done.folder])
+    other.prepare(replace(DESIGN, tokens_per_param=5), validation(*SIZES), reuse=[done.folder])
     assert set(other.plan.left_out.values()) == {"tokens_per_param was 20, not 5"}
     third = planned(tmp_path / "third")
     third.store.tokenizer_hash = "4" * 64  # type: ignore[misc]
-    third.prepare(DESIGN, held_out(*SIZES), reuse=[done.folder])
+    third.prepare(DESIGN, validation(*SIZES), reuse=[done.folder])
     assert set(third.plan.left_out.values()) == {"the tokenizer differs"}
 
 
@@ -222,32 +221,32 @@ def test_designs_that_cannot_work(
     tmp_path: Path, sizes: dict[str, int], design: Design, message: str
 ) -> None:
     with pytest.raises(ConfigError, match=message):
-        planned(tmp_path, sizes).prepare(design, held_out(*sizes))
+        planned(tmp_path, sizes).prepare(design, validation(*sizes))
     assert not (tmp_path / "search.json").exists()
 
 
 def test_infeasible_floors_are_refused_before_anything_is_trained(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="d: the floor is 0.5, but at most 0.2353 is possible"):
-        planned(tmp_path).prepare(DESIGN, held_out(*SIZES), question=Question(floors={"d": 0.5}))
+        planned(tmp_path).prepare(DESIGN, validation(*SIZES), question=Question(floors={"d": 0.5}))
     with pytest.raises(ConfigError, match=r"floors must sum to ≤ 1, got 1.1 \(a=0.9, b=0.2\)"):
         planned(tmp_path).prepare(
-            DESIGN, held_out(*SIZES), question=Question(floors={"a": 0.9, "b": 0.2})
+            DESIGN, validation(*SIZES), question=Question(floors={"a": 0.9, "b": 0.2})
         )
 
 
-def test_a_target_without_held_out_text(done: Search) -> None:
-    with pytest.raises(ConfigError, match="target 'z' has no held-out text; there are a, b, c, d"):
+def test_a_target_without_validation_text(done: Search) -> None:
+    with pytest.raises(ConfigError, match="target 'z' has no validation text; there are a, b"):
         done.answer(Question(target={"z": 1.0}))
 
 
 def test_a_folder_of_another_store_or_design(done: Search) -> None:
     other = planned(done.folder, identity="5" * 64)
     with pytest.raises(ConfigError, match="is a search on another store .* and --reuse"):
-        other.prepare(DESIGN, held_out(*SIZES))
-    with pytest.raises(ConfigError, match="scored on other held-out text"):
-        done.prepare(DESIGN, held_out(*SIZES, card="c" * 12))
+        other.prepare(DESIGN, validation(*SIZES))
+    with pytest.raises(ConfigError, match="scored on other validation text"):
+        done.prepare(DESIGN, validation(*SIZES, card="c" * 12))
     with pytest.raises(ConfigError, match="has runs with seed=1, got 2"):
-        done.prepare(replace(DESIGN, seed=2), held_out(*SIZES))
+        done.prepare(replace(DESIGN, seed=2), validation(*SIZES))
     with pytest.raises(NotFound, match="not a search"):
         read_plan(done.folder / "runs")
     with pytest.raises(NotFound, match="no recommendation yet"):

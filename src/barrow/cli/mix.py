@@ -29,9 +29,9 @@ def search(
             show_default="all the same",
         ),
     ] = None,
-    held_out: Annotated[
+    validation: Annotated[
         str | None,
-        typer.Option(help="The corpus with held-out text.", show_default="the store's own"),
+        typer.Option(help="The corpus with validation text.", show_default="the store's own"),
     ] = None,
     split: Annotated[str, typer.Option(help="The split of that corpus.")] = "validation",
     proxies: Annotated[
@@ -72,8 +72,8 @@ def search(
         typer.Option(help="The present weights: a mixture.json.", show_default="by size"),
     ] = None,
     seq_len: Annotated[int, typer.Option(help="Tokens of a row.", min=16)] = 256,
-    held_out_bytes: Annotated[
-        int, typer.Option(help="Held-out text of each domain that is scored.", min=1)
+    validation_bytes: Annotated[
+        int, typer.Option(help="Validation text of each domain that is scored.", min=1)
     ] = 1_000_000,
     confirm: Annotated[
         str | None,
@@ -116,7 +116,7 @@ def search(
         prior=priors[prior] if prior in priors else read_mixture(prior),
         seq_len=seq_len,
         seed=seed,
-        held_out_bytes=held_out_bytes,
+        validation_bytes=validation_bytes,
     )
     question = Question(
         target=None if target is None else _target(target),
@@ -135,7 +135,7 @@ def search(
             out,
             design=design,
             question=question,
-            held_out=open_corpus(held_out or opened.manifest.corpus.path, split=split),
+            validation=open_corpus(validation or opened.manifest.corpus.path, split=split),
             current=None if current is None else read_mixture(current),
             confirm_at=size,
             reuse=reuse or (),

@@ -1,7 +1,7 @@
 """The confirmation: the recommended against the current mixture, one pair of runs of `train`.
 
-Both have the same seeds and tokens, and are compared document by document on the held-out text, as
-`barrow score diff` does. The verdict is kept whatever it is.
+Both have the same seeds and tokens, and are compared document by document on the validation text,
+as `barrow score diff` does. The verdict is kept whatever it is.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def confirm(
 
     results = [_scored(search, texts, params, mixture) for mixture in (weights, current)]
     for result in results:
-        assert result.card.hash == search.held_out.card, "the same text, the same windows"
+        assert result.card.hash == search.validation.card, "the same text, the same windows"
     compared = compare(*results)
     first, second = (result.documents for result in results)
     assert first is not None
@@ -93,7 +93,7 @@ def confirm(
         answer,
         params,
         run.steps * run.batches[0] * run.seq_len,
-        search.held_out.card,
+        search.validation.card,
         objective,
         {
             row.name: Change(row.difference or 0.0, row.low, row.high, row.p)
@@ -172,5 +172,5 @@ def _scored(
         documents = [Document(t.text.decode(), {"pile_set_name": t.domain}) for t in texts]
         # The precision of the proxies' scores.
         model = open_model(str(folder / "run"))
-        score(model, ScoredCorpus("held-out", None, documents), out=folder)
+        score(model, ScoredCorpus("validation", None, documents), out=folder)
     return read_scored(folder)

@@ -12,7 +12,6 @@ from barrow import config
 from barrow.errors import NotFound
 from barrow.files import local_path, locked, make_folder
 from barrow.mix.confirm import Verdict, confirm, read_verdict
-from barrow.mix.held_out import HeldOut, held_out_texts
 from barrow.mix.mixture_file import FILE
 from barrow.mix.search import (
     Design,
@@ -26,6 +25,7 @@ from barrow.mix.search import (
     read_groups,
     read_plan,
 )
+from barrow.mix.validation import Validation, validation_texts
 
 if TYPE_CHECKING:
     from barrow.score.scored_corpus import ScoredCorpus
@@ -37,7 +37,7 @@ def find(
     *,
     design: Design,
     question: Question | None = None,
-    held_out: ScoredCorpus,
+    validation: ScoredCorpus,
     current: Mapping[str, float] | None = None,
     confirm_at: int | None = None,
     reuse: Sequence[str | os.PathLike[str]] = (),
@@ -53,13 +53,13 @@ def find(
 
     opened, folder, asked = open_store(store), local_path(out), question or Question()
     check_design(design, domain_sizes(opened))
-    texts = held_out_texts(held_out, most_bytes=design.held_out_bytes)
+    texts = validation_texts(validation, most_bytes=design.validation_bytes)
     check_target(asked.target, sorted({text.domain for text in texts}))
     tokenizer = load(opened.tokenizer_folder)
     make_folder(folder)
     with locked(folder, others="searching there"):
         search = Search(folder, opened, say=say)
-        windows = HeldOut.of(texts, tokenizer, context=design.seq_len)
+        windows = Validation.of(texts, tokenizer, context=design.seq_len)
         search.prepare(design, windows, question=asked, reuse=[Path(one) for one in reuse])
         search.train()
         _, given = search.answer(asked, current=current)

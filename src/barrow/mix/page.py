@@ -127,7 +127,7 @@ def _changes(found: Found) -> Markup:
         "changes",
         "What it changes",
         paragraph(
-            "Bits per byte on held-out text: recommended less current, with 95% intervals. The "
+            "Bits per byte on validation text: recommended less current, with 95% intervals. The "
             "law's intervals say how well the runs determine it; the measured ones come from "
             "drawing documents."
         ),

@@ -1,7 +1,7 @@
 """A search: a folder of runs of proxies, the law fitted to them, and the mixture it recommends.
 
 search.json            the store, the design, the planned runs
-held_out.safetensors   windows of the held-out text
+validation.safetensors   windows of the validation text
 runs/GROUP/            proxies that are trained together: results.json, params.safetensors
 runs.csv               all runs, as `barrow mix fit` reads them
 mixture.json           the recommendation
@@ -29,13 +29,13 @@ from barrow.checkpoint.leaves import leaves
 from barrow.errors import ConfigError, NotFound, nearest
 from barrow.files import make_folder, write_bytes
 from barrow.mix.design import bounds, propose
-from barrow.mix.held_out import HeldOut
 from barrow.mix.law import Law, fit, interval, needed_runs
 from barrow.mix.mixture_file import FILE
 from barrow.mix.proxies import Proxies, proxy_config, proxy_run, together
 from barrow.mix.recommend import Recommendation, objective_weights, recommend
 from barrow.mix.runs import Array, Runs, read_runs, table_of
 from barrow.mix.swarm import Swarm, train_swarm
+from barrow.mix.validation import Validation
 from barrow.nn.tree import from_paths
 from barrow.train.run import Run
 from barrow.weights.safetensors_read import open_safetensors
@@ -61,7 +61,7 @@ class Design:
       as the store has. Proxies that read more than the budget count instead.
     - `prior`: weights that the mixtures are spread around; None is by size.
     - `seq_len`: tokens of a row; `seed`: of mixtures, models and batches.
-    - `held_out_bytes`: of each domain that are scored.
+    - `validation_bytes`: of each domain that are scored.
     """
 
     proxies: tuple[Proxies, ...]
@@ -71,10 +71,10 @@ class Design:
     prior: dict[str, float] | None = None
     seq_len: int = 256
     seed: int = 0
-    held_out_bytes: int = 1_000_000
+    validation_bytes: int = 1_000_000
 
     def __post_init__(self) -> None:
-        for name in ("tokens_per_param", "max_epochs", "seq_len", "held_out_bytes"):
+        for name in ("tokens_per_param", "max_epochs", "seq_len", "validation_bytes"):
             if not getattr(self, name) > 0:
                 raise ConfigError(f"{name} must be > 0, got {getattr(self, name)}")
         if not self.proxies:
@@ -106,7 +106,7 @@ class PlannedRun:
 
 @dataclass(frozen=True)
 class Plan:
-    """search.json. `domains` have the tokens of the store; `card` is that of the held-out text."""
+    """search.json. `domains` have the tokens of the store; `card` is the validation text's."""
 
     store: str
     tokenizer: str
@@ -153,16 +153,16 @@ class Search:
         return read_plan(self.folder)
 
     @cached_property
-    def held_out(self) -> HeldOut:
-        """The held-out text."""
-        return HeldOut.read(self.folder / "held_out.safetensors")
+    def validation(self) -> Validation:
+        """The validation text."""
+        return Validation.read(self.folder / "validation.safetensors")
 
     # The runs ------------------------------------------------------------------------------------
 
     def prepare(
         self,
         design: Design,
-        held_out: HeldOut,
+        validation: Validation,
         *,
         question: Question | None = None,
         reuse: Sequence[Path] = (),
@@ -175,14 +175,14 @@ class Search:
         check_design(design, sizes)
         before = read_plan(self.folder) if (self.folder / "search.json").exists() else None
         if before is not None:
-            self._refuse_other(before, design, held_out)
+            self._refuse_other(before, design, validation)
         planned = list(before.runs) if before else []
         left_out = dict(before.left_out) if before else {}
         plan = Plan(
             self.store.identity,
             self.store.tokenizer_hash,
             sizes,
-            held_out.card,
+            validation.card,
             design,
             tuple(planned),
             left_out,
@@ -190,9 +190,9 @@ class Search:
         plan.bounds(question)
         make_folder(self.folder)
         if before is None:
-            held_out.write(self.folder / "held_out.safetensors")
+            validation.write(self.folder / "validation.safetensors")
             for other in reuse:
-                taken, refused = self._take_over(other, plan, held_out)
+                taken, refused = self._take_over(other, plan, validation)
                 planned += taken
                 left_out |= refused
         _, ceilings = plan.bounds()
@@ -242,9 +242,9 @@ class Search:
             began = time.perf_counter()
             swarm = Swarm(alone, [one.weights for one in runs], store=self.store)
             trained = train_swarm(swarm, folder / "checkpoints")
-            held_out = self.held_out
-            nats = held_out.nats(self._model(runs[0].params, held_out), trained.params)
-            bits = held_out.bits_per_byte(nats)[: len(runs)]
+            validation = self.validation
+            nats = validation.nats(self._model(runs[0].params, validation), trained.params)
+            bits = validation.bits_per_byte(nats)[: len(runs)]
             stored = {p: np.asarray(x)[: len(runs)] for p, x in leaves(trained.params).items()}
             write_safetensors(folder / _PARAMS, stored)
             about = {
@@ -253,7 +253,7 @@ class Search:
                 "seconds": time.perf_counter() - began,
                 "device": f"{len(jax.devices())} × {jax.devices()[0].device_kind}",
             }
-            found = _write_results(folder, runs, bits, trained.diverged, held_out, about)
+            found = _write_results(folder, runs, bits, trained.diverged, validation, about)
             shutil.rmtree(folder / "checkpoints", ignore_errors=True)
             for one, result in found.items():
                 if result["diverged"]:
@@ -295,15 +295,15 @@ class Search:
 
     # Other searches ------------------------------------------------------------------------------
 
-    def _refuse_other(self, before: Plan, design: Design, held_out: HeldOut) -> None:
+    def _refuse_other(self, before: Plan, design: Design, validation: Validation) -> None:
         if before.store != self.store.identity:
             raise ConfigError(
                 f"{self.folder} is a search on another store ({before.store[:16]}, this is "
                 f"{self.store.identity[:16]}): pass another --out, and --reuse {self.folder}"
             )
-        if before.card != held_out.card:
+        if before.card != validation.card:
             raise ConfigError(
-                f"{self.folder} has runs scored on other held-out text: pass another --out, and "
+                f"{self.folder} has runs scored on other validation text: pass another --out, and "
                 f"--reuse {self.folder}"
             )
         for name in ("tokens_per_param", "seq_len", "seed", "prior"):
@@ -314,7 +314,7 @@ class Search:
                 )
 
     def _take_over(
-        self, other: Path, plan: Plan, held_out: HeldOut
+        self, other: Path, plan: Plan, validation: Validation
     ) -> tuple[list[PlannedRun], dict[str, str]]:
         """Runs of another search that are valid on this store, scored again if need be."""
         old = Search(other, self.store)
@@ -347,20 +347,20 @@ class Search:
                 rows = [list(results[runs[place].name]["losses"].values()) for place in good]
                 bits = np.array(rows)
             else:
-                model = self._model(mine[0].params, held_out)
-                bits = held_out.bits_per_byte(held_out.nats(model, from_paths(stored)))
+                model = self._model(mine[0].params, validation)
+                bits = validation.bits_per_byte(validation.nats(model, from_paths(stored)))
             folder = self.folder / "runs" / name
             make_folder(folder)
             write_safetensors(folder / _PARAMS, stored)
             about = {"steps": 0, "tokens": 0, "seconds": 0.0}
-            _write_results(folder, mine, bits, [None] * len(mine), held_out, about)
+            _write_results(folder, mine, bits, [None] * len(mine), validation, about)
             taken += mine
-        again = "" if old.plan.card == plan.card else ", scored again on the new held-out text"
+        again = "" if old.plan.card == plan.card else ", scored again on the new validation text"
         self.say(f"{other}: {len(taken)} runs are reused{again}; {len(refused)} are not valid")
         return taken, refused
 
-    def _model(self, params: int, held_out: HeldOut) -> CausalModule:
-        made = proxy_config(params, vocab_size=self.store.vocab_size, context=held_out.context)
+    def _model(self, params: int, validation: Validation) -> CausalModule:
+        made = proxy_config(params, vocab_size=self.store.vocab_size, context=validation.context)
         return made.module(unroll=True)
 
     # The answer ----------------------------------------------------------------------------------
@@ -371,7 +371,7 @@ class Search:
         """Fit the law to all runs, and write the mixture that it recommends."""
         plan = self.plan
         domains = list(plan.domains)
-        check_target(question.target, self.held_out.domains)
+        check_target(question.target, self.validation.domains)
         now = plan.by_size() if current is None else _prior(current, plan.domains)
         floors, ceilings = plan.bounds(question)
         law = fit(self.runs(), seed=plan.design.seed)
@@ -444,10 +444,10 @@ def check_design(design: Design, sizes: Mapping[str, int]) -> None:
 
 
 def check_target(target: Mapping[str, float] | None, scored: Sequence[str]) -> None:
-    """Raise if a target domain has no held-out text."""
+    """Raise if a target domain has no validation text."""
     for name in target or ():
         if name not in scored:
-            raise ConfigError(f"target {name!r} has no held-out text; {nearest(name, scored)}")
+            raise ConfigError(f"target {name!r} has no validation text; {nearest(name, scored)}")
 
 
 def usable(before: Plan, run: PlannedRun, now: Plan) -> tuple[bool, str]:
@@ -495,17 +495,17 @@ def _write_results(
     runs: Sequence[PlannedRun],
     bits: Array,
     diverged: Sequence[str | None],
-    held_out: HeldOut,
+    validation: Validation,
     about: Mapping[str, Any],
 ) -> dict[str, dict[str, Any]]:
     """The results of a group: bits per byte by run and domain, and what it took."""
     found = {}
     for run, row, why in zip(runs, bits, diverged, strict=True):
         if why is None and not np.isfinite(row).all():
-            why = "a held-out loss is not finite"
-        losses = dict(zip(held_out.domains, row.tolist(), strict=True))
+            why = "a validation loss is not finite"
+        losses = dict(zip(validation.domains, row.tolist(), strict=True))
         found[run.name] = {"losses": None if why else losses, "diverged": why}
-    made = {"card": held_out.card, "runs": found, **about}
+    made = {"card": validation.card, "runs": found, **about}
     write_bytes(folder / "results.json", config.to_json(made).encode())
     return found
 

@@ -100,7 +100,7 @@ class Swarm:
         self.shapes = jax.eval_shape(self._repeat, one)
         places: Any = (whole(mesh), jax.tree.map(lambda _: self._rows, one), self._rows)
         self.shardings = SwarmState(*places)
-        objective = causal_objective(model, is_parted=run.is_parted)
+        objective = causal_objective(model, mask_documents=run.mask_documents)
         step = over_proxies(pure_step(objective, self._optimizer, run.step))
 
         def advance(state: SwarmState, batch: Any) -> tuple[SwarmState, jax.Array]:

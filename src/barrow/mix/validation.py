@@ -1,4 +1,4 @@
-"""Held-out documents, ready to be scored by all proxies at once.
+"""Validation documents, ready to be scored by all proxies at once.
 
 Windows and bits per byte are the scorer's (`barrow.score`), so a proxy has the same numbers and the
 same card here and there.
@@ -41,7 +41,7 @@ _ARRAYS = ("domain", "bytes", "unseen", "ids", "offsets", "scored", "document")
 
 
 @dataclass(frozen=True, eq=False)
-class HeldOut:
+class Validation:
     """Documents by `domain`, with their `bytes` and the nats of what no window scores (`unseen`).
 
     Row r of the windows has ids[offsets[r]:offsets[r + 1]] and scores the last scored[r] of them,
@@ -60,7 +60,7 @@ class HeldOut:
     document: npt.NDArray[np.int64]
 
     @classmethod
-    def of(cls, texts: Iterable[Text], tokenizer: Tokenizer, *, context: int) -> HeldOut:
+    def of(cls, texts: Iterable[Text], tokenizer: Tokenizer, *, context: int) -> Validation:
         """The windows of texts for models that see `context` tokens, by barrow's protocol."""
         found = list(texts)
         protocol = PROTOCOLS["barrow"]
@@ -104,7 +104,7 @@ class HeldOut:
         write_safetensors(path, {n: getattr(self, n) for n in _ARRAYS}, metadata=metadata)
 
     @classmethod
-    def read(cls, path: Path) -> HeldOut:
+    def read(cls, path: Path) -> Validation:
         """What `write` wrote."""
         tensors = open_safetensors(path)
         about = dict(tensors.metadata or {})
@@ -161,7 +161,7 @@ def _nats_of_rows(model: CausalModule) -> Any:
     return jax.jit(over_proxies(one, num_shared=3))
 
 
-def held_out_texts(texts: Iterable[Text], *, most_bytes: int) -> list[Text]:
+def validation_texts(texts: Iterable[Text], *, most_bytes: int) -> list[Text]:
     """The first documents of each domain, until they have so many bytes."""
     size: Counter[str] = Counter()
     found = []
@@ -170,5 +170,5 @@ def held_out_texts(texts: Iterable[Text], *, most_bytes: int) -> list[Text]:
             size[text.domain] += len(text.text)
             found.append(text)
     if not found:
-        raise ConfigError("there is no held-out text: pass --held-out CORPUS")
+        raise ConfigError("there is no validation text: pass --validation CORPUS")
     return found
