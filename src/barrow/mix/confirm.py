@@ -153,7 +153,7 @@ def weighted_change(
 def _scored(
     search: Search, texts: Sequence[Text], params: int, mixture: Mapping[str, float]
 ) -> Result:
-    from barrow import Document
+    from barrow.archive import Document
     from barrow.score import ScoredCorpus, open_model, score
     from barrow.score.diff import read_scored
     from barrow.train.fit import fit
