@@ -74,6 +74,27 @@ def _tell_pid(settings: Spin, inputs: None, out: Result) -> None:
     out.text.path.write_text(str(os.getpid()))
 
 
+class Counted(Outputs):
+    """A text that need not stay, and its size."""
+
+    text = Output("text.txt", temporary=True)
+    size = Output("size.txt")
+
+
+def _copy(settings: Upper, inputs: Inputs, out: Counted) -> None:
+    text = settings.prefix + "".join(file.path.read_text() for file in inputs.files)
+    out.text.path.write_text(text)
+    out.size.path.write_text(str(len(text)))
+
+
+COPY = Stage("copy", 1, _copy, Counted)
+
+
+def _tell_threads(settings: Spin, inputs: None, out: Result) -> None:
+    out.text.path.write_text(str(out.threads))
+
+
+TELL_THREADS = Stage("tell_threads", 1, _tell_threads, Result)
 COPY_UPPER = Stage("copy_upper", 1, _copy_upper, Result)
 SPIN = Stage("spin", 1, _spin, Result)
 BURN = Stage("burn", 1, _burn, Result)

@@ -10,7 +10,7 @@ from pathlib import Path
 import jobs
 import pytest
 
-from barrow.engine import Engine, Progress, Stages, StageTime, Store
+from barrow.engine import Engine, File, Progress, Stages, StageTime, Store, Task
 from barrow.errors import TaskFailed
 
 INLINE, TWO = Engine(num_workers=0), Engine(num_workers=2)
@@ -90,6 +90,69 @@ def test_what_other_stages_left_goes(tmp_path: Path) -> None:
         stages.run("new", [new])
     stages.clean()
     assert [store.has(task.key) for task in (old, new)] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("workers", "num", "threads"), [(1, 1, 1), (4, 1, 4), (4, 2, 2), (4, 3, 1)]
+)
+def test_few_tasks_may_use_the_threads_of_idle_workers(
+    tmp_path: Path, workers: int, num: int, threads: int
+) -> None:
+    tasks = [jobs.TELL_THREADS.task("t", jobs.Spin(n), None) for n in range(num)]
+    results = jobs.run(tasks, Store(tmp_path), Engine(num_workers=workers))
+    assert [result.text.path.read_text() for result in results] == [str(threads)] * num
+
+
+def copying(prefix: str, *files: File) -> Task[jobs.Counted]:
+    return jobs.COPY.task(prefix, jobs.Upper(prefix), jobs.Inputs(files), size=5)
+
+
+@pytest.mark.parametrize("engine", [INLINE, TWO])
+def test_temporary_files_go_and_are_written_again_for_whom_needs_them(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, store = File(tmp_path / "in.txt", "in"), Store(tmp_path / "store")
+    source.path.write_text("abc")
+    plans: list[tuple[str, int]] = []
+    done: list[int] = []
+    progress = Progress(lambda what, total: plans.append((what, total)), done.append)
+
+    def build(last: str, engine: Engine) -> str:
+        with Stages(store, engine, progress) as stages:
+            (one,) = stages.run("one", [copying("1", source)])
+            (two,) = stages.run("two", [copying("2", one.text)])
+            (end,) = stages.run("end", [jobs.COPY_UPPER.task("u", jobs.Upper(last), two_of(two))])
+        stages.clean()
+        assert one.size.path.read_text() + two.size.path.read_text() == "45"
+        assert not one.text.path.exists()
+        assert not two.text.path.exists()
+        return end.text.path.read_text()
+
+    assert build("x", engine) == "x21ABC"
+    assert build("y", engine) == "y21ABC"
+    again = [("one", 5), ("two", 5), ("one again", 5), ("two again", 5), ("end", 1)]
+    assert plans[3:] == again
+    assert sum(done) == sum(size for _, size in plans)
+    monkeypatch.setattr(Engine, "workers", lambda *_: pytest.fail("workers were started"))
+    source.path.unlink()
+    assert build("y", engine) == "y21ABC", "nothing changed, so nothing is needed"
+
+
+def two_of(result: jobs.Counted) -> jobs.Inputs:
+    return jobs.Inputs((result.text,))
+
+
+def test_what_is_written_again_must_be_as_before(tmp_path: Path) -> None:
+    source, store = File(tmp_path / "in.txt", "in"), Store(tmp_path / "store")
+    source.path.write_text("abc")
+    with Stages(store, INLINE) as stages:
+        (one,) = stages.run("one", [copying("1", source)])
+        stages.clean()
+        source.path.write_text("changed, although it has the same name")
+        with pytest.raises(TaskFailed, match=r"1: .*was written again and is not as it was"):
+            stages.run("two", [copying("2", one.text)])
+    assert not one.text.path.exists()
+    assert one.size.path.read_text() == "4"
 
 
 def test_a_worker_that_dies_is_replaced(tmp_path: Path) -> None:

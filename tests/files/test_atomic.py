@@ -122,3 +122,11 @@ def test_a_second_name_or_a_copy(
     assert (tmp_path / "b").read_text() == "text"
     assert (tmp_path / "a").samefile(tmp_path / "b") == can_link
     assert events == (["sync"] if can_link else ["sync", "sync"]) * 2  # the copy, the folder
+
+
+def test_a_file_need_not_be_hashed(tmp_path: Path) -> None:
+    file = AtomicFile(tmp_path / "x", hashed=False)
+    file.write(b"abc")
+    written = file.publish()
+    assert (written.num_bytes, written.sha256) == (3, "")
+    assert (tmp_path / "x").read_bytes() == b"abc"

@@ -179,9 +179,9 @@ class Compression:
 class ShardFile:
     """A shard being written, under a temporary name until `finish`."""
 
-    def __init__(self, path: Path, *, replace: bool) -> None:
+    def __init__(self, path: Path, *, replace: bool, hashed: bool) -> None:
         self._replace = replace
-        self._file = AtomicFile(path)
+        self._file = AtomicFile(path, hashed=hashed)
         self._xxh64 = xxhash.xxh64()
         self._entries: list[layout.Entry] = []
         self._documents: list[int] = []

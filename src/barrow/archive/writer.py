@@ -38,7 +38,8 @@ class Writer:
     `level` is zstandard's. `shard_size` and `frame_size` count bytes of JSON lines; a shard and a
     frame are closed by the document that reaches them, so the bytes written depend on the documents
     and these sizes alone, not on `threads`. ``append=True`` adds shards to an archive;
-    ``overwrite=True`` replaces a single shard.
+    ``overwrite=True`` replaces a single shard. With ``hashed=False`` the entry of a shard has no
+    sha256, which takes as long as a fast compression: for files that no catalog will list.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class Writer:
         append: bool = False,
         overwrite: bool = False,
         max_document: int = MAX_DOCUMENT,
+        hashed: bool = True,
     ) -> None:
         name = str(local_path(path))
         if min(frame_size, shard_size, threads) < 1:
@@ -66,6 +68,7 @@ class Writer:
         self._frame = FrameBuffer(frame_size, max_document)
         self._frames = Compression(level, threads)
         self._is_folder = not name.endswith(SHARD_SUFFIX)
+        self._hashed = hashed
         self._shard_size = shard_size
         self._shard: ShardFile | None = None
         self._done: list[ShardEntry] = []
@@ -187,7 +190,9 @@ class Writer:
     def _open_shard(self) -> ShardFile:
         if self._shard is None:
             self._shard = ShardFile(
-                self._target.path_of(len(self._done)), replace=self._target.may_replace
+                self._target.path_of(len(self._done)),
+                replace=self._target.may_replace,
+                hashed=self._hashed,
             )
         return self._shard
 

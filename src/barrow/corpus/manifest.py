@@ -86,7 +86,7 @@ def _reading(read: Iterable[tuple[Source, Read]]) -> dict[str, Any]:
             {
                 "name": source.domain.name,
                 "extractor": source.domain.reader.extractor,
-                "files": 0,
+                "files": sum(map(len, source.groups)),
                 "documents": 0,
                 "bytes": 0,
                 "rejects": {},
@@ -94,7 +94,7 @@ def _reading(read: Iterable[tuple[Source, Read]]) -> dict[str, Any]:
                 "unread_examples": source.unread[:10],
             },
         )
-        for key in ("files", "documents", "bytes"):
+        for key in ("documents", "bytes"):
             domain[key] += counts[key]
         domain["rejects"] = _sum([domain["rejects"], counts["rejects"]])
     return domains

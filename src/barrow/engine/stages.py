@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Self, TypeVar
 
 from barrow.engine.store import Store
-from barrow.engine.task import Outputs, Task
+from barrow.engine.task import File, Outputs, Task, files_in
 from barrow.engine.workers import Engine, WorkerDied, Workers
 from barrow.errors import TaskFailed
 
@@ -55,7 +55,7 @@ class Stages:
         self._store = store
         self._engine = engine
         self._workers: Workers | None = None
-        self._keys: set[str] = set()
+        self._tasks: dict[str, tuple[str, Task[Any]]] = {}
         self.times: list[StageTime] = []
 
     def __enter__(self) -> Self:
@@ -67,30 +67,44 @@ class Stages:
     def run(self, label: str, tasks: Sequence[Task[Out]]) -> list[Out]:
         """Run every task that is not done yet; the outputs of each.
 
-        The first failure ends the run: the error names the task; finished tasks stay done.
+        Temporary files that these need and that were removed are written first, by the tasks that
+        wrote them before. The first failure ends the run: the error names the task; finished tasks
+        stay done.
         """
-        began, spent = time.perf_counter(), 0.0
         distinct = {task.key: task for task in tasks}
-        self.progress.on_plan(label, sum(task.size for task in distinct.values()))
-        waiting: deque[Task[Any]] = deque()
-        for task in distinct.values():
-            if self._store.has(task.key):
-                self.progress.on_bytes(task.size)
-            else:
-                waiting.append(task)
-        num_waiting, size = len(waiting), sum(task.size for task in waiting)
-        if waiting:
-            try:
+        done = {key for key in distinct if self._store.has(key)}
+        waiting = deque(task for key, task in distinct.items() if key not in done)
+        size = sum(task.size for task in waiting)
+        try:
+            self.restore(file for task in waiting for file in files_in(task.inputs))
+            began, spent = time.perf_counter(), 0.0
+            self.progress.on_plan(label, sum(task.size for task in distinct.values()))
+            for key in done:
+                self.progress.on_bytes(distinct[key].size)
+            if waiting:
                 spent = self._perform(waiting)
-            except BaseException:
-                self._stop()
-                raise
-        self._keys |= distinct.keys()
-        known = len(distinct) - num_waiting
+        except BaseException:
+            self._stop()
+            raise
+        self._tasks |= {key: (label, task) for key, task in distinct.items()}
         self.add_time(
-            StageTime(label, len(distinct), known, size, time.perf_counter() - began, spent)
+            StageTime(label, len(distinct), len(done), size, time.perf_counter() - began, spent)
         )
         return [task.stage.outputs(self._store.path(task.key), task.key) for task in tasks]
+
+    def restore(self, files: Iterable[File]) -> None:
+        """Write the missing temporary files among some files again."""
+        missing = {file.key.partition("/")[0] for file in set(files) if not file.path.exists()}
+        again = {key: found for key, found in self._tasks.items() if key in missing}
+        if again:
+            self.restore(file for _, task in again.values() for file in files_in(task.inputs))
+        for label in dict.fromkeys(label for label, _ in again.values()):
+            tasks = deque(task for theirs, task in again.values() if theirs == label)
+            began, number, size = time.perf_counter(), len(tasks), sum(task.size for task in tasks)
+            self.progress.on_plan(f"{label} again", size)
+            spent = self._perform(tasks)
+            took = time.perf_counter() - began
+            self.add_time(StageTime(f"{label} again", number, 0, size, took, spent))
 
     def add_time(self, took: StageTime) -> None:
         """Record what a stage took; those of `run` are recorded there."""
@@ -98,14 +112,19 @@ class Stages:
         self.progress.on_end(took)
 
     def clean(self) -> None:
-        """Remove what other stages left in the store."""
-        self._store.clean(self._keys)
+        """Remove what other stages left in the store, and the temporary files of these."""
+        self._store.clean(self._tasks.keys())
+        for _, task in self._tasks.values():
+            self._store.drop(task)
 
     def _perform(self, waiting: deque[Task[Any]]) -> float:
         """Perform tasks; the CPU seconds they took."""
         if self._workers is None:
             self._workers = self._engine.workers(self._store)
         workers = self._workers
+        threads = workers.num_workers // len(waiting)
+        if threads > 1:
+            waiting = deque(replace(task, threads=threads) for task in waiting)
         attempts: dict[str, int] = {}
         num_started, spent = 0, 0.0
         while waiting or num_started:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import filecmp
 import os
 import shutil
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 from barrow.engine.task import Task
-from barrow.errors import WriteFailed
+from barrow.errors import ConfigError, WriteFailed
 from barrow.files import make_folder, sync_folder, sync_tree
 
 _UNFINISHED = ".unfinished"
@@ -18,7 +20,8 @@ class Store:
     """A folder of results, one folder per task key.
 
     A result appears under its key by a rename, so it is complete or missing; two runs may share a
-    store, and a killed run loses only its running tasks.
+    store, and a killed run loses only its running tasks. Temporary files of a result may be
+    missing; they are written again when a task needs them.
     """
 
     def __init__(self, folder: Path, *, create: bool = True) -> None:
@@ -35,9 +38,10 @@ class Store:
         return self.path(key).is_dir()
 
     def perform(self, task: Task[Any]) -> None:
-        """Run a task, unless it is done."""
+        """Run a task, unless it is done and its temporary files are there."""
         final = self.path(task.key)
-        if final.is_dir():
+        temporary = task.stage.outputs.temporary()
+        if final.is_dir() and all((final / name).exists() for name in temporary):
             return
         final.parent.mkdir(exist_ok=True)
         out = final.parent / f"{_UNFINISHED}.{task.key}.{os.getpid()}.{os.urandom(4).hex()}"
@@ -49,8 +53,9 @@ class Store:
                 out.rename(final)
                 sync_folder(final.parent)
             except OSError:
-                if not final.is_dir():  # else another run was faster, with the same bytes
+                if not final.is_dir():
                     raise
+                self._complete(final, out, temporary)
         except OSError as error:
             if error.errno is None or error.filename is not None:
                 raise
@@ -59,7 +64,25 @@ class Store:
             if out.exists():
                 shutil.rmtree(out, ignore_errors=True)
 
-    def clean(self, keep: set[str]) -> None:
+    def _complete(self, final: Path, out: Path, temporary: list[str]) -> None:
+        """Add the missing temporary files of a result; the others must have the same bytes."""
+        missing = [name for name in temporary if not (final / name).exists()]
+        others = [path.name for path in out.iterdir() if path.name not in temporary]
+        if missing and filecmp.cmpfiles(out, final, others, shallow=False)[0] != others:
+            raise ConfigError(
+                f"{final} was written again and is not as it was before; a limit of time or memory "
+                f"may have been reached only once. Remove {self.folder} and start again"
+            )
+        for name in missing:
+            (out / name).rename(final / name)
+        sync_folder(final)
+
+    def drop(self, task: Task[Any]) -> None:
+        """Remove the temporary files of a result."""
+        for name in task.stage.outputs.temporary():
+            (self.path(task.key) / name).unlink(missing_ok=True)
+
+    def clean(self, keep: Collection[str]) -> None:
         """Remove the results of other tasks, and leftovers of killed runs."""
         for folder in self.folder.glob("??/*"):
             if folder.name not in keep:

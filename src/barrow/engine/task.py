@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -53,24 +53,39 @@ class File:
 
 @dataclass(frozen=True)
 class Outputs:
-    """The folder that a task writes; subclasses name the files in it, each an `Output`."""
+    """The folder that a task writes; subclasses name the files in it, each an `Output`.
+
+    `threads` is how many the task may use: more than one where workers would have nothing to do.
+    """
 
     folder: Path
     key: str
+    threads: int = 1
 
     def file(self, name: str) -> File:
         """The file of that name."""
         return File(self.folder / name, f"{self.key}/{name}")
 
+    @classmethod
+    def temporary(cls) -> list[str]:
+        """The names of the files that are removed once the result of all stages is published."""
+        found = (value for kind in cls.__mro__ for value in vars(kind).values())
+        return [value.name for value in found if isinstance(value, Output) and value.temporary]
+
 
 class Output:
-    """The name of a file among `Outputs`; of an instance, the file."""
+    """The name of a file among `Outputs`; of an instance, the file.
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    A `temporary` file is an input of other tasks and nothing else reads it: it may be removed, and
+    is written again when a task needs it.
+    """
+
+    def __init__(self, name: str, *, temporary: bool = False) -> None:
+        self.name = name
+        self.temporary = temporary
 
     def __get__(self, outputs: Outputs, _: type[Outputs]) -> File:
-        return outputs.file(self._name)
+        return outputs.file(self.name)
 
 
 Settings = TypeVar("Settings")
@@ -99,13 +114,14 @@ class Stage(Generic[Settings, Inputs, Out]):
 
 @dataclass(frozen=True)
 class Task(Generic[Out]):
-    """A stage with its settings and inputs."""
+    """A stage with its settings and inputs; its output does not depend on `threads`."""
 
     label: str
     stage: Stage[Any, Any, Out]
     settings: Any = None
     inputs: Any = None
     size: int = 1
+    threads: int = 1
 
     @cached_property
     def key(self) -> str:
@@ -121,7 +137,20 @@ class Task(Generic[Out]):
 
     def perform(self, folder: Path) -> None:
         """Write the files into a folder."""
-        self.stage.function(self.settings, self.inputs, self.stage.outputs(folder, self.key))
+        out = self.stage.outputs(folder, self.key, self.threads)
+        self.stage.function(self.settings, self.inputs, out)
+
+
+def files_in(inputs: Any) -> Iterator[File]:
+    """All files among the inputs of a task."""
+    if isinstance(inputs, File):
+        yield inputs
+    elif isinstance(inputs, tuple):
+        for one in inputs:
+            yield from files_in(one)
+    elif inputs is not None:
+        for field in fields(inputs):
+            yield from files_in(getattr(inputs, field.name))
 
 
 def _contents(inputs: Any) -> Any:

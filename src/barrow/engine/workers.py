@@ -83,6 +83,7 @@ def pack(task: Task[Any]) -> bytes:
         "settings": config.identity(task.settings),
         "inputs": config.to_dict(task.inputs),
         "trust": config.outside(task.settings),
+        "threads": task.threads,
     }
     return json.dumps(packed, allow_nan=False).encode()
 
@@ -98,7 +99,8 @@ def unpack(packed: bytes) -> Task[Any]:
         changed = ", ".join(files or sent["trust"])
         raise ConfigError(f"{changed} changed while the work was running; start again")
     stage: Stage[Any, Any, Any] = Stage(sent["name"], sent["version"], function, outputs)
-    task = stage.task(sent["label"], settings, config.from_dict(inputs_kind, sent["inputs"]))
+    inputs = config.from_dict(inputs_kind, sent["inputs"])
+    task = Task(sent["label"], stage, settings, inputs, threads=sent["threads"])
     # A float field may have been 1 and is 1.0 now: the same work, but another hash.
     vars(task)["key"] = sent["key"]
     return task

@@ -18,7 +18,7 @@ _STEP = 16 << 20
 
 @dataclass(frozen=True)
 class WrittenFile:
-    """A file that was written: its path, its length, the SHA-256 of its bytes."""
+    """A file that was written: its path, its length, the SHA-256 of its bytes if it was hashed."""
 
     path: Path
     num_bytes: int
@@ -26,16 +26,16 @@ class WrittenFile:
 
 
 class AtomicFile:
-    """A file under a hidden name until `publish`; its bytes are hashed and counted.
+    """A file under a hidden name until `publish`; its bytes are counted and, if `hashed`, hashed.
 
     A full or failing disk raises `WriteFailed`, which names `path`.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, hashed: bool = True) -> None:
         self.path = path
         self.num_bytes = 0
         self._hidden = hidden_beside(path)
-        self._hash = hashlib.sha256()
+        self._hash = hashlib.sha256() if hashed else None
         with named_failures(path):
             make_folder(path.parent)
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
@@ -47,7 +47,8 @@ class AtomicFile:
         view = memoryview(data).cast("B")
         for start in range(0, len(view), _STEP):
             piece = view[start : start + _STEP]
-            self._hash.update(piece)
+            if self._hash is not None:
+                self._hash.update(piece)
             with named_failures(self.path):
                 while piece:
                     piece = piece[os.write(self._descriptor, piece) :]
@@ -69,7 +70,8 @@ class AtomicFile:
     @property
     def written(self) -> WrittenFile:
         """What was written so far, as the contents of `path`."""
-        return WrittenFile(self.path, self.num_bytes, self._hash.hexdigest())
+        digest = "" if self._hash is None else self._hash.hexdigest()
+        return WrittenFile(self.path, self.num_bytes, digest)
 
     def discard(self) -> None:
         """Remove what was written; nothing happens after `publish`."""

@@ -175,8 +175,8 @@ def test_an_edit_rebuilds_only_what_depends_on_it(
     assert digests(out) == first
     (root / "notes" / "03.txt").write_text("a new text")
     build(recipe, root=root, out=out, engine=INLINE)
-    assert [label for label in done if label.startswith("letters")] == []
-    assert any(label.startswith("notes") for label in done)
+    assert sum(label.startswith("notes") for label in done) == 1
+    assert sum(label.startswith("letters") for label in done) == 1, "its texts are needed again"
     assert barrow.archive.verify(out, deep=True).ok
     texts = [d.text for d in barrow.archive.open(out)]
     assert "a new text" in texts

@@ -61,7 +61,8 @@ def test_filters_by_domain(tmp_path: Path) -> None:
     assert facts.domain.tolist() == [0, 0, 1, 2]
     assert facts.size.tolist() == [5, 23, 5, 5]
     assert facts.identity[:, 0].tolist() == [0, 1, 2, 3]
-    assert (facts.content[0] == facts.content[2]).all()
+    assert facts.content.any(axis=1).tolist() == facts.kept.tolist(), "the others need no hash"
+    assert facts.bands.any(axis=1).tolist() == facts.kept.tolist()
     assert changed == []
     assert [r.meta["id"] for r in rejects] == [meta(0, "")["id"], meta(3, "")["id"]]
     assert counts["A"] == {
@@ -139,6 +140,52 @@ def test_any_filter_may_describe(tmp_path: Path) -> None:
     named = [facts.languages[k] for k in facts.language]
     assert named == ["de", "fr", ""]
     assert facts.quality.tolist() == [0.5, 0.25, 0.0]
+
+
+SEEN: list[list[str]] = []
+
+
+@dataclass(frozen=True)
+class Noting(Filter):
+    """Notes the texts that it is asked about, and rejects those with a word."""
+
+    word: str
+
+    reasons = ("has-the-word",)
+
+    def decide(self, texts: Texts) -> Decisions:
+        SEEN.append([texts.text_of(i) for i in range(len(texts))])
+        decisions = Decisions.keep_all(len(texts))
+        found = np.array([self.word in text for text in SEEN[-1]])
+        decisions.reject(1, found, np.array([len(text) for text in SEEN[-1]]))
+        return decisions
+
+    def cause(self, reason: str, value: float) -> str:
+        return f"{self.word} in {value:.0f} characters"
+
+
+def test_filters_see_only_what_is_left(tmp_path: Path) -> None:
+    """A text that was rejected costs nothing more, and the first reason counts."""
+    SEEN.clear()
+    words = ["one", "two", "three", "four", "five", "six", "seven", "eight"]
+    texts = [(f"{word} " * (9 if k < 6 else 1), "AB"[k // 6]) for k, word in enumerate(words)]
+    steps: dict[str, tuple[Step, ...]] = {"": (Noting("o"), Noting("e"), Noting("i")), "B": ()}
+    facts, _, rejects, _ = run(tmp_path, texts, steps)
+    assert [[text.split()[0] for text in seen] for seen in SEEN] == [
+        words,  # most of them are concerned, so nothing is copied
+        ["three", "five", "six"],
+        ["six"],
+    ]
+    assert facts.kept.tolist() == [False] * 6 + [True] * 2
+    causes = [reject.meta["cause"] for reject in rejects]
+    assert causes == [
+        "o in 36 characters",
+        "o in 36 characters",
+        "e in 54 characters",
+        "o in 45 characters",
+        "e in 45 characters",
+        "i in 36 characters",
+    ]
 
 
 def test_a_text_of_which_nothing_is_left(tmp_path: Path) -> None:

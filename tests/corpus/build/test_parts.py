@@ -6,7 +6,7 @@ import pytest
 
 from barrow import Document
 from barrow.archive import Writer
-from barrow.corpus.build.parts import cut, known_parts
+from barrow.corpus.build.parts import cut, frames_of, known_parts
 from barrow.engine import File
 from barrow.errors import NotFound, UnsafeName
 
@@ -15,19 +15,21 @@ def test_parts_are_whole_frames_and_together_everything(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl.zst"
     with Writer(path, frame_size=1_000) as writer:
         writer.extend(Document("x" * 300) for _ in range(100))
-    parts = cut(File(path, "key"), part_bytes=5_000)
+    file = File(path, "key")
+    parts = cut(file, frames_of(file), part_bytes=5_000)
     assert len(parts) > 3
     assert [part.start for part in parts[1:]] == [part.stop for part in parts[:-1]]
     assert (parts[0].start, parts[-1].stop) == (0, 100)
     assert sum(len(part) for part in parts) == 100
     assert all(part.size >= 5_000 for part in parts[:-1])
-    assert len(cut(File(path, "key"))) == 1
+    assert len(cut(file, frames_of(file))) == 1
 
 
 def test_a_file_without_documents_has_no_parts(tmp_path: Path) -> None:
     with Writer(tmp_path / "a.jsonl.zst"):
         pass
-    assert cut(File(tmp_path / "a.jsonl.zst", "key")) == []
+    file = File(tmp_path / "a.jsonl.zst", "key")
+    assert cut(file, frames_of(file)) == []
 
 
 @pytest.mark.parametrize("place", ["index", "index/00000.safetensors"])

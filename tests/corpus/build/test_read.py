@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import resource
+import signal
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -105,6 +107,24 @@ def test_a_document_that_takes_too_long(tmp_path: Path) -> None:
     documents, rejects, _ = run(tmp_path, reader_of(made), seconds_per_document=0.2)
     assert [d.text for d in documents] == ["from b"]
     assert [r.meta["reason"] for r in rejects] == ["too-slow"]
+
+
+def test_every_document_has_its_own_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """But the limit of memory is set for many short ones at once."""
+    armed: list[float] = []
+    limited: list[object] = []
+    monkeypatch.setattr(signal, "setitimer", lambda _, seconds: armed.append(seconds))
+    monkeypatch.setattr(resource, "setrlimit", lambda *given: limited.append(given))
+
+    def made(path: Path) -> Iterator[Item]:
+        for n in range(500):
+            assert armed[-1] == 33
+            armed.append(0)  # of this one nothing is left
+            yield Document(f"{path} {n}")
+
+    documents, rejects, _ = run(tmp_path, reader_of(made), seconds_per_document=33)
+    assert (len(documents), rejects) == (1000, [])
+    assert len(limited) < 50
 
 
 def test_out_of_memory(tmp_path: Path) -> None:

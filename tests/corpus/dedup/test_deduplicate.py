@@ -10,7 +10,7 @@ import pytest
 from barrow import Document
 from barrow.archive import Writer
 from barrow.corpus.build.examine import Findings, Inputs, Settings, examine
-from barrow.corpus.build.parts import Examined, cut
+from barrow.corpus.build.parts import Examined, cut, frames_of
 from barrow.corpus.dedup import deduplicate as deduplicate_module
 from barrow.corpus.dedup import pairs_stage
 from barrow.corpus.dedup.deduplicate import deduplicate
@@ -37,7 +37,8 @@ def examined(tmp_path: Path, found: list[str], part_bytes: int) -> list[Examined
             meta = {"pile_set_name": "A", "id": f"{k * 7919 % 10007:016x}-{k:08x}", "source": "a"}
             writer.add(Document(text, meta))
     own = []
-    for part in cut(File(tmp_path / "in.jsonl.zst", "key"), part_bytes):
+    file = File(tmp_path / "in.jsonl.zst", "key")
+    for part in cut(file, frames_of(file), part_bytes):
         out = Findings(tmp_path / f"examined{part.start}", f"k{part.start}")
         out.folder.mkdir()
         examine(Settings(part.start, part.stop, {"": ()}), Inputs(part.file), out)

@@ -6,7 +6,8 @@ import gzip
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import BinaryIO, cast
+from itertools import chain
+from typing import BinaryIO, NamedTuple, cast
 
 import zstandard
 
@@ -35,13 +36,35 @@ _GZIP_MAGIC = b"\x1f\x8b"
 _PARQUET_MAGIC = b"PAR1"
 
 
+class LineSpan(NamedTuple):
+    """Whole lines of a file of JSON lines: the bytes from `start` to `stop` of a plain file, the
+    frames there of a zstandard file, without the first `skip` bytes that come out of them and with
+    `extra` bytes of the frames after them. `first` is the number of its first record.
+    """
+
+    start: int
+    stop: int
+    skip: int
+    extra: int
+    first: int
+
+
 class ForeignFile:
-    """A file without an index: read from the start, counted by reading all of it."""
+    """A file without an index: read from the start, counted by reading all of it.
+
+    With a `part`, only that is read, as one of the spans that `line_spans` found.
+    """
 
     def __init__(
-        self, path: str, *, text_key: str = "text", max_document: int = MAX_DOCUMENT
+        self,
+        path: str,
+        *,
+        text_key: str = "text",
+        max_document: int = MAX_DOCUMENT,
+        part: LineSpan | None = None,
     ) -> None:
         self.path = path
+        self._part = part
         self._text_key = text_key
         self._max_document = max_document
         self._num_documents: int | None = None
@@ -71,7 +94,7 @@ class ForeignFile:
     def pieces(self, start: int = 0, stop: int | None = None) -> Iterator[Piece | ArchiveError]:
         """Pieces with the documents from `start` to `stop`; those before are decoded too."""
         name = base_name(self.path)
-        number = first = 0
+        number, first = 0, 0 if self._part is None else self._part.first
         for item in self._lines(name):
             if stop is not None and first >= stop:
                 return
@@ -106,6 +129,11 @@ class ForeignFile:
                 )
                 return
             with open_binary(self.path) as file:
+                if self._part is not None:
+                    yield from whole_lines(
+                        _part_content(file, name, self._part), self._max_document
+                    )
+                    return
                 content = _something(_content(file, name), name)
                 if self.path.endswith((".json", ".json.zst", ".json.gz")):
                     content = split_values(content, name, max_value=self._max_document)
@@ -265,13 +293,13 @@ def _gzip_content(file: BinaryIO, name: str) -> Content:
 class _OneFrame:
     """The compressed bytes of a file, given out up to the end of the current frame."""
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: BinaryIO, position: int = 0) -> None:
         self._file = file
-        self._begin(0)
+        self._begin(position)
 
     def _begin(self, position: int) -> None:
         self._file.seek(position)
-        self._start = position
+        self.start = position
         self._buffer = b""
         self._at = 0
         self._buffer_start = position
@@ -308,8 +336,8 @@ class _OneFrame:
 
     def next_frame(self) -> bool:
         """Begin at the frame after the current, finished one; False at the end of the file."""
-        self._start = self._scanner.spans.pop(0).end
-        self._at = self._start - self._buffer_start
+        self.start = self._scanner.spans.pop(0).end
+        self._at = self.start - self._buffer_start
         return self._at < len(self._buffer) or self._fill()
 
     def next_frame_after_damage(self) -> bool:
@@ -324,7 +352,7 @@ class _OneFrame:
             if not head or is_zstandard(head):
                 self._begin(end)
                 return bool(head)
-        position = self._start + 1
+        position = self.start + 1
         self._file.seek(position)
         overlap = b""
         while data := self._file.read(_READ_SIZE):
@@ -338,10 +366,19 @@ class _OneFrame:
 
 
 def _zstd_content(file: BinaryIO, name: str) -> Content:
-    """Decompress frame by frame, so that damage to one frame costs that frame only."""
+    return (content for _, content in _zstd_frames(file, name))
+
+
+def _zstd_frames(
+    file: BinaryIO, name: str, start: int = 0
+) -> Iterator[tuple[int, memoryview | DamagedShard]]:
+    """Decompress frame by frame, so that damage to one frame costs that frame only.
+
+    What comes out, each time with the place of the frame.
+    """
     zstd = zstandard.ZstdDecompressor()
     buffer = memoryview(bytearray(_STEP))
-    source = _OneFrame(file)
+    source = _OneFrame(file, start)
     number = 0
     more = True
     while more:
@@ -349,7 +386,7 @@ def _zstd_content(file: BinaryIO, name: str) -> Content:
         reader = zstd.stream_reader(cast(BinaryIO, source), read_size=_READ_SIZE)
         try:
             while size := reader.readinto(buffer):
-                yield buffer[:size]
+                yield source.start, buffer[:size]
         except zstandard.ZstdError as error:
             damage = DamagedShard(
                 f"does not decompress ({in_words(error)})",
@@ -367,6 +404,119 @@ def _zstd_content(file: BinaryIO, name: str) -> Content:
         if damage is None:
             more = source.next_frame()
         else:
-            yield damage
+            yield source.start, damage
             more = source.next_frame_after_damage()
         number += 1
+
+
+# Parts of a file ----------------------------------------------------------------------------------
+
+
+def line_spans(path: str, target: int, *, max_document: int = MAX_DOCUMENT) -> list[LineSpan]:
+    """Parts of a file of JSON lines that can be read on their own, of about `target` bytes.
+
+    A zstandard file is cut between frames. One without a place to cut, a damaged file, and one of
+    another form is a single part, or none: read it as a whole.
+    """
+    name = base_name(path)
+    with open_binary(path) as file:
+        if name.endswith(".jsonl.zst"):
+            return _Cutter(file, name, target, max_document).spans()
+        if not name.endswith((".jsonl", ".ndjson")):
+            return []
+        return _plain_spans(file, name, target, max_document)
+
+
+def _plain_spans(file: BinaryIO, name: str, target: int, max_line: int) -> list[LineSpan]:
+    head = file.read(4)
+    if is_zstandard(head) or head.startswith((_GZIP_MAGIC, _PARQUET_MAGIC)):
+        return []  # which is an error
+    spans: list[LineSpan] = []
+    start = first = 0
+    size = file.seek(0, 2)
+    while start < size:
+        stop = file.seek(min(size, start + target - 1))
+        while (data := file.read(_READ_SIZE)) and b"\n" not in data:
+            stop += len(data)
+        stop = stop + data.index(b"\n") + 1 if data else size
+        spans.append(LineSpan(start, stop, 0, 0, first))
+        first += _num_records(_part_content(file, name, spans[-1]), max_line)
+        start = stop
+    return spans
+
+
+class _Cutter:
+    """Follows the frames of a zstandard file, and cuts after lines that end in another frame."""
+
+    def __init__(self, file: BinaryIO, name: str, target: int, max_line: int) -> None:
+        self._frames = _zstd_frames(file, name)
+        self._target = target
+        self._max_line = max_line
+        self._ahead: list[tuple[int, memoryview | DamagedShard]] = []
+        self._cut: tuple[int, int] | None = (0, 0)  # a frame, and bytes of what comes out of it
+        self._damaged = False
+
+    def spans(self) -> list[LineSpan]:
+        cuts: list[tuple[int, int, int]] = []
+        first = 0
+        while self._cut is not None and not self._damaged:
+            cuts.append((*self._cut, first))
+            first += _num_records(self._until_cut(*self._cut), self._max_line)
+        ends = [*((frame, skip) for frame, skip, _ in cuts[1:]), (-1, 0)]
+        return [
+            LineSpan(frame, stop, skip, extra, number)
+            for (frame, skip, number), (stop, extra) in zip(cuts, ends, strict=True)
+            if not self._damaged
+        ]
+
+    def _until_cut(self, frame: int, at: int) -> Content:
+        size, may_cut = 0, False
+        self._cut = None
+        for place, data in chain(self._ahead, self._frames):
+            if isinstance(data, DamagedShard):
+                self._damaged = True
+                return
+            if place != frame:
+                frame, at, may_cut = place, 0, size >= self._target
+            if may_cut and (end := bytes(data).find(b"\n") + 1):
+                yield data[:end]
+                self._ahead = [(place, memoryview(bytes(data[end:])))]
+                self._cut = (place, at + end)
+                return
+            at += len(data)
+            size += len(data)
+            yield data
+
+
+def _part_content(file: BinaryIO, name: str, part: LineSpan) -> Content:
+    """What is in a span, decompressed."""
+    if not name.endswith(".zst"):
+        file.seek(part.start)
+        left = part.stop - part.start
+        mark = file.read(min(left, 3)) if part.start == 0 else b""
+        left -= len(mark)
+        if mark and mark != _BYTE_ORDER_MARK:
+            yield memoryview(mark)
+        while left and (data := file.read(min(left, PIECE_SIZE))):
+            left -= len(data)
+            yield memoryview(data)
+        return
+    skip, extra = part.skip, part.extra
+    for place, data in _zstd_frames(file, name, part.start):
+        if isinstance(data, DamagedShard):
+            yield data
+            continue
+        if 0 <= part.stop <= place:
+            data = data[:extra]
+            extra -= len(data)
+        if len(data) > skip:
+            yield data[skip:]
+        skip = max(0, skip - len(data))
+        if 0 <= part.stop <= place and not extra:
+            return
+
+
+def _num_records(content: Content, max_line: int) -> int:
+    """How many records some content has."""
+    lines = whole_lines(content, max_line)
+    return sum(count_lines(line) if isinstance(line, bytes) else 1 for line in lines)

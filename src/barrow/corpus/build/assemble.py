@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import msgspec
 
 import barrow.archive
 from barrow.archive import Writer
-from barrow.archive.shard import read_table
-from barrow.archive.storage import ByteRanges
+from barrow.corpus.build.parts import Rejecting
 from barrow.corpus.build.publish import Shard
 from barrow.engine import File, Stage, Task
 
@@ -22,19 +21,21 @@ class Settings:
     ranges: tuple[tuple[int, int], ...]
 
 
-def assemble_tasks(files: Iterable[File], shard_size: int) -> list[Task[Shard]]:
-    """Cut the documents of some files, in order, into shards of about `shard_size` bytes."""
+def assemble_tasks(results: Iterable[Rejecting], shard_size: int) -> list[Task[Shard]]:
+    """Cut the rejects of some tasks, in order, into shards of about `shard_size` bytes."""
     shards: list[list[tuple[File, tuple[int, int]]]] = [[]]
-    size = 0
-    for file in files:
+    sizes = [0]
+    for result in results:
+        file = result.rejects
         start = number = 0
-        for num_documents, content_size in _frames(file):
+        for num_documents, content_size in result.load_frames(file):
             number += num_documents
-            size += content_size
-            if size >= shard_size:
+            sizes[-1] += content_size
+            if sizes[-1] >= shard_size:
                 shards[-1].append((file, (start, number)))
                 shards.append([])
-                size, start = 0, number
+                sizes.append(0)
+                start = number
         if number > start:
             shards[-1].append((file, (start, number)))
     return [
@@ -42,18 +43,11 @@ def assemble_tasks(files: Iterable[File], shard_size: int) -> list[Task[Shard]]:
             f"rejects, shard {k}",
             Settings(tuple(span for _, span in parts)),
             tuple(file for file, _ in parts),
-            size=sum(file.path.stat().st_size for file, _ in parts),
+            size=size,
         )
-        for k, parts in enumerate(shards)
+        for k, (parts, size) in enumerate(zip(shards, sizes, strict=True))
         if parts
     ]
-
-
-def _frames(file: File) -> Iterator[tuple[int, int]]:
-    table = read_table(ByteRanges(str(file.path)))
-    assert table is not None, f"{file.path} is written by an earlier stage"
-    for frame in table.frames:
-        yield frame.num_documents, frame.content_size
 
 
 def assemble(settings: Settings, files: tuple[File, ...], out: Shard) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import shutil
@@ -36,9 +37,10 @@ def build(
 
     `root` has a folder for each domain. `out` becomes an archive of the training split. Beside it
     are archives of `validation`, `test` and the rejects, the recipe, the manifest, a datasheet, a
-    report, an index for later deduplication, and a cache of finished tasks, so that the next build
-    only does what changed. All bytes but the cache and the times that it took depend on the recipe
-    and the raw files alone; the owner's sections of an existing datasheet are kept.
+    report, an index for later deduplication, and a cache of finished tasks without their texts, so
+    that the next build only does what changed. All bytes but the cache and the times that it took
+    depend on the recipe and the raw files alone; the owner's sections of an existing datasheet are
+    kept.
     """
     progress = progress or Progress()
     for library in ("numba", "safetensors"):
@@ -51,12 +53,16 @@ def build(
     complete_before_build(out)
     # Builds may share it; a takedown may not.
     with locked(out, is_shared=True):
-        return _build(recipe, root, out, engine or Engine(), progress)
+        made, stages = _build(recipe, root, out, engine or Engine(), progress)
+    # Texts between stages go once everything is published, unless another build needs them.
+    with contextlib.suppress(FileExistsError), locked(out):
+        stages.clean()
+    return made
 
 
 def _build(
     recipe: Recipe, root: Path, out: Path, engine: Engine, progress: Progress
-) -> dict[str, Any]:
+) -> tuple[dict[str, Any], Stages]:
     # Not earlier: workers that read raw files need no compiled kernels.
     from barrow.corpus.build.stages import run_stages
     from barrow.corpus.manifest import MANIFEST, manifest
@@ -96,8 +102,7 @@ def _build(
     write_if_changed(out / MANIFEST, json.dumps(made, indent=1, ensure_ascii=False) + "\n")
     write_times(out, stages.times, engine=engine, seconds=time.perf_counter() - began)
     write_papers(out, made, recipe)
-    stages.clean()
-    return made
+    return made, stages
 
 
 def refuse_foreign_folder(out: Path) -> None:

@@ -21,7 +21,7 @@ from barrow.archive.block import Block
 from barrow.archive.document import identity_of
 from barrow.corpus.build.decontaminate import Match, NgramIndex, find_matches, load_index
 from barrow.corpus.build.facts import Facts, save_facts
-from barrow.corpus.build.parts import QUICK, Part
+from barrow.corpus.build.parts import Part, Rejecting, quick_writer
 from barrow.corpus.dedup.exact import content_hashes
 from barrow.corpus.dedup.minhash import band_hashes, shingle_hashes
 from barrow.corpus.filters.filter import KEEP, Filter, Rewriter, Step
@@ -30,7 +30,10 @@ from barrow.corpus.filters.texts import Texts
 from barrow.corpus.kernels.scratch import Scratch
 from barrow.corpus.readers.reader import EXCERPT, rejected
 from barrow.corpus.recipe import Recipe
-from barrow.engine import File, Output, Outputs, Stage, Task
+from barrow.engine import File, Output, Stage, Task
+
+# Texts are copied for a filter if they are at most this part of what it would look at otherwise.
+_WORTH_COPYING = 0.7
 
 
 @dataclass(frozen=True)
@@ -53,13 +56,18 @@ class Inputs:
     evaluation: File | None = None
 
 
-class Findings(Outputs):
-    """Facts of every document, the rewritten documents, and the rejects."""
+class Findings(Rejecting):
+    """Facts of every document, the names of domains in them, the rewritten documents, and the
+    rejects.
+    """
 
-    facts = Output("facts.safetensors")
-    changed = Output("changed.jsonl.zst")
-    rejects = Output("rejects.jsonl.zst")
-    counts = Output("counts.json")
+    facts = Output("facts.safetensors", temporary=True)
+    domains = Output("domains.json")
+    changed = Output("changed.jsonl.zst", temporary=True)
+
+    def load_domains(self) -> tuple[str, ...]:
+        """The domains of the documents, in the order of the facts."""
+        return tuple(json.loads(self.domains.path.read_text()))
 
 
 def examine_tasks(
@@ -96,18 +104,20 @@ def examine(settings: Settings, inputs: Inputs, out: Findings) -> None:
         min_ngrams=settings.min_ngrams,
     )
     with (
-        Writer(out.changed, level=QUICK) as changed,
-        Writer(out.rejects, level=QUICK) as rejects,
+        quick_writer(out.changed) as changed,
+        quick_writer(out.rejects) as rejects,
     ):
         at = 0
         for block in archive.blocks():
             examiner.examine(block, at, changed, rejects)
             at += len(block)
     save_facts(examiner.facts, out.facts)
+    out.domains.path.write_text(json.dumps(examiner.facts.domains))
     out.counts.path.write_text(json.dumps(examiner.counts(), sort_keys=True))
+    out.save_frames()
 
 
-EXAMINE = Stage("corpus.examine", 3, examine, Findings)
+EXAMINE = Stage("corpus.examine", 4, examine, Findings)
 
 
 @dataclass
@@ -126,7 +136,7 @@ class _Examiner:
         self.facts.domain[here] = [_place(name, self.facts.domains) for name in names]
         self.facts.identity[here] = [identity_of(meta["id"]) for meta in texts.metas]
         sizes = texts.sizes.tolist()
-        rejections = _Rejections([""] * len(texts), [""] * len(texts))
+        rejections = _Rejections.none(len(texts))
         texts, rewritten = self._refine(texts, names, here, rejections)
         if rewritten:
             self.facts.changed[at + np.array(list(rewritten))] = True
@@ -167,14 +177,14 @@ class _Examiner:
             new: dict[int, str] = {}
             for passes, concerned in chains:
                 if k < len(passes):
-                    left = concerned & np.array([not reason for reason in rejections.reasons])
+                    left = concerned & rejections.stays
                     new |= self._rewrite(texts, passes[k].rewriters, names, left)
             if new:
                 texts = texts.replaced(new)
                 rewritten |= new
             for i in np.flatnonzero(texts.sizes == 0).tolist():  # a rewriter left nothing
                 if not rejections.reasons[i]:
-                    rejections.reasons[i], rejections.causes[i] = "empty", "no text"
+                    rejections.reject(i, "empty", "no text")
             for passes, concerned in chains:
                 if k < len(passes):
                     self._decide(texts, passes[k].filters, here, concerned, rejections)
@@ -210,34 +220,48 @@ class _Examiner:
     ) -> None:
         """Reasons to reject texts, and what else filters report about them."""
         facts = self.facts
+        some, rows = texts, np.arange(len(texts))
         for chosen in filters:
-            languages, quality = chosen.describe(texts)
-            if languages is not None:
-                for code in np.unique(languages[concerned]).tolist():
-                    mine = concerned & (languages == code)
-                    facts.language[here][mine] = _place(code, facts.languages)
-            if quality is not None:
-                facts.quality[here][concerned] = quality[concerned]
-            code, value = chosen.decide(texts)
-            for i in np.flatnonzero((code != KEEP) & concerned).tolist():
-                if not rejections.reasons[i]:
-                    rejections.reasons[i] = chosen.reasons[code[i] - 1]
-                    rejections.causes[i] = chosen.cause(rejections.reasons[i], float(value[i]))
+            if type(chosen).describe is not Filter.describe:
+                some, rows = texts, np.arange(len(texts))
+                languages, quality = chosen.describe(texts)
+                if languages is not None:
+                    for code in np.unique(languages[concerned]).tolist():
+                        mine = concerned & (languages == code)
+                        facts.language[here][mine] = _place(code, facts.languages)
+                if quality is not None:
+                    facts.quality[here][concerned] = quality[concerned]
+            else:
+                left = np.flatnonzero(concerned & rejections.stays)
+                if not len(left):
+                    continue
+                if texts.sizes[left].sum() < _WORTH_COPYING * some.sizes.sum():
+                    some, rows = texts.chosen(left), left
+            code, value = chosen.decide(some)
+            for k in np.flatnonzero((code != KEEP) & concerned[rows]).tolist():
+                if not rejections.reasons[i := int(rows[k])]:
+                    reason = chosen.reasons[code[k] - 1]
+                    rejections.reject(i, reason, chosen.cause(reason, float(value[k])))
 
     def _look(self, texts: Texts, here: slice, rejections: _Rejections) -> None:
         """Fill in the facts that later stages need of the texts."""
         facts = self.facts
         facts.size[here] = texts.sizes
-        facts.content[here] = content_hashes(texts.text, texts.offsets)
-        facts.bands[here] = band_hashes(shingle_hashes(texts.words, self._scratch))
-        if self.index is not None:
-            for match in find_matches(texts.text, texts.offsets, self.index):
-                if match.num_ngrams >= self.min_ngrams:
-                    rejections.matches.setdefault(match.document, set()).add(match.name)
-                    if not rejections.reasons[match.document]:
-                        rejections.reasons[match.document] = "contaminated"
-                        rejections.causes[match.document] = _in_words(match, self.index.ngram)
-        facts.kept[here] = [not reason for reason in rejections.reasons]
+        left = np.flatnonzero(rejections.stays)
+        if len(left):
+            some = texts if len(left) == len(texts) else texts.chosen(left)
+            rows = here.start + left
+            facts.content[rows] = content_hashes(some.text, some.offsets)
+            facts.bands[rows] = band_hashes(shingle_hashes(some.words, some.scratch))
+            if self.index is not None:
+                for match in find_matches(some.text, some.offsets, self.index):
+                    if match.num_ngrams >= self.min_ngrams:
+                        i = int(left[match.document])
+                        rejections.matches.setdefault(i, set()).add(match.name)
+                        if not rejections.reasons[i]:
+                            cause = _in_words(match, self.index.ngram)
+                            rejections.reject(i, "contaminated", cause)
+        facts.kept[here] = rejections.stays
 
     def counts(self) -> dict[str, dict[str, int]]:
         """What was counted, by domain."""
@@ -278,7 +302,15 @@ class _Rejections:
 
     reasons: list[str]
     causes: list[str]
+    stays: npt.NDArray[np.bool_]
     matches: dict[int, set[str]] = field(default_factory=dict)
+
+    @classmethod
+    def none(cls, num_texts: int) -> _Rejections:
+        return cls([""] * num_texts, [""] * num_texts, np.ones(num_texts, np.bool_))
+
+    def reject(self, i: int, reason: str, cause: str) -> None:
+        self.reasons[i], self.causes[i], self.stays[i] = reason, cause, False
 
 
 def _in_words(match: Match, ngram: int) -> str:

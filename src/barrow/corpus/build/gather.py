@@ -89,7 +89,7 @@ def gather(settings: Settings, parts: tuple[Part, ...], out: Gathered) -> None:
     decoder = msgspec.json.Decoder(CountedMeta)
     places: list[tuple[int, int]] = []
     metas: list[CountedMeta] = []
-    with Writer(out.shard) as writer:
+    with Writer(out.shard, threads=out.threads) as writer:
         for bucket in settings.buckets:
             lines, keys, rows = _read_bucket(bucket, parts)
             # Equal keys mean that a document was read twice: the line decides the order.

@@ -17,7 +17,8 @@ class TooSlow(Exception):
 class DocumentLimits:
     """Limits for one document after the other: `seconds` each, and `memory` bytes more than now.
 
-    Between `begin` and `end`, `TooSlow` or `MemoryError` is raised at the limit. Tasks run in the
+    Between `begin` and `end`, `TooSlow` or `MemoryError` is raised at the limit; `next` says that
+    another document begins. Tasks run in the
     main thread of their process. Memory is not limited where the system does not report it. A
     context manager: on exit, the old limits are restored.
     """
@@ -40,12 +41,16 @@ class DocumentLimits:
         signal.signal(signal.SIGALRM, self._previous)
 
     def begin(self) -> None:
-        """A document begins."""
-        signal.setitimer(signal.ITIMER_REAL, self._seconds)
+        """Documents begin."""
+        self.next()
         resource.setrlimit(resource.RLIMIT_DATA, self._tight)
 
+    def next(self) -> None:
+        """A document begins."""
+        signal.setitimer(signal.ITIMER_REAL, self._seconds)
+
     def end(self) -> None:
-        """It is done."""
+        """They are done."""
         signal.setitimer(signal.ITIMER_REAL, 0)
         resource.setrlimit(resource.RLIMIT_DATA, self._free)
 

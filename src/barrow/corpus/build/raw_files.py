@@ -15,6 +15,9 @@ from barrow.corpus.times import HASHING
 from barrow.engine import File, StageTime
 from barrow.files import sha256_of, write_bytes
 
+_COMPRESSED = (".zst", ".gz", ".bz2", ".xz", ".lz4", ".zip", ".7z", ".tgz", ".parquet")
+_RATIO = 3
+
 
 @dataclass(frozen=True, slots=True)
 class RawFile:
@@ -32,6 +35,11 @@ class RawFile:
     def file(self) -> File:
         """As the input of a task."""
         return File(Path(self.path), self.sha256)
+
+    @property
+    def content_size(self) -> int:
+        """About how many bytes there are to read, once it is decompressed."""
+        return self.size * (_RATIO if self.name.endswith(_COMPRESSED) else 1)
 
 
 def find_files(folder: Path, patterns: Iterable[str]) -> tuple[list[Path], list[Path]]:

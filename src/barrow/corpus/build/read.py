@@ -5,22 +5,22 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from barrow.archive import Document, Writer
+from barrow.archive import Document
 from barrow.archive.composition import UNKNOWN
 from barrow.corpus.build.limits import DocumentLimits, TooSlow
-from barrow.corpus.build.parts import QUICK
+from barrow.corpus.build.parts import Rejecting, quick_writer
 from barrow.corpus.build.raw_files import RawFile
 from barrow.corpus.build.sources import Source
 from barrow.corpus.licences.detect import spdx_expression
-from barrow.corpus.readers.reader import Item, Reader, Reject, excerpt
+from barrow.corpus.readers.reader import Item, Reader, Reject, Span, excerpt
 from barrow.corpus.recipe import Recipe
 from barrow.corpus.takedown.rules import TAKEN_DOWN, Matcher, load_matcher
-from barrow.engine import File, Output, Outputs, Stage, Task
+from barrow.engine import File, Output, Stage, Task
 from barrow.errors import BadRecord, MissingExtra
 
 
@@ -29,7 +29,7 @@ class Settings:
     """The settings of a domain, its reader, and the limits of a document.
 
     `names` are those of the files under the root, by group. Without `retrieved`, `dates` has the
-    last day that a file of each group changed.
+    last day that a file of each group changed. With a `span`, only that of the one file is read.
     """
 
     name: str
@@ -43,6 +43,7 @@ class Settings:
     seconds_per_document: float
     memory_per_document: int
     max_text: int
+    span: Span | None = None
 
 
 @dataclass(frozen=True)
@@ -54,17 +55,19 @@ class Inputs:
     takedown: File | None = None
 
 
-class Read(Outputs):
-    """Documents with provenance, rejects with reasons, and how many there are."""
+class Read(Rejecting):
+    """Documents with provenance, and rejects with reasons."""
 
-    documents = Output("documents.jsonl.zst")
-    rejects = Output("rejects.jsonl.zst")
-    counts = Output("counts.json")
+    documents = Output("documents.jsonl.zst", temporary=True)
 
 
 # Small files are read together: a task costs some milliseconds.
 _BATCH_BYTES = 1 << 26
 _BATCH_FILES = 500
+
+# Documents of a reader that are held before they are written.
+_AT_ONCE = 64
+_AT_ONCE_CHARACTERS = 1 << 18
 
 _OURS = frozenset(
     [
@@ -83,13 +86,26 @@ _OURS = frozenset(
 )
 
 
-def read_tasks(source: Source, recipe: Recipe, takedown: File | None = None) -> list[Task[Read]]:
-    """Tasks that read a domain's files, small ones together, without what was taken down."""
-    batches: list[list[list[RawFile]]] = [[]]
+def read_tasks(
+    source: Source,
+    recipe: Recipe,
+    takedown: File | None = None,
+    spans: Mapping[str, Sequence[Span]] | None = None,
+) -> list[Task[Read]]:
+    """Tasks that read a domain's files, without what was taken down.
+
+    Small files are read together; `spans` are the parts of large ones, by path, one task each.
+    """
+    spans = spans or {}
+    batches: list[tuple[list[list[RawFile]], Span | None]] = [([], None)]
     for group in source.groups:
-        if batches[-1] and _is_full([*batches[-1], group]):
-            batches.append([])
-        batches[-1].append(group)
+        if parts := spans.get(group[0].path):
+            batches += [([group], span) for span in parts]
+            continue
+        files, span = batches[-1]
+        if files and (span is not None or _is_full([*files, group])):
+            batches.append(([], None))
+        batches[-1][0].append(group)
     domain = source.domain
     return [
         READ.task(
@@ -108,21 +124,24 @@ def read_tasks(source: Source, recipe: Recipe, takedown: File | None = None) -> 
                 seconds_per_document=recipe.seconds_per_document,
                 memory_per_document=recipe.memory_per_document,
                 max_text=recipe.max_text,
+                span=span,
             ),
             Inputs(
                 tuple(tuple(file.file for file in group) for group in batch),
                 tuple(file.file for file in source.beside),
                 takedown,
             ),
-            size=sum(file.size for group in batch for file in group),
+            size=sum(file.size for group in batch for file in group)
+            // max(1, len(spans.get(batch[0][0].path, ()))),
         )
-        for batch in batches
+        for batch, span in batches
+        if batch
     ]
 
 
 def _is_full(batch: list[list[RawFile]]) -> bool:
     files = [file for group in batch for file in group]
-    return len(files) > _BATCH_FILES or sum(file.size for file in files) > _BATCH_BYTES
+    return len(files) > _BATCH_FILES or sum(file.content_size for file in files) > _BATCH_BYTES
 
 
 def read(settings: Settings, inputs: Inputs, out: Read) -> None:
@@ -132,14 +151,16 @@ def read(settings: Settings, inputs: Inputs, out: Read) -> None:
     counts: Counter[str] = Counter()
     rejects: Counter[str] = Counter()
     with (
-        Writer(out.documents, level=QUICK) as documents,
-        Writer(out.rejects, level=QUICK) as rejected,
+        quick_writer(out.documents) as documents,
+        quick_writer(out.rejects) as rejected,
         reader.open_beside([file.path for file in inputs.beside]) as read_one,
     ):
         dates = settings.dates or [None] * len(settings.names)
         for names, date, group in zip(settings.names, dates, inputs.groups, strict=True):
             paths = [file.path for file in group]
             items = partial(reader.read_group, paths) if paths[1:] else partial(read_one, paths[0])
+            if settings.span is not None:
+                items = partial(reader.read_span, paths[0], settings.span)
             origin = _origin(settings, names, date, [file.key for file in group])
             for item in _guarded(
                 items, settings.seconds_per_document, settings.memory_per_document
@@ -161,15 +182,15 @@ def read(settings: Settings, inputs: Inputs, out: Read) -> None:
                     counts["documents"] += 1
                     counts["bytes"] += size
     counted = {
-        "files": sum(map(len, inputs.groups)),
         "documents": counts["documents"],
         "bytes": counts["bytes"],
         "rejects": dict(sorted(rejects.items())),
     }
     out.counts.path.write_text(json.dumps(counted))
+    out.save_frames(out.documents)
 
 
-READ = Stage("corpus.read", 2, read, Read)
+READ = Stage("corpus.read", 3, read, Read)
 
 
 def _origin(
@@ -272,15 +293,25 @@ def _as_document(reject: Reject, origin: Mapping[str, Any]) -> Document:
 
 
 def _guarded(items: Any, seconds: float, memory: int) -> Iterator[Item]:
-    """Items of a reader; an exception of the reader ends the file, not the build."""
+    """Items of a reader; an exception of the reader ends the file, not the build.
+
+    A few are read at a time: setting a limit takes longer than reading a short document.
+    """
     with DocumentLimits(seconds, memory) as limits:
         iterator: Iterator[Item] | None = None
+        ready: list[Item] = []
+        size = 0
         while True:
             try:
                 limits.begin()
                 iterator = iterator or iter(items())
-                item = next(iterator)
+                while len(ready) < _AT_ONCE and size < _AT_ONCE_CHARACTERS:
+                    limits.next()
+                    ready.append(item := next(iterator))
+                    size += len(item.text) if isinstance(item, Document) else 0
             except StopIteration:
+                limits.end()
+                yield from ready
                 return
             except MissingExtra:  # no file can be read before this is installed
                 raise
@@ -295,8 +326,10 @@ def _guarded(items: Any, seconds: float, memory: int) -> Iterator[Item]:
                 item = Reject("reader-error", cause)
             else:
                 limits.end()
-                yield item
+                yield from ready
+                ready, size = [], 0
                 continue
             limits.end()
+            yield from ready
             yield item
             return

@@ -17,18 +17,18 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from barrow.archive import Document, Writer
+from barrow.archive import Document
 from barrow.archive.document import name_of
 from barrow.archive.shard import shard_lines
 from barrow.corpus.build.facts import Facts, load_facts
-from barrow.corpus.build.parts import QUICK, Examined, PartFiles
+from barrow.corpus.build.parts import Examined, PartFiles, Rejecting, quick_writer
 from barrow.corpus.build.plan import ORDER, Buckets, copies_of, labels_of, split_of
 from barrow.corpus.dedup.numbering import Arrays, Removals, removal_cause, save_arrays
 from barrow.corpus.filters.language import UNDETERMINED
 from barrow.corpus.mixture import SPLITS, places
 from barrow.corpus.readers.reader import rejected
 from barrow.corpus.recipe import Recipe
-from barrow.engine import File, Output, Outputs, Stage, Task
+from barrow.engine import File, Output, Stage, Task
 
 _FRAME = 1 << 18
 _END = b"}}}"
@@ -66,13 +66,11 @@ class Inputs:
     removals: Removals
 
 
-class Scattered(Outputs):
+class Scattered(Rejecting):
     """Lines by bucket, the key each is sorted by, and rejects."""
 
-    lines = Output("lines.jsonl.zst")
-    keys = Output("keys.safetensors")
-    rejects = Output("rejects.jsonl.zst")
-    counts = Output("counts.json")
+    lines = Output("lines.jsonl.zst", temporary=True)
+    keys = Output("keys.safetensors", temporary=True)
 
 
 def scatter_tasks(
@@ -113,7 +111,7 @@ def scatter(settings: Settings, inputs: Inputs, out: Scattered) -> None:
     endings = [_ending(settings.stages, name) for name in SPLITS]
     lines: dict[int, bytes] = {}
     tally: dict[str, Counter[str]] = defaultdict(Counter)
-    with Writer(out.rejects, level=QUICK) as rejects:
+    with quick_writer(out.rejects) as rejects:
         for number, line in enumerate(_lines(inputs.part, facts, settings.start)):
             if copies[number]:
                 assert line.endswith(_END), "the reading stage writes decisions last"
@@ -129,7 +127,7 @@ def scatter(settings: Settings, inputs: Inputs, out: Scattered) -> None:
                 rejects.add(_reject(line, reason, cause))
     order = np.lexsort((key, bucket))
     bounds = np.searchsorted(bucket[order], np.arange(sum(settings.buckets) + 1))
-    with Writer(out.lines, level=QUICK, frame_size=_FRAME) as writer:
+    with quick_writer(out.lines, frame_size=_FRAME) as writer:
         for start, stop in itertools.pairwise(bounds):
             for at in order[start:stop]:
                 writer.add_line(lines[int(row[at])])
@@ -143,9 +141,10 @@ def scatter(settings: Settings, inputs: Inputs, out: Scattered) -> None:
     out.counts.path.write_text(
         json.dumps({k: dict(sorted(v.items())) for k, v in sorted(tally.items())})
     )
+    out.save_frames()
 
 
-SCATTER = Stage("corpus.scatter", 2, scatter, Scattered)
+SCATTER = Stage("corpus.scatter", 3, scatter, Scattered)
 
 
 def _removal(reason: str, arrays: Arrays, offset: int, size: int) -> _Removal:

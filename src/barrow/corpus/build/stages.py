@@ -1,5 +1,6 @@
 """The stages of a build, in their order, and what flows between them.
 
+    split        large raw files → parts of them that are read on their own
     read         raw files → documents with ids and provenance, without what was taken down
     index        evaluation sets → an index of their n-grams
     examine      documents, index → filters and decontamination: facts, rewritten texts
@@ -27,12 +28,13 @@ from barrow.corpus.build.decontaminate import Indexed, index_task
 from barrow.corpus.build.examine import Findings, examine_tasks
 from barrow.corpus.build.gather import Gathered, gather_tasks
 from barrow.corpus.build.language_budget import check_languages
-from barrow.corpus.build.parts import Examined, cut, known_parts
+from barrow.corpus.build.parts import Examined, Part, PartFiles, Rejecting, cut, known_parts
 from barrow.corpus.build.plan import buckets_of, plan_task
 from barrow.corpus.build.publish import Shard
 from barrow.corpus.build.read import Read, read_tasks
 from barrow.corpus.build.scatter import Scattered, scatter_tasks
 from barrow.corpus.build.sources import Source
+from barrow.corpus.build.split import split_files
 from barrow.corpus.dedup.budget import check_budget
 from barrow.corpus.dedup.deduplicate import deduplicate
 from barrow.corpus.dedup.numbering import Removals
@@ -59,12 +61,13 @@ def run_stages(
     sources: Sequence[Source], recipe: Recipe, stages: Stages, *, takedown: File | None
 ) -> Built:
     """Perform every stage of a build."""
+    spans = split_files(sources, stages)
     reading = [
-        (source, task) for source in sources for task in read_tasks(source, recipe, takedown)
+        (source, task) for source in sources for task in read_tasks(source, recipe, takedown, spans)
     ]
     results = stages.run("Reading", [task for _, task in reading])
     read = [(source, result) for (source, _), result in zip(reading, results, strict=True)]
-    parts = [part for source, r in read for part in cut(r.documents, domain=source.folder)]
+    parts = [part for source, r in read for part in _parts(source, r)]
 
     indexed = None
     if recipe.decontamination is not None:
@@ -73,7 +76,7 @@ def run_stages(
     examined = stages.run("Examining", examine_tasks(parts, recipe, evaluation))
     check_languages(recipe, examined)
     own = [
-        Examined.of(part, found.facts, found.changed)
+        Examined(part, PartFiles(part.file, found.facts, found.changed), found.load_domains())
         for part, found in zip(parts, examined, strict=True)
     ]
 
@@ -84,7 +87,7 @@ def run_stages(
         settings = recipe.deduplication
         known = [part for corpus in settings.against for part in known_parts(Path(corpus))]
         removals = deduplicate(own, known, settings, stages)
-        check_budget(own, removals, settings)
+        check_budget(own, removals, settings, stages)
         for name, what in (("lines", settings.lines), ("passages", settings.passages)):
             if what is not None:
                 cuts[name] = cut_repeated(after, known, removals, settings, what, stages)
@@ -98,11 +101,11 @@ def run_stages(
     gathering = gather_tasks(after, scattered, buckets)
     gathered = iter(stages.run("Writing", [t for tasks in gathering.values() for t in tasks]))
 
-    rejects = [
-        *(result.rejects for result in results),
-        *(result.rejects for result in examined),
-        *(result.rejects for made in cuts.values() for result in made.results),
-        *(result.rejects for result in scattered),
+    rejecting: list[Rejecting] = [
+        *results,
+        *examined,
+        *(result for made in cuts.values() for result in made.results),
+        *scattered,
     ]
     return Built(
         read=read,
@@ -112,5 +115,10 @@ def run_stages(
         plan=plan,
         scattered=scattered,
         shards={split: [next(gathered) for _ in tasks] for split, tasks in gathering.items()},
-        rejects=stages.run("Writing rejects", assemble_tasks(rejects, recipe.shard_size)),
+        rejects=stages.run("Writing rejects", assemble_tasks(rejecting, recipe.shard_size)),
     )
+
+
+def _parts(source: Source, result: Read) -> list[Part]:
+    frames = result.load_frames(result.documents)
+    return cut(result.documents, frames, domain=source.folder)

@@ -33,7 +33,7 @@ class Inputs:
 class Candidates(Outputs):
     """Pairs of document numbers."""
 
-    pairs = Output("pairs.safetensors")
+    pairs = Output("pairs.safetensors", temporary=True)
 
 
 def find_candidates(settings: Settings, inputs: Inputs, out: Candidates) -> None:

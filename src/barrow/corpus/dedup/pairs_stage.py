@@ -26,7 +26,7 @@ class Inputs:
 class Pairs(Outputs):
     """Pairs, their documents, the parts of these, and where chunks of pairs begin."""
 
-    pairs = Output("pairs.safetensors")
+    pairs = Output("pairs.safetensors", temporary=True)
     plan = Output("plan.json")
 
 

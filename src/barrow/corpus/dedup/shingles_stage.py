@@ -35,7 +35,7 @@ class Inputs:
 class Shingles(Outputs):
     """Hashes of shingles, by document."""
 
-    hashes = Output("hashes.safetensors")
+    hashes = Output("hashes.safetensors", temporary=True)
 
 
 def shingle(settings: Settings, inputs: Inputs, out: Shingles) -> None:

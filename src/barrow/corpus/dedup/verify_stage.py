@@ -32,7 +32,7 @@ class Inputs:
 class Verified(Outputs):
     """Pairs of near-duplicates, and how similar they are."""
 
-    pairs = Output("pairs.safetensors")
+    pairs = Output("pairs.safetensors", temporary=True)
 
 
 def verify(settings: Settings, inputs: Inputs, out: Verified) -> None:

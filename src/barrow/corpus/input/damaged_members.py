@@ -28,7 +28,7 @@ _MAX_WASTE = 1 << 34
 _TRIAL = 1 << 12  # bytes that a tried member must give
 
 _GZIP, _LZ4, _ZSTANDARD = b"\x1f\x8b\x08", b"\x04\x22\x4d\x18", b"\x28\xb5\x2f\xfd"
-_DICTIONARY_FRAME = b"\x5d\x2a\x4d\x18"
+DICTIONARY_FRAME = b"\x5d\x2a\x4d\x18"
 
 _COMMON = (EOFError, ValueError, MemoryError)
 
@@ -77,14 +77,15 @@ def is_compressed(file: BinaryIO) -> bool:
 
 
 def decompressed_pieces(file: BinaryIO, begins_record: BeginsRecord) -> Iterator[Piece]:
-    """The bytes of a file, decompressed if it begins as gzip, zstandard, lz4, bzip2 or xz.
+    """The bytes of a file from here on, decompressed if it is gzip, zstandard, lz4, bzip2 or xz.
 
     `begins_record` checks whether bytes may begin a record, for members found after damage. A
     zstandard file may begin with its dictionary in a skippable frame, as WARC files do. A piece
     holds 1 MiB at most.
     """
+    start = file.tell()
     head = file.read(6)
-    file.seek(0)
+    file.seek(start)
     if head.startswith(_GZIP[:2]):
         return _members(file, _gzip(), begins_record)
     if head.startswith(_LZ4):
@@ -334,8 +335,9 @@ def _zstandard_trial(zstd: zstandard.ZstdDecompressor, data: bytes) -> bytes:
 
 def _dictionary(file: BinaryIO) -> zstandard.ZstdCompressionDict | None:
     """The dictionary a file begins with, itself compressed or not; the file is then after it."""
-    if file.read(4) != _DICTIONARY_FRAME:
-        file.seek(0)
+    start = file.tell()
+    if file.read(4) != DICTIONARY_FRAME:
+        file.seek(start)
         return None
     size = int.from_bytes(file.read(4), "little")
     if size > _MAX_DICTIONARY:

@@ -29,6 +29,7 @@ class Reject:
 
 
 Item = Document | Reject
+Span = tuple[int, ...]
 
 
 @runtime_checkable
@@ -55,6 +56,20 @@ class Reader(Protocol):
     @abstractmethod
     def read(self, path: Path) -> Iterator[Item]:
         """The documents and rejects of one file."""
+
+    def spans(self, path: Path, target: int) -> list[Span]:  # noqa: ARG002
+        """Parts of a file of about `target` bytes, for tasks of their own; none where it cannot be
+        cut.
+
+        Bytes are counted decompressed. Each part is what `read_span` needs to find it again, as a
+        tuple of integers. All of them, one after the other, give what `read` does: the same
+        documents with the same `member`.
+        """
+        return []
+
+    def read_span(self, path: Path, span: Span) -> Iterator[Item]:
+        """The documents and rejects of a part of a file."""
+        raise NotImplementedError(f"{type(self).__name__} has spans, but no read_span")
 
     def group(self, paths: Sequence[Path]) -> list[tuple[Path, ...]]:
         """Paths in groups, where a document is made of several files (a week of daily logs)."""

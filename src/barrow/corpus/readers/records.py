@@ -9,15 +9,19 @@ What the archive counts as bad is a reject under the archive's own reason.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import barrow.archive
 from barrow.archive import Document
-from barrow.archive.storage import READABLE
-from barrow.corpus.readers.reader import Item, Reader, Reject, excerpt
+from barrow.archive.foreign.files import ForeignFile, LineSpan, line_spans
+from barrow.archive.reader import Archive, Reading
+from barrow.archive.records import RecordForm
+from barrow.archive.shard import read_table
+from barrow.archive.storage import READABLE, ByteRanges
+from barrow.corpus.readers.reader import Item, Reader, Reject, Span, excerpt
 from barrow.errors import BarrowError, ConfigError
 
 
@@ -46,14 +50,45 @@ class Records(Reader):
             raise ConfigError(f"sample must be > 0 and ≤ 1, got {self.sample}")
 
     def read(self, path: Path) -> Iterator[Item]:
+        return self._items(lambda: self._open(path))
+
+    def spans(self, path: Path, target: int) -> list[Span]:
+        """Frames of a shard or of another zstandard file, lines of a plain one."""
         try:
-            archive = barrow.archive.open(
-                path,
-                text_key=self.text_key,
-                on_bad="count",
-                max_document=self.max_document,
-                threads=1,
+            table = read_table(ByteRanges(str(path))) if path.name.endswith(".zst") else None
+            found: list[Span] = (
+                [(start, stop) for start, stop, _ in table.spans(target)]
+                if table is not None
+                else list(line_spans(str(path), target, max_document=self.max_document))
             )
+        except (BarrowError, OSError):  # `read` reports it
+            return []
+        return found if len(found) > 1 else []
+
+    def read_span(self, path: Path, span: Span) -> Iterator[Item]:
+        if len(span) == 2:
+            return self._items(lambda: self._open(path)[span[0] : span[1]])
+        part = ForeignFile(
+            str(path),
+            text_key=self.text_key,
+            max_document=self.max_document,
+            part=LineSpan(*span),
+        )
+        reading = Reading(RecordForm(text_key=self.text_key), "count", rejects=None, threads=1)
+        return self._items(lambda: Archive([part], reading))
+
+    def _open(self, path: Path) -> Archive:
+        return barrow.archive.open(
+            path,
+            text_key=self.text_key,
+            on_bad="count",
+            max_document=self.max_document,
+            threads=1,
+        )
+
+    def _items(self, opened: Callable[[], Archive]) -> Iterator[Item]:
+        try:
+            archive = opened()
             for block in archive.blocks():
                 yield from _rejects(archive.bad)
                 for i, (number, meta) in enumerate(zip(block.numbers, block.metas(), strict=True)):

@@ -5,14 +5,23 @@ from __future__ import annotations
 import gzip
 import io
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
+import lz4.frame
 import pytest
+import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
 from barrow.corpus.readers.warc import records as module
-from barrow.corpus.readers.warc.records import Record, arc_fields, header_fields, warc_records
+from barrow.corpus.readers.warc.records import (
+    Record,
+    arc_fields,
+    header_fields,
+    record_spans,
+    warc_records,
+)
 
 
 def warc(content: bytes, *, length: object = None, number: int = 0, end: bytes = b"\r\n") -> bytes:
@@ -66,6 +75,52 @@ def test_warc(parse: Callable[..., list[Record]], form: str, end: bytes) -> None
     assert outline(found) == WHOLE
     assert [record.text(b"warc-record-id") for record in found] == [f"<{n}>" for n in range(5)]
     assert [record.offset for record in found] == [sum(map(len, raws[:n])) for n in range(5)]
+
+
+def shape(record: Record) -> tuple[object, ...]:
+    return record.header, record.problem, record.cause, record.offset, record.content
+
+
+BROKEN = warc(b"too long" * 90, length=5_000)
+BEYOND = warc(b"much too long" * 90, length=500_000)
+NO_LENGTH = warc(b"what?", length="many")
+
+
+@pytest.mark.parametrize("form", ["plain", "whole", "members", "blocks", "zstandard", "lz4"])
+@pytest.mark.parametrize(
+    "raws",
+    [
+        [warc(content, number=n) for n, content in enumerate(WHOLE)],
+        [FILE_HEAD, *map(arc, WHOLE)],
+        [warc(WHOLE[0]), BROKEN, *(warc(content) for content in WHOLE), BEYOND, warc(WHOLE[1])],
+        [NO_LENGTH, *(warc(content) for content in WHOLE), b"stray", warc(b"")],
+        [*(warc(content) for content in WHOLE), warc(b"cut off", length=100)],
+    ],
+)
+def test_a_file_in_parts_gives_the_same_records(
+    tmp_path: Path, parse: Callable[..., list[Record]], form: str, raws: list[bytes]
+) -> None:
+    if form == "zstandard":
+        data = b"".join(map(zstandard.compress, raws))
+    elif form == "lz4":
+        data = b"".join(map(lz4.frame.compress, raws))
+    else:
+        data = packed(raws, form)
+    whole = [shape(record) for record in parse(data)]
+    most = 0
+    with (tmp_path / "file").open("rb") as file:
+        for target in (1, 100, 1000, 3000, 10_000, 1 << 30):
+            file.seek(0)
+            spans = record_spans(file, target)
+            assert (spans[0].start, spans[-1].stop) == (0, len(data))
+            assert all(a.stop == b.start for a, b in pairwise(spans))
+            parts = [record for span in spans for record in warc_records(file, span=span)]
+            assert [shape(record) for record in parts] == whole
+            most = max(most, len(spans))
+    assert len(spans) == 1
+    regular = form == "plain" and not any(problem for _, problem, *_ in whole)
+    if regular or form in ("members", "zstandard", "lz4"):
+        assert most > 3, "it is cut where a member begins a record"
 
 
 @every_form

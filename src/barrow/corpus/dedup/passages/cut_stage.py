@@ -15,7 +15,7 @@ from barrow.archive import Document, Writer
 from barrow.archive.document import name_of
 from barrow.archive.shard import shard_lines
 from barrow.corpus.build.facts import Facts, load_facts, save_facts
-from barrow.corpus.build.parts import QUICK, PartFiles
+from barrow.corpus.build.parts import PartFiles, Rejecting, quick_writer
 from barrow.corpus.dedup.exact import content_hashes
 from barrow.corpus.dedup.minhash import band_hashes, shingle_hashes
 from barrow.corpus.dedup.numbering import load_arrays
@@ -27,7 +27,7 @@ from barrow.corpus.dedup.settings import Keep, Unit
 from barrow.corpus.filters.texts import Texts
 from barrow.corpus.kernels.scratch import Scratch
 from barrow.corpus.readers.reader import rejected
-from barrow.engine import File, Output, Outputs, Stage
+from barrow.engine import File, Output, Stage
 
 REASON = "repeated-passage"
 REASON_LINES = "repeated-lines"  # or sentences, or paragraphs
@@ -64,13 +64,11 @@ class Inputs:
     owners: tuple[File, ...]
 
 
-class Cut(Outputs):
+class Cut(Rejecting):
     """New facts and rewritten documents of a part, and a record of every passage."""
 
-    facts = Output("facts.safetensors")
-    changed = Output("changed.jsonl.zst")
-    rejects = Output("rejects.jsonl.zst")
-    counts = Output("counts.json")
+    facts = Output("facts.safetensors", temporary=True)
+    changed = Output("changed.jsonl.zst", temporary=True)
 
 
 def cut_passages(settings: Settings, inputs: Inputs, out: Cut) -> None:
@@ -85,8 +83,8 @@ def cut_passages(settings: Settings, inputs: Inputs, out: Cut) -> None:
     old_rows = iter(np.flatnonzero(facts.changed & facts.kept).tolist())
     old = zip(old_rows, shard_lines(changed), strict=True)
     with (
-        Writer(out.changed, level=QUICK) as writer,
-        Writer(out.rejects, level=QUICK) as rejects,
+        quick_writer(out.changed) as writer,
+        quick_writer(out.rejects) as rejects,
     ):
         waiting = next(old, None)
         for texts in part_texts(inputs.part, settings.start, wanted):
@@ -104,9 +102,10 @@ def cut_passages(settings: Settings, inputs: Inputs, out: Cut) -> None:
     save_facts(facts, out.facts)
     counts = {name: dict(sorted(tally.items())) for name, tally in sorted(cutter.tally.items())}
     out.counts.path.write_text(json.dumps(counts))
+    out.save_frames()
 
 
-CUT = Stage("corpus.passage_cut", 2, cut_passages, Cut)
+CUT = Stage("corpus.passage_cut", 3, cut_passages, Cut)
 
 
 @dataclass(frozen=True)

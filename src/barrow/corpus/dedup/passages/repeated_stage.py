@@ -22,7 +22,7 @@ class Settings:
 class Repeated(Outputs):
     """Indices of seeds, part after part; `bounds` says where each part begins."""
 
-    found = Output("found.safetensors")
+    found = Output("found.safetensors", temporary=True)
 
 
 def find_repeated(settings: Settings, seeds: tuple[File, ...], out: Repeated) -> None:

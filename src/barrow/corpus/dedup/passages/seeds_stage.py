@@ -37,9 +37,10 @@ class Inputs:
 
 
 class Seeds(Outputs):
-    """Seeds, sorted, with the document each is of."""
+    """Seeds, sorted, with the document each is of, and the bounds of their buckets."""
 
-    seeds = Output("seeds.safetensors")
+    seeds = Output("seeds.safetensors", temporary=True)
+    bounds = Output("bounds.safetensors")
 
 
 def find_seeds(settings: Settings, inputs: Inputs, out: Seeds) -> None:
@@ -61,7 +62,9 @@ def find_seeds(settings: Settings, inputs: Inputs, out: Seeds) -> None:
     third = np.zeros(len(value), np.bool_)
     third[2:] = (value[2:] == value[:-2]) & (row[2:] == row[:-2])
     value, row = value[~third], row[~third]
-    save_arrays(out.seeds, values=value, rows=row, bounds=bucket_bounds(value))
+    bounds = bucket_bounds(value)
+    save_arrays(out.seeds, values=value, rows=row, bounds=bounds)
+    save_arrays(out.bounds, bounds=bounds)
 
 
-SEEDS = Stage("corpus.passage_seeds", 1, find_seeds, Seeds)
+SEEDS = Stage("corpus.passage_seeds", 2, find_seeds, Seeds)

@@ -70,7 +70,7 @@ def cut_repeated(
         title,
         [
             comparing.REPEATED.task("passages", comparing.Settings(buckets), seeds)
-            for buckets in share_out(seeds, _TASK_HASHES)
+            for buckets in share_out([result.bounds for result in seeded], _TASK_HASHES)
         ],
     )
     repeated = tuple(result.found for result in compared)
@@ -104,11 +104,11 @@ def cut_repeated(
                 owning.Settings(buckets, order, passages.keep),
                 owning.Inputs(facts, windows),
             )
-            for buckets in share_out(windows, _TASK_HASHES)
+            for buckets in share_out([result.bounds for result in windowed], _TASK_HASHES)
         ],
     )
     owners = tuple(result.lost for result in owned)
-    concerned = [k for k in range(len(own)) if _has_cuts(k, windows[k], owners)]
+    concerned = [k for k in range(len(own)) if _has_cuts(k, windowed[k].bounds, owners)]
     results = stages.run(
         "Cutting",
         [
@@ -136,6 +136,6 @@ def cut_repeated(
     return Cut(after, results)
 
 
-def _has_cuts(k: int, windows: File, owners: Sequence[File]) -> bool:
+def _has_cuts(k: int, bounds: File, owners: Sequence[File]) -> bool:
     lost = any(len(load_part(file, "lost", k)) for file in owners)
-    return lost or load_slice(windows, "others").shape[1] > 0
+    return lost or bool(load_slice(bounds, "num_others")[0])

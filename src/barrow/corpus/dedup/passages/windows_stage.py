@@ -44,10 +44,12 @@ class Inputs:
 
 class Found(Outputs):
     """`first`, `second`, `rows` and `starts` are of the best of equal windows, sorted by hash;
-    `others` has a row, a start and the place of the best one for each of the rest.
+    `others` has a row, a start and the place of the best one for each of the rest. `bounds` are
+    those of buckets, with the number of the others.
     """
 
-    windows = Output("windows.safetensors")
+    windows = Output("windows.safetensors", temporary=True)
+    bounds = Output("bounds.safetensors")
 
 
 def find_windows(settings: Settings, inputs: Inputs, out: Found) -> None:
@@ -83,15 +85,17 @@ def find_windows(settings: Settings, inputs: Inputs, out: Found) -> None:
     best = groups.owners
     others = np.ones(len(first), np.bool_)
     others[best] = False
+    bounds = bucket_bounds(first[best])
+    save_arrays(out.bounds, bounds=bounds, num_others=np.array([others.sum()]))
     save_arrays(
         out.windows,
         first=first[best],
         second=second[best],
         rows=row[best],
         starts=start[best],
-        bounds=bucket_bounds(first[best]),
+        bounds=bounds,
         others=np.stack([row[others], start[others], groups.group[others]]),
     )
 
 
-WINDOWS = Stage("corpus.passage_windows", 1, find_windows, Found)
+WINDOWS = Stage("corpus.passage_windows", 2, find_windows, Found)

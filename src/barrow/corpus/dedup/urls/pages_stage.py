@@ -26,7 +26,7 @@ class Settings:
 class Pages(Outputs):
     """`page` has a row of two numbers for each document, zeros without a URL, `moment` its date."""
 
-    pages = Output("pages.safetensors")
+    pages = Output("pages.safetensors", temporary=True)
 
 
 class _Meta(msgspec.Struct):

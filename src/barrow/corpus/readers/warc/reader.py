@@ -28,14 +28,14 @@ from typing import NamedTuple
 from barrow.archive import Document
 from barrow.corpus.input.open_raw import open_raw
 from barrow.corpus.language.codes import language_of_code, language_of_tag
-from barrow.corpus.readers.reader import Item, Reader, Reject, excerpt
+from barrow.corpus.readers.reader import Item, Reader, Reject, Span, excerpt
 from barrow.corpus.readers.warc.http_response import (
     BadBody,
     decoded_body,
     parse_response,
     unchunked,
 )
-from barrow.corpus.readers.warc.records import Record, warc_records
+from barrow.corpus.readers.warc.records import Record, RecordSpan, record_spans, warc_records
 from barrow.corpus.text.html.page import Extract, Page, decode_page, page_text
 from barrow.corpus.text.whitespace import is_binary, tidy
 
@@ -84,13 +84,30 @@ class Warc(Reader):
     )
 
     def read(self, path: Path) -> Iterator[Item]:
+        return self._read(path)
+
+    def spans(self, path: Path, target: int) -> list[Span]:
+        """Whole records."""
+        file = open_raw(path)
+        if isinstance(file, Reject):
+            return []
+        with file:
+            try:
+                return list(record_spans(file, target, max_record=self.max_bytes))
+            except OSError:  # `read` reports it
+                return []
+
+    def read_span(self, path: Path, span: Span) -> Iterator[Item]:
+        return self._read(path, RecordSpan(*span))
+
+    def _read(self, path: Path, span: RecordSpan | None = None) -> Iterator[Item]:
         file = open_raw(path)
         if isinstance(file, Reject):
             yield file
             return
         with file:
             try:
-                for record in warc_records(file, max_record=self.max_bytes):
+                for record in warc_records(file, max_record=self.max_bytes, span=span):
                     item = _item(record, self)
                     if item is not None:
                         yield item

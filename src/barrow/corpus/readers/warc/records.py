@@ -10,9 +10,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple, cast
 
-from barrow.corpus.input.damaged_members import Piece, decompressed_pieces, is_compressed
+from barrow.corpus.input.damaged_members import (
+    DICTIONARY_FRAME,
+    Piece,
+    decompressed_pieces,
+    is_compressed,
+)
 from barrow.corpus.input.decompress import BadArchive
 from barrow.corpus.readers.reader import EXCERPT
 from barrow.corpus.readers.warc.headers import field, header_fields, whole_record
@@ -88,15 +93,82 @@ class Record:
         return self.fields.get(name, b"").decode("utf-8", "replace")
 
 
-def warc_records(file: BinaryIO, *, max_record: int = 1 << 26) -> Iterator[Record]:
-    """Records of a WARC or ARC file, compressed or not.
+def warc_records(
+    file: BinaryIO, *, max_record: int = 1 << 26, span: RecordSpan | None = None
+) -> Iterator[Record]:
+    """Records of a WARC or ARC file, compressed or not, or of a span of it.
 
     What cannot be read has a `problem`: ``broken-record`` (no header, no length, damaged, or bytes
     that belong to no record), ``truncated`` (fewer bytes than announced), ``too-large`` (more than
     `max_record`).
     """
-    size = None if is_compressed(file) else os.fstat(file.fileno()).st_size
-    return _Parser(decompressed_pieces(file, begins_record), size, max_record).records()
+    return _parser(file, max_record, span).records()
+
+
+class RecordSpan(NamedTuple):
+    """Whole records: bytes `start` to `stop` of a file, and how many bytes come out before them."""
+
+    start: int
+    stop: int
+    offset: int
+
+
+def record_spans(file: BinaryIO, target: int, *, max_record: int = 1 << 26) -> list[RecordSpan]:
+    """Parts of a file of about `target` bytes, decompressed, with the same records as the whole.
+
+    They begin at records that begin a member of a compressed file, as all of them should, and
+    follow another whole record.
+    """
+    if file.read(4) == DICTIONARY_FRAME:
+        return []
+    parser = _parser(file, max_record)
+    spans: list[RecordSpan] = []
+    start = offset = looked_at = 0
+    follows_whole = False
+    for record in parser.records():
+        place = parser.member_at(record.offset)
+        if (
+            follows_whole
+            and not record.problem
+            and place is not None
+            and record.offset - offset >= target
+            and record.offset >= looked_at
+        ):
+            spans.append(RecordSpan(start, place, offset))
+            start, offset = place, record.offset
+        follows_whole = not record.problem
+        if record.problem:  # found by what follows it, so that must not be cut off
+            looked_at = parser.looked_at
+    return [*spans, RecordSpan(start, os.fstat(file.fileno()).st_size, offset)]
+
+
+def _parser(file: BinaryIO, max_record: int, span: RecordSpan | None = None) -> _Parser:
+    compressed = is_compressed(file)
+    size = os.fstat(file.fileno()).st_size
+    offset = 0
+    if span is not None:
+        file = cast(BinaryIO, _Stretch(file, span))
+        offset = span.offset
+    pieces = decompressed_pieces(file, begins_record)
+    return _Parser(pieces, None if compressed else size, max_record, offset)
+
+
+class _Stretch:
+    """A file that begins and ends at given places."""
+
+    def __init__(self, file: BinaryIO, span: RecordSpan) -> None:
+        self._file = file
+        self._stop = span.stop
+        file.seek(span.start)
+
+    def read(self, size: int, /) -> bytes:
+        return self._file.read(max(0, min(size, self._stop - self._file.tell())))
+
+    def seek(self, place: int, /) -> int:
+        return self._file.seek(place)
+
+    def tell(self) -> int:
+        return self._file.tell()
 
 
 def begins_record(data: bytes) -> bool:
@@ -137,13 +209,16 @@ def _as_warc(url: bytes, day: bytes, kind: bytes, length: bytes) -> dict[bytes, 
 class _Parser:
     """A place in the pieces of a file, and what of them is held around it."""
 
-    def __init__(self, pieces: Iterator[Piece], size: int | None, max_record: int) -> None:
+    def __init__(
+        self, pieces: Iterator[Piece], size: int | None, max_record: int, offset: int
+    ) -> None:
         self._pieces = pieces
+        self._member: tuple[int, int] | None = None  # where the last one begins, and what it gives
         self._size = size  # of all pieces, where that is known
         self._max_record = max_record
         self._held = b""
         self._at = 0
-        self._offset = 0  # of `_held` in the decompressed file
+        self._offset = offset  # of `_held` in the decompressed file
         self._ahead: Piece | None = None
         self._is_arc = False
         self._is_torn = False  # whether the bytes from here on are those of a record given up
@@ -159,6 +234,8 @@ class _Parser:
                 if piece.damage is not None:
                     yield _damaged(piece.damage, b"", b"", self._offset)
                 self._hold(piece.data, 0)
+                if piece.begins is not None:
+                    self._member = piece.begins, self._offset
                 self._is_torn = self._is_torn and piece.begins is None
                 continue
             record = self._whole_record()
@@ -172,6 +249,17 @@ class _Parser:
             is_first = False
             if record is not None:
                 yield record
+
+    @property
+    def looked_at(self) -> int:
+        """How many bytes of the decompressed file were looked at."""
+        return self._offset + len(self._held) + (len(self._ahead.data) if self._ahead else 0)
+
+    def member_at(self, offset: int) -> int | None:
+        """Where in the file the member begins that gives the bytes from `offset` on."""
+        if self._size is not None:  # nothing is compressed
+            return offset
+        return self._member[0] if self._member and self._member[1] == offset else None
 
     def _begins_arc(self) -> bool:
         line = _ARC_HERE.match(self._held, self._at)
