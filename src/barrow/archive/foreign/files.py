@@ -502,16 +502,16 @@ def _part_content(file: BinaryIO, name: str, part: LineSpan) -> Content:
             yield memoryview(data)
         return
     skip, extra = part.skip, part.extra
-    for place, data in _zstd_frames(file, name, part.start):
-        if isinstance(data, DamagedShard):
-            yield data
+    for place, content in _zstd_frames(file, name, part.start):
+        if isinstance(content, DamagedShard):
+            yield content
             continue
         if 0 <= part.stop <= place:
-            data = data[:extra]
-            extra -= len(data)
-        if len(data) > skip:
-            yield data[skip:]
-        skip = max(0, skip - len(data))
+            content = content[:extra]
+            extra -= len(content)
+        if len(content) > skip:
+            yield content[skip:]
+        skip = max(0, skip - len(content))
         if 0 <= part.stop <= place and not extra:
             return
 
