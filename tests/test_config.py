@@ -209,7 +209,7 @@ def test_bad_kinds(data: Any, message: str) -> None:
 
 
 def test_objects_of_a_tuple_are_switched_on_and_off() -> None:
-    from barrow.corpus import C4, Domain, FineWeb, Length, Records, Repair
+    from barrow.corpus import C4, Domain, FineWeb, Html, Length, Records, Repair
 
     web = Domain("Web", Records(), filters=(Repair(), C4()), filters_of={"Code": (Repair(),)})
 
@@ -217,6 +217,8 @@ def test_objects_of_a_tuple_are_switched_on_and_off() -> None:
         return config.override(web, assignments)
 
     assert changed("filters.C4=off").filters == (Repair(),)
+    assert changed("reader=Html").reader == Html()
+    assert changed('filters=[{"object": "Length", "min_bytes": 2}]').filters == (Length(2),)
     assert changed("filters.0=off").filters == (C4(),)
     assert changed("filters.FineWeb=on").filters == (Repair(), C4(), FineWeb())
     assert changed("filters.C4.min_sentences=3", "filters.C4=on").filters[1] == C4(min_sentences=3)

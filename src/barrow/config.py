@@ -6,7 +6,8 @@ key that does not exist is an error that names the nearest one.
 
 A field whose type is a protocol (or a callable) is *open*: its value is any frozen dataclass, or
 any function at the top level of a module, that satisfies the protocol. It is saved as ``{"object":
-"module:Name", …}`` with its own settings; `barrow.objects` says which names resolve.
+"module:Name", …}`` with its own settings; `barrow.objects` says which names resolve. An object of
+barrow may be given by its name alone: ``reader=Warc``.
 
 Where a field may be one of several dataclasses, a field ``kind: Literal["roberta"] = "roberta"``
 distinguishes them in JSON; without a kind, the first is meant.
@@ -331,10 +332,7 @@ def _switched(
         given = None
     if not isinstance(given, Mapping) or name.isdecimal():
         raise ConfigError(f"{whole}: expected on, off or {{settings}} of a class, got {value!r}")
-    # A name alone is one that the package of the protocol exports.
-    home = next(option.__module__ for option in _options(kind) if _is_protocol(option))
-    package = ".".join(home.split(".")[:2])
-    made = _build(kind, {"object": f"{package}:{name}", **given}, whole, trust)
+    made = _build(kind, {"object": name, **given}, whole, trust)
     place = _place(settings, name, whole) if name in names else len(settings)
     return type(settings)((*settings[:place], made, *settings[place + 1 :]))
 
@@ -424,6 +422,7 @@ def _build_object(kind: Any, data: Any, where: str, trust: Collection[str] | Non
             f"got {data!r}"
         )
     settings = {key: value for key, value in data.items() if key not in ("object", "source")}
+    data = {**data, "object": _full_name(kind, data["object"])}
     if trust is None and not is_ours(data["object"].partition(":")[0]):
         return Named(data["object"], settings)
     try:
@@ -440,6 +439,14 @@ def _build_object(kind: Any, data: Any, where: str, trust: Collection[str] | Non
     if all(missing):
         raise ConfigError(f"{where}: {data['object']} is not a {_name(kind)}: {missing[0]}")
     return made
+
+
+def _full_name(kind: Any, name: str) -> str:
+    """``module:Name``; a name alone is of barrow, from the package of the field's protocol."""
+    homes = [option.__module__ for option in _options(kind) if _is_protocol(option)]
+    if not name.isidentifier() or not homes or not is_ours(homes[0]):
+        return name
+    return f"{'.'.join(homes[0].split('.')[:2])}:{name}"
 
 
 def _missing(option: Any, made: Any) -> str:

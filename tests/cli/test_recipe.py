@@ -49,7 +49,8 @@ def test_the_settings_of_the_only_domain_are_named_without_it() -> None:
     ]
     assert GopherQuality(min_words=30) in made.filters
     assert made.reader.domain == "Web"
-    assert resolve(refine.recipe(), ["seed=7", "name=x"], None).seed == 7
+    named = resolve(refine.recipe(), ["seed=7", "name=x", "domain=Web"], None)
+    assert (named.seed, named.name, the_domain(named).name) == (7, "x", "Web")
     with pytest.raises(ConfigError, match="no setting 'filters'"):
         resolve(pile.recipe(), ["filters.C4=off"], None)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import barrow
-from barrow.corpus import Domain, Mixture, Recipe, Records, build
+from barrow.corpus import Domain, Length, Mixture, Recipe, Records, Splits, build
 from barrow.corpus.trace import find_document
 from barrow.engine import Engine
 from barrow.errors import NotFound
@@ -46,3 +46,20 @@ def test_by_the_record_s_own_id(tmp_path: Path) -> None:
     assert find_document(str(out), "0").number == 0
     with pytest.raises(NotFound, match="out of range.*--id"):
         find_document(str(out), "99")
+
+
+def test_ids_are_found_in_every_split_and_among_the_rejects(tmp_path: Path) -> None:
+    (tmp_path / "raw").mkdir()
+    records = [{"text": f"text {n} " * 9 if n else "x", "id": f"own {n}"} for n in range(40)]
+    (tmp_path / "raw" / "x.jsonl").write_text("\n".join(map(json.dumps, records)))
+    out = tmp_path / "out"
+    domain = Domain("A", Records(), filters=(Length(min_bytes=10),))
+    recipe = Recipe("r", {".": domain}, splits=Splits(validation=0.3, test=0.2))
+    build(recipe, root=tmp_path / "raw", out=out, engine=Engine(num_workers=0))
+    for split in ("validation", "test", "rejects"):
+        for number, document in enumerate(barrow.archive.open(out / split)):
+            found = find_document(str(out), document.meta["id"])
+            assert (found.document, found.number) == (document, number)
+            assert found.shard.startswith(f"{split}/0")
+            if split != "rejects":
+                assert find_document(str(out), document.meta["record.id"]) == found

@@ -191,8 +191,10 @@ def _nothing_kept(report: dict[str, Any]) -> str:
     for rejects in rejects_by_domain(report).values():
         reasons.update(rejects)
     counts = ", ".join(f"{number:,} {reason}" for reason, number in reasons.most_common())
+    key = "; name the key of the text: reader.text_key=KEY" if reasons["no-text"] else ""
     return (
-        f"no document was kept: {counts or 'no file had one'}; barrow corpus rejects shows examples"
+        f"no document was kept: {counts or 'no file had one'}{key}; barrow corpus rejects shows "
+        "examples"
     )
 
 

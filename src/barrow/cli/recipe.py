@@ -49,8 +49,8 @@ def resolve(
 ) -> Recipe:
     """A recipe with changes of settings, then with the rules of a language.
 
-    Of a recipe of one domain, the settings of the domain are named without ``domains.FOLDER``. With
-    ``epochs`` or ``weight`` of a domain, the mixture is by them unless it is set.
+    Of a recipe of one domain, the settings of the domain are named without ``domains.FOLDER``, and
+    its name is ``domain``. With ``epochs`` or ``weight`` of a domain, the mixture is by them unless it is set.
     """
     from barrow import config
     from barrow.corpus.filters.by_language import recipe_by_language
@@ -86,9 +86,11 @@ def _override(recipe: Recipe, changed: Collection[str], *, trust: Collection[str
         first = one.partition("=")[0].partition(".")[0]
         if first in ours:
             recipe = config.override(recipe, [one], trust=trust)
-        elif first in own or "=" not in one:
+        elif first in own or first == "domain" or "=" not in one:
             ((folder, domain),) = recipe.domains.items()
-            recipe = replace(recipe, domains={folder: config.override(domain, [one], trust=trust)})
+            changed_one = f"name={one.partition('=')[2]}" if first == "domain" else one
+            made = config.override(domain, [changed_one], trust=trust)
+            recipe = replace(recipe, domains={folder: made})
         else:
             known = [key for key, *_ in keys_of(recipe)]
             raise ConfigError(f"{first}: no setting {first!r}; {nearest(first, known)}")
@@ -101,7 +103,8 @@ def keys_of(recipe: Recipe) -> Iterator[tuple[str, str, str]]:
 
     if len(recipe.domains) == 1:
         (domain,) = recipe.domains.values()
-        yield from (row for row in describe(domain) if row[0] != "name")
+        for key, value, meaning in describe(domain):
+            yield "domain" if key == "name" else key, value, meaning
     yield from (
         row
         for row in describe(recipe)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import msgspec
 
 import barrow.archive
 from barrow.archive import Document
+from barrow.corpus.folder import archive_folders, rejects_folder
 from barrow.errors import NotFound
 
 
@@ -24,10 +26,23 @@ class Found:
 def find_document(path: str, wanted: str, *, is_id: bool = False) -> Found:
     """The document with an id, its own or its record's, or with a number in the archive.
 
-    With `is_id`, digits are an id, too.
+    With `is_id`, digits are an id, too. Of a corpus, an id is looked for in all splits, then among
+    the rejects.
     """
-    archive = barrow.archive.open(path)
     is_number = wanted.isdigit() and not is_id
+    folder = Path(path)
+    others = [*archive_folders(folder).values(), rejects_folder(folder)]
+    if is_number or not (folder / "manifest.json").is_file():
+        others = []
+    for place in (path, *(str(other) for other in others if other not in (None, folder))):
+        if found := _find(place, wanted, is_number=is_number):
+            inside = "" if place == path else f"{Path(place).name}/"
+            return replace(found, shard=f"{inside}{found.shard}")
+    raise NotFound(f"no document {wanted!r} in {path}; pass its id or its number")
+
+
+def _find(path: str, wanted: str, *, is_number: bool) -> Found | None:
+    archive = barrow.archive.open(path)
     if is_number:
         number = int(wanted)
         if number >= len(archive):
@@ -47,4 +62,4 @@ def find_document(path: str, wanted: str, *, is_id: bool = False) -> Found:
                     document = Document(block.text_of(i), meta)
                     return Found(block.shard, block.frame, first + i, document)
         first += len(block)
-    raise NotFound(f"no document {wanted!r} in {path}; pass its id or its number")
+    return None

@@ -159,6 +159,8 @@ def test_own_ids_and_domains(tmp_path: Path) -> None:
     assert ("id" in b, b["pile_set_name"]) == (False, "Named"), "its own name stays"
     assert c["id"] == "dotted"
     assert next(Records().read(path)).meta["id"] == 1  # type: ignore[union-attr]
+    named = [d.meta.get("pile_set_name") for d in Records(domain_key="doc.uuid").read(path)]  # type: ignore[union-attr]
+    assert named == ["u1", "Named", "dotted"]
 
 
 def test_a_sample_is_chosen_by_the_texts(tmp_path: Path) -> None:

@@ -31,13 +31,15 @@ class Records(Reader):
 
     - `text_key`: the key, or column, of a record's text
     - `id_key`: the key of a record's own id, with dots for nested ones; null: "id"
-    - `domain`: of records that do not name theirs (meta.pile_set_name)
+    - `domain_key`: the key of a record's domain, likewise; null: "pile_set_name"
+    - `domain`: of records that do not name theirs
     - `sample`: share of the records that are read, chosen by their text; for trials
     - `max_document`: longest record, in bytes
     """
 
     text_key: str = "text"
     id_key: str | None = None
+    domain_key: str | None = None
     domain: str | None = None
     sample: float = 1.0
     max_document: int = 1 << 28
@@ -105,16 +107,24 @@ class Records(Reader):
 
     def _named(self, meta: dict[str, Any]) -> dict[str, Any]:
         """The meta of a record with its own id and domain, as the settings say."""
-        if self.id_key is not None:
-            own: Any = meta
-            for key in (self.id_key,) if self.id_key in meta else self.id_key.split("."):
-                own = own.get(key) if isinstance(own, dict) else None
-            if isinstance(own, str | int) and own != meta.get("id"):
-                other = {"other_id": meta["id"]} if "id" in meta else {}
-                meta = {**meta, **other, "id": own}
-        if self.domain is not None and not isinstance(meta.get("pile_set_name"), str):
-            meta = {**meta, "pile_set_name": self.domain}
+        own = None if self.id_key is None else _value(meta, self.id_key)
+        if isinstance(own, str | int) and own != meta.get("id"):
+            other = {"other_id": meta["id"]} if "id" in meta else {}
+            meta = {**meta, **other, "id": own}
+        name = _value(meta, self.domain_key or "pile_set_name")
+        if not isinstance(name, str) or not name:
+            name = self.domain
+        if name is not None and name != meta.get("pile_set_name"):
+            meta = {**meta, "pile_set_name": name}
         return meta
+
+
+def _value(meta: dict[str, Any], key: str) -> Any:
+    """The value of a key of meta; dots lead inwards."""
+    found: Any = meta
+    for part in (key,) if key in meta else key.split("."):
+        found = found.get(part) if isinstance(found, dict) else None
+    return found
 
 
 def _rejects(bad: barrow.archive.BadLog) -> Iterator[Reject]:
