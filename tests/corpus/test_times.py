@@ -50,9 +50,12 @@ def test_times_are_beside_the_manifest(
 def test_what_was_done_before_is_said(tmp_path: Path) -> None:
     done = StageTime("Reading", 3, 3, 0, 0.1, 0.0)
     hashed = StageTime("Hashing", 3, 0, 9, 0.1, 0.0)
-    write_times(tmp_path, [hashed, done], engine=INLINE, seconds=1.0)
     with pytest.raises(NotFound, match=r"no times.json"):
         read_times(tmp_path)
+    write_times(tmp_path, [hashed, done], engine=INLINE, seconds=1.0)
+    assert read_times(tmp_path)["seconds"] == 1.0, "the build before it was killed"
+    write_times(tmp_path, [hashed, done], engine=INLINE, seconds=2.0)
+    assert read_times(tmp_path)["seconds"] == 1.0
     part = StageTime("Writing", 5, 2, 12_000_000, 3.0, 2.0)
     write_times(tmp_path, [hashed, done, part], engine=INLINE, seconds=5.5)
     assert read_times(tmp_path)["stages"][2]["from_cache"] == 2

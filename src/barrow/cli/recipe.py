@@ -50,7 +50,8 @@ def resolve(
     """A recipe with changes of settings, then with the rules of a language.
 
     Of a recipe of one domain, the settings of the domain are named without ``domains.FOLDER``, and
-    its name is ``domain``. With ``epochs`` or ``weight`` of a domain, the mixture is by them unless it is set.
+    its name is ``domain``. With ``epochs`` or ``weight`` of a domain, the mixture is by them unless
+    it is set.
     """
     from barrow import config
     from barrow.corpus.filters.by_language import recipe_by_language

@@ -25,8 +25,9 @@ _KEYS = frozenset(["engine", "workers", "seconds", "stages"])
 def write_times(
     corpus: Path, stages: Sequence[StageTime], *, engine: Engine, seconds: float
 ) -> None:
-    """Save what stages took, unless all their tasks were done before."""
-    if all(took.tasks == took.from_cache for took in stages if took.stage != HASHING):
+    """Save what stages took, unless all their tasks were done before and their times are saved."""
+    is_done = all(took.tasks == took.from_cache for took in stages if took.stage != HASHING)
+    if is_done and (corpus / TIMES).is_file():
         return
     rows = [
         asdict(took)
