@@ -27,6 +27,7 @@ from barrow.corpus.filters.language import Language
 from barrow.corpus.mixture import Splits
 from barrow.engine import Engine, Progress
 from barrow.errors import ConfigError, MissingExtra, NotFound
+from barrow.files import locked
 
 INLINE = Engine(num_workers=0)
 
@@ -259,7 +260,7 @@ def test_what_is_written_is_not_read(tmp_path: Path) -> None:
     [
         ({"object": "barrow.corpus:PlainTxt"}, "has no PlainTxt; did you mean 'PlainText'"),
         ({"object": "barrow.corpus:PlainText", "max_byte": 1}, "did you mean 'max_bytes'"),
-        ("plain_text", "module:Name"),
+        ("plain_text", "did you mean 'PlainText'"),
     ],
 )
 def test_a_misspelt_reader_is_an_error_also_where_domains_may_be_missing(
@@ -376,6 +377,20 @@ def test_killed_again_and_again(root: Path, recipe: Recipe, tmp_path: Path) -> N
     assert kills > 3
     build(whole(recipe), root=root, out=expected, engine=INLINE)
     assert digests(out) == digests(expected)
+
+
+def test_leftovers_of_a_killed_build_go(root: Path, recipe: Recipe, tmp_path: Path) -> None:
+    """Unless another build is writing to the same folder."""
+    out = tmp_path / "out"
+    build(whole(recipe), root=root, out=out, engine=INLINE)
+    before = digests(out)
+    for place in (".", "index", "validation/index", "rejects"):
+        (out / place / ".00004-877acbfb.1.8b38d704.writing").write_bytes(b"half")
+    with locked(out, is_shared=True):
+        build(whole(recipe), root=root, out=out, engine=INLINE)
+    assert len(digests(out)) == len(before) + 4
+    build(whole(recipe), root=root, out=out, engine=INLINE)
+    assert digests(out) == before
 
 
 @pytest.mark.soak

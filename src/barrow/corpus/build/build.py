@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from barrow import config
-from barrow.corpus.build.publish import publish, write_if_changed
+from barrow.corpus.build.publish import INDEX, publish, write_if_changed
 from barrow.corpus.build.raw_files import HashCache
 from barrow.corpus.build.sources import find_sources
 from barrow.corpus.folder import RECIPE, REJECTS, WORK
@@ -22,7 +22,7 @@ from barrow.corpus.takedown.rules import LIST, load_list
 from barrow.corpus.times import write_times
 from barrow.engine import Engine, File, Progress, Stages, Store
 from barrow.errors import MissingExtra, NotFound
-from barrow.files import local_path, locked, make_folder, sha256_of
+from barrow.files import local_path, locked, make_folder, remove_unfinished, sha256_of
 
 
 def build(
@@ -51,6 +51,10 @@ def build(
     refuse_foreign_folder(local_path(out))
     make_folder(out)
     complete_before_build(out)
+    with contextlib.suppress(FileExistsError), locked(out):  # unless another build writes there
+        for folder in (out, *(out / name for name in (*SPLITS[1:], REJECTS))):
+            remove_unfinished(folder)
+            remove_unfinished(folder / INDEX)
     # Builds may share it; a takedown may not.
     with locked(out, is_shared=True):
         made, stages = _build(recipe, root, out, engine or Engine(), progress)
