@@ -11,8 +11,6 @@ _CHARACTERS |= {0x09: "\t", 0x0A: "\n", 0x0B: "\n", 0x0C: "\n", 0x85: "\n"}
 # Searched first in text that is not ASCII: there `translate` is ten times slower than a search.
 _ODD = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufeff]")
 _UNPAIRED = re.compile("[\ud800-\udfff]")
-# From the first of several blanks only, or a long run of them would take quadratic time.
-_TRAILING = re.compile(r"(?<![^\S\n])[^\S\n]++(?=\n|\Z)")
 _BLANK_BEFORE_END = re.compile(r"\n(?<=[^\S\n]\n)")
 _BLANK_LINES = re.compile(r"\n{3,}+")
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
@@ -27,11 +25,13 @@ def tidy(text: str) -> str:
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if text.isascii() or _ODD.search(text):
         text = text.translate(_CHARACTERS)
-    if not text.isascii():
+    try:
+        text.encode()  # faster than a search
+    except UnicodeEncodeError:
         text = _UNPAIRED.sub("\ufffd", text)
     text = text.strip("\n")
     if _BLANK_BEFORE_END.search(text) or text[-1:].isspace():  # most texts have none: ask first
-        text = _TRAILING.sub("", text)
+        text = "\n".join([line.rstrip() for line in text.split("\n")])
     if "\n\n\n" in text:
         text = _BLANK_LINES.sub("\n\n", text)
     return text.strip("\n")

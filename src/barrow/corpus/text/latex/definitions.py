@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol
 
 from barrow.corpus.text.latex.commands import STRUCTURE, THEOREMS
@@ -18,6 +19,8 @@ class Arguments(Protocol):
     def option(self) -> str | None: ...
 
     def takes(self, sign: str, /) -> bool: ...
+
+    def match(self, pattern: re.Pattern[str], /) -> re.Match[str] | None: ...
 
     def until(self, delimiter: str, /) -> str | None: ...
 
@@ -46,9 +49,12 @@ class Definitions:
             self.macros[name[1:]] = macro
 
     def new_command(self, source: Arguments) -> None:
-        source.takes("*")
-        name = source.argument().strip()
-        delimiters, default = _counted(source)
+        if found := source.match(_USUAL):
+            name, delimiters, default = found[1] or found[2], ("",) * int(found[3] or 0), None
+        else:
+            source.takes("*")
+            name = source.argument().strip()
+            delimiters, default = _counted(source)
         body = source.argument()
         self._set(name, Macro(body, delimiters, default))
 
@@ -161,6 +167,8 @@ DEFINING: dict[str, Callable[[Definitions, Arguments], None]] = {
 }
 
 
+# A command's name as it is usually written, and the number of its arguments; then its body.
+_USUAL = re.compile(r"(?:\{(\\[A-Za-z@]++)\}|(\\[A-Za-z@]++))(?:\[([1-9])\])?+(?=\{)")
 _PLACE = re.compile(r"#(#|[1-9])")
 _COMMAND_BEFORE = re.compile(r"(\\[A-Za-z@]++)#")
 
@@ -186,15 +194,19 @@ def filled(body: str, arguments: list[str]) -> str:
     if "#" not in body:
         return body
 
-    def argument(found: re.Match[str]) -> str:
-        sign = found[1]
-        if sign == "#":
-            return "#"
-        place = int(sign) - 1
-        return arguments[place] if place < len(arguments) else ""
+    parts = list(_parts(body))
+    for place in range(1, len(parts), 2):
+        if parts[place] != "#":
+            number = int(parts[place]) - 1
+            parts[place] = arguments[number] if number < len(arguments) else ""
+    return "".join(parts)
 
+
+@lru_cache(4096)
+def _parts(body: str) -> list[str]:
+    """Texts between the places of arguments, and the signs of those places."""
     # An argument's first letter must not become part of the command before it.
-    return _PLACE.sub(argument, _COMMAND_BEFORE.sub(r"\1 #", body))
+    return _PLACE.split(_COMMAND_BEFORE.sub(r"\1 #", body))
 
 
 def parameters(text: str) -> tuple[str, tuple[str, ...]]:

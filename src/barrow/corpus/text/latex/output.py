@@ -9,7 +9,6 @@ from barrow.corpus.text.whitespace import tidy
 
 # Noncharacters: they are removed from every source before it is read.
 ITEM, CELL, ROW, CODE = "\ufdd0", "\ufdd1", "\ufdd2", "\ufdd3"
-_BLANKS = re.compile(r"\s++")
 
 
 def list_block(marked: str, bullet: str) -> str:
@@ -40,9 +39,7 @@ def quote_block(text: str) -> str:
 
 def table_block(marked: str) -> str:
     """Rows and cells after marks as a table; the first row is its header."""
-    rows = [
-        [_BLANKS.sub(" ", cell).strip() for cell in row.split(CELL)] for row in marked.split(ROW)
-    ]
+    rows = [[" ".join(cell.split()) for cell in row.split(CELL)] for row in marked.split(ROW)]
     rows = [row for row in rows if any(row)]
     if not rows:
         return ""
@@ -70,7 +67,12 @@ class Output:
         self.tables = 0  # how many tables are open: inside them a paragraph's end is a blank
 
     def text(self, text: str) -> None:
-        text = typeset(BLANKS.sub(" ", text))
+        text = text.replace("\n", " ").replace("~", " ")
+        if "  " in text or not text.isprintable():  # other blanks are not printable
+            words = " ".join(text.split())
+            after = " " if words and text[-1].isspace() else ""
+            text = (" " if text[0].isspace() else "") + words + after
+        text = typeset(text)
         if text[0] == " " and (self.fresh or self.ends_blank()):
             text = text[1:]
         if text:
@@ -122,7 +124,7 @@ class Output:
         text = tidy("\n\n".join(["".join(self.out), *notes])).strip()
         for mark in (CELL, ROW, ITEM):
             text = text.replace(mark, " ")
-        return _CODE_PLACE.sub(self.code_at, text)
+        return _CODE_PLACE.sub(self.code_at, text) if self.code else text
 
     def code_at(self, found: re.Match[str]) -> str:
         lines = self.code[int(found[3])].split("\n")

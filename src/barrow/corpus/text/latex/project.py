@@ -15,6 +15,7 @@ from barrow.corpus.text.latex.tokens import without_comments
 _REMOVED: dict[int, str | None] = dict.fromkeys([*range(9), *range(0x0E, 0x20), 0x7F, 0xFEFF])
 _REMOVED |= dict.fromkeys(map(ord, (CELL, CODE, ITEM, ROW)))
 _REMOVED |= {0x0B: "\n", 0x0C: "\n"}
+_REMOVED_SIGNS = re.compile(f"[{''.join(map(re.escape, map(chr, _REMOVED)))}]")
 _ENCODING = re.compile(rb"\\usepackage[ \t]*+\[([a-z0-9]{2,20})\][ \t]*+\{inputenc\}")
 _ENCODINGS = {
     "latin1": "latin-1", "latin2": "iso8859-2", "latin3": "iso8859-3", "latin4": "iso8859-4",
@@ -54,7 +55,9 @@ class Project:
         if name not in self._texts:
             found = decode(self._files[name], self._declared)
             text = found[0] if found else ""
-            text = text.replace("\r\n", "\n").replace("\r", "\n").translate(_REMOVED)
+            text = text.replace("\r\n", "\n").replace("\r", "\n")
+            if _REMOVED_SIGNS.search(text):  # `translate` is slow where the text is not ASCII
+                text = text.translate(_REMOVED)
             self._texts[name] = without_comments(text)
         return self._texts[name]
 

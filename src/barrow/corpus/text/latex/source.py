@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from barrow.corpus.text.latex.definitions import DEFINING, Allowance, Definitions, Macro, filled
 from barrow.corpus.text.latex.programming import NO_CONDITION, PROGRAMMING, decide
-from barrow.corpus.text.latex.tokens import NAME, TOKEN, after_blanks, group_end
+from barrow.corpus.text.latex.tokens import NAME, SIGN, TOKEN, after_blanks, group_end
 
 Token = tuple[int, str, str]  # kind; name, sign or text; source
 
@@ -19,6 +19,7 @@ _SILENT = frozenset([
     "makeatletter", "makeatother", "leavevmode", "ignorespaces", "unskip", "fi", "or",
     "immediate", "allowbreak", "nobreak", "normalfont", "rmfamily", "upshape",
 ])  # fmt: skip
+ACTIVE = frozenset([*DEFINING, *PROGRAMMING, *_SILENT])  # and conditionals
 
 
 class _Frame:
@@ -42,29 +43,40 @@ class Source:
         self.allowance = Allowance(20 * size + 2_000_000)
         self.in_math = False
 
-    def next(self) -> Token | None:
+    def next(self, pattern: re.Pattern[str] = TOKEN) -> Token | None:
         """The next token that is not a macro, definition or conditional."""
-        macros = self.definitions.macros
-        while True:
-            token = self.raw()
-            if token is None or token[0] != NAME:
-                return token
-            name = token[1]
-            if name in macros:
-                macro = macros[name]
+        macros, frames = self.definitions.macros, self.frames
+        while frames:  # as in `raw`, without its call: this is the loop of all text
+            frame = frames[-1]
+            found = pattern.match(frame.text, frame.position)
+            if found is None:
+                frames.pop()
+                continue
+            frame.position = found.end()
+            kind = found.lastindex or 0
+            name = found[kind]
+            if kind > SIGN:
+                return kind, name, name
+            if kind == SIGN:
+                return kind, name, f"\\{name}"
+            macro = macros.get(name)
+            if macro is not None:
                 if macro.alias:
                     return (NAME, macro.alias, f"\\{macro.alias} ")
                 self._expand(macro)
+            elif name not in ACTIVE and name[:2] != "if":
+                return kind, name, found[0]
             elif name in DEFINING:
                 self.definitions.define(name, self)
             elif name in _SILENT:
                 pass
             elif name in PROGRAMMING:
                 PROGRAMMING[name](self)
-            elif name.startswith("if") and name not in NO_CONDITION:
+            elif name not in NO_CONDITION:
                 decide(self, name)
             else:
-                return token
+                return kind, name, found[0]
+        return None
 
     def raw(self) -> Token | None:
         """The next token, unexpanded."""
@@ -105,6 +117,8 @@ class Source:
         frames = self.frames
         while frames:
             frame = frames[-1]
+            if " " < frame.text[frame.position : frame.position + 1] < "\x7f":  # not a blank
+                return frame
             place = after_blanks(frame.text, frame.position)
             if place < len(frame.text):
                 if frame.text.count("\n", frame.position, place) < 2:
@@ -208,11 +222,13 @@ class Source:
             elif kind == "m":
                 self.argument()
 
-    def skip_pattern(self, pattern: re.Pattern[str]) -> None:
-        """Skip what a pattern matches here."""
+    def match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        """What a pattern matches here, which is consumed."""
         frame = self.ahead()
-        if frame is not None and (found := pattern.match(frame.text, frame.position)):
-            frame.position = found.end()
+        if frame is None or (found := pattern.match(frame.text, frame.position)) is None:
+            return None
+        frame.position = found.end()
+        return found
 
     def sign(self) -> str:
         """Consume the next character, whatever it is."""

@@ -33,13 +33,13 @@ def heading(writer: Writer, name: str) -> None:
 
 
 def _close_heading(writer: Writer, opened: Open) -> None:
-    text = BLANKS.sub(" ", writer.taken(opened.start)).strip()
+    text = " ".join(writer.taken(opened.start).split())
     if text:
         writer.block(f"{'#' * int(opened.detail)} {text}")
 
 
 def _close_title(writer: Writer, opened: Open) -> None:
-    title = BLANKS.sub(" ", writer.taken(opened.start)).strip()
+    title = " ".join(writer.taken(opened.start).split())
     if title and not writer.title:
         writer.title = title
         writer.block(f"# {title}")
@@ -79,7 +79,7 @@ def _footnote(writer: Writer) -> None:
 
 
 def _close_footnote(writer: Writer, opened: Open) -> None:
-    note = BLANKS.sub(" ", writer.taken(opened.start)).strip()
+    note = " ".join(writer.taken(opened.start).split())
     writer.fresh = not opened.detail
     if note:
         writer.notes.append(note)
@@ -95,7 +95,7 @@ def _caption(writer: Writer) -> None:
 
 
 def _close_caption(writer: Writer, opened: Open) -> None:
-    text = BLANKS.sub(" ", writer.taken(opened.start)).strip()
+    text = " ".join(writer.taken(opened.start).split())
     if text:
         writer.block(f"{opened.detail}: {text}" if opened.detail else text)
 

@@ -8,7 +8,7 @@ from collections.abc import Collection
 from barrow.corpus.text.latex import commands
 from barrow.corpus.text.latex.environments import ENVIRONMENT_COMMANDS
 from barrow.corpus.text.latex.mathematics import read_mathematics
-from barrow.corpus.text.latex.output import BLANKS, CELL, ROW, Output
+from barrow.corpus.text.latex.output import CELL, ROW, Output
 from barrow.corpus.text.latex.source import Source
 from barrow.corpus.text.latex.styles import Close, Open, close_group, close_style, declare
 from barrow.corpus.text.latex.symbols import ACCENTS, NAMES, SIGNS, accented
@@ -63,8 +63,6 @@ class Writer(Output):
                 self.dollar()
             elif value == "&":
                 self.put(CELL if self.tables else " ")
-            elif value == "~":
-                self.space()
             elif value != "\\":
                 self.put(value)
         while self.stack:
@@ -140,7 +138,7 @@ class Writer(Output):
         elif name in commands.DROPPED:
             source.skip(commands.DROPPED[name])
             if name in ("vskip", "hskip") and source.peek() in "-+.0123456789":
-                source.skip_pattern(_DIMENSION)
+                source.match(_DIMENSION)
         elif name in commands.HEADINGS:
             heading(self, name)
         elif name in commands.STYLES:
@@ -177,10 +175,8 @@ class Writer(Output):
         return any(opened.name.startswith(prefix) for opened in self.stack[-12:])
 
     def dollar(self) -> None:
-        if self.source.touches("$"):
-            self.mathematics("$$", is_display=True)
-        else:
-            self.mathematics("$", is_display=False)
+        is_display = self.source.touches("$")
+        self.mathematics("$$" if is_display else "$", is_display=is_display)
 
     def mathematics(self, closer: str, *, is_display: bool, environment: str = "") -> None:
         formula, is_closed = read_mathematics(self.source, closer, is_display=is_display)
@@ -196,4 +192,4 @@ class Writer(Output):
             self.put(f"$${formula}$$")
             self.line()
         else:
-            self.put(f"${BLANKS.sub(' ', formula)}$")
+            self.put(f"${' '.join(formula.split())}$")
