@@ -30,7 +30,9 @@ def tidy(text: str) -> str:
     except UnicodeEncodeError:
         text = _UNPAIRED.sub("\ufffd", text)
     text = text.strip("\n")
-    if _BLANK_BEFORE_END.search(text) or text[-1:].isspace():  # most texts have none: ask first
+    # Most texts have none: ask first. In ASCII there are no other blanks by now.
+    has_trailing = " \n" in text or "\t\n" in text or text[-1:].isspace()
+    if has_trailing or (not text.isascii() and _BLANK_BEFORE_END.search(text)):
         text = "\n".join([line.rstrip() for line in text.split("\n")])
     if "\n\n\n" in text:
         text = _BLANK_LINES.sub("\n\n", text)

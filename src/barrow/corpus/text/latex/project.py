@@ -56,7 +56,7 @@ class Project:
             found = decode(self._files[name], self._declared)
             text = found[0] if found else ""
             text = text.replace("\r\n", "\n").replace("\r", "\n")
-            if _REMOVED_SIGNS.search(text):  # `translate` is slow where the text is not ASCII
+            if text.isascii() or _REMOVED_SIGNS.search(text):  # elsewhere `translate` is slow
                 text = text.translate(_REMOVED)
             self._texts[name] = without_comments(text)
         return self._texts[name]
