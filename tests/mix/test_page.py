@@ -57,7 +57,7 @@ def test_the_page_shows_the_answer(found: Found, tmp_path: Path, show: Callable[
     # The own transfer is the largest there is, and so the darkest.
     assert tab.texts("#transfer tbody tr:first-child td:nth-of-type(1)") == ["1.00"]
     assert tab.evaluate("document.querySelectorAll('#transfer .t9').length") >= 4
-    assert tab.evaluate("document.querySelectorAll('#runs circle').length") == 11
+    assert tab.evaluate("document.querySelectorAll('#runs circle').length") == 10
     assert "200k-003 diverged and is left out: planted" in tab.texts("#runs")[0]
     assert "of training" in tab.texts("#runs")[0]
     # Wide tables scroll inside the page.
