@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 _HELD_OUT = 8  # every so many documents
-_TIMES = 4
+_DOCUMENTS = 64  # that a domain must have
 
 
 def prepare(args: argparse.Namespace) -> None:
@@ -36,10 +36,11 @@ def prepare(args: argparse.Namespace) -> None:
     from barrow.weights.safetensors_write import write_safetensors
 
     texts = [text for a in args.archives for text in ScoredCorpus(a, None, barrow.archive.open(a))]
-    sizes: Counter[str] = Counter()
+    sizes, documents = Counter[str](), Counter(text.domain for text in texts if text.text)
     for text in texts:
         sizes[text.domain] += len(text.text)
-    names = sorted(name for name, _ in sizes.most_common(args.domains))
+    many = [name for name, _ in sizes.most_common() if documents[name] >= _DOCUMENTS]
+    names = sorted(many[: args.domains])
     number: Counter[str] = Counter()
     own: defaultdict[str, list[bytes]] = defaultdict(list)
     held = []
@@ -119,7 +120,7 @@ def search_and_compare(args: argparse.Namespace) -> None:
     began = time.perf_counter()
     store, validation = MappedStore(folder), Validation.read(folder / "validation.safetensors")
     sizes = {name: store.domain_tokens(d) for d, name in enumerate(store.domains)}
-    tokens = int(_TIMES * len(sizes) * min(sizes.values()))
+    tokens = int(args.times * len(sizes) * min(sizes.values()))
     large = int(tokens / args.tokens_per_param)
     small = large // 4
     number = args.proxies or 4 * len(sizes)
@@ -132,7 +133,7 @@ def search_and_compare(args: argparse.Namespace) -> None:
     design = Design(
         (Proxies(number, small),),
         tokens_per_param=args.tokens_per_param,
-        max_epochs=_TIMES,
+        max_epochs=args.times,
         budget=tokens,
         seq_len=validation.context,
     )
@@ -213,6 +214,7 @@ def main() -> None:
     second.add_argument("folder")
     second.add_argument("--proxies", type=int, help="by default four for each domain")
     second.add_argument("--tokens-per-param", type=float, default=20)
+    second.add_argument("--times", type=float, default=4, help="that a domain is read at most")
     second.add_argument("--seeds", type=int, default=3)
     second.set_defaults(does=search_and_compare)
     args = parser.parse_args()
