@@ -230,6 +230,8 @@ def test_objects_of_a_tuple_are_switched_on_and_off() -> None:
         "filters.C5=on": "filters.C5: barrow.corpus has no C5; did you mean 'C4'?",
         "filters.C5=off": "unknown element 'C5'; there are 0 (Repair), 1 (C4)",
         "filters.Warc=on": "barrow.corpus:Warc is not a Filter or Rewriter",
+        "filters.Sample.share=0.1": "there are 0 (Repair), 1 (C4); filters.Sample=on adds one",
+        "filters.Sample=on": 'filters.Sample: Sample needs {"share": …}, got {}',
         "filters.C4=no": "filters.C4: expected on, off or {settings} of a class, got 'no'",
         "filters.1=on": "expected on, off or {settings} of a class",
         'filters.C4={"sentences": 1}': "did you mean 'min_sentences'?",

@@ -295,7 +295,7 @@ def _replace(
     if isinstance(settings, tuple | list) and not rest and _is_open(_inner(kind)):
         return _switched(_inner(kind), settings, name, value, whole, trust)
     if isinstance(settings, tuple | list) and rest:
-        place = _place(settings, name, whole)
+        place = _place(settings, name, whole, is_open=_is_open(_inner(kind)))
         changed = new(settings[place], type(settings[place]))
         return type(settings)((*settings[:place], changed, *settings[place + 1 :]))
     inside = whole[: -len(".".join(path)) - 1]
@@ -305,7 +305,7 @@ def _replace(
     raise ConfigError(f"{whole}: {inside} is a {type(settings).__name__} and has no {name!r}")
 
 
-def _place(settings: Sequence[Any], name: str, whole: str) -> int:
+def _place(settings: Sequence[Any], name: str, whole: str, *, is_open: bool = False) -> int:
     """The index of an element named by its index or by its class."""
     names = [type(item).__name__ for item in settings]
     if name.isdecimal() and int(name) < len(settings):
@@ -313,7 +313,9 @@ def _place(settings: Sequence[Any], name: str, whole: str) -> int:
     if names.count(name) == 1:
         return names.index(name)
     known = ", ".join(f"{place} ({name})" for place, name in enumerate(names)) or "no elements"
-    raise ConfigError(f"{whole}: unknown element {name!r}; there are {known}")
+    inside = whole.partition(f".{name}")[0]
+    adding = f"; {inside}.{name}=on adds one" if is_open and name.isidentifier() else ""
+    raise ConfigError(f"{whole}: unknown element {name!r}; there are {known}{adding}")
 
 
 def _switched(
@@ -489,10 +491,18 @@ def _build_dataclass(
         if key not in hints:
             raise _unknown(key, list(hints), f"{where}.{key}")
     values = {k: _build(hints[k], value, f"{where}.{k}", trust) for k, value in data.items()}
+    needed = [f.name for f in dataclasses.fields(kind) if f.init and f.name not in values]
+    if lacking := [name for name in needed if _is_required(kind, name)]:
+        raise ConfigError(f'{where}: {kind.__name__} needs {{"{lacking[0]}": …}}, got {dict(data)}')
     try:
         return kind(**values)
     except TypeError as error:
         raise ConfigError(f"{where}: {error}") from None
+
+
+def _is_required(kind: Any, name: str) -> bool:
+    field = kind.__dataclass_fields__[name]
+    return field.default is field.default_factory is dataclasses.MISSING
 
 
 def _build_sequence(
