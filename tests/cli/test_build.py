@@ -88,6 +88,7 @@ def test_build_look_and_compare(barrow: Callable, raw: Path, tmp_path: Path) -> 
     )
     assert code == 0
     assert json.loads(text)["reading"]["texts"]["documents"] == 5
+    assert json.loads(text)["times"]["stages"][1]["stage"] == "Reading"
     code, text, _ = barrow("corpus", "diff", out, again)
     assert "recipe: domains.texts.epochs: None → 2.0" in text
     assert "recipe: mixture.by: 'once' → 'epochs'" in text

