@@ -102,6 +102,7 @@ def test_a_line_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     with progress.staged_progress() as on:
         on.on_plan("Reading", 4_000_000)
         on.on_bytes(1_000_000)
-        while "1.0 of 4.0 MB, 25%" not in said.get(timeout=60):
-            pass
+        for _ in range(said.qsize() + 2):  # those that were said before, and one in between
+            line = said.get(timeout=60)
+        assert "Reading: 1.0 of 4.0 MB, 25%" in line
     assert threading.active_count() == before
