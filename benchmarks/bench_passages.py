@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import xxhash
 
 import barrow.archive
 from barrow.archive import Document, Writer
@@ -204,7 +205,9 @@ def datatrove_lines(texts: Sequence[str], folder: Path, split_sentences: bool) -
     config = theirs.SentDedupConfig(split_sentences=split_sentences, only_dedup_in_index=False)
     documents = [TheirDocument(text=text, id=str(k)) for k, text in enumerate(texts)]
     with tempfile.TemporaryDirectory(dir=folder) as name:
-        theirs.SentenceDedupSignature(f"{name}/hashes", config=config).run(documents)
+        signatures = theirs.SentenceDedupSignature(f"{name}/hashes", config=config)
+        signatures.hash_fc = lambda text: xxhash.xxh64_intdigest(text.encode())  # its own fails
+        signatures.run(documents)
         theirs.SentenceFindDedups(f"{name}/hashes", f"{name}/found", config=config).run()
         for _ in theirs.SentenceDedupFilter(f"{name}/found", config=config).run(documents):
             pass

@@ -73,9 +73,10 @@ def test_the_newest_or_the_longest_stays(tmp_path: Path, url: str, kept: str) ->
 
 def test_a_document_that_was_removed_is_not_the_original_of_a_copy(tmp_path: Path) -> None:
     """The copy at another URL stays, although the removed one comes first in the order."""
-    rows = [*ROWS[:2], row(f"{LONG} ", "https://mirror.example.org/a")]
+    longer = row(f"{LONG} ", "http://www.example.org/a/", "2020-01-01")
+    rows = [longer, ROWS[1], row(LONG, "https://mirror.example.org/a")]
     texts, manifest = built(tmp_path, rows)
-    assert texts == {NEW, f"{LONG} "}
+    assert texts == {NEW, LONG}
     assert manifest["stages"]["A"]["deduplicate"]["rejects"] == {"same-url": 1}
 
 

@@ -79,10 +79,12 @@ class BadWords(Filter):
             if len(rows):
                 some = texts if len(rows) == len(texts) else texts.chosen(rows)
                 compute, strings = compute_on(some)
-                found = compute.extract_regex(strings, words.expression).to_pylist()
-                entries = [-1 if one is None else words.number(one["word"]) for one in found]
-                decisions.value[rows] = np.array(entries) + first
-                decisions.code[rows] = np.array(entries) >= 0
+                has = compute.match_substring_regex(strings, words.expression)
+                rows = rows[has.to_numpy(zero_copy_only=False)]
+                # Which word it was takes longer, so only those that have one are asked.
+                found = compute.extract_regex(strings.filter(has), words.expression).to_pylist()
+                decisions.code[rows] = 1
+                decisions.value[rows] = [words.number(one["word"]) + first for one in found]
             first += len(words.entries)
         if self.keep_fraction and decisions.code.any():
             decisions.code[below(draws(texts, self.seed, _PURPOSE), self.keep_fraction)] = 0
