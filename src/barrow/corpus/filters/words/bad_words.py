@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -80,11 +80,14 @@ class BadWords(Filter):
                 some = texts if len(rows) == len(texts) else texts.chosen(rows)
                 compute, strings = compute_on(some)
                 has = compute.match_substring_regex(strings, words.expression)
-                rows = rows[has.to_numpy(zero_copy_only=False)]
-                # Which word it was takes longer, so only those that have one are asked.
-                found = compute.extract_regex(strings.filter(has), words.expression).to_pylist()
-                decisions.code[rows] = 1
-                decisions.value[rows] = [words.number(one["word"]) + first for one in found]
+                hits = np.flatnonzero(has.to_numpy(zero_copy_only=False)).tolist()
+                # Where it is takes longer, so only the texts that have one are asked.
+                places = compute.find_substring_regex(strings.filter(has), words.expression)
+                for i, place in zip(hits, places.to_pylist(), strict=True):
+                    start, end = int(some.offsets[i]) + place, int(some.offsets[i + 1])
+                    piece = some.text[start : min(start + 8 + 4 * words.sizes[0], end)].tobytes()
+                    decisions.code[rows[i]] = 1
+                    decisions.value[rows[i]] = first + words.number(piece.decode(errors="ignore"))
             first += len(words.entries)
         if self.keep_fraction and decisions.code.any():
             decisions.code[below(draws(texts, self.seed, _PURPOSE), self.keep_fraction)] = 0
@@ -113,10 +116,21 @@ class _Words:
     expression: str
     sha256: str
 
-    def number(self, word: str) -> int:
-        """The number of the entry that was found as `word`, whose case may differ."""
-        folded = [entry.casefold() for entry in self.entries]
-        return folded.index(word.casefold()) if word.casefold() in folded else 0
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """The numbers of the entries, by their folded case."""
+        return {entry.casefold(): k for k, entry in enumerate(self.entries)}
+
+    @cached_property
+    def sizes(self) -> list[int]:
+        """Lengths of the entries, the longest first."""
+        return sorted({len(entry) for entry in self.numbers}, reverse=True)
+
+    def number(self, text: str) -> int:
+        """The number of the longest entry at the beginning, or after the first character."""
+        text = text.casefold()
+        found = (text[start : start + size] for size in self.sizes for start in (0, 1))
+        return next((self.numbers[word] for word in found if word in self.numbers), 0)
 
 
 @lru_cache(maxsize=64)
@@ -131,8 +145,6 @@ def _read(path: Path, unspaced: bool, mtime_ns: int, size: int) -> _Words:
     entries = tuple(dict.fromkeys(line.strip() for line in lines if line.strip()))
     if not entries:
         raise ConfigError(f"{path} has no words; expected one a line")
-    # The longest first: the entry that is named is then the whole phrase.
-    some = "|".join(re.escape(entry) for entry in sorted(entries, key=len, reverse=True))
-    whole = f"(?P<word>{some})"
-    expression = f"(?i){whole}" if unspaced else f"(?i)(?:^|{_OTHER}){whole}(?:{_OTHER}|$)"
+    some = "|".join(map(re.escape, entries))
+    expression = f"(?i){some}" if unspaced else f"(?i)(?:^|{_OTHER})(?:{some})(?:{_OTHER}|$)"
     return _Words(entries, expression, hashlib.sha256(data).hexdigest())
