@@ -5,7 +5,8 @@ r"""Writes the pages that `bench_languages.py` judges the rules by language with
 
 X has the Debian packages installation-guide-amd64, debian-handbook, libreoffice-help-hi and -km,
 mediawiki, iso-codes and gnome-control-center-data, each unpacked (``dpkg-deb -x``) into a folder of
-its name. The archive has Markdown pages of kubernetes/website with ``meta.language``.
+its name, and may have ``index.json`` of npm's electron-i18n 1.908.0. The archive has Markdown
+pages of kubernetes/website with ``meta.language``.
 
 PAGES/de/prose/… are pages of manuals, as barrow reads the main text of a page; PAGES/de/other/… is
 what surrounds the text of pages: tables of contents, lists of titles, menus and forms (the messages
@@ -30,6 +31,7 @@ from barrow.corpus.text.whitespace import tidy
 Page = tuple[str, str, str, Callable[[], str]]  # language, class, name, how to read it
 LANGUAGES = (
     *(
+        "ar",
         "bn",
         "ca",
         "cs",
@@ -80,6 +82,22 @@ def html_pages(packages: Path) -> Iterator[Page]:
                 "other" if is_list else "prose",
                 name,
                 lambda path=path, read=read: read(_without_bars(path)).text,
+            )
+
+
+def electron_pages(packages: Path) -> Iterator[Page]:
+    """Electron's documentation in Arabic and Hindi, without code."""
+    path = packages / "index.json"
+    documents = json.loads(path.read_text())["docs"] if path.exists() else {}
+    for place in ("ar-SA", "hi-IN"):
+        for name, document in sorted(documents.get(place, {}).items()):
+            markup = "".join(section["html"] for section in document["sections"])
+            markup = re.sub(r"<pre.*?</pre>", "", markup, flags=re.S)
+            yield (
+                place[:2],
+                "prose",
+                f"electron{name}",
+                lambda markup=markup: whole_text(markup).text,
             )
 
 
@@ -178,6 +196,7 @@ def main() -> None:
     for some in (
         markdown_pages(arguments.markdown),
         html_pages(arguments.packages),
+        electron_pages(arguments.packages),
         messages(arguments.packages),
         catalogues(arguments.packages),
     ):
