@@ -127,6 +127,8 @@ def test_files_folders_and_patterns(files: Path) -> None:
     both = chosen(files, "a", "a/notes.txt")[1]["."]
     assert both[0] == "notes.txt"
     assert "**/*.jsonl" in both
+    (files / "c" / "archive.json").touch()
+    assert chosen(files, "c") == (Path("c"), {".": ("*.jsonl.zst",)}), "the shards of an archive"
     assert chosen(files, "d[1].jsonl") == (here, {".": ("d[[]1].jsonl",)}), "it exists"
     assert chosen(files, "**/*.jsonl")[1]["."] == ("a/1.jsonl", "a/2.jsonl", "d[[]1].jsonl")
 
@@ -186,7 +188,7 @@ def test_refine_from_the_command_line(barrow: Callable, tmp_path: Path) -> None:
     )
     assert code == 1
     assert "6 too-few-bytes" in err
-    assert "not-json" not in err
+    assert "no-text" not in err
 
 
 def test_files_that_the_shell_expanded(barrow: Callable, tmp_path: Path) -> None:

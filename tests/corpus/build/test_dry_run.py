@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from barrow.corpus import Domain, Language, Length, PlainText, Recipe, Records, build
+from barrow.corpus import Deduplication, Domain, Language, Length, PlainText, Recipe, Records, build
 from barrow.corpus.build.dry_run import dry_run
 from barrow.corpus.times import read_times
 from barrow.engine import Engine
@@ -70,6 +70,21 @@ def test_nothing_is_written(root: Path, recipe: Recipe, tmp_path: Path) -> None:
     assert edited["new_files"] == 1
     (reading,) = edited["stages"]
     assert reading["done"] < reading["tasks"], "one domain is read again"
+
+
+def test_texts_for_the_samples_of_an_error_are_not_read_again(
+    root: Path, recipe: Recipe, tmp_path: Path
+) -> None:
+    """A budget that stops the build shows texts, which the last build removed."""
+    out = tmp_path / "out"
+    (root / "letters" / "copy.txt").write_bytes((root / "letters" / "09.txt").read_bytes())
+    recipe = replace(recipe, deduplication=Deduplication(budget=None, near=False))
+    build(recipe, root=root, out=out, engine=INLINE)
+    before = tree(tmp_path)
+    strict = replace(recipe, deduplication=Deduplication(budget=0.0, near=False))
+    plan = dry_run(strict, root=root, out=out)
+    assert tree(tmp_path) == before
+    assert (plan["stages"][-1]["stage"], plan["is_done"]) == ("Reading again", False)
 
 
 def test_disk_and_extras(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

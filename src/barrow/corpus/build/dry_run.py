@@ -122,7 +122,8 @@ class _Planned(Stages):
         return found
 
     def restore(self, files: Iterable[File]) -> None:
-        if self._again(files):
+        if again := self._again(files):
+            self.stages += again
             raise _ToDo
 
     def _again(self, files: Iterable[File]) -> list[dict[str, Any]]:
