@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import random
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from barrow.corpus.text import mojibake
 from barrow.corpus.text.mojibake import repair_controls, repair_mojibake
 
 GOOD = [
@@ -129,3 +133,17 @@ def test_any_text(text: str) -> None:
     repaired, num = repair_mojibake(text)
     assert (repaired == text) == (num == 0)
     assert len(repaired) <= len(text)
+
+
+def test_sequences_are_whole_units_in_a_row() -> None:
+    """The pattern is written for speed; this is what it says."""
+    marks = mojibake._MARKS
+    plain = re.compile(
+        f"(?:[\xc2-\xdf][{marks}]|[\xe0-\xef][{marks}]{{2}}|[\xf0-\xf4][{marks}]{{3}})+"
+    )
+    rng = random.Random(0)
+    letters = "a é\xc1\xc2\xc3\xdf\xe0\xe2\xef\xf0\xf4\xf5" + marks[:12] * 3
+    for _ in range(3000):
+        text = "".join(rng.choices(letters, k=12))
+        expected = [found.span() for found in plain.finditer(text)]
+        assert [found.span() for found in mojibake._SEQUENCES.finditer(text)] == expected

@@ -20,7 +20,7 @@ from barrow.corpus.kernels.jit import compiled
 from barrow.corpus.kernels.word_hashes import eight_byte_view
 from barrow.corpus.text.mojibake import repair_controls, repair_mojibake
 
-_LINE_END = re.compile("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+_LINE_END = re.compile("[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029](?:(?<=\r)\n)?")
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\ufeff\ufff9-\ufffb]")
 
 

@@ -28,10 +28,15 @@ _BYTES |= {shown: ord(control) for control, shown in _C1.items()}
 _MARKS = "".join(character for character, byte in _BYTES.items() if byte < 0xC0)
 # Marks that may follow a letter in correct text.
 _ORDINARY = frozenset("…‹‘’“”•–—™›\u00a0«»·ªº°¹²³´¸¡¿\u00ad§®©†‡")
+_UNIT = f"[\xc2-\xdf][{_MARKS}]|[\xe0-\xef][{_MARKS}]{{2}}|[\xf0-\xf4][{_MARKS}]{{3}}"
+# One or more units. Written so that it begins with a set of characters, which is searched for four
+# times as fast as alternatives are.
 _SEQUENCES = re.compile(
-    f"(?:[\xc2-\xdf][{_MARKS}]|[\xe0-\xef][{_MARKS}]{{2}}|[\xf0-\xf4][{_MARKS}]{{3}})+"
+    f"[\xc2-\xf4](?:(?<=[\xc2-\xdf])[{_MARKS}]|(?<=[\xe0-\xef])[{_MARKS}]{{2}}"
+    f"|(?<=[\xf0-\xf4])[{_MARKS}]{{3}})(?:{_UNIT})*"
 )
 _TABLE = {ord(character): byte for character, byte in _BYTES.items()}
+_CONTROLS = re.compile("[\x80-\x9f]")
 _PASSES = 4
 # After Â and Ã ordinary symbols are unusual too: Â© Â° Ã© Ã³.
 _AFTER_CAPITAL = frozenset("·ªº°¹²³´¸¡¿\u00ad§®©")
@@ -53,13 +58,13 @@ def repair_controls(text: str) -> tuple[str, int]:
 
     U+0085 is a line end unless the text has others of them.
     """
-    controls = re.findall("[\x80-\x9f]", text)
+    controls = _CONTROLS.findall(text)
     if not controls:
         return text, 0
     table = {ord(control): shown for control, shown in _C1.items() if control != shown}
     if set(controls) == {"\x85"}:
         del table[0x85]
-    repaired = text.translate(table)
+    repaired = _CONTROLS.sub(lambda found: table.get(ord(found[0]), found[0]), text)
     return repaired, sum(ord(control) in table for control in controls)
 
 
