@@ -48,7 +48,7 @@ class FrameBuffer:
             if not isinstance(meta, dict):
                 kind = type(meta).__name__
                 raise _Refused("meta-not-object", f"meta must be a dict, got {kind}")
-            if not all(isinstance(key, str) for key in meta):
+            if set(map(type, meta)) != {str} and not all(isinstance(key, str) for key in meta):
                 raise _Refused("not-json", "the keys of meta must be strings")
             self._encoder.encode_into(document, lines, -1)
             size = len(lines) - start
