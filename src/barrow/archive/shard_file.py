@@ -179,7 +179,7 @@ class Compression:
 class ShardFile:
     """A shard being written, under a temporary name until `finish`."""
 
-    def __init__(self, path: Path, *, replace: bool, hashed: bool) -> None:
+    def __init__(self, path: Path, *, replace: bool, hashed: bool = True) -> None:
         self._replace = replace
         self._file = AtomicFile(path, hashed=hashed)
         self._xxh64 = xxhash.xxh64()
