@@ -122,9 +122,12 @@ class Stages:
         if self._workers is None:
             self._workers = self._engine.workers(self._store)
         workers = self._workers
-        threads = workers.num_workers // len(waiting)
-        if threads > 1:
-            waiting = deque(replace(task, threads=threads) for task in waiting)
+        # A task that is most of the work may use the threads of workers that will be idle.
+        share = workers.num_workers / max(1, sum(task.size for task in waiting))
+        waiting = deque(
+            replace(task, threads=round(task.size * share)) if task.size * share > 1.5 else task
+            for task in waiting
+        )
         attempts: dict[str, int] = {}
         num_started, spent = 0, 0.0
         while waiting or num_started:

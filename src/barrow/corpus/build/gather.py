@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -60,15 +60,16 @@ class Gathered(Shard):
 
 
 def gather_tasks(
-    own: Sequence[Examined], scattered: Sequence[Scattered], buckets: Buckets
+    own: Sequence[Examined],
+    scattered: Sequence[Scattered],
+    buckets: Buckets,
+    sizes: Mapping[str, float],
 ) -> dict[str, list[Task[Gathered]]]:
-    """A task for each shard, by split."""
+    """A task for each shard, by split; `sizes` are the bytes of splits."""
     parts = tuple(
         Part(result.lines, result.keys, examined.files.facts)
         for examined, result in zip(own, scattered, strict=True)
     )
-    size = sum(examined.part.size for examined in own)
-    num_shards = sum(shards for shards, _ in buckets.values())
     numbers = iter(range(sum(shards * each for shards, each in buckets.values())))
     return {
         split: [
@@ -76,7 +77,7 @@ def gather_tasks(
                 f"{split}, shard {k}",
                 Settings(tuple(islice(numbers, each))),
                 parts,
-                size=size // num_shards,
+                size=int(sizes[split]) // shards,
             )
             for k in range(shards)
         ]

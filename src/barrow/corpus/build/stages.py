@@ -98,7 +98,7 @@ def run_stages(
     buckets = buckets_of(plan, recipe.shard_size)
     scattering = scatter_tasks(after, planned.plan, removals, buckets, recipe)
     scattered = stages.run("Sorting", scattering)
-    gathering = gather_tasks(after, scattered, buckets)
+    gathering = gather_tasks(after, scattered, buckets, plan["bytes"])
     gathered = iter(stages.run("Writing", [t for tasks in gathering.values() for t in tasks]))
 
     rejecting: list[Rejecting] = [
