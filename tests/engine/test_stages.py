@@ -93,14 +93,17 @@ def test_what_other_stages_left_goes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("workers", "num", "threads"), [(1, 1, 1), (4, 1, 4), (4, 2, 2), (4, 3, 1)]
+    ("workers", "sizes", "threads"),
+    [(1, [5], [1]), (3, [5], [3]), (2, [97, 1, 2], [2, 1, 1]), (2, [1, 1, 1], [1, 1, 1])],
 )
-def test_few_tasks_may_use_the_threads_of_idle_workers(
-    tmp_path: Path, workers: int, num: int, threads: int
+def test_a_large_task_may_use_the_threads_of_idle_workers(
+    tmp_path: Path, workers: int, sizes: list[int], threads: list[int]
 ) -> None:
-    tasks = [jobs.TELL_THREADS.task("t", jobs.Spin(n), None) for n in range(num)]
+    tasks = [
+        jobs.TELL_THREADS.task("t", jobs.Spin(n), None, size=size) for n, size in enumerate(sizes)
+    ]
     results = jobs.run(tasks, Store(tmp_path), Engine(num_workers=workers))
-    assert [result.text.path.read_text() for result in results] == [str(threads)] * num
+    assert [int(result.text.path.read_text()) for result in results] == threads
 
 
 def copying(prefix: str, *files: File) -> Task[jobs.Counted]:
