@@ -9,13 +9,12 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from tests.items import sorted_out, write
 from tests.linear import check_linear
 
 from barrow import Document
 from barrow.corpus.readers.jats import Jats
-from barrow.corpus.readers.reader import Item, Reject
+from barrow.corpus.readers.reader import Reject
 
 HEAD = (
     '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE article PUBLIC "-//NLM//DTD JATS (Z39.96) '
@@ -46,20 +45,6 @@ def article(body: str, *, back: str = "", front: str = "", attributes: str = "")
     content = f"{front}<body>{body}</body>{f'<back>{back}</back>' if back else ''}"
     names = 'xmlns:xlink="http://www.w3.org/1999/xlink" xmlns:mml="http://www.w3.org/1998/Math'
     return f'{HEAD}<article {names}/MathML" {attributes}>{content}</article>'.encode()
-
-
-def write(path: Path, data: bytes) -> Path:
-    path.write_bytes(data)
-    return path
-
-
-def sorted_out(items: list[Item]) -> tuple[list[Document], list[Reject]]:
-    documents = [item for item in items if isinstance(item, Document)]
-    for document in documents:
-        document.text.encode()
-    rejects = [item for item in items if isinstance(item, Reject)]
-    assert len(documents) + len(rejects) == len(items)
-    return documents, rejects
 
 
 @pytest.fixture
@@ -378,26 +363,3 @@ SEED = article(
     <list><list-item><p>e</p></list-item></list></sec>""",
     front=FRONT,
 )
-
-
-@settings(max_examples=150)
-@given(st.data())
-def test_whatever_the_bytes(tmp_path: Path, data: st.DataObject) -> None:
-    changed = bytearray(SEED)
-    places = st.tuples(st.integers(0), st.integers(0, 255))
-    for at, value in data.draw(st.lists(places, max_size=5)):
-        changed[at % len(changed)] = value
-    start, end = sorted(data.draw(st.tuples(*[st.integers(0, len(changed))] * 2)))
-    if data.draw(st.booleans()):
-        del changed[start:end]
-    changed += data.draw(st.binary(max_size=100))
-    path = write(tmp_path / "fuzz.xml", bytes(changed))
-    first = list(Jats(references=True, abstract_only=True).read(path))
-    sorted_out(first)
-    assert first == list(Jats(references=True, abstract_only=True).read(path))
-
-
-@given(st.binary(max_size=300))
-def test_random_bytes(tmp_path: Path, data: bytes) -> None:
-    path = write(tmp_path / "fuzz.xml", b"<article>" + data + b"</article>")
-    sorted_out(list(Jats().read(path)))

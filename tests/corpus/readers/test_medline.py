@@ -7,12 +7,11 @@ import io
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from tests.items import sorted_out, write
 
 from barrow import Document
 from barrow.corpus.readers.medline import Medline, is_medline_text, medline_records
-from barrow.corpus.readers.reader import Item, Reject
+from barrow.corpus.readers.reader import Reject
 
 HEAD = (
     '<?xml version="1.0" encoding="utf-8"?>\n<!DOCTYPE PubmedArticleSet PUBLIC "-//NLM//DTD '
@@ -62,20 +61,6 @@ def citation(pmid: int = 1, **fields: str) -> str:
 
 def whole(*citations: str) -> bytes:
     return f"{HEAD}<PubmedArticleSet>{''.join(citations)}</PubmedArticleSet>".encode()
-
-
-def write(path: Path, data: bytes) -> Path:
-    path.write_bytes(data)
-    return path
-
-
-def sorted_out(items: list[Item]) -> tuple[list[Document], list[Reject]]:
-    documents = [item for item in items if isinstance(item, Document)]
-    for document in documents:
-        document.text.encode()
-    rejects = [item for item in items if isinstance(item, Reject)]
-    assert len(documents) + len(rejects) == len(items)
-    return documents, rejects
 
 
 def test_a_citation(tmp_path: Path) -> None:
@@ -256,34 +241,6 @@ def test_bad_input(tmp_path: Path) -> None:
     ]
     deep = deep.replace("a</Abs", f"a{'</i>' * 100_000}</Abs")
     assert len(sorted_out(list(Medline().read(write(path, whole(deep)))))[0]) == 1
-
-
-@settings(max_examples=150)
-@given(st.data())
-def test_whatever_the_bytes(tmp_path: Path, data: st.DataObject) -> None:
-    seed = st.sampled_from([whole(citation(1), citation(2)), TEXT.encode()])
-    changed = bytearray(data.draw(seed))
-    places = st.tuples(st.integers(0), st.integers(0, 255))
-    for at, value in data.draw(st.lists(places, max_size=5)):
-        changed[at % len(changed)] = value
-    start, end = sorted(data.draw(st.tuples(*[st.integers(0, len(changed))] * 2)))
-    if data.draw(st.booleans()):
-        del changed[start:end]
-    changed += data.draw(st.binary(max_size=100))
-    path = write(tmp_path / "fuzz.xml", bytes(changed))
-    first = list(Medline().read(path))
-    sorted_out(first)
-    assert first == list(Medline().read(path))
-
-
-@given(st.binary(max_size=300))
-def test_random_bytes(tmp_path: Path, data: bytes) -> None:
-    for before, after in (
-        (b"PMID- ", b"\n"),
-        (b"<PubmedArticle>", b"</PubmedArticle>"),
-        (b"", b""),
-    ):
-        sorted_out(list(Medline().read(write(tmp_path / "fuzz.xml", before + data + after))))
 
 
 def test_records() -> None:

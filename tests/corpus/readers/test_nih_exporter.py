@@ -9,12 +9,10 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from tests.items import sorted_out, write
 
 from barrow import Document
 from barrow.corpus.readers.nih_exporter import NihExporter
-from barrow.corpus.readers.reader import Item, Reject
 
 BODY = (
     "The barrow group studies how burial mounds keep pollen for four thousand years, and what the "
@@ -32,20 +30,6 @@ def table(*rows: list[str], header: list[str] = HEADER) -> bytes:
     out = io.StringIO()
     csv.writer(out, quoting=csv.QUOTE_ALL).writerows([header, *rows])
     return out.getvalue().encode()
-
-
-def write(path: Path, data: bytes) -> Path:
-    path.write_bytes(data)
-    return path
-
-
-def sorted_out(items: list[Item]) -> tuple[list[Document], list[Reject]]:
-    documents = [item for item in items if isinstance(item, Document)]
-    for document in documents:
-        document.text.encode()
-    rejects = [item for item in items if isinstance(item, Reject)]
-    assert len(documents) + len(rejects) == len(items)
-    return documents, rejects
 
 
 def test_a_year(tmp_path: Path) -> None:
@@ -178,16 +162,3 @@ def test_bad_input(tmp_path: Path) -> None:
         str(n) for n in range(len(documents))
     ]
     assert rejects[-1].reason == "truncated"
-
-
-@given(st.data())
-def test_whatever_the_bytes(tmp_path: Path, data: st.DataObject) -> None:
-    changed = bytearray(table(["1", BODY], ["2", f'"{BODY}"\n{BODY}'], ["1", BODY]))
-    for at, value in data.draw(st.lists(st.tuples(st.integers(0), st.integers(0, 255)))):
-        changed[at % len(changed)] = value
-    changed = changed if data.draw(st.booleans()) else bytearray()
-    changed += data.draw(st.binary(max_size=300))
-    path = write(tmp_path / "fuzz.csv", bytes(changed))
-    first = list(NihExporter(min_characters=1).read(path))
-    sorted_out(first)
-    assert first == list(NihExporter(min_characters=1).read(path))

@@ -14,12 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from tests.items import sorted_out
 
 from barrow import Document
 from barrow.corpus.readers.courtlistener.reader import CourtListener
-from barrow.corpus.readers.reader import Item, Reject
 
 OPINION = {
     "id": 3,
@@ -60,16 +58,6 @@ def save(tmp_path: Path) -> Save:
         return path
 
     return save
-
-
-def sorted_out(items: list[Item]) -> tuple[list[Document], list[Reject]]:
-    documents = [item for item in items if isinstance(item, Document)]
-    rejects = [item for item in items if isinstance(item, Reject)]
-    assert len(documents) + len(rejects) == len(items)
-    for document in documents:
-        document.text.encode()
-        json.dumps(document.meta).encode()
-    return documents, rejects
 
 
 def reasons(path: Path) -> list[str]:
@@ -286,18 +274,3 @@ VALID = {
     "x.xml": b"<Case><ShortName>a</ShortName><CaseHtml>&lt;p&gt;b</CaseHtml></Case>",
     "opinions.csv": b'id,plain_text,cluster_id\n"1","a \\"b\\"","2"\n',
 }
-
-
-@settings(max_examples=80)
-@given(st.sampled_from(sorted(VALID)), st.data())
-def test_whatever_the_bytes(tmp_path: Path, name: str, data: st.DataObject) -> None:
-    changed = bytearray(VALID[name] if data.draw(st.booleans()) else b"")
-    for at, value in data.draw(st.lists(st.tuples(st.integers(0), st.integers(0, 255)))):
-        if changed:
-            changed[at % len(changed)] = value
-    changed += data.draw(st.binary(max_size=100))
-    path = tmp_path / name
-    path.write_bytes(bytes(changed))
-    first = list(CourtListener().read(path))
-    sorted_out(first)
-    assert first == list(CourtListener().read(path))

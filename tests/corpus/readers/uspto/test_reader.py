@@ -10,8 +10,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from tests.items import sorted_out as items_sorted_out
+from tests.items import write
 
 from barrow import Document
 from barrow.corpus.readers.reader import Item, Reject
@@ -70,20 +70,10 @@ SGML = b"""<!DOCTYPE PATDOC PUBLIC "-//USPTO//DTD ST.32 US PATENT GRANT V2.4 200
 PUMP = "A pump\n\nFIELD\nPumps.\nBACKGROUND\nPumps leak CO2 — a lot."
 
 
-def write(path: Path, data: bytes) -> Path:
-    path.write_bytes(data)
-    return path
-
-
 def sorted_out(items: list[Item]) -> tuple[list[Document], list[Reject]]:
-    documents = [item for item in items if isinstance(item, Document)]
+    documents, rejects = items_sorted_out(items)
     for document in documents:
-        document.text.encode()
-        assert all(isinstance(value, str) and value.encode() for value in document.meta.values())
-    rejects = [item for item in items if isinstance(item, Reject)]
-    for reject in rejects:
-        (reject.cause + reject.member + reject.excerpt).encode()
-    assert len(documents) + len(rejects) == len(items)
+        assert all(isinstance(value, str) and value for value in document.meta.values())
     return documents, rejects
 
 
@@ -324,23 +314,3 @@ def test_one_that_is_too_large(tmp_path: Path) -> None:
 
 def test_patterns() -> None:
     assert {"**/*.xml", "**/*.ZIP", "**/*.txt.gz", "**/*.greenbook"} <= set(Uspto.patterns)
-
-
-SEEDS = [GREENBOOK * 2, grant(1) + grant(2), SGML * 2, gzip.compress(grant())]
-
-
-@settings(max_examples=60)
-@given(st.data())
-def test_whatever_the_bytes(tmp_path: Path, data: st.DataObject) -> None:
-    changed = bytearray(data.draw(st.sampled_from(SEEDS)))
-    for at, value in data.draw(st.lists(st.tuples(st.integers(0), st.integers(0, 255)))):
-        changed[at % len(changed)] = value
-    if cut := data.draw(st.booleans()):
-        del changed[data.draw(st.integers(0, len(changed))) :]
-    changed = changed if cut or data.draw(st.booleans()) else bytearray()
-    changed += data.draw(st.binary(max_size=300))
-    path = write(tmp_path / "fuzz", bytes(changed))
-    for section in ("background", "all"):
-        first = list(Uspto(section=section).read(path))
-        sorted_out(first)
-        assert first == list(Uspto(section=section).read(path))
