@@ -16,7 +16,7 @@ def write(path: Path, data: bytes) -> Path:
 
 
 def sorted_out(items: Iterable[Item]) -> tuple[list[Document], list[Reject]]:
-    """Documents and rejects; all of their strings can be written as UTF-8, and no field is empty."""
+    """Documents and rejects: their strings can be written as UTF-8, and no field is empty."""
     documents: list[Document] = []
     rejects: list[Reject] = []
     for item in items:
