@@ -390,7 +390,8 @@ class Search:
         counts = objective_weights(law, question.target)
         made = {
             "format": "barrow-mixture-1",
-            "weights": dict(zip(domains, given.weights.tolist(), strict=True)),
+            # Rounded: the last digits of a minimum differ from one computation to the next.
+            "weights": dict(zip(domains, given.weights.round(6).tolist(), strict=True)),
             "low": dict(zip(domains, given.low.tolist(), strict=True)),
             "high": dict(zip(domains, given.high.tolist(), strict=True)),
             "is_supported": given.is_supported,
