@@ -179,6 +179,12 @@ def test_another_target_or_domain_reuses_runs_and_says_why(
     assert {run.reused for run in reused} >= {
         "domains changed little: a -2.0%; without e, which is new"
     }
+    # Each is scored with its own parameters.
+    results = search.results()
+    for run in reused:
+        weights = np.array([[run.weights.get(name, 0.0) for name in law.law.domains]])
+        expected = law.law.predict(weights)[0, 0, :5]
+        assert list(results[run.name]["losses"].values()) == pytest.approx(expected, abs=0.01)
     search.train()
     assert law.groups == [4]
     assert search.runs().scored == (*SIZES, "e")
