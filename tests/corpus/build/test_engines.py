@@ -13,7 +13,7 @@ import pytest
 import barrow
 from barrow import config
 from barrow.corpus import Domain, Recipe, Records, build
-from barrow.corpus.dedup.settings import Deduplication, Passages
+from barrow.corpus.dedup.settings import Deduplication, Lines, Passages
 from barrow.corpus.mixture import Splits
 from barrow.corpus.recipe import Decontamination
 from barrow.engine import Engine, Task
@@ -36,21 +36,26 @@ def words(rng: random.Random, number: int) -> str:
 
 
 def test_the_same_bytes_on_every_engine(tmp_path: Path, cluster: Engine) -> None:
-    """With every stage; copies, near-copies, passages and a leak are there to be found."""
+    """With every stage; copies, near-copies, passages, lines, a page twice and a leak are there."""
     rng = random.Random(8)
     passage, leak = words(rng, 60), words(rng, 30)
     texts = [f"{words(rng, 150)}. {passage}.\n{words(rng, 150)}" for _ in range(12)]
     texts += [words(rng, 200) for _ in range(60)]
     texts += [texts[20].replace(" ", "\n"), f"{texts[30]} and more", f"{words(rng, 50)} {leak}"]
+    texts[40:44] = [f"{text}\nAbout us\nContact" for text in texts[40:44]]
+    urls = {texts[50]: "http://example.org/a", texts[51]: "https://www.example.org/a/"}
     (tmp_path / "raw").mkdir()
     for k in range(2):
-        lines = [json.dumps({"text": text, "meta": {}}) + "\n" for text in texts[k::2]]
+        rows = [{"text": text, "meta": {"url": urls.get(text, "")}} for text in texts[k::2]]
+        lines = [json.dumps(row) + "\n" for row in rows]
         (tmp_path / "raw" / f"{k}.jsonl").write_text("".join(lines))
     (tmp_path / "quiz.txt").write_text(leak)
     recipe = Recipe(
         "test",
         {".": Domain("A", Records())},
-        deduplication=Deduplication(budget=None, passages=Passages(min_words=30)),
+        deduplication=Deduplication(
+            budget=None, passages=Passages(min_words=30), lines=Lines(span=2), url="newest"
+        ),
         splits=Splits(validation=0.1, test=0.1),
         decontamination=Decontamination((str(tmp_path / "quiz.txt"),)),
         shard_size=20_000,
@@ -69,7 +74,8 @@ def test_the_same_bytes_on_every_engine(tmp_path: Path, cluster: Engine) -> None
     assert found[0] == found[1] == found[2]
     assert any("test/" in name for name in found[0])
     reasons = {document.meta["reason"] for document in barrow.archive.open(out / "rejects")}
-    assert reasons == {"duplicate", "near-duplicate", "repeated-passage", "contaminated"}
+    repeated = {"repeated-passage", "repeated-lines"}
+    assert reasons == {"duplicate", "near-duplicate", "same-url", "contaminated"} | repeated
 
 
 # A filter that is written in the recipe file.

@@ -355,7 +355,7 @@ def left_without(
 UNITS = ["One is here.", "Two is there!", "x", "Three  was, by far.", "四 is a number.", "é é."]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     st.lists(
         st.lists(st.sampled_from(UNITS), min_size=1, max_size=12), max_size=6, unique_by=tuple
