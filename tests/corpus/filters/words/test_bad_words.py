@@ -127,6 +127,9 @@ def test_bad_settings(words: Path, tmp_path: Path) -> None:
     (tmp_path / "blank").write_text("\n \n")
     with pytest.raises(ConfigError, match="has no words; expected one a line"):
         BadWords({"en": tmp_path / "blank"}).resolved()
+    (tmp_path / "many").write_text("\n".join(f"{k:x}word{k}" for k in range(90_000)))
+    with pytest.raises(ConfigError, match=r"many has 90,000 words, too many to search for"):
+        BadWords({"en": tmp_path / "many"}).resolved()
     (tmp_path / "latin").write_bytes(b"caf\xe9\n")
     with pytest.raises(ConfigError, match="latin must be UTF-8, one word a line"):
         BadWords({"en": tmp_path / "latin"}).resolved()

@@ -14,7 +14,7 @@ import numpy as np
 from barrow.corpus.filters.by_language import AUTO, language_rules
 from barrow.corpus.filters.filter import Decisions, Filter
 from barrow.corpus.filters.language import identify
-from barrow.corpus.filters.pattern import compute_on
+from barrow.corpus.filters.pattern import check_expression, compute_on
 from barrow.corpus.filters.sample import draws
 from barrow.corpus.filters.texts import Texts
 from barrow.corpus.mixture import below
@@ -95,9 +95,12 @@ class BadWords(Filter):
 
     def cause(self, reason: str, value: float) -> str:
         del reason
-        entries = [(code, entry) for code, words in self._lists() for entry in words.entries]
-        code, entry = entries[int(value)]
-        return f"has {entry!r} of the list for {code}"
+        number = int(value)
+        for code, words in self._lists():
+            if number < len(words.entries):
+                return f"has {words.entries[number]!r} of the list for {code}"
+            number -= len(words.entries)
+        raise AssertionError("a value of these lists")
 
     def _lists(self) -> Iterator[tuple[str, _Words]]:
         for code, path in sorted(self.lists.items()):
@@ -147,4 +150,10 @@ def _read(path: Path, unspaced: bool, mtime_ns: int, size: int) -> _Words:
         raise ConfigError(f"{path} has no words; expected one a line")
     some = "|".join(map(re.escape, entries))
     expression = f"(?i){some}" if unspaced else f"(?i)(?:^|{_OTHER})(?:{some})(?:{_OTHER}|$)"
+    try:
+        check_expression(expression)
+    except ConfigError:
+        raise ConfigError(
+            f"{path} has {len(entries):,} words, too many to search for; keep the most frequent"
+        ) from None
     return _Words(entries, expression, hashlib.sha256(data).hexdigest())
