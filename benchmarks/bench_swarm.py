@@ -96,10 +96,11 @@ def make_program_on_one(run: Run):
 
 def train_in_turn(run: Run, store: RandomStore, some: list[dict[str, float]], program) -> float:
     spent = 0.0
+    first = program.start()
     for mixture in some:
         stream = Stream(replace(run.data, weights=mixture).open(store))
         data = TokenData(stream, run.model.vocab_size)
-        state = program.start()
+        state = jax.tree.map(jax.numpy.copy, first)
         jax.block_until_ready(state)
         began = time.perf_counter()
         with feed(data, program.placement.rows(), stop=run.steps) as batches:

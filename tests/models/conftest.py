@@ -57,6 +57,10 @@ CONFIGS: dict[str, tuple[str, dict[str, Any]]] = {
         },
     ),
     "mistral": ("MistralConfig", {**SMALL, "num_key_value_heads": 2, "sliding_window": None}),
+    "mistral with a window": (
+        "MistralConfig",
+        {**SMALL, "num_key_value_heads": 2, "sliding_window": 5},
+    ),
     "qwen2": ("Qwen2Config", {**SMALL, "num_key_value_heads": 2}),
 }
 

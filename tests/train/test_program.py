@@ -56,8 +56,23 @@ def test_batches_that_cannot_be_divided(run: Run) -> None:
         make_program(accumulated)
 
 
-def test_documents_are_parted_or_not(run: Run) -> None:
-    """Unparted, a later document sees the ones before it: the loss is another."""
+@pytest.mark.parametrize(
+    ("mesh", "words"),
+    [
+        ({"tensor": 8}, "mesh.tensor=8 does not divide the 2 heads; tensor may be 1, 2"),
+        ({"sequence": 8, "seq_len": 12}, "mesh.sequence=8 does not divide the 12 tokens of a row"),
+    ],
+)
+def test_what_a_mesh_does_not_divide(run: Run, mesh: dict[str, int], words: str) -> None:
+    rows = mesh.pop("seq_len", None)
+    data = run.data if rows is None else replace(run.data, seq_len=rows)
+    settings = MeshSettings(data=1, **mesh)
+    with pytest.raises(ValueError, match=words):
+        make_program(replace(run, data=data, mesh=settings))
+
+
+def test_documents_are_masked_or_not(run: Run) -> None:
+    """Unmasked, a later document sees the ones before it: the loss is another."""
     rows = {
         "tokens": jnp.arange(128).reshape(8, 16) % 7,
         "targets": jnp.arange(128).reshape(8, 16) % 5,

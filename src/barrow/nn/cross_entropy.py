@@ -7,12 +7,15 @@ products instead of four, and memory for one slice.
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import lax
+
+from barrow.nn.trace import Constrain
 
 # Logits held at a time: 2^28 in bfloat16 are half a GiB.
 _HELD = 1 << 28
@@ -30,6 +33,7 @@ def cross_entropy(
     transposed: bool = False,
     num_slices: int | None = None,
     columns: int = _COLUMNS,
+    constrain: Constrain | None = None,
 ) -> jax.Array:
     """Nats of the targets, −Σ mask · log p, float32.
 
@@ -39,7 +43,8 @@ def cross_entropy(
     is a constant to derivatives. Log-probabilities are taken in float32 of logits in hidden's type.
 
     The length is cut into `num_slices` (chosen by size unless given). The vocabulary is filled up
-    to a multiple of `columns` with ids of probability 0, which change nothing but speed.
+    to a multiple of `columns` with ids of probability 0, which change nothing but speed. Where
+    `constrain` divides the vocabulary or the length, each device computes the logits of its part.
     """
     vocab = refuse_other_shapes(hidden, weight, targets, mask, transposed)
     batch, length, _ = hidden.shape
@@ -53,12 +58,15 @@ def cross_entropy(
     mask = jnp.where(known | (mask == 0), mask, jnp.nan)
     matrix = weight.astype(hidden.dtype)
     matrix = matrix if transposed else matrix.T
+    if bias is not None and bias.shape != (vocab,):
+        raise ValueError(f"bias must have shape ({vocab},), got {bias.shape}")
+    targets = jnp.where(known, targets, 0)
+    if constrain is not None and (constrain.divides("vocab") or constrain.divides("length")):
+        return _divided(hidden, matrix, bias, targets, mask, constrain)
     matrix = jnp.pad(matrix, ((0, -vocab % columns), (0, 0)))
     if bias is not None:
-        if bias.shape != (vocab,):
-            raise ValueError(f"bias must have shape ({vocab},), got {bias.shape}")
         bias = jnp.pad(bias.astype(jnp.float32), (0, -vocab % columns))
-    return _sliced(hidden, matrix, bias, jnp.where(known, targets, 0), mask, vocab, num_slices)
+    return _sliced(hidden, matrix, bias, targets, mask, vocab, num_slices)
 
 
 def token_nats(
@@ -155,16 +163,28 @@ def _nats(
     matrix: jax.Array,
     bias: jax.Array | None,
     vocab: int,
+    over: tuple[str, ...] = (),
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Of one slice of rows: the sum, and of each row the logits and their logsumexp."""
+    """Of one slice of rows: the sum, and of each row the logits and their logsumexp.
+
+    Where the ids are divided `over` devices, `targets` count from the first of this device; others
+    are outside of its part.
+    """
     logits = lax.dot_general(hidden, matrix, (((1,), (1,)), ((), ()))).astype(jnp.float32)
     if bias is not None:
         logits = logits + bias
     if vocab != matrix.shape[0]:
         logits = jnp.where(jnp.arange(matrix.shape[0]) < vocab, logits, -jnp.inf)
     norm = jax.nn.logsumexp(logits, axis=-1)
-    chosen = jnp.take_along_axis(logits, targets[:, None], axis=-1)[:, 0]
-    return jnp.sum(mask * (norm - chosen)), logits, norm
+    if not over:
+        chosen = jnp.take_along_axis(logits, targets[:, None], axis=-1)[:, 0]
+        return jnp.sum(mask * (norm - chosen)), logits, norm
+    highest = lax.pmax(norm, over)
+    norm = highest + jnp.log(lax.psum(jnp.exp(norm - highest), over))
+    here = (targets >= 0) & (targets < matrix.shape[0])
+    at = jnp.where(here, targets, 0)
+    chosen = jnp.where(here, jnp.take_along_axis(logits, at[:, None], axis=-1)[:, 0], 0)
+    return jnp.sum(mask * (norm - lax.psum(chosen, over))), logits, norm
 
 
 def _forward(
@@ -175,6 +195,7 @@ def _forward(
     mask: jax.Array,
     vocab: int,
     num: int,
+    over: tuple[str, ...] = (),
 ) -> tuple[jax.Array, tuple[Any, ...]]:
     padded, width = matrix.shape
 
@@ -183,7 +204,7 @@ def _forward(
     ) -> tuple[tuple[jax.Array, jax.Array, jax.Array | None], jax.Array]:
         total, grad_matrix, grad_bias = held
         h, t, m = part
-        nats, logits, norm = _nats(h, t, m, matrix, bias, vocab)
+        nats, logits, norm = _nats(h, t, m, matrix, bias, vocab, over)
         excess = jnp.exp(logits - norm[:, None]) - (jnp.arange(padded) == t[:, None])
         excess = m[:, None] * excess
         if grad_bias is not None:
@@ -222,6 +243,61 @@ def _backward(
 
 
 _sliced.defvjp(_forward, _backward)
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(5,))
+def _divided(
+    hidden: jax.Array,
+    matrix: jax.Array,
+    bias: jax.Array | None,
+    targets: jax.Array,
+    mask: jax.Array,
+    constrain: Constrain,
+) -> jax.Array:
+    total, _ = _divided_forward(hidden, matrix, bias, targets, mask, constrain)
+    return total
+
+
+def _divided_forward(
+    hidden: jax.Array,
+    matrix: jax.Array,
+    bias: jax.Array | None,
+    targets: jax.Array,
+    mask: jax.Array,
+    constrain: Constrain,
+) -> tuple[jax.Array, tuple[Any, ...]]:
+    """As `_forward`, by the devices that have a part of the places or of the ids.
+
+    No logit leaves its device: only the highest and the sum of each place do.
+    """
+    biases = () if bias is None else (bias.astype(jnp.float32),)
+
+    def local(h: jax.Array, w: jax.Array, t: jax.Array, m: jax.Array, *rest: Any) -> Any:
+        (b, over) = rest if len(rest) == 2 else (None, *rest)
+        ids, places = over("vocab"), over("batch") + over("length")
+        t = t - lax.axis_index(ids) * w.shape[0] if ids else t
+        num = _num_slices(h.shape[1], math.prod(t.shape) * w.shape[0] // _HELD + 1)
+        total, grads = _forward(h, w, b, t, m, w.shape[0], num, ids)
+        of_hidden, of_matrix, of_bias = grads
+        of_hidden = lax.psum(of_hidden, ids) if ids else of_hidden
+        sums = (total, of_matrix) if b is None else (total, of_matrix, of_bias)
+        total, of_matrix, *of_bias = lax.psum(sums, places) if places else sums
+        return total, of_hidden, of_matrix, *of_bias
+
+    tokens, names = ("batch", "length"), ("vocab", "embed")
+    axes = ((*tokens, "embed"), names, tokens, tokens, *(("vocab",) for _ in biases))
+    outs = ((), (*tokens, "embed"), names, *(("vocab",) for _ in biases))
+    found = constrain.mapped(local, axes, outs)(hidden, matrix, targets, mask, *biases)
+    total, of_hidden, of_matrix, *of_bias = found
+    return total, (of_hidden, of_matrix, of_bias[0] if of_bias else None)
+
+
+def _divided_backward(constrain: Constrain, kept: Any, above: jax.Array) -> tuple[Any, ...]:
+    del constrain
+    return _backward(0, 0, kept, above)
+
+
+_divided.defvjp(_divided_forward, _divided_backward)
 
 
 def _over_slices(one: Any, start: Any, arrays: tuple[jax.Array, ...], num: int) -> tuple[Any, Any]:

@@ -144,6 +144,11 @@ class Scope:
         constrain = self.trace.constrain
         return x if constrain is None else constrain(x, axes)
 
+    def divides(self, axis: str) -> bool:
+        """Whether the caller's rules divide dimensions of this name over devices."""
+        constrain = self.trace.constrain
+        return constrain is not None and constrain.divides(axis)
+
 
 def key_at(key: jax.Array, path: str) -> jax.Array:
     """A key for a path: it depends only on the path's characters."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import jax
 
@@ -12,7 +12,29 @@ from barrow.nn.initialisers import Initialiser
 from barrow.nn.tree import Tree, from_paths, paths
 
 Axes = tuple[str | None, ...]
-Constrain = Callable[[jax.Array, Axes], jax.Array]
+
+
+class Constrain(Protocol):
+    """How activations are sharded, by the logical names of their dimensions."""
+
+    def __call__(self, x: jax.Array, axes: Axes) -> jax.Array:
+        """x, sharded."""
+
+    def divides(self, axis: str) -> bool:
+        """Whether dimensions of this name are divided over devices."""
+
+    def parts(self, axis: str, size: int) -> int:
+        """Parts that a dimension of this name and size is divided into."""
+
+    def mapped(
+        self, function: Callable[..., Any], axes: Sequence[Axes], out: Sequence[Axes]
+    ) -> Any:
+        """``function(*parts, over)`` on each device's parts of arrays with these axes.
+
+        ``over(name)`` is what to sum over where a dimension of that name is contracted: the mesh
+        axes it is divided over. `out` are the axes of the results, which take the sizes of the
+        arguments' dimensions of the same name.
+        """
 
 
 @dataclass(frozen=True)

@@ -11,25 +11,36 @@ import numpy as np
 from jax.sharding import Mesh
 
 # Outermost first: the last axes are on neighbouring devices, with the fastest links.
-AXES = ("data", "fsdp")
+AXES = ("data", "fsdp", "sequence", "tensor")
+ROWS = ("data", "fsdp")  # the axes that rows of a batch are divided over
 
 
-def make_mesh(*, data: int = -1, fsdp: int = 1, devices: Sequence[Any] | None = None) -> Mesh:
-    """A mesh of `data` × `fsdp` devices; one of the two may be −1, for what is left.
+def make_mesh(
+    *,
+    data: int = -1,
+    fsdp: int = 1,
+    sequence: int = 1,
+    tensor: int = 1,
+    devices: Sequence[Any] | None = None,
+) -> Mesh:
+    """A mesh of `data` × `fsdp` × `sequence` × `tensor` devices; one may be −1, for what is left.
 
-    Rows of a batch are divided over both. Along `fsdp` the state is sharded too, by the rules.
+    Rows of a batch are divided over `data` and `fsdp`; along `fsdp` the state is sharded too, by
+    the rules. `sequence` divides each row, `tensor` the heads, the hidden units of the MLPs and the
+    vocabulary.
     """
     found = list(jax.devices() if devices is None else devices)
-    sizes = [data, fsdp]
+    sizes = [data, fsdp, sequence, tensor]
+    named = " × ".join(f"{axis}={size}" for axis, size in zip(AXES, sizes, strict=True))
     known = math.prod(size for size in sizes if size != -1)
     if sizes.count(-1) > 1 or any(size < 1 and size != -1 for size in sizes):
-        raise ValueError(f"data={data}, fsdp={fsdp}: sizes must be ≥ 1, and at most one -1")
+        raise ValueError(f"{named}: sizes must be ≥ 1, and at most one -1")
     if -1 in sizes and len(found) % known == 0:
         sizes[sizes.index(-1)] = len(found) // known
     if math.prod(sizes) != len(found):
         raise ValueError(
-            f"a mesh of data={data} × fsdp={fsdp} needs another number of devices than there are: "
-            f"{len(found)}; for virtual devices on a CPU, set "
+            f"a mesh of {named} needs another number of devices than there are: {len(found)}; for "
+            "virtual devices on a CPU, set "
             f"XLA_FLAGS=--xla_force_host_platform_device_count={max(known, 2)}"
         )
     return Mesh(np.array(found).reshape(sizes), AXES)
@@ -37,4 +48,4 @@ def make_mesh(*, data: int = -1, fsdp: int = 1, devices: Sequence[Any] | None = 
 
 def num_row_shards(mesh: Mesh) -> int:
     """Parts that the rows of a batch are divided into."""
-    return math.prod(mesh.shape[axis] for axis in AXES)
+    return math.prod(mesh.shape[axis] for axis in ROWS)

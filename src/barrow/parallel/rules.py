@@ -8,12 +8,14 @@ the masters with the optimizer's state.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import jax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from barrow.parallel.mesh import ROWS
 
 Axes = tuple[str | None, ...]
 MeshAxes = str | tuple[str, ...]
@@ -46,11 +48,22 @@ class Rules:
         return PartitionSpec(*placed)
 
 
+# What tensor parallelism divides: each half of a block then needs one sum over the devices.
+_TENSOR = tuple((name, "tensor") for name in ("heads", "kv_heads", "mlp", "vocab"))
 # Dimensions that are large in transformers, the best to divide first.
 _LARGE = ("embed", "mlp", "vocab", "heads", "kv_heads", "head_dim", "positions")
-_DIVIDED = Rules(tuple((name, "fsdp") for name in _LARGE))
-_WHOLE = Rules()
-_ROWS = Rules((("batch", ("data", "fsdp")),))
+_WHOLE = Rules(_TENSOR)
+_DIVIDED = Rules((*_TENSOR, *((name, "fsdp") for name in _LARGE)))
+# Attention needs whole rows: there the heads are divided over `sequence` too.
+_ACTIVATIONS = Rules(
+    (
+        ("batch", ROWS),
+        ("length", "sequence"),
+        *((name, ("sequence", "tensor")) for name in ("attended_heads", "attended_kv_heads")),
+        *((name, "tensor") for name in ("attended_heads", "attended_kv_heads")),
+        *_TENSOR,
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -67,7 +80,7 @@ class Zero:
     masters: Rules
     gradients: Rules
     params: Rules
-    activations: Rules = _ROWS
+    activations: Rules = _ACTIVATIONS
 
 
 ZERO = (
@@ -87,20 +100,78 @@ def shardings(rules: Rules, axes: Any, shapes: Any, mesh: Mesh) -> Any:
     )
 
 
-def constrainer(rules: Rules, mesh: Mesh) -> Callable[[jax.Array, Axes], jax.Array]:
+@dataclass(frozen=True)
+class Constrainer:
     """For `Module.apply(…, constrain=…)`: shards activations by their logical axes."""
 
-    def constrain(x: jax.Array, axes: Axes) -> jax.Array:
-        spec = rules.spec(axes, x.shape, mesh)
-        sharded: jax.Array = jax.lax.with_sharding_constraint(x, NamedSharding(mesh, spec))
+    rules: Rules
+    mesh: Mesh
+
+    def __call__(self, x: jax.Array, axes: Axes) -> jax.Array:
+        """x, sharded by the rules."""
+        spec = self.rules.spec(axes, x.shape, self.mesh)
+        sharded: jax.Array = jax.lax.with_sharding_constraint(x, NamedSharding(self.mesh, spec))
         return sharded
 
-    return constrain
+    def divides(self, axis: str) -> bool:
+        """Whether a dimension of this name is divided over several devices, if its size allows."""
+        return any(
+            self.mesh.shape[one] > 1
+            for name, onto in self.rules.rows
+            for one in _each(onto)
+            if name == axis
+        )
+
+    def parts(self, axis: str, size: int) -> int:
+        """Parts that a dimension of this name and size is divided into."""
+        (onto,) = self.rules.spec((axis,), (size,), self.mesh)
+        return math.prod(self.mesh.shape[one] for one in _each(onto))
+
+    def mapped(
+        self, function: Callable[..., Any], axes: Sequence[Axes], out: Sequence[Axes]
+    ) -> Callable[..., Any]:
+        """``function(*parts, over)`` on each device's parts; see `nn.trace.Constrain`."""
+
+        def call(*arrays: jax.Array) -> Any:
+            specs = [
+                self.rules.spec(names, x.shape, self.mesh)
+                for names, x in zip(axes, arrays, strict=True)
+            ]
+            placed = {
+                name: onto
+                for names, spec in zip(axes, specs, strict=True)
+                for name, onto in zip(names, spec, strict=True)
+                if name is not None and onto is not None
+            }
+
+            def over(name: str) -> tuple[str, ...]:
+                return _each(placed.get(name))
+
+            return jax.shard_map(
+                lambda *parts: function(*parts, over),
+                mesh=self.mesh,
+                in_specs=tuple(specs),
+                out_specs=tuple(
+                    PartitionSpec(*(n and placed.get(n) for n in names)) for names in out
+                ),
+                check_vma=False,
+            )(*arrays)
+
+        return call
+
+
+def _each(onto: MeshAxes | None) -> tuple[str, ...]:
+    return (onto,) if isinstance(onto, str) else onto or ()
+
+
+def constrainer(rules: Rules, mesh: Mesh) -> Constrainer:
+    """How activations are sharded on a mesh."""
+    return Constrainer(rules, mesh)
 
 
 def rows_sharding(mesh: Mesh) -> NamedSharding:
-    """Of a batch: its rows over all devices."""
-    return NamedSharding(mesh, PartitionSpec(("data", "fsdp")))
+    """Of a batch: its rows over `data` and `fsdp`."""
+    return NamedSharding(mesh, PartitionSpec(ROWS))
 
 
 def whole(mesh: Mesh) -> NamedSharding:

@@ -8,10 +8,11 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.sharding import Mesh
 
 from barrow.nn.layers.repeat import axes_apart, take_apart
 from barrow.nn.module import Module, axes, init_collections, num_params
-from barrow.parallel import ZERO, constrainer, make_mesh, num_row_shards
+from barrow.parallel import AXES, ZERO, constrainer, make_mesh, num_row_shards
 from barrow.parallel.placement import Placement
 from barrow.train.objectives.objective import Mean, Objective
 from barrow.train.precision import Precision
@@ -55,7 +56,8 @@ class Program:
 
 def make_program(run: Run) -> Program:
     """The program of a run on the available devices."""
-    mesh = make_mesh(data=run.mesh.data, fsdp=run.mesh.fsdp)
+    sizes = {axis: getattr(run.mesh, axis) for axis in AXES}
+    mesh = make_mesh(**sizes)
     parts = num_row_shards(mesh) * run.step.accumulate
     for batch in run.batches:
         if batch % parts:
@@ -74,6 +76,7 @@ def make_program(run: Run) -> Program:
     logical = axes(model, *example)
     if is_apart:
         logical = axes_apart(logical, jax.eval_shape(init, jax.random.key(0)), "layers")
+    _refuse_uneven(run, mesh, logical, jax.eval_shape(init, jax.random.key(0)))
     placement = Placement(mesh, zero, logical)
     constrain = constrainer(zero.activations, mesh)
     if run.objective is None:
@@ -103,6 +106,28 @@ def make_program(run: Run) -> Program:
         advance=make_step(objective, optimizer, run.step, placement=placement),
         evaluate=make_evaluate(evaluation, run.step.precision, placement),
     )
+
+
+def _refuse_uneven(run: Run, mesh: Mesh, logical: Any, shapes: Any) -> None:
+    """Raise where an axis of the mesh does not divide what it is for."""
+    sizes = [("sequence", "tokens of a row", run.seq_len)] if run.has_rows_of_tokens else []
+    sizes += [
+        ("tensor", {"heads": "heads", "mlp": "hidden units"}[name], size)
+        for names, leaf in zip(
+            jax.tree.leaves(logical, is_leaf=lambda x: isinstance(x, tuple)),
+            jax.tree.leaves(shapes),
+            strict=True,
+        )
+        for name, size in zip(names, leaf.shape, strict=True)
+        if name in ("heads", "mlp")
+    ]
+    for axis, what, size in sizes:
+        if size % mesh.shape[axis]:
+            fits = [n for n in range(1, mesh.size + 1) if mesh.size % n == 0 and size % n == 0]
+            raise ValueError(
+                f"mesh.{axis}={mesh.shape[axis]} does not divide the {size} {what}; {axis} may be "
+                + ", ".join(map(str, fits))
+            )
 
 
 # (state, batches) → means by name; that of the loss is "loss".

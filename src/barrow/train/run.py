@@ -24,11 +24,15 @@ class MeshSettings:
 
     - `data`: devices that share the rows; `fsdp`: those that share rows and state.
     - `zero`: the ZeRO stage, 0 to 3.
+    - `sequence`: devices that share the tokens of each row.
+    - `tensor`: devices that share heads, hidden units and the vocabulary.
     """
 
     data: int = -1
     fsdp: int = 1
     zero: int = 0
+    sequence: int = 1
+    tensor: int = 1
 
     def __post_init__(self) -> None:
         if self.zero not in (0, 1, 2, 3):
@@ -128,6 +132,11 @@ class Run:
         """Tokens of the longest row."""
         assert isinstance(self.data, StreamSettings)
         return self.data.longest
+
+    @property
+    def has_rows_of_tokens(self) -> bool:
+        """Whether the data are a stream of tokens."""
+        return isinstance(self.data, StreamSettings)
 
     @property
     def batches(self) -> tuple[int, ...]:

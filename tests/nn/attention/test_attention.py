@@ -11,7 +11,15 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from barrow.nn.attention.attention import ALL, CAUSAL, Visible, attention, attention_weights, evened
+from barrow.nn.attention.attention import (
+    ALL,
+    CAUSAL,
+    Sparse,
+    Visible,
+    attention,
+    attention_weights,
+    evened,
+)
 
 Array = np.ndarray[Any, Any]
 
@@ -27,6 +35,12 @@ def seen(visible: Visible, batch: int, queries: int, keys: int) -> Array:
                 ok = k < length and (not visible.causal or k <= start + q)
                 if visible.segments is not None:
                     ok = ok and visible.segments[0][b, q] == visible.segments[1][b, k]
+                if visible.window is not None:
+                    ok = ok and k > start + q - visible.window
+                if visible.sparse is not None:
+                    ours, theirs = (start + q) // visible.sparse.size, k // visible.sparse.size
+                    near = abs(ours - theirs) <= visible.sparse.before
+                    ok = ok and (near or theirs < visible.sparse.first)
                 mask[b, q, k] = ok
     return mask
 
@@ -298,3 +312,89 @@ def test_even_lengths_are_the_same_question(case) -> None:
     wanted = jax.jit(lambda *a: attention(*a, visible, backend="xla"))(q, k, v)
     found = jax.jit(lambda *a: attention(*a, even[3], backend="xla"))(*even[:3])[:, :7]
     np.testing.assert_allclose(found, wanted, atol=1e-6)
+
+
+LONG_SEGMENTS = jnp.asarray(np.repeat([[0, 1, 1, 2, 5]], 5, axis=1).repeat(3, axis=0)[:, :23])
+LOCAL = {
+    "window": Visible(causal=True, window=4),
+    "window of one": Visible(causal=True, window=1),
+    "window and documents": Visible(causal=True, window=7, segments=(LONG_SEGMENTS, LONG_SEGMENTS)),
+    "window and lengths": Visible(causal=True, window=4, lengths=jnp.asarray([2, 23, 9])),
+    "blocks": Visible(causal=True, sparse=Sparse(size=3, before=1, first=1)),
+    "blocks both ways": Visible(sparse=Sparse(size=4, before=1, first=0)),
+    "blocks, first ones, both ways": Visible(sparse=Sparse(size=2, before=0, first=2)),
+    "blocks, lengths": Visible(
+        lengths=jnp.asarray([5, 23, 1]), sparse=Sparse(size=4, before=1, first=1)
+    ),
+    "blocks and a window": Visible(causal=True, window=5, sparse=Sparse(size=4, before=2, first=0)),
+}
+
+
+@pytest.mark.parametrize("kv_heads", [4, 2])
+@pytest.mark.parametrize("name", LOCAL)
+def test_windows_and_blocks(name: str, kv_heads: int) -> None:
+    """DEEPSPEED-13: as dense attention with the mask, in float64, and its gradient."""
+    visible = LOCAL[name]
+    q, k, v = arrays(23, 23, kv_heads=kv_heads)
+    mask = seen(visible, 3, 23, 23)
+    expected = reference(q, k, v, mask, 8**-0.5)
+    found = jax.jit(lambda *qkv: attention(*qkv, visible))(q, k, v)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    dense = np.asarray(attention_weights(q, k, visible))
+    np.testing.assert_array_equal(dense[:, 0] > 0, mask)
+
+    @jax.jit
+    def by_hand(q: jax.Array, k: jax.Array, v: jax.Array) -> jax.Array:
+        many = [jnp.repeat(x, 4 // kv_heads, axis=2) for x in (k, v)]
+        scores = jnp.einsum("bqhd,bkhd->bhqk", q, many[0]) * 8**-0.5
+        shares = jax.nn.softmax(jnp.where(mask[:, None], scores, -1e30), axis=-1)
+        shares = jnp.where(mask[:, None], shares, 0)
+        return jnp.sin(jnp.einsum("bhqk,bkhd->bqhd", shares, many[1])).sum()
+
+    ours = jax.jit(jax.grad(lambda *qkv: jnp.sin(attention(*qkv, visible)).sum(), (0, 1, 2)))
+    for one, other in zip(ours(q, k, v), jax.grad(by_hand, (0, 1, 2))(q, k, v), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5)
+
+
+def test_a_window_after_a_cache() -> None:
+    """One query after nine keys sees the last four."""
+    q, k, v = arrays(1, 12)
+    visible = Visible(causal=True, starts=jnp.asarray([9, 3, 0]), window=4)
+    expected = reference(q, k, v, seen(visible, 3, 1, 12), 8**-0.5)
+    np.testing.assert_allclose(attention(q, k, v, visible), expected, atol=1e-5)
+    blocks = Visible(causal=True, starts=jnp.asarray([9, 3, 0]), sparse=Sparse(3, 1, 1))
+    expected = reference(q, k, v, seen(blocks, 3, 1, 12), 8**-0.5)
+    np.testing.assert_allclose(attention(q, k, v, blocks), expected, atol=1e-5)
+
+
+def test_the_fused_kernel_has_windows_of_its_own(fused: list[dict[str, Any]]) -> None:
+    q, k, v = arrays(24, 24)
+    window = Visible(causal=True, window=4)
+    out = attention(q, k, v, window, backend="cudnn")
+    (given,) = fused
+    assert given["local_window_size"] == (3, 0)
+    assert given["mask"] is None
+    np.testing.assert_allclose(out, attention(q, k, v, window), atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["window", "blocks"])
+def test_local_attention_costs_in_proportion_to_the_length(name: str) -> None:
+    """DEEPSPEED-13: operations and memory of the compiled program, at n and at 2n places."""
+
+    def cost(length: int) -> tuple[float, float]:
+        shape = jax.ShapeDtypeStruct((1, length, 2, 8), jnp.float32)
+        grad = jax.grad(lambda *qkv: attention(*qkv, LOCAL[name]).sum(), (0, 1, 2))
+        compiled = jax.jit(grad).lower(shape, shape, shape).compile()
+        return compiled.cost_analysis()["flops"], compiled.memory_analysis().temp_size_in_bytes
+
+    for once, twice in zip(cost(512), cost(1024), strict=True):
+        assert twice < 2.2 * once
+
+
+def test_windows_that_cannot_be() -> None:
+    with pytest.raises(ValueError, match="window must be ≥ 1, and causal, got 0"):
+        Visible(causal=True, window=0)
+    with pytest.raises(ValueError, match="window must be ≥ 1, and causal, got 5"):
+        Visible(window=5)
+    with pytest.raises(ValueError, match="size must be ≥ 1, before and first ≥ 0"):
+        Sparse(size=0)

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from barrow.models.family import CausalModule
-from barrow.nn.attention.attention import Backend
+from barrow.nn.attention.attention import Backend, Sparse
 from barrow.nn.attention.cache import Cache, KeyValues
 from barrow.nn.attention.multi_head import MultiHead
 from barrow.nn.attention.rotary import Rotary
@@ -39,6 +39,7 @@ class DecoderConfig:
       one for both in parallel (see `nn.Block`).
     - `activation`: of the MLP; `gated`: SwiGLU and similar; `rotary`: None for learned positions.
     - `attention_bias`, `out_bias`, `mlp_bias`: which layers have biases.
+    - `window`: attention sees only so many tokens; `sparse`: only some blocks (see `nn.Sparse`).
     - `tied`: the table of embeddings makes the logits too; `dropout`: of hidden states.
     - `init_std`: standard deviation of the first weights.
     """
@@ -60,6 +61,8 @@ class DecoderConfig:
     attention_bias: bool = True
     out_bias: bool = True
     mlp_bias: bool = True
+    window: int | None = None
+    sparse: Sparse | None = None
     tied: bool = True
     dropout: float = 0.0
     init_std: float = 0.02
@@ -74,6 +77,8 @@ class DecoderConfig:
                 raise ValueError(f"{name} must be ≥ 1, got {getattr(self, name)}")
         if self.head_dim is None and self.width % self.heads:
             raise ValueError(f"{self.heads} heads do not divide a width of {self.width}")
+        if self.window is not None and self.window < 1:
+            raise ValueError(f"window must be ≥ 1, got {self.window}; null sees all")
         if self.heads % self.num_kv_heads:
             raise ValueError(f"{self.num_kv_heads} key heads do not divide {self.heads} heads")
 
@@ -232,6 +237,8 @@ class Decoder(CausalModule):
             kv_heads=config.kv_heads,
             head_dim=config.head_dim,
             causal=True,
+            window=config.window,
+            sparse=config.sparse,
             rotary=config.rotary,
             bias=config.attention_bias,
             out_bias=config.out_bias,

@@ -7,6 +7,7 @@ training or files is ignored.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from barrow.models.decoder.model import DecoderConfig
@@ -17,7 +18,7 @@ FAMILIES: Mapping[str, str] = {
     "gpt2": "GPT-2",
     "gpt_neox": "GPT-NeoX, Pythia",
     "llama": "Llama 1–3, SmolLM, TinyLlama, stories",
-    "mistral": "Mistral without a sliding window within its context",
+    "mistral": "Mistral",
     "qwen2": "Qwen 2 and 2.5 without a sliding window",
 }
 ENCODERS: Mapping[str, str] = {
@@ -90,13 +91,8 @@ def _mistral(hf: Settings) -> DecoderConfig:
     context = hf.count("max_position_embeddings", _MISTRAL_SIZES["max_position_embeddings"])
     # Written by older versions without the key, it means 4,096.
     window = hf.count_or_none("sliding_window", 4096)
-    if window is not None and window < context:
-        raise ValueError(
-            f"sliding_window {window} is shorter than the context {context}, which is not "
-            f"supported; for texts within the window, set both to {window} "
-            "(max_position_embeddings, and sliding_window null)"
-        )
-    return _llama_like(hf, _MISTRAL_SIZES, qkv_bias=False, out_bias=False, mlp_bias=False)
+    found = _llama_like(hf, _MISTRAL_SIZES, qkv_bias=False, out_bias=False, mlp_bias=False)
+    return replace(found, window=window if window is not None and window < context else None)
 
 
 def _qwen2(hf: Settings) -> DecoderConfig:

@@ -28,6 +28,7 @@ def _against_gpt2(config: DecoderConfig) -> list[str]:
         norm=(config.norm == "layer", "RMS norms"),
         norms=(config.norms == "pre", "a parallel residual"),
         gated=(not config.gated, "a gated MLP"),
+        window=(config.window is None and config.sparse is None, "a sliding window or blocks"),
         bias=(
             config.attention_bias and config.out_bias and config.mlp_bias,
             "projections without bias",
@@ -45,6 +46,7 @@ def _against_gpt_neox(config: DecoderConfig) -> list[str]:
         rotary=(config.rotary is not None, "learned positions"),
         norm=(config.norm == "layer", "RMS norms"),
         gated=(not config.gated, "a gated MLP"),
+        window=(config.window is None and config.sparse is None, "a sliding window or blocks"),
         bias=(config.attention_bias == config.out_bias, "bias on some projections of attention"),
         mlp=(config.mlp_bias, "an MLP without bias"),
         heads=(config.num_kv_heads == config.heads, "grouped key heads"),
@@ -62,18 +64,28 @@ def _against_llama_like(config: DecoderConfig) -> list[str]:
         norm=(config.norm == "rms", "layer norms"),
         norms=(config.norms == "pre", "a parallel residual"),
         gated=(config.gated, "an MLP without gate"),
+        sparse=(config.sparse is None, "sparse attention"),
     )
 
 
 def _against_llama(config: DecoderConfig) -> list[str]:
     bias = config.attention_bias == config.out_bias
     return _against_llama_like(config) + _against(
-        bias=(bias, "bias on some projections of attention")
+        bias=(bias, "bias on some projections of attention"),
+        window=(config.window is None, "a sliding window"),
+    )
+
+
+def _against_mistral(config: DecoderConfig) -> list[str]:
+    biased = config.attention_bias or config.out_bias or config.mlp_bias
+    return _against_llama_like(config) + _against(
+        window=(config.window is not None, "no sliding window"), bias=(not biased, "bias")
     )
 
 
 def _against_qwen2(config: DecoderConfig) -> list[str]:
     return _against_llama_like(config) + _against(
+        window=(config.window is None, "a sliding window"),
         bias=(config.attention_bias and not config.out_bias, "bias other than on q, k, v"),
         mlp=(not config.mlp_bias, "bias in the MLP"),
         head_dim=(
@@ -87,12 +99,14 @@ _FITS: Mapping[str, Callable[[DecoderConfig], list[str]]] = {
     "gpt2": _against_gpt2,
     "gpt_neox": _against_gpt_neox,
     "llama": _against_llama,
+    "mistral": _against_mistral,
     "qwen2": _against_qwen2,
 }
 _ARCHITECTURES = {
     "gpt2": "GPT2LMHeadModel",
     "gpt_neox": "GPTNeoXForCausalLM",
     "llama": "LlamaForCausalLM",
+    "mistral": "MistralForCausalLM",
     "qwen2": "Qwen2ForCausalLM",
 }
 
@@ -148,6 +162,9 @@ def hf_config(config: DecoderConfig) -> dict[str, Any]:
     grouped = {"num_key_value_heads": config.num_kv_heads, "rms_norm_eps": config.norm_eps}
     if family == "qwen2":
         return {**head, **shared, **common, **grouped, "use_sliding_window": False}
+    if family == "mistral":
+        window = {"sliding_window": config.window, "head_dim": config.size_of_head}
+        return {**head, **shared, **common, **grouped, **window}
     return {
         **head,
         **shared,

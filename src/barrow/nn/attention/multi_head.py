@@ -7,14 +7,16 @@ from dataclasses import dataclass
 import jax
 import jax.numpy as jnp
 
-from barrow.nn.attention.attention import Backend, Visible, attention, attention_weights
+from barrow.nn.attention.attention import Backend, Sparse, Visible, attention, attention_weights
 from barrow.nn.attention.cache import KeyValues
+from barrow.nn.attention.long_attention import around_a_ring
 from barrow.nn.attention.rotary import Rotary
 from barrow.nn.initialisers import Initialiser, fan_in
 from barrow.nn.layers.dense import Dense
 from barrow.nn.layers.remat import ATTENTION, named
 from barrow.nn.module import Module
 from barrow.nn.scope import Scope
+from barrow.nn.trace import Constrain
 
 
 @dataclass(frozen=True)
@@ -22,13 +24,15 @@ class MultiHead(Module):
     """Projections of x, attention, and the output projection: softmax(QKᵀ·scale)V·O.
 
     `kv_heads` fewer than `heads` is grouped-query attention, 1 is multi-query. `head_dim` None
-    divides x's width among the heads.
+    divides x's width among the heads. `window` and `sparse` restrict what is seen (see `Visible`).
     """
 
     heads: int
     kv_heads: int | None = None
     head_dim: int | None = None
     causal: bool = False
+    window: int | None = None
+    sparse: Sparse | None = None
     rotary: Rotary | None = None
     bias: bool = True
     out_bias: bool = True
@@ -90,10 +94,22 @@ class MultiHead(Module):
             starts=starts,
             lengths=lengths,
             segments=None if segments is None else (segments, segments),
+            window=self.window,
+            sparse=self.sparse,
         )
         if scope.is_mutable("intermediates"):
             scope.capture("weights", attention_weights(q, k, visible, scale=self.scale))
-        y = attention(q, k, v, visible, scale=self.scale, backend=self.backend)
+        constrain = scope.trace.constrain
+        if constrain is not None and _needs_ring(constrain, length, self.heads):
+            scale = dim**-0.5 if self.scale is None else self.scale
+            y = around_a_ring(constrain, q, k, v, visible, scale)
+        else:
+            # Where places are divided, each device gets whole rows of some heads.
+            q = scope.constrain(q, "batch", None, "attended_heads", "head_dim")
+            k = scope.constrain(k, "batch", None, "attended_kv_heads", "head_dim")
+            v = scope.constrain(v, "batch", None, "attended_kv_heads", "head_dim")
+            y = attention(q, k, v, visible, scale=self.scale, backend=self.backend)
+            y = scope.constrain(y, "batch", None, "attended_heads", "head_dim")
         y = named(scope.constrain(y, "batch", "length", "heads", "head_dim"), ATTENTION)
         back = Dense(
             embed,
@@ -103,3 +119,9 @@ class MultiHead(Module):
             weight_init=self.out_init,
         )
         return back(scope / "out", y), cache
+
+
+def _needs_ring(constrain: Constrain, length: int, heads: int) -> bool:
+    """Whether places are divided, and heads cannot be divided instead."""
+    places = constrain.parts("length", length)
+    return constrain.parts("attended_heads", heads) < places * constrain.parts("heads", heads)

@@ -38,7 +38,8 @@ class Block(Module):
         drop = Dropout(self.dropout)
         shape = x.shape
         # Rows, except for attention: the compiler then does not choose length-major layouts.
-        x = x.reshape(-1, shape[-1])
+        # A length that is divided over devices stays a dimension.
+        x = x if scope.divides("length") else x.reshape(-1, shape[-1])
 
         def attend(x: jax.Array) -> tuple[jax.Array, Any]:
             whole = x.reshape(shape)

@@ -38,7 +38,9 @@ class Dense(Module):
         outer, inputs = x.shape[: x.ndim - self.num_in], x.shape[x.ndim - self.num_in :]
         init = fan_in(num_in=self.num_in) if self.weight_init is None else self.weight_init
         kernel = scope.param("kernel", (*inputs, *out), init, self.axes)
-        y = dot(x.reshape(math.prod(outer), *inputs), kernel, num=self.num_in)
+        if not scope.divides("length"):
+            x = x.reshape(math.prod(outer), *inputs)
+        y = dot(x, kernel, num=self.num_in)
         if self.bias:
             # As rows: the gradient is then a sum over one dimension. For two, XLA first writes a
             # transposed float32 copy of the whole.

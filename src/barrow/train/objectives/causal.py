@@ -45,7 +45,9 @@ def causal_objective(
             **parts,
         )
         mask = batch["mask"].astype(jnp.float32)
-        total = cross_entropy(hidden, weight, batch["targets"], mask, transposed=transposed)
+        total = cross_entropy(
+            hidden, weight, batch["targets"], mask, transposed=transposed, constrain=constrain
+        )
         return Loss(total, mask.sum(), {}, collections)
 
     return Objective(loss)
