@@ -1,12 +1,14 @@
 """Proxies trained together (a swarm) beside the same proxies in turn, and what a search takes.
 
     python benchmarks/bench_swarm.py together [--size 800k] [--proxies 64] [--steps 60]
+    python benchmarks/bench_swarm.py whole --size 100k --proxies 8 --steps 200
     python benchmarks/bench_swarm.py estimate [--search 68x2M,4x30M --search 68x2M,8x30M]
 
 Tokens are random, in a store that is made here; loading them is measured too. `together` does the
 same work in both ways in one process, after a warm-up that compiles, and prints the best of the
-rounds. `estimate` measures some steps of each size, in the groups that a search has, and the
-scoring of validation text, and multiplies. Nothing but NumPy and JAX with optax is needed.
+rounds. `whole` begins with nothing, and so compiles each run as `train` does. `estimate` measures
+some steps of each size, in the groups that a search has, and the scoring of validation text, and
+multiplies. Nothing but NumPy and JAX with optax is needed.
 """
 
 from __future__ import annotations
@@ -163,6 +165,23 @@ def measure_together(args: argparse.Namespace) -> None:
     )
 
 
+def measure_whole(args: argparse.Namespace) -> None:
+    """From nothing to trained parameters, compilation included: once for each proxy in turn."""
+    (proxies,) = read_proxies(f"{args.proxies}x{args.size}")
+    run = make_run(args, proxies.params, args.steps)
+    store, some = RandomStore(args.vocab, args.store), mixtures(proxies.number)
+    store.ids  # noqa: B018
+    began = time.perf_counter()
+    train_together(Swarm(run, some, store=store), args.steps)
+    together = time.perf_counter() - began
+    began = time.perf_counter()
+    for mixture in some:
+        train_in_turn(run, store, [mixture], make_program_on_one(run))
+    in_turn = time.perf_counter() - began
+    print(f"{proxies.number} proxies of {shape(run)}; {args.steps} steps")
+    print(f"in turn {in_turn:.1f} s, together {together:.1f} s, ratio {in_turn / together:.2f}")
+
+
 def measure_search(args: argparse.Namespace) -> None:
     store = RandomStore(args.vocab, args.store)
     known: dict[tuple[int, int], float] = {}
@@ -221,7 +240,7 @@ def _scoring(swarm: Swarm, tokens: int) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["together", "estimate"])
+    parser.add_argument("what", choices=["together", "whole", "estimate"])
     parser.add_argument("--size", default="800k", help="with a table of 4,096 × 128: 1.31M in all")
     parser.add_argument("--proxies", type=int, default=64)
     parser.add_argument("--steps", type=int, default=60)
@@ -238,7 +257,8 @@ def main() -> None:
     args.search = args.search or ["68x2M,4x30M", "68x2M,8x30M"]
     use_all_cores()
     print(f"{jax.devices()[0].device_kind}, {len(jax.devices())} device(s), jax {jax.__version__}")
-    measure_together(args) if args.what == "together" else measure_search(args)
+    does = {"together": measure_together, "whole": measure_whole, "estimate": measure_search}
+    does[args.what](args)
 
 
 if __name__ == "__main__":
