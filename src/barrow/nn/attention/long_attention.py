@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from barrow.nn.attention.attention import Visible
 
 # Scores of a row and head that exist at a time.
-_HELD = 1 << 22
+_HELD = 1 << 20
 _LOW = float(jnp.finfo(jnp.float32).min) / 4
 
 
@@ -109,8 +109,8 @@ def _forward(
     batch, num, heads, dim = q.shape
     kv_heads = k.shape[2]
     shape = (batch, kv_heads, heads // kv_heads, num)
+    first, q, segments, lengths = _tied(_index(how) * num, q, segments, lengths)
     queries = _grouped(q, kv_heads)
-    first = _index(how) * num
     blocks = _blocks(num, k.shape[1])
 
     def one(held: Any, keys: Any) -> tuple[Any, None]:
@@ -141,7 +141,7 @@ def _backward(how: How, kept: Any, grad: jax.Array) -> tuple[Any, ...]:
     num, kv_heads = q.shape[1], k.shape[2]
     queries, above = _grouped(q, kv_heads), _grouped(grad, kv_heads)
     excess = jnp.einsum("bkgnd,bkgnd->bkgn", above, _grouped(out, kv_heads).astype(jnp.float32))
-    first = _index(how) * num
+    first, _, segments, lengths = _tied(_index(how) * num, q, segments, lengths)
     blocks = _blocks(num, k.shape[1])
 
     def one(grad_q: jax.Array, keys: Any) -> tuple[jax.Array, dict[str, jax.Array]]:
@@ -209,6 +209,15 @@ def _scores(
     if how.window is not None:
         seen = seen & (others > places - how.window)
     return how.scale * score, seen[:, None, None]
+
+
+def _tied(first: Any, q: jax.Array, segments: Any, lengths: jax.Array) -> Any:
+    """The same, all of them computed after q.
+
+    Masks would else be the same in all layers: a scan over layers would compute them once, before
+    the first, and keep them all.
+    """
+    return lax.optimization_barrier((jnp.int32(first), q, segments, lengths))
 
 
 def _index(how: How) -> Any:
