@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from barrow.nn.trace import Constrain
+from barrow.nn.trace import Constrain, divides
 
 # Logits held at a time: 2^28 in bfloat16 are half a GiB.
 _HELD = 1 << 28
@@ -61,7 +61,7 @@ def cross_entropy(
     if bias is not None and bias.shape != (vocab,):
         raise ValueError(f"bias must have shape ({vocab},), got {bias.shape}")
     targets = jnp.where(known, targets, 0)
-    if constrain is not None and (constrain.divides("vocab") or constrain.divides("length")):
+    if constrain is not None and (divides(constrain, "vocab") or divides(constrain, "length")):
         return _divided(hidden, matrix, bias, targets, mask, constrain)
     matrix = jnp.pad(matrix, ((0, -vocab % columns), (0, 0)))
     if bias is not None:

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from barrow.nn.initialisers import Initialiser
-from barrow.nn.trace import Axes, ParamSpec, Trace
+from barrow.nn.trace import Axes, ParamSpec, Trace, divides
 
 
 class Scope:
@@ -146,8 +146,7 @@ class Scope:
 
     def divides(self, axis: str) -> bool:
         """Whether the caller's rules divide dimensions of this name over devices."""
-        constrain = self.trace.constrain
-        return constrain is not None and constrain.divides(axis)
+        return divides(self.trace.constrain, axis)
 
 
 def key_at(key: jax.Array, path: str) -> jax.Array:

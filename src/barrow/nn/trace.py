@@ -37,6 +37,12 @@ class Constrain(Protocol):
         """
 
 
+def divides(constrain: Constrain | None, axis: str) -> bool:
+    """Whether dimensions of this name are divided; a plain function divides none."""
+    asked = getattr(constrain, "divides", None)
+    return asked is not None and bool(asked(axis))
+
+
 @dataclass(frozen=True)
 class ParamSpec:
     """A parameter before it exists: `num_stacked` leading dimensions are layers."""

@@ -111,16 +111,13 @@ def make_program(run: Run) -> Program:
 def _refuse_uneven(run: Run, mesh: Mesh, logical: Any, shapes: Any) -> None:
     """Raise where an axis of the mesh does not divide what it is for."""
     sizes = [("sequence", "tokens of a row", run.seq_len)] if run.has_rows_of_tokens else []
-    sizes += [
-        ("tensor", {"heads": "heads", "mlp": "hidden units"}[name], size)
-        for names, leaf in zip(
-            jax.tree.leaves(logical, is_leaf=lambda x: isinstance(x, tuple)),
-            jax.tree.leaves(shapes),
-            strict=True,
-        )
-        for name, size in zip(names, leaf.shape, strict=True)
-        if name in ("heads", "mlp")
-    ]
+
+    def note(leaf: Any, names: tuple[str | None, ...]) -> None:
+        for name, size in zip(names, leaf.shape, strict=True):
+            if name in ("heads", "mlp"):
+                sizes.append(("tensor", "heads" if name == "heads" else "hidden units", size))
+
+    jax.tree.map(note, shapes, logical)
     for axis, what, size in sizes:
         if size % mesh.shape[axis]:
             fits = [n for n in range(1, mesh.size + 1) if mesh.size % n == 0 and size % n == 0]

@@ -100,7 +100,8 @@ class MultiHead(Module):
         if scope.is_mutable("intermediates"):
             scope.capture("weights", attention_weights(q, k, visible, scale=self.scale))
         constrain = scope.trace.constrain
-        if constrain is not None and _needs_ring(constrain, length, self.heads):
+        is_divided = scope.divides("length")
+        if is_divided and constrain is not None and _needs_ring(constrain, length, self.heads):
             scale = dim**-0.5 if self.scale is None else self.scale
             y = around_a_ring(constrain, q, k, v, visible, scale)
         else:
