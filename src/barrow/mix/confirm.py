@@ -112,7 +112,7 @@ def verdict_file(folder: Path) -> Path:
 
 
 def read_verdict(folder: Path) -> Verdict | None:
-    """The verdict of a search; None if there is none."""
+    """The verdict of a search; None before a pair was trained."""
     file = verdict_file(folder)
     if not file.exists():
         return None
