@@ -111,8 +111,9 @@ def search_and_compare(args: argparse.Namespace) -> None:
     import jax
 
     from barrow.mix.confirm import weighted_change
+    from barrow.mix.plan import Design, Question, size_label
     from barrow.mix.proxies import Proxies, proxy_config, proxy_run
-    from barrow.mix.search import Design, Question, Search, size_label
+    from barrow.mix.search import Search
     from barrow.mix.swarm import Swarm, train_swarm
     from barrow.mix.validation import Validation
 

@@ -128,10 +128,12 @@ def test_a_search_that_cannot_be_is_refused_in_words(
         assert message in capsys.readouterr().err
     assert run([*asked, "--floor", "Numbers"]) == 2
     assert "--floor must be DOMAIN=WEIGHT, got 'Numbers'" in capsys.readouterr().err
-    assert run([*asked, "--floor", "Numbers=0.55", "--floor", "Code=0.55"]) == 1
+    elsewhere = [*asked, "--out", str(tmp_path / "new")]
+    assert run([*elsewhere, "--floor", "Numbers=0.55", "--floor", "Code=0.55"]) == 1
     assert "floors must sum to ≤ 1, got 1.1" in capsys.readouterr().err
-    assert run([*asked, "--proxies", "5x12k", "--out", str(tmp_path / "few")]) == 1
+    assert run([*elsewhere, "--proxies", "5x12k"]) == 1
     assert "needs 6 runs, got 5: ask for more --proxies" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
 
 
 def test_train_stream_and_build_accept_a_mixture(

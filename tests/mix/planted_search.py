@@ -13,8 +13,9 @@ from tests.mix.planted import planted_law
 
 from barrow.mix import search as module
 from barrow.mix.law import Law
+from barrow.mix.plan import Design
 from barrow.mix.proxies import Proxies
-from barrow.mix.search import Design, Search
+from barrow.mix.search import Search
 from barrow.mix.swarm import Trained
 from barrow.mix.validation import Validation
 

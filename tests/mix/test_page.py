@@ -13,7 +13,7 @@ from tests.pages.chromium import Page
 from barrow.mix.confirm import Change, Verdict
 from barrow.mix.find import Found, read_found
 from barrow.mix.page import headline, page
-from barrow.mix.search import Question
+from barrow.mix.plan import Question
 
 HOSTILE = "</script><script>window.hit=1</script><img src=x onerror=window.hit=2>\u202e&amp;\"'"
 

@@ -14,8 +14,9 @@ from tests.mix.planted_search import DESIGN, SIZES, Planted, planned, validation
 from barrow.errors import ConfigError, NotFound
 from barrow.mix import read_mixture, read_runs
 from barrow.mix.find import read_found
+from barrow.mix.plan import Design, Question, read_plan, size_label
 from barrow.mix.proxies import Proxies, proxy_config, proxy_run, read_proxies
-from barrow.mix.search import Design, Question, Search, read_plan, size_label
+from barrow.mix.search import Search
 from barrow.nn.module import num_params
 
 

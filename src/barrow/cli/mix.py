@@ -96,8 +96,8 @@ def search(
     """
     from barrow.mix.find import find
     from barrow.mix.mixture_file import read_mixture
+    from barrow.mix.plan import Design, Question
     from barrow.mix.proxies import read_proxies
-    from barrow.mix.search import Design, Question
     from barrow.mix.swarm import use_all_cores
     from barrow.parallel.interrupt import Interrupted
     from barrow.score import open_corpus

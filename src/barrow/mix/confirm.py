@@ -20,8 +20,9 @@ import numpy.typing as npt
 
 from barrow import config
 from barrow.files import write_bytes
+from barrow.mix.plan import size_label
 from barrow.mix.runs import Array
-from barrow.mix.search import Search, size_label
+from barrow.mix.search import Search
 from barrow.score.paired_bootstrap import RESAMPLES, SEED
 from barrow.train.run import token_settings
 

@@ -13,18 +13,17 @@ from barrow.errors import NotFound
 from barrow.files import local_path, locked, make_folder
 from barrow.mix.confirm import Verdict, confirm, read_verdict
 from barrow.mix.mixture_file import FILE
-from barrow.mix.search import (
+from barrow.mix.plan import (
     Design,
     Plan,
     Question,
-    Say,
-    Search,
     check_design,
+    check_number,
     check_target,
     domain_sizes,
-    read_groups,
     read_plan,
 )
+from barrow.mix.search import Say, Search, read_groups
 from barrow.mix.validation import Validation, validation_texts
 
 if TYPE_CHECKING:
@@ -52,7 +51,10 @@ def find(
     from barrow.tokens import load, open_store
 
     opened, folder, asked = open_store(store), local_path(out), question or Question()
-    check_design(design, domain_sizes(opened))
+    sizes = domain_sizes(opened)
+    check_design(design, sizes, asked)
+    if not reuse and not folder.exists():
+        check_number(sum(proxies.number for proxies in design.proxies), len(sizes))
     texts = validation_texts(validation, most_bytes=design.validation_bytes)
     check_target(asked.target, sorted({text.domain for text in texts}))
     tokenizer = load(opened.tokenizer_folder)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 
 from barrow.mix.find import Found
-from barrow.mix.search import size_label
+from barrow.mix.plan import size_label
 from barrow.pages import frame
 from barrow.pages.frame import static
 from barrow.pages.markup import Markup, element, name, paragraph, section, table
