@@ -75,6 +75,20 @@ def recipe(*, dedup: bool = False, epochs: float | None = None, shard_size: int 
     )
 
 
+def chains(num: int = 6) -> list[dict[str, Any]]:
+    """Records in threes: the second is near to the others, which are not near to each other."""
+    records = []
+    for n in range(num):
+        words = sentence(f"chain {n}", 200).split()
+        for place in range(3):
+            for k in range(30 * place, 30 * place + 30, 10):
+                words[k] = f"{words[k][1:]}g" if place else words[k]
+            # The longest stays.
+            text = " ".join([*words, "x" * (9 - place)])
+            records.append({"text": text, "meta": {"title": f"chain {n}, {place}"}})
+    return records
+
+
 def make_corpus(tmp_path: Path, *, name: str = "corpus", **choices: Any) -> Path:
     """A corpus of the usual records."""
     root = tmp_path / "raw"

@@ -6,13 +6,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.corpus.takedown_corpora import sentence
 
+import barrow
 from barrow.config import to_dict
 from barrow.corpus.build.facts import load_facts, save_facts
 from barrow.corpus.takedown.rules import Rules
 from barrow.corpus.takedown.texts import TextRule, words_scheme
+from barrow.corpus.trace import find_document
 from barrow.corpus.verify import verify_corpus
 
 
@@ -36,6 +39,12 @@ def other_content(corpus: Path) -> None:
 def other_size(corpus: Path) -> None:
     facts = load_facts(index_file(corpus))
     facts.size[0] += 1
+    save_facts(facts, index_file(corpus))
+
+
+def other_band(corpus: Path) -> None:
+    facts = load_facts(index_file(corpus))
+    facts.bands[1, 13] += 1
     save_facts(facts, index_file(corpus))
 
 
@@ -106,6 +115,7 @@ BROKEN: list[tuple[Callable[[Path], Any], str]] = [
     (swap_rows, "bad-facts"),
     (other_content, "bad-facts"),
     (other_size, "bad-facts"),
+    (other_band, "bad-facts"),
     (lambda corpus: index_file(corpus).unlink(), "bad-facts"),
     (lambda corpus: index_file(corpus).write_bytes(b"nothing"), "bad-facts"),
     (
@@ -160,3 +170,95 @@ def test_progress_adds_up(corpus: Path) -> None:
     done: list[int] = []
     verify_corpus(corpus, on_progress=done.append)
     assert sum(done) > 0
+
+
+@pytest.fixture(scope="module")
+def chained(made: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A corpus with clusters of two documents that stay and one that was removed."""
+    folder: Path = tmp_path_factory.mktemp("clusters")
+    made.write_raw(
+        folder / "raw", {"letters": made.chains(), "notes": made.usual_records()["notes"]}
+    )
+    corpus: Path = made.make_corpus(folder, dedup=True)
+    assert verify_corpus(corpus).problems == []
+    return corpus
+
+
+def clusters(corpus: Path) -> dict[str, tuple[str, int]]:
+    """By title, the archive and the cluster."""
+    found = {}
+    for name in ("", "validation", "test"):
+        documents = barrow.archive.open(corpus / name)
+        indexes = sorted((corpus / name / "index").iterdir())
+        names = np.concatenate([load_facts(index).cluster for index in indexes])
+        for document, cluster in zip(documents, names.tolist(), strict=True):
+            found[document.meta["title"]] = (name, cluster)
+    return found
+
+
+def test_near_duplicates_share_a_cluster(chained: Path, made: Any) -> None:
+    """PILE-12: the index has the clusters; a cluster is in one split; `trace` shows it."""
+    found = clusters(chained)
+    assert {name for name, (_, cluster) in found.items() if cluster} == {
+        f"chain {n}, {place}" for n in range(6) for place in (0, 2)
+    }
+    for n in range(6):
+        (best,) = made.titled(chained, f"chain {n}, 0")
+        assert found[f"chain {n}, 0"] == found[f"chain {n}, 2"]
+        assert f"{found[f'chain {n}, 0'][1]:016x}" == best.meta["id"][:16]
+        (other,) = made.titled(chained, f"chain {n}, 2")
+        assert find_document(str(chained), other.meta["id"]).cluster == best.meta["id"][:16]
+    (alone,) = made.titled(chained, "note 3")
+    assert find_document(str(chained), alone.meta["id"]).cluster == ""
+    assert len({split for split, cluster in found.values() if cluster}) > 1
+
+
+def no_cluster(clusters: Any, rows: Any) -> None:
+    clusters[rows] = 0
+
+
+def unknown_name(clusters: Any, rows: Any) -> None:
+    clusters[rows] += 1
+
+
+def in_a_row(clusters: Any, rows: Any) -> None:
+    clusters[rows] = np.roll(clusters[rows], 1)
+
+
+@pytest.mark.parametrize("change", [no_cluster, unknown_name, in_a_row])
+def test_wrong_clusters_are_found(
+    chained: Path, tmp_path: Path, change: Callable[[Any, Any], None]
+) -> None:
+    """PILE-11."""
+    shutil.copytree(chained, tmp_path / "broken")
+    for index in (tmp_path / "broken" / "index").iterdir():
+        facts = load_facts(index)
+        change(facts.cluster, np.flatnonzero(facts.cluster))
+        save_facts(facts, index)
+    found = verify_corpus(tmp_path / "broken").problems
+    assert {problem.reason for problem in found} == {"bad-facts"}
+
+
+def test_a_cluster_in_two_splits_is_found(chained: Path, tmp_path: Path) -> None:
+    """PILE-11, PILE-12: a hold-out has nothing that is near to what was trained on."""
+    broken = tmp_path / "broken"
+    shutil.copytree(chained, broken)
+    name = next(cluster for split, cluster in clusters(broken).values() if cluster and not split)
+    index = index_file(broken / "test")
+    facts = load_facts(index)
+    facts.cluster[0] = name
+    save_facts(facts, index)
+    causes = [str(problem) for problem in verify_corpus(broken).problems]
+    assert any(f"{name:016x} is in several splits" in cause for cause in causes)
+
+
+def test_clusters_go_with_what_is_taken_down(chained: Path, tmp_path: Path, made: Any) -> None:
+    """PILE-5: the index is rewritten with its shard."""
+    corpus = tmp_path / "corpus"
+    shutil.copytree(chained, corpus)
+    before = clusters(corpus)
+    (best,) = made.titled(corpus, "chain 1, 0")
+    made.remove(corpus, Rules(ids=(best.meta["id"],)))
+    del before["chain 1, 0"]
+    assert clusters(corpus) == before
+    assert verify_corpus(corpus).problems == []

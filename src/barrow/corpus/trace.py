@@ -15,12 +15,15 @@ from barrow.errors import NotFound
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A document and its place."""
+    """A document and its place; `cluster` is the first half of the id of the best of its
+    near-duplicates, "" where there are none.
+    """
 
     shard: str
     frame: int
     number: int
     document: Document
+    cluster: str = ""
 
 
 def find_document(path: str, wanted: str, *, is_id: bool = False) -> Found:
@@ -60,6 +63,20 @@ def _find(path: str, wanted: str, *, is_number: bool) -> Found | None:
                 ids = (meta.get("id"), str(meta.get("record.id")))
                 if is_number or wanted in ids:
                     document = Document(block.text_of(i), meta)
-                    return Found(block.shard, block.frame, first + i, document)
+                    cluster = _cluster(Path(path), block.shard, block.numbers[i])
+                    return Found(block.shard, block.frame, first + i, document, cluster)
         first += len(block)
     return None
+
+
+def _cluster(folder: Path, shard: str, row: int) -> str:
+    from safetensors import SafetensorError
+
+    from barrow.corpus.build.facts import load_facts
+    from barrow.corpus.build.publish import INDEX, index_name
+
+    try:
+        cluster = int(load_facts(folder / INDEX / index_name(shard)).cluster[row])
+    except (OSError, SafetensorError, IndexError):  # an archive without an index, or with another
+        return ""
+    return f"{cluster:016x}" if cluster else ""

@@ -2,8 +2,8 @@
 
 Besides what `barrow.archive.verify` finds in its archives, the reasons are: ``bad-manifest`` (it
 lists other shards, or counts other documents), ``bad-facts`` (a file of the index is missing, or of
-other documents), ``taken-down`` (a document or reject that the list of takedowns names),
-``bad-records`` (the records of takedowns were changed, or do not fit the list),
+other documents, or clusters are wrong), ``taken-down`` (a document or reject that the list of
+takedowns names), ``bad-records`` (the records of takedowns were changed, or do not fit the list),
 ``interrupted-takedown``, and ``unexpected-file`` (something that is not part of a corpus).
 """
 
@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 import barrow.archive
 from barrow.archive import Verification
@@ -28,7 +29,10 @@ from barrow.corpus.build.facts import Facts, load_facts
 from barrow.corpus.build.gather import count_documents, found_languages
 from barrow.corpus.build.publish import INDEX, index_name
 from barrow.corpus.dedup.exact import content_hashes
+from barrow.corpus.dedup.minhash import band_hashes, shingle_hashes
 from barrow.corpus.folder import RECIPE, REJECTS, WORK, archive_folders, rejects_folder
+from barrow.corpus.kernels.scratch import Scratch
+from barrow.corpus.kernels.word_hashes import word_hashes
 from barrow.corpus.manifest import MANIFEST, composition, num_reject_records, total_by_domain
 from barrow.corpus.mixture import SPLITS
 from barrow.corpus.report.datasheet import DATASHEET
@@ -62,6 +66,11 @@ class _Check:
     deep: bool
     result: Verification = field(default_factory=Verification)
     matcher: Matcher | None = None
+    # Of documents, the first half of the id, the cluster and the split; of rejects, first halves of
+    # ids, and of those of the documents that near-duplicates were removed for.
+    clustered: list[npt.NDArray[np.uint64]] = field(default_factory=list)
+    rejected: set[int] = field(default_factory=set)
+    preferred: set[int] = field(default_factory=set)
 
     def run(self) -> None:
         folders = archive_folders(self.corpus)
@@ -85,13 +94,14 @@ class _Check:
                 shards = [msgspec.to_builtins(shard) for shard in _shards(folders[split])]
                 if shards != splits[split]:
                     self._problem(MANIFEST, "bad-manifest", f"it lists other shards of {split!r}")
-                if self._documents(folders[split]) != domains[split]:
+                if self._documents(split, folders[split]) != domains[split]:
                     self._problem(MANIFEST, "bad-manifest", f"the composition of {split!r} differs")
         if rejects in whole and rejects is not None:
             found = self._rejects(rejects)
             if found != num_rejects:
                 cause = f"{found:,} rejects; it lists {num_rejects:,}"
                 self._problem(MANIFEST, "bad-manifest", cause)
+            self._clusters()
 
     def _archive(self, folder: Path | None) -> bool:
         if folder is None:
@@ -165,9 +175,10 @@ class _Check:
                         self._name(path), "unexpected-file", "of a shard that is not listed"
                     )
 
-    def _documents(self, folder: Path) -> dict[str, Any]:
+    def _documents(self, split: str, folder: Path) -> dict[str, Any]:
         """Check the documents of a split; its composition."""
         counted = []
+        scratch = Scratch()
         for entry in _shards(folder):
             path = folder / INDEX / index_name(entry.name)
             facts = None
@@ -179,6 +190,9 @@ class _Check:
                 cause = f"{len(facts):,} documents; the shard has {entry.documents:,}"
                 self._problem(self._name(path), "bad-facts", cause)
                 facts = None
+            if facts is not None:
+                number = np.full(len(facts), SPLITS.index(split), np.uint64)
+                self.clustered.append(np.stack([facts.identity[:, 0], facts.cluster, number]))
             found = [None] * entry.documents if facts is None else found_languages(facts)
             for block in barrow.archive.open(folder / entry.name).blocks():
                 metas = _METAS.decode(block.meta_array())
@@ -186,7 +200,7 @@ class _Check:
                 languages = found[block.numbers[0] : block.numbers[0] + len(block)]
                 counted.append(count_documents(metas, sizes, languages))
                 self._taken(folder / entry.name, block, metas)
-                if facts is not None and not _same(facts, block, metas):
+                if facts is not None and not _same(facts, block, metas, scratch):
                     cause = f"other documents than frame {block.frame} of the shard"
                     self._problem(self._name(path), "bad-facts", cause)
         return composition(total_by_domain(counted))
@@ -198,7 +212,36 @@ class _Check:
                 number += len(block)
                 metas = _METAS.decode(block.meta_array())
                 self._taken(folder / entry.name, block, metas, is_excerpt=True)
+                self.rejected |= {identity_of(meta.id)[0] for meta in metas if meta.id}
+                self.preferred |= {
+                    identity_of(meta.cause.rpartition(" ")[2])[0]
+                    for meta in metas
+                    if meta.reason == "near-duplicate"
+                }
         return number
+
+    def _clusters(self) -> None:
+        """A cluster is in one split, and named after a document in it; near-duplicates were removed
+        only for documents in a cluster.
+        """
+        own, cluster, split = np.concatenate([np.empty((3, 0), np.uint64), *self.clustered], axis=1)
+        names = np.unique(cluster[cluster != 0])
+        places = np.unique(np.stack([cluster, split])[:, cluster != 0], axis=1)[0]
+        preferred = np.intersect1d(own, np.array(list(self.preferred), np.uint64))
+        wrong = {
+            "is in several splits": places[1:][places[1:] == places[:-1]],
+            "is not the cluster of the document it is named after": np.setdiff1d(
+                np.intersect1d(names, own), own[cluster == own]
+            ),
+            "has near-duplicates and is in no cluster": np.setdiff1d(preferred, own[cluster != 0]),
+        }
+        # Those of a finished corpus, and those taken down, name clusters too.
+        if self.matcher is None and not _compared(self.corpus / RECIPE):
+            known = np.concatenate([own, np.array(list(self.rejected), np.uint64)])
+            wrong["is named after no document of the corpus"] = np.setdiff1d(names, known)
+        for cause, found in wrong.items():
+            for name in found.tolist():
+                self._problem(INDEX, "bad-facts", f"{name:016x} {cause}")
 
     def _taken(
         self, path: Path, block: Block, metas: list[DocumentMeta], *, is_excerpt: bool = False
@@ -226,17 +269,28 @@ class _Check:
         )
 
 
-def _same(facts: Facts, block: Block, metas: list[DocumentMeta]) -> bool:
+def _same(facts: Facts, block: Block, metas: list[DocumentMeta], scratch: Scratch) -> bool:
     """Whether facts are those of the documents of a block."""
     here = slice(block.numbers[0], block.numbers[-1] + 1) if len(block) else slice(0, 0)
     identity = np.array([identity_of(meta.id) for meta in metas], np.uint64).reshape(-1, 2)
     names = [facts.domains[k] for k in facts.domain[here] if k < len(facts.domains)]
+    shingles = shingle_hashes(word_hashes(block.text, block.offsets, scratch), scratch)
     return (
         np.array_equal(facts.identity[here], identity)
         and np.array_equal(facts.size[here], np.diff(block.offsets))
         and np.array_equal(facts.content[here], content_hashes(block.text, block.offsets))
+        and np.array_equal(facts.bands[here], band_hashes(shingles))
         and names == [meta.pile_set_name for meta in metas]
     )
+
+
+def _compared(recipe: Path) -> bool:
+    """Whether a recipe compares its documents with other corpora, or cannot be read."""
+    try:
+        deduplication = parse_json(recipe.read_bytes(), RECIPE)["deduplication"]
+        return bool(deduplication and deduplication["against"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return True
 
 
 def _shards(folder: Path) -> tuple[ShardEntry, ...]:

@@ -21,6 +21,7 @@ def some_facts(num: int = 7) -> Facts:
     facts.bands[:] = rng.integers(0, 1 << 63, facts.bands.shape, np.uint64)
     facts.size[:] = rng.integers(0, 100, num)
     facts.kept[2] = False
+    facts.cluster[[1, 5]] = (1 << 63) + 9
     return facts
 
 

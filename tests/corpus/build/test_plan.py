@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from barrow.corpus.build.facts import Facts
-from barrow.corpus.build.plan import copies_of, labels_of, split_of
+from barrow.corpus.build.plan import clusters_of, copies_of, labels_of, split_of
 
 
 def facts_of(num: int) -> Facts:
@@ -18,12 +18,15 @@ def facts_of(num: int) -> Facts:
 
 def test_a_cluster_has_one_label() -> None:
     facts = facts_of(6)
-    assert labels_of(facts, 100, None).tolist() == [0, 1, 2, 3, 4, 5]
+    nothing = clusters_of(facts, 100, None)
+    assert labels_of(facts, nothing).tolist() == [0, 1, 2, 3, 4, 5]
     clusters = {
         "numbers": np.array([3, 101, 104, 200]),
         "labels": np.array([9, 77, 77, 9], np.uint64),
     }
-    assert labels_of(facts, 100, clusters).tolist() == [0, 77, 2, 3, 77, 5]
+    found = clusters_of(facts, 100, clusters)
+    assert found.tolist() == [0, 77, 0, 0, 77, 0]
+    assert labels_of(facts, found).tolist() == [0, 77, 2, 3, 77, 5]
 
 
 def test_splits_by_thresholds() -> None:

@@ -31,6 +31,8 @@ def trace(
     found = find_document(path, document, is_id=is_id)
     story = {"shard": found.shard, "frame": found.frame, "number": found.number}
     story |= found.document.meta
+    if found.cluster:
+        story["cluster"] = found.cluster
     story["bytes"] = len(found.document.text.encode())
     if as_json:
         typer.echo(msgspec.json.encode({**story, "text": found.document.text}).decode())

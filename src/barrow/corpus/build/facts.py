@@ -24,7 +24,8 @@ class Facts:
     `kept`: no filter rejected it. `changed`: a rewriter changed the text. `domain` and `language`
     are indices into `domains` and `languages`. `size` is in UTF-8 bytes; `quality` is the
     classifier's score. `identity` are the two halves of the document's id. `content` is the hash
-    that exact duplicates share, `bands` those that near-duplicates share one of.
+    that exact duplicates share, `bands` those that near-duplicates share one of. `cluster` is what
+    near-duplicates share: the first half of the id of the best of them; 0 for all other documents.
     """
 
     kept: npt.NDArray[np.bool_]
@@ -36,6 +37,7 @@ class Facts:
     identity: npt.NDArray[np.uint64]
     content: npt.NDArray[np.uint64]
     bands: npt.NDArray[np.uint64]
+    cluster: npt.NDArray[np.uint64]
     domains: list[str]
     languages: list[str]
 
@@ -55,18 +57,22 @@ class Facts:
             identity=np.zeros((num_documents, 2), np.uint64),
             content=np.zeros((num_documents, 2), np.uint64),
             bands=np.zeros((num_documents, NUM_BANDS), np.uint64),
+            cluster=np.zeros(num_documents, np.uint64),
             domains=[],
             languages=[],
         )
 
 
 _NAMES = ("domains", "languages")
-_ARRAYS = tuple(field.name for field in fields(Facts) if field.name not in _NAMES)
+_ARRAYS = tuple(field.name for field in fields(Facts) if field.name not in (*_NAMES, "cluster"))
 
 
 def save_facts(facts: Facts, path: str | PathLike[str]) -> None:
     """Write the arrays as safetensors; the names are in its metadata."""
     arrays = {name: getattr(facts, name) for name in _ARRAYS}
+    # Few documents are in a cluster: only those are written.
+    rows = np.flatnonzero(facts.cluster)
+    arrays |= {"clustered": rows.astype(np.uint32), "clusters": facts.cluster[rows]}
     # One entry: safetensors writes several in any order, and not twice in the same.
     names = json.dumps({name: getattr(facts, name) for name in _NAMES})
     save_file(arrays, path, {"names": names})
@@ -77,6 +83,8 @@ def load_facts(path: str | PathLike[str]) -> Facts:
     with safe_open(path, "numpy") as file:
         values: dict[str, Any] = {name: file.get_tensor(name) for name in _ARRAYS}
         values |= parse_json(file.metadata()["names"], path)
+        values["cluster"] = np.zeros(len(values["kept"]), np.uint64)
+        values["cluster"][file.get_tensor("clustered")] = file.get_tensor("clusters")
     return Facts(**values)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from barrow.archive import Writer
 from barrow.archive.shard import shard_lines
-from barrow.corpus.build.facts import Facts, load_facts, save_facts
+from barrow.corpus.build.facts import Facts, load_columns, load_facts, save_facts
 from barrow.corpus.build.parts import Examined
 from barrow.corpus.build.plan import Buckets
 from barrow.corpus.build.publish import FACTS, Shard
@@ -92,12 +92,12 @@ def gather(settings: Settings, parts: tuple[Part, ...], out: Gathered) -> None:
     metas: list[CountedMeta] = []
     with Writer(out.shard, threads=out.threads) as writer:
         for bucket in settings.buckets:
-            lines, keys, rows = _read_bucket(bucket, parts)
+            lines, keys, sizes, rows = _read_bucket(bucket, parts)
             # Equal keys mean that a document was read twice: the line decides the order.
             for at in sorted(range(len(lines)), key=lambda k: (keys[k], lines[k])):
                 writer.add_line(lines[at])
                 places.append(rows[at])
-                start = lines[at].index(_TEXT_END) + len(_TEXT_END)
+                start = lines[at].index(_TEXT_END, sizes[at]) + len(_TEXT_END)
                 metas.append(decoder.decode(lines[at][start:-1]))
     facts = _facts_of(places, parts)
     save_facts(facts, out.facts)
@@ -106,15 +106,16 @@ def gather(settings: Settings, parts: tuple[Part, ...], out: Gathered) -> None:
     out.statistics.path.write_text(json.dumps(counted, sort_keys=True))
 
 
-GATHER = Stage("corpus.gather", 1, gather, Gathered)
+GATHER = Stage("corpus.gather", 2, gather, Gathered)
 
 
 def _read_bucket(
     bucket: int, parts: Sequence[Part]
-) -> tuple[list[bytes], list[int], list[tuple[int, int]]]:
-    """Lines of all parts, their keys, and the part and row each comes from."""
+) -> tuple[list[bytes], list[int], list[int], list[tuple[int, int]]]:
+    """Lines of all parts, their keys, bytes of their texts, and the part and row each is from."""
     lines: list[bytes] = []
     keys: list[int] = []
+    sizes: list[int] = []
     rows: list[tuple[int, int]] = []
     for number, part in enumerate(parts):
         arrays = load_arrays(part.keys)
@@ -122,8 +123,10 @@ def _read_bucket(
         if start < stop:
             lines += shard_lines(part.lines, start, stop)
             keys += arrays["keys"][start:stop].tolist()
-            rows += [(number, row) for row in arrays["rows"][start:stop].tolist()]
-    return lines, keys, rows
+            mine = arrays["rows"][start:stop]
+            sizes += load_columns(part.facts, ("size",))["size"][mine].tolist()
+            rows += [(number, row) for row in mine.tolist()]
+    return lines, keys, sizes, rows
 
 
 def _facts_of(places: list[tuple[int, int]], parts: Sequence[Part]) -> Facts:
@@ -134,6 +137,7 @@ def _facts_of(places: list[tuple[int, int]], parts: Sequence[Part]) -> Facts:
     for k in np.unique(part).tolist():
         theirs = load_facts(parts[k].facts)
         here = np.flatnonzero(part == k)
+        facts.cluster[here] = load_arrays(parts[k].keys)["clusters"][row[here]]
         for name in ("size", "quality", "identity", "content", "bands"):
             getattr(facts, name)[here] = getattr(theirs, name)[row[here]]
         for name, names in (("domain", "domains"), ("language", "languages")):

@@ -38,15 +38,20 @@ Buckets = dict[str, tuple[int, int]]
 _SPLIT, _DRAW, ORDER = 1, 2, 3  # purposes of places; ORDER + k for the k-th copy
 
 
-def labels_of(
+def clusters_of(
     facts: Facts, offset: int, clusters: Mapping[str, npt.NDArray[Any]] | None
 ) -> npt.NDArray[np.uint64]:
-    """The label that decides a document's split: its cluster's name, or its own."""
-    labels = facts.identity[:, 0].copy()
+    """The name of each document's cluster, 0 if it is in none."""
+    names = np.zeros(len(facts), np.uint64)
     if clusters is not None:
         first, last = np.searchsorted(clusters["numbers"], (offset, offset + len(facts)))
-        labels[clusters["numbers"][first:last] - offset] = clusters["labels"][first:last]
-    return labels
+        names[clusters["numbers"][first:last] - offset] = clusters["labels"][first:last]
+    return names
+
+
+def labels_of(facts: Facts, cluster: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """The label that decides a document's split: its cluster's name, or its own."""
+    return np.where(cluster != 0, cluster, facts.identity[:, 0])
 
 
 def split_of(
@@ -131,7 +136,7 @@ def plan(settings: Settings, inputs: Inputs, out: Planned) -> None:
     for k, path in enumerate(inputs.facts):
         facts = load_facts(path)
         stays = facts.kept & ~removed[offsets[k] : offsets[k + 1]]
-        labels = labels_of(facts, int(offsets[k]), clusters)[stays]
+        labels = labels_of(facts, clusters_of(facts, int(offsets[k]), clusters))[stays]
         whole.add(places(labels, seed, _SPLIT), facts.size[stays])
     test = whole.threshold(splits.test)
     evaluated = whole.threshold(splits.test + splits.validation)
@@ -143,7 +148,8 @@ def plan(settings: Settings, inputs: Inputs, out: Planned) -> None:
     for k, path in enumerate(inputs.facts):
         facts = load_facts(path)
         stays = facts.kept & ~removed[offsets[k] : offsets[k + 1]]
-        split = split_of(labels_of(facts, int(offsets[k]), clusters), seed, thresholds)
+        labels = labels_of(facts, clusters_of(facts, int(offsets[k]), clusters))
+        split = split_of(labels, seed, thresholds)
         where = places(facts.identity[:, 0], seed, _DRAW)
         for number, name in enumerate(SPLITS):
             held[name] += float(facts.size[stays & (split == number)].sum())

@@ -22,7 +22,7 @@ from barrow.archive.document import name_of
 from barrow.archive.shard import shard_lines
 from barrow.corpus.build.facts import Facts, load_facts
 from barrow.corpus.build.parts import Examined, PartFiles, Rejecting, quick_writer
-from barrow.corpus.build.plan import ORDER, Buckets, copies_of, labels_of, split_of
+from barrow.corpus.build.plan import ORDER, Buckets, clusters_of, copies_of, labels_of, split_of
 from barrow.corpus.dedup.numbering import Arrays, Removals, removal_cause, save_arrays
 from barrow.corpus.filters.language import UNDETERMINED
 from barrow.corpus.mixture import SPLITS, places
@@ -67,7 +67,7 @@ class Inputs:
 
 
 class Scattered(Rejecting):
-    """Lines by bucket, the key each is sorted by, and rejects."""
+    """Lines by bucket, the key each is sorted by, clusters by document, and rejects."""
 
     lines = Output("lines.jsonl.zst", temporary=True)
     keys = Output("keys.safetensors", temporary=True)
@@ -99,11 +99,11 @@ def scatter(settings: Settings, inputs: Inputs, out: Scattered) -> None:
     plan = json.loads(inputs.plan.path.read_text())
     offset, seed = settings.offset, settings.seed
     removals = [_removal(reason, arrays, offset, len(facts)) for reason, arrays in inputs.removals]
-    clusters = inputs.removals.clusters()
+    cluster = clusters_of(facts, offset, inputs.removals.clusters())
     stays = facts.kept.copy()
     for removal in removals:
         stays[list(removal.of)] = False
-    split = split_of(labels_of(facts, offset, clusters), seed, plan["splits"])
+    split = split_of(labels_of(facts, cluster), seed, plan["splits"])
     copies = np.where(split == 0, copies_of(facts, seed, plan["domains"]), 1)
     copies[~stays] = 0
     bucket, key, row = _buckets(facts, split, copies, seed, settings.buckets)
@@ -137,6 +137,7 @@ def scatter(settings: Settings, inputs: Inputs, out: Scattered) -> None:
         bounds=bounds.astype(np.int64),
         keys=key[order],
         rows=row[order].astype(np.int64),
+        clusters=cluster,
     )
     out.counts.path.write_text(
         json.dumps({k: dict(sorted(v.items())) for k, v in sorted(tally.items())})
@@ -144,7 +145,7 @@ def scatter(settings: Settings, inputs: Inputs, out: Scattered) -> None:
     out.save_frames()
 
 
-SCATTER = Stage("corpus.scatter", 3, scatter, Scattered)
+SCATTER = Stage("corpus.scatter", 4, scatter, Scattered)
 
 
 def _removal(reason: str, arrays: Arrays, offset: int, size: int) -> _Removal:

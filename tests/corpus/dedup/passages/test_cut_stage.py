@@ -110,7 +110,7 @@ def cut(
     names = ("documents.jsonl.zst", "facts", "before.jsonl.zst")
     part = PartFiles(*(File(folder / name, "") for name in names))
     inputs = Inputs(part, File(folder / "windows", ""), tuple(files))
-    defaults = Settings(part=1, start=1, min_words=SIZE, min_rest=1, near=True)
+    defaults = Settings(part=1, start=1, min_words=SIZE, min_rest=1)
     out = Cut(folder / "out", "key")
     out.folder.mkdir()
     cut_passages(replace(defaults, **settings), inputs, out)
@@ -158,12 +158,6 @@ def test_facts_are_of_the_text_that_is_left(tmp_path: Path) -> None:
     assert told.facts.content[1].tolist() == [0, 0]
     assert (told.facts.bands != BANDS).any(axis=1).tolist() == [True, False, True]
     assert told.facts.identity[:, 0].tolist() == [0, 1, 2]
-
-
-def test_without_near_duplicates_bands_are_nobodys_concern(tmp_path: Path) -> None:
-    told = cut(tmp_path, ["a b c d"], [((0, 0), 5)], near=False)
-    assert told.changed[0].text == "d"
-    assert (told.facts.bands == BANDS).all()
 
 
 def test_copies_in_the_part_of_the_owner(tmp_path: Path) -> None:

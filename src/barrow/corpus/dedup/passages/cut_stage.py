@@ -42,15 +42,13 @@ BREAK = b"\n\n"
 class Settings:
     """A part: its number among parts and its first document in the file; the `Passages` settings.
 
-    `min_words` is the length of a passage in units. With `near`, later builds look for
-    near-duplicates of what is left.
+    `min_words` is the length of a passage in units.
     """
 
     part: int
     start: int
     min_words: int
     min_rest: int
-    near: bool
     unit: Unit = "word"
     keep: Keep = "one"
 
@@ -105,7 +103,7 @@ def cut_passages(settings: Settings, inputs: Inputs, out: Cut) -> None:
     out.save_frames()
 
 
-CUT = Stage("corpus.passage_cut", 3, cut_passages, Cut)
+CUT = Stage("corpus.passage_cut", 4, cut_passages, Cut)
 
 
 @dataclass(frozen=True)
@@ -211,8 +209,7 @@ class _Cutter:
         self.facts.changed[rows] = True
         self.facts.size[rows] = texts.sizes
         self.facts.content[rows] = content_hashes(texts.text, texts.offsets)
-        if self.settings.near:
-            self.facts.bands[rows] = band_hashes(shingle_hashes(texts.words, self._scratch))
+        self.facts.bands[rows] = band_hashes(shingle_hashes(texts.words, self._scratch))
 
     def _record(self, run: int, passage: bytes, meta: dict[str, Any], whole: bool) -> Document:
         unit, keeps = self.settings.unit, self.settings.keep == "one"

@@ -119,7 +119,6 @@ def cut_repeated(
                     start=own[k].part.start,
                     min_words=min_words,
                     min_rest=passages.min_rest,
-                    near=settings.near,
                     unit=unit,
                     keep=passages.keep,
                 ),
