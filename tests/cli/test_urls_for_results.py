@@ -19,6 +19,7 @@ URL = "s3://bucket/x"
         ["build", "pile", "--root", "raw", "--out", URL],
         ["tokenize", "corpus", "--tokenizer", "bytes", "--out", URL],
         ["corpus", "pack", "a.jsonl", "--out", URL],
+        ["corpus", "unigrams", "a.jsonl", "--out", URL],
         ["score", "unigram", "a.jsonl", "--train", "a.jsonl", "--out", URL],
         ["train", "gpt2.tiny", "--store", "store", "--out", URL],
         ["finetune", "--task", "tag", "--train", "a.jsonl", "--model", "m", "--out", URL],

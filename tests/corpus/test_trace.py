@@ -61,5 +61,4 @@ def test_ids_are_found_in_every_split_and_among_the_rejects(tmp_path: Path) -> N
             found = find_document(str(out), document.meta["id"])
             assert (found.document, found.number) == (document, number)
             assert found.shard.startswith(f"{split}/0")
-            if split != "rejects":
-                assert find_document(str(out), document.meta["record.id"]) == found
+            assert find_document(str(out), document.meta["record.id"]) == found

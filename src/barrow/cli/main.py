@@ -35,6 +35,7 @@ from barrow.cli.corpus import (
     stats,
     takedown,
     trace,
+    unigrams,
     verify,
 )
 from barrow.cli.model import attention, embed, fill, models, predict, probe, similar, zeroshot
@@ -72,6 +73,7 @@ _TOOLS: dict[str, Any] = {
         "takedown": takedown.takedown,
         "report": report.report,
         "classifier": {"train": classifier.train, "score": classifier.score},
+        "unigrams": unigrams.unigrams,
         "readers": parts.readers,
         "filters": parts.filters,
     },

@@ -172,6 +172,22 @@ def test_names_that_are_ours(tmp_path: Path) -> None:
     assert meta["licence"] == "MIT"
 
 
+def test_rejects_have_the_record_s_own_id(tmp_path: Path) -> None:
+    """PILE-5: what was dropped can be found by the id that its owner gave it."""
+
+    def made(path: Path) -> Iterator[Item]:
+        yield Document(" ", {"id": 7, "member": "a"})
+        yield Document("x" * 1000, {"id": "theirs", "member": "b"})
+        yield Document("x" * 1000, {"id": ["no id"], "member": "c"})
+        yield Reject("bad", "no id")
+
+    _, rejects, _ = run(
+        tmp_path, reader_of(made), max_text=100, names=(("test/a",),), dates=("2024-05-06",)
+    )
+    found = [(reject.meta["reason"], reject.meta.get("record.id")) for reject in rejects]
+    assert found == [("empty", "7"), ("too-long", "theirs"), ("too-long", None), ("bad", None)]
+
+
 def test_a_library_that_is_missing_ends_the_build(tmp_path: Path) -> None:
     def made(path: Path) -> Iterator[Item]:
         raise MissingExtra("pypdfium2", "pdf", "reading PDF")

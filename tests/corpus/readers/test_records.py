@@ -168,10 +168,16 @@ def test_a_sample_is_chosen_by_the_texts(tmp_path: Path) -> None:
     paths = [tmp_path / "x.jsonl", tmp_path / "y.jsonl"]
     for path, some in zip(paths, (texts, texts[::-1]), strict=True):
         path.write_text("\n".join(json.dumps({"text": text}) for text in some))
+    items = [list(Records(sample=0.25).read(path)) for path in paths]
     first, other = (
-        {d.text: d.meta["member"] for d in Records(sample=0.25).read(path)}  # type: ignore[union-attr]
-        for path in paths
+        {d.text: d.meta["member"] for d in found if isinstance(d, Document)} for found in items
     )
     assert first.keys() == other.keys()
     assert 60 < len(first) < 140
     assert all(texts[int(member)] == text for text, member in first.items()), "numbers of the file"
+    # Nothing is lost silently.
+    left_out = [item for item in items[0] if isinstance(item, Reject)]
+    assert {item.reason for item in left_out} == {"not-sampled"}
+    assert {int(item.member) for item in left_out} | {int(m) for m in first.values()} == set(
+        range(400)
+    )

@@ -117,7 +117,7 @@ def examine(settings: Settings, inputs: Inputs, out: Findings) -> None:
     out.save_frames()
 
 
-EXAMINE = Stage("corpus.examine", 4, examine, Findings)
+EXAMINE = Stage("corpus.examine", 5, examine, Findings)
 
 
 @dataclass

@@ -174,7 +174,10 @@ def read(settings: Settings, inputs: Inputs, out: Read) -> None:
                     try:
                         documents.add(outcome)
                     except BadRecord as error:
-                        outcome = Reject(error.reason, error.cause, "", excerpt(outcome.text))
+                        own_id = outcome.meta.get("record.id")
+                        outcome = Reject(
+                            error.reason, error.cause, "", excerpt(outcome.text), own_id
+                        )
                 if isinstance(outcome, Reject):
                     rejects[outcome.reason] += 1
                     rejected.add(_as_document(outcome, origin))
@@ -190,7 +193,7 @@ def read(settings: Settings, inputs: Inputs, out: Read) -> None:
     out.save_frames(out.documents)
 
 
-READ = Stage("corpus.read", 3, read, Read)
+READ = Stage("corpus.read", 4, read, Read)
 
 
 def _origin(
@@ -222,12 +225,13 @@ def _finish(
     if isinstance(item, Reject):
         return item, 0
     member = str(item.meta.get("member", ""))
+    own_id = item.meta.get("id")
     if not item.text or item.text.isspace():
-        return Reject("empty", "no text", member), 0
+        return Reject("empty", "no text", member, own_id=own_id), 0
     content = item.text.encode("utf-8", "surrogatepass")
     if len(content) > max_text:
         cause = f"{len(content):,} bytes of text, over the limit of {max_text:,}"
-        return Reject("too-long", cause, member, excerpt(item.text)), 0
+        return Reject("too-long", cause, member, excerpt(item.text), own_id), 0
     origin = _of_member(origin, member)
     place = hashlib.sha256(f"{origin['source']}\n{member}".encode("utf-8", "surrogatepass"))
     identity = f"{hashlib.sha256(content).hexdigest()[:16]}-{place.hexdigest()[:8]}"
@@ -289,6 +293,8 @@ def _as_document(reject: Reject, origin: Mapping[str, Any]) -> Document:
         "extractor": origin["extractor"],
         "stage": "read",
     }
+    if isinstance(reject.own_id, str | int):
+        meta["record.id"] = excerpt(str(reject.own_id))
     return Document(excerpt(reject.excerpt), meta)
 
 

@@ -19,13 +19,14 @@ class Reject:
     """Something in a raw file that did not become a document, and why.
 
     `reason` is a short fixed name to count by, `cause` a description, `member` the place in the
-    file, `excerpt` the beginning of what was dropped.
+    file, `excerpt` the beginning of what was dropped, `own_id` the id that the file gives it.
     """
 
     reason: str
     cause: str
     member: str = ""
     excerpt: str = ""
+    own_id: str | int | None = None
 
 
 Item = Document | Reject
@@ -93,7 +94,10 @@ class Reader(Protocol):
         return nullcontext(self.read)
 
 
-_SHOWN = ("pile_set_name", "id", "source", "member", "url", "licence", "language", "extractor")
+_SHOWN = (
+    *("pile_set_name", "id", "record.id", "source", "member", "url", "licence", "language"),
+    "extractor",
+)
 
 
 def rejected(text: str, meta: Mapping[str, Any], **why: Any) -> Document:

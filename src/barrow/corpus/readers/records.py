@@ -33,7 +33,7 @@ class Records(Reader):
     - `id_key`: the key of a record's own id, with dots for nested ones; null: "id"
     - `domain_key`: the key of a record's domain, likewise; null: "pile_set_name"
     - `domain`: of records that do not name theirs
-    - `sample`: share of the records that are read, chosen by their text; for trials
+    - `sample`: share of the records that are kept, chosen by their text; for trials
     - `max_document`: longest record, in bytes
     """
 
@@ -95,8 +95,12 @@ class Records(Reader):
                 yield from _rejects(archive.bad)
                 for i, (number, meta) in enumerate(zip(block.numbers, block.metas(), strict=True)):
                     text = block.text_of(i)
+                    meta = self._named(meta)
                     if self.sample == 1 or self._is_chosen(text):
-                        yield Document(text, {"member": str(number), **self._named(meta)})
+                        yield Document(text, {"member": str(number), **meta})
+                    else:
+                        cause = f"not in the sample of {self.sample:g}"
+                        yield Reject("not-sampled", cause, str(number), own_id=meta.get("id"))
             yield from _rejects(archive.bad)
         except (BarrowError, OSError, ValueError) as error:
             yield Reject("unreadable", str(error))

@@ -36,7 +36,7 @@ class Unigrams(Filter):
 
     Logarithms are natural. A text without words has the mean 0.
 
-    - `table`: a file, ``word<tab>count`` or ``word,count``; `count_unigrams` makes one
+    - `table`: a file, ``word<tab>count`` or ``word,count``; ``barrow corpus unigrams`` makes one
     - `min_mean`, `max_mean`: texts below or above are rejected; null: no limit
     - `unseen`: the probability of a word that is not in the table
     - `sha256`: that of the table, set by the build: equal settings mean equal decisions
