@@ -64,7 +64,7 @@ class Block:
 
     def text_of(self, i: int) -> str:
         """Text i."""
-        return self.text[self.offsets[i] : self.offsets[i + 1]].tobytes().decode()
+        return str(self.text[self.offsets[i] : self.offsets[i + 1]].data, "utf-8")
 
     def meta_array(self) -> bytes:
         """All metas as one JSON array."""

@@ -8,10 +8,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 
+import numpy as np
 import xxhash
 import zstandard
 
 from barrow.archive import format as layout
+from barrow.archive.buffers import BufferPool
 from barrow.archive.piece import (
     MAX_DOCUMENT,
     MAX_FRAME_SIZE,
@@ -287,6 +289,12 @@ def shard_lines(
         raise DamagedShard("not a shard written by barrow", reason="no-index", shard=file.path)
     shard = Shard.of(file, table)
     stop = shard.num_documents if stop is None else min(stop, shard.num_documents)
+    pool = BufferPool()
     for piece in shard.pieces(start, stop):
-        lines = piece.lines().split(b"\n")
-        yield from lines[max(0, start - piece.first) : min(piece.num_documents, stop - piece.first)]
+        buffer = pool.take(piece.size)[: piece.size]
+        piece.load(buffer.data)
+        ends = np.flatnonzero(buffer == 0x0A).tolist()
+        starts = [0, *(end + 1 for end in ends)]
+        here = slice(max(0, start - piece.first), min(piece.num_documents, stop - piece.first))
+        for first, end in zip(starts[here], ends[here], strict=False):
+            yield bytes(buffer.data[first:end])

@@ -54,10 +54,12 @@ class FrameBuffer:
             size = len(lines) - start
             if size > self._max_document:
                 raise _Refused("too-long", f"{size:,} bytes, over the limit {self._max_document:,}")
-            if lines.find(b"\n", start) >= 0:
+            # The text comes first, and takes at least a byte for each character.
+            after = start + len(text)
+            if lines.find(b"\n", after) >= 0:
                 raise _Refused("not-json", "meta holds raw JSON with a line break")
             # JSON has no NaN, and the encoder writes null for it: check where a null was written.
-            if lines.find(b"null", start) >= 0 and (key := _not_finite(document.meta)) is not None:
+            if lines.find(b"null", after) >= 0 and (key := _not_finite(document.meta)) is not None:
                 raise _Refused("not-finite", f"meta {key} is not a finite number")
         except (_Refused, TypeError, ValueError, RecursionError) as error:
             del lines[start:]

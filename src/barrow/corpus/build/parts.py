@@ -22,9 +22,9 @@ PART_BYTES = 1 << 26
 # Documents and bytes of JSON lines of each frame of a shard.
 Frames = list[tuple[int, int]]
 
-# The level of files between stages: on prose eight times as fast to write and six times to read as
-# level 3, for three times the disk until the build is done.
-_QUICK = -60
+# The level of files between stages: on prose thirty times as fast to write and five times to read
+# as level 3, for three times the disk until the build is done.
+_QUICK = -1000
 
 
 def quick_writer(shard: File, *, frame_size: int = PIECE_SIZE) -> Writer:

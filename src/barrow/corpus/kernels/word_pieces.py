@@ -110,6 +110,7 @@ def parse(
     letter_sum, digit_sum = zero, zero
     letter_sums[0] = digit_sums[0] = zero
     inside, white = zero, one
+    piece = zero  # as it would begin here
     room = np.uint64(_CHUNK)
     stop = at
     while True:
@@ -117,17 +118,14 @@ def parse(
             stop = min(end, at + room - min(room, num_letters + num_digits))
             if at >= stop:
                 break
+            piece = (at - start) << np.uint64(31) | num_letters << np.uint64(16) | num_digits << one
         byte = text[at]
         value = byte_hashes[byte]
         if value != _SPECIAL:
             # A letter or a gap: no branches, which would be mispredicted at every word's end.
             is_letter = value & one
-            pieces[num_pieces] = (
-                (at - start) << np.uint64(31)
-                | num_letters << np.uint64(16)
-                | num_digits << one
-                | white
-            )
+            pieces[num_pieces] = piece | white
+            piece += (one << np.uint64(31)) + (is_letter << np.uint64(16))
             num_pieces += is_letter & ~inside
             letter_sum += value * powers[num_letters]
             num_letters += is_letter

@@ -340,7 +340,7 @@ def _scan(
                             break
                         value = (letter_sums[s + size] - letter_sums[s]) * inverses[s]
                         prefixes[num] = _prefix(value, window)
-                        starts[num] = np.uint64(i)
+                        starts[num] = num
                         num += one
                 else:
                     size = one << (window - np.uint64(_LETTER_WINDOWS))
@@ -350,10 +350,12 @@ def _scan(
                             break
                         # Eight digits, and fewer than eight letters, are in sixteen pieces at most.
                         ahead = min(num_pieces, np.uint64(i) + np.uint64(16))
+                        if digits_before(pieces[ahead]) < d + size:
+                            continue
                         value = (digit_sums[d + size] - digit_sums[d]) * inverses[d]
                         prefixes[num] = _prefix(value, window)
                         starts[num] = np.uint64(i)
-                        num += np.uint64(digits_before(pieces[ahead]) >= d + size)
+                        num += one
                 num_likely = zero
                 for i in range(num):
                     prefix = prefixes[np.uint64(i)]
