@@ -35,6 +35,7 @@ PIECES += [
     "a longer line than eight bytes?",
     "b",
 ]
+PIECES += ["यह है |\n", "| है |\n", "है|\n", "|\n", "ক|", "x |\n", "ก|\n", "෿|\n"]
 PIECES += ["\u3000\n", "paragraph one\nof two lines\n\n", "  - indented\n", ".", "..."]
 texts = st.lists(st.sampled_from(PIECES), max_size=30).map("".join)
 
@@ -49,6 +50,13 @@ def repeated(parts: list[str]) -> tuple[int, int]:
     return len(again), sum(map(len, again))
 
 
+def ends_a_sentence(line: str) -> bool:
+    """A vertical bar after a letter of an Indian script is typed for its full stop."""
+    if line.endswith("|") and not line.lstrip().startswith("|"):
+        return "\u0900" <= line[:-1].rstrip(" ")[-1:] <= "\u0dff"
+    return bool(character_classes()[ord(line[-1])] & TERMINAL)
+
+
 def check(text: str, before: str = "", after: str = "") -> None:
     lines = Texts.of_strings([before, text, after], [{}] * 3, Scratch()).statistics.lines
     found = {
@@ -58,7 +66,6 @@ def check(text: str, before: str = "", after: str = "") -> None:
     filled = [line for line in text.split("\n") if line.strip()]
     paragraphs = re.split("\n{2,}", text.strip())
     stripped = [line.strip() for line in text.splitlines()]
-    classes = character_classes()
     assert {name: int(count[1]) for name, count in found.items()} == {
         "lines": len(stripped),
         "bullet_lines": sum(line.startswith(("-", "\u2022")) for line in stripped),
@@ -68,7 +75,7 @@ def check(text: str, before: str = "", after: str = "") -> None:
         "repeated_characters": repeated(parts)[1],
         "repeated_blank_characters": repeated([part for part in parts if not part.strip()])[1],
         "filled_lines": len(filled),
-        "terminal_lines": sum((classes[ord(line[-1])] & TERMINAL) != 0 for line in filled),
+        "terminal_lines": sum(map(ends_a_sentence, filled)),
         "paragraphs": len(paragraphs),
         "repeated_paragraphs": repeated(paragraphs)[0],
         "repeated_paragraph_characters": repeated(paragraphs)[1],

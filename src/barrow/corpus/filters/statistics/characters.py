@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from barrow.corpus.kernels.characters import NUM_CODES
-from barrow.corpus.kernels.jit import compiled
+from barrow.corpus.kernels.jit import compiled, trailing_zeros
 from barrow.corpus.kernels.utf8 import code_at, code_size
 from barrow.corpus.kernels.word_hashes import eight_byte_view
 
@@ -74,7 +74,9 @@ def _count(
     classes: npt.NDArray[np.uint8],
     counts: npt.NDArray[np.int64],
 ) -> None:
-    """Eight ASCII bytes at once, counted in eight lanes of a byte each; others one by one."""
+    """Eight bytes at once, ASCII counted in eight lanes of a byte each; other characters one by
+    one.
+    """
     one, eight, seven = np.uint64(1), np.uint64(8), np.uint64(7)
     for document in range(len(offsets) - 1):
         at, end = np.uint64(offsets[document]), np.uint64(offsets[document + 1])
@@ -87,28 +89,43 @@ def _count(
             stop = min(end, at + np.uint64(255 * 8))  # lanes hold no more
             start = at
             in_letters = in_capitals = in_digits = np.uint64(0)
-            in_symbols = in_signs = in_brackets = in_newlines = np.uint64(0)
+            in_symbols = in_signs = in_brackets = in_newlines = in_others = np.uint64(0)
             while at + eight <= stop:
-                chunk = eights[at]
-                if chunk & _HIGH:
-                    break
+                chunk = eights[at] & _SEVENS
+                high = eights[at] & _HIGH
+                seven_bit = high ^ _HIGH
                 folded = chunk | _CASE
-                letter = (folded + _FROM_A) & ~(folded + _AFTER_Z) & _HIGH
-                digit = (chunk + _FROM_0) & ~(chunk + _AFTER_9) & _HIGH
-                symbol = (chunk + _FROM_GRAPH) & ~(chunk + _ONES) & ~letter & ~digit & _HIGH
-                dot = ~((chunk ^ _DOT) + _SEVENS) & _HIGH
+                letter = (folded + _FROM_A) & ~(folded + _AFTER_Z) & seven_bit
+                digit = (chunk + _FROM_0) & ~(chunk + _AFTER_9) & seven_bit
+                symbol = (chunk + _FROM_GRAPH) & ~(chunk + _ONES) & ~letter & ~digit & seven_bit
+                dot = ~((chunk ^ _DOT) + _SEVENS) & seven_bit
                 dots |= dot & dot >> eight
-                breaks |= (chunk + _FROM_VT) & ~(chunk + _AFTER_CR)
-                breaks |= (chunk + _FROM_FS) & ~(chunk + _AFTER_RS)
+                breaks |= (chunk + _FROM_VT) & ~(chunk + _AFTER_CR) & seven_bit
+                breaks |= (chunk + _FROM_FS) & ~(chunk + _AFTER_RS) & seven_bit
                 in_letters += letter >> seven
                 in_capitals += (letter & ~(chunk << np.uint64(2))) >> seven
                 in_digits += digit >> seven
                 in_symbols += symbol >> seven
-                in_signs += (~((chunk ^ _NUMBER_SIGN) + _SEVENS) & _HIGH) >> seven
-                in_brackets += (~((chunk ^ _BRACKET) + _SEVENS) & _HIGH) >> seven
-                in_newlines += (~((chunk ^ _NEWLINE) + _SEVENS) & _HIGH) >> seven
+                in_signs += (~((chunk ^ _NUMBER_SIGN) + _SEVENS) & seven_bit) >> seven
+                in_brackets += (~((chunk ^ _BRACKET) + _SEVENS) & seven_bit) >> seven
+                in_newlines += (~((chunk ^ _NEWLINE) + _SEVENS) & seven_bit) >> seven
+                if high != 0:
+                    begun = high & chunk << one  # first bytes of characters
+                    in_others += (high ^ begun) >> seven
+                    while begun != 0:
+                        place = at + (np.uint64(trailing_zeros(begun)) >> np.uint64(3))
+                        code = code_at(text, place)
+                        flags = classes[code]
+                        letters += (flags & LETTER) != 0
+                        capitals += (flags & CAPITAL) != 0
+                        digits += (flags & DIGIT) != 0
+                        symbols += (flags & SYMBOL) != 0
+                        ellipses += code == _ELLIPSIS
+                        if flags & BREAK:
+                            breaks = _HIGH
+                        begun &= begun - one
                 at += eight
-            characters += np.int64(at - start)
+            characters += np.int64(at - start) - _sum(in_others)
             letters += _sum(in_letters)
             capitals += _sum(in_capitals)
             digits += _sum(in_digits)
@@ -116,10 +133,12 @@ def _count(
             signs += _sum(in_signs)
             brackets += _sum(in_brackets)
             newlines += _sum(in_newlines)
-            if at + eight <= stop or stop == end:  # not ASCII, or the last few bytes
-                stop = min(end, at + eight)
-                while at < stop or (at + eight <= end and eights[at] & _HIGH):
+            if stop == end:  # the last few bytes
+                while at < end:
                     byte = text[at]
+                    if byte & 0xC0 == 0x80:  # of a character that was counted
+                        at += one
+                        continue
                     code = np.uint32(byte) if byte < 0x80 else code_at(text, at)
                     if code == 0x2E and at > first and text[at - one] == 0x2E:
                         dots |= one

@@ -187,6 +187,7 @@ def _count(
                         after = _drop_spaces(text, start, stop, classes)
                     else:
                         terminals += (last == 0x2E) | (last == 0x21) | (last == 0x3F)
+                        terminals += last == 0x7C and _is_danda(text, start, stop)
                     bullets += _is_bullet(text, start)
                     ellipses += _is_ellipsis(text, start, after)
                 start, after = max(at, begin), min(stop, finis)
@@ -245,6 +246,22 @@ def _split_lines(
             ellipses += _is_ellipsis(text, start, _drop_spaces(text, start, stop, classes))
         at = stop + size
     return lines, bullets, ellipses
+
+
+@compiled
+def _is_danda(text: npt.NDArray[np.uint8], first: np.uint64, end: np.uint64) -> bool:
+    """Whether the vertical bar that ends a line was typed for a danda, the full stop of Hindi.
+
+    It follows a character of the scripts for which Unicode's Script_Extensions list the danda
+    (U+0900 to U+0DFF), and the line is not a row of a table.
+    """
+    one, three = np.uint64(1), np.uint64(3)
+    end -= one
+    while end > first and text[end - one] == 0x20:
+        end -= one
+    if text[first] == 0x7C or end < first + three:
+        return False
+    return bool(text[end - three] == 0xE0 and 0xA4 <= text[end - np.uint64(2)] < 0xB8)
 
 
 @compiled

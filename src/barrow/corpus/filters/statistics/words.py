@@ -33,7 +33,15 @@ _FROM_0, _AFTER_9 = np.uint64(0x5050505050505050), np.uint64(0x4646464646464646)
 _FROM_TAB, _AFTER_RETURN = np.uint64(0x7777777777777777), np.uint64(0x7272727272727272)
 _FROM_FS, _AFTER_SPACE = np.uint64(0x6464646464646464), np.uint64(0x5F5F5F5F5F5F5F5F)
 _GATHER = np.uint64(0x0102040810204080)  # moves the lowest bits of eight bytes into the highest
-_MANY_HIGH = 16  # of 64 bytes: too many for finding words in a bitmap
+_SEVENS = np.uint64(0x7F7F7F7F7F7F7F7F)
+
+
+def _eight_times(byte: int) -> np.uint64:
+    return np.uint64(0x0101010101010101 * byte)
+
+
+_C2, _E1, _E2, _E3 = map(_eight_times, (0xC2, 0xE1, 0xE2, 0xE3))
+_80, _81, _85, _9A, _A0, _10 = map(_eight_times, (0x80, 0x81, 0x85, 0x9A, 0xA0, 0x10))
 
 
 class SpacedWords(NamedTuple):
@@ -83,15 +91,32 @@ def _gather(marks: np.uint64) -> np.uint64:
 
 
 @compiled
-def _high_bytes(eights: npt.NDArray[np.uint64], at: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """How many of 64 bytes are not ASCII, and where the first of them is."""
-    number, first = np.uint64(0), np.uint64(64)
-    for k in range(8):
-        high = eights[at + np.uint64(8 * k)] & _HIGH
-        number += (high >> np.uint64(7)) * np.uint64(0x0101010101010101) >> np.uint64(56)
-        if high and first == 64:
-            first = np.uint64(8 * k) + (np.uint64(trailing_zeros(high)) >> np.uint64(3))
-    return number, first
+def _filled(chunk: np.uint64) -> np.uint64:
+    """The highest bit of every byte that is not zero."""
+    return ((chunk & _SEVENS) + _SEVENS) | chunk
+
+
+@compiled
+def _other_spaces(eights: npt.NDArray[np.uint64], at: np.uint64) -> np.uint64:
+    """Nonzero if white space that is not ASCII may begin in eight bytes: U+0085, U+00A0, U+1680,
+    U+2000 to U+202F (not the dashes and quotation marks there), U+205F, U+3000.
+    """
+    first, second = eights[at], eights[at + np.uint64(1)]
+    third = eights[at + np.uint64(2)]
+    other = _filled(first ^ _C2 | second ^ _85) & _filled(first ^ _C2 | second ^ _A0)
+    other &= _filled(first ^ _E1 | second ^ _9A) & _filled(first ^ _E3 | second ^ _80)
+    other &= _filled(first ^ _E2 | second ^ _80 | third & _10)
+    other &= _filled(first ^ _E2 | second ^ _81)
+    return ~other & _HIGH
+
+
+@compiled
+def _num_bits(value: np.uint64) -> np.uint64:
+    value -= value >> np.uint64(1) & np.uint64(0x5555555555555555)
+    pairs = np.uint64(0x3333333333333333)
+    value = (value & pairs) + (value >> np.uint64(2) & pairs)
+    value = (value + (value >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return value * np.uint64(0x0101010101010101) >> np.uint64(56)
 
 
 @compiled
@@ -105,7 +130,9 @@ def _scan(
     word_offsets: Offsets,
     counts: npt.NDArray[np.int64],
 ) -> np.uint64:
-    """Fill the arrays. Where 64 bytes are ASCII, words are runs in a bitmap; else one by one."""
+    """Fill the arrays. Words are runs in a bitmap of 64 bytes; one by one, where these may have
+    white space that is not ASCII, and for words that are longer.
+    """
     one, eight, window = np.uint64(1), np.uint64(8), np.uint64(64)
     number = np.uint64(0)
     last = np.uint64(max(0, len(text) - 72))
@@ -119,17 +146,21 @@ def _scan(
                 for k in range(8):
                     chunk = eights[at + np.uint64(8 * k)]
                     high |= chunk
-                    spaces |= _gather(_spaces(chunk)) << np.uint64(8 * k)
-                    letters |= _gather(_letters(chunk)) << np.uint64(8 * k)
-                    digits |= _gather(_digits(chunk)) << np.uint64(8 * k)
+                    low, shift = chunk & _SEVENS, np.uint64(8 * k)
+                    spaces |= _gather(_spaces(low) & ~chunk) << shift
+                    letters |= _gather(_letters(low) & ~chunk) << shift
+                    digits |= _gather(_digits(low) & ~chunk) << shift
                 runs, digits = ~spaces, letters | digits
-                num_high = np.uint64(0)
+                begun = inner = other = np.uint64(0)  # bytes of characters that are not ASCII
                 if high & _HIGH:
-                    num_high, ascii_until = _high_bytes(eights, at)
-                    # What follows the first of them counts as the rest of one word.
-                    runs |= ~((one << ascii_until) - one)
+                    for k in range(8):
+                        shift = np.uint64(8 * k)
+                        chunk = eights[at + shift]
+                        other |= _other_spaces(eights, at + shift)
+                        begun |= _gather(chunk & chunk << one & _HIGH) << shift
+                        inner |= _gather(chunk & ~(chunk << one) & _HIGH) << shift
                 next_at = at + window
-                if num_high < np.uint64(_MANY_HIGH):
+                if other == 0:
                     while runs != 0:
                         first = np.uint64(trailing_zeros(runs))
                         rest = runs + (runs & (~runs + one))
@@ -145,10 +176,19 @@ def _scan(
                             size -= eight
                         kept = eights[start] & ((one << size * eight) - one)
                         hashes[number] = finish(mix(value, kept), length)
+                        alphabetic, plain = (letters & word) != 0, (digits & word) != 0
+                        if inner & word:
+                            length = _num_bits(word & ~inner)
+                            left = begun & word
+                            while left != 0 and not alphabetic:
+                                place = at + np.uint64(trailing_zeros(left))
+                                flags = classes[code_at(text, place)]
+                                plain |= not flags & MARK
+                                alphabetic |= (flags & LETTER) != 0
+                                left &= left - one
                         lengths[number] = length
                         number += one
-                        alphabetic_words += (letters & word) != 0
-                        plain = (digits & word) != 0
+                        alphabetic_words += alphabetic
                         plain_words += plain
                         plain_characters += np.int64(length) * plain
                         runs &= rest
