@@ -166,10 +166,35 @@ def test_a_part_of_what_is_not_set() -> None:
         config.override(Chosen(), ["weights.a=2"])
 
 
+def test_a_part_of_settings_that_are_not_set() -> None:
+    """The rest has its defaults, if there are defaults for all."""
+    found = config.override(Chosen(), ["inner.size=3"])
+    assert found.inner == Inner(size=3)
+    assert config.override(found, ["inner.steps=2"]).inner == Inner(3, 2)
+    with pytest.raises(ConfigError, match="inner.sise: unknown key 'sise'; did you mean"):
+        config.override(Chosen(), ["inner.sise=3"])
+    with pytest.raises(ConfigError, match="needed is not set; set all of it"):
+        config.override(Chosen(), ["needed.a=3"])
+
+
+@dataclass(frozen=True)
+class Inner:
+    size: int = 1
+    steps: int = 5
+
+
+@dataclass(frozen=True)
+class Needed:
+    a: int
+    b: int
+
+
 @dataclass(frozen=True)
 class Chosen:
     packing: Literal["cut", "fit"] = "cut"
     weights: dict[str, float] | None = None
+    inner: Inner | None = None
+    needed: Needed | None = None
 
 
 @dataclass(frozen=True)

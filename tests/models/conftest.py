@@ -62,6 +62,27 @@ CONFIGS: dict[str, tuple[str, dict[str, Any]]] = {
         {**SMALL, "num_key_value_heads": 2, "sliding_window": 5},
     ),
     "qwen2": ("Qwen2Config", {**SMALL, "num_key_value_heads": 2}),
+    "qwen3": ("Qwen3Config", {**SMALL, "num_key_value_heads": 2, "head_dim": 16}),
+    "mixtral": (
+        "MixtralConfig",
+        {**SMALL, "num_key_value_heads": 2, "num_local_experts": 4, "num_experts_per_tok": 2},
+    ),
+    "olmoe": (
+        "OlmoeConfig",
+        {**SMALL, "num_experts": 6, "num_experts_per_tok": 3, "pad_token_id": None},
+    ),
+    "qwen3_moe": (
+        "Qwen3MoeConfig",
+        {
+            **SMALL,
+            "num_key_value_heads": 2,
+            "head_dim": 16,
+            "num_experts": 8,
+            "num_experts_per_tok": 2,
+            "moe_intermediate_size": 24,
+            "norm_topk_prob": True,
+        },
+    ),
 }
 
 

@@ -52,6 +52,9 @@ def test_logits_as_in_transformers(
         pytest.param("gpt_neox", marks=pytest.mark.soak),
         pytest.param("llama", marks=pytest.mark.soak),
         "llama tied, biased, llama3",
+        "olmoe",
+        pytest.param("mixtral", marks=pytest.mark.soak),
+        pytest.param("qwen3_moe", marks=pytest.mark.soak),
     ],
 )
 def test_greedy_generation_as_in_transformers(
@@ -93,6 +96,48 @@ def test_shards_are_one_model(theirs: Callable[[str], Any], folder_of: Callable[
     missing.unlink()
     with pytest.raises(WeightsError, match=f"missing shard {missing.name}"):
         load(folder)
+
+
+def stacked(tensors: dict[str, Any]) -> None:
+    """One tensor for all experts of a layer, as models of `transformers` hold them."""
+    parts = {"gate_up_proj": ("w1", "w3"), "down_proj": ("w2",)}
+    for layer in range(2):
+        old, new = (f"model.layers.{layer}.{name}." for name in ("block_sparse_moe", "mlp"))
+        tensors[f"{new}gate.weight"] = tensors.pop(f"{old}gate.weight")
+        for name, theirs in parts.items():
+            each = [
+                np.concatenate([tensors.pop(f"{old}experts.{e}.{w}.weight") for w in theirs])
+                for e in range(4)
+            ]
+            tensors[f"{new}experts.{name}"] = np.stack(each)
+
+
+def test_experts_in_one_tensor(
+    theirs: Callable[[str], Any], folder_of: Callable[..., Path]
+) -> None:
+    """FLAX-8: files with a tensor for each expert, and with one for all, are the same model."""
+    folder = folder_of("mixtral")
+    before = load(folder)
+    change(folder, stacked)
+    after = load(folder)
+    assert after.report.is_exact
+    assert jax.tree.structure(before.params) == jax.tree.structure(after.params)
+    assert all(map(np.array_equal, jax.tree.leaves(before.params), jax.tree.leaves(after.params)))
+    held = dict(theirs("mixtral").state_dict())
+    assert "model.layers.0.mlp.experts.gate_up_proj" in held
+    for key, value in load_file(folder / "model.safetensors").items():
+        assert np.array_equal(held[key].numpy(), value), key
+
+
+def test_another_number_of_experts(folder_of: Callable[..., Path]) -> None:
+    folder = folder_of("mixtral")
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "num_local_experts": 3}))
+    with pytest.raises(WeightsError) as caught:
+        load(folder)
+    words = str(caught.value)
+    assert "block_sparse_moe.gate.weight: expected [3, 32], found [4, 32]" in words
+    assert "6 unexpected: model.layers.0.block_sparse_moe.experts.3.w1.weight" in words
 
 
 def test_layers_apart_are_the_same_numbers(folder_of: Callable[..., Path]) -> None:

@@ -34,6 +34,22 @@ SHAPES: dict[str, dict[str, Any]] = {
     },
     "llama linear": {**LLAMA, **NO_BIAS, "rotary": Rotary(stretch=RopeScaling(2.0))},
     "qwen2": {**LLAMA, **NO_BIAS, "attention_bias": True, "rotary": Rotary(), "kv_heads": 1},
+    "qwen3": {**LLAMA, **NO_BIAS, "rotary": Rotary(), "qk_norm": "head", "head_dim": 6},
+    "mixtral": {**LLAMA, **NO_BIAS, "rotary": Rotary(), "experts": nn.Routing(4, 2)},
+    "olmoe": {
+        **LLAMA,
+        **NO_BIAS,
+        "rotary": Rotary(),
+        "qk_norm": "all",
+        "experts": nn.Routing(4, 2, normalise=False),
+    },
+    "qwen3_moe": {
+        **LLAMA,
+        **NO_BIAS,
+        "rotary": Rotary(),
+        "qk_norm": "head",
+        "experts": nn.Routing(4, 3),
+    },
 }
 
 

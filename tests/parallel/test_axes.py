@@ -30,12 +30,15 @@ from barrow.train.objectives.masked import masked_objective
 ROWS, LENGTH, VOCAB = 8, 16, 64
 SMALL = {"vocab_size": VOCAB, "layers": 2, "hidden": 64, "context": 32}
 LLAMA = {**SMALL, "norm": "rms", "gated": True, "activation": "silu", "tied": False}
+MIXTRAL = {**LLAMA, "width": 32, "heads": 8, "rotary": Rotary(), "mlp_bias": False}
 MODELS = {
     "gpt2": DecoderConfig(**SMALL, width=32, heads=8),
     # Key heads that fewer axes divide than heads; and heads that need a ring.
     "grouped": DecoderConfig(**LLAMA, width=32, heads=8, kv_heads=2, rotary=Rotary()),
     "odd": DecoderConfig(**LLAMA, width=24, heads=3, kv_heads=1, rotary=Rotary()),
     "window": DecoderConfig(**LLAMA, width=32, heads=8, rotary=Rotary(), window=5),
+    "experts": DecoderConfig(**MIXTRAL, experts=nn.Routing(8, 2, balance=0.3, z=0.2)),
+    "capacity": DecoderConfig(**MIXTRAL, experts=nn.Routing(8, 2, capacity=1.0, balance=0.3)),
 }
 ROBERTA = RobertaConfig(
     vocab_size=VOCAB, width=32, layers=2, heads=4, hidden=64, positions=40, dropout=0.0
@@ -130,15 +133,18 @@ def check(name: str, sizes: tuple[int, ...], stage: int) -> None:
         assert apart <= limit * np.abs(grad).max() or path.endswith("k/bias"), path
 
 
-# data, fsdp, sequence, tensor; and the ZeRO stage.
+# data, fsdp, expert, sequence, tensor; and the ZeRO stage.
 SAMPLE = [
-    ("gpt2", (1, 2, 2, 2), 3),
-    ("grouped", (1, 1, 2, 4), 0),
-    ("odd", (2, 1, 4, 1), 0),
-    ("odd", (1, 1, 8, 1), 0),
-    ("window", (1, 1, 4, 2), 0),
-    ("roberta", (2, 1, 2, 2), 0),
-    ("clip", (2, 2, 1, 2), 2),
+    ("gpt2", (1, 2, 1, 2, 2), 3),
+    ("grouped", (1, 1, 1, 2, 4), 0),
+    ("odd", (2, 1, 1, 4, 1), 0),
+    ("odd", (1, 1, 1, 8, 1), 0),
+    ("window", (1, 1, 1, 4, 2), 0),
+    ("experts", (1, 1, 8, 1, 1), 0),
+    ("experts", (1, 2, 2, 1, 2), 3),
+    ("capacity", (1, 1, 4, 2, 1), 0),
+    ("roberta", (2, 1, 1, 2, 2), 0),
+    ("clip", (2, 2, 1, 1, 2), 2),
 ]
 
 
@@ -165,7 +171,7 @@ def collectives(name: str, sizes: tuple[int, ...]) -> tuple[Counter[str], str]:
 
 def test_no_logits_leave_their_device() -> None:
     """Tensor parallelism gathers nothing as large as the logits."""
-    found, text = collectives("gpt2", (1, 1, 1, 8))
+    found, text = collectives("gpt2", (1, 1, 1, 1, 8))
     assert found["all-reduce"]
     logits = ROWS * LENGTH * VOCAB
     for shape in re.findall(r"f32\[([\d,]+)\][^=]* all-(?:gather|reduce)", text):
@@ -173,7 +179,33 @@ def test_no_logits_leave_their_device() -> None:
 
 
 def test_rows_are_exchanged_for_heads_or_go_around() -> None:
-    assert collectives("gpt2", (1, 1, 8, 1))[0]["all-to-all"]
-    ring, _ = collectives("odd", (1, 1, 8, 1))
+    assert collectives("gpt2", (1, 1, 1, 8, 1))[0]["all-to-all"]
+    ring, _ = collectives("odd", (1, 1, 1, 8, 1))
     assert ring["collective-permute"]
     assert not ring["all-to-all"]
+
+
+def test_tokens_are_sent_to_their_experts() -> None:
+    """All-to-all, and nothing as large as the weights of all experts of a layer is gathered."""
+    found, text = collectives("capacity", (1, 1, 8, 1, 1))
+    assert found["all-to-all"]
+    experts = 8 * 32 * 64
+    for shape in re.findall(r"f32\[([\d,]+)\][^=]* all-(?:gather|reduce)", text):
+        assert math.prod(map(int, shape.split(","))) < experts
+
+
+def test_all_tokens_may_choose_the_same_experts() -> None:
+    """Tokens that do not fit into one exchange are sent in further ones: none is lost."""
+    name, sizes = "experts", (1, 1, 8, 1, 1)
+    found = []
+    for mesh in (None, sizes):
+        step, params, batch = program(name, mesh)
+        mlp = params["layers"]["mlp"]
+        kernel = mlp["router"]["kernel"] * 0.01 + jnp.array([5.0, 4.0, 0, 0, 0, 0, 0, 0])
+        mlp = mlp | {"router": {"kernel": kernel * jnp.sign(kernel)}}
+        params = params | {"layers": params["layers"] | {"mlp": mlp}}
+        found.append(jax.device_get(step(params, batch)))
+    (loss, grads), (again, same) = found
+    assert again == pytest.approx(loss, rel=1e-5)
+    for path, grad in nn.paths(grads).items():
+        assert np.abs(nn.paths(same)[path] - grad).max() <= 1e-5 * np.abs(grad).max(), path

@@ -7,7 +7,9 @@ import jax
 import jax.numpy as jnp
 import pytest
 
+from barrow.nn.layers.experts import Routing
 from barrow.nn.layers.remat import ATTENTION_ONLY, EVERYTHING
+from barrow.parallel import AXES
 from barrow.train import MeshSettings, Run
 from barrow.train.precision import Precision
 from barrow.train.program import make_program
@@ -61,14 +63,23 @@ def test_batches_that_cannot_be_divided(run: Run) -> None:
     [
         ({"tensor": 8}, "mesh.tensor=8 does not divide the 2 heads; tensor may be 1, 2"),
         ({"sequence": 8, "seq_len": 12}, "mesh.sequence=8 does not divide the 12 tokens of a row"),
+        ({"expert": 8}, "mesh.expert must be 1 for a model without experts, got 8"),
+        (
+            {"expert": 8, "experts": 6},
+            "mesh.expert=8 does not divide the 6 experts; expert may be 1, 2$",
+        ),
     ],
 )
 def test_what_a_mesh_does_not_divide(run: Run, mesh: dict[str, int], words: str) -> None:
-    rows = mesh.pop("seq_len", None)
+    rows, experts = (mesh.get(name) for name in ("seq_len", "experts"))
     data = run.data if rows is None else replace(run.data, seq_len=rows)
-    settings = MeshSettings(data=1, **mesh)
+    model = run.model
+    if experts is not None:
+        model = replace(model, experts=Routing(experts), mlp_bias=False)
+    sizes = {axis: size for axis, size in mesh.items() if axis in AXES}
+    settings = MeshSettings(data=1, **sizes)
     with pytest.raises(ValueError, match=words):
-        make_program(replace(run, data=data, mesh=settings))
+        make_program(replace(run, data=data, mesh=settings, model=model))
 
 
 def test_documents_are_masked_or_not(run: Run) -> None:

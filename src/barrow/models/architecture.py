@@ -57,7 +57,7 @@ def architecture_of(
     return Architecture(
         family,
         config,
-        lines_of(family, config),
+        lines_of(family, config, keys),
         PREFIXES[family],
         partial(_why_decoder, family, config),
         lambda unroll, dtype: Decoder(config, unroll=unroll, dtype=dtype),

@@ -131,7 +131,8 @@ def compare(source: Source, built: Architecture) -> tuple[KeysReport, dict[str, 
 
 
 def _keys(line: Line, num: int) -> list[str]:
-    return [line.key.format(i) for i in range(num)] if line.is_layered else [line.key]
+    layers = range(num if line.is_layered else 1)
+    return [key for layer in layers for key in line.keys(layer)]
 
 
 def _read(
@@ -139,10 +140,12 @@ def _read(
 ) -> dict[str, Any]:
     """Our parameters of a line, by path: one array of all layers, or a tuple of them."""
     kind = tensors.entry(keys[0]).dtype if dtype is None else jnp.dtype(dtype)
-    read = {path: np.empty((len(keys), *line.our_shape), kind) for path in line.paths}
-    for layer, key in enumerate(keys):
+    shape = line.our_shape[line.num_experts is not None :]
+    read = {path: np.empty((len(keys), *shape), kind) for path in line.paths}
+    for number, key in enumerate(keys):
         for path, part in zip(line.paths, line.ours(tensors[key]), strict=True):
-            read[path][layer] = part
+            read[path][number] = part
+    read = {path: array.reshape(-1, *line.our_shape) for path, array in read.items()}
     if not line.is_layered:
         return {path: jnp.asarray(array[0]) for path, array in read.items()}
     if unstack:

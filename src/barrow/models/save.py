@@ -109,17 +109,18 @@ def _tensors(
     entries: dict[str, LazyTensor] = {}
     for line in lines:
         kind = np.dtype(jnp.dtype(dtype or leaves[line.paths[0]].dtype))
-        for layer in range(num) if line.is_layered else (None,):
-            key = line.key if layer is None else line.key.format(layer)
-            read = partial(_theirs, line, leaves, layer, kind)
-            entries[key] = LazyTensor(line.shape, kind, read)
+        for layer in range(num if line.is_layered else 1):
+            for expert, key in enumerate(line.keys(layer)):
+                at = (layer,) * line.is_layered + (expert,) * (line.num_experts is not None)
+                read = partial(_theirs, line, leaves, at, kind)
+                entries[key] = LazyTensor(line.shape, kind, read)
     return Tensors(entries)
 
 
 def _theirs(
-    line: Line, leaves: Mapping[str, Any], layer: int | None, dtype: np.dtype[Any]
+    line: Line, leaves: Mapping[str, Any], at: tuple[int, ...], dtype: np.dtype[Any]
 ) -> Array:
-    held = [leaves[path] if layer is None else leaves[path][layer] for path in line.paths]
+    held = [leaves[path][at] if at else leaves[path] for path in line.paths]
     return line.theirs([np.asarray(x) for x in held]).astype(dtype)
 
 

@@ -16,6 +16,7 @@ from barrow.nn.layers.conv import Conv
 from barrow.nn.layers.dense import Dense
 from barrow.nn.layers.dropout import Dropout
 from barrow.nn.layers.embed import Embed
+from barrow.nn.layers.experts import Experts, Routing
 from barrow.nn.layers.mlp import MLP
 from barrow.nn.layers.norms import GroupNorm, LayerNorm, RMSNorm
 from barrow.nn.layers.recurrent import Cell, GRUCell, LSTMCell, Recurrent
@@ -36,6 +37,7 @@ __all__ = [
     "Dense",
     "Dropout",
     "Embed",
+    "Experts",
     "Flops",
     "GRUCell",
     "GroupNorm",
@@ -52,6 +54,7 @@ __all__ = [
     "Repeat",
     "RopeScaling",
     "Rotary",
+    "Routing",
     "Scope",
     "Tree",
     "Visible",

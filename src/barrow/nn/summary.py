@@ -21,7 +21,8 @@ def summary(model: Module, *args: Any, **kwargs: Any) -> str:
 
     A line for each module (kind, shape of its output, parameters and FLOPs of it and all below) and
     for each parameter (axes, shape, type, numbers in it). FLOPs are those of `nn.flops` for one
-    forward pass; a second call (tied weights) counts at the module's name.
+    forward pass; a second call (tied weights) counts at the module's name. A model with experts
+    whose `config` has `num_active` shows how many parameters compute a token.
     """
     trace = described(model, *args, **kwargs)
     counted = _forward_flops(model, trace, *args, **kwargs)
@@ -42,7 +43,9 @@ def summary(model: Module, *args: Any, **kwargs: Any) -> str:
         rows += [_of_param(path, spec) for path, spec in own]
     total = _numbers(list(trace.specs.values()))
     size = sum(_numbers([spec]) * spec.dtype.itemsize for spec in trace.specs.values())
-    totals = f"{total:,} parameters, {size:,} bytes; {counted.total:,} FLOPs forward"
+    active = getattr(getattr(model, "config", None), "num_active", lambda num: num)(total)
+    used = "" if active == total else f" ({active:,} for one token)"
+    totals = f"{total:,} parameters{used}, {size:,} bytes; {counted.total:,} FLOPs forward"
     lines = [*_aligned([HEAD, *rows]), totals]
     return "\n".join([*lines, *(f"incomplete count: {doubt}" for doubt in counted.unknown)])
 

@@ -11,26 +11,27 @@ import numpy as np
 from jax.sharding import Mesh
 
 # Outermost first: the last axes are on neighbouring devices, with the fastest links.
-AXES = ("data", "fsdp", "sequence", "tensor")
-ROWS = ("data", "fsdp")  # the axes that rows of a batch are divided over
+AXES = ("data", "fsdp", "expert", "sequence", "tensor")
+ROWS = ("data", "fsdp", "expert")  # the axes that rows of a batch are divided over
 
 
 def make_mesh(
     *,
     data: int = -1,
     fsdp: int = 1,
+    expert: int = 1,
     sequence: int = 1,
     tensor: int = 1,
     devices: Sequence[Any] | None = None,
 ) -> Mesh:
-    """A mesh of `data` × `fsdp` × `sequence` × `tensor` devices; one may be −1, for what is left.
+    """A mesh of so many devices along each axis; one size may be −1, for what is left.
 
-    Rows of a batch are divided over `data` and `fsdp`; along `fsdp` the state is sharded too, by
-    the rules. `sequence` divides each row, `tensor` the heads, the hidden units of the MLPs and the
-    vocabulary.
+    Rows of a batch are divided over `data`, `fsdp` and `expert`; along `fsdp` the state is sharded
+    too, by the rules; `expert` divides the experts. `sequence` divides each row, `tensor` the
+    heads, the hidden units of the MLPs and the vocabulary.
     """
     found = list(jax.devices() if devices is None else devices)
-    sizes = [data, fsdp, sequence, tensor]
+    sizes = [data, fsdp, expert, sequence, tensor]
     named = " × ".join(f"{axis}={size}" for axis, size in zip(AXES, sizes, strict=True))
     known = math.prod(size for size in sizes if size != -1)
     if sizes.count(-1) > 1 or any(size < 1 and size != -1 for size in sizes):

@@ -50,10 +50,12 @@ class Rules:
 
 # What tensor parallelism divides: each half of a block then needs one sum over the devices.
 _TENSOR = tuple((name, "tensor") for name in ("heads", "kv_heads", "mlp", "vocab"))
+# Each device has some of the experts, and their tokens are sent to it.
+_MODEL = (("experts", "expert"), *_TENSOR)
 # Dimensions that are large in transformers, the best to divide first.
 _LARGE = ("embed", "mlp", "vocab", "heads", "kv_heads", "head_dim", "positions")
-_WHOLE = Rules(_TENSOR)
-_DIVIDED = Rules((*_TENSOR, *((name, "fsdp") for name in _LARGE)))
+_WHOLE = Rules(_MODEL)
+_DIVIDED = Rules((*_MODEL, *((name, "fsdp") for name in _LARGE)))
 # Attention needs whole rows: there the heads are divided over `sequence` too.
 _ACTIVATIONS = Rules(
     (
@@ -61,7 +63,7 @@ _ACTIVATIONS = Rules(
         ("length", "sequence"),
         *((name, ("sequence", "tensor")) for name in ("attended_heads", "attended_kv_heads")),
         *((name, "tensor") for name in ("attended_heads", "attended_kv_heads")),
-        *_TENSOR,
+        *_MODEL,
     )
 )
 
@@ -170,7 +172,7 @@ def constrainer(rules: Rules, mesh: Mesh) -> Constrainer:
 
 
 def rows_sharding(mesh: Mesh) -> NamedSharding:
-    """Of a batch: its rows over `data` and `fsdp`."""
+    """Of a batch: its rows over `data`, `fsdp` and `expert`."""
     return NamedSharding(mesh, PartitionSpec(ROWS))
 
 

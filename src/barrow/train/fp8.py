@@ -17,6 +17,7 @@ from jax import lax
 
 from barrow.nn.tree import from_paths, paths
 
+_EXPERTS = {"experts", "router"}
 E4M3, E5M2 = jnp.float8_e4m3fn, jnp.float8_e5m2
 
 
@@ -49,10 +50,15 @@ class Fp8Kernel:
 
 
 def with_fp8_kernels(params: Any) -> Any:
-    """Parameters with the kernels of repeated layers as fp8; embeddings, norms and heads stay."""
+    """Parameters with the kernels of repeated layers as fp8; embeddings, norms and heads stay.
+
+    So do experts and their routers.
+    """
     return from_paths(
         {
-            path: Fp8Kernel(leaf) if "layers/" in path and path.endswith("kernel") else leaf
+            path: Fp8Kernel(leaf)
+            if "layers/" in path and path.endswith("kernel") and not _EXPERTS & set(path.split("/"))
+            else leaf
             for path, leaf in paths(params).items()
         }
     )

@@ -125,7 +125,10 @@ class Logbook:
             "grad_norm": float(metrics.grad_norm),
         }
         if self._is_nats:
-            found[f"bits_per_{self._unit}"] = loss / math.log(2)
+            # Of the data alone, where the loss has more in it.
+            nats = metrics.metrics.get("nats")
+            nats = loss if nats is None else float(nats.value)
+            found[f"bits_per_{self._unit}"] = nats / math.log(2)
         found |= {name: float(mean.value) for name, mean in metrics.metrics.items()}
         if metrics.scale is not None:
             found |= {"loss_scale": float(metrics.scale), "overflows": self.watch.overflows}

@@ -207,15 +207,21 @@ def _decays(path: str) -> bool:
 
 
 def _matrices(params: Any) -> Any:
-    """For Muon: kernels inside the layers, as matrices; the first dimension is the layer's."""
+    """For Muon: kernels inside the layers, as matrices; the first dimension is the layer's.
+
+    Experts have one more such dimension. Routers are not among them: their columns are few.
+    """
 
     def numbers(path: str, leaf: Any) -> Any:
         if not (path.startswith("layers/") and path.endswith("kernel") and leaf.ndim >= 3):
             return None
+        if "/router/" in path:
+            return None
+        start = 2 if "/experts/" in path else 1
         into = 2 if "/out/" in path and leaf.ndim == 4 else 1
         return optax.contrib.MuonDimensionNumbers(
-            reduction_axis=tuple(range(1, 1 + into)),
-            output_axis=tuple(range(1 + into, leaf.ndim)),
+            reduction_axis=tuple(range(start, start + into)),
+            output_axis=tuple(range(start + into, leaf.ndim)),
         )
 
     return from_paths({path: numbers(path, leaf) for path, leaf in paths(params).items()})

@@ -42,12 +42,17 @@ class Precision:
         """Parameters in the type of the computation; gradients are taken with respect to these.
 
         A scalar (the scale of CLIP's cosines) is not cast: rounding it would change every logit.
+        Nor are routers, which choose between experts of nearly equal logits.
         """
 
-        def one(x: Any) -> Any:
-            return x.astype(self.dtype) if x.ndim and jnp.issubdtype(x.dtype, jnp.floating) else x
+        def one(path: Any, x: Any) -> Any:
+            is_exact = not x.ndim or "/router/" in jax.tree_util.keystr(
+                path, simple=True, separator="/"
+            )
+            is_cast = not is_exact and jnp.issubdtype(x.dtype, jnp.floating)
+            return x.astype(self.dtype) if is_cast else x
 
-        return jax.tree.map(one, params)
+        return jax.tree_util.tree_map_with_path(one, params)
 
     def prepared(self, params: Any) -> Any:
         """Cast parameters for the model."""

@@ -108,16 +108,29 @@ def make_program(run: Run) -> Program:
     )
 
 
+# Dimensions that an axis of the mesh must divide: the axis, and what they count.
+_DIVIDED = {
+    "heads": ("tensor", "heads"),
+    "mlp": ("tensor", "hidden units"),
+    "experts": ("expert", "experts"),
+}
+
+
 def _refuse_uneven(run: Run, mesh: Mesh, logical: Any, shapes: Any) -> None:
     """Raise where an axis of the mesh does not divide what it is for."""
     sizes = [("sequence", "tokens of a row", run.seq_len)] if run.has_rows_of_tokens else []
 
     def note(leaf: Any, names: tuple[str | None, ...]) -> None:
         for name, size in zip(names, leaf.shape, strict=True):
-            if name in ("heads", "mlp"):
-                sizes.append(("tensor", "heads" if name == "heads" else "hidden units", size))
+            if name in _DIVIDED:
+                sizes.append((*_DIVIDED[name], size))
 
     jax.tree.map(note, shapes, logical)
+    if mesh.shape["expert"] > 1 and not any(axis == "expert" for axis, _, _ in sizes):
+        raise ValueError(
+            f"mesh.expert must be 1 for a model without experts, got {mesh.shape['expert']}; set "
+            "model.experts.count, or use mesh.data"
+        )
     for axis, what, size in sizes:
         if size % mesh.shape[axis]:
             fits = [n for n in range(1, mesh.size + 1) if mesh.size % n == 0 and size % n == 0]

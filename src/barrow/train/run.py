@@ -24,6 +24,7 @@ class MeshSettings:
 
     - `data`: devices that share the rows; `fsdp`: those that share rows and state.
     - `zero`: the ZeRO stage, 0 to 3.
+    - `expert`: devices that share the rows, and the experts of each layer.
     - `sequence`: devices that share the tokens of each row.
     - `tensor`: devices that share heads, hidden units and the vocabulary.
     """
@@ -31,6 +32,7 @@ class MeshSettings:
     data: int = -1
     fsdp: int = 1
     zero: int = 0
+    expert: int = 1
     sequence: int = 1
     tensor: int = 1
 

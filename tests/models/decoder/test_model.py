@@ -19,6 +19,7 @@ CONFIG = DecoderConfig(
     vocab_size=30, width=16, layers=2, heads=4, kv_heads=2, hidden=24, context=32, init_std=0.3
 )
 LLAMA = replace(CONFIG, rotary=Rotary(), norm="rms", gated=True, activation="silu", tied=False)
+MIXTRAL = replace(LLAMA, mlp_bias=False, qk_norm="head", experts=nn.Routing(4, 2, capacity=0.5))
 TOKENS = jnp.asarray(np.random.default_rng(0).integers(0, 30, (3, 12)))
 
 
@@ -39,7 +40,14 @@ def params_of(config: DecoderConfig) -> Any:
     return drawn(Decoder(config), TOKENS)
 
 
-@pytest.mark.parametrize("config", [CONFIG, LLAMA], ids=["gpt2", "llama"])
+@pytest.mark.parametrize(
+    "config",
+    [
+        pytest.param(CONFIG, id="gpt2"),
+        pytest.param(LLAMA, id="llama"),
+        pytest.param(MIXTRAL, id="mixtral", marks=pytest.mark.soak),
+    ],
+)
 def test_how_it_is_run_changes_nothing(config: DecoderConfig) -> None:
     """FLAX-12: scanned, unrolled, apart, recomputed: the same logits and gradients."""
     params = params_of(config)
@@ -64,6 +72,7 @@ def test_how_it_is_run_changes_nothing(config: DecoderConfig) -> None:
     [
         pytest.param(CONFIG, False, id="gpt2"),
         pytest.param(LLAMA, True, id="llama-unrolled"),
+        pytest.param(MIXTRAL, False, id="mixtral"),
         pytest.param(CONFIG, True, id="gpt2-unrolled", marks=pytest.mark.soak),
         pytest.param(LLAMA, False, id="llama", marks=pytest.mark.soak),
     ],
@@ -127,6 +136,17 @@ def test_gpt2_has_its_number_of_parameters() -> None:
     assert nn.num_params(shapes) == 124_439_808
 
 
+def test_active_parameters() -> None:
+    """MFU, and the summary, count what computes a token."""
+    num = sum(int(np.prod(s.shape)) for s in nn.describe(Decoder(MIXTRAL), TOKENS).values())
+    idle = 2 * (4 - 2) * 3 * 16 * 24
+    assert MIXTRAL.num_active(num) == num - idle
+    assert MIXTRAL.flops(num, 8) == 6 * (num - idle) + 12 * 2 * 16 * 8
+    assert CONFIG.num_active(num) == num
+    table = nn.summary(Decoder(MIXTRAL), TOKENS)
+    assert f"{num:,} parameters ({num - idle:,} for one token)" in table
+
+
 def test_the_weight_of_the_logits() -> None:
     for config_, path in ((CONFIG, ("embed", "table")), (LLAMA, ("head", "kernel"))):
         params = params_of(config_)
@@ -136,7 +156,8 @@ def test_the_weight_of_the_logits() -> None:
 
 
 def test_settings_read_back_equal() -> None:
-    for settings in (CONFIG, replace(LLAMA, rotary=Rotary(stretch=RopeScaling(2.0, 1.0, 4.0, 99)))):
+    scaled = replace(LLAMA, rotary=Rotary(stretch=RopeScaling(2.0, 1.0, 4.0, 99)))
+    for settings in (CONFIG, scaled, MIXTRAL):
         assert config.from_json(DecoderConfig, config.to_json(settings)) == settings
 
 
@@ -147,6 +168,8 @@ def test_bad_input() -> None:
         replace(CONFIG, heads=3, kv_heads=1)
     with pytest.raises(ValueError, match="3 key heads do not divide 4 heads"):
         replace(CONFIG, kv_heads=3)
+    with pytest.raises(ValueError, match="experts have no biases: set mlp_bias=false"):
+        replace(CONFIG, experts=nn.Routing())
     params = params_of(CONFIG)
     long = jnp.zeros((1, 33), jnp.int32)
     with pytest.raises(ValueError, match="33 tokens, but the model has 32 positions"):

@@ -17,6 +17,10 @@ from barrow.nn.attention.rotary import Rotary
         ("GPTNeoXConfig", "gpt_neox"),
         ("LlamaConfig", "llama"),
         ("Qwen2Config", "qwen2"),
+        ("Qwen3Config", "qwen3"),
+        ("MixtralConfig", "mixtral"),
+        ("OlmoeConfig", "olmoe"),
+        ("Qwen3MoeConfig", "qwen3_moe"),
     ],
 )
 def test_an_empty_config_has_the_defaults_of_transformers(kind: str, family: str) -> None:
@@ -80,6 +84,16 @@ def test_an_unknown_architecture_lists_what_opens() -> None:
             "attention_bias must be true or false, got 1",
         ),
         ({"model_type": "llama", "rope_scaling": 2}, "rope_scaling must be an object, got 2"),
+        (
+            {"model_type": "qwen3_moe", "mlp_only_layers": [0]},
+            r"all layers must have experts: .* got None and \[0\]",
+        ),
+        ({"model_type": "qwen3_moe", "decoder_sparse_step": 2}, "all layers must have experts"),
+        ({"model_type": "olmoe", "clip_qkv": 8.0}, "clip_qkv must be null, got 8.0"),
+        (
+            {"model_type": "mixtral", "num_experts_per_tok": 9},
+            "top_k must be from 1 to the 8 experts, got 9",
+        ),
         ({"model_type": "gpt2", "n_head": 5}, "5 heads do not divide a width of 768"),
     ],
 )

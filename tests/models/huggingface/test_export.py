@@ -8,6 +8,7 @@ from barrow.models import DecoderConfig
 from barrow.models.huggingface.config import config_of
 from barrow.models.huggingface.export import family_of, hf_config
 from barrow.nn.attention.rotary import Rotary
+from barrow.nn.layers.experts import Routing
 
 LLAMA = config_of({"model_type": "llama", "num_key_value_heads": 8, "vocab_size": 99})
 
@@ -22,6 +23,10 @@ LLAMA = config_of({"model_type": "llama", "num_key_value_heads": 8, "vocab_size"
         LLAMA,
         replace(LLAMA, head_dim=64, attention_bias=True, out_bias=True),
         config_of({"model_type": "qwen2"}),
+        config_of({"model_type": "qwen3"}),
+        config_of({"model_type": "mixtral", "sliding_window": 512}),
+        config_of({"model_type": "olmoe", "norm_topk_prob": True}),
+        config_of({"model_type": "qwen3_moe", "num_experts": 16, "router_aux_loss_coef": 0.5}),
     ],
 )
 def test_written_and_read_again(config: DecoderConfig) -> None:
@@ -49,6 +54,11 @@ def test_mistral_is_a_llama() -> None:
         (replace(LLAMA, rotary=Rotary(dim=8)), "partial rotary positions"),
         (replace(LLAMA, norms="parallel"), "llama: a parallel residual"),
         (replace(LLAMA, out_bias=True), "qwen2: bias other than on q, k, v"),
+        (replace(LLAMA, qk_norm="all"), "llama: qk_norm=all"),
+        (
+            replace(LLAMA, experts=Routing(normalise=False)),
+            "mixtral: weights of experts that are not normalised",
+        ),
     ],
 )
 def test_a_shape_that_transformers_lacks(config: DecoderConfig, reason: str) -> None:

@@ -29,6 +29,10 @@ CONFIGS: list[dict[str, Any]] = [
     {"model_type": "llama", **OTHERS, "num_key_value_heads": 2, "head_dim": 6},
     {"model_type": "llama", **OTHERS, "attention_bias": True, "mlp_bias": True},
     {"model_type": "qwen2", **OTHERS, "num_key_value_heads": 1},
+    {"model_type": "qwen3", **OTHERS, "num_key_value_heads": 2},
+    {"model_type": "mixtral", **OTHERS, "num_local_experts": 3},
+    {"model_type": "olmoe", **OTHERS, "num_experts": 9},
+    {"model_type": "qwen3_moe", **OTHERS, "num_key_value_heads": 2, "num_experts": 8},
 ]
 
 
@@ -50,9 +54,11 @@ def test_every_parameter_has_a_place_and_its_shape(hf: dict[str, Any]) -> None:
 def test_there_and_back_is_the_same(hf: dict[str, Any]) -> None:
     for line in lines_of(hf["model_type"], config_of(hf)):
         theirs = np.arange(np.prod(line.shape)).reshape(line.shape)
-        assert line.num_elements == theirs.size
+        each = line.num_experts or 1
+        assert line.num_elements == theirs.size * each
         parts = line.ours(theirs)
-        assert [part.shape for part in parts] == [line.our_shape] * len(line.paths)
+        shape = line.our_shape if line.num_experts is None else line.our_shape[1:]
+        assert [part.shape for part in parts] == [shape] * len(line.paths)
         assert np.array_equal(line.theirs(parts), theirs)
 
 

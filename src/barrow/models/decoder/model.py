@@ -1,4 +1,4 @@
-"""A causal transformer: GPT-2, GPT-NeoX (Pythia) and Llama are settings of it."""
+"""A causal transformer: GPT-2, GPT-NeoX (Pythia), Llama and Mixtral are settings of it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ import jax.numpy as jnp
 from barrow.models.family import CausalModule
 from barrow.nn.attention.attention import Backend, Sparse
 from barrow.nn.attention.cache import Cache, KeyValues
-from barrow.nn.attention.multi_head import MultiHead
+from barrow.nn.attention.multi_head import MultiHead, QKNorm
 from barrow.nn.attention.rotary import Rotary
 from barrow.nn.initialisers import normal
 from barrow.nn.layers.block import Block
 from barrow.nn.layers.dense import Dense
 from barrow.nn.layers.dropout import Dropout
 from barrow.nn.layers.embed import Embed
+from barrow.nn.layers.experts import Experts, Routing
 from barrow.nn.layers.mlp import MLP
 from barrow.nn.layers.norms import LayerNorm, RMSNorm
 from barrow.nn.layers.remat import Policy
@@ -39,6 +40,8 @@ class DecoderConfig:
       one for both in parallel (see `nn.Block`).
     - `activation`: of the MLP; `gated`: SwiGLU and similar; `rotary`: None for learned positions.
     - `attention_bias`, `out_bias`, `mlp_bias`: which layers have biases.
+    - `qk_norm`: queries and keys are normed, each head or all together (see `nn.MultiHead`).
+    - `experts`: each MLP is so many of them, and tokens choose (see `nn.Routing`); None for one.
     - `window`: attention sees only so many tokens; `sparse`: only some blocks (see `nn.Sparse`).
     - `tied`: the table of embeddings makes the logits too; `dropout`: of hidden states.
     - `init_std`: standard deviation of the first weights.
@@ -63,6 +66,8 @@ class DecoderConfig:
     mlp_bias: bool = True
     window: int | None = None
     sparse: Sparse | None = None
+    qk_norm: QKNorm | None = None
+    experts: Routing | None = None
     tied: bool = True
     dropout: float = 0.0
     init_std: float = 0.02
@@ -81,6 +86,8 @@ class DecoderConfig:
             raise ValueError(f"window must be ≥ 1, got {self.window}; null sees all")
         if self.heads % self.num_kv_heads:
             raise ValueError(f"{self.num_kv_heads} key heads do not divide {self.heads} heads")
+        if self.experts is not None and self.mlp_bias:
+            raise ValueError("experts have no biases: set mlp_bias=false")
 
     @property
     def num_kv_heads(self) -> int:
@@ -98,9 +105,19 @@ class DecoderConfig:
         return (jax.ShapeDtypeStruct((1, 1), jnp.int32),)
 
     def flops(self, num_params: int, length: int) -> float:
-        """6N + 12·L·d·T: forward and backward of one token in a row of `length`."""
+        """6N + 12·L·d·T: forward and backward of one token in a row of `length`.
+
+        N are the parameters that compute it.
+        """
         width = self.heads * self.size_of_head
-        return 6.0 * num_params + 12.0 * self.layers * width * length
+        return 6.0 * self.num_active(num_params) + 12.0 * self.layers * width * length
+
+    def num_active(self, num_params: int) -> int:
+        """Of all parameters, those that compute one token: without the other experts."""
+        if self.experts is None:
+            return num_params
+        idle = self.layers * (self.experts.count - self.experts.top_k)
+        return num_params - idle * (3 if self.gated else 2) * self.width * self.hidden
 
     def module(
         self, *, unroll: bool = False, remat: Policy | None = None, dtype: str = "float32"
@@ -192,7 +209,8 @@ class Decoder(CausalModule):
         x = scope.constrain(x, "batch", "length", "embed")
         layers = Repeat(self._block(), config.layers, unroll=self.unroll, remat=self.remat)
         context = {"positions": positions, "segments": segments, "lengths": lengths}
-        x, after = layers(scope / "layers", x, caches, context)
+        real = None if config.experts is None else _real(length, segments, lengths)
+        x, after = layers(scope / "layers", x, caches, context, real)
         return self._norm()(scope / "norm", x), after
 
     def logits(self, scope: Scope, hidden: jax.Array) -> jax.Array:
@@ -242,11 +260,13 @@ class Decoder(CausalModule):
             rotary=config.rotary,
             bias=config.attention_bias,
             out_bias=config.out_bias,
+            qk_norm=config.qk_norm,
+            norm_eps=config.norm_eps,
             backend=self.backend,
             weight_init=init,
             out_init=out_init,
         )
-        mlp = MLP(
+        mlp: Module = MLP(
             config.hidden,
             activation=config.activation,
             gated=config.gated,
@@ -254,6 +274,15 @@ class Decoder(CausalModule):
             weight_init=init,
             out_init=out_init,
         )
+        if config.experts is not None:
+            mlp = Experts(
+                config.experts,
+                config.hidden,
+                activation=config.activation,
+                gated=config.gated,
+                weight_init=init,
+                out_init=out_init,
+            )
         return Block(attention, mlp, self._norm(), config.norms, config.dropout)
 
 
@@ -265,6 +294,13 @@ def empty_caches(config: DecoderConfig, batch: int, capacity: int, dtype: Any) -
         )
     heads, dim = config.num_kv_heads, config.size_of_head
     return tuple(Cache.empty(batch, capacity, heads, dim, dtype) for _ in range(config.layers))
+
+
+def _real(length: int, segments: jax.Array | None, lengths: jax.Array | None) -> jax.Array | None:
+    """Where tokens are not padding; None where all are real."""
+    if segments is not None:
+        return segments > 0
+    return None if lengths is None else jnp.arange(length) < lengths[:, None]
 
 
 def _refuse_too_long(

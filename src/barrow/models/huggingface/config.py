@@ -13,13 +13,18 @@ from typing import Any
 from barrow.models.decoder.model import DecoderConfig
 from barrow.models.huggingface.rope import NEOX_SHARE, rotary_of
 from barrow.models.huggingface.settings import Settings
+from barrow.nn.layers.experts import Routing
 
 FAMILIES: Mapping[str, str] = {
     "gpt2": "GPT-2",
     "gpt_neox": "GPT-NeoX, Pythia",
     "llama": "Llama 1–3, SmolLM, TinyLlama, stories",
     "mistral": "Mistral",
+    "mixtral": "Mixtral",
+    "olmoe": "OLMoE",
     "qwen2": "Qwen 2 and 2.5 without a sliding window",
+    "qwen3": "Qwen 3 without a sliding window",
+    "qwen3_moe": "Qwen 3 with experts in all layers",
 }
 ENCODERS: Mapping[str, str] = {
     "roberta": "RoBERTa, DistilRoBERTa: masked tokens, hidden states, labels of texts and tokens",
@@ -100,6 +105,57 @@ def _qwen2(hf: Settings) -> DecoderConfig:
     return _llama_like(hf, _QWEN2_SIZES, qkv_bias=True, out_bias=False, mlp_bias=False)
 
 
+def _qwen3(hf: Settings) -> DecoderConfig:
+    hf.require("use_sliding_window", False, default=False)
+    bias, hf = hf.flag("attention_bias", False), _filled(hf, head_dim=128)
+    found = _llama_like(hf, _QWEN2_SIZES, qkv_bias=bias, out_bias=bias, mlp_bias=False)
+    return replace(found, qk_norm="head")
+
+
+def _qwen3_moe(hf: Settings) -> DecoderConfig:
+    if hf.count("decoder_sparse_step", 1) != 1 or hf.get("mlp_only_layers"):
+        raise ValueError(
+            "config.json: all layers must have experts: decoder_sparse_step 1 and mlp_only_layers "
+            f"[], got {hf.get('decoder_sparse_step')} and {hf.get('mlp_only_layers')}"
+        )
+    hf = _filled(hf, hidden_size=2048, num_hidden_layers=24, num_key_value_heads=4, head_dim=None)
+    hf = _filled(hf, num_experts=128, num_experts_per_tok=8, router_aux_loss_coef=0.001)
+    hidden = hf.count("moe_intermediate_size", 768)
+    return replace(_qwen3(hf), hidden=hidden, experts=_routing(hf))
+
+
+def _mixtral(hf: Settings) -> DecoderConfig:
+    hf = _filled(hf, rope_theta=1e6, rms_norm_eps=1e-5, sliding_window=None, norm_topk_prob=True)
+    hf = _filled(hf, num_local_experts=8, num_experts_per_tok=2, router_aux_loss_coef=0.001)
+    return replace(_mistral(hf), experts=_routing(hf))
+
+
+def _olmoe(hf: Settings) -> DecoderConfig:
+    if hf.get("clip_qkv") is not None:
+        raise ValueError(f"config.json: clip_qkv must be null, got {hf.get('clip_qkv')}")
+    hf = _filled(hf, vocab_size=50304, hidden_size=2048, num_hidden_layers=16, rms_norm_eps=1e-5)
+    hf = _filled(hf, num_attention_heads=16, intermediate_size=2048, max_position_embeddings=4096)
+    hf = _filled(hf, num_experts=64, num_experts_per_tok=8, router_aux_loss_coef=0.01)
+    return replace(_llama(hf), qk_norm="all", experts=_routing(hf))
+
+
+def _filled(hf: Settings, **defaults: Any) -> Settings:
+    return Settings({**defaults, **hf.values})
+
+
+def _routing(hf: Settings) -> Routing:
+    """No tokens are dropped, and there is no z loss: files have no such settings."""
+    # Newer versions write either name.
+    key = "num_local_experts" if "num_local_experts" in hf.values else "num_experts"
+    return Routing(
+        count=hf.count(key, 1),
+        top_k=hf.count("num_experts_per_tok", 1),
+        normalise=hf.flag("norm_topk_prob", False),
+        balance=float(hf.get("router_aux_loss_coef", 0.0)),
+        z=0.0,
+    )
+
+
 # Defaults of the configuration classes, which files omit.
 _LLAMA_SIZES = {
     "vocab_size": 32000,
@@ -153,5 +209,9 @@ _READERS: Mapping[str, Callable[[Settings], DecoderConfig]] = {
     "gpt_neox": _gpt_neox,
     "llama": _llama,
     "mistral": _mistral,
+    "mixtral": _mixtral,
+    "olmoe": _olmoe,
     "qwen2": _qwen2,
+    "qwen3": _qwen3,
+    "qwen3_moe": _qwen3_moe,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from barrow.models.decoder.model import DecoderConfig
@@ -28,6 +29,7 @@ def _against_gpt2(config: DecoderConfig) -> list[str]:
         norm=(config.norm == "layer", "RMS norms"),
         norms=(config.norms == "pre", "a parallel residual"),
         gated=(not config.gated, "a gated MLP"),
+        newer=(config.experts is None and config.qk_norm is None, "experts or norms of queries"),
         window=(config.window is None and config.sparse is None, "a sliding window or blocks"),
         bias=(
             config.attention_bias and config.out_bias and config.mlp_bias,
@@ -46,6 +48,7 @@ def _against_gpt_neox(config: DecoderConfig) -> list[str]:
         rotary=(config.rotary is not None, "learned positions"),
         norm=(config.norm == "layer", "RMS norms"),
         gated=(not config.gated, "a gated MLP"),
+        newer=(config.experts is None and config.qk_norm is None, "experts or norms of queries"),
         window=(config.window is None and config.sparse is None, "a sliding window or blocks"),
         bias=(config.attention_bias == config.out_bias, "bias on some projections of attention"),
         mlp=(config.mlp_bias, "an MLP without bias"),
@@ -57,7 +60,9 @@ def _against_gpt_neox(config: DecoderConfig) -> list[str]:
     )
 
 
-def _against_llama_like(config: DecoderConfig) -> list[str]:
+def _against_llama_like(
+    config: DecoderConfig, *, qk_norm: str | None = None, experts: bool = False
+) -> list[str]:
     whole = config.rotary is not None and config.rotary.dim in (None, config.size_of_head)
     return _against(
         rotary=(whole, "partial rotary positions"),
@@ -65,6 +70,8 @@ def _against_llama_like(config: DecoderConfig) -> list[str]:
         norms=(config.norms == "pre", "a parallel residual"),
         gated=(config.gated, "an MLP without gate"),
         sparse=(config.sparse is None, "sparse attention"),
+        qk_norm=(config.qk_norm == qk_norm, f"qk_norm={config.qk_norm}"),
+        experts=((config.experts is not None) == experts, f"experts={config.experts}"),
     )
 
 
@@ -95,12 +102,36 @@ def _against_qwen2(config: DecoderConfig) -> list[str]:
     )
 
 
+def _against_mixtral(config: DecoderConfig) -> list[str]:
+    normal = config.experts is None or config.experts.normalise
+    return _against_llama_like(config, experts=True) + _against(
+        bias=(not (config.attention_bias or config.out_bias), "bias"),
+        weights=(normal, "weights of experts that are not normalised"),
+    )
+
+
+def _against_newer(config: DecoderConfig, *, qk_norm: str, experts: bool) -> list[str]:
+    """OLMoE and Qwen 3."""
+    fills = config.size_of_head * config.heads == config.width
+    bias = config.attention_bias == config.out_bias
+    return _against_llama_like(config, qk_norm=qk_norm, experts=experts) + _against(
+        window=(config.window is None, "a sliding window"),
+        bias=(bias, "bias on some projections of attention"),
+        mlp=(not config.mlp_bias, "bias in the MLP"),
+        head_dim=(fills or qk_norm == "head", "heads that do not fill the width"),
+    )
+
+
 _FITS: Mapping[str, Callable[[DecoderConfig], list[str]]] = {
     "gpt2": _against_gpt2,
     "gpt_neox": _against_gpt_neox,
     "llama": _against_llama,
     "mistral": _against_mistral,
     "qwen2": _against_qwen2,
+    "qwen3": partial(_against_newer, qk_norm="head", experts=False),
+    "mixtral": _against_mixtral,
+    "olmoe": partial(_against_newer, qk_norm="all", experts=True),
+    "qwen3_moe": partial(_against_newer, qk_norm="head", experts=True),
 }
 _ARCHITECTURES = {
     "gpt2": "GPT2LMHeadModel",
@@ -108,6 +139,10 @@ _ARCHITECTURES = {
     "llama": "LlamaForCausalLM",
     "mistral": "MistralForCausalLM",
     "qwen2": "Qwen2ForCausalLM",
+    "qwen3": "Qwen3ForCausalLM",
+    "mixtral": "MixtralForCausalLM",
+    "olmoe": "OlmoeForCausalLM",
+    "qwen3_moe": "Qwen3MoeForCausalLM",
 }
 
 
@@ -165,12 +200,16 @@ def hf_config(config: DecoderConfig) -> dict[str, Any]:
     if family == "mistral":
         window = {"sliding_window": config.window, "head_dim": config.size_of_head}
         return {**head, **shared, **common, **grouped, **window}
-    return {
-        **head,
-        **shared,
-        **common,
-        **grouped,
-        "head_dim": config.size_of_head,
-        "attention_bias": config.attention_bias,
-        "mlp_bias": config.mlp_bias,
+    grouped |= {"head_dim": config.size_of_head, "attention_bias": config.attention_bias}
+    if config.experts is None:
+        return {**head, **shared, **common, **grouped, "mlp_bias": config.mlp_bias}
+    routing = config.experts
+    experts = {
+        "num_local_experts" if family == "mixtral" else "num_experts": routing.count,
+        "num_experts_per_tok": routing.top_k,
+        "norm_topk_prob": routing.normalise,
+        "router_aux_loss_coef": routing.balance,
+        "moe_intermediate_size": config.hidden,
+        "sliding_window": config.window,
     }
+    return {**head, **shared, **common, **grouped, **experts}

@@ -1,15 +1,15 @@
 """Our parameters and the tensors of Hugging Face's files: explicit tables, read in both directions.
 
-A line of a table is one tensor of theirs and the one or three parameters of ours in it. What is
+A line of a table is one tensor of theirs and the one to three parameters of ours in it. What is
 done to the numbers is data too: their array is split into dimensions, these are put into our order,
-and where three parameters are fused the first dimension separates them.
+and where parameters are fused the first dimension separates them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ class Line:
 
     "{}" in a key is the number of a layer; such a parameter of ours holds all layers, the first
     dimension. `groups` says how many of the split dimensions make one dimension of theirs.
+    `num_experts`: theirs is a tensor for each expert, a second "{}"; ours holds them all.
     """
 
     key: str
@@ -33,6 +34,7 @@ class Line:
     split: tuple[int, ...]
     groups: tuple[int, ...]
     order: tuple[int, ...]
+    num_experts: int | None = None
 
     @property
     def is_layered(self) -> bool:
@@ -48,14 +50,19 @@ class Line:
 
     @property
     def num_elements(self) -> int:
-        """Numbers in their tensor."""
-        return math.prod(self.split)
+        """Numbers in their tensor, or in those of all experts."""
+        return math.prod(self.split) * (self.num_experts or 1)
+
+    def keys(self, layer: int) -> list[str]:
+        """Their keys of a layer, one for each expert if experts have their own."""
+        return [self.key.format(layer, expert) for expert in range(self.num_experts or 1)]
 
     @property
     def our_shape(self) -> tuple[int, ...]:
         """The shape of each of our parameters, of one layer."""
         turned = tuple(self.split[i] for i in self.order)
-        return turned[1:] if len(self.paths) > 1 else turned
+        turned = turned[1:] if len(self.paths) > 1 else turned
+        return turned if self.num_experts is None else (self.num_experts, *turned)
 
     def ours(self, theirs: Array) -> tuple[Array, ...]:
         """Our parameters from their tensor (views where possible)."""
@@ -68,8 +75,14 @@ class Line:
         return turned.transpose(np.argsort(self.order)).reshape(self.shape)
 
 
-def lines_of(family: str, config: DecoderConfig) -> tuple[Line, ...]:
-    """All tensors of a family's files for this architecture."""
+def lines_of(family: str, config: DecoderConfig, keys: Collection[str] = ()) -> tuple[Line, ...]:
+    """All tensors of a family's files for this architecture; `keys` are those of a file.
+
+    Experts have a tensor each, or all of a layer one, if the file has such a key.
+    """
+    if family not in _TABLES:
+        is_stacked = any(key.endswith("experts.gate_up_proj") for key in keys)
+        return tuple(_llama(config, family, is_stacked=is_stacked))
     return tuple(_TABLES[family](config))
 
 
@@ -163,10 +176,9 @@ def _gpt_neox(config: DecoderConfig) -> list[Line]:
     ]
 
 
-def _llama(config: DecoderConfig) -> list[Line]:
-    """Separate [out, in] matrices; Mistral and Qwen 2 have the same names."""
-    width, hidden = config.width, config.hidden
-    layer = "model.layers.{}"
+def _llama(config: DecoderConfig, family: str, *, is_stacked: bool) -> list[Line]:
+    """Separate [out, in] matrices; Mistral, OLMoE and Qwen have the same names."""
+    width, layer = config.width, "model.layers.{}"
     lines = [
         same("model.embed_tokens.weight", "embed/table", config.vocab_size, width),
         *norm(f"{layer}.input_layernorm", "layers/attention_norm", width, bias=False),
@@ -185,25 +197,50 @@ def _llama(config: DecoderConfig) -> list[Line]:
             ],
             bias=config.attention_bias,
         )
+        if config.qk_norm is not None and part != "v":
+            shape = (heads, dim) if config.qk_norm == "all" else (dim,)
+            scale = same(f"{layer}.self_attn.{part}_norm.weight", f"{path}_norm/scale", *shape)
+            lines.append(replace(scale, groups=(len(shape),)))
     lines += _attention_out(f"{layer}.self_attn.o_proj", config)
     lines += norm(f"{layer}.post_attention_layernorm", "layers/mlp_norm", width, bias=False)
-    for part, num_in, num_out in (
-        ("gate", width, hidden),
-        ("up", width, hidden),
-        ("down", hidden, width),
-    ):
-        key, path = f"{layer}.mlp.{part}_proj", f"layers/mlp/{part}"
-        lines += _biased(
-            [
-                linear(f"{key}.weight", f"{path}/kernel", num_in, num_out),
-                same(f"{key}.bias", f"{path}/bias", num_out),
-            ],
-            bias=config.mlp_bias,
-        )
+    lines += _stacked_experts(config) if is_stacked else _llama_mlp(config, family)
     return [
         *lines,
         *norm("model.norm", "norm", width, bias=False),
         *_head("lm_head.weight", config),
+    ]
+
+
+def _llama_mlp(config: DecoderConfig, family: str) -> list[Line]:
+    width, hidden, path = config.width, config.hidden, "layers/mlp"
+    within, names = "mlp", ("gate_proj", "up_proj", "down_proj")
+    if family == "mixtral":
+        within, names = "block_sparse_moe", ("w1", "w3", "w2")
+    key, lines, count = f"model.layers.{{}}.{within}", list[Line](), None
+    if config.experts is not None:
+        count = config.experts.count
+        lines.append(linear(f"{key}.gate.weight", f"{path}/router/kernel", width, count))
+        key, path = f"{key}.experts.{{}}", f"{path}/experts"
+    sizes = ("gate", width, hidden), ("up", width, hidden), ("down", hidden, width)
+    for name, (part, num_in, num_out) in zip(names, sizes, strict=True):
+        kernel = linear(f"{key}.{name}.weight", f"{path}/{part}/kernel", num_in, num_out)
+        bias = same(f"{key}.{name}.bias", f"{path}/{part}/bias", num_out)
+        lines += _biased([replace(kernel, num_experts=count), bias], bias=config.mlp_bias)
+    return lines
+
+
+def _stacked_experts(config: DecoderConfig) -> list[Line]:
+    """A tensor for all experts of a layer, gate and up in one: as `transformers` 5 holds them."""
+    assert config.experts is not None
+    num, width, hidden = config.experts.count, config.width, config.hidden
+    key, path = "model.layers.{}.mlp", "layers/mlp"
+    fused = f"{path}/experts/gate/kernel", f"{path}/experts/up/kernel"
+    split = (num, 2, hidden, width)
+    down = same(f"{key}.experts.down_proj", f"{path}/experts/down/kernel", num, width, hidden)
+    return [
+        linear(f"{key}.gate.weight", f"{path}/router/kernel", width, num),
+        Line(f"{key}.experts.gate_up_proj", fused, split, (1, 2, 1), (1, 0, 3, 2)),
+        replace(down, order=(0, 2, 1)),
     ]
 
 
@@ -225,31 +262,23 @@ def _head(key: str, config: DecoderConfig) -> list[Line]:
 _TABLES: Mapping[str, Callable[[DecoderConfig], list[Line]]] = {
     "gpt2": _gpt2,
     "gpt_neox": _gpt_neox,
-    "llama": _llama,
-    "mistral": _llama,
-    "qwen2": _llama,
 }
+_AS_LLAMA = ("llama", "mistral", "mixtral", "olmoe", "qwen2", "qwen3", "qwen3_moe")
 # What comes before the names of a whole model; files of the bare model leave it out.
 PREFIXES: Mapping[str, str] = {
     "gpt2": "transformer.",
     "gpt_neox": "gpt_neox.",
-    "llama": "model.",
-    "mistral": "model.",
-    "qwen2": "model.",
+    **dict.fromkeys(_AS_LLAMA, "model."),
 }
 # Buffers that older versions wrote: masks of causality and rotary angles, which are computed here.
 BUFFERS: Mapping[str, str] = {
     "gpt2": r"(transformer\.)?h\.\d+\.attn\.(bias|masked_bias)",
     "gpt_neox": r"(gpt_neox\.)?layers\.\d+\.attention\.(bias|masked_bias|rotary_emb\.inv_freq)",
-    "llama": r"(model\.)?(layers\.\d+\.self_attn\.)?rotary_emb\.inv_freq",
-    "mistral": r"(model\.)?(layers\.\d+\.self_attn\.)?rotary_emb\.inv_freq",
-    "qwen2": r"(model\.)?(layers\.\d+\.self_attn\.)?rotary_emb\.inv_freq",
+    **dict.fromkeys(_AS_LLAMA, r"(model\.)?(layers\.\d+\.self_attn\.)?rotary_emb\.inv_freq"),
 }
 # Written by some tools although the table of embeddings is the same array.
 HEADS: Mapping[str, str] = {
     "gpt2": "lm_head.weight",
     "gpt_neox": "embed_out.weight",
-    "llama": "lm_head.weight",
-    "mistral": "lm_head.weight",
-    "qwen2": "lm_head.weight",
+    **dict.fromkeys(_AS_LLAMA, "lm_head.weight"),
 }

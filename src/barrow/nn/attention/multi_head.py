@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import jax
 import jax.numpy as jnp
@@ -13,10 +14,13 @@ from barrow.nn.attention.long_attention import around_a_ring
 from barrow.nn.attention.rotary import Rotary
 from barrow.nn.initialisers import Initialiser, fan_in
 from barrow.nn.layers.dense import Dense
+from barrow.nn.layers.norms import RMSNorm
 from barrow.nn.layers.remat import ATTENTION, named
 from barrow.nn.module import Module
 from barrow.nn.scope import Scope
 from barrow.nn.trace import Constrain
+
+QKNorm = Literal["head", "all"]
 
 
 @dataclass(frozen=True)
@@ -25,6 +29,8 @@ class MultiHead(Module):
 
     `kv_heads` fewer than `heads` is grouped-query attention, 1 is multi-query. `head_dim` None
     divides x's width among the heads. `window` and `sparse` restrict what is seen (see `Visible`).
+    `qk_norm` is an RMS norm of queries and keys before they are rotated: of each head (Qwen 3), or
+    of all together (OLMo 2).
     """
 
     heads: int
@@ -36,6 +42,8 @@ class MultiHead(Module):
     rotary: Rotary | None = None
     bias: bool = True
     out_bias: bool = True
+    qk_norm: QKNorm | None = None
+    norm_eps: float = 1e-6
     scale: float | None = None
     backend: Backend = "auto"
     weight_init: Initialiser = fan_in()
@@ -73,7 +81,11 @@ class MultiHead(Module):
                 weight_init=self.weight_init,
             )
             y: jax.Array = dense(scope / name, x)
-            return scope.constrain(y, "batch", "length", axis, "head_dim")
+            y = scope.constrain(y, "batch", "length", axis, "head_dim")
+            if self.qk_norm is not None and name != "v":
+                axes = ("head_dim",) if self.qk_norm == "head" else (axis, "head_dim")
+                y = RMSNorm(eps=self.norm_eps, axes=axes)(scope / f"{name}_norm", y)
+            return y
 
         q = project("q", self.heads, "heads")
         k = project("k", kv_heads, "kv_heads")

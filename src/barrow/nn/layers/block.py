@@ -9,6 +9,7 @@ import jax
 
 from barrow.nn.attention.multi_head import MultiHead
 from barrow.nn.layers.dropout import Dropout
+from barrow.nn.layers.experts import Experts
 from barrow.nn.layers.norms import LayerNorm
 from barrow.nn.module import Module
 from barrow.nn.scope import Scope
@@ -32,9 +33,17 @@ class Block(Module):
     dropout: float = 0.0
 
     def forward(
-        self, scope: Scope, x: jax.Array, cache: Any = None, context: Any = None
+        self,
+        scope: Scope,
+        x: jax.Array,
+        cache: Any = None,
+        context: Any = None,
+        real: jax.Array | None = None,
     ) -> tuple[jax.Array, Any]:
-        """The new x and cache; `context` are keyword arguments of attention, the same for all."""
+        """The new x and cache; `context` are keyword arguments of attention, the same for all.
+
+        `real` [batch, length] is false for padding, which experts do not compute.
+        """
         drop = Dropout(self.dropout)
         shape = x.shape
         # Rows, except for attention: the compiler then does not choose length-major layouts.
@@ -47,7 +56,11 @@ class Block(Module):
             return drop(scope / "attention_dropout", y.reshape(x.shape)), after
 
         def feed(x: jax.Array) -> jax.Array:
-            return drop(scope / "mlp_dropout", self.mlp(scope / "mlp", x))  # type: ignore[no-any-return]
+            if isinstance(self.mlp, Experts):
+                y = self.mlp(scope / "mlp", x.reshape(shape), real).reshape(x.shape)
+            else:
+                y = self.mlp(scope / "mlp", x)
+            return drop(scope / "mlp_dropout", y)  # type: ignore[no-any-return]
 
         def first(x: jax.Array) -> jax.Array:
             return self.norm(scope / "attention_norm", x)  # type: ignore[no-any-return]

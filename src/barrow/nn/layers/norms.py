@@ -41,7 +41,7 @@ class LayerNorm(Module):
 
 @dataclass(frozen=True)
 class RMSNorm(Module):
-    """x / √(mean of x² + eps) · scale over the last dimension."""
+    """x / √(mean of x² + eps) · scale over the last dimensions, as many as `axes`."""
 
     eps: float = 1e-6
     scale: bool = True
@@ -49,10 +49,12 @@ class RMSNorm(Module):
 
     def forward(self, scope: Scope, x: jax.Array) -> jax.Array:
         """The shape and type of x."""
-        y = _rows(x, 1).astype(jnp.float32)
-        spread = lax.rsqrt(jnp.mean(y * y, axis=-1, keepdims=True) + self.eps)
+        num = len(self.axes)
+        y = _rows(x, num).astype(jnp.float32)
+        dims = tuple(range(-num, 0))
+        spread = lax.rsqrt(jnp.mean(y * y, axis=dims, keepdims=True) + self.eps)
         y = y * named(spread, STATISTICS)
-        y = affine(scope, y, x.shape[-1:], self.axes, scale=self.scale, bias=False)
+        y = affine(scope, y, x.shape[-num:], self.axes, scale=self.scale, bias=False)
         return y.astype(x.dtype).reshape(x.shape)
 
 
