@@ -64,7 +64,7 @@ def made(routing: Routing, seed: int = 0) -> tuple[Experts, Any, Any, Any]:
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(BATCH, LENGTH, WIDTH)).astype(np.float32)
     real = np.arange(LENGTH) < np.array([LENGTH, 7, 1])[:, None]
-    params = module.init(jax.random.key(seed), x)
+    params = jax.jit(module.init)(jax.random.key(seed), x)
     # Far from even, so that there is something to drop.
     router = params["router"]["kernel"] * 3 + jnp.arange(routing.count) * 0.05
     return module, params | {"router": {"kernel": router}}, x, real
@@ -73,27 +73,28 @@ def made(routing: Routing, seed: int = 0) -> tuple[Experts, Any, Any, Any]:
 @pytest.mark.parametrize(
     "routing",
     [
-        Routing(4, 1),
-        Routing(4, 2, normalise=False, balance=0.5, z=0.25),
+        Routing(4, 1, balance=0.5, z=0.25),
         Routing(6, 3, capacity=0.5),
-        Routing(4, 2, capacity=1.25, normalise=False),
-        Routing(3, 3),
+        Routing(4, 2, capacity=0.9, normalise=False),
+        Routing(3, 3, normalise=False),
     ],
 )
-@pytest.mark.parametrize("is_training", [True, False])
-def test_token_by_token(routing: Routing, is_training: bool) -> None:
+def test_token_by_token(routing: Routing) -> None:
     """Outputs, both losses, loads and drops; padding is neither routed nor counted."""
     module, params, x, real = made(routing)
-    expected, numbers = by_hand(x, params, routing, real, is_training)
-    run = jax.jit(
-        lambda p: module.apply_and_collect(p, x, real, mutable=(ROUTER,) if is_training else ())
-    )
-    found, collected = run(params)
+
+    @jax.jit
+    def both(params: Any) -> Any:
+        trained = module.apply_and_collect(params, x, real, mutable=(ROUTER,))
+        return *trained, module.apply(params, x, real)
+
+    found, collected, plain = both(params)
+    expected, numbers = by_hand(x, params, routing, real, True)
     np.testing.assert_allclose(found, expected, atol=1e-5)
-    if is_training:
-        assert (numbers["dropped"].sum() > 0) == (routing.capacity is not None)
-        for name, value in numbers.items():
-            np.testing.assert_allclose(collected[ROUTER][name], value, rtol=1e-5, err_msg=name)
+    assert (numbers["dropped"].sum() > 0) == (routing.capacity is not None)
+    for name, value in numbers.items():
+        np.testing.assert_allclose(collected[ROUTER][name], value, rtol=1e-5, err_msg=name)
+    np.testing.assert_allclose(plain, by_hand(x, params, routing, real, False)[0], atol=1e-5)
 
 
 def test_balance_as_in_transformers() -> None:
@@ -109,7 +110,7 @@ def test_balance_as_in_transformers() -> None:
         _, found = module.apply_and_collect(p, x[1:2], real[1:2], mutable=(ROUTER,))
         return found[ROUTER]["penalty"][0]
 
-    ours, grad = jax.value_and_grad(penalty)(params["router"]["kernel"])
+    ours, grad = jax.jit(jax.value_and_grad(penalty))(params["router"]["kernel"])
     kernel = torch.tensor(np.asarray(params["router"]["kernel"]), requires_grad=True)
     logits = torch.tensor(x[1]) @ kernel
     loss = load_balancing_loss_func((logits,), 4, 2, torch.tensor(real[1:2].astype(np.int64)))
@@ -132,7 +133,7 @@ def test_gradients_by_differences() -> None:
         y, found = by_hand(x, params, routing, real, True)
         return float((y * above).sum() + found["penalty"].sum())
 
-    of_params, of_x = jax.grad(ours, argnums=(0, 1))(params, jnp.asarray(x))
+    of_params, of_x = jax.jit(jax.grad(ours, argnums=(0, 1)))(params, x)
     rng = np.random.default_rng(1)
     exact = jax.tree.map(lambda a: np.asarray(a, np.float64), params)
     for path, grad in nn.paths(of_params).items():
@@ -153,10 +154,11 @@ def test_the_router_computes_in_float32() -> None:
     """Logits that differ by less than bfloat16 can tell still choose the larger one."""
     module = Experts(Routing(2, 1), HIDDEN)
     x = jnp.ones((1, 1, WIDTH), jnp.bfloat16)
-    params = module.init(jax.random.key(0), x)
+    params = jax.jit(module.init)(jax.random.key(0), x)
     kernel = jnp.ones((WIDTH, 2)).at[0, 1].add(1e-4)
     params = params | {"router": {"kernel": kernel}}
-    y, found = module.apply_and_collect(params, x, mutable=(ROUTER,))
+    run = jax.jit(lambda p: module.apply_and_collect(p, x, mutable=(ROUTER,)))
+    y, found = run(params)
     assert y.dtype == jnp.bfloat16
     assert found[ROUTER]["load"].tolist() == [[0.0, 1.0]]
 
@@ -192,4 +194,4 @@ def test_operations_do_not_grow_with_the_experts() -> None:
         found = nn.flops(module.apply, params, x)
         assert not found.unknown
         router = 2 * 4 * 512 * 16 * count
-        assert products <= found.total - router <= 1.25 * products, count
+        assert products < found.total - router <= 1.25 * products, count

@@ -85,7 +85,7 @@ class Experts(Module):
 
     def forward(self, scope: Scope, x: jax.Array, real: jax.Array | None = None) -> jax.Array:
         """The shape of x [batch, length, embed]; 0 where `real` [batch, length] is false."""
-        routing, width = self.routing, x.shape[-1]
+        x, routing, width = jnp.asarray(x), self.routing, x.shape[-1]
         if x.ndim != 3:
             raise ValueError(f"{scope.name}: x must be [batch, length, embed], got {x.shape}")
         real = jnp.ones(x.shape[:2], jnp.bool_) if real is None else real
@@ -131,8 +131,8 @@ class Experts(Module):
                 y = exchanged(self._fed, rows, ids, kernels, routing.count, room * len(x), parts)
             else:
                 y = self._fed(rows, ids, kernels)
-            y = y.reshape(len(rows), -1, width)
-            y = jnp.einsum("tkw,tk->tw", y, weights.reshape(len(y), -1)).astype(x.dtype)
+            weights = weights.reshape(len(rows), -1, 1)
+            y = (y.reshape(*weights.shape[:2], width) * weights).sum(axis=1).astype(x.dtype)
             # Each device may have some of the hidden units of its experts.
             y = lax.psum(y, over("mlp")) if over("mlp") else y
             return (y.reshape(x.shape),)
