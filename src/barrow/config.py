@@ -300,7 +300,7 @@ def _replace(
         return type(settings)((*settings[:place], changed, *settings[place + 1 :]))
     inside = whole[: -len(".".join(path)) - 1]
     if settings is None:
-        kinds = [option for option in _options(kind) if dataclasses.is_dataclass(option)]
+        kinds: list[Any] = [option for option in _options(kind) if dataclasses.is_dataclass(option)]
         if len(kinds) == 1 and not any(_is_required(kinds[0], name) for name in _hints(kinds[0])):
             return _replace(kind, kinds[0](), path, value, whole, trust)
         given = f'{inside}={{"{name}": {value}}}'

@@ -126,9 +126,8 @@ class Logbook:
         }
         if self._is_nats:
             # Of the data alone, where the loss has more in it.
-            nats = metrics.metrics.get("nats")
-            nats = loss if nats is None else float(nats.value)
-            found[f"bits_per_{self._unit}"] = nats / math.log(2)
+            nats = metrics.metrics.get("nats", metrics.loss)
+            found[f"bits_per_{self._unit}"] = float(nats.value) / math.log(2)
         found |= {name: float(mean.value) for name, mean in metrics.metrics.items()}
         if metrics.scale is not None:
             found |= {"loss_scale": float(metrics.scale), "overflows": self.watch.overflows}

@@ -41,7 +41,7 @@ def exchanged(
     places = min(most, 8 * math.ceil(_SPARE * num / parts / 8))
 
     def exchange(x: jax.Array) -> jax.Array:
-        return lax.all_to_all(x, over, 0, 0, tiled=True)
+        return lax.all_to_all(x, over, 0, 0, tiled=True)  # type: ignore[no-any-return]
 
     def one_round(x: jax.Array, kernels: Sequence[jax.Array], start: Any) -> jax.Array:
         at = start + jnp.arange(places)
@@ -66,4 +66,7 @@ def exchanged(
         return y, None
 
     starts = jnp.arange(places, most, places)
-    return lax.cond(longest > places, lambda: lax.scan(another, y, starts)[0], lambda: y)
+    every: jax.Array = lax.cond(
+        longest > places, lambda: lax.scan(another, y, starts)[0], lambda: y
+    )
+    return every
