@@ -171,7 +171,7 @@ def test_a_part_of_settings_that_are_not_set() -> None:
     found = config.override(Chosen(), ["inner.size=3"])
     assert found.inner == Inner(size=3)
     assert config.override(found, ["inner.steps=2"]).inner == Inner(3, 2)
-    with pytest.raises(ConfigError, match="inner.sise: unknown key 'sise'; did you mean"):
+    with pytest.raises(ConfigError, match="inner.sise: no setting 'sise'; did you mean 'size'"):
         config.override(Chosen(), ["inner.sise=3"])
     with pytest.raises(ConfigError, match="needed is not set; set all of it"):
         config.override(Chosen(), ["needed.a=3"])
