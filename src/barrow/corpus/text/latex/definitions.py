@@ -3,7 +3,6 @@ r"""An author's definitions: commands, environments, switches. They are never sc
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -32,7 +31,6 @@ class Definitions:
     r"""Macros by name, environments by their beginnings and ends, switches of ``\newif``.
 
     Commands of a paper's structure keep their meaning, however a class or an author redefines them.
-    `formulas` are those already expanded, by what closes them, since `version` last changed.
     """
 
     def __init__(self) -> None:
@@ -41,18 +39,10 @@ class Definitions:
         self.endings: dict[str, str] = {}
         self.flags: dict[str, bool] = {}
         self.theorems = dict(THEOREMS)  # names of environments, as they are printed
-        self.formulas: dict[str, dict[str, str]] = defaultdict(dict)
-        self.version = 0
 
     def define(self, command: str, source: Arguments) -> None:
         """Read a definition, after its command."""
         DEFINING[command](self, source)
-        self.have_changed()
-
-    def have_changed(self) -> None:
-        """Forget what was expanded with other definitions."""
-        self.formulas.clear()
-        self.version += 1
 
     def _set(self, name: str, macro: Macro) -> None:
         if name.startswith("\\") and len(name) > 1 and name[1:] not in STRUCTURE:

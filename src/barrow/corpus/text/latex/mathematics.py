@@ -6,7 +6,6 @@ import re
 from functools import cache
 
 from barrow.corpus.text.latex.commands import HEADINGS, MATH_ENVIRONMENTS
-from barrow.corpus.text.latex.definitions import Definitions
 from barrow.corpus.text.latex.source import ACTIVE, Source
 from barrow.corpus.text.latex.tokens import NAME, PARAGRAPH, SIGN, TEXT
 
@@ -52,16 +51,25 @@ def _copied(closer: str) -> re.Pattern[str]:
     return re.compile(f"({_COPIED}*+)" + ends.get(closer, rf"\\end\{{{re.escape(closer)}\}}"))
 
 
-def _is_plain(formula: str, definitions: Definitions) -> bool:
-    """Whether there is nothing in a formula to expand or to drop."""
-    if "\\" not in formula:
-        return True
-    names = _NAMES.findall(formula)
-    if not (definitions.macros.keys().isdisjoint(names) and _CHANGED.isdisjoint(names)):
-        return False
-    if "begin" in names and not definitions.beginnings.keys().isdisjoint(_INNER):
-        return False
-    return formula.isascii()  # a letter after a command's name is set off
+def _copy(source: Source, closer: str) -> str | None:
+    """The formula up to what closes it, if there is nothing in it to expand or to drop."""
+    if not source.frames or (len(closer) > 2 and closer not in MATH_ENVIRONMENTS):
+        return None
+    frame = source.frames[-1]
+    found = _copied(closer).match(frame.text, frame.position)
+    if found is None:
+        return None
+    formula = found[1]
+    if "\\" in formula:
+        names, definitions = _NAMES.findall(formula), source.definitions
+        if not (definitions.macros.keys().isdisjoint(names) and _CHANGED.isdisjoint(names)):
+            return None
+        if "begin" in names and not definitions.beginnings.keys().isdisjoint(_INNER):
+            return None
+        if not formula.isascii():  # a letter after a command's name is set off
+            return None
+    frame.position = found.end()
+    return formula
 
 
 def read_mathematics(source: Source, closer: str, *, is_display: bool) -> tuple[str, bool]:
@@ -70,36 +78,16 @@ def read_mathematics(source: Source, closer: str, *, is_display: bool) -> tuple[
     `closer` is ``$``, ``$$``, a sign after a backslash, or the name of an environment. A blank line
     ends an inline formula, a heading any.
     """
-    definitions = source.definitions
-    found = None
-    if source.frames and (len(closer) <= 2 or closer in MATH_ENVIRONMENTS):
-        frame = source.frames[-1]
-        found = _copied(closer).match(frame.text, frame.position)
-    if found is not None:
-        known = definitions.formulas[closer].get(found[1])
-        if known is None and _is_plain(found[1], definitions):
-            known = definitions.formulas[closer][found[1]] = _tidy(found[1])
-        if known is not None:
-            frame.position = found.end()
-            return known, True
-    version = definitions.version
-    source.in_math = True
-    formula, is_closed = _read(source, closer, is_display=is_display)
-    source.in_math = False
-    formula = _tidy(formula)
-    # It is the same next time, unless it read more than itself or defined something.
-    if (
-        found is not None
-        and is_closed
-        and definitions.version == version
-        and (source.frames and source.frames[-1] is frame and frame.position == found.end())
-    ):
-        definitions.formulas[closer][found[1]] = formula
-    return formula, is_closed
-
-
-def _tidy(formula: str) -> str:
-    return (_LINE_ENDS.sub("\n", formula) if "\n" in formula else formula).strip()
+    copied = _copy(source, closer)
+    if copied is None:
+        source.in_math = True
+        formula, is_closed = _read(source, closer, is_display=is_display)
+        source.in_math = False
+    else:
+        formula, is_closed = copied, True
+    if "\n" in formula:
+        formula = _LINE_ENDS.sub("\n", formula)
+    return formula.strip(), is_closed
 
 
 def _read(source: Source, closer: str, *, is_display: bool) -> tuple[str, bool]:

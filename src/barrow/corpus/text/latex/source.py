@@ -291,7 +291,6 @@ class Source:
         for command, macro in definitions.macros.items():
             if "@" not in command and "@" not in macro.body:
                 self.definitions.macros.setdefault(command, macro)
-        self.definitions.have_changed()
 
     def choose(self, condition: bool) -> None:
         """Continue with the first or the second of two arguments."""
