@@ -20,6 +20,7 @@ from barrow.models.clip.model import CLIP
 from barrow.models.decoder.model import DecoderConfig
 from barrow.models.roberta.model import Roberta, RobertaConfig
 from barrow.nn.attention.rotary import Rotary
+from barrow.nn.layers.remat import EVERYTHING
 from barrow.parallel import AXES, ZERO, constrainer, make_mesh
 from barrow.parallel.placement import Placement
 from barrow.stream import Mlm
@@ -28,9 +29,10 @@ from barrow.train.objectives.contrastive import contrastive_objective
 from barrow.train.objectives.masked import masked_objective
 
 ROWS, LENGTH, VOCAB = 8, 16, 64
-SMALL = {"vocab_size": VOCAB, "layers": 2, "hidden": 64, "context": 32}
+SMALL = {"vocab_size": VOCAB, "layers": 8, "hidden": 64, "context": 32}
 LLAMA = {**SMALL, "norm": "rms", "gated": True, "activation": "silu", "tied": False}
-MIXTRAL = {**LLAMA, "width": 32, "heads": 8, "rotary": Rotary(), "mlp_bias": False}
+# Few layers: rounding does not change the choice of an expert.
+MIXTRAL = {**LLAMA, "layers": 2, "width": 32, "heads": 8, "rotary": Rotary(), "mlp_bias": False}
 MODELS = {
     "gpt2": DecoderConfig(**SMALL, width=32, heads=8),
     # Key heads that fewer axes divide than heads; and heads that need a ring.
@@ -41,21 +43,42 @@ MODELS = {
     "capacity": DecoderConfig(**MIXTRAL, experts=nn.Routing(8, 2, capacity=1.0, balance=0.3)),
 }
 ROBERTA = RobertaConfig(
-    vocab_size=VOCAB, width=32, layers=2, heads=4, hidden=64, positions=40, dropout=0.0
+    vocab_size=VOCAB, width=32, layers=8, heads=4, hidden=64, positions=40, dropout=0.0
 )
 CLIP_CONFIG = ClipConfig(
     embed=16,
-    image=VisionConfig(resolution=16, patch=8, width=32, layers=2, heads=4),
-    text=TextConfig(vocab_size=VOCAB, context=8, width=32, layers=2, heads=4),
+    # The last layer of each tower is not repeated: stages divide eight.
+    image=VisionConfig(resolution=16, patch=8, width=32, layers=9, heads=4),
+    text=TextConfig(vocab_size=VOCAB, context=8, width=32, layers=9, heads=4),
 )
 
 
-def ways(num: int, axes: int) -> list[tuple[int, ...]]:
-    """Every ordered product of so many factors."""
-    if axes == 1:
-        return [(num,)]
+Sizes = tuple[tuple[str, int], ...]
+
+
+def on(**sizes: int) -> Sizes:
+    """A mesh: the axes of more than one device."""
+    return tuple(sizes.items())
+
+
+def ways(num: int, axes: tuple[str, ...]) -> list[Sizes]:
+    """Every way to spread so many devices over axes."""
+    if not axes:
+        return [()] if num == 1 else []
     divisors = [n for n in range(1, num + 1) if num % n == 0]
-    return [(n, *rest) for n in divisors for rest in ways(num // n, axes - 1)]
+    return [
+        ((axes[0], n), *rest) if n > 1 else rest
+        for n in divisors
+        for rest in ways(num // n, axes[1:])
+    ]
+
+
+def admits(name: str, sizes: Sizes) -> bool:
+    """Whether a model has layers and experts that a mesh divides."""
+    config = MODELS.get(name)
+    routing = None if config is None else config.experts
+    found, layers = dict(sizes), 8 if config is None else config.layers
+    return layers % found.get("stage", 1) == 0 and (routing is not None or "expert" not in found)
 
 
 def rows_of_tokens() -> dict[str, Any]:
@@ -82,7 +105,7 @@ def pairs() -> dict[str, Any]:
     }
 
 
-def made(name: str) -> tuple[Any, Callable[..., Any], Any, Any]:
+def made(name: str, **how: Any) -> tuple[Any, Callable[..., Any], Any, Any]:
     """The model, what makes its objective, examples and a batch."""
     if name == "roberta":
         model: Any = Roberta(ROBERTA)
@@ -91,17 +114,19 @@ def made(name: str) -> tuple[Any, Callable[..., Any], Any, Any]:
     if name == "clip":
         model = CLIP(CLIP_CONFIG)
         return model, functools.partial(contrastive_objective, model), CLIP_CONFIG.example, pairs()
-    model = MODELS[name].module()
+    model = MODELS[name].module(**how)
     return model, functools.partial(causal_objective, model), MODELS[name].example, rows_of_tokens()
 
 
 @functools.lru_cache(maxsize=24)
-def program(name: str, sizes: tuple[int, ...] | None, stage: int = 0) -> tuple[Any, Any, Any]:
+def program(
+    name: str, sizes: Sizes | None, level: int = 0, *, rounds: int = 1, **how: Any
+) -> tuple[Any, Any, Any]:
     """Mean and gradients, compiled; parameters and batch."""
-    model, objective, example, batch = made(name)
-    zero = ZERO[stage]
-    mesh = None if sizes is None else make_mesh(**dict(zip(AXES, sizes, strict=True)))
-    constrain = None if mesh is None else constrainer(zero.activations, mesh)
+    model, objective, example, batch = made(name, **how)
+    zero = ZERO[level]
+    mesh = None if sizes is None else make_mesh(**{"data": 1, **dict(sizes)})
+    constrain = None if mesh is None else constrainer(zero.activations, mesh, rounds=rounds)
     loss_of = objective(constrain=constrain).loss
     params = jax.jit(lambda: model.init(jax.random.key(0), *example))()
 
@@ -122,11 +147,11 @@ def on_one(name: str) -> Any:
     return jax.device_get(step(params, batch))
 
 
-def check(name: str, sizes: tuple[int, ...], stage: int) -> None:
-    step, params, batch = program(name, sizes, stage)
+def check(name: str, sizes: Sizes, level: int, **how: Any) -> None:
+    step, params, batch = program(name, sizes, level, **how)
     loss, grads = jax.device_get(step(params, batch))
     expected, wanted = on_one(name)
-    limit = 1e-4 if sizes[AXES.index("tensor")] > 1 else 1e-5
+    limit = 1e-4 if {"tensor", "stage"} & set(dict(sizes)) else 1e-5
     assert loss == pytest.approx(expected, rel=limit)
     for path, grad in nn.paths(wanted).items():
         apart = np.abs(nn.paths(grads)[path] - grad).max()
@@ -134,35 +159,54 @@ def check(name: str, sizes: tuple[int, ...], stage: int) -> None:
         assert apart <= limit * np.abs(grad).max() or path.endswith("k/bias"), path
 
 
-# data, fsdp, expert, sequence, tensor; and the ZeRO stage.
+# The model, the mesh, the level of ZeRO.
 SAMPLE = [
-    ("gpt2", (1, 2, 1, 2, 2), 3),
-    ("grouped", (1, 1, 1, 2, 4), 0),
-    ("odd", (2, 1, 1, 4, 1), 0),
-    ("odd", (1, 1, 1, 8, 1), 0),
-    ("window", (1, 1, 1, 4, 2), 0),
-    ("experts", (1, 2, 2, 1, 2), 3),
-    ("capacity", (1, 1, 4, 2, 1), 0),
-    ("roberta", (2, 1, 1, 2, 2), 0),
-    ("clip", (2, 2, 1, 1, 2), 2),
+    ("gpt2", on(fsdp=2, sequence=2, tensor=2), 3),
+    ("grouped", on(sequence=2, tensor=4), 0),
+    ("odd", on(data=2, sequence=4), 0),
+    ("odd", on(sequence=8), 0),
+    ("window", on(sequence=4, tensor=2), 0),
+    ("experts", on(fsdp=2, expert=2, tensor=2), 3),
+    ("capacity", on(expert=4, sequence=2), 0),
+    ("roberta", on(data=2, sequence=2, tensor=2), 0),
+    ("clip", on(data=2, fsdp=2, tensor=2), 2),
+    ("gpt2", on(stage=2, fsdp=2, tensor=2), 3),
+    ("odd", on(stage=2, sequence=4), 0),
+    ("capacity", on(stage=2, expert=4), 0),
 ]
 
 
-@pytest.mark.parametrize(("name", "sizes", "stage"), SAMPLE)
-def test_a_mesh_equals_one_device(name: str, sizes: tuple[int, ...], stage: int) -> None:
+@pytest.mark.parametrize(("name", "sizes", "level"), SAMPLE)
+def test_a_mesh_equals_one_device(name: str, sizes: Sizes, level: int) -> None:
     """DEEPSPEED-13: loss and gradients, relative to the largest number of each array."""
-    check(name, sizes, stage)
+    check(name, sizes, level)
+
+
+def test_a_pipeline_of_several_rounds_equals_one_device() -> None:
+    """DEEPSPEED-9: unrolled layers, recomputed in the backward pass."""
+    sizes = on(stage=2, data=2, tensor=2)
+    check("grouped", sizes, 0, rounds=2, unroll=True, remat=EVERYTHING)
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("sizes", ways(8, len(AXES)))
-@pytest.mark.parametrize("name", [*MODELS, "roberta", "clip"])
-def test_every_mesh_equals_one_device(name: str, sizes: tuple[int, ...]) -> None:
-    for stage in {0, 3 if sizes[1] > 1 else 0}:
-        check(name, sizes, stage)
+@pytest.mark.parametrize(
+    ("name", "sizes"),
+    [(n, way) for n in [*MODELS, "roberta", "clip"] for way in ways(8, AXES) if admits(n, way)],
+)
+def test_every_mesh_equals_one_device(name: str, sizes: Sizes) -> None:
+    for level in {0, 3 if "fsdp" in dict(sizes) else 0}:
+        check(name, sizes, level)
 
 
-def collectives(name: str, sizes: tuple[int, ...]) -> tuple[Counter[str], str]:
+@pytest.mark.soak
+@pytest.mark.parametrize(
+    "sizes", [way for way in ways(8, AXES) if 1 < dict(way).get("stage", 1) < 8]
+)
+def test_every_mesh_with_rounds_equals_one_device(sizes: Sizes) -> None:
+    check("grouped", sizes, 0, rounds=8 // dict(sizes)["stage"])
+
+
+def collectives(name: str, sizes: Sizes) -> tuple[Counter[str], str]:
     text = program(name, sizes, 0)[0].as_text()
     kinds = r" (all-reduce|all-gather|reduce-scatter|all-to-all|collective-permute)(?:-start)?\("
     return Counter(re.findall(kinds, text)), text
@@ -170,7 +214,7 @@ def collectives(name: str, sizes: tuple[int, ...]) -> tuple[Counter[str], str]:
 
 def test_no_logits_leave_their_device() -> None:
     """Tensor parallelism gathers nothing as large as the logits."""
-    found, text = collectives("gpt2", (1, 1, 1, 1, 8))
+    found, text = collectives("gpt2", on(tensor=8))
     assert found["all-reduce"]
     logits = ROWS * LENGTH * VOCAB
     for shape in re.findall(r"f32\[([\d,]+)\][^=]* all-(?:gather|reduce)", text):
@@ -178,15 +222,15 @@ def test_no_logits_leave_their_device() -> None:
 
 
 def test_rows_are_exchanged_for_heads_or_go_around() -> None:
-    assert collectives("gpt2", (1, 1, 1, 8, 1))[0]["all-to-all"]
-    ring, _ = collectives("odd", (1, 1, 1, 8, 1))
+    assert collectives("gpt2", on(sequence=8))[0]["all-to-all"]
+    ring, _ = collectives("odd", on(sequence=8))
     assert ring["collective-permute"]
     assert not ring["all-to-all"]
 
 
 def test_tokens_are_sent_to_their_experts() -> None:
     """All-to-all, and nothing as large as the weights of all experts of a layer is gathered."""
-    found, text = collectives("capacity", (1, 1, 4, 2, 1))
+    found, text = collectives("capacity", on(expert=4, sequence=2))
     assert found["all-to-all"]
     experts = 8 * 32 * 64
     for shape in re.findall(r"f32\[([\d,]+)\][^=]* all-(?:gather|reduce)", text):
@@ -196,7 +240,8 @@ def test_tokens_are_sent_to_their_experts() -> None:
 def test_all_tokens_may_choose_the_same_experts() -> None:
     """Tokens that do not fit into one exchange are sent in further ones: none is lost."""
     found = []
-    for step, params, batch in (program("experts", None), program("experts", (1, 2, 2, 1, 2), 3)):
+    mesh = on(fsdp=2, expert=2, tensor=2)
+    for step, params, batch in (program("experts", None), program("experts", mesh, 3)):
         mlp = params["layers"]["mlp"]
         kernel = mlp["router"]["kernel"] * 0.01 + jnp.array([5.0, 4.0, 0, 0, 0, 0, 0, 0])
         mlp = mlp | {"router": {"kernel": kernel * jnp.sign(kernel)}}

@@ -11,25 +11,26 @@ from barrow.parallel import AXES, make_mesh, num_row_shards
 @pytest.mark.parametrize(
     ("sizes", "found"),
     [
-        ({}, (8, 1, 1, 1, 1)),
-        ({"fsdp": 4}, (2, 4, 1, 1, 1)),
-        ({"data": 2, "fsdp": -1}, (2, 4, 1, 1, 1)),
-        ({"data": 1, "fsdp": 8}, (1, 8, 1, 1, 1)),
-        ({"sequence": 2, "tensor": 2}, (2, 1, 1, 2, 2)),
-        ({"data": 1, "tensor": -1}, (1, 1, 1, 1, 8)),
-        ({"expert": 4}, (2, 1, 4, 1, 1)),
+        ({}, (1, 8, 1, 1, 1, 1)),
+        ({"fsdp": 4}, (1, 2, 4, 1, 1, 1)),
+        ({"data": 2, "fsdp": -1}, (1, 2, 4, 1, 1, 1)),
+        ({"data": 1, "fsdp": 8}, (1, 1, 8, 1, 1, 1)),
+        ({"sequence": 2, "tensor": 2}, (1, 2, 1, 1, 2, 2)),
+        ({"data": 1, "tensor": -1}, (1, 1, 1, 1, 1, 8)),
+        ({"expert": 4}, (1, 2, 1, 4, 1, 1)),
+        ({"stage": 4}, (4, 2, 1, 1, 1, 1)),
     ],
 )
 def test_what_is_left_is_filled_in(sizes, found) -> None:
     mesh = make_mesh(**sizes)
-    assert mesh.axis_names == AXES == ("data", "fsdp", "expert", "sequence", "tensor")
+    assert mesh.axis_names == AXES == ("stage", "data", "fsdp", "expert", "sequence", "tensor")
     assert tuple(mesh.shape.values()) == found
-    assert num_row_shards(mesh) == found[0] * found[1] * found[2]
+    assert num_row_shards(mesh) == found[1] * found[2] * found[3]
 
 
 def test_neighbours_lie_along_the_last_axis() -> None:
     mesh = make_mesh(data=2, tensor=4)
-    assert [d.id for d in mesh.devices[0].ravel()] == [d.id for d in jax.devices()[:4]]
+    assert [d.id for d in mesh.devices.reshape(2, 4)[0]] == [d.id for d in jax.devices()[:4]]
 
 
 def test_some_of_the_devices() -> None:

@@ -1,18 +1,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
+from barrow import nn
+from barrow.checkpoint import Checkpoints
+from barrow.models.clip.config import ClipConfig, ResNetConfig, TextConfig
 from barrow.nn.layers.experts import Routing
 from barrow.nn.layers.remat import ATTENTION_ONLY, EVERYTHING
-from barrow.parallel import AXES
+from barrow.stream.pairs import PairSettings
 from barrow.train import MeshSettings, Run
 from barrow.train.precision import Precision
-from barrow.train.program import make_program
+from barrow.train.program import Program, make_program
 from barrow.train.step import StepSettings
 
 pytestmark = pytest.mark.usefixtures("compiled_once")
@@ -68,18 +73,123 @@ def test_batches_that_cannot_be_divided(run: Run) -> None:
             {"expert": 8, "experts": 6},
             "mesh.expert=8 does not divide the 6 experts; expert may be 1, 2$",
         ),
+        ({"stage": 8}, "mesh.stage=8 does not divide the 6 repeated layers; stage may be 1, 2"),
+        (
+            {"stage": 2, "fsdp": 4, "rounds": 2, "micro_batches": 2},
+            "stage=2 × rounds=2 does not divide the 6 repeated layers; stage may be 1$",
+        ),
+        (
+            {"stage": 2, "fsdp": 4, "rounds": 4, "micro_batches": 2},
+            "× rounds=4 does not divide the 6 repeated layers; rounds must divide 6",
+        ),
+        ({"stage": 2, "fsdp": 4, "micro_batches": 4}, "8 rows .* may be 2; or .* multiple of 16"),
+        ({"stage": 8, "micro_batches": 4}, "a pipeline of 8 stages needs as many micro-batches"),
     ],
 )
 def test_what_a_mesh_does_not_divide(run: Run, mesh: dict[str, int], words: str) -> None:
     rows, experts = (mesh.get(name) for name in ("seq_len", "experts"))
     data = run.data if rows is None else replace(run.data, seq_len=rows)
-    model = run.model
+    model = replace(run.model, layers=6)
     if experts is not None:
         model = replace(model, experts=Routing(experts), mlp_bias=False)
-    sizes = {axis: size for axis, size in mesh.items() if axis in AXES}
-    settings = MeshSettings(data=1, **sizes)
+    others = ("seq_len", "experts")
+    settings = MeshSettings(data=1, **{n: size for n, size in mesh.items() if n not in others})
     with pytest.raises(ValueError, match=words):
-        make_program(replace(run, data=data, mesh=settings, model=model))
+        make_program(replace(run, model=model, data=data, mesh=settings))
+
+
+def test_settings_of_a_pipeline_need_one() -> None:
+    with pytest.raises(ValueError, match="are of a pipeline; set mesh.stage"):
+        MeshSettings(rounds=2)
+    with pytest.raises(ValueError, match="micro_batches must be ≥ 1, got 0"):
+        MeshSettings(stage=2, micro_batches=0)
+
+
+@pytest.mark.parametrize(
+    ("layers", "words"),
+    [(1, "but no layers of this model are stacked"), (12, "the 11 repeated .* may be 1$")],
+)
+def test_towers_that_stages_cannot_share(layers: int, words: str) -> None:
+    """The last layer of a tower of CLIP is not repeated."""
+    model = ClipConfig(image=ResNetConfig(), text=TextConfig(layers=layers))
+    mesh = MeshSettings(stage=2)
+    with pytest.raises(ValueError, match=words):
+        make_program(Run(model, PairSettings(batch=16), 1, mesh=mesh))
+
+
+BATCH = {
+    "tokens": np.arange(256).reshape(16, 16) * 7 % 31,
+    "targets": np.arange(256).reshape(16, 16) * 5 % 29,
+    "segments": np.tile(np.repeat([1, 2], [5, 11]), (16, 1)),
+    "positions": np.tile(np.r_[0:5, 0:11], (16, 1)),
+    "mask": np.arange(256).reshape(16, 16) % 3 > 0,
+}
+
+
+def on_mesh(run: Run, **mesh: int) -> Program:
+    model = replace(run.model, layers=8, heads=4, vocab_size=32)
+    if "expert" in mesh:
+        model = replace(model, experts=Routing(4), mlp_bias=False)
+    data = replace(run.data, batch=16)
+    return make_program(
+        replace(run, model=model, data=data, mesh=MeshSettings(**{"data": 1, **mesh}))
+    )
+
+
+@pytest.mark.parametrize("name", [pytest.param("fp32", marks=pytest.mark.soak), "fp16"])
+def test_a_pipeline_accumulates_and_scales(run: Run, name: Any) -> None:
+    """Two steps with micro-batches of the step and of the pipeline, and ZeRO."""
+    run = replace(run, step=StepSettings(Precision(name), accumulate=2))
+    found = []
+    for mesh in ({"data": 8}, {"stage": 4, "fsdp": 2, "zero": 2}):
+        program = on_mesh(run, **mesh)
+        state, losses = program.start(), []
+        for _ in range(2):
+            state, metrics = program.advance(state, BATCH)
+            losses += [metrics.loss.value, metrics.grad_norm, metrics.bad_tensor]
+        found.append(jax.device_get(losses))
+        if "stage" in mesh:
+            kernel = state.params["layers"]["mlp"]["up"]["kernel"]
+            assert kernel.addressable_shards[0].data.shape == (2, 8, 32)
+    np.testing.assert_allclose(*found, rtol=1e-4 if name == "fp32" else 1e-2)
+
+
+MESHES = [
+    {"stage": 2, "fsdp": 2, "tensor": 2, "zero": 3},
+    {"data": 2, "sequence": 4},
+    {"data": 8},
+    {"fsdp": 8, "zero": 3},
+    {"tensor": 4, "data": 2},
+    {"stage": 8},
+    {"stage": 2, "rounds": 2, "data": 4},
+]
+
+
+def check_restored(run: Run, folder: Path, meshes: list[dict[str, int]]) -> None:
+    """A state saved on each mesh has the same next loss on the others."""
+    programs = [on_mesh(run, **mesh) for mesh in meshes]
+    for first, saver in enumerate(programs):
+        state, _ = saver.advance(saver.start(), BATCH)
+        checkpoints = Checkpoints(folder / str(first))
+        checkpoints.save(state, {}, wait=True)
+        before = jax.device_get(nn.paths(state.params))
+        wanted = float(saver.advance(state, BATCH)[1].loss.value)
+        for reader in programs:
+            restored = checkpoints.restore(1, reader.shapes, shardings=reader.shardings)
+            for path, leaf in nn.paths(restored.params).items():
+                np.testing.assert_array_equal(leaf, before[path])
+            loss = float(reader.advance(restored, BATCH)[1].loss.value)
+            assert loss == pytest.approx(wanted, rel=1e-5)
+
+
+def test_a_checkpoint_of_one_mesh_resumes_on_another(run: Run, tmp_path: Path) -> None:
+    """DEEPSPEED-14: with stages and without."""
+    check_restored(run, tmp_path, MESHES[:2])
+
+
+@pytest.mark.soak
+def test_a_checkpoint_of_any_mesh_resumes_on_any_other(run: Run, tmp_path: Path) -> None:
+    check_restored(run, tmp_path, MESHES)
 
 
 def test_documents_are_masked_or_not(run: Run) -> None:

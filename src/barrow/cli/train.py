@@ -87,6 +87,7 @@ def train(
     from barrow import config
     from barrow.parallel.processes import open_peers
     from barrow.train import Interrupted, fit
+    from barrow.train.program import mesh_of, pipeline_of
     from barrow.train.start import initial_family
     from barrow.train.tasks.own_data import Batches
     from barrow.train.tasks.task import task_of
@@ -126,6 +127,9 @@ def train(
         trackers = [terminal(sys.stderr), *named]
         others.agree("described", {})  # who failed here is not waited for in the run
     try:
+        schedule = pipeline_of(run, mesh_of(run))
+        if schedule is not None and jax.process_index() == 0:
+            typer.echo(str(schedule), err=True)
         with warnings_in_words():
             fit(run, folder, trackers=trackers)
     except Interrupted as stopped:

@@ -36,11 +36,34 @@ class Constrain(Protocol):
         arguments' dimensions of the same name.
         """
 
+    @property
+    def inside(self) -> Constrain | None:
+        """How activations are sharded within a stage of a pipeline; None without one."""
+
+    @property
+    def is_mapped(self) -> bool:
+        """Whether this is within a stage: `jax.vmap` maps the layers over stages."""
+
+    def staged(
+        self, group: Callable[..., Any], layers: Any, x: Any, shared: Any
+    ) -> tuple[Any, Any]:
+        """X after layers that are divided into groups, each on its own devices; and their outputs.
+
+        ``group(layers, x, shared, number)`` is the same for the layers of one group and some rows
+        of the batch: micro-batch `number`. Arrays of `layers` and outputs have a leading dimension
+        for them; then outputs, as x, have the batch's rows; so has `shared`, or one row for all.
+        """
+
 
 def divides(constrain: Constrain | None, axis: str) -> bool:
     """Whether dimensions of this name are divided; a plain function divides none."""
     asked = getattr(constrain, "divides", None)
     return asked is not None and bool(asked(axis))
+
+
+def inside(constrain: Constrain | None) -> Constrain | None:
+    """How activations are sharded within a stage of a pipeline; None without one."""
+    return getattr(constrain, "inside", None)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 from jax.sharding import Mesh
 
 # Outermost first: the last axes are on neighbouring devices, with the fastest links.
-AXES = ("data", "fsdp", "expert", "sequence", "tensor")
+AXES = ("stage", "data", "fsdp", "expert", "sequence", "tensor")
 ROWS = ("data", "fsdp", "expert")  # the axes that rows of a batch are divided over
 
 
@@ -22,16 +22,17 @@ def make_mesh(
     expert: int = 1,
     sequence: int = 1,
     tensor: int = 1,
+    stage: int = 1,
     devices: Sequence[Any] | None = None,
 ) -> Mesh:
     """A mesh of so many devices along each axis; one size may be −1, for what is left.
 
     Rows of a batch are divided over `data`, `fsdp` and `expert`; along `fsdp` the state is sharded
     too, by the rules; `expert` divides the experts. `sequence` divides each row, `tensor` the
-    heads, the hidden units of the MLPs and the vocabulary.
+    heads, the hidden units of the MLPs and the vocabulary, `stage` the layers.
     """
     found = list(jax.devices() if devices is None else devices)
-    sizes = [data, fsdp, expert, sequence, tensor]
+    sizes = [stage, data, fsdp, expert, sequence, tensor]
     named = " × ".join(f"{axis}={size}" for axis, size in zip(AXES, sizes, strict=True))
     known = math.prod(size for size in sizes if size != -1)
     if sizes.count(-1) > 1 or any(size < 1 and size != -1 for size in sizes):

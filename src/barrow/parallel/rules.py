@@ -15,7 +15,8 @@ from typing import Any
 import jax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from barrow.parallel.mesh import ROWS
+from barrow.parallel.mesh import ROWS, num_row_shards
+from barrow.parallel.pipeline import STAGE, in_stages, schedule_of
 
 Axes = tuple[str | None, ...]
 MeshAxes = str | tuple[str, ...]
@@ -47,18 +48,25 @@ class Rules:
                     used |= set(wanted)
         return PartitionSpec(*placed)
 
+    def without(self, axis: str) -> Rules:
+        """The rows that do not use a mesh axis."""
+        return Rules(tuple((name, onto) for name, onto in self.rows if axis not in _each(onto)))
+
 
 # What tensor parallelism divides: each half of a block then needs one sum over the devices.
 _TENSOR = tuple((name, "tensor") for name in ("heads", "kv_heads", "mlp", "vocab"))
 # Each device has some of the experts, and their tokens are sent to it.
 _MODEL = (("experts", "expert"), *_TENSOR)
+_PARAMS = (("layers", STAGE), *_MODEL)
 # Dimensions that are large in transformers, the best to divide first.
 _LARGE = ("embed", "mlp", "vocab", "heads", "kv_heads", "head_dim", "positions")
-_WHOLE = Rules(_MODEL)
-_DIVIDED = Rules((*_MODEL, *((name, "fsdp") for name in _LARGE)))
-# Attention needs whole rows: there the heads are divided over `sequence` too.
+_WHOLE = Rules(_PARAMS)
+_DIVIDED = Rules((*_PARAMS, *((name, "fsdp") for name in _LARGE)))
+# Attention needs whole rows: there the heads are divided over `sequence` too. Outside of the layers
+# stages share the rows, if there are enough.
 _ACTIVATIONS = Rules(
     (
+        ("batch", (*ROWS, STAGE)),
         ("batch", ROWS),
         ("length", "sequence"),
         *((name, ("sequence", "tensor")) for name in ("attended_heads", "attended_kv_heads")),
@@ -104,10 +112,17 @@ def shardings(rules: Rules, axes: Any, shapes: Any, mesh: Mesh) -> Any:
 
 @dataclass(frozen=True)
 class Constrainer:
-    """For `Module.apply(…, constrain=…)`: shards activations by their logical axes."""
+    """For `Module.apply(…, constrain=…)`: shards activations by their logical axes.
+
+    `micro_batches` and `rounds` are of the pipeline, if the mesh has several stages; `is_mapped`
+    is whether this is one of them.
+    """
 
     rules: Rules
     mesh: Mesh
+    micro_batches: int | None = None
+    rounds: int = 1
+    is_mapped: bool = False
 
     def __call__(self, x: jax.Array, axes: Axes) -> jax.Array:
         """x, sharded by the rules."""
@@ -128,6 +143,34 @@ class Constrainer:
         """Parts that a dimension of this name and size is divided into."""
         (onto,) = self.rules.spec((axis,), (size,), self.mesh)
         return math.prod(self.mesh.shape[one] for one in _each(onto))
+
+    @property
+    def inside(self) -> Constrainer | None:
+        """How activations are sharded within a stage; None without stages."""
+        if self.mesh.shape[STAGE] == 1 or self.is_mapped:
+            return None
+        return Constrainer(self.rules.without(STAGE), self.mesh, is_mapped=True)
+
+    def staged(
+        self, group: Callable[..., Any], layers: Any, x: Any, shared: Any
+    ) -> tuple[Any, Any]:
+        """Repeated layers as a pipeline; see `nn.trace.Constrain`."""
+
+        def place(x: jax.Array, *names: str | None) -> jax.Array:
+            onto = {None: None, STAGE: STAGE, "batch": ROWS}
+            free = [PartitionSpec.UNCONSTRAINED] * (x.ndim - len(names))
+            spec = PartitionSpec(*(onto[name] for name in names), *free)
+            placed: jax.Array = jax.lax.with_sharding_constraint(x, NamedSharding(self.mesh, spec))
+            return placed
+
+        schedule = schedule_of(
+            jax.tree.leaves(x)[0].shape[0],
+            self.mesh.shape[STAGE],
+            parts=num_row_shards(self.mesh),
+            micro_batches=self.micro_batches,
+            rounds=self.rounds,
+        )
+        return in_stages(schedule, group, layers, x, shared, place)
 
     def mapped(
         self, function: Callable[..., Any], axes: Sequence[Axes], out: Sequence[Axes]
@@ -166,9 +209,11 @@ def _each(onto: MeshAxes | None) -> tuple[str, ...]:
     return (onto,) if isinstance(onto, str) else onto or ()
 
 
-def constrainer(rules: Rules, mesh: Mesh) -> Constrainer:
-    """How activations are sharded on a mesh."""
-    return Constrainer(rules, mesh)
+def constrainer(
+    rules: Rules, mesh: Mesh, *, micro_batches: int | None = None, rounds: int = 1
+) -> Constrainer:
+    """How activations are sharded on a mesh, and its pipeline."""
+    return Constrainer(rules, mesh, micro_batches, rounds)
 
 
 def rows_sharding(mesh: Mesh) -> NamedSharding:

@@ -13,6 +13,7 @@ from jax.sharding import Mesh
 from barrow.nn.layers.repeat import axes_apart, take_apart
 from barrow.nn.module import Module, axes, init_collections, num_params
 from barrow.parallel import AXES, ZERO, constrainer, make_mesh, num_row_shards
+from barrow.parallel.pipeline import STAGE, Schedule, schedule_of
 from barrow.parallel.placement import Placement
 from barrow.train.objectives.objective import Mean, Objective
 from barrow.train.precision import Precision
@@ -56,8 +57,7 @@ class Program:
 
 def make_program(run: Run) -> Program:
     """The program of a run on the available devices."""
-    sizes = {axis: getattr(run.mesh, axis) for axis in AXES}
-    mesh = make_mesh(**sizes)
+    mesh = mesh_of(run)
     parts = num_row_shards(mesh) * run.step.accumulate
     for batch in run.batches:
         if batch % parts:
@@ -65,6 +65,7 @@ def make_program(run: Run) -> Program:
                 f"a batch of {batch} rows cannot be divided over {num_row_shards(mesh)} devices in "
                 f"{run.step.accumulate} micro-batches: make it a multiple of {parts}"
             )
+    pipeline_of(run, mesh)
     task, zero = task_of(run), ZERO[run.mesh.zero]
     model, example, optimizer = task.model, task.example, task.optimizer()
     is_apart = getattr(task, "is_apart", False)
@@ -78,7 +79,9 @@ def make_program(run: Run) -> Program:
         logical = axes_apart(logical, jax.eval_shape(init, jax.random.key(0)), "layers")
     _refuse_uneven(run, mesh, logical, jax.eval_shape(init, jax.random.key(0)))
     placement = Placement(mesh, zero, logical)
-    constrain = constrainer(zero.activations, mesh)
+    constrain = constrainer(
+        zero.activations, mesh, micro_batches=run.mesh.micro_batches, rounds=run.mesh.rounds
+    )
     if run.objective is None:
         objective, evaluation = task.objective(constrain), task.evaluation(constrain)
     else:
@@ -113,11 +116,35 @@ _DIVIDED = {
     "heads": ("tensor", "heads"),
     "mlp": ("tensor", "hidden units"),
     "experts": ("expert", "experts"),
+    "layers": (STAGE, "repeated layers"),
 }
+
+
+def mesh_of(run: Run) -> Mesh:
+    """The mesh of a run on the available devices."""
+    return make_mesh(**{axis: getattr(run.mesh, axis) for axis in AXES})
+
+
+def pipeline_of(run: Run, mesh: Mesh) -> Schedule | None:
+    """The pipeline of a run's first batches; None without stages. Other batches must fit too."""
+    if mesh.shape[STAGE] == 1:
+        return None
+    found = [
+        schedule_of(
+            batch // run.step.accumulate,
+            mesh.shape[STAGE],
+            parts=num_row_shards(mesh),
+            micro_batches=run.mesh.micro_batches,
+            rounds=run.mesh.rounds,
+        )
+        for batch in run.batches
+    ]
+    return found[0] if found else None
 
 
 def _refuse_uneven(run: Run, mesh: Mesh, logical: Any, shapes: Any) -> None:
     """Raise where an axis of the mesh does not divide what it is for."""
+    rounds = {STAGE: run.mesh.rounds}
     sizes = [("sequence", "tokens of a row", run.seq_len)] if run.has_rows_of_tokens else []
 
     def note(leaf: Any, names: tuple[str | None, ...]) -> None:
@@ -131,12 +158,17 @@ def _refuse_uneven(run: Run, mesh: Mesh, logical: Any, shapes: Any) -> None:
             f"mesh.expert must be 1 for a model without experts, got {mesh.shape['expert']}; set "
             "model.experts.count, or use mesh.data"
         )
+    if mesh.shape[STAGE] > 1 and not any(axis == STAGE for axis, _, _ in sizes):
+        raise ValueError(f"mesh.stage={mesh.shape[STAGE]}, but no layers of this model are stacked")
     for axis, what, size in sizes:
-        if size % mesh.shape[axis]:
-            fits = [n for n in range(1, mesh.size + 1) if mesh.size % n == 0 and size % n == 0]
+        times = rounds.get(axis, 1)
+        if size % (mesh.shape[axis] * times):
+            every = [n for n in range(1, mesh.size + 1) if mesh.size % n == 0]
+            fits = [str(n) for n in every if size % (n * times) == 0]
             raise ValueError(
-                f"mesh.{axis}={mesh.shape[axis]} does not divide the {size} {what}; {axis} may be "
-                + ", ".join(map(str, fits))
+                f"mesh.{axis}={mesh.shape[axis]}{f' × rounds={times}' if times > 1 else ''} does "
+                f"not divide the {size} {what}; "
+                + (f"{axis} may be {', '.join(fits)}" if fits else f"rounds must divide {size}")
             )
 
 

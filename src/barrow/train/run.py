@@ -27,6 +27,8 @@ class MeshSettings:
     - `expert`: devices that share the rows, and the experts of each layer.
     - `sequence`: devices that share the tokens of each row.
     - `tensor`: devices that share heads, hidden units and the vocabulary.
+    - `stage`: devices that share the layers, as a pipeline; `micro_batches`: that go through it, by
+      default twice as many as stages; `rounds`: so often each goes through all stages.
     """
 
     data: int = -1
@@ -35,10 +37,16 @@ class MeshSettings:
     expert: int = 1
     sequence: int = 1
     tensor: int = 1
+    stage: int = 1
+    micro_batches: int | None = None
+    rounds: int = 1
 
     def __post_init__(self) -> None:
         if self.zero not in (0, 1, 2, 3):
             raise ValueError(f"zero must be 0, 1, 2 or 3, got {self.zero}")
+        _refuse_below_one("mesh", micro_batches=self.micro_batches, rounds=self.rounds)
+        if self.stage == 1 and (self.rounds > 1 or self.micro_batches is not None):
+            raise ValueError("mesh: micro_batches and rounds are of a pipeline; set mesh.stage")
 
 
 @dataclass(frozen=True)

@@ -121,7 +121,9 @@ class MultiHead(Module):
             q = scope.constrain(q, "batch", None, "attended_heads", "head_dim")
             k = scope.constrain(k, "batch", None, "attended_kv_heads", "head_dim")
             v = scope.constrain(v, "batch", None, "attended_kv_heads", "head_dim")
-            y = attention(q, k, v, visible, scale=self.scale, backend=self.backend)
+            is_mapped = self.backend == "auto" and getattr(constrain, "is_mapped", False)
+            backend: Backend = "mapped" if is_mapped else self.backend
+            y = attention(q, k, v, visible, scale=self.scale, backend=backend)
             y = scope.constrain(y, "batch", None, "attended_heads", "head_dim")
         y = named(scope.constrain(y, "batch", "length", "heads", "head_dim"), ATTENTION)
         back = Dense(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from barrow.nn.inner import Variables, describe_inner, pure, variables, write_ba
 from barrow.nn.layers.remat import Policy
 from barrow.nn.module import Module
 from barrow.nn.scope import Scope
+from barrow.nn.trace import Constrain, inside
 from barrow.nn.tree import Tree, paths
 
 
@@ -44,6 +45,7 @@ class Repeat(Module):
         self, scope: Scope, carry: Any, each: Sequence[Any] | None = None, *shared: Any
     ) -> tuple[Any, tuple[Any, ...]]:
         """The last carry, and the output of each layer."""
+        within = inside(scope.trace.constrain) if each is None else None
         each = (None,) * self.num if each is None else tuple(each)
         if len(each) != self.num:
             raise ValueError(f"{scope.name}: {len(each)} entries for {self.num} layers")
@@ -56,14 +58,10 @@ class Repeat(Module):
         else:
             self._refuse_apart(scope, apart)
             held = replace(held, params=Tree())
-        function = pure(scope, self.body)
-        if self.remat is not None:
-            # Inside a scan nothing is merged with what is outside: no need to prevent it.
-            function = jax.checkpoint(
-                function, policy=self.remat.saveable(), prevent_cse=self.unroll
-            )
-        keys = {name: jax.random.split(key, self.num) for name, key in held.keys.items()}
-        layers = replace(held, keys=keys)
+        if within is not None and apart is None:
+            return self._in_stages(scope, within, held, carry, shared)
+        function = self._function(scope)
+        layers = replace(held, keys=self._split(held.keys))
 
         def layer(state: Any, given: tuple[Variables, Any]) -> tuple[Any, Any]:
             (after, out), written = function(given[0], state, given[1], *shared)
@@ -84,6 +82,46 @@ class Repeat(Module):
             outs = tuple(jax.tree.map(lambda x, i=i: x[i], stacked) for i in range(self.num))
         write_back(scope, written)
         return carry, outs
+
+    def _function(self, scope: Scope) -> Callable[..., Any]:
+        function = pure(scope, self.body)
+        if self.remat is None:
+            return function
+        # Inside a scan nothing is merged with what is outside: no need to prevent it.
+        return jax.checkpoint(function, policy=self.remat.saveable(), prevent_cse=self.unroll)
+
+    def _split(self, keys: Mapping[str, jax.Array]) -> dict[str, jax.Array]:
+        return {name: jax.random.split(key, self.num) for name, key in keys.items()}
+
+    def _in_stages(
+        self, scope: Scope, within: Constrain, held: Variables, carry: Any, shared: Any
+    ) -> tuple[Any, tuple[Any, ...]]:
+        """As a pipeline; micro-batch m has the keys of a batch with ``fold_in(key, m)``."""
+        function = self._function(scope.with_trace(replace(scope.trace, constrain=within)))
+
+        def group(given: Any, carry: Any, shared: Any, number: jax.Array) -> tuple[Any, Any]:
+            def layer(state: Any, own: Variables) -> tuple[Any, Any]:
+                (after, out), written = function(own, state, None, *shared)
+                return after, (out, written)
+
+            layers, places = given
+            keys = {name: jax.random.fold_in(key, number) for name, key in held.keys.items()}
+            keys = {name: each[places] for name, each in self._split(keys).items()}
+            layers = replace(layers, keys=keys)
+            if not self.unroll:
+                return lax.scan(layer, carry, layers)
+            steps = []
+            for own in _unstacked(layers, len(places)):
+                carry, step = layer(carry, own)
+                steps.append(step)
+            return carry, _stacked(steps)
+
+        constrain = scope.trace.constrain
+        assert constrain is not None
+        layers = replace(held, keys={}), jnp.arange(self.num)
+        carry, (outs, written) = constrain.staged(group, layers, carry, shared)
+        write_back(scope, written)
+        return carry, tuple(jax.tree.map(lambda x, i=i: x[i], outs) for i in range(self.num))
 
     def _describe(
         self, scope: Scope, carry: Any, each: Sequence[Any], *shared: Any
