@@ -214,3 +214,28 @@ def test_bad_settings(kind: Any, wrong: dict[str, Any], said: str) -> None:
 def test_settings_that_an_optimizer_does_not_use_are_refused(kind: Any, unused: str) -> None:
     with pytest.raises(TypeError, match=unused):
         kind(**{unused: 0.5})
+
+
+def test_muon_steps_each_expert_as_a_matrix_of_its_own() -> None:
+    """And routers by AdamW: what two experts get together is what each would get alone."""
+    rng = np.random.default_rng(0)
+    kernels, grads = (rng.normal(size=(1, 2, 4, 6)).astype(np.float32) for _ in range(2))
+    router = rng.normal(size=(1, 4, 2)).astype(np.float32)
+
+    def update(kernel: Any, grad: Any, name: str) -> Any:
+        params = nn.from_paths({name: kernel, "layers/mlp/router/kernel": router})
+        above = nn.from_paths({name: grad, "layers/mlp/router/kernel": np.sign(router)})
+        optimizer = Muon(Constant(peak=0.1), weight_decay=0.0).make(10)
+        step = jax.jit(lambda g, p: optimizer.update(g, optimizer.init(p), p)[0])
+        updates = step(above, params)
+        return nn.paths(updates)
+
+    whole = update(kernels, grads, "layers/mlp/experts/up/kernel")
+    for expert in range(2):
+        alone = update(kernels[:, expert], grads[:, expert], "layers/mlp/up/kernel")
+        found = whole["layers/mlp/experts/up/kernel"][:, expert]
+        np.testing.assert_allclose(found, alone["layers/mlp/up/kernel"], atol=1e-6)
+    # Adam's first step has the same size everywhere (Nesterov's more than the rate).
+    steps = -whole["layers/mlp/router/kernel"] * np.sign(router)
+    np.testing.assert_allclose(steps, np.full(router.shape, steps.max()), rtol=1e-5)
+    assert steps.max() > 0.1

@@ -15,10 +15,11 @@ from barrow.models.clip.config import ClipConfig, ResNetConfig, TextConfig
 from barrow.nn.layers.experts import Routing
 from barrow.nn.layers.remat import ATTENTION_ONLY, EVERYTHING
 from barrow.stream.pairs import PairSettings
-from barrow.train import MeshSettings, Run
+from barrow.train import MeshSettings, Muon, Run
 from barrow.train.precision import Precision
 from barrow.train.program import Program, make_program
 from barrow.train.step import StepSettings
+from barrow.train.tasks.task import opened
 
 pytestmark = pytest.mark.usefixtures("compiled_once")
 
@@ -190,6 +191,25 @@ def test_a_checkpoint_of_one_mesh_resumes_on_another(run: Run, tmp_path: Path) -
 @pytest.mark.soak
 def test_a_checkpoint_of_any_mesh_resumes_on_any_other(run: Run, tmp_path: Path) -> None:
     check_restored(run, tmp_path, MESHES)
+
+
+@pytest.mark.soak
+def test_experts_are_trained_on_a_mesh(run: Run) -> None:
+    """DEEPSPEED-11: each device has its experts, Muon steps them, metrics say what was dropped."""
+    routing = Routing(8, 2, capacity=0.5)
+    model = replace(run.model, experts=routing, mlp_bias=False)
+    mesh = MeshSettings(data=2, expert=4)
+    program = make_program(replace(run, model=model, mesh=mesh, optimizer=Muon()))
+    state = program.start()
+    kernel = state.params["layers"]["mlp"]["experts"]["up"]["kernel"]
+    assert kernel.addressable_shards[0].data.shape[1] == 2
+    before = jax.device_get(kernel)
+    data, _ = opened(program.task)
+    state, metrics = program.advance(state, data.place(0, program.placement.rows()))
+    after = jax.device_get(state.params["layers"]["mlp"]["experts"]["up"]["kernel"])
+    assert 0 < float(metrics.metrics["dropped"].value) < 1
+    assert (before != after).any(axis=(0, 2, 3)).all()
+    assert float(metrics.loss.value) > float(metrics.metrics["nats"].value)
 
 
 def test_documents_are_masked_or_not(run: Run) -> None:

@@ -213,9 +213,9 @@ def _matrices(params: Any) -> Any:
     """
 
     def numbers(path: str, leaf: Any) -> Any:
-        if not (path.startswith("layers/") and path.endswith("kernel") and leaf.ndim >= 3):
-            return None
-        if "/router/" in path:
+        # What is not a kernel may be masked, and has no dimensions.
+        is_kernel = path.startswith("layers/") and path.endswith("kernel")
+        if not is_kernel or "/router/" in path or leaf.ndim < 3:
             return None
         start = 2 if "/experts/" in path else 1
         into = 2 if "/out/" in path and leaf.ndim == 4 else 1
