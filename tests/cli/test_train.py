@@ -13,8 +13,11 @@ from pathlib import Path
 import pytest
 from tests.parallel.several_processes import xla_flags
 
-from barrow import Document, config
+from barrow import Document, config, train
 from barrow.cli.train import load_run
+from barrow.parallel.interrupt import Interrupted
+from barrow.parallel.pipeline import Schedule
+from barrow.train import program
 from barrow.train.trackers import read_log
 
 pytestmark = pytest.mark.usefixtures("one_device")
@@ -35,6 +38,24 @@ def stores(barrow: Callable, write: Callable, tmp_path: Path) -> tuple[Path, Pat
         )
         assert code == 0, err
     return made[0], made[1]
+
+
+def test_a_pipeline_is_described_first(
+    barrow: Callable,
+    stores: tuple[Path, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise Interrupted("stopped")
+
+    monkeypatch.setattr(program, "pipeline_of", lambda *_: Schedule(4, 8))
+    monkeypatch.setattr(train, "fit", stop)
+    code, _, err = barrow(
+        "train", "gpt2.tiny", "--store", stores[0], "--out", tmp_path / "run", *SMALL
+    )
+    assert code == 130
+    assert err.splitlines()[0] == "pipeline: 4 stages, 8 micro-batches, bubble 27%"
 
 
 def test_a_recipe_from_end_to_end(

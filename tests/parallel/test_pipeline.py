@@ -163,3 +163,25 @@ def test_what_layers_write_has_rows() -> None:
     params = net.init(jax.random.key(0), x)
     with pytest.raises(ValueError, match=r"rows of the batch first, got the shape \(\); use"):
         net.apply_and_collect(params, x, mutable=("count",), constrain=on_mesh(2))
+
+
+def test_gradients_of_rounds_keep_no_copies_of_the_layers() -> None:
+    """A loop would keep the layers of a round for each of its iterations."""
+    staged, schedule = on_mesh(2, micro_batches=4, rounds=2), Schedule(2, 4, 2)
+    layers = jax.random.normal(jax.random.key(0), (8, 48, 48)) / 7
+    x = jax.random.normal(jax.random.key(1), (8, 48))
+
+    def through(layers: jax.Array, x: jax.Array) -> Any:
+        return jax.lax.scan(lambda x, w: (jnp.tanh(x @ w), None), x, layers)
+
+    def total(layers: jax.Array, x: jax.Array) -> jax.Array:
+        group = lambda layers, x, shared, number: through(layers, x)  # noqa: E731
+        return (staged.staged(group, layers, x, ())[0] ** 2).sum()  # type: ignore[no-any-return]
+
+    found = jax.jit(jax.grad(total, (0, 1))).lower(layers, x).compile()
+    wanted = jax.grad(lambda *args: (through(*args)[0] ** 2).sum(), (0, 1))(layers, x)
+    for ours, theirs in zip(found(layers, x), wanted, strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-5 * np.abs(theirs).max())
+    shapes = re.findall(rf"f32\[({schedule.iterations},[\d,]+)\]", found.as_text())
+    assert shapes
+    assert not [shape for shape in shapes if shape.endswith("48,48")]

@@ -127,9 +127,9 @@ BATCH = {
 }
 
 
-def on_mesh(run: Run, **mesh: int) -> Program:
+def on_mesh(run: Run, *, experts: bool = False, **mesh: int) -> Program:
     model = replace(run.model, layers=8, heads=4, vocab_size=32)
-    if "expert" in mesh:
+    if experts:
         model = replace(model, experts=Routing(4), mlp_bias=False)
     data = replace(run.data, batch=16)
     return make_program(
@@ -166,9 +166,11 @@ MESHES = [
 ]
 
 
-def check_restored(run: Run, folder: Path, meshes: list[dict[str, int]]) -> None:
+def check_restored(
+    run: Run, folder: Path, meshes: list[dict[str, int]], *, experts: bool = False
+) -> None:
     """A state saved on each mesh has the same next loss on the others."""
-    programs = [on_mesh(run, **mesh) for mesh in meshes]
+    programs = [on_mesh(run, experts=experts, **mesh) for mesh in meshes]
     for first, saver in enumerate(programs):
         state, _ = saver.advance(saver.start(), BATCH)
         checkpoints = Checkpoints(folder / str(first))
@@ -191,6 +193,8 @@ def test_a_checkpoint_of_one_mesh_resumes_on_another(run: Run, tmp_path: Path) -
 @pytest.mark.soak
 def test_a_checkpoint_of_any_mesh_resumes_on_any_other(run: Run, tmp_path: Path) -> None:
     check_restored(run, tmp_path, MESHES)
+    meshes = [*MESHES[:3], {"expert": 4, "data": 2}, {"stage": 2, "expert": 2, "fsdp": 2}]
+    check_restored(run, tmp_path / "experts", meshes, experts=True)
 
 
 @pytest.mark.soak

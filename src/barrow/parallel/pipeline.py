@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import jax
@@ -98,7 +99,9 @@ def in_stages(
     rows: int = jax.tree.leaves(x)[0].shape[0]
 
     def grouped(a: jax.Array) -> jax.Array:
-        return place(a.reshape(rounds, stages, -1, *a.shape[1:]), None, STAGE)
+        # Layers of a group before stages, as a mapped `scan` over them takes them: no copies.
+        a = jnp.moveaxis(a.reshape(rounds, stages, -1, *a.shape[1:]), 1, 2)
+        return place(a, None, None, STAGE)
 
     def cut(a: jax.Array) -> jax.Array:
         # Row r goes to micro-batch r mod n, so each is spread over all devices.
@@ -123,8 +126,8 @@ def in_stages(
         turn = now - jnp.arange(stages)  # micro-batches before this one, in all rounds
         number, into = turn % num, (now - stages + 1) % num
         given = [moving(a[number]) for a in pieces]
-        own = _of_round(layers, turn // num)
-        x, outs = jax.vmap(one, spmd_axis_name=STAGE)(own, x, given, number)
+        run = jax.vmap(one, in_axes=(1, 0, 0, 0), spmd_axis_name=STAGE)
+        x, outs = _in_round(run, layers, turn // num, x, given, number)
         x = jax.tree.map(lambda a: moving(jnp.roll(a, 1, axis=0)), x)
 
         def put(held: jax.Array, new: jax.Array) -> jax.Array:
@@ -167,12 +170,41 @@ def in_stages(
     return jax.tree.map(joined, waiting), jax.tree.map(of_layers, outs)
 
 
+@partial(jax.custom_vjp, nondiff_argnums=(0,))
+def _in_round(run: Callable[..., Any], layers: Any, turn: jax.Array, *args: Any) -> Any:
+    """``run(layers of each stage's round, *args)``.
+
+    The backward pass takes these layers again: the loop would keep a copy for each iteration.
+    """
+    return run(_of_round(layers, turn), *args)
+
+
+def _forward(run: Callable[..., Any], layers: Any, turn: jax.Array, *args: Any) -> tuple[Any, Any]:
+    back: Any
+    out, back = jax.vjp(run, _of_round(layers, turn), *args)
+    back.args_res[0] = None
+    return out, (back, layers, turn)
+
+
+def _backward(run: Callable[..., Any], kept: Any, above: Any) -> tuple[Any, ...]:
+    del run
+    back, layers, turn = kept
+    own, of_layers = jax.vjp(lambda layers: _of_round(layers, turn), layers)
+    back.args_res[0] = own
+    of_own, *of_args = back(above)
+    return (*of_layers(of_own), None, *of_args)
+
+
+_in_round.defvjp(_forward, _backward)
+
+
 def _of_round(layers: Any, number: jax.Array) -> Any:
-    """Of arrays [rounds, stages, …], those of each stage's round."""
+    """Of arrays [rounds, layers of a group, stages, …], those of each stage's round."""
 
     def pick(a: jax.Array) -> Any:
         if a.shape[0] == 1:
             return a[0]
-        return jax.vmap(lambda own, i: own[i], in_axes=(1, 0))(a, number.clip(0, a.shape[0] - 1))
+        each = jax.vmap(lambda own, i: own[i], in_axes=(2, 0), out_axes=1)
+        return each(a, number.clip(0, a.shape[0] - 1))
 
     return jax.tree.map(pick, layers)
