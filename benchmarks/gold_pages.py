@@ -10,7 +10,8 @@ are sorted and dealt to two halves, `dev` and `test`, so that neither a theme, a
 program occurs in both. What is written is read by ``bench_web.py --data GOLD``.
 
 Needed: lxml, and of sphinx, mkdocs, pelican and their themes those that are named; for
-``hexo:THEME`` a folder where npm has installed hexo, its renderers and themes (``--hexo FOLDER``).
+``hexo:THEME`` a folder where npm has installed hexo, its renderers and themes (``--hexo FOLDER``);
+for ``docbook:STYLESHEET`` xsltproc, pandoc and docbook-xsl.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import lxml.etree
 import lxml.html
 
 _BLOCKS = frozenset(["p", "div", "li", "dt", "dd", "tr", "td", "th", "pre", "blockquote", "br"])
@@ -290,6 +292,54 @@ def hexo_site(installed: Path) -> Render:
     return render
 
 
+_DOCBOOK = "http://docbook.sourceforge.net/release/xsl/current"
+_BOOK = """<?xml version="1.0"?>
+<book><title>Manual</title><bookinfo><author><surname>The authors</surname></author></bookinfo>
+{chapters}</book>"""
+
+
+def docbook_site(
+    theme: str, sources: list[Source], folder: Path, after: Callable[[str], str]
+) -> Iterator[Rendered]:
+    """A book by Debian's docbook-xsl and xsltproc, a page for each chapter; pandoc reads Markdown.
+
+    The theme is a stylesheet: ``html/chunk``, ``xhtml/chunk``, ``xhtml5/chunk``, …
+    """
+    chapters = []
+    for source in sources:
+        command = ["pandoc", "-f", "gfm", "-t", "docbook4", "--top-level-division=section"]
+        found = subprocess.run(command, input=source.text.encode(), capture_output=True, check=True)
+        inner = re.sub(r' id="[^"]*"', "", found.stdout.decode())
+        title = html.escape(source.title)
+        chapter = f'<chapter id="{source.name}"><title>{title}</title>{inner}</chapter>'
+        try:
+            lxml.etree.fromstring(chapter)
+        except lxml.etree.XMLSyntaxError:  # pandoc passed on markup as it was
+            continue
+        chapters.append(chapter)
+    (folder / "book.xml").write_text(_BOOK.format(chapters="\n".join(chapters)))
+    out = folder / "out"
+    parameters = {
+        "base.dir": f"{out}/", "use.id.as.filename": "1",
+        "chunk.section.depth": "0", "chunker.output.encoding": "UTF-8",
+    }  # fmt: skip
+    given = [word for pair in parameters.items() for word in ("--stringparam", *pair)]
+    command = ["xsltproc", "--nonet", *given, f"{_DOCBOOK}/{theme}.xsl", "book.xml"]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=300)
+    for source in sources:
+        path = next(iter(sorted(out.rglob(f"{source.name}.*htm*"))), None)
+        if path is None:
+            continue
+        tree = lxml.html.document_fromstring(path.read_bytes())
+        (chapter,) = tree.xpath("//*[contains(concat(' ', @class, ' '), ' chapter ')]")[:1]
+        body = lxml.html.tostring(chapter, encoding="unicode", with_tail=False)
+        if more := after(source.name):
+            for element in reversed(lxml.html.fragments_fromstring(more)):
+                chapter.addnext(element)
+        page = lxml.html.tostring(tree, encoding="unicode", doctype="<!DOCTYPE html>")
+        yield Rendered(source.name, source.title, page, body)
+
+
 # Sources ----------------------------------------------------------------------------------------
 
 _FRONT_MATTER = re.compile(r"---\s*\n(.*?)\n---\s*\n", re.DOTALL)
@@ -379,6 +429,7 @@ def main() -> None:
         "sphinx": sphinx_site,
         "mkdocs": mkdocs_site,
         "pelican": pelican_site,
+        "docbook": docbook_site,
     }
     if options.hexo:
         renders["hexo"] = hexo_site(options.hexo.resolve())
