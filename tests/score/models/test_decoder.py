@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from barrow.models import Decoder, DecoderConfig
+from barrow.nn.layers.experts import Routing
 from barrow.score.models.decoder import DecoderTokenModel, default_batch_tokens
 from barrow.tokens import ByteTokenizer
 
@@ -52,3 +53,26 @@ def test_a_tokenizer_with_more_ids_than_the_model_is_refused() -> None:
 
 def test_a_gpu_is_given_more_at_once() -> None:
     assert default_batch_tokens(on_cpu=True) < default_batch_tokens(on_cpu=False)
+
+
+def test_experts_on_eight_devices_and_one() -> None:
+    """A row's experts do not depend on its neighbours, its padding, or where it is computed."""
+    config = DecoderConfig(
+        vocab_size=259,
+        width=16,
+        layers=1,
+        heads=2,
+        hidden=8,
+        context=64,
+        mlp_bias=False,
+        init_std=0.3,
+        experts=Routing(4, 2, capacity=0.5),
+    )
+    model = config.module()
+    params = jax.jit(lambda: model.init(jax.random.key(0), *config.example))()
+    rows = ROWS[:4]
+    found = DecoderTokenModel(model, params, ByteTokenizer()).log_probs(rows)
+    one = jax.devices()[:1]
+    alone = DecoderTokenModel(model, params, ByteTokenizer(), batch_tokens=1, devices=one)
+    for row, logs in zip(rows, found, strict=True):
+        np.testing.assert_allclose(logs, alone.log_probs([row])[0], atol=1e-5)
