@@ -18,6 +18,7 @@ from barrow import nn
 from barrow.errors import NotFound, WeightsError
 from barrow.models import generate
 from barrow.models.load import load
+from barrow.parallel import ZERO, bytes_per_device, make_mesh, placing
 
 TOKENS = np.random.default_rng(0).integers(0, 97, (2, 40))
 
@@ -268,3 +269,23 @@ def test_a_folder_without_config(folder_of: Callable[..., Path]) -> None:
     (folder / "config.json").unlink()
     with pytest.raises(NotFound, match="has no config.json"):
         load(folder)
+
+
+@pytest.mark.parametrize("unstack", [False, True])
+@pytest.mark.parametrize("family", ["gpt2", "llama"])
+def test_on_a_mesh(family: str, unstack: bool, folder_of: Callable[..., Path]) -> None:
+    """ACCELERATE-13: the numbers of one device, each slice where the rules want it."""
+    alone = load(folder_of(family), unstack=unstack)
+    mesh = make_mesh(data=1, fsdp=4, tensor=2)
+    spread = load(folder_of(family), unstack=unstack, place=placing(ZERO[3].masters, mesh))
+    for ours, theirs in zip(
+        jax.tree.leaves(spread.params), jax.tree.leaves(alone.params), strict=True
+    ):
+        np.testing.assert_array_equal(ours, theirs)
+        assert len(ours.sharding.device_set) == 8
+    layers = spread.params["layers"]
+    kernel = (layers[0] if unstack else layers)["mlp"]["up"]["kernel"]
+    assert tuple(kernel.sharding.spec)[-2:] == ("fsdp", "tensor")
+    if not unstack:
+        whole = sum(x.nbytes for x in jax.tree.leaves(alone.params))
+        assert bytes_per_device(spread.params) < 0.3 * whole

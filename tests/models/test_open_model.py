@@ -7,6 +7,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.sharding import NamedSharding
+from jax.sharding import PartitionSpec as P
 
 from barrow.checkpoint import save_params
 from barrow.errors import CheckpointError
@@ -15,6 +17,7 @@ from barrow.models import open as open_model
 from barrow.models.load import load
 from barrow.models.open_model import is_run, of_kind
 from barrow.models.roberta.model import Roberta, RobertaConfig
+from barrow.parallel import ZERO, make_mesh, placing
 
 CONFIGS: dict[str, Any] = {
     "decoder": DecoderConfig(vocab_size=259, width=16, layers=2, heads=2, hidden=16, context=16),
@@ -54,6 +57,23 @@ def test_a_checkpoint_opens_as_the_folder_it_is_converted_to(tmp_path: Path, kin
     small = open_model(tmp_path / "run", dtype="bfloat16")
     assert {x.dtype for x in jax.tree.leaves(small.params)} == {jnp.dtype("bfloat16")}
     assert small.model.dtype == "bfloat16"
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_a_run_on_a_mesh(tmp_path: Path, apart: bool) -> None:
+    """ACCELERATE-13: slices of the checkpoint, converted, where the rules want them."""
+    model = Decoder(CONFIGS["decoder"])
+    save_params(tmp_path, drawn(model), {"model": family_table(model.config)})
+    place = placing(ZERO[3].params, make_mesh(data=1, fsdp=4, tensor=2))
+    spread = open_model(tmp_path, dtype="bfloat16", unstack=apart, place=place)
+    wanted = open_model(tmp_path, unstack=apart)
+    for ours, theirs in zip(*map(jax.tree.leaves, (spread.params, wanted.params)), strict=True):
+        np.testing.assert_array_equal(ours, theirs.astype("bfloat16"))
+    table = spread.params["positions"]["table"]
+    assert table.sharding == NamedSharding(make_mesh(data=1, fsdp=4, tensor=2), P(None, "fsdp"))
+    layers = spread.params["layers"]
+    kernel = (layers[0] if apart else layers)["mlp"]["up"]["kernel"]
+    assert kernel.sharding.spec == P(*(() if apart else (None,)), "fsdp", "tensor")
 
 
 def test_what_is_no_checkpoint(tmp_path: Path) -> None:

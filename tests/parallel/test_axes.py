@@ -134,7 +134,7 @@ def program(
         if mesh is not None:
             placement = Placement(mesh, zero, nn.axes(model, *example))
             params = placement.sharded(params, zero.params)
-            batch = jax.lax.with_sharding_constraint(batch, placement.rows())
+            batch = placement.batch(batch)
         loss = loss_of(params, nn.Tree(), batch, jax.random.key(1))
         return loss.total / loss.weight
 

@@ -96,6 +96,7 @@ def trial() -> Callable[..., Trial]:
         stage: int = 0,
         rate: float = 1e-3,
         eps: float = 1e-6,
+        offload: Any = "none",
         **how: Any,
     ) -> Trial:
         model = Decoder(config, **how)
@@ -103,7 +104,7 @@ def trial() -> Callable[..., Trial]:
         placement = constrain = None
         if mesh is not None:
             laid = make_mesh(data=mesh[0], fsdp=mesh[1], devices=jax.devices()[: mesh[0] * mesh[1]])
-            placement = Placement(laid, ZERO[stage], nn.axes(model, TOKENS))
+            placement = Placement(laid, ZERO[stage], nn.axes(model, TOKENS), offload)
             constrain = constrainer(placement.zero.activations, laid)
         objective = causal_objective(model, mask_documents=False, constrain=constrain)
         state = init_state(

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from pathlib import Path
+from typing import Any
 
 import jax
 
@@ -36,15 +37,25 @@ def main(port: str, process: int, settings: Path, out: Path, asked: int | None =
 
     from barrow import config
     from barrow.train import Interrupted, Run, fit
+    from barrow.train.tasks.token_data import TokenData
 
     run = config.from_json(Run, settings.read_text())
+    read: set[tuple[str, ...]] = set()
+    plain = TokenData.batch
+
+    def batch(self: TokenData, step: int, *, rows: Any = None, columns: Any = None) -> Any:
+        if rows.stop > rows.start:
+            read.add((f"{rows.start}:{rows.stop}", f"{columns.start}:{columns.stop}"))
+        return plain(self, step, rows=rows, columns=columns)
+
+    TokenData.batch = batch  # type: ignore[method-assign]
     try:
         state = fit(run, out, clock=Clock(is_asked=process == asked))
     except Interrupted as stopped:
         sys.stdout.write(f"{stopped}\n")
         return
     assert len(jax.devices()) == num * len(jax.local_devices()) > len(jax.local_devices())
-    sys.stdout.write(f"done {int(state.step)}\n")
+    sys.stdout.write(f"done {int(state.step)}; read {sorted(read)}\n")
 
 
 if __name__ == "__main__":

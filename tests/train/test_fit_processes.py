@@ -14,7 +14,7 @@ import pytest
 from tests.parallel.several_processes import Ended, in_several, in_two
 
 from barrow import config
-from barrow.checkpoint import Checkpoints
+from barrow.checkpoint import Checkpoints, load_params
 from barrow.files import locked
 from barrow.train import (
     CheckpointSettings,
@@ -72,6 +72,52 @@ def test_two_processes_train_as_one_and_one_goes_on(
         jax.tree.leaves(onwards.params), jax.tree.leaves(alone.params), strict=True
     ):
         np.testing.assert_allclose(ours, theirs, atol=1e-5)
+
+
+def spread(
+    run: Run, tmp_path: Path, compiled: Path, num: int, devices: int, **sizes: int
+) -> list[str]:
+    """What processes on a mesh printed; their losses and parameters are those of one process."""
+    run = replace(run, steps=3, log_every=1, mesh=MeshSettings(**sizes))
+    settings = tmp_path / "settings.json"
+    settings.write_text(config.to_json(run))
+    ends = in_several(
+        *("tests.train.fit_process", settings, tmp_path / "several"),
+        num=num,
+        devices=devices,
+        PROCESSES=str(num),
+        JAX_COMPILATION_CACHE_DIR=str(compiled),
+    )
+    for one in ends:
+        assert one.code == 0, one.out + one.err
+    alone: Any = fit(replace(run, mesh=MeshSettings()), tmp_path / "one")
+    logs = (read_log(tmp_path / name / "log.jsonl") for name in ("several", "one"))
+    for ours, theirs in zip(*logs, strict=True):
+        assert ours["loss"] == pytest.approx(theirs["loss"], rel=1e-5)
+    several = load_params(tmp_path / "several", alone.params)
+    for ours, theirs in zip(jax.tree.leaves(several), jax.tree.leaves(alone.params), strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-5)
+    return [one.out for one in ends]
+
+
+def test_four_processes_divide_rows_and_columns(
+    run: Run, tmp_path: Path, compiled_once: Path
+) -> None:
+    """`fsdp` and `sequence` cross processes: each reads a quarter of a batch (ACCELERATE-12)."""
+    told = spread(run, tmp_path, compiled_once, 4, 1, data=1, fsdp=2, sequence=2, zero=3)
+    half = run.seq_len // 2
+    for process, said in enumerate(told):
+        rows = "0:4" if process < 2 else "4:8"
+        columns = f"0:{half}" if process % 2 == 0 else f"{half}:{2 * half}"
+        assert f"read [('{rows}', '{columns}')]" in said
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("sizes", [{"tensor": 2}, {"sequence": 2}, {"fsdp": 2, "zero": 2}])
+def test_two_processes_share_an_axis(
+    run: Run, tmp_path: Path, compiled_once: Path, sizes: dict[str, int]
+) -> None:
+    spread(run, tmp_path, compiled_once, 2, 1, data=1, **sizes)
 
 
 def test_trouble_of_one_process_ends_all_with_its_words(

@@ -50,6 +50,20 @@ def test_arrays_are_views_that_cannot_be_written(tmp_path: Path) -> None:
     assert mapped.read(25, 100) == b"\0\0"
 
 
+def test_pages_are_released_with_the_last_view(tmp_path: Path) -> None:
+    path, other = tmp_path / "x", tmp_path / "y"
+    path.write_bytes(b"a" * (4 << 20))
+    other.write_bytes(b"b" * (4 << 20))
+    mapped = MappedFile(path)
+    array = mapped.array(np.dtype("u1"), (4 << 20,), 0)
+    assert array.sum() == 97 * (4 << 20)
+    assert resident_kilobytes(path) >= 4096
+    del array
+    assert resident_kilobytes(path) == 0
+    other.replace(path)  # the file that was opened is the one that is read
+    assert mapped.array(np.dtype("u1"), (4,), 0).tobytes() == b"aaaa"
+
+
 def test_a_file_replaced_under_a_view(tmp_path: Path) -> None:
     path, other = tmp_path / "x", tmp_path / "y"
     path.write_bytes(b"old!")

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import sys
+import tracemalloc
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
 import pytest
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jax.sharding import Mesh, NamedSharding, PartitionSpec, SingleDeviceSharding
 
 from barrow.errors import MissingExtra
 from barrow.weights import open_safetensors, place, write_safetensors
+from barrow.weights.place import place_layers
 
 
 class Watched:
@@ -32,6 +36,49 @@ def test_each_device_reads_its_part() -> None:
     np.testing.assert_array_equal(np.asarray(placed), array.array)
     assert placed.addressable_shards[0].data.shape == (2, 4)
     assert max(array.asked) == 8
+
+
+MESH = Mesh(np.array(jax.devices()).reshape(4, 2), ("a", "b"))
+
+
+@pytest.mark.parametrize("at_once", [1, 100, 1 << 20])
+@pytest.mark.parametrize(
+    "sharding",
+    [
+        None,
+        SingleDeviceSharding(jax.devices()[3]),
+        NamedSharding(MESH, PartitionSpec(None, "b", "a")),
+        NamedSharding(MESH, PartitionSpec("b", "a")),
+    ],
+)
+def test_layers_into_one_array(
+    sharding: Any, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(place_layers.__globals__, "_AT_ONCE", at_once)
+    layers = np.random.default_rng(0).standard_normal((6, 8, 4)).astype(np.float32)
+    read = [functools.partial(layers.__getitem__, i) for i in range(6)]
+    placed = place_layers(read, sharding=sharding, dtype="bfloat16")
+    assert placed.dtype == "bfloat16"
+    np.testing.assert_array_equal(placed, layers.astype("bfloat16"))
+    if sharding is not None:
+        assert placed.sharding.is_equivalent_to(sharding, 3)
+
+
+def test_the_host_holds_one_layer_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a stack that is divided over some devices and repeated on others, NumPy has one layer."""
+    monkeypatch.setitem(place_layers.__globals__, "_AT_ONCE", 0)
+    layers = np.ones((16, 256, 256), np.float32)
+    read = [functools.partial(layers.__getitem__, i) for i in range(16)]
+    sharding = NamedSharding(MESH, PartitionSpec(None, None, "b"))
+    tracemalloc.start()
+    try:
+        placed = place_layers(read, sharding=sharding)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(placed.addressable_shards) == 8
+    # A block for each of eight devices: the layer four times.
+    assert peak < 4.4 * layers[0].nbytes
 
 
 def test_without_a_sharding_and_with_a_type(tmp_path: Path) -> None:

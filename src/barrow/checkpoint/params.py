@@ -19,7 +19,7 @@ from barrow.checkpoint.restore import placed, restore
 from barrow.checkpoint.snapshot import snapshot
 from barrow.checkpoint.sources import PARAMS, open_params
 from barrow.checkpoint.write import write_checkpoint
-from barrow.nn.tree import Tree, from_paths
+from barrow.nn.tree import Tree, from_paths, paths
 from barrow.parallel.processes import open_peers
 from barrow.weights.matching import Matching, match
 from barrow.weights.tensors import lazy
@@ -55,8 +55,7 @@ def load_params(folder: str | os.PathLike[str], like: Any = None, *, shardings: 
     checkpoint = open_checkpoint(find_checkpoint(Path(folder)))
     if like is not None:
         return restore(checkpoint, like, prefix=PARAMS, shardings=shardings)
-    params = _tree(checkpoint, PARAMS)
-    return params if shardings is None else jax.device_put(params, shardings)
+    return _tree(checkpoint, PARAMS, shardings)
 
 
 def load_collections(folder: str | os.PathLike[str]) -> Tree:
@@ -64,11 +63,13 @@ def load_collections(folder: str | os.PathLike[str]) -> Tree:
     return _tree(open_checkpoint(find_checkpoint(Path(folder))), COLLECTIONS)
 
 
-def _tree(checkpoint: Checkpoint, prefix: str) -> Tree:
-    """The arrays of a state whose paths begin so, checked, on the default device."""
+def _tree(checkpoint: Checkpoint, prefix: str, shardings: Any = None) -> Tree:
+    """The arrays of a state whose paths begin so, checked; by default on the default device."""
     found = [path for path in checkpoint.index.leaves if path.startswith(prefix)]
     checkpoint.verify(found)
-    return from_paths({path.removeprefix(prefix): placed(checkpoint, path, None) for path in found})
+    places = {} if shardings is None else paths(shardings)
+    names = {path.removeprefix(prefix): path for path in found}
+    return from_paths({n: placed(checkpoint, path, places.get(n)) for n, path in names.items()})
 
 
 def load_into(

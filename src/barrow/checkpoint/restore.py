@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import jax
-import numpy as np
 from jax.sharding import SingleDeviceSharding
 
 from barrow.ahead import Ahead
 from barrow.checkpoint.leaves import Kind, as_used, kind_of, leaves, rebuilt
-from barrow.checkpoint.read import Block, Checkpoint
+from barrow.checkpoint.read import Checkpoint
 from barrow.errors import CheckpointError
-from barrow.weights.tensors import Array
+from barrow.files.dtypes import dtype_of
+from barrow.parallel.offload import Kept, Outside
+from barrow.weights.place import place_blocks
 
 _SHOWN = 10
 
@@ -37,34 +39,36 @@ def restore(checkpoint: Checkpoint, like: Any, *, prefix: str = "", shardings: A
     return rebuilt(like, found)
 
 
-def placed(checkpoint: Checkpoint, path: str, sharding: Any) -> jax.Array:
-    """One leaf on the devices of a sharding; None is the default device."""
+def placed(
+    checkpoint: Checkpoint,
+    path: str,
+    sharding: Any,
+    *,
+    dtype: Any = None,
+    layer: int | None = None,
+) -> Any:
+    """One leaf, or [1, …] of a layer, on the devices of a sharding; None is the default device."""
     kind = checkpoint.index.leaves[path].kind
-    if sharding is None:
-        whole = checkpoint.block(path, tuple(slice(None) for _ in kind.shape))
-        return as_used(jax.device_put(_own(whole, jax.local_devices()[0])), kind)
-    devices: dict[tuple[Any, ...], list[Any]] = {}
-    blocks: dict[tuple[Any, ...], Block] = {}
-    for device, block in sharding.addressable_devices_indices_map(kind.shape).items():
-        name = tuple((part.start, part.stop) for part in block)
-        devices.setdefault(name, []).append(device)
-        blocks[name] = block
-    arrays = []
-    for name, block in blocks.items():
-        held = checkpoint.block(path, block)
-        copies = [jax.device_put(_own(held, device), device) for device in devices[name]]
-        arrays += jax.block_until_ready(copies)
+    if isinstance(sharding, Outside):
+        kept = Kept(sharding, kind.shape, dtype_of(kind.dtype))
+        for part in range(kept.num_parts):
+            one = placed(checkpoint, path, kept.sharding, layer=part if kept.is_layered else None)
+            kept.store(part, one)
+            kept.wait(part)
+        return kept
+    if layer is not None:
+        one = slice(layer, layer + 1)
+        return place_blocks(
+            lambda block: checkpoint.block(path, (one, *block[1:])),
+            (1, *kind.shape[1:]),
+            sharding=sharding,
+            dtype=dtype,
+        )
     # Of a key the last dimension, its bits, is not divided: the sharding fits the bits as well.
-    stored = jax.make_array_from_single_device_arrays(kind.shape, sharding, arrays)
+    stored = place_blocks(
+        partial(checkpoint.block, path), kind.shape, sharding=sharding, dtype=dtype
+    )
     return as_used(stored, kind)
-
-
-def _own(held: Array, device: Any) -> Array:
-    """A block to put on a device: on a CPU a copy, for there JAX may take the memory as it is.
-
-    `may_alias=False` does not prevent that for arrays of NumPy, and the memory is the mapped file.
-    """
-    return np.array(held) if device.platform == "cpu" else held
 
 
 def refuse_mismatch(checkpoint: Checkpoint, wanted: Mapping[str, Kind], prefix: str = "") -> None:

@@ -15,6 +15,7 @@ import jax
 import numpy as np
 
 from barrow.checkpoint.leaves import Kind, as_stored, kind_of, leaves
+from barrow.parallel.offload import Kept
 from barrow.weights.tensors import Array
 
 
@@ -36,7 +37,10 @@ class Snapshot:
 
 
 def snapshot(tree: Any) -> Snapshot:
-    """Copy a tree of arrays; when this returns, the tree's buffers may be donated."""
+    """Copy a tree of arrays; when this returns, the tree's buffers may be donated.
+
+    What is kept on disk is not copied: it must not change before it is written.
+    """
     found = leaves(tree)
     for path, leaf in found.items():
         if isinstance(leaf, jax.Array) and leaf.is_deleted():
@@ -54,6 +58,8 @@ def snapshot(tree: Any) -> Snapshot:
 
 
 def _owned(array: Any) -> list[tuple[tuple[int, ...], Any]]:
+    if isinstance(array, Kept):
+        return list(array.owned())
     is_lead = jax.process_index() == 0
     if not isinstance(array, jax.Array):
         return [((0,) * array.ndim, array)] if is_lead else []
@@ -68,6 +74,8 @@ def _owned(array: Any) -> list[tuple[tuple[int, ...], Any]]:
 
 
 def _on_host(block: Any) -> Array:
+    if isinstance(block, np.memmap):
+        return block
     view = np.asarray(block)
     is_shared = not isinstance(block, jax.Array) or any(
         device.platform == "cpu" for device in block.devices()

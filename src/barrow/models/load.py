@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from barrow.errors import WeightsError
 from barrow.models.architecture import Architecture, architecture_of
@@ -18,9 +18,11 @@ from barrow.models.family import Family
 from barrow.models.huggingface.names import Line
 from barrow.models.keys_report import KeysReport
 from barrow.models.sources import Source, open_source
-from barrow.nn.module import Module
+from barrow.nn.module import Module, axes
 from barrow.nn.tree import Tree, from_paths, paths
 from barrow.weights.matching import match
+from barrow.weights.place import Place, place_layers
+from barrow.weights.place import place as put
 from barrow.weights.tensors import Tensors
 
 DTYPES = ("float32", "bfloat16", "float16")
@@ -62,15 +64,17 @@ def load(
     unstack: bool = False,
     seed: int = 0,
     num_layers: int | None = None,
+    place: Place | None = None,
 ) -> Loaded:
     """Open a Hugging Face folder, a GGUF file or a llama2.c checkpoint.
 
     config.json decides the model: a `Decoder`, a `Roberta`, or one with a classification head.
-    Files are mapped and read a layer at a time. `dtype` None keeps the type of the file, and the
+    Files are mapped and read a tensor at a time. `dtype` None keeps the type of the file, and the
     model computes in it. Keys that do not match are an error; unless `strict`, they are only
     reported, and parameters without a tensor are initialised from `seed`. `unstack` gives layers as
     a tuple, as generation needs, instead of one array for all. Of an encoder, `num_layers` reads
-    only the first layers.
+    only the first layers. `place` (`barrow.parallel.placing`) divides the parameters over devices:
+    each reads its slices, and the host holds one tensor of the file at a time.
     """
     if dtype is not None and dtype not in DTYPES:
         raise ValueError(f"dtype must be one of {', '.join(DTYPES)}, got {dtype!r}")
@@ -80,12 +84,13 @@ def load(
     report, keys = compare(source, built)
     if strict and not report.is_exact:
         raise WeightsError(f"the weights do not match config.json: {report}", path=path)
+    layout = layout_of(place, built.make(False, "float32"), built.config.example)
     leaves: dict[str, Any] = {}
     for line in lines:
         wanted = _keys(line, num)
         if all(key in keys for key in wanted):
             named = [keys[key] for key in wanted]
-            leaves |= _read(line, named, source.tensors, dtype, unstack=unstack)
+            leaves |= _read(line, named, source.tensors, dtype, unstack=unstack, layout=layout)
     model = built.make(unstack, dtype or _type_of(leaves))
     if any(path not in leaves for line in lines for path in line.paths):
         made = paths(model.init(jax.random.key(seed), *built.config.example))
@@ -136,21 +141,45 @@ def _keys(line: Line, num: int) -> list[str]:
 
 
 def _read(
-    line: Line, keys: list[str], tensors: Tensors, dtype: str | None, *, unstack: bool
+    line: Line,
+    keys: list[str],
+    tensors: Tensors,
+    dtype: str | None,
+    *,
+    unstack: bool,
+    layout: Layout,
 ) -> dict[str, Any]:
     """Our parameters of a line, by path: one array of all layers, or a tuple of them."""
     kind = tensors.entry(keys[0]).dtype if dtype is None else jnp.dtype(dtype)
-    shape = line.our_shape[line.num_experts is not None :]
-    read = {path: np.empty((len(keys), *shape), kind) for path in line.paths}
-    for number, key in enumerate(keys):
-        for path, part in zip(line.paths, line.ours(tensors[key]), strict=True):
-            read[path][number] = part
-    read = {path: array.reshape(-1, *line.our_shape) for path, array in read.items()}
-    if not line.is_layered:
-        return {path: jnp.asarray(array[0]) for path, array in read.items()}
-    if unstack:
-        return {path: tuple(map(jnp.asarray, array)) for path, array in read.items()}
-    return {path: jnp.asarray(array) for path, array in read.items()}
+    found: dict[str, Any] = {}
+    for number, path in enumerate(line.paths):
+        per = line.num_experts or 1
+        layers = [keys[at : at + per] for at in range(0, len(keys), per)]
+        read = [partial(line.read, tensors, some, number) for some in layers]
+        if not line.is_layered or unstack:
+            sharding = layout(path, line.our_shape)
+            parts = tuple(put(one(), sharding=sharding, dtype=kind) for one in read)
+            found[path] = parts if line.is_layered else parts[0]
+        else:
+            sharding = layout(path, (len(layers), *line.our_shape))
+            found[path] = place_layers(read, sharding=sharding, dtype=kind)
+    return found
+
+
+# The sharding of a parameter, or of a layer of it, by its path and shape; None: default device.
+Layout = Callable[[str, tuple[int, ...]], Any]
+
+
+def layout_of(place: Place | None, model: Module, example: tuple[Any, ...]) -> Layout:
+    """Where the parameters of a model are placed, by their logical axes."""
+    names = {} if place is None else paths(axes(model, *example))
+
+    def layout(path: str, shape: tuple[int, ...]) -> Any:
+        if place is None or path not in names:
+            return None
+        return place(names[path][len(names[path]) - len(shape) :], shape)
+
+    return layout
 
 
 def _type_of(leaves: Mapping[str, Any]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,16 +11,20 @@ import jax
 import jax.numpy as jnp
 
 from barrow.checkpoint.folder import find_checkpoint
-from barrow.checkpoint.index import INDEX, read_index
-from barrow.checkpoint.params import load_collections, load_params
+from barrow.checkpoint.index import INDEX, Leaf, read_index
+from barrow.checkpoint.params import load_collections
+from barrow.checkpoint.read import open_checkpoint
+from barrow.checkpoint.restore import placed
+from barrow.checkpoint.sources import PARAMS
+from barrow.files.dtypes import dtype_of
 from barrow.models.clip.files import OPEN_CLIP_CONFIG
 from barrow.models.family import described_family
 from barrow.models.keys_report import KeysReport
-from barrow.models.load import Loaded, load
+from barrow.models.load import Loaded, layout_of, load
 from barrow.models.sources import CONFIG, read_json
-from barrow.nn.layers.repeat import take_apart
 from barrow.nn.module import Module
-from barrow.nn.tree import Tree, paths
+from barrow.nn.tree import Tree, from_paths
+from barrow.weights.place import Place
 
 Kind = TypeVar("Kind", bound=Module)
 
@@ -47,33 +51,49 @@ def open_model(
     unstack: bool = False,
     num_layers: int | None = None,
     trust: Collection[str] = (),
+    place: Place | None = None,
 ) -> Loaded:
     """The model of a run (its newest checkpoint), a checkpoint, a folder or a file (see `load`).
 
     `dtype` None keeps the type of the parameters; `unstack` gives layers as a tuple, as generation
     needs. Of an encoder's files only `num_layers` layers are read. A run may name a model outside
-    barrow: it is imported only from the modules or files in `trust`.
+    barrow: it is imported only from the modules or files in `trust`. `place`
+    (`barrow.parallel.placing`) divides the parameters over devices.
     """
     if _is_clip(Path(path)):
         from barrow.models.clip.load import load as load_clip
 
-        clip, _ = load_clip(weights=path, dtype=dtype or "float32")
+        clip, _ = load_clip(weights=path, dtype=dtype or "float32", place=place)
         assert clip.report is not None
         return Loaded(clip.module, clip.params, clip.report, collections=clip.collections)
     if not is_run(Path(path)):
-        return load(path, dtype=dtype, unstack=unstack, num_layers=num_layers)
+        return load(path, dtype=dtype, unstack=unstack, num_layers=num_layers, place=place)
     folder = find_checkpoint(Path(path))
     about = read_index(folder).about
     family = described_family(about, folder, trust=trust)
-    params = load_params(folder)
-    kind = dtype or jax.tree.leaves(params)[0].dtype.name
-    # Scalars are not cast: the scale of CLIP's logits would be rounded in 16 bits.
-    params = jax.tree.map(lambda x: x.astype(jnp.dtype(kind)) if x.ndim else x, params)
+    checkpoint = open_checkpoint(folder)
+    stored = {
+        path.removeprefix(PARAMS): leaf
+        for path, leaf in checkpoint.index.leaves.items()
+        if path.startswith(PARAMS)
+    }
+    checkpoint.verify(PARAMS + path for path in stored)
+    kind = dtype or dtype_of(next(iter(stored.values())).kind.dtype).name
+    layout = layout_of(place, family.module(), family.example)
+
+    def put(path: str, layer: int | None = None) -> jax.Array:
+        shape = stored[path].kind.shape
+        # Scalars are not cast: the scale of CLIP's logits would be rounded in 16 bits.
+        wanted = jnp.dtype(kind) if shape else None
+        where = layout(path, shape if layer is None else (1, *shape[1:]))
+        found = placed(checkpoint, PARAMS + path, where, dtype=wanted, layer=layer)
+        return found if layer is None else found[0]
+
     end = about.get("end")
     return Loaded(
         family.module(unroll=unstack, dtype=kind),
-        _layers_apart(params) if unstack else params,
-        KeysReport(matched=tuple(paths(params))),
+        _layers_apart(stored, put) if unstack else from_paths({path: put(path) for path in stored}),
+        KeysReport(matched=tuple(stored)),
         about.get("tokenizer"),
         about.get("begin"),
         () if end is None else (end,),
@@ -100,10 +120,20 @@ def _is_clip(path: Path) -> bool:
     return config.is_file() and read_json(config).get("model_type") == "clip"
 
 
-def _layers_apart(params: Mapping[str, Any]) -> Tree:
-    """Every stack of layers (`nn.Repeat` under the name "layers") as a tuple of trees."""
-    inside = {
-        name: _layers_apart(x) if isinstance(x, Mapping) and name != "layers" else x
-        for name, x in params.items()
-    }
-    return take_apart(inside, "layers") if "layers" in inside else Tree(inside)
+def _layers_apart(stored: Mapping[str, Leaf], put: Callable[..., jax.Array]) -> Tree:
+    """Parameters with every stack of layers (an `nn.Repeat` named "layers") as a tuple of trees."""
+    found: dict[str, Any] = {}
+    stacks: dict[str, list[str]] = {}
+    for path in stored:
+        before, is_layered, rest = f"/{path}".partition("/layers/")
+        if is_layered:
+            stacks.setdefault(f"{before}/layers".lstrip("/"), []).append(rest)
+        else:
+            found[path] = put(path)
+    for stack, inside in stacks.items():
+        num = stored[f"{stack}/{inside[0]}"].kind.shape[0]
+        found[stack] = tuple(
+            from_paths({rest: put(f"{stack}/{rest}", layer) for rest in inside})
+            for layer in range(num)
+        )
+    return from_paths(found)

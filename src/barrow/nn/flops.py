@@ -74,7 +74,7 @@ def _counted(jaxpr: Any, above: tuple[str, ...]) -> Iterator[tuple[str, int, str
         elif kind.startswith(OPAQUE):
             yield here, 0, f"{kind} is not counted"
         else:
-            inside = [found for part in _jaxprs(equation) for found in _counted(part, path)]
+            inside = [found for part in inner_jaxprs(equation) for found in _counted(part, path)]
             times, doubt = _times(equation)
             if doubt and any(count for _, count, _ in inside):
                 yield here, 0, doubt
@@ -95,7 +95,8 @@ def _path(above: tuple[str, ...], equation: Any) -> tuple[str, ...]:
     return path
 
 
-def _jaxprs(equation: Any) -> Iterator[Any]:
+def inner_jaxprs(equation: Any) -> Iterator[Any]:
+    """The programs inside an equation: of a call, a loop or a branch."""
     for value in equation.params.values():
         for part in value if isinstance(value, (tuple, list)) else (value,):
             part = getattr(part, "jaxpr", part)

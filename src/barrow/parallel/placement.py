@@ -2,33 +2,55 @@
 
 from __future__ import annotations
 
+import tempfile
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import jax
-from jax.sharding import Mesh
+from jax.sharding import Mesh, NamedSharding
 
-from barrow.parallel import Rules, Zero, rows_sharding, shardings, whole
+from barrow.parallel import Rules, Zero, fitted, rows_sharding, shardings, whole
+from barrow.parallel.offload import Offload, Outside
+
+# Numbers of an array that is worth a transfer of its own.
+_SMALLEST = 1 << 16
 
 
 @dataclass(frozen=True)
 class Placement:
-    """A mesh and its sharding rules; `axes` is the tree of `nn.axes`."""
+    """A mesh and its sharding rules; `axes` is the tree of `nn.axes`.
+
+    `offload` is where large moments of the optimizer are kept; on disk, in files of `scratch`.
+    """
 
     mesh: Mesh
     zero: Zero
     axes: Any
+    offload: Offload = "none"
+    scratch: Path | None = None
 
     def sharded(self, tree: Any, rules: Rules) -> Any:
         """A tree shaped as the parameters, within a program, sharded by rules."""
         return jax.lax.with_sharding_constraint(tree, shardings(rules, self.axes, tree, self.mesh))
 
-    def of_state(self, shapes: Any) -> Any:
-        """Shardings of a whole state: what is shaped as a parameter is sharded like it."""
-        params = shardings(self.zero.masters, self.axes, shapes.params, self.mesh)
+    def of_state(self, shapes: Any, *, kept: bool = False) -> Any:
+        """Shardings of a whole state: what is shaped as a parameter is sharded like it.
+
+        With `kept`, what is offloaded has its `Outside` instead.
+        """
+        folder = None
+        if self.offload == "disk":
+            folder = self.scratch or Path(tempfile.gettempdir())
+
+        def outside(leaf: Any, names: tuple[str | None, ...]) -> Outside:
+            spec = self.zero.masters.spec(names, tuple(leaf.shape), self.mesh)
+            return Outside(NamedSharding(self.mesh, spec), names[:1] == ("layers",), folder)
+
+        params = jax.tree.map(outside, shapes.params, self.axes)
         known = {
-            (_keys(path), leaf.shape): sharding
-            for (path, leaf), sharding in zip(
+            (_keys(path), leaf.shape): where
+            for (path, leaf), where in zip(
                 jax.tree_util.tree_leaves_with_path(shapes.params),
                 jax.tree.leaves(params),
                 strict=True,
@@ -38,8 +60,11 @@ class Placement:
         def place(path: Any, leaf: Any) -> Any:
             keys = _keys(path)
             for start in range(len(keys)):
-                if (keys[start:], leaf.shape) in known:
-                    return known[keys[start:], leaf.shape]
+                where = known.get((keys[start:], leaf.shape))
+                if where is not None:
+                    is_moment = keys[0] == "optimizer" and leaf.size >= _SMALLEST
+                    is_out = kept and self.offload != "none" and is_moment
+                    return where if is_out else where.sharding
             return whole(self.mesh)
 
         return jax.tree_util.tree_map_with_path(place, shapes)
@@ -47,6 +72,11 @@ class Placement:
     def rows(self) -> Any:
         """The sharding of a batch."""
         return rows_sharding(self.mesh)
+
+    def batch(self, batch: Any) -> Any:
+        """A batch, within a program, sharded."""
+        places = jax.tree.map(lambda x: fitted(self.rows(), x.shape), batch)
+        return jax.lax.with_sharding_constraint(batch, places)
 
 
 def _keys(path: Any) -> tuple[str, ...]:

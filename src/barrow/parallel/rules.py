@@ -110,6 +110,11 @@ def shardings(rules: Rules, axes: Any, shapes: Any, mesh: Mesh) -> Any:
     )
 
 
+def placing(rules: Rules, mesh: Mesh) -> Callable[[Axes, tuple[int, ...]], NamedSharding]:
+    """For `barrow.models.open(…, place=…)`: parameters go to the devices that the rules say."""
+    return lambda axes, shape: NamedSharding(mesh, rules.spec(axes, shape, mesh))
+
+
 @dataclass(frozen=True)
 class Constrainer:
     """For `Module.apply(…, constrain=…)`: shards activations by their logical axes.
@@ -217,8 +222,19 @@ def constrainer(
 
 
 def rows_sharding(mesh: Mesh) -> NamedSharding:
-    """Of a batch: its rows over `data`, `fsdp` and `expert`."""
-    return NamedSharding(mesh, PartitionSpec(ROWS))
+    """Of a batch: its rows over `data`, `fsdp` and `expert`, the tokens over `sequence`."""
+    is_divided = mesh.shape.get("sequence", 1) > 1
+    return NamedSharding(mesh, PartitionSpec(ROWS, *(("sequence",) if is_divided else ())))
+
+
+def fitted(rows: Any, shape: tuple[int, ...]) -> Any:
+    """The sharding of a batch for one array; columns are divided only of [rows, columns]."""
+    if not isinstance(rows, NamedSharding) or len(rows.spec) < 2:
+        return rows
+    parts = math.prod(rows.mesh.shape[axis] for axis in _each(rows.spec[1]))
+    if len(shape) == 2 and shape[1] % parts == 0:
+        return rows
+    return NamedSharding(rows.mesh, PartitionSpec(rows.spec[0]))
 
 
 def whole(mesh: Mesh) -> NamedSharding:

@@ -40,6 +40,8 @@ def place_batch(stream: Placeable, step: int, sharding: Sharding) -> dict[str, A
     """
     try:
         import jax
+
+        from barrow.parallel import fitted
     except ImportError:
         raise MissingExtra("JAX", "train", "placing batches on a mesh") from None
     num_rows, width = stream.shape(step)
@@ -61,6 +63,6 @@ def place_batch(stream: Placeable, step: int, sharding: Sharding) -> dict[str, A
     # An empty part gives the other dimensions.
     shapes = {name: (num_rows, *array.shape[1:]) for name, array in part((0, 0), None).items()}
     return {
-        name: jax.make_array_from_callback(shape, sharding, partial(take, name))
+        name: jax.make_array_from_callback(shape, fitted(sharding, shape), partial(take, name))
         for name, shape in shapes.items()
     }

@@ -14,6 +14,7 @@ from barrow.checkpoint.checkpoints import Checkpoints
 from barrow.checkpoint.folder import locate, open_index
 from barrow.errors import CheckpointError, ConfigError, Diverged
 from barrow.files import local_path, locked, make_folder
+from barrow.parallel import placing
 from barrow.parallel.interrupt import Interrupted, stop_on_signals
 from barrow.parallel.processes import Peers, open_peers
 from barrow.stream import Prefetch
@@ -85,7 +86,10 @@ def _fit(
             stacklevel=3,
         )
     others.agree("settings", _words(run, folder, start, data, validation))
-    program = make_program(run)
+    is_on_disk = run.mesh.offload == "disk"
+    if is_on_disk:
+        make_folder(folder.path)
+    program = make_program(run, folder.path)
     if start is None:
         start, watch = 0, Watch()
         state = program.start(_given(run, program, data))
@@ -126,7 +130,9 @@ def _fit(
                 if is_last or is_stopped or _is_due(done, run.checkpoint.every):
                     log.settle()
                     more = {} if judge is None else judge.about()
-                    checkpoints.save(state, about(run, data, watch=log.watch, **more))
+                    described = about(run, data, watch=log.watch, **more)
+                    # What is on disk is written from there, before a step changes it.
+                    checkpoints.save(state, described, wait=is_on_disk)
                 if is_last:
                     break
                 if is_stopped:
@@ -143,7 +149,14 @@ def _given(run: Run, program: Program, data: Data) -> dict[str, Any]:
         return {}
     trust = config.outside(run)
     fresh = getattr(program.task, "fresh", ())
-    return initial_params(run.init, program.shapes.params, data, fresh=fresh, trust=trust)
+    return initial_params(
+        run.init,
+        program.shapes.params,
+        data,
+        fresh=fresh,
+        trust=trust,
+        place=placing(program.placement.zero.masters, program.placement.mesh),
+    )
 
 
 def _is_due(done: int, every: int | None) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -13,9 +14,11 @@ from jax.sharding import Mesh
 from barrow.nn.layers.repeat import axes_apart, take_apart
 from barrow.nn.module import Module, axes, init_collections, num_params
 from barrow.parallel import AXES, ZERO, constrainer, make_mesh, num_row_shards
+from barrow.parallel.offload import refuse_without_memory
 from barrow.parallel.pipeline import STAGE, Schedule, schedule_of
 from barrow.parallel.placement import Placement
 from barrow.train.objectives.objective import Mean, Objective
+from barrow.train.offloaded_update import refuse_joint_updates
 from barrow.train.precision import Precision
 from barrow.train.run import Run
 from barrow.train.state import TrainState
@@ -46,7 +49,7 @@ class Program:
     @property
     def shardings(self) -> TrainState:
         """Where each part of the state is placed."""
-        found: TrainState = self.placement.of_state(self.shapes)
+        found: TrainState = self.placement.of_state(self.shapes, kept=True)
         return found
 
     @property
@@ -55,8 +58,8 @@ class Program:
         return num_params(self.shapes.params)
 
 
-def make_program(run: Run) -> Program:
-    """The program of a run on the available devices."""
+def make_program(run: Run, scratch: Path | None = None) -> Program:
+    """The program of a run on the available devices; offloaded files are made in `scratch`."""
     mesh = mesh_of(run)
     parts = num_row_shards(mesh) * run.step.accumulate
     for batch in run.batches:
@@ -78,7 +81,10 @@ def make_program(run: Run) -> Program:
     if is_apart:
         logical = axes_apart(logical, jax.eval_shape(init, jax.random.key(0)), "layers")
     _refuse_uneven(run, mesh, logical, jax.eval_shape(init, jax.random.key(0)))
-    placement = Placement(mesh, zero, logical)
+    placement = Placement(mesh, zero, logical, run.mesh.offload, scratch)
+    if run.mesh.offload != "none":
+        refuse_without_memory(run.mesh.offload)
+        refuse_joint_updates(optimizer, jax.eval_shape(init, jax.random.key(0)))
     constrain = constrainer(
         zero.activations, mesh, micro_batches=run.mesh.micro_batches, rounds=run.mesh.rounds
     )

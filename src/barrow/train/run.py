@@ -10,6 +10,7 @@ from typing import Any, Literal
 from barrow import config
 from barrow.models.family import Family
 from barrow.nn.layers.remat import ATTENTION_ONLY, EVERYTHING, Policy
+from barrow.parallel.offload import Offload
 from barrow.stream import StreamSettings
 from barrow.stream.pairs import PairSettings
 from barrow.train.objectives.objective import MakeObjective
@@ -29,6 +30,7 @@ class MeshSettings:
     - `tensor`: devices that share heads, hidden units and the vocabulary.
     - `stage`: devices that share the layers, as a pipeline; `micro_batches`: that go through it, by
       default twice as many as stages; `rounds`: so often each goes through all stages.
+    - `offload`: where large moments of the optimizer are kept: none (on the devices), host or disk.
     """
 
     data: int = -1
@@ -40,8 +42,11 @@ class MeshSettings:
     stage: int = 1
     micro_batches: int | None = None
     rounds: int = 1
+    offload: Offload = "none"
 
     def __post_init__(self) -> None:
+        if self.offload not in ("none", "host", "disk"):
+            raise ValueError(f"offload must be none, host or disk, got {self.offload!r}")
         if self.zero not in (0, 1, 2, 3):
             raise ValueError(f"zero must be 0, 1, 2 or 3, got {self.zero}")
         _refuse_below_one("mesh", micro_batches=self.micro_batches, rounds=self.rounds)

@@ -21,6 +21,7 @@ from barrow.stream.store import store_tokenizer
 from barrow.train.tasks.task import Data
 from barrow.train.tasks.token_data import TokenData
 from barrow.weights.matching import Mismatch
+from barrow.weights.place import Place
 
 
 def initial_params(
@@ -30,15 +31,16 @@ def initial_params(
     *,
     fresh: Collection[str] = (),
     trust: Collection[str] = (),
+    place: Place | None = None,
 ) -> dict[str, Any]:
     """Parameters by path of the model at `init`: a run, a checkpoint, a folder or a file.
 
     `wanted` is the tree that the run has. Parameters of other shapes are an error, and so are ids
     that mean other texts. Those that only one of the two has are reported. Parts named in `fresh`
-    are not used.
+    are not used. `place` divides them over devices (`barrow.parallel.placing`).
     """
     unstack = isinstance(wanted.get("layers"), tuple)
-    loaded = open_model(init, dtype="float32", unstack=unstack, trust=trust)
+    loaded = open_model(init, dtype="float32", unstack=unstack, trust=trust, place=place)
     if isinstance(data, TokenData):
         _refuse_other_vocabulary(init, loaded, data)
     theirs = {name: tree for name, tree in loaded.params.items() if name not in fresh}

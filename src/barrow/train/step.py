@@ -21,6 +21,7 @@ from barrow.parallel.placement import Placement
 from barrow.train.gradients import gradients, params_in_use, take_gradient
 from barrow.train.loss_scale import LossScale, pick
 from barrow.train.objectives.objective import Mean, Objective
+from barrow.train.offloaded_update import OffloadedUpdate, start_outside
 from barrow.train.precision import Precision
 from barrow.train.state import TrainState
 
@@ -70,6 +71,21 @@ class StepMetrics:
 Step = Callable[[TrainState, Any], tuple[TrainState, StepMetrics]]
 
 
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Gradients:
+    """What a batch gives: clipped gradients of the mean loss, and what changes beside parameters.
+
+    Unless `is_finite`, none of it is used.
+    """
+
+    grads: Any
+    is_finite: jax.Array
+    collections: Any
+    scale: LossScale | None
+    metrics: StepMetrics
+
+
 def init_state(
     init: Callable[[jax.Array], Any],
     optimizer: optax.GradientTransformation,
@@ -82,7 +98,7 @@ def init_state(
 ) -> TrainState:
     """The initial state; ``init(key)`` makes parameters, each directly in its shard.
 
-    `given` are parameters, by path, that are known already.
+    `given` are parameters, by path, that are known already; their memory becomes the state's.
     """
 
     def make(key: jax.Array, given: Mapping[str, jax.Array]) -> TrainState:
@@ -102,14 +118,17 @@ def init_state(
         )
 
     if placement is None:
-        return jax.jit(make)(key, given or {})  # type: ignore[no-any-return]
+        return jax.jit(make, donate_argnums=1)(key, given or {})  # type: ignore[no-any-return]
     shardings = placement.of_state(jax.eval_shape(make, key, given or {}))
     places = {
         jax.tree_util.keystr(path, simple=True, separator="/"): sharding
         for path, sharding in jax.tree_util.tree_leaves_with_path(shardings.params)
     }
     placed = {path: jax.device_put(x, places[path]) for path, x in (given or {}).items()}
-    return jax.jit(make, out_shardings=shardings)(key, placed)  # type: ignore[no-any-return]
+    if placement.offload != "none":
+        return start_outside(make, optimizer, placement, key, placed)
+    made = jax.jit(make, out_shardings=shardings, donate_argnums=1)
+    return made(key, placed)  # type: ignore[no-any-return]
 
 
 def make_step(
@@ -120,6 +139,9 @@ def make_step(
     placement: Placement | None = None,
 ) -> Step:
     """The compiled step. It donates the state it is given; batches are pytrees of rows."""
+    if placement is not None and placement.offload != "none":
+        take = pure_gradients(objective, settings, placement=placement)
+        return _Offloaded(take, OffloadedUpdate(optimizer), settings, placement)
     step = pure_step(objective, optimizer, settings, placement=placement)
     return _Compiled(step, settings, placement)
 
@@ -132,16 +154,39 @@ def pure_step(
     placement: Placement | None = None,
 ) -> Step:
     """The step before it is compiled: a function to be transformed, by `jax.vmap` for example."""
+    take = pure_gradients(objective, settings, placement=placement)
+
+    def step(state: TrainState, batch: Any) -> tuple[TrainState, StepMetrics]:
+        found = take(state, batch)
+        updates, optimizer_state = optimizer.update(found.grads, state.optimizer, state.params)
+        params = optax.apply_updates(state.params, updates)
+        after = replace(
+            state,
+            params=params,
+            optimizer=optimizer_state,
+            collections=found.collections,
+            ema=_averaged(state.ema, params, settings.ema),
+        )
+        after = pick(found.is_finite, after, state)
+        return replace(after, scale=found.scale, step=state.step + 1), found.metrics
+
+    return step
+
+
+def pure_gradients(
+    objective: Objective, settings: StepSettings, *, placement: Placement | None = None
+) -> Callable[[TrainState, Any], Gradients]:
+    """The part of a step before the optimizer's update."""
     if settings.accumulate > 1 and not objective.is_sum_over_rows:
         raise ValueError(
             "this loss is not a sum over rows, so its batch cannot be split: use accumulate=1"
         )
     precision = settings.precision
 
-    def step(state: TrainState, batch: Any) -> tuple[TrainState, StepMetrics]:
+    def take(state: TrainState, batch: Any) -> Gradients:
         used = params_in_use(state.params, settings.precision, placement)
         if placement is not None:
-            batch = jax.lax.with_sharding_constraint(batch, placement.rows())
+            batch = placement.batch(batch)
         scale = None if state.scale is None else state.scale.scale
         key = jax.random.fold_in(state.key, state.step)
         loss, grads = gradients(
@@ -163,18 +208,6 @@ def pure_step(
         if settings.clip is not None:
             shrink = jnp.minimum(1.0, settings.clip / jnp.maximum(norm, 1e-30))
             grads = jax.tree.map(lambda g: g * shrink, grads)
-        updates, optimizer_state = optimizer.update(grads, state.optimizer, state.params)
-        params = optax.apply_updates(state.params, updates)
-        after = replace(
-            state,
-            params=params,
-            optimizer=optimizer_state,
-            collections=loss.collections,
-            ema=_averaged(state.ema, params, settings.ema),
-        )
-        after = pick(is_finite, after, state)
-        if state.scale is not None:
-            after = replace(after, scale=state.scale.after(is_finite, precision.scale))
         metrics = StepMetrics(
             loss=Mean(loss.total, loss.weight),
             metrics=dict(loss.metrics),
@@ -182,9 +215,39 @@ def pure_step(
             bad_tensor=_bad_tensor(is_finite, squares),
             scale=scale,
         )
-        return replace(after, step=state.step + 1), metrics
+        scaled = None if state.scale is None else state.scale.after(is_finite, precision.scale)
+        return Gradients(grads, is_finite, loss.collections, scaled, metrics)
 
-    return step
+    return take
+
+
+class _Offloaded:
+    """A step in two: gradients by a compiled program, then `OffloadedUpdate`."""
+
+    def __init__(
+        self,
+        take: Callable[[TrainState, Any], Gradients],
+        update: OffloadedUpdate,
+        settings: StepSettings,
+        placement: Placement,
+    ) -> None:
+        self._take, self._update = jax.jit(take), update
+        self._settings, self._placement = settings, placement
+        self._finish = jax.jit(self._finished, donate_argnums=(0, 1))
+
+    def __call__(self, state: TrainState, batch: Any) -> tuple[TrainState, StepMetrics]:
+        refuse_bad_batch(batch, self._settings, self._placement)
+        found = self._take(replace(state, optimizer=None, ema=None), batch)
+        after = self._update(state, found.grads, found.is_finite)
+        rest = self._finish(state.ema, state.collections, after.params, state.step, found)
+        ema, collections, step = rest
+        after = replace(after, ema=ema, collections=collections, scale=found.scale, step=step)
+        return after, found.metrics
+
+    def _finished(self, ema: Any, before: Any, params: Any, step: Any, found: Gradients) -> Any:
+        averaged = _averaged(ema, params, self._settings.ema)
+        ema = pick(found.is_finite, averaged, ema)
+        return ema, pick(found.is_finite, found.collections, before), step + 1
 
 
 class _Compiled:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import mmap
 import os
+import weakref
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +18,9 @@ from barrow.weights.tensors import Array, LazyTensor
 class MappedFile:
     """A file whose size is known and whose bytes are mapped at first use.
 
-    What `array` gives is a view: it keeps the mapping alive, copies nothing, and cannot be written.
-    The file must not be changed in place while a view exists; replacing it by another file of the
-    same name is safe.
+    What `array` gives is a view: it copies nothing and cannot be written. The file is mapped while
+    a view exists; afterwards its pages no longer count as memory of this process. It must not be
+    changed in place while a view exists; replacing it by another file of the same name is safe.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -28,7 +30,8 @@ class MappedFile:
         if not self.path.is_file():
             raise WeightsError("expected a file, found a folder", path=self.path)
         self.size = self.path.stat().st_size
-        self._map: mmap.mmap | None = None
+        self._file: int | None = None
+        self._map: Callable[[], mmap.mmap | None] = lambda: None
 
     def read(self, start: int, num_bytes: int) -> bytes:
         """Bytes from `start`; fewer only at the end of the file."""
@@ -40,12 +43,16 @@ class MappedFile:
         """The whole file, mapped."""
         if self.size == 0:
             return b""
-        if self._map is None:
-            with self.path.open("rb") as file:
-                if os.fstat(file.fileno()).st_size != self.size:
-                    raise WeightsError("the file changed after it was opened", path=self.path)
-                self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        return self._map
+        mapped = self._map()
+        if mapped is None:
+            if self._file is None:
+                self._file = os.open(self.path, os.O_RDONLY)
+                weakref.finalize(self, os.close, self._file)
+            if os.fstat(self._file).st_size != self.size:
+                raise WeightsError("the file changed after it was opened", path=self.path)
+            mapped = mmap.mmap(self._file, 0, access=mmap.ACCESS_READ)
+            self._map = weakref.ref(mapped)
+        return mapped
 
     def array(self, dtype: np.dtype[Any], shape: tuple[int, ...], start: int) -> Array:
         """Elements from byte `start`, as a view."""

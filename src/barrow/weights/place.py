@@ -1,7 +1,10 @@
-"""Arrays from the disk onto devices."""
+"""Arrays from the disk onto devices, a slice at a time: the host never holds a whole model."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +15,12 @@ from barrow.weights.tensors import Array
 if TYPE_CHECKING:
     import jax
 
+Block = tuple[slice, ...]
+# The sharding of an array of these logical axes and this shape (`parallel.placing`).
+Place = Callable[[tuple[str | None, ...], tuple[int, ...]], Any]
+# Layers of a stack that are smaller than this go to the devices together.
+_AT_ONCE = 32 << 20
+
 
 def place(array: Array, *, sharding: Any = None, dtype: Any = None) -> jax.Array:
     """A JAX array of the elements of `array`, converted to `dtype` if one is given.
@@ -19,13 +28,112 @@ def place(array: Array, *, sharding: Any = None, dtype: Any = None) -> jax.Array
     With a `sharding`, each device is given its slice and nothing else is read: of a mapped file
     only the pages of this process's slices are touched. The result never shares memory with it.
     """
+    return place_blocks(lambda block: array[block], array.shape, sharding=sharding, dtype=dtype)
+
+
+def place_blocks(
+    read: Callable[[Block], Array], shape: tuple[int, ...], *, sharding: Any, dtype: Any = None
+) -> jax.Array:
+    """The array of this shape whose blocks ``read(block)`` gives, one after another.
+
+    Without a sharding it is on the default device, and not bound to it.
+    """
     try:
         import jax
     except ImportError:
         raise MissingExtra("JAX", "train", "placing an array on a device") from None
 
     if sharding is None:
-        return jax.numpy.asarray(np.array(array, dtype=dtype))
-    return jax.make_array_from_callback(
-        array.shape, sharding, lambda index: np.array(array[index], dtype=dtype)
-    )
+        whole = read(tuple(slice(None) for _ in shape))
+        return jax.device_put(_own(whole, jax.local_devices()[0], dtype))
+    devices: dict[tuple[Any, ...], list[Any]] = {}
+    blocks: dict[tuple[Any, ...], Block] = {}
+    for device, block in sharding.addressable_devices_indices_map(shape).items():
+        name = tuple((part.start, part.stop) for part in block)
+        devices.setdefault(name, []).append(device)
+        blocks[name] = block
+    arrays = []
+    for name, block in blocks.items():
+        held = read(block)
+        arrays += [
+            jax.block_until_ready(jax.device_put(_own(held, device, dtype), device))
+            for device in devices[name]
+        ]
+        del held
+    return jax.make_array_from_single_device_arrays(shape, sharding, arrays)
+
+
+def place_layers(
+    layers: Sequence[Callable[[], Array]], *, sharding: Any = None, dtype: Any = None
+) -> jax.Array:
+    """One array of all layers, each read when its turn comes; its first dimension is the layer.
+
+    The host holds one layer, or a few small ones; the array grows on the devices.
+    """
+    import jax
+    import jax.numpy as jnp
+
+    first = layers[0]()
+    shape, kind, size = first.shape, np.dtype(dtype or first.dtype), first.nbytes
+    del first
+    of_layer, is_divided = _within(sharding)
+    at_once = 1 if is_divided else max(1, min(len(layers), _AT_ONCE // max(1, size)))
+
+    def some(start: int) -> jax.Array:
+        held = [read() for read in layers[start : start + at_once]]
+
+        def block(of: Block) -> Array:
+            parts = [x[of[1:]] for x in held[of[0]]]
+            joined = _empty((len(parts), *parts[0].shape), kind)
+            for into, part in zip(joined, parts, strict=True):
+                into[...] = part
+            return joined
+
+        return place_blocks(block, (len(held), *shape), sharding=of_layer)
+
+    if at_once == len(layers):
+        return some(0)
+    zeros = partial(jnp.zeros, (len(layers), *shape), kind)
+    whole: jax.Array = jax.jit(zeros, out_shardings=sharding)()
+    for start in range(0, len(layers), at_once):
+        whole = jax.block_until_ready(_writer()(whole, some(start), start))
+    return whole
+
+
+def _within(sharding: Any) -> tuple[Any, bool]:
+    """The sharding of a part of the layers; and whether layers are divided over devices."""
+    spec = getattr(sharding, "spec", ())
+    if not len(spec) or spec[0] is None:
+        return sharding, False
+    return type(sharding)(sharding.mesh, type(spec)(None, *spec[1:])), True
+
+
+@cache
+def _writer() -> Any:
+    import jax
+
+    def write(whole: jax.Array, part: jax.Array, start: int) -> jax.Array:
+        return jax.lax.dynamic_update_slice_in_dim(whole, part, start, 0)
+
+    return jax.jit(write, donate_argnums=0)
+
+
+def _own(held: Array, device: Any, dtype: Any) -> Array:
+    """A block to put on a device: on a CPU a copy, for there JAX takes the memory as it is.
+
+    `may_alias=False` does not prevent that for arrays of NumPy, and the memory is the mapped file.
+    """
+    kind = held.dtype if dtype is None else np.dtype(dtype)
+    if device.platform != "cpu" and kind == held.dtype:
+        return held
+    copy = _empty(held.shape, kind)
+    copy[...] = held
+    return copy
+
+
+def _empty(shape: tuple[int, ...], kind: np.dtype[Any]) -> Array:
+    """Memory at a multiple of 64 bytes: JAX copies any other."""
+    size = math.prod(shape) * kind.itemsize
+    raw = np.empty(size + 64, np.uint8)
+    start = -raw.ctypes.data % 64
+    return raw[start : start + size].view(kind).reshape(shape)

@@ -178,6 +178,21 @@ def test_what_it_does_not_take(
         attention(q, k, k, visible, backend="short")
 
 
+def test_it_needs_automatic_sharding() -> None:
+    q = jnp.zeros((8, 8, 1, 16))
+    explicit = jax.make_mesh((8,), ("data",), axis_types=(AxisType.Explicit,))
+    rows = PartitionSpec("data")
+
+    def call(q: jax.Array) -> jax.Array:
+        return attention(q, q, q, backend="short")
+
+    with pytest.raises(ValueError, match='"short" needs automatic sharding, got an explicit mesh'):
+        jax.jit(call)(jax.device_put(q, NamedSharding(explicit, rows)))
+    mesh = jax.make_mesh((8,), ("data",), axis_types=(AxisType.Auto,))
+    with pytest.raises(ValueError, match='pass backend="auto"'):
+        jax.eval_shape(jax.shard_map(call, mesh=mesh, in_specs=rows, out_specs=rows), q)
+
+
 def on_a_gpu(monkeypatch: pytest.MonkeyPatch, capability: str) -> None:
     device = SimpleNamespace(compute_capability=capability)
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")

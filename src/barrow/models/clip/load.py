@@ -27,6 +27,7 @@ from barrow.models.clip.tower import Running, towers_apart
 from barrow.models.clip.variants import VARIANTS, variant
 from barrow.models.clip.zero_shot import Floats
 from barrow.models.keys_report import KeysReport
+from barrow.models.load import Layout, layout_of
 from barrow.models.open_model import is_run, of_kind, open_model
 from barrow.nn.module import init_collections
 from barrow.nn.tree import Tree, from_paths, paths
@@ -34,6 +35,7 @@ from barrow.tokens.clip.merges import find_merges
 from barrow.tokens.clip.tokenizer import ClipTokenizer
 from barrow.weights.hub.cache import cache_folder
 from barrow.weights.matching import match
+from barrow.weights.place import Place
 
 DTYPES = ("float32", "bfloat16", "float16")
 # A tokenizer that needs no file: each byte is a token. For few captions of few words.
@@ -62,6 +64,7 @@ def load(
     strict: bool = True,
     seed: int = 0,
     batch: int = DEFAULT_BATCH,
+    place: Place | None = None,
 ) -> tuple[Clip, Preprocess]:
     """A model that encodes, and the preprocessing of its images.
 
@@ -75,7 +78,8 @@ def load(
     `bpe` is the tokenizer's vocabulary; by default it is searched beside the weights, in
     barrow's cache folder, in ~/.cache/clip and in installed packages, when a text is first encoded.
     `activation` is for files that do not have it (bare open_clip weights trained with gelu).
-    Weights are kept and computed with in `dtype`, whatever the type of the file.
+    Weights are kept and computed with in `dtype`, whatever the type of the file. `place`
+    (`barrow.parallel.placing`) divides those of files over devices.
     """
     if dtype not in DTYPES:
         raise ValueError(f"dtype must be one of {', '.join(DTYPES)}, got {dtype!r}")
@@ -102,7 +106,8 @@ def load(
     report: KeysReport | None = None
     leaves: dict[str, Any] = {}
     if files is not None:
-        report, leaves = read_files(files, config, strict=strict)
+        layout = layout_of(place, module, config.example)
+        report, leaves = read_files(files, config, strict=strict, layout=layout)
     params, collections = _completed(module, leaves, seed)
     params = in_type(params, dtype)
     clip = Clip(
@@ -141,7 +146,7 @@ def _of_run(
 
 
 def read_files(
-    files: ClipFiles, config: ClipConfig, *, strict: bool = True
+    files: ClipFiles, config: ClipConfig, *, strict: bool = True, layout: Layout
 ) -> tuple[KeysReport, dict[str, Any]]:
     """A report of every key; and parameters, in float32, by path, with statistics."""
     entries = files.layout.entries(config)
@@ -160,7 +165,7 @@ def read_files(
     leaves: dict[str, Any] = {}
     for entry in entries:
         if all(key in found.source for key in entry.names()):
-            leaves |= read(entry, files.tensors, found.source, np.float32)
+            leaves |= read(entry, files.tensors, found.source, np.float32, layout)
     return report, leaves
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from barrow.models.clip.config import ClipConfig, ResNetConfig, TextConfig, VisionConfig
 from barrow.models.huggingface.names import Array, Line, linear, norm, same
+from barrow.weights.place import place, place_layers
 
 # Written by some versions, but computed here: masks, numbers of positions, counters.
 OPENAI_BUFFERS = (
@@ -238,14 +240,23 @@ def _at(line: Line, key: str, folder: str) -> Line:
     return Line(key, paths, line.split, line.groups, line.order)
 
 
-def read(entry: Entry, tensors: Mapping[str, Array], found: Mapping[str, str], kind: Any) -> Any:
-    """Our parameters of an entry, by path, in a given type."""
-    keys = entry.names()
-    arrays = {path: np.empty((len(keys), *entry.line.our_shape), kind) for path in entry.line.paths}
-    for number, key in enumerate(keys):
-        for path, part in zip(entry.line.paths, entry.line.ours(tensors[found[key]]), strict=True):
-            arrays[path][number] = part
-    return {path: x[0] if entry.num is None else x for path, x in arrays.items()}
+def read(
+    entry: Entry,
+    tensors: Mapping[str, Array],
+    found: Mapping[str, str],
+    kind: Any,
+    layout: Callable[[str, tuple[int, ...]], Any],
+) -> dict[str, Any]:
+    """Our parameters of an entry, by path, in a given type, on the devices of a layout."""
+    arrays: dict[str, Any] = {}
+    for part, path in enumerate(entry.line.paths):
+        layers = [partial(entry.line.read, tensors, [found[key]], part) for key in entry.names()]
+        sharding = layout(path, entry.shape())
+        if entry.num is None:
+            arrays[path] = place(layers[0](), sharding=sharding, dtype=kind)
+        else:
+            arrays[path] = place_layers(layers, sharding=sharding, dtype=kind)
+    return arrays
 
 
 def written(entry: Entry, leaves: Mapping[str, Any], number: int) -> Array:

@@ -69,6 +69,12 @@ class Line:
         turned = theirs.reshape(self.split).transpose(self.order)
         return tuple(turned) if len(self.paths) > 1 else (turned,)
 
+    def read(self, tensors: Mapping[str, Array], keys: Sequence[str], part: int) -> Array:
+        """One of our parameters from the tensors of a file, of one layer."""
+        if self.num_experts is None:
+            return self.ours(tensors[keys[0]])[part]
+        return np.stack([self.ours(tensors[key])[part] for key in keys])
+
     def theirs(self, ours: Sequence[Array]) -> Array:
         """Their tensor from our parameters."""
         turned = np.stack(ours) if len(self.paths) > 1 else ours[0]

@@ -414,6 +414,11 @@ def _short(q: jax.Array, k: jax.Array, v: jax.Array, visible: Visible, scale: fl
     # Imported here: it needs a GPU and its compiler.
     from barrow.nn.attention.short_attention import short_attention
 
+    if not _is_automatic(q):
+        raise ValueError(
+            'backend="short" needs automatic sharding, got an explicit mesh or `shard_map`; pass '
+            'backend="auto"'
+        )
     if not _is_short(q, k, visible):
         raise ValueError(
             "short attention needs up to 128 positions, heads of 16, 32, 64 or 128, as "
@@ -451,17 +456,19 @@ def _has_fused_kernels() -> bool:
 
 
 def _takes_pallas(q: jax.Array) -> bool:
-    """Whether this JAX has Pallas for GPUs, with automatic sharding.
-
-    Pallas refuses explicit meshes, and `shard_map` unless its checks are off.
-    """
-    if any(kind != AxisType.Auto for kind in jax.typeof(q).sharding.mesh.axis_types):
+    """Whether this JAX has Pallas for GPUs, with automatic sharding."""
+    if not _is_automatic(q):
         return False
     try:
         import barrow.nn.attention.short_attention  # noqa: F401
     except ImportError:
         return False
     return True
+
+
+def _is_automatic(q: jax.Array) -> bool:
+    """Pallas refuses explicit meshes, and `shard_map` unless its checks are off."""
+    return all(kind == AxisType.Auto for kind in jax.typeof(q).sharding.mesh.axis_types)
 
 
 def _refuse_other_shapes(q: jax.Array, k: jax.Array, v: jax.Array) -> None:

@@ -13,6 +13,7 @@ import jax
 import numpy as np
 
 from barrow import config
+from barrow.parallel import fitted
 
 if TYPE_CHECKING:
     from jax.sharding import Sharding
@@ -51,7 +52,8 @@ def placed(batch: Mapping[str, Any], sharding: Sharding) -> dict[str, Any]:
 
     def place(x: Any) -> jax.Array:
         array = np.asarray(x)
-        return jax.make_array_from_callback(array.shape, sharding, lambda at: array[at])
+        place = fitted(sharding, array.shape)
+        return jax.make_array_from_callback(array.shape, place, lambda at: array[at])
 
     return {name: place(x) for name, x in batch.items()}
 

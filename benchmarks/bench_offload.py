@@ -1,0 +1,235 @@
+"""Adam's state of a model of 1.3B parameters in the host's memory: device memory, time of a step.
+
+    python benchmarks/bench_offload.py [step] [load] [collectives] [--small]
+
+step         a training step with 8 micro-batches, state on the device and in the host's memory
+load         memory of the host that loading a model takes beside the arrays
+collectives  what eight devices send in a step of each ZeRO stage, and with tensor parallelism, from
+             the compiled program; on a GPU the other seven are imitated
+
+Every measurement is a process of its own; sides take turns. `--small` is for a CPU.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+KINDS = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "collective-permute")
+BYTES = {"f32": 4, "bf16": 2, "f16": 2, "s32": 4, "u32": 4, "pred": 1, "f64": 8, "s64": 8}
+
+
+def config_of(small: bool) -> Any:
+    from barrow.models.decoder.model import DecoderConfig
+
+    if small:
+        return DecoderConfig(vocab_size=512, width=128, layers=4, heads=4, hidden=512, context=128)
+    return DecoderConfig(
+        vocab_size=50304, width=2048, layers=24, heads=16, hidden=8192, context=1024
+    )
+
+
+def made(small: bool, mesh: Any, stage: int, offload: str, accumulate: int) -> tuple[Any, ...]:
+    import jax
+    import jax.numpy as jnp
+
+    from barrow import nn
+    from barrow.models.decoder.model import Decoder
+    from barrow.parallel import ZERO, constrainer
+    from barrow.parallel.placement import Placement
+    from barrow.train import AdamW, StepSettings, causal_objective, init_state, make_step
+    from barrow.train.precision import Precision
+
+    config = config_of(small)
+    precision = Precision("fp32" if small else "bf16")
+    model = Decoder(config, dtype=jnp.dtype(precision.dtype).name, unroll=True)
+    shape = jax.ShapeDtypeStruct((1, 8), jnp.int32)
+    placement = Placement(mesh, ZERO[stage], nn.axes(model, shape), offload)  # type: ignore[arg-type]
+    constrain = constrainer(placement.zero.activations, mesh)
+    settings = StepSettings(precision, accumulate=accumulate)
+    optimizer = AdamW().make(1000)
+    objective = causal_objective(model, mask_documents=False, constrain=constrain)
+
+    def start() -> Any:
+        return init_state(
+            lambda key: model.init(key, shape),
+            optimizer,
+            settings,
+            jax.random.key(0),
+            placement=placement,
+        )
+
+    return config, start, make_step(objective, optimizer, settings, placement=placement), placement
+
+
+def batch_of(config: Any, rows: int) -> dict[str, Any]:
+    import numpy as np
+
+    ids = np.random.default_rng(0).integers(0, config.vocab_size, (rows, config.context + 1))
+    ids = ids.astype(np.int32)
+    return {"tokens": ids[:, :-1], "targets": ids[:, 1:], "mask": np.ones_like(ids[:, 1:], "f4")}
+
+
+def one_step(offload: str, small: bool) -> dict[str, Any]:
+    """Seconds of a step and the most memory of the device."""
+    import jax
+
+    from barrow.parallel import make_mesh
+
+    mesh = make_mesh(devices=jax.devices()[:1])
+    config, start, step, _ = made(small, mesh, 0, offload, 8)
+    state = start()
+    batch = jax.device_put(batch_of(config, 64))
+    losses, seconds = [], []
+    for _ in range(8):
+        began = time.perf_counter()
+        state, metrics = step(state, batch)
+        losses.append(float(metrics.loss.value))
+        jax.block_until_ready(state.params)
+        seconds.append(time.perf_counter() - began)
+    stats = jax.local_devices()[0].memory_stats() or {}
+    return {
+        "seconds": sorted(seconds[3:])[2],
+        "peak": stats.get("peak_bytes_in_use", 0),
+        "losses": losses,
+        "params": sum(x.size for x in jax.tree.leaves(state.params)),
+    }
+
+
+def sent(text: str) -> tuple[Counter[str], Counter[str]]:
+    """Collectives of a program, and the bytes of their results; loops count once."""
+    count: Counter[str] = Counter()
+    size: Counter[str] = Counter()
+    line = re.compile(rf"= (.*?) ({'|'.join(KINDS)})(-start)?\(")
+    for shapes, kind, _ in line.findall(text):
+        found = re.findall(r"(\w+)\[([\d,]*)\]", shapes)
+        count[kind] += 1
+        size[kind] += max(
+            BYTES.get(t, 4) * math.prod(map(int, n.split(",")) if n else [1]) for t, n in found
+        )
+    return count, size
+
+
+def collectives(small: bool) -> dict[str, Any]:
+    import jax
+
+    from barrow.parallel import make_mesh
+
+    found = {}
+    for name, sizes, stage in (
+        ("data", {"data": 8}, 0),
+        *((f"zero {n}", {"data": 1, "fsdp": 8}, n) for n in (1, 2, 3)),
+        ("tensor", {"data": 1, "tensor": 8 if not small else 4, "fsdp": 1 if not small else 2}, 0),
+    ):
+        mesh = make_mesh(**sizes)
+        config, start, step, placement = made(small, mesh, stage, "none", 1)
+        shapes = jax.eval_shape(start)
+        state = jax.tree.map(
+            lambda x, s: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=s),
+            shapes,
+            placement.of_state(shapes),
+        )
+        rows = placement.rows()
+        batch = {
+            key: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=rows)
+            for key, x in batch_of(config, 8).items()
+        }
+        count, size = sent(step.lower(state, batch).compile().as_text())
+        found[name] = {"count": dict(count), "bytes": dict(size)}
+    return found
+
+
+def load(small: bool) -> dict[str, Any]:
+    sys.path.insert(0, str(ROOT))
+    from tests.models.load_process import written
+
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("large", "tiny"):
+            (Path(folder) / name).mkdir()
+        large = (
+            {"width": 256, "layers": 4, "vocab": 8000}
+            if small
+            else {"width": 2048, "layers": 16, "vocab": 128_000}
+        )
+        written(Path(folder) / "large", **large)
+        written(Path(folder) / "tiny", width=128, layers=3, vocab=256)
+        found = {}
+        for dtype in ("bfloat16", "float32"):
+            command = ["-m", "tests.models.load_process", f"{folder}/large", "null", dtype]
+            ended = run(command, TINY=f"{folder}/tiny")
+            found[dtype] = json.loads(ended)
+        return found
+
+
+def run(command: list[str], **environment: str) -> str:
+    paths = os.pathsep.join([str(ROOT), str(ROOT / "src")])
+    environment = {**os.environ, "PYTHONPATH": paths, "TF_CPP_MIN_LOG_LEVEL": "3", **environment}
+    done = subprocess.run(
+        [sys.executable, *command],
+        env=environment,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise SystemExit(done.stdout + done.stderr[-6000:])
+    return done.stdout.strip().splitlines()[-1]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("what", nargs="*", default=["step", "load", "collectives"])
+    parser.add_argument("--small", action="store_true")
+    parser.add_argument("--only", default="")
+    given = parser.parse_args()
+    if given.only:
+        what, _, side = given.only.partition(":")
+        calls = {
+            "step": lambda: one_step(side, given.small),
+            "collectives": lambda: collectives(given.small),
+        }
+        sys.stdout.write("\n" + json.dumps(calls[what]()) + "\n")
+        return
+    small = ["--small"] if given.small else []
+    script = str(Path(__file__).resolve())
+    if "step" in given.what:
+        print("| state | ms a step | peak GB | last loss |\n|---|---:|---:|---:|")
+        for side in ("none", "host", "none", "host"):
+            one = json.loads(run([script, "--only", f"step:{side}", *small]))
+            print(
+                f"| {side} | {1e3 * one['seconds']:.0f} | {one['peak'] / 1e9:.2f} "
+                f"| {one['losses'][-1]:.6f} |",
+                flush=True,
+            )
+        print(f"{one['params'] / 1e9:.2f}B parameters")
+    if "load" in given.what:
+        for dtype, one in load(given.small).items():
+            print(
+                f"load {dtype}: {one['extra'] / 1e6:.0f} MB beside the arrays, "
+                f"largest tensor {one['largest'] / 1e6:.0f} MB",
+                flush=True,
+            )
+    if "collectives" in given.what:
+        environment = {"JAX_MOCK_GPU_TOPOLOGY": "1x8x1"}
+        if given.small:
+            environment = {"XLA_FLAGS": "--xla_force_host_platform_device_count=8"}
+        for name, one in json.loads(
+            run([script, "--only", "collectives:", *small], **environment)
+        ).items():
+            print(name, one, f"total {sum(one['bytes'].values()) / 1e6:.1f} MB", flush=True)
+
+
+if __name__ == "__main__":
+    main()
