@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 import weakref
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +24,7 @@ from barrow.train import (
     Adafactor,
     AdamW,
     CheckpointSettings,
+    Constant,
     Lion,
     MeshSettings,
     Muon,
@@ -40,54 +43,70 @@ def all_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("barrow.parallel.placement._SMALLEST", 100)
 
 
-def bits(state: Any) -> dict[str, np.ndarray]:
+def whole(state: Any) -> dict[str, np.ndarray]:
     """Every array of a state, put together from what each device or file has."""
     held = snapshot(state)
-    found = {path: np.zeros(kind.shape, object) for path, kind in held.kinds.items()}
+    found = {
+        path: np.zeros(kind.shape, np.uint32 if kind.dtype == "U32" else np.float32)
+        for path, kind in held.kinds.items()
+    }
     for piece in held.pieces:
-        block = tuple(slice(a, a + n) for a, n in zip(piece.start, piece.array.shape, strict=True))
+        shape = piece.array.shape
+        block = tuple(slice(a, a + n) for a, n in zip(piece.start, shape, strict=True))
         found[piece.path][block] = piece.array
     return found
 
 
 def same(ours: Any, theirs: Any) -> None:
-    ours, theirs = bits(ours), bits(theirs)
+    """Bits, where programs are optimised as for users; plain machine code rounds otherwise."""
+    ours, theirs = whole(ours), whole(theirs)
     assert ours.keys() == theirs.keys()
+    exact = os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] == "0"
     for path, array in ours.items():
-        np.testing.assert_array_equal(array, theirs[path], err_msg=path)
+        limit = 0 if exact else 1e-6 * max(1e-3, np.abs(theirs[path]).max(initial=0))
+        np.testing.assert_allclose(array, theirs[path], rtol=0, atol=limit, err_msg=path)
 
 
-CASES = {
-    "host": ("host", None, StepSettings(ema=0.9)),
-    "disk": ("disk", None, StepSettings(accumulate=2)),
-    "host, sharded": ("host", (1, 4, 3), StepSettings(clip=0.1)),
-    "disk, sharded": ("disk", (2, 2, 1), StepSettings()),
-    "host, fp16": ("host", None, StepSettings(Precision("fp16"))),
-}
+SOAK = pytest.mark.soak
+CASES = [
+    pytest.param("host", (1, 1), 0, StepSettings(ema=0.9), id="host"),
+    pytest.param("disk", (1, 2), 3, StepSettings(clip=0.1), id="disk, sharded", marks=SOAK),
+    pytest.param("disk", (1, 1), 0, StepSettings(accumulate=2), id="disk", marks=SOAK),
+    pytest.param("host", (2, 4), 1, StepSettings(), id="host, sharded", marks=SOAK),
+    pytest.param("host", (1, 1), 0, StepSettings(Precision("fp16")), id="fp16", marks=SOAK),
+]
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_the_same_bits(case: str, trial: Any, batch_of: Any) -> None:
-    offload, mesh, settings = CASES[case]
-    data, fsdp, stage = mesh or (1, 1, 0)
-    how = {"settings": settings, "mesh": (data, fsdp), "stage": stage}
+@pytest.mark.parametrize(("offload", "mesh", "stage", "settings"), CASES)
+def test_the_same_bits(
+    offload: str, mesh: tuple[int, int], stage: int, settings: Any, trial: Any, batch_of: Any
+) -> None:
+    how = {"settings": settings, "mesh": mesh, "stage": stage}
     plain, outside = trial(**how), trial(**how, offload=offload)
     assert sum(isinstance(x, Kept) for x in jax.tree.leaves(outside.state.optimizer)) > 10
     same(outside.state, plain.state)
     batches = [batch_of(), batch_of(seed=1), batch_of(seed=2)]
-    batches[1]["mask"] = batches[1]["mask"] * np.float32(np.inf)  # changes nothing but the step
+    batches[1]["mask"] = np.full_like(batches[1]["mask"], np.inf)  # changes nothing but the step
     ours, our_metrics = outside.run(*batches)
     theirs, their_metrics = plain.run(*batches)
-    assert [int(m.bad_tensor) for m in our_metrics] != [-1, -1, -1]
-    jax.tree.map(np.testing.assert_array_equal, our_metrics, their_metrics)
+    assert int(our_metrics[1].bad_tensor) != -1
+    for mine, other in zip(our_metrics, their_metrics, strict=True):
+        np.testing.assert_allclose(mine.loss.value, other.loss.value, rtol=1e-6)
+        assert mine.bad_tensor == other.bad_tensor
     same(ours, theirs)
 
 
+@pytest.mark.soak
 def test_two_layers_of_state_are_on_the_devices_at_once(
-    trial: Any, batch_of: Any, monkeypatch: pytest.MonkeyPatch
+    trial: Any, batch_of: Any, monkeypatch: pytest.MonkeyPatch, configs: Any
 ) -> None:
     """The one that is updated and the next."""
-    outside = trial(mesh=(1, 1), offload="host")
+    outside = trial(replace(configs["gpt2"], layers=6), mesh=(1, 1), offload="host")
+    kept = [x for x in jax.tree.leaves(outside.state.optimizer) if isinstance(x, Kept)]
+    layer, rest = (
+        sum(4 * math.prod(x.part_shape) for x in kept if x.is_layered == is_layered)
+        for is_layered in (True, False)
+    )
     seen: list[Any] = []
     most = 0
     plain = Kept.fetch
@@ -97,27 +116,22 @@ def test_two_layers_of_state_are_on_the_devices_at_once(
         part = plain(self, number)
         seen.append(weakref.ref(part))
         alive = [one() for one in seen]
-        most = max(most, sum(one.nbytes for one in alive if one and not one.is_deleted()))
+        most = max(most, sum(x.nbytes for x in alive if x is not None and not x.is_deleted()))
         return part
 
     monkeypatch.setattr(Kept, "fetch", fetch)
     outside.run(batch_of())
-    kept = [x for x in jax.tree.leaves(outside.state.optimizer) if isinstance(x, Kept)]
-    total = sum(4 * x.dtype.type(1).size * np.prod(x.shape) for x in kept)
-    tables = 2 * 4 * 96 * 32
-    layer = (total - tables - 2 * 4 * 16 * 32) / 2
-    assert most <= max(2 * layer, layer + tables)
-    assert most < 0.75 * total
+    assert len(seen) == sum(x.num_parts for x in kept)
+    assert most <= layer + max(layer, rest)
 
 
-@pytest.mark.usefixtures("compiled_once")
+@pytest.mark.usefixtures("compiled_once", "one_device")
 def test_a_run_resumes_with_its_state_elsewhere(run: Run, tmp_path: Path) -> None:
-    run = replace(run, steps=6, checkpoint=CheckpointSettings(2, keep_last=9))
-    alone = fit(replace(run, mesh=MeshSettings(fsdp=2, zero=1)), tmp_path / "alone")
+    run = replace(run, optimizer=AdamW(Constant(1e-2)), checkpoint=CheckpointSettings())
+    alone = fit(replace(run, steps=2), tmp_path / "alone")
     out = tmp_path / "run"
-    for steps, offload in ((2, "host"), (4, "disk"), (6, "none")):
-        mesh = MeshSettings(fsdp=2, zero=1, offload=offload)
-        state = fit(replace(run, steps=steps, mesh=mesh), out)
+    for steps, offload in ((1, "disk"), (2, "host")):
+        state = fit(replace(run, steps=steps, mesh=MeshSettings(offload=offload)), out)
     same(state, alone)
     # The files of the state on disk are gone.
     assert {path.name for path in out.iterdir()} == {

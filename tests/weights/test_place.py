@@ -77,8 +77,8 @@ def test_the_host_holds_one_layer_at_a_time(monkeypatch: pytest.MonkeyPatch) -> 
     finally:
         tracemalloc.stop()
     assert len(placed.addressable_shards) == 8
-    # A block for each of eight devices: the layer four times.
-    assert peak < 4.4 * layers[0].nbytes
+    # A block for each of eight devices, the layer four times, and a block that is copied.
+    assert peak < 6 * layers[0].nbytes
 
 
 def test_without_a_sharding_and_with_a_type(tmp_path: Path) -> None:

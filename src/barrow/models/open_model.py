@@ -81,7 +81,7 @@ def open_model(
     kind = dtype or dtype_of(next(iter(stored.values())).kind.dtype).name
     layout = layout_of(place, family.module(), family.example)
 
-    def put(path: str, layer: int | None = None) -> jax.Array:
+    def put(path: str, layer: int | None = None) -> Any:
         shape = stored[path].kind.shape
         # Scalars are not cast: the scale of CLIP's logits would be rounded in 16 bits.
         wanted = jnp.dtype(kind) if shape else None
@@ -120,7 +120,7 @@ def _is_clip(path: Path) -> bool:
     return config.is_file() and read_json(config).get("model_type") == "clip"
 
 
-def _layers_apart(stored: Mapping[str, Leaf], put: Callable[..., jax.Array]) -> Tree:
+def _layers_apart(stored: Mapping[str, Leaf], put: Callable[..., Any]) -> Tree:
     """Parameters with every stack of layers (an `nn.Repeat` named "layers") as a tuple of trees."""
     found: dict[str, Any] = {}
     stacks: dict[str, list[str]] = {}

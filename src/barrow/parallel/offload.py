@@ -54,7 +54,8 @@ class Kept:
     def fetch(self, number: int) -> jax.Array:
         """A part on the devices; it arrives while the caller continues."""
         if self._file is None:
-            return jax.device_put(self._parts[number], self.sharding)
+            part: jax.Array = jax.device_put(self._parts[number], self.sharding)
+            return part
         # A copy: a CPU would use the mapped memory itself.
         held = self._held(number)
         return jax.make_array_from_callback(

@@ -86,7 +86,8 @@ def start_outside(
     for path, where in places.items():
         if isinstance(where, Outside):
             found[path] = _begun(where, partial(_first, optimizer, path), params)
-    return rebuilt(shapes, found)
+    state: TrainState = rebuilt(shapes, found)
+    return state
 
 
 def _first(optimizer: optax.GradientTransformation, path: str, params: Any) -> Any:
@@ -110,9 +111,15 @@ class OffloadedUpdate:
         self._optimizer = optimizer
         self._compiled: dict[tuple[str, ...], Any] = {}
 
-    def __call__(self, state: TrainState, grads: Any, is_finite: jax.Array) -> TrainState:
-        """The state after an update, unless gradients are not finite. Donates the state."""
-        params, slopes, held = map(leaves, (state.params, grads, state.optimizer))
+    def __call__(
+        self, state: TrainState, means: Any, scales: tuple[jax.Array, jax.Array]
+    ) -> TrainState:
+        """The state after an update; it donates the one before.
+
+        `scales` are the factor that clips gradients (within the update, as in a step that is one
+        program: else bits would differ), and whether all are finite: else nothing changes.
+        """
+        params, slopes, held = map(leaves, (state.params, means, state.optimizer))
         kept = {name: leaf for name, leaf in held.items() if isinstance(leaf, Kept)}
         owner = {name: _param_of(name, leaf.shape, params) for name, leaf in kept.items()}
         parts = _parts(params, {path: kept[name] for name, path in owner.items()})
@@ -132,7 +139,7 @@ class OffloadedUpdate:
             some = {path: params[path] for path in paths}
             update = self._program(some, moments, is_layered=is_layered)
             new, moments, counts = update(
-                some, {path: slopes[path] for path in paths}, moments, rest, is_finite, at
+                some, {path: slopes[path] for path in paths}, moments, rest, scales, at
             )
             params |= new
             after |= counts
@@ -164,10 +171,10 @@ class OffloadedUpdate:
     def _update(
         self,
         params: Leaves,
-        grads: Leaves,
+        means: Leaves,
         moments: Leaves,
         rest: Leaves,
-        is_finite: jax.Array,
+        scales: tuple[jax.Array, jax.Array],
         at: jax.Array,
         *,
         is_layered: bool,
@@ -176,10 +183,12 @@ class OffloadedUpdate:
             cut = {p: lax.dynamic_slice_in_dim(x, at, 1) for p, x in some.items()}
             return from_paths(cut if is_layered else some)
 
+        shrink, is_finite = scales
+        grads = jax.tree.map(lambda g: g * shrink, part(means))
         before = part(params)
         like = jax.eval_shape(self._optimizer.init, before)
         held = rebuilt(like, rest | moments)
-        updates, after = self._optimizer.update(part(grads), held, before)
+        updates, after = self._optimizer.update(grads, held, before)
         new = leaves(pick(is_finite, optax.apply_updates(before, updates), before))
         if is_layered:
             new = {p: lax.dynamic_update_slice_in_dim(params[p], x, at, 0) for p, x in new.items()}
@@ -196,17 +205,16 @@ def _param_of(name: str, shape: tuple[int, ...], params: Mapping[str, Any]) -> s
 
 
 def _parts(params: Leaves, kept: Mapping[str, Kept]) -> list[tuple[list[str], int, bool]]:
-    """What is updated together: small parameters; each large one; each layer of all stacks.
+    """What is updated together: each layer of all stacks, and what is not in a stack.
 
-    Paths, the number of the layer, and whether it is one.
+    Paths, the number of the layer, and whether it is one. Never one array alone if there are
+    others: XLA divides by a number that only one division uses by another way, with other bits.
     """
     groups: dict[Any, list[str]] = {}
     for path in params:
         one = kept.get(path)
-        if one is None:
-            groups.setdefault("small", []).append(path)
-        else:
-            groups.setdefault(one.num_parts if one.is_layered else path, []).append(path)
+        key = one.num_parts if one is not None and one.is_layered else "rest"
+        groups.setdefault(key, []).append(path)
     return [
         (paths, at, isinstance(key, int))
         for key, paths in groups.items()

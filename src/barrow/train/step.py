@@ -76,10 +76,12 @@ Step = Callable[[TrainState, Any], tuple[TrainState, StepMetrics]]
 class Gradients:
     """What a batch gives: clipped gradients of the mean loss, and what changes beside parameters.
 
-    Unless `is_finite`, none of it is used.
+    `grads` are `means` · `shrink`. Unless `is_finite`, none of it is used.
     """
 
     grads: Any
+    means: Any
+    shrink: jax.Array
     is_finite: jax.Array
     collections: Any
     scale: LossScale | None
@@ -205,6 +207,7 @@ def pure_gradients(
         squares = jnp.stack([jnp.sum(jnp.square(g)) for g in jax.tree.leaves(grads)])
         norm = jnp.sqrt(squares.sum())
         is_finite = jnp.isfinite(norm) & jnp.isfinite(loss.total)
+        means, shrink = grads, jnp.float32(1)
         if settings.clip is not None:
             shrink = jnp.minimum(1.0, settings.clip / jnp.maximum(norm, 1e-30))
             grads = jax.tree.map(lambda g: g * shrink, grads)
@@ -216,7 +219,7 @@ def pure_gradients(
             scale=scale,
         )
         scaled = None if state.scale is None else state.scale.after(is_finite, precision.scale)
-        return Gradients(grads, is_finite, loss.collections, scaled, metrics)
+        return Gradients(grads, means, shrink, is_finite, loss.collections, scaled, metrics)
 
     return take
 
@@ -231,14 +234,14 @@ class _Offloaded:
         settings: StepSettings,
         placement: Placement,
     ) -> None:
-        self._take, self._update = jax.jit(take), update
-        self._settings, self._placement = settings, placement
+        self._take = jax.jit(lambda state, batch: replace(take(state, batch), grads=None))
+        self._update, self._settings, self._placement = update, settings, placement
         self._finish = jax.jit(self._finished, donate_argnums=(0, 1))
 
     def __call__(self, state: TrainState, batch: Any) -> tuple[TrainState, StepMetrics]:
         refuse_bad_batch(batch, self._settings, self._placement)
         found = self._take(replace(state, optimizer=None, ema=None), batch)
-        after = self._update(state, found.grads, found.is_finite)
+        after = self._update(state, found.means, (found.shrink, found.is_finite))
         rest = self._finish(state.ema, state.collections, after.params, state.step, found)
         ema, collections, step = rest
         after = replace(after, ema=ema, collections=collections, scale=found.scale, step=step)

@@ -45,7 +45,8 @@ def place_blocks(
 
     if sharding is None:
         whole = read(tuple(slice(None) for _ in shape))
-        return jax.device_put(_own(whole, jax.local_devices()[0], dtype))
+        placed: jax.Array = jax.device_put(_own(whole, jax.local_devices()[0], dtype))
+        return placed
     devices: dict[tuple[Any, ...], list[Any]] = {}
     blocks: dict[tuple[Any, ...], Block] = {}
     for device, block in sharding.addressable_devices_indices_map(shape).items():
@@ -56,7 +57,7 @@ def place_blocks(
     for name, block in blocks.items():
         held = read(block)
         arrays += [
-            jax.block_until_ready(jax.device_put(_own(held, device, dtype), device))
+            jax.device_put(_own(held, device, dtype), device).block_until_ready()
             for device in devices[name]
         ]
         del held
@@ -96,13 +97,13 @@ def place_layers(
     zeros = partial(jnp.zeros, (len(layers), *shape), kind)
     whole: jax.Array = jax.jit(zeros, out_shardings=sharding)()
     for start in range(0, len(layers), at_once):
-        whole = jax.block_until_ready(_writer()(whole, some(start), start))
+        whole = _writer()(whole, some(start), start).block_until_ready()
     return whole
 
 
 def _within(sharding: Any) -> tuple[Any, bool]:
     """The sharding of a part of the layers; and whether layers are divided over devices."""
-    spec = getattr(sharding, "spec", ())
+    spec: Any = getattr(sharding, "spec", ())
     if not len(spec) or spec[0] is None:
         return sharding, False
     return type(sharding)(sharding.mesh, type(spec)(None, *spec[1:])), True
