@@ -213,7 +213,7 @@ def collectives(name: str, sizes: Sizes) -> tuple[Counter[str], str]:
 
 
 def test_no_logits_leave_their_device() -> None:
-    """Tensor parallelism gathers nothing as large as the logits."""
+    """ACCELERATE-4: tensor parallelism gathers nothing as large as the logits."""
     found, text = collectives("gpt2", on(tensor=8))
     assert found["all-reduce"]
     logits = ROWS * LENGTH * VOCAB
@@ -229,7 +229,7 @@ def test_rows_are_exchanged_for_heads_or_go_around() -> None:
 
 
 def test_tokens_are_sent_to_their_experts() -> None:
-    """All-to-all, and nothing as large as the weights of all experts of a layer is gathered."""
+    """DEEPSPEED-11: all-to-all, and the weights of all experts of a layer are not gathered."""
     found, text = collectives("capacity", on(expert=4, sequence=2))
     assert found["all-to-all"]
     experts = 8 * 32 * 64

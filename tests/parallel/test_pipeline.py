@@ -1,4 +1,4 @@
-"""The circular pipeline over stages (DEEPSPEED-9)."""
+"""The circular pipeline over stages (DEEPSPEED-9, ACCELERATE-4)."""
 
 from __future__ import annotations
 
