@@ -73,8 +73,15 @@ def calls(page: str) -> Iterator[list[str]]:
     for block in blocks(page, "sh", "console", "bash"):
         for line in block.replace("\\\n", " ").splitlines():
             for part in re.split(r"&&|;|\s\|\s", line.removeprefix("$ ")):
-                if part.strip().startswith("barrow "):
-                    yield shlex.split(part, comments=True)[1:]
+                if not re.match(r"\s*(?:[A-Z_]+=\S+\s+)*barrow ", part):
+                    continue
+                words = shlex.split(part, comments=True)
+                words = words[words.index("barrow") + 1 :]
+                if words[:1] == ["launch"]:  # after its options, each with a value, is another call
+                    own = next(n for n in range(1, len(words), 2) if not words[n].startswith("-"))
+                    yield words[:own]
+                    words = [] if words[own].endswith(".py") else words[own:]
+                yield words
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if any(calls(page))])

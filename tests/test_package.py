@@ -45,12 +45,13 @@ MAY_IMPORT: dict[str, set[str]] = {
         "checkpoint",
     },
     "mix": PARTS,
+    "launch": set(),
     "compress": PARTS,
     "align": PARTS,
     "serve": PARTS,
     "recipes": PARTS | {"mix", "compress", "align", "serve"},
     "demo": PARTS | {"recipes"},
-    "cli": PARTS | {"mix", "compress", "align", "serve", "recipes", "demo", "malloc"},
+    "cli": PARTS | {"mix", "launch", "compress", "align", "serve", "recipes", "demo", "malloc"},
 }
 
 

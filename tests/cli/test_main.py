@@ -12,7 +12,18 @@ import pytest
 
 from barrow.cli.main import main
 
-PIPELINE = ["demo", "build", "tokenize", "train", "finetune", "score", "board", "mix", "generate"]
+PIPELINE = [
+    "demo",
+    "build",
+    "tokenize",
+    "train",
+    "finetune",
+    "score",
+    "board",
+    "mix",
+    "launch",
+    "generate",
+]
 TOOLS = ["corpus", "tokens", "model", "checkpoint", "completion"]
 
 

@@ -1,4 +1,4 @@
-"""`barrow train` in two processes, by the script that the page on training shows."""
+"""`barrow train` in two processes, which find each other by their variables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from tests.parallel.several_processes import Ended, ended, free_port
 from barrow import Document
 from barrow.train.trackers import read_log
 
-PAGE = Path(__file__).parents[2] / "docs" / "train.md"
 SMALL = ["model.width=16", "model.heads=2", "model.hidden=32", "model.layers=1", "steps=3"]
 SMALL += ["data.seq_len=16", "data.batch=4", "log_every=1"]
 
@@ -30,10 +29,14 @@ def store(barrow: Callable, write: Callable, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def script(tmp_path: Path) -> Path:
-    part = PAGE.read_text().partition("## Several processes")[2]
-    found = re.search(r"```python\n(.*?)```", part, re.S)
-    assert found is not None
-    (tmp_path / "one_of_many.py").write_text(found[1])
+    """`barrow` as one of several processes, as `barrow launch` starts it."""
+    (tmp_path / "one_of_many.py").write_text(
+        "import os, sys\n"
+        "names = ('BARROW_ADDRESS', 'BARROW_PROCESSES', 'BARROW_PROCESS')\n"
+        "os.environ |= dict(zip(names, sys.argv[1:4]))\n"
+        "from barrow.cli.main import main\n"
+        "main(sys.argv[4:])\n"
+    )
     return tmp_path / "one_of_many.py"
 
 

@@ -18,6 +18,7 @@ from barrow.cli import (
     demo,
     finetune,
     generate,
+    launch,
     mix,
     score,
     tokenize,
@@ -58,6 +59,7 @@ _PIPELINE = {
     "score": score.score,
     "board": board.board,
     "mix": {"search": mix.search, "show": mix.show, "fit": mix.fit},
+    "launch": launch.launch,
     "generate": generate.generate,
 }
 _TOOLS: dict[str, Any] = {
@@ -166,7 +168,10 @@ def _make(name: str, **sections: Mapping[str, Any]) -> typer.Typer:
         if isinstance(does, Mapping):
             made.add_typer(_make(verb, Commands=does))
         else:
-            made.command(verb, cls=score.Score if does is score.score else None)(does)
+            # What follows a command to be launched is its own.
+            own = {"allow_interspersed_args": False} if does is launch.launch else {}
+            kind = score.Score if does is score.score else None
+            made.command(verb, cls=kind, context_settings=own)(does)
     return made
 
 

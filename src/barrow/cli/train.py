@@ -85,6 +85,7 @@ def train(
     import jax
 
     from barrow import config
+    from barrow.launch import join
     from barrow.parallel.processes import open_peers
     from barrow.train import Interrupted, fit
     from barrow.train.program import mesh_of, pipeline_of
@@ -96,6 +97,7 @@ def train(
     for name in track or ():
         if ":" not in name and name not in NAMES:
             raise typer.BadParameter(f"no tracker {name!r}: {', '.join(NAMES)}, or module:Name")
+    join()
     kept = remember_programs()
     trusted = [*(trust or ()), *([recipe] if recipe.endswith(".py") else [])]
     with open_peers("run").watched() as others:
