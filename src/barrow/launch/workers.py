@@ -27,7 +27,7 @@ _KEPT = 400  # lines that are kept of a failed process
 _PASSED_ON = ("HF_", "JAX_", "XLA_", "BARROW_", "TF_CPP_", "PYTHONPATH", "OMP_", "NCCL_", "CUDA_")
 _SIGNALS = 128
 
-Write = Callable[[str], None]
+Write = Callable[[str], object]
 
 
 class Failed(BarrowError):
@@ -197,8 +197,8 @@ def _follow(
     failed.sort(key=lambda worker: ("PeerFailed" in "".join(worker.lines), worker.ended))
     _stop(workers)
     for worker in failed:
-        for line in worker.lines:
-            write(f"[{worker.rank}] {line}")
+        for kept in worker.lines:
+            write(f"[{worker.rank}] {kept}")
     first = failed[0]
     assert first.code is not None
     raise Failed(_words(first, len(workers)), code=first.code)

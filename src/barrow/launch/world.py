@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import TracebackType
+from typing import Any
 
 from barrow.errors import ConfigError
 
@@ -206,16 +207,17 @@ def join(world: World | None = None, *, timeout: int = 300) -> World:
     found = detect() if world is None else world
     if found.num == 1 or jax.distributed.is_initialized():
         return found
-    jax.config.update("jax_cpu_collectives_implementation", "gloo")
+    settings: Any = jax.config
+    settings.update("jax_cpu_collectives_implementation", "gloo")
     # A scheduler may have given each process its own GPU already.
     has_own = os.environ.get("CUDA_VISIBLE_DEVICES", ",").count(",") == 0
-    shares = found.local is not None and found.num_local != 1 and not has_own
+    shares = found.num_local != 1 and not has_own
     try:
         jax.distributed.initialize(
             found.address,
             found.num,
             found.process,
-            local_device_ids=[found.local] if shares else None,
+            local_device_ids=None if found.local is None or not shares else [found.local],
             cluster_detection_method="deactivate",
             initialization_timeout=timeout,
             heartbeat_timeout_seconds=_HEARTBEAT,
