@@ -57,11 +57,11 @@ def whole(state: Any) -> dict[str, np.ndarray]:
     return found
 
 
-def same(ours: Any, theirs: Any) -> None:
+def same(ours: Any, theirs: Any, *, to_rounding: bool = False) -> None:
     """Bits, where programs are optimised as for users; plain machine code rounds otherwise."""
     ours, theirs = whole(ours), whole(theirs)
     assert ours.keys() == theirs.keys()
-    exact = os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] == "0"
+    exact = os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] == "0" and not to_rounding
     for path, array in ours.items():
         limit = 0 if exact else 1e-6 * max(1e-3, np.abs(theirs[path]).max(initial=0))
         np.testing.assert_allclose(array, theirs[path], rtol=0, atol=limit, err_msg=path)
@@ -72,6 +72,7 @@ CASES = [
     pytest.param("host", (1, 1), 0, StepSettings(ema=0.9), id="host"),
     pytest.param("disk", (1, 2), 3, StepSettings(clip=0.1), id="disk, sharded", marks=SOAK),
     pytest.param("disk", (1, 1), 0, StepSettings(accumulate=2), id="disk", marks=SOAK),
+    pytest.param("host", (1, 1), 0, StepSettings(), id="host, plain", marks=SOAK),
     pytest.param("host", (2, 4), 1, StepSettings(), id="host, sharded", marks=SOAK),
     pytest.param("host", (1, 1), 0, StepSettings(Precision("fp16")), id="fp16", marks=SOAK),
 ]
@@ -85,6 +86,8 @@ def test_the_same_bits(
     plain, outside = trial(**how), trial(**how, offload=offload)
     assert sum(isinstance(x, Kept) for x in jax.tree.leaves(outside.state.optimizer)) > 10
     same(outside.state, plain.state)
+    # Averages, and gradients that were scaled, are computed in other programs than in a whole step.
+    to_rounding = settings.ema is not None or settings.precision.is_scaled
     batches = [batch_of(), batch_of(seed=1), batch_of(seed=2)]
     batches[1]["mask"] = np.full_like(batches[1]["mask"], np.inf)  # changes nothing but the step
     ours, our_metrics = outside.run(*batches)
@@ -93,7 +96,7 @@ def test_the_same_bits(
     for mine, other in zip(our_metrics, their_metrics, strict=True):
         np.testing.assert_allclose(mine.loss.value, other.loss.value, rtol=1e-6)
         assert mine.bad_tensor == other.bad_tensor
-    same(ours, theirs)
+    same(ours, theirs, to_rounding=to_rounding)
 
 
 @pytest.mark.soak
