@@ -1,11 +1,9 @@
 """Adam's state of a model of 1.3B parameters in the host's memory: device memory, time of a step.
 
-    python benchmarks/bench_offload.py [step] [load] [collectives] [--small]
+    python benchmarks/bench_offload.py [step] [load] [--small]
 
 step         a training step with 8 micro-batches, state on the device and in the host's memory
 load         memory of the host that loading a model takes beside the arrays
-collectives  what eight devices send in a step of each ZeRO stage, and with tensor parallelism, from
-             the compiled program; on a GPU the other seven are imitated
 
 Every measurement is a process of its own; sides take turns. `--small` is for a CPU.
 """
@@ -14,20 +12,15 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import os
-import re
 import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-KINDS = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "collective-permute")
-BYTES = {"f32": 4, "bf16": 2, "f16": 2, "s32": 4, "u32": 4, "pred": 1, "f64": 8, "s64": 8}
 
 
 def config_of(small: bool) -> Any:
@@ -107,49 +100,6 @@ def one_step(offload: str, small: bool) -> dict[str, Any]:
     }
 
 
-def sent(text: str) -> tuple[Counter[str], Counter[str]]:
-    """Collectives of a program, and the bytes of their results; loops count once."""
-    count: Counter[str] = Counter()
-    size: Counter[str] = Counter()
-    line = re.compile(rf"= (.*?) ({'|'.join(KINDS)})(-start)?\(")
-    for shapes, kind, _ in line.findall(text):
-        found = re.findall(r"(\w+)\[([\d,]*)\]", shapes)
-        count[kind] += 1
-        size[kind] += max(
-            BYTES.get(t, 4) * math.prod(map(int, n.split(",")) if n else [1]) for t, n in found
-        )
-    return count, size
-
-
-def collectives(small: bool) -> dict[str, Any]:
-    import jax
-
-    from barrow.parallel import make_mesh
-
-    found = {}
-    for name, sizes, stage in (
-        ("data", {"data": 8}, 0),
-        *((f"zero {n}", {"data": 1, "fsdp": 8}, n) for n in (1, 2, 3)),
-        ("tensor", {"data": 1, "tensor": 8 if not small else 4, "fsdp": 1 if not small else 2}, 0),
-    ):
-        mesh = make_mesh(**sizes)
-        config, start, step, placement = made(small, mesh, stage, "none", 1)
-        shapes = jax.eval_shape(start)
-        state = jax.tree.map(
-            lambda x, s: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=s),
-            shapes,
-            placement.of_state(shapes),
-        )
-        rows = placement.rows()
-        batch = {
-            key: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=rows)
-            for key, x in batch_of(config, 8).items()
-        }
-        count, size = sent(step.lower(state, batch).compile().as_text())
-        found[name] = {"count": dict(count), "bytes": dict(size)}
-    return found
-
-
 def load(small: bool) -> dict[str, Any]:
     sys.path.insert(0, str(ROOT))
     from tests.models.load_process import written
@@ -190,24 +140,19 @@ def run(command: list[str], **environment: str) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("what", nargs="*", default=["step", "load", "collectives"])
+    parser.add_argument("what", nargs="*", default=["step", "load"])
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--only", default="")
     given = parser.parse_args()
     if given.only:
-        what, _, side = given.only.partition(":")
-        calls = {
-            "step": lambda: one_step(side, given.small),
-            "collectives": lambda: collectives(given.small),
-        }
-        sys.stdout.write("\n" + json.dumps(calls[what]()) + "\n")
+        sys.stdout.write("\n" + json.dumps(one_step(given.only, given.small)) + "\n")
         return
     small = ["--small"] if given.small else []
     script = str(Path(__file__).resolve())
     if "step" in given.what:
         print("| state | ms a step | peak GB | last loss |\n|---|---:|---:|---:|")
         for side in ("none", "host", "none", "host"):
-            one = json.loads(run([script, "--only", f"step:{side}", *small]))
+            one = json.loads(run([script, "--only", side, *small]))
             print(
                 f"| {side} | {1e3 * one['seconds']:.0f} | {one['peak'] / 1e9:.2f} "
                 f"| {one['losses'][-1]:.6f} |",
@@ -221,14 +166,6 @@ def main() -> None:
                 f"largest tensor {one['largest'] / 1e6:.0f} MB",
                 flush=True,
             )
-    if "collectives" in given.what:
-        environment = {"JAX_MOCK_GPU_TOPOLOGY": "1x8x1"}
-        if given.small:
-            environment = {"XLA_FLAGS": "--xla_force_host_platform_device_count=8"}
-        for name, one in json.loads(
-            run([script, "--only", "collectives:", *small], **environment)
-        ).items():
-            print(name, one, f"total {sum(one['bytes'].values()) / 1e6:.1f} MB", flush=True)
 
 
 if __name__ == "__main__":
