@@ -184,7 +184,7 @@ def test_a_mesh_equals_one_device(name: str, sizes: Sizes, level: int) -> None:
 
 def test_a_pipeline_of_several_rounds_equals_one_device() -> None:
     """DEEPSPEED-9: unrolled layers, recomputed in the backward pass."""
-    sizes = on(stage=2, data=2, tensor=2)
+    sizes = on(stage=4, tensor=2)
     check("grouped", sizes, 0, rounds=2, unroll=True, remat=EVERYTHING)
 
 
