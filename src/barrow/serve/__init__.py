@@ -1,0 +1,1 @@
+"""Serve: an inference engine for decoders, with keys and values in pages."""
