@@ -38,6 +38,16 @@ class Job:
         """Whether a drawn token is not known yet."""
         return self.total > len(self.tokens)
 
+    @property
+    def has_room(self) -> bool:
+        """Whether the next position has a page."""
+        return self.computed < len(self.pages) * PAGE
+
+    @property
+    def may_continue(self) -> bool:
+        """Whether a single token may be computed."""
+        return self.total < self.most and not (self.waits and self.is_unread)
+
     def name(self, number: int) -> bytes:
         """The name of a full page of known tokens."""
         while len(self._names) <= number:
@@ -118,9 +128,8 @@ class Scheduler:
                 continue
             if job.computed < job.target:
                 self._read(job, parts)
-            elif job.total < job.most and not (job.waits and job.is_unread):
-                if len(job.pages) * PAGE > job.computed or self._grow(job):
-                    singles.append(self._row(job, 1))
+            elif job.may_continue and (job.has_room or self._grow(job)):
+                singles.append(self._row(job, 1))
         admitted = []
         while self.waiting and self._free and len(parts) < self._num_parts:
             if not self._admit(self.waiting[0]):
