@@ -11,7 +11,8 @@ pages of kubernetes/website with ``meta.language``.
 PAGES/de/prose/… are pages of manuals, as barrow reads the main text of a page; PAGES/de/other/… is
 what surrounds the text of pages: tables of contents, lists of titles, menus and forms (the messages
 of MediaWiki by their groups), lists to choose from (countries, languages, currencies), keywords.
-With `--names`, those named there, which were looked at one by one; else as many candidates.
+With `--names`, those named there (language, class, page, label), if the label, which was given by
+eye, is that of the class, or if there is none; else as many candidates.
 """
 
 from __future__ import annotations
@@ -59,6 +60,7 @@ MENUS = (
     *("right", "search", "skin", "sp", "special", "specialpages", "statistics", "tag", "tags"),
     *("tog", "tooltip", "version", "watchlistedit"),
 )
+LABELS = {"prose": "prose", "other": "list"}  # of a page that is what its class says
 LISTS = ("iso_3166-1", "iso_3166-2", "iso_639-2", "iso_639-3", "iso_639-5", "iso_4217", "iso_15924")
 
 
@@ -191,7 +193,8 @@ def main() -> None:
     arguments = parser.parse_args()
     wanted = None
     if arguments.names is not None:
-        wanted = {tuple(line.split("\t")) for line in arguments.names.read_text().splitlines()}
+        rows = [line.split("\t") for line in arguments.names.read_text().splitlines()]
+        wanted = {tuple(row[:3]) for row in rows if row[3:] in ([], [LABELS[row[1]]])}
     pages: dict[tuple[str, str], list[tuple[str, Callable[[], str]]]] = defaultdict(list)
     for some in (
         markdown_pages(arguments.markdown),
