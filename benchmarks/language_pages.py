@@ -11,8 +11,8 @@ pages of kubernetes/website with ``meta.language``.
 PAGES/de/prose/… are pages of manuals, as barrow reads the main text of a page; PAGES/de/other/… is
 what surrounds the text of pages: tables of contents, lists of titles, menus and forms (the messages
 of MediaWiki by their groups), lists to choose from (countries, languages, currencies), keywords.
-With `--names`, those named there (language, class, page, label), if the label, which was given by
-eye, is that of the class, or if there is none; else as many candidates.
+With `--names`, those named there (language, class, page, label): pages that were read and labelled
+as their class says, and those without a label; not the doubtful ones. Else as many candidates.
 """
 
 from __future__ import annotations
