@@ -45,7 +45,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "checkpoint",
     },
     "mix": PARTS,
-    "launch": set(),
+    "launch": {"parallel", "weights"},
     "compress": PARTS,
     "align": PARTS,
     "serve": PARTS,

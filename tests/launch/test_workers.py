@@ -170,8 +170,8 @@ def test_bad_input(script: Callable[[str], list[str]]) -> None:
         launch(script(""), num=3, hosts=["a", "b"])
 
 
-def test_processes_meet_and_one_fails_before_the_first_collective(tmp_path: Path) -> None:
-    """Real processes of JAX: they sum up; then one fails while the other waits for it."""
+def test_processes_meet_and_end(tmp_path: Path) -> None:
+    """Real processes of JAX: one ends early, one fails or exits while the other waits for it."""
     (tmp_path / "sums.py").write_text(
         "import sys\n"
         "from barrow.launch import join\n"
@@ -179,22 +179,29 @@ def test_processes_meet_and_one_fails_before_the_first_collective(tmp_path: Path
         "import jax.numpy as jnp\n"
         "from jax.experimental.multihost_utils import process_allgather\n"
         "if world.process == 1 and 'fail' in sys.argv: raise RuntimeError('planted')\n"
+        "if world.process == 1 and 'exit' in sys.argv: raise SystemExit(3)\n"
         "print('sum', int(process_allgather(jnp.array([world.process + 1])).sum()))\n"
+        "if world.process == 1: sys.exit()\n"
+        "client = __import__('jax')._src.distributed.global_state.client\n"
+        "client.blocking_key_value_get('barrow/watch/finished/1', 60_000)\n"
+        "print('still here')\n"
     )
-    for words, code in (((), 0), (("fail",), 1)):
-        done = subprocess.run(
-            [sys.executable, "-m", "barrow", "launch", "-n", "2", "sums.py", *words],
+    ended = {}
+    for word in ("", "fail", "exit"):
+        ended[word] = subprocess.run(
+            [sys.executable, "-m", "barrow", "launch", "-n", "2", "sums.py", word],
             cwd=tmp_path,
             env=os.environ | {"XLA_FLAGS": "", "JAX_PLATFORMS": "cpu"},
             capture_output=True,
             text=True,
-            timeout=100,
+            timeout=100,  # JAX alone would wait for 300 s
             check=False,
         )
-        assert done.returncode == code, done.stderr
-        if not code:
-            assert "sum 3" in done.stdout
-        else:
-            lines = done.stderr.splitlines()
-            assert lines[0] == "[1] Traceback (most recent call last):"
-            assert lines[-1].startswith("barrow: process 1 of 2 failed with exit code 1")
+    assert ended[""].returncode == 0, ended[""].stderr
+    assert ended[""].stdout.splitlines()[-2:] == ["sum 3", "still here"]
+    lines = ended["fail"].stderr.splitlines()
+    assert lines[0] == "[1] Traceback (most recent call last):"
+    assert 'File "sums.py", line 6, in <module>' in lines[1]
+    assert lines[-1].startswith("barrow: process 1 of 2 failed with exit code 1")
+    assert "process 1 of 2 failed with exit code 3; all others were" in ended["exit"].stderr
+    assert ended["fail"].returncode == ended["exit"].returncode == 1

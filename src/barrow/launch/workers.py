@@ -140,7 +140,9 @@ def _start(
         stderr=subprocess.PIPE,
         start_new_session=True,  # Ctrl-C reaches this process alone
     )
-    job = {"command": [python, *command], "folder": str(Path.cwd()), "variables": variables}
+    is_script = command[0].endswith(".py")
+    run = ["-m", "barrow.launch.script"] if is_script else []
+    job = {"command": [python, *run, *command], "folder": str(Path.cwd()), "variables": variables}
     assert process.stdin is not None
     with contextlib.suppress(OSError):  # a guard that could not start is noticed by its exit
         process.stdin.write(json.dumps(job).encode() + b"\n")

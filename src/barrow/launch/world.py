@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any
+from typing import Any, NoReturn
 
 from barrow.errors import ConfigError
 
@@ -204,6 +205,8 @@ def join(world: World | None = None, *, timeout: int = 300) -> World:
     """
     import jax
 
+    from barrow.parallel import watch
+
     found = detect() if world is None else world
     if found.num == 1 or jax.distributed.is_initialized():
         return found
@@ -230,12 +233,38 @@ def join(world: World | None = None, *, timeout: int = 300) -> World:
             f"address and number? ({cause[:200]}); BARROW_SINGLE=1 runs alone"
         ) from None
     sys.excepthook = _end
+    sys.exit = _exit
+    atexit.register(_leave)
+    watch.begin()
     return found
+
+
+# What `sys.exit` was called with last; Python keeps it from those who are called at exit.
+_code: Any = None
+
+
+def _exit(status: Any = None, /) -> NoReturn:
+    global _code
+    _code = status
+    raise SystemExit(status)
+
+
+def _leave() -> None:
+    """Before JAX waits for the others: a process that failed does not, one that is done may."""
+    from barrow.parallel import watch
+
+    if _code is not None and _code != 0:
+        _end_now(_code if isinstance(_code, int) else 1)
+    watch.wait_for_all()
 
 
 def _end(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """Print an error and exit at once: at its normal end a process would wait for the others."""
-    sys.stdout.flush()
     sys.__excepthook__(kind, error, trace)
+    _end_now(1)
+
+
+def _end_now(code: int) -> NoReturn:
+    sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(1)
+    os._exit(code)

@@ -20,6 +20,7 @@ from typing import Any
 import jax
 
 from barrow.errors import ConfigError, PeerFailed
+from barrow.parallel import watch
 
 # A process that asks after step k has read the loss of step k − 1, which needed all processes. So
 # when one requests a stop after step k, the others have done step k + 1 at most, and see the
@@ -241,6 +242,7 @@ def _end(reason: str) -> None:
     sys.stdout.flush()
     sys.stderr.write(f"barrow: {reason}; this process cannot continue without it and exits\n")
     sys.stderr.flush()
+    watch.finish()
     # All that end meet here or at exit; one that just left would be taken for dead.
     jax.distributed.shutdown()
     os._exit(1)

@@ -1,0 +1,253 @@
+"""A collective that only some processes reach ends in an error that names each, not in a hang.
+
+Every process says where it is: `call` is around what needs the others, `busy` around long work of
+its own. A thread of each posts that to the store of JAX's coordination service, and the thread of
+the first process compares. With one process nothing is done.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import math
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Any, Literal
+
+import jax
+
+_LONG = 600.0
+_RECENT = 8  # calls that a process remembers, to be compared by their number
+_KEY = "barrow/watch"
+_OURS = (str(Path(__file__).parents[1]), os.path.dirname(os.__file__))  # noqa: PTH120
+# Files of JAX in which a thread is while it traces, lowers or compiles.
+_COMPILING = ("jax/_src/compiler.py", "interpreters/mlir.py", "interpreters/partial_eval.py")
+
+State = Literal["starting", "in", "busy", "compiling", "outside", "finished"]
+_FINISHED: tuple[State, str, str, float] = ("finished", "", "", 0.0)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Seconds: `apart`, how long some may wait for one that is elsewhere; `nap`, between checks."""
+
+    apart: float = 20.0
+    nap: float = 1.0
+
+
+@dataclass(frozen=True)
+class Record:
+    """Where a process is: in its call number `calls`, or after it.
+
+    `limit` is how many seconds it may stay there while others wait. `changes` counts what was
+    entered or left. `recent` has the names of the last calls by their number.
+    """
+
+    state: State = "starting"
+    name: str = ""
+    site: str = ""
+    calls: int = 0
+    changes: int = 0
+    limit: float = _LONG
+    recent: dict[str, str] = field(default_factory=dict)
+
+
+def call(name: str, *, step: int | None = None) -> AbstractContextManager[None]:
+    """Around what every process must reach: a step, a gather, a save.
+
+    All enter the same calls in the same order. When some have waited in one for 20 s, and another
+    has not come, all processes end. One that is in an earlier call or `busy` has 600 s; one that
+    compiles has no limit.
+    """
+    return _at("in", name if step is None else f"{name} {step}", _LONG)
+
+
+def busy(what: str, *, limit: float = _LONG) -> AbstractContextManager[None]:
+    """Around work of this process for which others may wait `limit` seconds, such as loading."""
+    return _at("busy", what, limit)
+
+
+def begin(limits: Limits | None = None) -> None:
+    """Start to watch, if there are several processes; `BARROW_WATCH` sets `apart` (0: no limit)."""
+    from jax._src import distributed  # see `processes.open_peers`
+
+    global _running
+    state = distributed.global_state
+    if state.client is None or state.num_processes == 1:
+        return
+    if _running is None:
+        apart = float(os.environ.get("BARROW_WATCH", Limits.apart)) or math.inf
+        _running = _Watch(state.client, state.process_id, state.num_processes, Limits(apart))
+        atexit.register(finish)
+        threading.Thread(target=_running.run, name="barrow-watch", daemon=True).start()
+    if limits is not None:
+        _running.limits = limits
+
+
+def finish() -> None:
+    """Say that this process enters no more calls."""
+    if _running is not None and _running.stack[-1:] != [_FINISHED]:
+        _running.stack.append(_FINISHED)
+        _running.changes += 1
+        with contextlib.suppress(jax.errors.JaxRuntimeError):
+            _running.post()
+            _running.client.key_value_set(f"{_KEY}/finished/{_running.process}", "")
+
+
+def wait_for_all() -> None:
+    """Return when all have finished, however long that takes; JAX waits five minutes at its end."""
+    finish()
+    for other in range(_running.num if _running is not None else 0):
+        assert _running is not None
+        while True:
+            try:
+                _running.client.blocking_key_value_get(f"{_KEY}/finished/{other}", 10_000)
+                break
+            except jax.errors.JaxRuntimeError as error:
+                if "DEADLINE_EXCEEDED" not in str(error):  # the service is gone
+                    return
+
+
+def verdict(records: Sequence[Record], ages: Sequence[float], *, apart: float) -> str | None:
+    """What is wrong with where processes have been for some seconds; None if all may be well."""
+    still = [record for record, age in zip(records, ages, strict=True) if age > apart]
+    waiting = [record for record in still if record.state == "in"]
+    last = max((record.calls for record in waiting), default=0)
+    is_missing = any(
+        record.calls < last and age > record.limit
+        for record, age in zip(records, ages, strict=True)
+    )
+    names: dict[str, set[str]] = {}
+    for record in still:
+        for number, name in record.recent.items():
+            names.setdefault(number, set()).add(name)
+    if not waiting or not (is_missing or any(len(some) > 1 for some in names.values())):
+        return None
+    lines = []
+    for number, (record, age) in enumerate(zip(records, ages, strict=True)):
+        after = record.recent.get(str(record.calls))
+        where = {
+            "starting": "has not reached a call",
+            "in": f"waits in {record.name}",
+            "busy": f"is busy with {record.name}",
+            "compiling": "compiles" + (f" in {record.name}" if record.name else ""),
+            "outside": f"is outside of any call, after {after}",
+            "finished": f"has finished, after {after or 'no call'}",
+        }[record.state]
+        at = f", at {record.site}" if record.site else ""
+        lines.append(f"  process {number} {where}{at}, for {age:.0f} s")
+    return (
+        "some processes wait in a call that others do not reach; all are ended:\n"
+        + "\n".join(lines)
+        + "\nEvery process must enter the same calls in the same order; put long work of one into "
+        "`watch.busy`."
+    )
+
+
+@dataclass
+class _Watch:
+    client: Any
+    process: int
+    num: int
+    limits: Limits
+    stack: list[tuple[State, str, str, float]] = field(default_factory=list)
+    calls: int = 0
+    changes: int = 0
+    recent: dict[str, str] = field(default_factory=dict)
+    thread: int = field(default_factory=threading.get_ident)
+    ticks: int = 0
+    seen: dict[int, tuple[int, float]] = field(default_factory=dict)
+
+    @contextlib.contextmanager
+    def at(self, state: State, name: str, limit: float, site: str) -> Iterator[None]:
+        self.thread = threading.get_ident()
+        if state == "in":
+            self.calls += 1
+            self.recent[str(self.calls)] = name
+            self.recent.pop(str(self.calls - _RECENT), None)
+        self.stack.append((state, name, site, limit))
+        self.changes += 1
+        try:
+            yield
+        finally:
+            self.stack.pop()
+            self.changes += 1
+
+    def post(self) -> None:
+        """Say where this process is."""
+        first: State = "outside" if self.changes else "starting"
+        nowhere = (first, "", "", self.limits.apart if self.changes else _LONG)
+        state, name, site, limit = self.stack[-1] if self.stack else nowhere
+        frame = sys._current_frames().get(self.thread)
+        if frame is not None and _compiles(frame):
+            state, limit = "compiling", math.inf
+        if frame is not None and state in ("outside", "starting"):
+            site = _site(frame)
+        record = Record(state, name, site, self.calls, self.changes, limit, dict(self.recent))
+        words = json.dumps(asdict(record))
+        self.client.key_value_set(f"{_KEY}/at/{self.process}", words, allow_overwrite=True)
+
+    def run(self) -> None:
+        """Post and compare until this process ends."""
+        with contextlib.suppress(jax.errors.JaxRuntimeError):  # JAX ends who has no service
+            while True:
+                self.post()
+                if self.process == 0 and (found := self.check()) is not None:
+                    sys.stdout.flush()
+                    sys.stderr.write(f"barrow: {found}\n")
+                    sys.stderr.flush()
+                    self.client.key_value_set(f"{_KEY}/end/0", "")
+                    time.sleep(2 * self.limits.nap)  # the service is here: the others come first
+                    os._exit(1)
+                if self.client.key_value_dir_get(f"{_KEY}/end/"):
+                    os._exit(1)
+                self.ticks += 1
+                time.sleep(self.limits.nap)
+
+    def check(self) -> str | None:
+        """The verdict about all."""
+        posted = self.client.key_value_dir_get(f"{_KEY}/at/")
+        known = {int(key.rpartition("/")[2]): json.loads(words) for key, words in posted}
+        records = [Record(**known.get(number, {})) for number in range(self.num)]
+        now = time.monotonic()
+        for number, record in enumerate(records):
+            if number not in self.seen or self.seen[number][0] != record.changes:
+                self.seen[number] = (record.changes, now)
+        ages = [now - since for _, since in (self.seen[n] for n in range(self.num))]
+        return verdict(records, ages, apart=self.limits.apart)
+
+
+_running: _Watch | None = None
+
+
+def _at(state: State, name: str, limit: float) -> AbstractContextManager[None]:
+    if _running is None:
+        begin()
+    if _running is None:
+        return nullcontext()
+    return _running.at(state, name, limit, _site(sys._getframe(2)))
+
+
+def _site(frame: FrameType) -> str:
+    """The line, of the innermost code that is neither ours nor a library's, else of the frame."""
+    found: FrameType | None = frame
+    while found is not None and found.f_code.co_filename.startswith(_OURS):
+        found = found.f_back
+    at = frame if found is None else found
+    return f"{at.f_code.co_filename}:{at.f_lineno}"
+
+
+def _compiles(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code.co_filename.endswith(_COMPILING):
+            return True
+        frame = frame.f_back
+    return False

@@ -1,0 +1,44 @@
+"""What a device does in a second, measured and stored (ACCELERATE-13)."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+
+from barrow.launch import constants
+
+
+def test_measured_and_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(constants, "_SECONDS", 1e-4)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("BARROW_CACHE", raising=False)
+    found = constants.measure(width=32, num_bytes=1 << 12)
+    assert (found.device, set(found.flops)) == ("cpu", {"float32", "bfloat16"})
+    assert found.link_bandwidth is not None  # the tests have 8 virtual devices
+    rates = [*found.flops.values(), found.memory_bandwidth, found.host_bandwidth]
+    for rate in (*rates, found.link_bandwidth, found.dispatch):
+        assert rate > 0
+        assert math.isfinite(rate)
+    assert constants.stored("cpu") is None
+    path = constants.store(found)
+    assert path == tmp_path / "barrow" / "constants" / f"cpu-jax-{jax.__version__}.json"
+    assert constants.stored("cpu") == found
+    assert constants.stored("NVIDIA H200") is None
+
+
+def test_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of one call, by a clock that each call moves by 2 ms, and every second timing by 1 s more."""
+    now = [0.0]
+    calls = [0]
+    monkeypatch.setattr(constants.time, "perf_counter", lambda: now[0])
+
+    def run(value: np.ndarray) -> np.ndarray:
+        calls[0] += 1
+        now[0] += 0.002 + (calls[0] == 2)
+        return value
+
+    assert constants._seconds(run, np.zeros(1)) == pytest.approx(0.002)
