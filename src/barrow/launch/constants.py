@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import time
@@ -52,8 +53,8 @@ def measure(*, width: int | None = None, num_bytes: int | None = None) -> Consta
     for dtype in ("float32", "bfloat16"):
         x = jax.random.normal(jax.random.key(0), (width, width)).astype(dtype)
         scaled = (x * width**-0.5).astype(dtype)  # products keep their size
-        product: Any = jax.jit(jnp.matmul)
-        flops[dtype] = 2 * width**3 / _seconds(lambda x, f=product, y=scaled: f(x, y), x)
+        product = functools.partial(jax.jit(jnp.matmul), b=scaled)
+        flops[dtype] = 2 * width**3 / _seconds(product, x)
     more: Any = jax.jit(lambda x: x + 1, donate_argnums=0)
     host = np.zeros(num_bytes // 4, np.float32)
     both = _seconds(lambda x: np.array(jax.device_put(x, devices[0], may_alias=False)), host)
@@ -76,12 +77,13 @@ def _link_bandwidth(num_bytes: int) -> float:
 
     num = len(jax.local_devices())
     mesh = Mesh(np.array(jax.local_devices()), ("all",))
-    rows = NamedSharding(mesh, PartitionSpec("all"))
+    spec: Any = PartitionSpec
+    rows = NamedSharding(mesh, spec("all"))
     # Each device has a row, and all get the mean of them.
     mean: Any = jax.jit(lambda x: jnp.broadcast_to(x.mean(0), x.shape), out_shardings=rows)
     each = jnp.zeros((num, num_bytes // 4), device=rows)
     # One at a time: on CPUs several at once may wait for each other's threads without end.
-    took = _seconds(lambda x: jax.block_until_ready(mean(x)), each)
+    took = _seconds(lambda x: mean(x).block_until_ready(), each)
     return 2 * (num - 1) / num * num_bytes / took
 
 
@@ -89,13 +91,14 @@ def _seconds(run: Callable[[Any], Any], value: Any) -> float:
     """Of `value = run(value)`: many are started, and the last is waited for."""
     import jax
 
-    value = jax.block_until_ready(run(value))
-    num, times = 1, []
+    wait: Any = jax.block_until_ready
+    value = wait(run(value))
+    num, times = 1, list[float]()
     while len(times) < _TIMES:
         began = time.perf_counter()
         for _ in range(num):
             value = run(value)
-        jax.block_until_ready(value)
+        wait(value)
         took = time.perf_counter() - began
         if took < _SECONDS:
             num *= 2

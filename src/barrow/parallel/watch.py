@@ -132,7 +132,7 @@ def verdict(records: Sequence[Record], ages: Sequence[float], *, apart: float) -
     if not waiting or not (is_missing or any(len(some) > 1 for some in names.values())):
         return None
     lines = []
-    for number, (record, age) in enumerate(zip(records, ages, strict=True)):
+    for process, (record, age) in enumerate(zip(records, ages, strict=True)):
         after = record.recent.get(str(record.calls))
         where = {
             "starting": "has not reached a call",
@@ -143,7 +143,7 @@ def verdict(records: Sequence[Record], ages: Sequence[float], *, apart: float) -
             "finished": f"has finished, after {after or 'no call'}",
         }[record.state]
         at = f", at {record.site}" if record.site else ""
-        lines.append(f"  process {number} {where}{at}, for {age:.0f} s")
+        lines.append(f"  process {process} {where}{at}, for {age:.0f} s")
     return (
         "some processes wait in a call that others do not reach; all are ended:\n"
         + "\n".join(lines)
