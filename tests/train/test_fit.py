@@ -23,6 +23,7 @@ from barrow import config
 from barrow.checkpoint import Checkpoints, checkpoints
 from barrow.errors import CheckpointError, ConfigError, Diverged, StoreError
 from barrow.files import locked
+from barrow.parallel import watch
 from barrow.parallel.processes import Peers
 from barrow.stream import Stream
 from barrow.train import CheckpointSettings, Constant, EvaluationSettings, Interrupted, Run, fit
@@ -112,6 +113,21 @@ def test_the_loop_is_nothing_but_steps(run: Run, tmp_path: Path) -> None:
     for line in read_log(tmp_path / "log.jsonl"):
         assert line["loss"] == losses[line["step"]]
         assert line["bits_per_token"] == pytest.approx(line["loss"] / np.log(2))
+
+
+def test_the_loop_says_where_it_is(
+    run: Run, validation: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: Any
+) -> None:
+    """For other processes that wait (`barrow.parallel.watch`)."""
+    here = watch._Watch(None, 0, 2, watch.Limits())
+    monkeypatch.setattr(watch, "_running", here)
+    begun = []
+    monkeypatch.setattr(told, "begin", lambda run, start: begun.extend(here.stack))
+    run = replace(run, steps=3, validation=str(validation), evaluation=EvaluationSettings(3, 2))
+    fit(run, tmp_path, trackers=[told])
+    assert [(state, name) for state, name, *_ in begun] == [("busy", "training")]
+    assert list(here.recent.values()) == ["step 0", "step 1", "step 2", "evaluation 2", "save 2"]
+    assert here.stack == []
 
 
 class Ctrl:

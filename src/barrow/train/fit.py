@@ -14,7 +14,7 @@ from barrow.checkpoint.checkpoints import Checkpoints
 from barrow.checkpoint.folder import locate, open_index
 from barrow.errors import CheckpointError, ConfigError, Diverged
 from barrow.files import local_path, locked, make_folder
-from barrow.parallel import placing
+from barrow.parallel import placing, watch
 from barrow.parallel.interrupt import Interrupted, stop_on_signals
 from barrow.parallel.processes import Peers, open_peers
 from barrow.stream import Prefetch
@@ -56,7 +56,10 @@ def fit(
     folder. If one fails, the others raise `PeerFailed`; one that waits for devices that never
     answer exits with code 1.
     """
-    with open_peers("run").watched(shared=(Interrupted, Diverged)) as others:
+    with (
+        open_peers("run").watched(shared=(Interrupted, Diverged)) as others,
+        watch.busy("training"),
+    ):
         return _fit(run, RunFolder(local_path(out)), others, trackers=trackers, clock=clock)
 
 
@@ -91,11 +94,11 @@ def _fit(
         make_folder(folder.path)
     program = make_program(run, folder.path)
     if start is None:
-        start, watch = 0, Watch()
+        start, losses = 0, Watch()
         state = program.start(_given(run, program, data))
     else:
         folder.check(run, data, start)
-        watch = config.from_dict(Watch, checkpoints.about(start).get("watch", {}))
+        losses = config.from_dict(Watch, checkpoints.about(start).get("watch", {}))
         state = checkpoints.restore(start, program.shapes, shardings=program.shardings)
     saved = checkpoints.about(start) if start else {}
     judge = task.judge(folder.path, saved) if isinstance(task, Judged) else None
@@ -114,25 +117,28 @@ def _fit(
         _open_trackers(folder, run, data, start, trackers, others) as active,
         stop_on_signals() as stop,
     ):
-        log = Logbook(run, program, active, watch=watch, clock=clock)
+        log = Logbook(run, program, active, watch=losses, clock=clock)
         batches = feed(data, rows, start=start, stop=run.steps)
         with checkpoints, _named(data, folder, checkpoints), batches:
             for step, batch in batches:
-                state, metrics = program.advance(state, batch)
-                log.add(step, task.work(batch, program.num_params), metrics)
+                with watch.call("step", step=step):
+                    state, metrics = program.advance(state, batch)
+                    log.add(step, task.work(batch, program.num_params), metrics)
                 done = step + 1
                 is_last = done == run.steps
                 is_stopped = others.stops(step, is_asked=stop.asked)
                 is_judged = judge is not None or validation is not None
                 if is_judged and (is_last or _is_due(done, run.evaluation.every)):
-                    log.evaluated(evaluate)
+                    with watch.call("evaluation", step=step):
+                        log.evaluated(evaluate)
                 is_last = is_last or (judge is not None and judge.is_over)
                 if is_last or is_stopped or _is_due(done, run.checkpoint.every):
-                    log.settle()
-                    more = {} if judge is None else judge.about()
-                    described = about(run, data, watch=log.watch, **more)
-                    # What is on disk is written from there, before a step changes it.
-                    checkpoints.save(state, described, wait=is_on_disk)
+                    with watch.call("save", step=step):
+                        log.settle()
+                        more = {} if judge is None else judge.about()
+                        described = about(run, data, watch=log.watch, **more)
+                        # What is on disk is written from there, before a step changes it.
+                        checkpoints.save(state, described, wait=is_on_disk)
                 if is_last:
                     break
                 if is_stopped:
