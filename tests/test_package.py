@@ -143,6 +143,7 @@ def test_public_names() -> None:
         "engine",
         "errors",
         "images",
+        "launch",
         "mix",
         "models",
         "nn",

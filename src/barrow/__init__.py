@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import barrow.engine as engine
     import barrow.errors as errors
     import barrow.images as images
+    import barrow.launch as launch
     import barrow.mix as mix
     import barrow.models as models
     import barrow.nn as nn
@@ -34,6 +35,7 @@ __all__ = [
     "engine",
     "errors",
     "images",
+    "launch",
     "mix",
     "models",
     "nn",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from pathlib import Path
 from types import ModuleType
 
@@ -20,8 +21,8 @@ def main() -> None:
     except SystemExit as ended:
         sys.exit(ended.code)
     except BaseException as error:  # noqa: BLE001 - shown as Python shows it, without this file
-        trace = error.__traceback__.tb_next if error.__traceback__ is not None else None
-        sys.excepthook(type(error), error.with_traceback(trace), trace)
+        trace = error.__traceback__
+        traceback.print_exception(error.with_traceback(trace and trace.tb_next))
         sys.exit(1)
 
 
