@@ -106,7 +106,9 @@ def _only_sliced(name: str, lines: list[_Line], parts: dict[str, list[_Line]]) -
         if user.kind == "fusion":
             inner = parts[_CALLED.findall(user.rest)[0].strip("%")]
             at = [i for i, one in enumerate(user.operands) if one == name]
-            held = [x.name for x in inner if x.kind == "parameter" and int(x.rest.split(",")[0]) in at]
+            held = [
+                x.name for x in inner if x.kind == "parameter" and int(x.rest.split(",")[0]) in at
+            ]
             return all(_only_sliced(x, inner, parts) for x in held)
         if user.kind in _SAME or user.kind.endswith("-done"):
             return _only_sliced(user.name, lines, parts)
