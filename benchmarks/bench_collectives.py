@@ -100,9 +100,8 @@ def main() -> None:
 
     from barrow.parallel.collectives import collectives
 
-    print(
-        f"{len(jax.devices())} × {jax.devices()[0].device_kind}, {args.precision}, jax {jax.__version__}"
-    )
+    device = jax.devices()[0].device_kind
+    print(f"{len(jax.devices())} × {device}, {args.precision}, jax {jax.__version__}")
     for name, level, sizes in MESHES:
         if not name.startswith(args.only):
             continue
@@ -114,11 +113,9 @@ def main() -> None:
         parts = "; ".join(f"{kind} {sent:.3f}" for kind, sent in sums.most_common())
         print(f"{name:16} {sum(sums.values()):6.3f}   {parts}")
         for one in found:
-            if args.each or (one.kind == "all-reduce" and not one.is_sliced and level > 1):
-                if one.size > 1024:
-                    print(
-                        f"    {one.kind} {one.size:,} B of {one.group} × {one.times}: {one.layer}"
-                    )
+            is_whole = level > 1 and one.kind == "all-reduce" and not one.is_sliced
+            if (args.each or is_whole) and one.size > 1024:
+                print(f"    {one.kind} {one.size:,} B of {one.group} × {one.times}: {one.layer}")
 
 
 if __name__ == "__main__":

@@ -241,6 +241,8 @@ def test_half_a_block_adds_up_once_over_tensor() -> None:
 def test_rows_are_exchanged_for_heads_or_go_around() -> None:
     exchanged = sent("grouped", on(fsdp=2, sequence=2, tensor=2), 3)
     assert any(one.kind == "all-to-all" and "attention" in one.layer for one in exchanged)
+    gathered = [one for one in exchanged if one.kind == "all-gather" and "norm" in one.layer]
+    assert max(one.size for one in gathered) == 4 * 32  # scales, not tokens
     ring = {one.kind for one in sent("odd", on(data=2, sequence=4))}
     assert "collective-permute" in ring
     assert "all-to-all" not in ring

@@ -34,7 +34,7 @@ class LayerNorm(Module):
         if x.ndim < num:
             raise ValueError(f"{scope.name}: x has shape {x.shape}, the norm is over {num}")
         shape = x.shape[x.ndim - num :]
-        y = _standard(_rows(x, num).astype(jnp.float32), tuple(range(-num, 0)), self.eps)
+        y = _standard(_rows(scope, x, num).astype(jnp.float32), tuple(range(-num, 0)), self.eps)
         y = affine(scope, y, shape, self.axes, scale=self.scale, bias=self.bias)
         return y.astype(x.dtype).reshape(x.shape)
 
@@ -50,7 +50,7 @@ class RMSNorm(Module):
     def forward(self, scope: Scope, x: jax.Array) -> jax.Array:
         """The shape and type of x."""
         num = len(self.axes)
-        y = _rows(x, num).astype(jnp.float32)
+        y = _rows(scope, x, num).astype(jnp.float32)
         dims = tuple(range(-num, 0))
         spread = lax.rsqrt(jnp.mean(y * y, axis=dims, keepdims=True) + self.eps)
         y = y * named(spread, STATISTICS)
@@ -105,13 +105,16 @@ def affine(
     return y
 
 
-def _rows(x: jax.Array, num: int) -> jax.Array:
+def _rows(scope: Scope, x: jax.Array, num: int) -> jax.Array:
     """As rows: all dimensions but the last `num` in one.
 
     Gradients of scale and bias are then sums over one dimension. For two, XLA first writes a
-    transposed float32 copy of the whole.
+    transposed float32 copy of the whole. Dimensions after the first that are divided over devices
+    stay: in one they would be gathered.
     """
     outer = x.shape[: x.ndim - num]
+    if scope.divides("length") or (len(outer) > 2 and scope.divides("heads")):
+        return x
     return x.reshape(math.prod(outer), *x.shape[x.ndim - num :])
 
 
