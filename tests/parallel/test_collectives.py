@@ -33,7 +33,8 @@ TEXT = """HloModule jit_step, num_partitions=8
 %body (held: (s32[], bf16[4,16])) -> (s32[], bf16[4,16]) {
   %held = (s32[], bf16[4,16]{1,0}) parameter(0)
   %piece = bf16[4,16]{1,0} get-tuple-element(%held), index=1
-  %gather = (bf16[4,16]{1,0}, bf16[8,16]{1,0}) all-gather-start(%piece), replica_groups=[4,2]<=[8], dimensions={0}, metadata={op_name="jit(step)/layers/up"}
+  %gather = (bf16[4,16]{1,0}, bf16[8,16]{1,0}) all-gather-start(%piece),\
+ replica_groups=[4,2]<=[8], dimensions={0}, metadata={op_name="jit(step)/layers/up"}
   %gathered = bf16[8,16]{1,0} all-gather-done(%gather)
   ROOT %out = (s32[], bf16[4,16]{1,0}) tuple(%number, %moved)
 }
@@ -41,13 +42,17 @@ TEXT = """HloModule jit_step, num_partitions=8
 ENTRY %main (x: f32[64,8], y: f32[]) -> f32[8,8] {
   %x = f32[64,8]{1,0} parameter(0)
   %y = f32[] parameter(1)
-  %both = (f32[64,8]{1,0}, f32[]) all-reduce(%x, %y), replica_groups=mesh['a'=2,'b'=4] {'b'}, to_apply=%add, metadata={op_name="jit(step)/sums"}
+  %both = (f32[64,8]{1,0}, f32[]) all-reduce(%x, %y),\
+ replica_groups=mesh['a'=2,'b'=4] {'b'}, to_apply=%add,\
+ metadata={op_name="jit(step)/sums"}
   %first = f32[64,8]{1,0} get-tuple-element(%both), index=0
   %second = f32[] get-tuple-element(%both), index=1
   %cut = f32[8,8]{1,0} fusion(%first, %place), kind=kLoop, calls=%taken
-  %loop = (s32[], bf16[4,16]{1,0}) while(%init), condition=%until, body=%body, backend_config={"known_trip_count":{"n":"3"}}
+  %loop = (s32[], bf16[4,16]{1,0}) while(%init), condition=%until, body=%body,\
+ backend_config={"known_trip_count":{"n":"3"}}
   %sent = f32[64,8]{1,0} collective-permute(%x), source_target_pairs={{0,1},{1,0}}
-  %part = f32[8,8]{1,0} reduce-scatter(%x), replica_groups={{0,1,2,3,4,5,6,7}}, dimensions={0}, to_apply=%add
+  %part = f32[8,8]{1,0} reduce-scatter(%x), replica_groups={{0,1,2,3,4,5,6,7}},\
+ dimensions={0}, to_apply=%add
   ROOT %same = f32[64,8]{1,0} all-to-all(%x), replica_groups={}, dimensions={0}
 }
 """
