@@ -76,6 +76,18 @@ def train(
             "own (with --trust); may be repeated.",
         ),
     ] = None,
+    profile: Annotated[
+        bool,
+        typer.Option(
+            "--profile",
+            help="Profile some steps: profile.html and profile.json in the run's folder say where "
+            "time and memory go.",
+        ),
+    ] = False,
+    profile_steps: Annotated[
+        int | None,
+        typer.Option(help="With --profile: so many steps.", show_default="5"),
+    ] = None,
     trust: Trust = None,
     show: Show = False,
 ) -> None:
@@ -88,6 +100,7 @@ def train(
     from barrow.launch import join
     from barrow.parallel.processes import open_peers
     from barrow.train import Interrupted, fit
+    from barrow.train.profile import Profile
     from barrow.train.program import mesh_of, pipeline_of
     from barrow.train.start import initial_family
     from barrow.train.tasks.own_data import Batches
@@ -97,6 +110,9 @@ def train(
     for name in track or ():
         if ":" not in name and name not in NAMES:
             raise typer.BadParameter(f"no tracker {name!r}: {', '.join(NAMES)}, or module:Name")
+    if profile_steps is not None and not profile:
+        raise typer.BadParameter("pass --profile with --profile-steps")
+    profiled = Profile(steps=5 if profile_steps is None else profile_steps) if profile else None
     join()
     kept = remember_programs()
     trusted = [*(trust or ()), *([recipe] if recipe.endswith(".py") else [])]
@@ -133,11 +149,13 @@ def train(
         if schedule is not None and jax.process_index() == 0:
             typer.echo(str(schedule), err=True)
         with warnings_in_words():
-            fit(run, folder, trackers=trackers)
+            fit(run, folder, trackers=trackers, profile=profiled)
     except Interrupted as stopped:
         typer.echo(str(stopped), err=True)
         raise typer.Exit(_INTERRUPTED) from None
     if jax.process_index() == 0:  # of several processes, one tells
+        if profiled is not None:
+            _print_profile(folder)
         _print_end(run, folder)
         typer.echo(f"Compiled programs are kept in {kept}", err=True)
 
@@ -189,6 +207,19 @@ def load_run(name: str, *, trust: Collection[str] = ()) -> Run:
     made = known[name]()
     assert isinstance(made, Run)
     return made
+
+
+def _print_profile(out: Path) -> None:
+    """What a step's time is made of, and what to change."""
+    import json
+
+    if not (out / "profile.json").is_file():
+        return  # a warning has said why
+    found = json.loads((out / "profile.json").read_text(encoding="utf-8"))
+    parts = ", ".join(f"{kind} {1000 * s:.1f}" for kind, s in found["split"].items())
+    typer.echo(f"a step: {1000 * found['step_seconds']:.1f} ms ({parts}); {out}/profile.html")
+    for words in found["advice"]:
+        typer.echo(f"  {words}")
 
 
 def _print_end(run: Run, out: Path) -> None:

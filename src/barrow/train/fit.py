@@ -7,7 +7,9 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from jax.profiler import TraceAnnotation
 
 from barrow import config
 from barrow.checkpoint.checkpoints import Checkpoints
@@ -20,6 +22,8 @@ from barrow.parallel.processes import Peers, open_peers
 from barrow.stream import Prefetch
 from barrow.train.metrics_log import Logbook, Trouble
 from barrow.train.objectives.objective import Mean
+from barrow.train.profile import Profile, profiling
+from barrow.train.profile.trace import INPUT
 from barrow.train.program import Program, make_program
 from barrow.train.run import Run, all_settings
 from barrow.train.run_folder import RunFolder, about
@@ -35,6 +39,7 @@ if TYPE_CHECKING:
     from barrow.train.tasks.task import Data
 
 
+Item = TypeVar("Item")
 # Documents of a bad batch that a message lists.
 _SHOWN = 8
 
@@ -44,6 +49,7 @@ def fit(
     out: str | os.PathLike[str],
     *,
     trackers: Sequence[Tracker] = (),
+    profile: Profile | None = None,
     clock: Callable[[], float] = time.perf_counter,
 ) -> TrainState:
     """Train, and return the last state. Settings, log and checkpoints go to the folder `out`.
@@ -60,7 +66,8 @@ def fit(
         open_peers("run").watched(shared=(Interrupted, Diverged)) as others,
         watch.busy("training"),
     ):
-        return _fit(run, RunFolder(local_path(out)), others, trackers=trackers, clock=clock)
+        folder = RunFolder(local_path(out))
+        return _fit(run, folder, others, trackers=trackers, profile=profile, clock=clock)
 
 
 def _fit(
@@ -69,6 +76,7 @@ def _fit(
     others: Peers,
     *,
     trackers: Sequence[Tracker],
+    profile: Profile | None,
     clock: Callable[[], float],
 ) -> TrainState:
     task = task_of(run)
@@ -88,6 +96,8 @@ def _fit(
             f"{folder.checkpoints}: checkpoint {step} is incomplete; resuming from step {start}",
             stacklevel=3,
         )
+    if profile is not None:
+        profile = profile.placed(run, start or 0)
     others.agree("settings", _words(run, folder, start, data, validation))
     is_on_disk = run.mesh.offload == "disk"
     if is_on_disk:
@@ -118,11 +128,12 @@ def _fit(
         stop_on_signals() as stop,
     ):
         log = Logbook(run, program, active, watch=losses, clock=clock)
-        batches = feed(data, rows, start=start, stop=run.steps)
-        with checkpoints, _named(data, folder, checkpoints), batches:
-            for step, batch in batches:
+        batches = feed(data, rows, start=start, stop=run.steps, ahead=run.prefetch)
+        profiled = profiling(profile, run, program, folder.path)
+        with checkpoints, _named(data, folder, checkpoints), batches, profiled as advance:
+            for step, batch in _waits(batches):
                 with watch.call("step", step=step):
-                    state, metrics = program.advance(state, batch)
+                    state, metrics = advance(state, batch)
                     log.add(step, task.work(batch, program.num_params), metrics)
                 done = step + 1
                 is_last = done == run.steps
@@ -148,6 +159,16 @@ def _fit(
                         f"resume: barrow train {folder.path}"
                     )
     return state
+
+
+def _waits(batches: Iterator[Item]) -> Iterator[Item]:
+    """The batches; a trace shows how long the loop waits for each."""
+    while True:
+        with TraceAnnotation(INPUT):
+            found = next(batches, None)
+        if found is None:
+            return
+        yield found
 
 
 def _given(run: Run, program: Program, data: Data) -> dict[str, Any]:
@@ -264,10 +285,14 @@ def _kept(steps: Sequence[int], good: int) -> str:
 
 
 def feed(
-    data: Data, sharding: Sharding, *, start: int = 0, stop: int | None = None
+    data: Data, sharding: Sharding, *, start: int = 0, stop: int | None = None, ahead: int = 2
 ) -> Prefetch[dict[str, Any]]:
-    """(step, batch on the devices) from a step on, prefetching two."""
+    """(step, batch on the devices) from a step on; so many are prepared ahead."""
     ends = [end for end in (stop, data.num_steps) if end is not None]
     return Prefetch(
-        lambda step: data.place(step, sharding), start=start, stop=min(ends, default=None)
+        lambda step: data.place(step, sharding),
+        start=start,
+        stop=min(ends, default=None),
+        depth=ahead,
+        threads=max(1, ahead // 2),
     )

@@ -104,6 +104,7 @@ class Run:
     - `unroll`: layers one after another in the program instead of a loop over them; faster to run,
       slower to compile.
     - `remat`: what the backward pass recomputes, to save memory: nothing, attention or all.
+    - `prefetch`: batches prepared ahead, on half as many threads.
     - `diverged`: a loss above so many times the median of the last hundred, and a nat above it,
       stops the run; None never does.
     - `seed`: of the initial parameters and of dropout; the data have their own.
@@ -124,6 +125,7 @@ class Run:
     evaluation: EvaluationSettings = field(default_factory=EvaluationSettings)
     checkpoint: CheckpointSettings = field(default_factory=CheckpointSettings)
     log_every: int = 10
+    prefetch: int = 2
     seed: int = 0
     mask_documents: bool = True
     unroll: bool = False
@@ -131,7 +133,7 @@ class Run:
     diverged: float | None = 3.0
 
     def __post_init__(self) -> None:
-        _refuse_below_one("run", steps=self.steps, log_every=self.log_every)
+        _refuse_below_one("run", steps=self.steps, log_every=self.log_every, prefetch=self.prefetch)
         if self.diverged is not None and not (math.isfinite(self.diverged) and self.diverged > 1):
             raise ValueError(f"diverged must be a factor > 1, or null, got {self.diverged}")
         if not 0 <= self.seed < 1 << 32:
@@ -161,9 +163,12 @@ class Run:
 
 # Paths: data are identified by their contents.
 PLACES = ("store", "pairs", "tokenizer", "validation", "init", "data.path", "data.validation")
-# What may change when a run resumes: paths, how often it logs and saves, the devices, and the
-# number of steps where the schedule permits it.
-FREE = (*PLACES, *("mesh", "evaluation", "checkpoint", "log_every", "diverged", "steps"))
+# What may change when a run resumes: paths, how often it logs and saves, the devices, how far it
+# reads ahead, and the number of steps where the schedule permits it.
+FREE = (
+    *PLACES,
+    *("mesh", "evaluation", "checkpoint", "log_every", "diverged", "steps", "prefetch"),
+)
 
 
 def all_settings(run: Run) -> dict[str, Any]:
