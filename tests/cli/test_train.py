@@ -18,6 +18,7 @@ from barrow.cli.train import load_run
 from barrow.parallel.interrupt import Interrupted
 from barrow.parallel.pipeline import Schedule
 from barrow.train import program
+from barrow.train.profile import Profile
 from barrow.train.trackers import read_log
 
 pytestmark = pytest.mark.usefixtures("one_device")
@@ -311,3 +312,35 @@ def test_every_setting_is_shown_with_its_meaning(recipe: str, barrow: Callable) 
     places = {"store", "pairs", "tokenizer", "validation", "init"}  # which are options
     assert shown == {"key"} | {key for key, _, _ in described} - places
     assert re.search(r"^steps +77 +how many", out, re.M)
+
+
+def test_a_profile_is_asked_for_and_printed(
+    barrow: Callable,
+    stores: tuple[Path, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """DEEPSPEED-3."""
+    asked = []
+
+    def profiled(run: object, out: Path, *, profile: object, **_: object) -> None:
+        asked.append(profile)
+        out.mkdir()
+        split = {"compute": 0.06, "input": 0.04}
+        found = {"step_seconds": 0.1, "split": split, "advice": ["40% waits"]}
+        (out / "profile.json").write_text(json.dumps(found))
+        raise Interrupted("over")
+
+    monkeypatch.setattr(train, "fit", profiled)
+    to = ["train", "gpt2.tiny", "--store", stores[0], "--out", tmp_path / "run", *SMALL]
+    code, out, err = barrow(*to, "--profile", "--profile-steps", 2)
+    assert code == 130
+    assert asked == [Profile(steps=2)]
+    assert "a step: 100.0 ms (compute 60.0, input 40.0); " in out
+    assert "\n  40% waits\n" in out
+    code, _, err = barrow(*to, "--profile", "--profile-steps", 0)
+    assert code != 0
+    assert "the steps of a profile must be ≥ 1, got 0" in err
+    code, _, err = barrow(*to, "--profile-steps", 2)
+    assert code != 0
+    assert "pass --profile with --profile-steps" in err

@@ -151,11 +151,13 @@ def train(
         with warnings_in_words():
             fit(run, folder, trackers=trackers, profile=profiled)
     except Interrupted as stopped:
-        typer.echo(str(stopped), err=True)
-        raise typer.Exit(_INTERRUPTED) from None
-    if jax.process_index() == 0:  # of several processes, one tells
         if profiled is not None:
             _print_profile(folder)
+        typer.echo(str(stopped), err=True)
+        raise typer.Exit(_INTERRUPTED) from None
+    if profiled is not None:
+        _print_profile(folder)
+    if jax.process_index() == 0:  # of several processes, one tells
         _print_end(run, folder)
         typer.echo(f"Compiled programs are kept in {kept}", err=True)
 
@@ -213,7 +215,9 @@ def _print_profile(out: Path) -> None:
     """What a step's time is made of, and what to change."""
     import json
 
-    if not (out / "profile.json").is_file():
+    import jax
+
+    if jax.process_index() != 0 or not (out / "profile.json").is_file():
         return  # a warning has said why
     found = json.loads((out / "profile.json").read_text(encoding="utf-8"))
     parts = ", ".join(f"{kind} {1000 * s:.1f}" for kind, s in found["split"].items())
