@@ -15,6 +15,7 @@ from tests.parallel.several_processes import xla_flags
 
 from barrow import Document, config, train
 from barrow.cli.train import load_run
+from barrow.launch import constants
 from barrow.parallel.interrupt import Interrupted
 from barrow.parallel.pipeline import Schedule
 from barrow.train import program
@@ -331,11 +332,13 @@ def test_a_profile_is_asked_for_and_printed(
         (out / "profile.json").write_text(json.dumps(found))
         raise Interrupted("over")
 
+    known = constants.Constants("cpu", {"float32": 5e9, "bfloat16": 1e9}, 1.0, 1.0, None, 1.0)
+    monkeypatch.setattr(constants, "stored", lambda kind: known if kind == "cpu" else None)
     monkeypatch.setattr(train, "fit", profiled)
     to = ["train", "gpt2.tiny", "--store", stores[0], "--out", tmp_path / "run", *SMALL]
     code, out, err = barrow(*to, "--profile", "--profile-steps", 2)
     assert code == 130
-    assert asked == [Profile(steps=2)]
+    assert asked == [Profile(steps=2, ceiling=5e9)]
     assert "a step: 100.0 ms (compute 60.0, input 40.0); " in out
     assert "\n  40% waits\n" in out
     code, _, err = barrow(*to, "--profile", "--profile-steps", 0)

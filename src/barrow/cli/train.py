@@ -149,6 +149,8 @@ def train(
         if schedule is not None and jax.process_index() == 0:
             typer.echo(str(schedule), err=True)
         with warnings_in_words():
+            if profiled is not None:
+                profiled = replace(profiled, ceiling=_ceiling(run))
             fit(run, folder, trackers=trackers, profile=profiled)
     except Interrupted as stopped:
         if profiled is not None:
@@ -209,6 +211,18 @@ def load_run(name: str, *, trust: Collection[str] = ()) -> Run:
     made = known[name]()
     assert isinstance(made, Run)
     return made
+
+
+def _ceiling(run: Run) -> float | None:
+    """FLOP/s of a device that `barrow env --measure` stored, in the run's precision."""
+    import jax
+    import numpy as np
+
+    from barrow.launch.constants import stored
+
+    known = stored(jax.devices()[0].device_kind)
+    dtype = np.dtype(run.step.precision.dtype).name
+    return None if known is None else known.flops.get(dtype)
 
 
 def _print_profile(out: Path) -> None:
