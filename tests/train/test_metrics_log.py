@@ -29,7 +29,10 @@ class Clock:
 def metrics(loss: float, *, bad: int = -1, scale: float | None = None) -> StepMetrics:
     return StepMetrics(
         loss=Mean(jnp.float32(loss * 100), jnp.float32(100)),
-        metrics={"accuracy": Mean(jnp.float32(30), jnp.float32(60))},
+        metrics={
+            "accuracy": Mean(jnp.float32(30), jnp.float32(60)),
+            "dropped": Mean(jnp.float32(8), jnp.float32(64)),
+        },
         grad_norm=jnp.float32(0.5 if bad < 0 else jnp.inf),
         bad_tensor=jnp.int32(bad),
         scale=None if scale is None else jnp.float32(scale),
@@ -57,6 +60,8 @@ def test_a_step_is_told_when_the_next_is_under_way(run: Run, program: Program, t
     assert values["loss"] == pytest.approx(3.0)
     assert values["bits_per_token"] == pytest.approx(3.0 / np.log(2))
     assert (values["tokens"], values["grad_norm"], values["accuracy"]) == (100, 0.5, 0.5)
+    # DEEPSPEED-11: the share of choices that an expert had no room for, and their number.
+    assert (values["dropped"], values["dropped_choices"]) == (0.125, 8)
     assert log.watch.losses == pytest.approx((2.0, 3.0, 4.0, 5.0))
 
 

@@ -64,6 +64,38 @@ def test_layers_into_one_array(
         assert placed.sharding.is_equivalent_to(sharding, 3)
 
 
+@pytest.mark.parametrize("at_once", [64, 200])
+@pytest.mark.parametrize(
+    "sharding",
+    [None, SingleDeviceSharding(jax.devices()[3]), NamedSharding(MESH, PartitionSpec("b"))],
+)
+def test_large_blocks_go_in_pieces(
+    sharding: Any, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As to devices that have their own memory: no transfer is larger than is allowed."""
+    inside = place_layers.__globals__
+    monkeypatch.setitem(inside, "_AT_ONCE", at_once)
+    monkeypatch.setitem(inside, "_shares_memory", lambda device: False)
+    sent: list[int] = []
+
+    def put(x: Any, device: Any = None) -> Any:
+        if isinstance(x, np.ndarray):
+            sent.append(x.nbytes)
+        return plain(x, device)
+
+    plain = jax.device_put
+    monkeypatch.setattr(jax, "device_put", put)
+    array = np.random.default_rng(0).standard_normal((1, 14, 4)).astype(np.float32)
+    one = place(array[0], sharding=sharding, dtype="bfloat16")
+    stack = place_layers([lambda: array[0]] * 2, sharding=None, dtype="float32")
+    assert max(sent) <= at_once
+    assert one.dtype == "bfloat16"
+    np.testing.assert_array_equal(one, array[0].astype("bfloat16"))
+    np.testing.assert_array_equal(stack, np.concatenate([array, array]))
+    if sharding is not None:
+        assert one.sharding.is_equivalent_to(sharding, 2)
+
+
 def test_the_host_holds_one_layer_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a stack that is divided over some devices and repeated on others, NumPy has one layer."""
     monkeypatch.setitem(place_layers.__globals__, "_AT_ONCE", 0)

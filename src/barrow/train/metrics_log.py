@@ -129,6 +129,8 @@ class Logbook:
             nats = metrics.metrics.get("nats", metrics.loss)
             found[f"bits_per_{self._unit}"] = float(nats.value) / math.log(2)
         found |= {name: float(mean.value) for name, mean in metrics.metrics.items()}
+        if (lost := metrics.metrics.get("dropped")) is not None:
+            found["dropped_choices"] = int(lost.total)
         if metrics.scale is not None:
             found |= {"loss_scale": float(metrics.scale), "overflows": self.watch.overflows}
         return {name: value for name, value in found.items() if math.isfinite(value)}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Block = tuple[slice, ...]
 # The sharding of an array of these logical axes and this shape (`parallel.placing`).
 Place = Callable[[tuple[str | None, ...], tuple[int, ...]], Any]
-# Layers of a stack that are smaller than this go to the devices together.
+# Layers of a stack that are smaller than this go to the devices together; larger blocks in pieces.
 _AT_ONCE = 32 << 20
 
 
@@ -45,8 +45,7 @@ def place_blocks(
 
     if sharding is None:
         whole = read(tuple(slice(None) for _ in shape))
-        placed: jax.Array = jax.device_put(_own(whole, jax.local_devices()[0], dtype))
-        return placed
+        return _sent(whole, None, dtype)
     devices: dict[tuple[Any, ...], list[Any]] = {}
     blocks: dict[tuple[Any, ...], Block] = {}
     for device, block in sharding.addressable_devices_indices_map(shape).items():
@@ -56,10 +55,7 @@ def place_blocks(
     arrays = []
     for name, block in blocks.items():
         held = read(block)
-        arrays += [
-            jax.device_put(_own(held, device, dtype), device).block_until_ready()
-            for device in devices[name]
-        ]
+        arrays += [_sent(held, device, dtype) for device in devices[name]]
         del held
     return jax.make_array_from_single_device_arrays(shape, sharding, arrays)
 
@@ -82,6 +78,11 @@ def place_layers(
 
     def some(start: int) -> jax.Array:
         held = [read() for read in layers[start : start + at_once]]
+        if at_once == 1:
+            one = (1, *shape)
+            return place_blocks(
+                lambda of: held[0][of[1:]][None], one, sharding=of_layer, dtype=kind
+            )
 
         def block(of: Block) -> Array:
             parts = [x[of[1:]] for x in held[of[0]]]
@@ -97,7 +98,7 @@ def place_layers(
     zeros = partial(jnp.zeros, (len(layers), *shape), kind)
     whole: jax.Array = jax.jit(zeros, out_shardings=sharding)()
     for start in range(0, len(layers), at_once):
-        whole = _writer()(whole, some(start), start).block_until_ready()
+        whole = _writer(0)(whole, some(start), start).block_until_ready()
     return whole
 
 
@@ -110,26 +111,51 @@ def _within(sharding: Any) -> tuple[Any, bool]:
 
 
 @cache
-def _writer() -> Any:
+def _writer(axis: int) -> Any:
     import jax
 
     def write(whole: jax.Array, part: jax.Array, start: int) -> jax.Array:
-        return jax.lax.dynamic_update_slice_in_dim(whole, part, start, 0)
+        return jax.lax.dynamic_update_slice_in_dim(whole, part, start, axis)
 
     return jax.jit(write, donate_argnums=0)
 
 
-def _own(held: Array, device: Any, dtype: Any) -> Array:
-    """A block to put on a device: on a CPU a copy, for there JAX takes the memory as it is.
+def _sent(held: Array, device: Any, dtype: Any) -> jax.Array:
+    """A block on a device, or on the default one; when it returns, the host needs no copy of it.
 
-    `may_alias=False` does not prevent that for arrays of NumPy, and the memory is the mapped file.
+    A driver first copies what it sends into memory of its own: large blocks go in pieces.
     """
+    import jax
+    import jax.numpy as jnp
+
     kind = held.dtype if dtype is None else np.dtype(dtype)
-    if device.platform != "cpu" and kind == held.dtype:
-        return held
-    copy = _empty(held.shape, kind)
-    copy[...] = held
-    return copy
+    shares = _shares_memory(device or jax.local_devices()[0])
+
+    def put(part: Array) -> jax.Array:
+        if shares or kind != part.dtype:
+            copy = _empty(part.shape, kind)
+            copy[...] = part
+            part = copy
+        sent: jax.Array = jax.device_put(part, device).block_until_ready()
+        return sent
+
+    axis, num = next(((i, n) for i, n in enumerate(held.shape) if n > 1), (0, 1))
+    per = max(1, _AT_ONCE * num // max(1, held.size * kind.itemsize))
+    if shares or per >= num:
+        return put(held)
+    whole = jnp.zeros(held.shape, kind, device=device)
+    for start in range(0, num, per):
+        piece = held[(slice(None),) * axis + (slice(start, start + per),)]
+        whole = _writer(axis)(whole, put(piece), start).block_until_ready()
+    return whole
+
+
+def _shares_memory(device: Any) -> bool:
+    """Whether JAX takes NumPy's memory as it is: on CPUs, where it must not be the mapped file's.
+
+    `may_alias=False` does not prevent that.
+    """
+    return bool(device.platform == "cpu")
 
 
 def _empty(shape: tuple[int, ...], kind: np.dtype[Any]) -> Array:
