@@ -20,6 +20,12 @@ SLURM = {"SLURM_JOB_ID": "4100", "SLURM_NTASKS": "8", "SLURM_PROCID": "5", "SLUR
             | {"LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "2"},
             World("torchrun", 4, 2, "n1:29500", 0, 2),
         ),
+        # Where its own store listens at MASTER_PORT, as the real one says, JAX takes the next.
+        (
+            {"RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "n1", "MASTER_PORT": "29500"}
+            | {"TORCHELASTIC_USE_AGENT_STORE": "True"},
+            World("torchrun", 2, 1, "n1:29501"),
+        ),
         (
             SLURM | {"SLURM_STEP_NODELIST": "node[007,010-012],other3"},
             World("Slurm", 8, 5, "node007:61444", 1),

@@ -16,6 +16,7 @@ from barrow.cli import (
     checkpoint,
     completion,
     demo,
+    env,
     finetune,
     generate,
     launch,
@@ -104,6 +105,7 @@ _TOOLS: dict[str, Any] = {
         "diff": checkpoint.diff,
         "convert": checkpoint.convert,
     },
+    "env": env.env,
     "completion": completion.completion,
 }
 _HELP = {

@@ -75,7 +75,7 @@ def launch(
     if hosts and num % len(hosts):
         raise ConfigError(f"-n must be a multiple of the {len(hosts)} hosts, got {num}")
     places = [host for host in hosts for _ in range(num // len(hosts))] or [""] * num
-    address = _address(places[0], port)
+    address = _address(places, port)
     said: queue.Queue[tuple[_Worker, str, bytes]] = queue.Queue()
     workers: list[_Worker] = []
     try:
@@ -97,11 +97,12 @@ def launch(
         _stop(workers)
 
 
-def _address(host: str, port: int | None) -> str:
-    """Where the first process listens."""
-    name = host.rpartition("@")[2]
-    if name not in ("", "localhost", "127.0.0.1"):
-        return f"{name}:{port or random.SystemRandom().randrange(20_000, 60_000)}"
+def _address(places: Sequence[str], port: int | None) -> str:
+    """Where the first process listens; the others must reach it, so not at 127.0.0.1 of theirs."""
+    names = [host.rpartition("@")[2] for host in places]
+    is_here = [name in ("", "localhost") or name.startswith("127.") for name in names]
+    if not is_here[0]:
+        return f"{names[0]}:{port or random.SystemRandom().randrange(20_000, 60_000)}"
     with socket.socket() as found:
         try:
             found.bind(("", port or 0))
@@ -109,7 +110,8 @@ def _address(host: str, port: int | None) -> str:
             raise ConfigError(
                 f"port {port} is in use on this machine; leave --port out, or pass another"
             ) from None
-        return f"127.0.0.1:{found.getsockname()[1]}"
+        name = "127.0.0.1" if all(is_here) else socket.getfqdn()
+        return f"{name}:{found.getsockname()[1]}"
 
 
 def _start(

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, NoReturn
 
@@ -23,7 +23,7 @@ class World:
     """Process `process` of `num`, which meet at `address` (host:port; "" where there is one).
 
     `by` is what started it. `local` of `num_local` is its place among those of the same host, if
-    that is known.
+    that is known. `hosts` has the name of each one's host, once they have met.
     """
 
     by: str
@@ -32,6 +32,7 @@ class World:
     address: str = ""
     local: int | None = None
     num_local: int | None = None
+    hosts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,15 @@ def _tpu_address(variables: Variables) -> str | None:
     return variables["TPU_WORKER_HOSTNAMES"].split(",")[0] + ":8476"
 
 
+def _torchrun_address(variables: Variables) -> str | None:
+    """Where torchrun itself listens at the port that it names, the next one."""
+    found = _MASTER(variables)
+    port = variables.get("MASTER_PORT", "")
+    if variables.get("TORCHELASTIC_USE_AGENT_STORE") != "True" or not port.isdigit():
+        return found
+    return f"{variables['MASTER_ADDR']}:{int(port) + 1}"
+
+
 def _port(job: str) -> int:
     return 65536 - _PORTS + (int(job) if job.isdigit() else 0) % _PORTS
 
@@ -104,7 +114,7 @@ _KINDS = (
         ("RANK", "WORLD_SIZE", "MASTER_ADDR"),
         ("WORLD_SIZE",),
         ("RANK",),
-        _MASTER,
+        _torchrun_address,
         ("LOCAL_RANK",),
         ("LOCAL_WORLD_SIZE",),
     ),
@@ -205,6 +215,7 @@ def join(world: World | None = None, *, timeout: int = 300) -> World:
     """
     import jax
 
+    from barrow.launch.meeting import meet
     from barrow.parallel import watch
 
     found = detect() if world is None else world
@@ -215,28 +226,21 @@ def join(world: World | None = None, *, timeout: int = 300) -> World:
     # A scheduler may have given each process its own GPU already.
     has_own = os.environ.get("CUDA_VISIBLE_DEVICES", ",").count(",") == 0
     shares = found.num_local != 1 and not has_own
-    try:
-        jax.distributed.initialize(
-            found.address,
-            found.num,
-            found.process,
-            local_device_ids=None if found.local is None or not shares else [found.local],
-            cluster_detection_method="deactivate",
-            initialization_timeout=timeout,
-            heartbeat_timeout_seconds=_HEARTBEAT,
-        )
-    except jax.errors.JaxRuntimeError as error:
-        cause = str(error).strip().partition("\n")[0]
-        raise ConfigError(
-            f"process {found.process} of {found.num} (started by {found.by}) could not meet the "
-            f"others at {found.address} in {timeout} s; is the first one running, with the same "
-            f"address and number? ({cause[:200]}); BARROW_SINGLE=1 runs alone"
-        ) from None
+    hosts = meet(found, timeout=timeout)
+    jax.distributed.initialize(
+        found.address,
+        found.num,
+        found.process,
+        local_device_ids=None if found.local is None or not shares else [found.local],
+        cluster_detection_method="deactivate",
+        initialization_timeout=timeout,
+        heartbeat_timeout_seconds=_HEARTBEAT,
+    )
     sys.excepthook = _end
     sys.exit = _exit
     atexit.register(_leave)
     watch.begin()
-    return found
+    return replace(found, hosts=hosts)
 
 
 # What `sys.exit` was called with last; Python keeps it from those who are called at exit.
