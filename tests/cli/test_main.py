@@ -24,7 +24,7 @@ PIPELINE = [
     "launch",
     "generate",
 ]
-TOOLS = ["corpus", "tokens", "model", "checkpoint", "completion"]
+TOOLS = ["corpus", "tokens", "model", "checkpoint", "env", "completion"]
 
 
 def program(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
