@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from barrow.errors import ConfigError
-from barrow.launch import World, meeting
+from barrow.launch import World, detect, meeting
 from barrow.launch.meeting import meet
 
 
@@ -35,6 +36,38 @@ def outcomes(worlds: list[World], timeout: float = 60.0) -> list[str]:
 def test_all_come(address: str) -> None:
     worlds = [World("Slurm", 3, n, address) for n in (2, 0, 1)]
     assert outcomes(worlds) == [" ".join([socket.gethostname()] * 3)] * 3
+
+
+@pytest.mark.parametrize("kind", ["Slurm", "torchrun", "Open MPI", "PMI", "Kubernetes"])
+def test_variables_of_each_kind_lead_to_one_place(kind: str) -> None:
+    """Two processes with the variables that each sets; Slurm and Open MPI name no port."""
+    for port in range(61440, 65536):
+        with socket.socket() as found, contextlib.suppress(OSError):
+            found.bind(("", port))
+            break
+    master = {"MASTER_ADDR": "localhost", "MASTER_PORT": str(port)}
+    job = port - 61440
+    common, rank = {
+        "Slurm": (
+            {"SLURM_JOB_ID": str(job), "SLURM_NTASKS": "2", "SLURM_STEP_NODELIST": "localhost"},
+            "SLURM_PROCID",
+        ),
+        "torchrun": (master | {"WORLD_SIZE": "2"}, "RANK"),
+        "Open MPI": (
+            {"OMPI_COMM_WORLD_SIZE": "2"}
+            | {"OMPI_MCA_orte_hnp_uri": f"{job * 4096}.0;tcp://127.0.0.1,10.0.0.9:34911"},
+            "OMPI_COMM_WORLD_RANK",
+        ),
+        "PMI": (master | {"PMI_SIZE": "2"}, "PMI_RANK"),
+        "Kubernetes": (
+            {"COORDINATOR_ADDRESS": "localhost", "COORDINATOR_PORT": str(port)}
+            | {"NUM_PROCESSES": "2"},
+            "PROCESS_ID",
+        ),
+    }[kind]
+    worlds = [detect(common | {rank: str(n)}) for n in range(2)]
+    assert [world.by for world in worlds] == [kind] * 2
+    assert outcomes(worlds) == [" ".join([socket.gethostname()] * 2)] * 2
 
 
 def test_some_do_not_come(address: str) -> None:

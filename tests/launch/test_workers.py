@@ -205,3 +205,27 @@ def test_processes_meet_and_end(tmp_path: Path) -> None:
     assert lines[-1].startswith("barrow: process 1 of 2 failed with exit code 1")
     assert "process 1 of 2 failed with exit code 3; all others were" in ended["exit"].stderr
     assert ended["fail"].returncode == ended["exit"].returncode == 1
+
+
+@pytest.mark.soak
+def test_torchrun(tmp_path: Path) -> None:
+    """The real one, whose own store listens at MASTER_PORT."""
+    (tmp_path / "sums.py").write_text(
+        "from barrow.launch import join\n"
+        "world = join()\n"
+        "import jax.numpy as jnp\n"
+        "from jax.experimental.multihost_utils import process_allgather\n"
+        "print(world.by, int(process_allgather(jnp.array([world.process + 1])).sum()))\n"
+    )
+    command = [sys.executable, "-m", "torch.distributed.run", "--nnodes=1", "--nproc-per-node=2"]
+    done = subprocess.run(
+        [*command, "sums.py"],
+        cwd=tmp_path,
+        env=os.environ | {"XLA_FLAGS": "", "JAX_PLATFORMS": "cpu"},
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("torchrun 3") == 2
