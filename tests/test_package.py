@@ -46,6 +46,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "mix": PARTS,
     "launch": {"parallel", "weights"},
+    "runtime": PARTS | {"launch"},
     "compress": PARTS,
     "align": PARTS,
     "serve": PARTS,
@@ -136,6 +137,7 @@ def test_a_forbidden_import_would_be_seen(tmp_path: Path) -> None:
 def test_public_names() -> None:
     assert barrow.__all__ == [
         "Document",
+        "Runtime",
         "archive",
         "checkpoint",
         "config",
@@ -149,6 +151,7 @@ def test_public_names() -> None:
         "nn",
         "parallel",
         "recipes",
+        "runtime",
         "score",
         "stream",
         "tokens",

@@ -19,15 +19,18 @@ if TYPE_CHECKING:
     import barrow.nn as nn
     import barrow.parallel as parallel
     import barrow.recipes as recipes
+    import barrow.runtime as runtime
     import barrow.score as score
     import barrow.stream as stream
     import barrow.tokens as tokens
     import barrow.train as train
     import barrow.weights as weights
     from barrow.archive import Document
+    from barrow.runtime import Runtime
 
 __all__ = [
     "Document",
+    "Runtime",
     "archive",
     "checkpoint",
     "config",
@@ -41,6 +44,7 @@ __all__ = [
     "nn",
     "parallel",
     "recipes",
+    "runtime",
     "score",
     "stream",
     "tokens",
@@ -49,7 +53,7 @@ __all__ = [
 ]
 
 # Loaded on first use, so that `import barrow` is fast and each part needs only its own libraries.
-_HOME_OF = {"Document": "barrow.archive"}
+_HOME_OF = {"Document": "barrow.archive", "Runtime": "barrow.runtime"}
 
 
 def __getattr__(name: str) -> Any:
