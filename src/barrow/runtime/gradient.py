@@ -52,7 +52,7 @@ def mean_and_gradient(
         def total(used: Any) -> tuple[jax.Array, Loss]:
             mean, aux, after = loss(used, carried, *given)
             if not isinstance(mean, Mean):
-                mean = Mean(mean * weight, jnp.float32(weight))
+                mean = Mean(jnp.asarray(mean, jnp.float32) * weight, jnp.float32(weight))
             if jnp.shape(mean.total) != ():
                 raise ValueError(
                     f"a loss must be a number, the mean over rows, got the shape "
@@ -71,7 +71,8 @@ def mean_and_gradient(
     sums: Any = jax.tree.map(lambda x: jnp.zeros(x.shape, jnp.float32), params)
     aux: Any = None
     for number, (start, stop, times) in enumerate(pieces):
-        part = {i: _divided(x[start:stop], placement) for i, x in rows.items()}
+        cut = {i: x[start:stop] for i, x in rows.items()}
+        part = jax.lax.with_sharding_constraint(cut, placement.rows())
         key = jax.random.key(number)
         one, grads = gradients(take, used, carried, part, key, num=times, placement=placement)
         total, weight, carried = total + one.total, weight + one.weight, one.collections
@@ -101,10 +102,6 @@ def num_rows(batch: Any) -> int | None:
             "keys as jax.random.key makes them"
         )
     return counts.pop() if counts else None
-
-
-def _divided(x: Any, placement: Placement) -> Any:
-    return jax.lax.with_sharding_constraint(x, placement.rows())
 
 
 def _of_piece(x: Any, key: jax.Array, accumulate: int) -> Any:
