@@ -11,7 +11,7 @@ import pytest
 from tests.parallel.several_processes import ended, xla_flags
 from tests.runtime.in_processes import FOLDER, SCRIPTS
 
-from barrow.launch import launch
+from barrow.launch import Failed, launch
 
 PAGE = Path(__file__).parents[2] / "docs" / "runtime.md"
 NUMBER = r"-?\d+(?:\.\d+)?"
@@ -84,3 +84,34 @@ def test_one_device(names: tuple[str, ...], tmp_path: Path, capsys: Capture) -> 
     (run,) = ended([["-m", "tests.runtime.in_processes", tmp_path, *names]], devices=1)
     assert run.code == 0, run.err
     assert numbers(run.out) == pytest.approx(printed("before", names, capsys), rel=2e-5)
+
+
+UNEQUAL = """
+import barrow
+rt = barrow.Runtime()
+import jax, numpy as np
+add = jax.jit(lambda a, b: (a + b.sum(), b.sum()))
+state, loader = rt.prepare(np.zeros(2), [np.ones(2)] * (9 if rt.is_main else 3))
+for batch in loader:
+    state, total = add(state, batch)
+    float(total)
+if not rt.is_main:
+    while True:
+        pass
+"""
+
+
+@pytest.mark.soak
+def test_a_shorter_loader_of_one_process_ends_in_an_error_that_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XLA_FLAGS", xla_flags(1))
+    monkeypatch.setenv("BARROW_WATCH", "0.5")
+    path, written = tmp_path / "script.py", list[str]()
+    path.write_text(UNEQUAL)
+    with pytest.raises(Failed):
+        launch([str(path)], num=2, write=written.append)
+    found = "".join(written)
+    assert "process 0 waits in batch 3" in found
+    assert "process 1 is outside of any call, after batch 2, at" in found
+    assert str(path) in found

@@ -28,7 +28,7 @@ from barrow.checkpoint.snapshot import snapshot
 from barrow.checkpoint.write import write_checkpoint
 from barrow.errors import ConfigError
 from barrow.files import local_path
-from barrow.parallel import ZERO, make_mesh, num_row_shards, rows_sharding, whole
+from barrow.parallel import ZERO, make_mesh, num_row_shards, rows_sharding, watch, whole
 from barrow.parallel.placement import Placement
 from barrow.parallel.processes import open_peers
 from barrow.runtime import parts
@@ -195,10 +195,11 @@ class Runtime:
         key = (loss, optimizer, has_aux, jax.tree.structure(rest), *jax.tree.leaves(rest))
         if key not in self._steps:
             self._steps[key] = self._compiled(loss, state, optimizer, has_aux=has_aux)
-        if parts.nnx_of(state) is not None:
-            return state, self._steps[key](state, batch)
-        arrays, metrics = self._steps[key](parts.arrays_of(state), batch)
-        return parts.with_arrays(state, arrays), metrics
+        with watch.call("step"):
+            if parts.nnx_of(state) is not None:
+                return state, self._steps[key](state, batch)
+            arrays, metrics = self._steps[key](parts.arrays_of(state), batch)
+            return parts.with_arrays(state, arrays), metrics
 
     def gather_for_metrics(self, tree: Any) -> Any:
         """Arrays of devices whole, as NumPy, in every process: exactly the rows that there are."""
@@ -208,17 +209,23 @@ class Runtime:
                 return np.asarray(x)
             return multihost_utils.process_allgather(x, tiled=True)
 
-        return jax.tree.map(gather, tree)
+        with watch.call("gather"):
+            return jax.tree.map(gather, tree)
 
     def wait(self) -> None:
         """Return when every process has called this."""
-        open_peers("runtime/wait").everyone("wait", lambda: None)
+        with watch.call("wait"):
+            open_peers("runtime/wait").everyone("wait", lambda: None)
 
     def save(self, folder: str | os.PathLike[str], state: Any) -> None:
         """Write a checkpoint; every process calls this. One of that name is replaced."""
-        where, held = local_path(folder), snapshot(parts.arrays_of(state))
-        peers = open_peers(f"checkpoint/{where}/runtime")
-        write_checkpoint(where, held, step=None, about={}, peers=peers)
+        where = local_path(folder)
+        with watch.call("save"):
+            held, peers = (
+                snapshot(parts.arrays_of(state)),
+                open_peers(f"checkpoint/{where}/runtime"),
+            )
+            write_checkpoint(where, held, step=None, about={}, peers=peers)
 
     def load(self, folder: str | os.PathLike[str], state: Any) -> Any:
         """The state of a checkpoint, shaped and placed as a prepared `state`."""
@@ -289,7 +296,8 @@ class _Loader:
                 arrays = [np.asarray(x) for x in jax.tree.leaves(batch) if not isinstance(x, str)]
                 sums = [zlib.crc32(x.tobytes()) for x in arrays]
                 open_peers("runtime/batch").agree("rows", {words: sums})
-            yield self._runtime.batch(batch)
+            with watch.call("batch", step=number):  # what is done with it needs the others
+                yield self._runtime.batch(batch)
 
 
 def _global(x: Any, where: NamedSharding) -> jax.Array:
