@@ -46,7 +46,7 @@ def mean_and_gradient(
         given = [
             part[i] if i in part else _of_piece(x, key, accumulate) for i, x in enumerate(leaves)
         ]
-        given = tree.unflatten([_cast(x, precision) for x in given])
+        given = jax.tree.unflatten(tree, [_cast(x, precision) for x in given])
         weight = num_rows(part) or 1
 
         def total(used: Any) -> tuple[jax.Array, Loss]:

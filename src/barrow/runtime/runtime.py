@@ -69,7 +69,7 @@ class Runtime:
         if rows not in ("global", "process"):
             raise ConfigError(f'rows must be "global" or "process", got {rows!r}')
         self._is_open = isinstance(plan, str)
-        axes = {} if isinstance(plan, str) else dict(plan)
+        axes: dict[str, Any] = {} if isinstance(plan, str) else dict(plan)
         if (self._is_open and plan != "auto") or set(axes) - {"data", "fsdp", "zero"}:
             raise ConfigError(f'plan must be "auto" or a dict of data, fsdp and zero, got {plan!r}')
         self.zero = axes.pop("zero", 3 if "fsdp" in axes else 0)
