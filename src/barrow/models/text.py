@@ -60,13 +60,29 @@ def text_pieces(
     `prompt` are the tokens before them. Where it has no text, the text begins here, and a space
     that the tokenizer puts before every text is removed. Bytes that are not UTF-8 become U+FFFD.
     """
-    decoder = codecs.getincrementaldecoder("utf-8")("replace")
-    begins = not any(map(tokenizer.token_bytes, prompt))
+    growing = GrowingText(tokenizer, prompt)
     for piece in pieces:
-        data = b"".join(tokenizer.token_bytes(int(token)) for token in piece)
-        if begins and data:
-            data, begins = tokenizer.decode_bytes(piece), False
-        if text := decoder.decode(data):
+        if text := growing.add(piece):
             yield text
-    if rest := decoder.decode(b"", final=True):
+    if rest := growing.end():
         yield rest
+
+
+class GrowingText:
+    """The text of tokens as they arrive (see `text_pieces`)."""
+
+    def __init__(self, tokenizer: Tokenizer, prompt: Sequence[int]) -> None:
+        self._tokenizer = tokenizer
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._begins = not any(map(tokenizer.token_bytes, prompt))
+
+    def add(self, tokens: Sequence[int]) -> str:
+        """The text that more tokens complete."""
+        data = b"".join(self._tokenizer.token_bytes(int(token)) for token in tokens)
+        if self._begins and data:
+            data, self._begins = self._tokenizer.decode_bytes(tokens), False
+        return self._decoder.decode(data)
+
+    def end(self) -> str:
+        """What an incomplete character at the end becomes."""
+        return self._decoder.decode(b"", final=True)

@@ -14,6 +14,7 @@ from barrow.models.family import CausalModule
 from barrow.nn.attention.attention import Backend, Sparse
 from barrow.nn.attention.cache import Cache, KeyValues
 from barrow.nn.attention.multi_head import MultiHead, QKNorm
+from barrow.nn.attention.paged import Paged
 from barrow.nn.attention.rotary import Rotary
 from barrow.nn.initialisers import normal
 from barrow.nn.layers.block import Block
@@ -155,15 +156,15 @@ class Decoder(CausalModule):
         positions: jax.Array | None = None,
         segments: jax.Array | None = None,
         lengths: jax.Array | None = None,
-        caches: Sequence[KeyValues] | None = None,
+        caches: Sequence[KeyValues | Paged] | None = None,
         at: jax.Array | None = None,
     ) -> tuple[jax.Array, tuple[Any, ...]]:
         """Logits [batch, length, vocab] of tokens [batch, length], and the caches of the layers.
 
         `positions` are 0, 1, 2… (after a cache: from its length on) unless given; `segments` mask
         documents in a row from each other; `lengths` [batch] is how many tokens of each row are
-        real. With `at` [batch] only the logits of one position in each row are computed, [batch, 1,
-        vocab].
+        real. With `at` [batch] or [batch, places] only the logits of these places in each row are
+        computed, [batch, places, vocab].
         """
         x, caches = self.hidden(
             scope,
@@ -174,7 +175,7 @@ class Decoder(CausalModule):
             caches=caches,
         )
         if at is not None:
-            x = jnp.take_along_axis(x, at[:, None, None], axis=1)
+            x = jnp.take_along_axis(x, at.reshape(len(x), -1, 1), axis=1)
         return self.logits(scope, x), caches
 
     def hidden(
@@ -185,7 +186,7 @@ class Decoder(CausalModule):
         positions: jax.Array | None = None,
         segments: jax.Array | None = None,
         lengths: jax.Array | None = None,
-        caches: Sequence[KeyValues] | None = None,
+        caches: Sequence[KeyValues | Paged] | None = None,
     ) -> tuple[jax.Array, tuple[Any, ...]]:
         """The last hidden states [batch, length, width], normed: what the logits are made of."""
         config = self.config
@@ -304,7 +305,10 @@ def _real(length: int, segments: jax.Array | None, lengths: jax.Array | None) ->
 
 
 def _refuse_too_long(
-    length: int, context: int, positions: jax.Array | None, caches: Sequence[KeyValues] | None
+    length: int,
+    context: int,
+    positions: jax.Array | None,
+    caches: Sequence[KeyValues | Paged] | None,
 ) -> None:
     if length > context and positions is None and caches is None:
         raise ValueError(

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 from barrow.nn.attention.attention import Backend, Sparse, Visible, attention, attention_weights
 from barrow.nn.attention.cache import KeyValues
 from barrow.nn.attention.long_attention import around_a_ring
+from barrow.nn.attention.paged import Paged
 from barrow.nn.attention.rotary import Rotary
 from barrow.nn.initialisers import Initialiser, fan_in
 from barrow.nn.layers.dense import Dense
@@ -57,8 +58,8 @@ class MultiHead(Module):
         positions: jax.Array | None = None,
         segments: jax.Array | None = None,
         lengths: jax.Array | None = None,
-        cache: KeyValues | None = None,
-    ) -> tuple[jax.Array, KeyValues | None]:
+        cache: KeyValues | Paged | None = None,
+    ) -> tuple[jax.Array, KeyValues | Paged | None]:
         """Self-attention of x [batch, length, embed], and the updated cache.
 
         `positions` [batch, length] rotate rotary heads (0, 1, 2… by default); `segments` [batch,
@@ -96,6 +97,16 @@ class MultiHead(Module):
                 positions = jnp.broadcast_to(jnp.arange(length), (batch, length))
                 positions = positions if starts is None else positions + starts[:, None]
             q, k = self.rotary(q, positions), self.rotary(k, positions)
+        out = Dense(
+            embed,
+            bias=self.out_bias,
+            num_in=2,
+            axes=("heads", "head_dim", "embed"),
+            weight_init=self.out_init,
+        )
+        if isinstance(cache, Paged):
+            cache = cache.append(k, v)
+            return out(scope / "out", cache.attend(q, scale=self.scale, window=self.window)), cache
         if cache is not None:
             num = jnp.full((batch,), length, jnp.int32) if lengths is None else lengths
             cache = cache.append(k, v, num)
@@ -126,14 +137,7 @@ class MultiHead(Module):
             y = attention(q, k, v, visible, scale=self.scale, backend=backend)
             y = scope.constrain(y, "batch", None, "attended_heads", "head_dim")
         y = named(scope.constrain(y, "batch", "length", "heads", "head_dim"), ATTENTION)
-        back = Dense(
-            embed,
-            bias=self.out_bias,
-            num_in=2,
-            axes=("heads", "head_dim", "embed"),
-            weight_init=self.out_init,
-        )
-        return back(scope / "out", y), cache
+        return out(scope / "out", y), cache
 
 
 def _needs_ring(constrain: Constrain, length: int, heads: int) -> bool:
