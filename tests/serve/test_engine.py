@@ -1,19 +1,47 @@
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import jax
+import jax.monitoring
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from barrow import nn
-from barrow.models import Decoder, DecoderConfig, generate
+from barrow.models import Decoder, DecoderConfig, generate, save
 from barrow.models.decoder.generate import for_decoding
+from barrow.nn.attention.attention import Sparse
 from barrow.nn.attention.rotary import Rotary
-from barrow.serve.engine import Engine, EngineSettings
-from barrow.serve.requests import Choice, Request
+from barrow.nn.layers.experts import Routing
+from barrow.nn.layers.repeat import put_together
+from barrow.serve.engine import Engine
+from barrow.serve.pages import PAGE
+from barrow.serve.programs import EngineSettings
+from barrow.serve.requests import Answer, Choice, Request
+from barrow.tokens import ByteTokenizer
+
+CONFIG = DecoderConfig(
+    vocab_size=259,
+    width=32,
+    layers=2,
+    heads=4,
+    kv_heads=2,
+    hidden=48,
+    context=320,
+    norm="rms",
+    activation="silu",
+    gated=True,
+    attention_bias=False,
+    out_bias=False,
+    mlp_bias=False,
+    rotary=Rotary(),
+    init_std=0.4,
+)
 
 
 def drawn(model: nn.Module, *args: Any) -> Any:
@@ -25,36 +53,258 @@ def drawn(model: nn.Module, *args: Any) -> Any:
 
 @cache
 def model() -> tuple[Decoder, Any]:
-    config = DecoderConfig(
-        vocab_size=259,
-        width=32,
-        layers=2,
-        heads=4,
-        kv_heads=2,
-        hidden=48,
-        context=512,
-        rotary=Rotary(),
-        init_std=0.4,
-    )
-    made = Decoder(config)
+    made = Decoder(CONFIG)
     return made, for_decoding(drawn(made, jnp.zeros((1, 1), jnp.int32)))
 
 
 def prompts(num: int) -> list[list[int]]:
     rng = np.random.default_rng(3)
-    return [rng.integers(0, 259, rng.integers(1, 200)).tolist() for _ in range(num)]
+    return [rng.integers(0, 256, rng.integers(1, 200)).tolist() for _ in range(num)]
 
 
 @pytest.fixture(scope="module")
 def engine() -> Engine:
-    return Engine(*model(), settings=EngineSettings(slots=4, max_tokens_in_flight=64 * 24))
+    settings = EngineSettings(slots=4, parts=(2,), max_tokens_in_flight=PAGE * 24)
+    return Engine(*model(), settings=settings, tokenizer=ByteTokenizer())
+
+
+@pytest.fixture(scope="module")
+def exact() -> Engine:
+    """So few pages that requests take them from one another."""
+    settings = EngineSettings(slots=3, parts=(2,), max_tokens_in_flight=PAGE * 5, exact=True)
+    return Engine(*model(), settings=settings)
+
+
+def answered(engine: Engine, requests: Sequence[Request]) -> list[Answer]:
+    answers = [engine.submit(request) for request in requests]
+    while not engine.is_idle:
+        engine.step()
+    engine.scheduler.check()
+    assert engine.scheduler.pages.num_used == 0
+    return answers
+
+
+@contextmanager
+def compilations() -> Iterator[list[str]]:
+    events: list[str] = []
+
+    def heard(event: str, seconds: float, **_: Any) -> None:
+        del seconds
+        if "compile" in event:
+            events.append(event)
+
+    jax.monitoring.register_event_duration_secs_listener(heard)
+    try:
+        yield events
+    finally:
+        jax.monitoring.unregister_event_duration_listener(heard)
 
 
 def test_greedy_as_generate(engine: Engine) -> None:
-    answers = [engine.submit(Request(prompt, 40)) for prompt in prompts(6)]
+    found = answered(engine, [Request(prompt, 40) for prompt in prompts(6)])
+    expected = generate(*model(), prompts(6), max_tokens=40)
+    assert [answer.tokens for answer in found] == [row.tokens.tolist() for row in expected]
+    assert {answer.reason for answer in found} == {"length"}
+
+
+def test_greedy_as_transformers(engine: Engine, tmp_path: Path) -> None:
+    import torch
+    import transformers
+
+    made, params = model()
+    save(tmp_path / "model", made, put_together(params, "layers"))
+    theirs = transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "model")
+    chosen = prompts(3)
+    found = answered(engine, [Request(prompt, 24) for prompt in chosen])
+    for prompt, answer in zip(chosen, found, strict=True):
+        ids = torch.tensor([prompt])
+        whole = theirs.generate(
+            ids,
+            attention_mask=torch.ones_like(ids),
+            max_new_tokens=24,
+            do_sample=False,
+            eos_token_id=None,
+            pad_token_id=0,
+            output_logits=True,
+            return_dict_in_generate=True,
+        )
+        assert answer.tokens == whole.sequences[0, len(prompt) :].tolist()
+        logits = torch.stack(whole.logits)[:, 0].log_softmax(-1)
+        expected = logits[torch.arange(24), torch.tensor(answer.tokens)]
+        np.testing.assert_allclose(answer.logprobs, expected.numpy(), atol=1e-3)
+
+
+def mixed(num: int, *, seed: int) -> list[Request]:
+    """Requests with common prefixes, and all kinds of settings."""
+    rng = np.random.default_rng(seed)
+    common = rng.integers(0, 256, 150).tolist()
+    found = []
+    for number in range(num):
+        prompt = rng.integers(0, 256, rng.integers(1, 150)).tolist()
+        if number % 3 == 0:
+            prompt = common[: rng.integers(64, 150)] + prompt[:30]
+        choice = Choice(
+            temperature=number % 4 / 2,
+            top_k=int(rng.integers(1, 60)) if number % 5 == 0 else None,
+            top_p=float(rng.uniform(0.5, 1)) if number % 2 else 1.0,
+            min_p=0.02 * (number % 3),
+            repetition=1.1 if number % 7 == 0 else 1.0,
+            presence=0.3 * (number % 6 == 0),
+            frequency=0.2 * (number % 5 == 1),
+            bias={7: 2.0} if number % 8 == 0 else {},
+            seed=number,
+        )
+        found.append(Request(prompt, int(rng.integers(1, 24)), choice))
+    return found
+
+
+def exactly_as_alone(engine: Engine, num: int) -> None:
+    requests = mixed(num, seed=1)
+    alone = [answered(engine, [request])[0] for request in requests]
+    rng = np.random.default_rng(2)
+    order = rng.permutation(num).tolist()
+    together: dict[int, Answer] = {}
+    before = engine.scheduler.num_preempted, engine.scheduler.num_shared
+    while order or not engine.is_idle:
+        for _ in range(rng.integers(0, 3)):
+            if order:
+                number = order.pop()
+                together[number] = engine.submit(requests[number])
+        engine.step()
+    assert engine.scheduler.num_preempted > before[0]
+    assert engine.scheduler.num_shared > before[1]
+    for number, answer in enumerate(alone):
+        assert together[number].tokens == answer.tokens
+        assert together[number].logprobs == answer.logprobs
+
+
+def test_exact_answers_do_not_depend_on_the_others(exact: Engine) -> None:
+    exactly_as_alone(exact, 60)
+
+
+@pytest.mark.soak
+def test_a_thousand_exact_answers_do_not_depend_on_the_others(exact: Engine) -> None:
+    exactly_as_alone(exact, 1000)
+
+
+def test_preempted_requests_are_computed_again(engine: Engine, exact: Engine) -> None:
+    """Greedy answers of an engine with few pages are those of one with enough."""
+    requests = [Request(prompt[:60], 80) for prompt in prompts(4)]
+    before = exact.scheduler.num_preempted
+    few = answered(exact, requests)
+    assert exact.scheduler.num_preempted > before
+    assert [a.tokens for a in few] == [a.tokens for a in answered(engine, requests)]
+
+
+def test_nothing_is_compiled_after_the_start(engine: Engine) -> None:
+    with compilations() as events:
+        answered(engine, mixed(12, seed=5))
+        answered(engine, [Request([1, 2], 3, allowed=lambda _: np.arange(259) < 9)])
+    assert events == []
+    with compilations() as events:
+        jax.jit(lambda x: x * 3 - 1)(jnp.arange(7.0))
+    assert events
+
+
+def test_the_seed_and_the_position_decide(engine: Engine) -> None:
+    requests = [Request([5, 6], 20, Choice(temperature=1.0, seed=seed)) for seed in (1, 1, 2)]
+    first, second, other = (answer.tokens for answer in answered(engine, requests))
+    assert first == second
+    assert first != other
+
+
+def test_answers_end_before_a_stop(engine: Engine) -> None:
+    (whole,) = answered(engine, [Request(prompts(1)[0], 40)])
+    stop = whole.tokens[10]
+    end = whole.tokens.index(stop)
+    (cut,) = answered(engine, [Request(prompts(1)[0], 40, stops=[stop])])
+    assert cut.tokens == whole.tokens[:end]
+    assert cut.reason == "stop"
+    text = whole.text
+    assert text == ByteTokenizer().decode(whole.tokens)
+    part = next(text[i : i + 3] for i in range(5, len(text)) if text[i : i + 3].isprintable())
+    (cut,) = answered(engine, [Request(prompts(1)[0], 40, stop_texts=["never", part])])
+    assert cut.text == text[: text.index(part)]
+    assert cut.reason == "stop"
+
+
+def test_only_allowed_tokens_are_drawn(engine: Engine) -> None:
+    """`allowed` sees every token of the answer before the next is drawn."""
+    seen: list[tuple[int, ...]] = []
+
+    def allowed(tokens: Sequence[int]) -> np.ndarray:
+        seen.append(tuple(tokens))
+        return np.arange(259) == 40 + len(tokens)
+
+    one = Request([3], 10, Choice(temperature=1.0), allowed=allowed)
+    found = answered(engine, [Request([4], 30), one])
+    assert found[1].tokens == list(range(40, 50))
+    assert seen == [tuple(range(40, 40 + num)) for num in range(10)]
+
+
+def test_a_bias_and_penalties_change_the_choice(engine: Engine) -> None:
+    (plain,) = answered(engine, [Request([9, 8], 20)])
+    (biased,) = answered(engine, [Request([9, 8], 5, Choice(bias={77: 1e6}))])
+    assert biased.tokens == [77] * 5
+    choice = Choice(bias={77: 1e3, 78: 1e3 - 1}, presence=10.0)
+    (varied,) = answered(engine, [Request([9, 8], 2, choice)])
+    assert varied.tokens == [77, 78]
+    (again,) = answered(engine, [Request([9, 8], 20)])
+    assert again.tokens == plain.tokens
+
+
+def test_a_cancelled_request_gives_its_pages_back(engine: Engine) -> None:
+    kept, dropped = (engine.submit(Request(prompt, 100)) for prompt in prompts(2))
+    for _ in range(6):
+        engine.step()
+    used = engine.scheduler.pages.num_used
+    engine.cancel(dropped)
+    assert engine.scheduler.pages.num_used < used
+    assert dropped.reason == "cancelled"
+    engine.cancel(dropped)
     while not engine.is_idle:
         engine.step()
-    for prompt, answer in zip(prompts(6), answers, strict=True):
-        (expected,) = generate(*model(), [prompt], max_tokens=40)
-        assert answer.tokens == expected.tokens.tolist()
-        assert answer.reason == "length"
+    assert engine.scheduler.pages.num_used == 0
+    assert kept.tokens == answered(engine, [Request(prompts(1)[0], 100)])[0].tokens
+
+
+def test_answers_of_a_stream_of_requests(engine: Engine) -> None:
+    found = list(engine.run(Request(prompt, 5) for prompt in prompts(20)))
+    assert sorted(map(len, (answer.request.prompt for answer in found))) == sorted(
+        map(len, prompts(20))
+    )
+    assert all(len(answer.tokens) == 5 for answer in found)
+
+
+@pytest.mark.parametrize(
+    ("request_", "message"),
+    [
+        (Request([], 1), "the prompt is empty"),
+        (Request([1], 0), "max_tokens must be ≥ 1, got 0"),
+        (Request([1] * 300, 21), "positions; max_tokens can be at most 20"),
+        (Request([259], 1), "the prompt has token 259; ids must be from 0 to 258"),
+        (Request([1], 1, Choice(bias={-1: 1.0})), "the bias has token -1"),
+        (Request([1], 1, stop_texts=[""]), "at least one character"),
+    ],
+)
+def test_bad_requests(engine: Engine, request_: Request, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        engine.submit(request_)
+    assert engine.is_idle
+
+
+def test_what_cannot_be_served() -> None:
+    experts = DecoderConfig(vocab_size=9, width=8, heads=2, experts=Routing(), mlp_bias=False)
+    with pytest.raises(ValueError, match="exact cannot be promised with experts"):
+        Engine(Decoder(experts), {}, settings=EngineSettings(exact=True))
+    sparse = DecoderConfig(vocab_size=9, width=8, heads=2, sparse=Sparse())
+    with pytest.raises(ValueError, match="sparse attention cannot be served"):
+        Engine(Decoder(sparse), {})
+    for wrong, message in (
+        ({"slots": 0}, "slots must be ≥ 1, got 0"),
+        ({"parts": ()}, "parts must be numbers ≥ 1"),
+        ({"max_tokens_in_flight": 63}, "must be ≥ 64, got 63"),
+        ({"cache_dtype": "int4"}, "cache_dtype must be"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            EngineSettings(**wrong)

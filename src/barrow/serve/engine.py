@@ -2,64 +2,23 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
 
-from barrow.models.decoder.generate import for_decoding
 from barrow.models.decoder.model import Decoder
-from barrow.serve.pages import PAGE, Pages
+from barrow.serve.pages import Pages
+from barrow.serve.programs import EngineSettings, Programs
 from barrow.serve.requests import Answer, Reason, Request, check
 from barrow.serve.schedule import Job, Plan, Row, Scheduler
 from barrow.serve.shown import Shown
-from barrow.serve.step import admit, empty_pool, empty_slots, packed, slot_of, step
 
 if TYPE_CHECKING:
     from barrow.tokens import Tokenizer
-
-# Of the free memory of a CPU, pages get this share; an accelerator's they get but for this one.
-_SHARE_OF_CPU = 0.25
-_LEFT = 0.05
-
-
-@dataclass(frozen=True)
-class EngineSettings:
-    """What is compiled at start.
-
-    - `slots`: requests that are computed at a time; 8 on a CPU, 256 elsewhere.
-    - `parts`: parts of prompts, of 64 tokens, in one step; a program for each number.
-    - `max_tokens_in_flight`: room for keys and values, in tokens; None for what memory allows.
-    - `exact`: the bits of an answer depend on its request alone.
-    - `cache_dtype`: of keys and values; None for the model's, or int8.
-    """
-
-    slots: int | None = None
-    parts: tuple[int, ...] | None = None
-    max_tokens_in_flight: int | None = None
-    exact: bool = False
-    cache_dtype: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.slots is not None and self.slots < 1:
-            raise ValueError(f"slots must be ≥ 1, got {self.slots}")
-        if self.parts is not None and (not self.parts or min(self.parts) < 1):
-            raise ValueError(f"parts must be numbers ≥ 1, got {self.parts}")
-        if self.max_tokens_in_flight is not None and self.max_tokens_in_flight < PAGE:
-            raise ValueError(
-                f"max_tokens_in_flight must be ≥ {PAGE}, got {self.max_tokens_in_flight}"
-            )
-        if self.cache_dtype not in (None, "float32", "bfloat16", "float16", "int8"):
-            raise ValueError(
-                f"cache_dtype must be float32, bfloat16, float16 or int8, got {self.cache_dtype!r}"
-            )
-
 
 _DEFAULT = EngineSettings()
 
@@ -96,31 +55,15 @@ class Engine:
                 "exact cannot be promised with experts: how many tokens an expert gets depends on "
                 "other requests; leave exact out"
             )
-        is_cpu = jax.default_backend() == "cpu"
+        self.programs = Programs(model, params, settings=settings)
         self.settings = settings
-        self.model = replace(model, unroll=True, remat=None)
-        self._params = for_decoding(params)
+        self._config = config
         self._tokenizer = tokenizer
-        self._slots_num = settings.slots or (8 if is_cpu else 256)
-        parts = sorted(settings.parts or ((1, 4) if is_cpu else (4, 12)))
-        self._shapes = _shapes(self._slots_num, parts, exact=settings.exact)
-        self._cache_dtype = settings.cache_dtype or model.dtype
-        self._width = -(-config.context // PAGE)
-        num = self._num_pages()
-        self._slots = empty_slots(config, self._slots_num)
-        self._pool = empty_pool(config, num, self._cache_dtype)
-        self._programs = {shape: self._compiled(shape, num) for shape in self._shapes}
-        one = slot_of(config, [], 0, Request((), 1).choice)
-        self._admit = (
-            jax.jit(admit, donate_argnums=0).lower(self._slots, np.int32(0), one).compile()
-        )
-        self._all = {
-            shape: jnp.full((sum(shape), -(-config.vocab_size // 32)), 2**32 - 1, jnp.uint32)
-            for shape in self._shapes
-        }
-        most = parts[0] if settings.exact else parts[-1]
         self.scheduler = Scheduler(
-            Pages(num), slots=self._slots_num, parts=most, exact=settings.exact
+            Pages(self.programs.num_pages),
+            slots=self.programs.num_slots,
+            parts=self.programs.num_parts,
+            exact=settings.exact,
         )
         self._open: dict[Job, _Open] = {}
         self._job_of: dict[Answer, Job] = {}
@@ -133,8 +76,7 @@ class Engine:
 
     def submit(self, request: Request) -> Answer:
         """Queue a request; its answer grows with each `step`."""
-        config = self.model.config
-        check(request, vocab=config.vocab_size, context=config.context)
+        check(request, vocab=self._config.vocab_size, context=self._config.context)
         if request.stop_texts and self._tokenizer is None:
             raise ValueError("stop_texts need a tokenizer; pass one to the engine")
         prompt = [int(token) for token in request.prompt]
@@ -159,7 +101,7 @@ class Engine:
         left = iter(requests)
         is_left = True
         while is_left or not self.is_idle:
-            while is_left and len(self._open) < 2 * self._slots_num:
+            while is_left and len(self._open) < 2 * self.programs.num_slots:
                 request = next(left, None)
                 if request is None:
                     is_left = False
@@ -172,8 +114,7 @@ class Engine:
         plan = self.scheduler.plan()
         for job in plan.admitted:
             request = self._open[job].answer.request
-            one = slot_of(self.model.config, job.tokens, job.num_prompt, request.choice)
-            self._slots = self._admit(self._slots, np.int32(job.slot or 0), one)
+            self.programs.admit(job, request.choice)
         before, self._unread = self._unread, self._start(plan)
         return self._read(before)
 
@@ -186,38 +127,30 @@ class Engine:
         for singles, parts in groups:
             if not singles and not parts:
                 continue
-            shape = self._shape(len(singles), len(parts))
-            rows: list[Row | None] = [*singles, *[None] * (shape[0] - len(singles)), *parts]
-            rows += [None] * (sum(shape) - len(rows))
-            self._pool, self._slots, chosen, logprobs = self._programs[shape](
-                self._params,
-                self._pool,
-                self._slots,
-                packed(rows, width=self._width),
-                self._allowed(shape, rows),
-            )
+            rows = [*singles, *[None] * (self.programs.num_slots - len(singles)), *parts]
+            rows += [None] * (self.programs.num_rows - len(rows))
+            shape = len(singles), len(parts)
+            chosen, logprobs = self.programs.run(rows, shape=shape, allowed=self._allowed(rows))
             started.append((rows, chosen, logprobs))
         return started
 
-    def _shape(self, singles: int, parts: int) -> tuple[int, int]:
-        """The smallest program for so many rows."""
-        return min(
-            (shape for shape in self._shapes if shape[0] >= singles and shape[1] >= parts),
-            key=lambda shape: shape[0] + PAGE * shape[1],
-        )
-
-    def _allowed(self, shape: tuple[int, int], rows: Sequence[Row | None]) -> Any:
-        if not any(row is not None and row.job.waits and row.draws for row in rows):
-            return self._all[shape]
-        bits = np.full(self._all[shape].shape, 2**32 - 1, np.uint32)
-        for line, row in zip(bits, rows, strict=True):
-            if row is not None and row.job.waits and row.draws:
-                line[:] = self._bits(self._open[row.job].answer)
+    def _allowed(self, rows: Sequence[Row | None]) -> npt.NDArray[np.uint32] | None:
+        """The bits of tokens that rows may draw; None for all."""
+        waiting = [
+            (number, self._open[row.job].answer)
+            for number, row in enumerate(rows)
+            if row is not None and row.job.waits and row.draws
+        ]
+        if not waiting:
+            return None
+        bits = np.full((len(rows), -(-self._config.vocab_size // 32)), 2**32 - 1, np.uint32)
+        for number, answer in waiting:
+            bits[number] = self._bits(answer)
         return bits
 
     def _bits(self, answer: Answer) -> npt.NDArray[np.uint32]:
         assert answer.request.allowed is not None
-        vocab = self.model.config.vocab_size
+        vocab = self._config.vocab_size
         allowed = np.asarray(answer.request.allowed(tuple(answer.tokens)))
         if allowed.shape != (vocab,) or allowed.dtype != np.bool_:
             raise ValueError(
@@ -263,52 +196,3 @@ class Engine:
         done.answer.reason = reason
         if done.text is not None:
             done.answer.text = done.text.end()
-
-    def _compiled(self, shape: tuple[int, int], num_pages: int) -> Any:
-        config = self.model.config
-        rows = jax.ShapeDtypeStruct((sum(shape), 4 + self._width), jnp.int32)
-        allowed = jax.ShapeDtypeStruct((sum(shape), -(-config.vocab_size // 32)), jnp.uint32)
-        pool = jax.eval_shape(partial(empty_pool, config, num_pages, self._cache_dtype))
-        slots = jax.eval_shape(partial(empty_slots, config, self._slots_num))
-        run = jax.jit(partial(step, self.model, num_singles=shape[0]), donate_argnums=(1, 2))
-        return run.lower(self._params, pool, slots, rows, allowed).compile()
-
-    def _num_pages(self) -> int:
-        """Pages that fit into memory, at most those that all slots can use, twice."""
-        asked = self.settings.max_tokens_in_flight
-        if asked is not None:
-            return asked // PAGE
-        pool = jax.eval_shape(partial(empty_pool, self.model.config, 1, self._cache_dtype))
-        size = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(pool))
-        most = 2 * self._slots_num * self._width
-        device = jax.local_devices()[0]
-        if device.platform == "cpu":
-            free = _SHARE_OF_CPU * os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-        else:
-            known = device.memory_stats()
-            used = self._compiled(self._shapes[-1], self._width).memory_analysis()
-            free = (1 - _LEFT) * known["bytes_limit"] - known["bytes_in_use"]
-            free -= used.temp_size_in_bytes
-        num = min(most, int(free / size))
-        if num < self._width:
-            raise MemoryError(
-                f"keys and values of {self.model.config.context} tokens need "
-                f"{self._width * size / 1e9:.1f} GB, but {max(free, 0) / 1e9:.1f} GB are free"
-            )
-        # Few different sizes, so that programs in the compilation cache fit again.
-        step = 1 << max(num.bit_length() - 3, 0)
-        return max(num // step * step, self._width)
-
-
-def _shapes(slots: int, parts: Sequence[int], *, exact: bool) -> tuple[tuple[int, int], ...]:
-    """Numbers of single tokens and of parts for which there are programs.
-
-    With `exact`, one for single tokens and one for parts. Otherwise slots, a quarter of them, and
-    so on for single tokens alone; and all slots with each number of parts.
-    """
-    if exact:
-        return (slots, 0), (0, parts[0])
-    singles = [slots]
-    while singles[-1] > 4:
-        singles.append(-(-singles[-1] // 4))
-    return *((num, 0) for num in reversed(singles)), *((slots, num) for num in parts)

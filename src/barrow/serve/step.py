@@ -1,4 +1,4 @@
-"""The compiled programs of the engine: one step of many requests, and a request into its slot."""
+"""The compiled programs of the engine: logits of a step, its tokens, a request into its slot."""
 
 from __future__ import annotations
 
@@ -34,45 +34,60 @@ class Slots:
     settings: Settings
 
 
-def step(
+def forward(
     model: Decoder,
     params: Tree,
     pool: Pool,
-    slots: Slots,
+    tokens: jax.Array,
     rows: jax.Array,
-    allowed: jax.Array,
     *,
-    num_singles: int,
-) -> tuple[Pool, Slots, jax.Array, jax.Array]:
-    """Compute rows: `num_singles` of one token, then parts of prompts (see `packed`).
+    shape: tuple[int, int],
+    slots: int,
+) -> tuple[Pool, jax.Array]:
+    """Logits [rows, vocab] after each of `rows` (see `packed`), and the pages with their keys.
 
-    The token after each row is chosen, [rows], with its log-probability; where the row draws, it is
-    written after the tokens of its slot.
+    Of the first rows, as many as there are `slots`, each has one token; the others are parts of
+    prompts. Only the first `shape` of each kind are computed; others have logits of 0.
     """
-    slot, start, num = rows[:, _SLOT], rows[:, _START], rows[:, _NUM]
-    where = Rows(rows[:, _TABLE:], start, num, num_singles)
-    parts = start[num_singles:, None] + jnp.arange(PAGE)
-    of_token = jnp.concatenate([slot[:num_singles], jnp.repeat(slot[num_singles:], PAGE)])
-    positions = jnp.concatenate([start[:num_singles], parts.reshape(-1)])
+    singles, parts = shape
+    taken = jnp.concatenate([rows[:singles], rows[slots : slots + parts]])
+    slot, start, num = taken[:, _SLOT], taken[:, _START], taken[:, _NUM]
+    places = start[singles:, None] + jnp.arange(PAGE)
+    is_real = places < (start + num)[singles:, None]
+    real = jnp.concatenate([num[:singles] > 0, is_real.reshape(-1)])
+    positions = jnp.concatenate([start[:singles], places.reshape(-1)])
     positions = jnp.minimum(positions, model.config.context - 1)
-    real = jnp.concatenate(
-        [num[:num_singles] > 0, (parts < (start + num)[num_singles:, None]).reshape(-1)]
-    )
-    last = num_singles + PAGE * jnp.arange(len(parts)) + jnp.maximum(num[num_singles:], 1) - 1
+    of_token = jnp.concatenate([slot[:singles], jnp.repeat(slot[singles:], PAGE)])
+    last = singles + PAGE * jnp.arange(parts) + jnp.maximum(num[singles:], 1) - 1
+    where = Rows(taken[:, _TABLE:], start, num, singles)
     logits, caches = model.apply(
         params,
-        slots.tokens[of_token, positions][None],
+        tokens[of_token, positions][None],
         positions=positions[None],
         segments=real[None].astype(jnp.int32),
         caches=tuple(Paged(keys, values, where) for keys, values in pool),
-        at=jnp.concatenate([jnp.arange(num_singles), last])[None],
+        at=jnp.concatenate([jnp.arange(singles), last])[None],
     )
+    alone, rest = jnp.split(logits[0], [singles])
+    alone = jnp.pad(alone, ((0, slots - singles), (0, 0)))
+    rest = jnp.pad(rest, ((0, len(rows) - slots - parts), (0, 0)))
+    return tuple((cache.keys, cache.values) for cache in caches), jnp.concatenate([alone, rest])
+
+
+def draw(
+    slots: Slots, logits: jax.Array, rows: jax.Array, allowed: jax.Array
+) -> tuple[Slots, jax.Array, jax.Array]:
+    """The token after each row, [rows], and its log-probability.
+
+    Where a row draws, the token is written after those of its slot. A program of its own, the same
+    after every `forward`: it takes longer to compile than a layer.
+    """
+    slot, length = rows[:, _SLOT], rows[:, _START] + rows[:, _NUM]
     how = jax.tree.map(lambda x: x[slot], slots.settings)
-    chosen, logprobs = choose(how, logits[0], slots.tokens[slot], start + num, allowed)
-    place = jnp.where(rows[:, _DRAWS] > 0, start + num, slots.tokens.shape[1])
+    chosen, logprobs = choose(how, logits, slots.tokens[slot], length, allowed)
+    place = jnp.where(rows[:, _DRAWS] > 0, length, slots.tokens.shape[1])
     tokens = slots.tokens.at[slot, place].set(chosen, mode="drop")
-    pool = tuple((cache.keys, cache.values) for cache in caches)
-    return pool, replace(slots, tokens=tokens), chosen, logprobs
+    return replace(slots, tokens=tokens), chosen, logprobs
 
 
 def admit(slots: Slots, slot: jax.Array, one: Slots) -> Slots:

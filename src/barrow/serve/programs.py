@@ -1,0 +1,167 @@
+"""The programs of an engine, compiled at start, and what they keep on the device."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpy.typing as npt
+
+from barrow.models.decoder.generate import for_decoding
+from barrow.models.decoder.model import Decoder
+from barrow.serve.pages import PAGE
+from barrow.serve.requests import GREEDY, Choice
+from barrow.serve.schedule import Job, Row
+from barrow.serve.step import admit, draw, empty_pool, empty_slots, forward, packed, slot_of
+
+# Of the free memory of a CPU, pages get this share; an accelerator's they get but for this one.
+_SHARE_OF_CPU = 0.25
+_LEFT = 0.05
+
+
+@dataclass(frozen=True)
+class EngineSettings:
+    """What is compiled at start.
+
+    - `slots`: requests that are computed at a time; 8 on a CPU, 256 elsewhere.
+    - `parts`: parts of prompts, of 64 tokens, in one step; a program for each number.
+    - `max_tokens_in_flight`: room for keys and values, in tokens; None for what memory allows.
+    - `exact`: the bits of an answer depend on its request alone.
+    - `cache_dtype`: of keys and values; None for the model's, or int8.
+    """
+
+    slots: int | None = None
+    parts: tuple[int, ...] | None = None
+    max_tokens_in_flight: int | None = None
+    exact: bool = False
+    cache_dtype: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.slots is not None and self.slots < 1:
+            raise ValueError(f"slots must be ≥ 1, got {self.slots}")
+        if self.parts is not None and (not self.parts or min(self.parts) < 1):
+            raise ValueError(f"parts must be numbers ≥ 1, got {self.parts}")
+        if self.max_tokens_in_flight is not None and self.max_tokens_in_flight < PAGE:
+            raise ValueError(
+                f"max_tokens_in_flight must be ≥ {PAGE}, got {self.max_tokens_in_flight}"
+            )
+        if self.cache_dtype not in (None, "float32", "bfloat16", "float16", "int8"):
+            raise ValueError(
+                f"cache_dtype must be float32, bfloat16, float16 or int8, got {self.cache_dtype!r}"
+            )
+
+
+class Programs:
+    """A model's programs, its parameters, the pages of keys and values, and the slots.
+
+    Rows of a step are `num_slots` single tokens, then `num_parts` parts of prompts.
+    """
+
+    def __init__(
+        self, model: Decoder, params: Mapping[str, Any], *, settings: EngineSettings
+    ) -> None:
+        config = model.config
+        is_cpu = jax.default_backend() == "cpu"
+        self.num_slots = settings.slots or (8 if is_cpu else 256)
+        parts = sorted(settings.parts or ((1, 4) if is_cpu else (4, 12)))
+        self._shapes = _shapes(self.num_slots, parts, exact=settings.exact)
+        self.num_parts = self._shapes[-1][1]
+        self.num_rows = self.num_slots + self.num_parts
+        self._model = replace(model, unroll=True, remat=None)
+        self._params = for_decoding(params)
+        self._dtype = settings.cache_dtype or model.dtype
+        self._width = -(-config.context // PAGE)
+        self.num_pages = self._num_pages(settings.max_tokens_in_flight)
+        self._slots = empty_slots(config, self.num_slots)
+        self._pool = empty_pool(config, self.num_pages, self._dtype)
+        self._all = jnp.full((self.num_rows, -(-config.vocab_size // 32)), 2**32 - 1, jnp.uint32)
+        self._forward = {shape: self._compiled(shape, self.num_pages) for shape in self._shapes}
+        logits = jax.ShapeDtypeStruct((self.num_rows, config.vocab_size), model.dtype)
+        drawing = jax.jit(draw, donate_argnums=0)
+        self._draw = drawing.lower(self._slots, logits, self._rows, self._all).compile()
+        one = slot_of(config, [], 0, GREEDY)
+        admitting = jax.jit(admit, donate_argnums=0)
+        self._admit = admitting.lower(self._slots, np.int32(0), one).compile()
+
+    def admit(self, job: Job, choice: Choice) -> None:
+        """Write a request into its slot."""
+        one = slot_of(self._model.config, job.tokens, job.num_prompt, choice)
+        self._slots = self._admit(self._slots, np.int32(job.slot), one)
+
+    def run(
+        self,
+        rows: Sequence[Row | None],
+        *,
+        shape: tuple[int, int],
+        allowed: npt.NDArray[np.uint32] | None,
+    ) -> tuple[jax.Array, jax.Array]:
+        """Start a step of `shape` single tokens and parts; tokens and log-probabilities, unread."""
+        lines = packed(rows, width=self._width)
+        best = min(
+            (has for has in self._shapes if has[0] >= shape[0] and has[1] >= shape[1]),
+            key=lambda has: has[0] + PAGE * has[1],
+        )
+        self._pool, logits = self._forward[best](
+            self._params, self._pool, self._slots.tokens, lines
+        )
+        self._slots, chosen, logprobs = self._draw(
+            self._slots, logits, lines, self._all if allowed is None else allowed
+        )
+        return chosen, logprobs
+
+    @property
+    def _rows(self) -> jax.ShapeDtypeStruct:
+        return jax.ShapeDtypeStruct((self.num_rows, 4 + self._width), jnp.int32)
+
+    def _compiled(self, shape: tuple[int, int], num_pages: int) -> Any:
+        pool = jax.eval_shape(partial(empty_pool, self._model.config, num_pages, self._dtype))
+        tokens = jax.ShapeDtypeStruct((self.num_slots, self._model.config.context), jnp.int32)
+        run = jax.jit(
+            partial(forward, self._model, shape=shape, slots=self.num_slots), donate_argnums=1
+        )
+        return run.lower(self._params, pool, tokens, self._rows).compile()
+
+    def _num_pages(self, asked: int | None) -> int:
+        """Pages that fit into memory, at most those that all slots can use, twice."""
+        if asked is not None:
+            return asked // PAGE
+        pool = jax.eval_shape(partial(empty_pool, self._model.config, 1, self._dtype))
+        size = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(pool))
+        most = 2 * self.num_slots * self._width
+        device = jax.local_devices()[0]
+        if device.platform == "cpu":
+            free = _SHARE_OF_CPU * os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        else:
+            known = device.memory_stats()
+            used = self._compiled(self._shapes[-1], self._width).memory_analysis()
+            free = (1 - _LEFT) * known["bytes_limit"] - known["bytes_in_use"]
+            free -= used.temp_size_in_bytes
+        num = min(most, int(free / size))
+        if num < self._width:
+            raise MemoryError(
+                f"keys and values of {self._model.config.context} tokens need "
+                f"{self._width * size / 1e9:.1f} GB, but {max(free, 0) / 1e9:.1f} GB are free"
+            )
+        # Few different sizes, so that programs in the compilation cache fit again.
+        step = 1 << max(num.bit_length() - 3, 0)
+        return max(num // step * step, self._width)
+
+
+def _shapes(slots: int, parts: Sequence[int], *, exact: bool) -> tuple[tuple[int, int], ...]:
+    """Numbers of single tokens and of parts for which there are programs.
+
+    With `exact`, one for single tokens and one for parts. Otherwise slots, a quarter of them, and
+    so on for single tokens alone; and all slots with each number of parts.
+    """
+    if exact:
+        return (slots, 0), (0, parts[0])
+    singles = [slots]
+    while singles[-1] > 4:
+        singles.append(-(-singles[-1] // 4))
+    return *((num, 0) for num in reversed(singles)), *((slots, num) for num in parts)
