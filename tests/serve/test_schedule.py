@@ -119,15 +119,34 @@ def test_no_page_is_lost_and_nobody_notices_the_others(
             assert job.tokens == alone(job.tokens[: job.num_prompt], job.most)
 
 
-def test_the_youngest_gives_its_pages_and_is_computed_again() -> None:
-    scheduler = Scheduler(Pages(5), slots=2, parts=4)
-    jobs = [Job([kind] * 60, 60, 60 + 150) for kind in (1, 2)]
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("lengths", [(60, 60), (64, 130), (62, 129), (3, 127)])
+def test_the_youngest_gives_its_pages_and_is_computed_again(
+    lengths: tuple[int, int], exact: bool
+) -> None:
+    scheduler = Scheduler(Pages(5), slots=2, parts=4, exact=exact)
+    jobs = [Job([kind] * length, length, 270) for kind, length in enumerate(lengths)]
     for job in jobs:
         scheduler.add(job)
-    device = Device(scheduler, exact=False)
-    drain(device)
+    drain(Device(scheduler, exact=exact))
     assert scheduler.num_preempted > 0
-    assert [job.tokens for job in jobs] == [alone([kind] * 60, 210) for kind in (1, 2)]
+    for kind, (job, length) in enumerate(zip(jobs, lengths, strict=True)):
+        assert job.tokens == alone([kind] * length, 270)
+
+
+def test_one_whose_last_token_is_not_known_waits_for_it() -> None:
+    """It gave its pages up; they are still there, so it could come back in the same step."""
+    scheduler = Scheduler(Pages(4), slots=2, parts=4)
+    first, second = Job([1] * 126, 126, 250), Job([2] * 65, 65, 100)
+    scheduler.add(first)
+    scheduler.add(second)
+    device = Device(scheduler, exact=False)
+    while not scheduler.num_preempted:
+        plan = device.step()
+    assert plan.admitted == ()
+    assert second in scheduler.waiting
+    drain(device)
+    assert second.tokens == alone([2] * 65, 100)
 
 
 def test_a_common_prefix_is_computed_once() -> None:
