@@ -134,21 +134,6 @@ def test_the_youngest_gives_its_pages_and_is_computed_again(
         assert job.tokens == alone([kind] * length, 270)
 
 
-def test_one_whose_last_token_is_not_known_waits_for_it() -> None:
-    """It gave its pages up; they are still there, so it could come back in the same step."""
-    scheduler = Scheduler(Pages(4), slots=2, parts=4)
-    first, second = Job([1] * 126, 126, 250), Job([2] * 65, 65, 100)
-    scheduler.add(first)
-    scheduler.add(second)
-    device = Device(scheduler, exact=False)
-    while not scheduler.num_preempted:
-        plan = device.step()
-    assert plan.admitted == ()
-    assert second in scheduler.waiting
-    drain(device)
-    assert second.tokens == alone([2] * 65, 100)
-
-
 def test_a_common_prefix_is_computed_once() -> None:
     scheduler = Scheduler(Pages(20), slots=2, parts=8)
     device = Device(scheduler, exact=False)

@@ -154,8 +154,8 @@ class Scheduler:
 
     def _admit(self, job: Job) -> bool:
         """Give a slot to a job if its known tokens fit without taking pages from others."""
-        if job.is_unread:
-            return False
+        # One that was stopped with a token unread needs more pages than it left in that step.
+        assert not job.is_unread
         job.target = job.num_prompt if self._exact else len(job.tokens)
         # The last part is computed in any case: its logits choose the next token.
         for number in range((job.target - 1) // PAGE):
