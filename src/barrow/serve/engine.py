@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from barrow.tokens import Tokenizer
 
 _DEFAULT = EngineSettings()
+# Rows, the tokens after them, and their log-probabilities.
+_Result = tuple[Sequence[Row | None], jax.Array, jax.Array]
 
 
 @dataclass(eq=False)
@@ -67,7 +69,7 @@ class Engine:
         )
         self._open: dict[Job, _Open] = {}
         self._job_of: dict[Answer, Job] = {}
-        self._unread: list[tuple[Sequence[Row | None], jax.Array, jax.Array]] = []
+        self._unread: list[_Result] = []
 
     @property
     def is_idle(self) -> bool:
@@ -118,12 +120,12 @@ class Engine:
         before, self._unread = self._unread, self._start(plan)
         return self._read(before)
 
-    def _start(self, plan: Plan) -> list[tuple[Sequence[Row | None], jax.Array, jax.Array]]:
+    def _start(self, plan: Plan) -> list[_Result]:
         """Steps on the device, which runs them one after another; results are not awaited."""
         groups = [(plan.singles, plan.parts)]
         if self.settings.exact:
             groups = [(plan.singles, ()), ((), plan.parts)]
-        started = []
+        started: list[_Result] = []
         for singles, parts in groups:
             if not singles and not parts:
                 continue
@@ -160,9 +162,7 @@ class Engine:
             raise ValueError("allowed must leave at least one token")
         return np.packbits(np.pad(allowed, (0, -vocab % 32)), bitorder="little").view("<u4")
 
-    def _read(
-        self, results: list[tuple[Sequence[Row | None], jax.Array, jax.Array]]
-    ) -> list[Answer]:
+    def _read(self, results: list[_Result]) -> list[Answer]:
         grown: dict[Answer, None] = {}
         for rows, chosen, logprobs in results:
             tokens, numbers = np.asarray(chosen), np.asarray(logprobs)

@@ -82,7 +82,7 @@ class Programs:
         self._pool = empty_pool(config, self.num_pages, self._dtype)
         self._all = jnp.full((self.num_rows, -(-config.vocab_size // 32)), 2**32 - 1, jnp.uint32)
         self._forward = {shape: self._compiled(shape, self.num_pages) for shape in self._shapes}
-        logits = jax.ShapeDtypeStruct((self.num_rows, config.vocab_size), model.dtype)
+        logits = _shaped(self.num_rows, config.vocab_size, dtype=model.dtype)
         drawing = jax.jit(draw, donate_argnums=0)
         self._draw = drawing.lower(self._slots, logits, self._rows, self._all).compile()
         one = slot_of(config, [], 0, GREEDY)
@@ -91,6 +91,7 @@ class Programs:
 
     def admit(self, job: Job, choice: Choice) -> None:
         """Write a request into its slot."""
+        assert job.slot is not None
         one = slot_of(self._model.config, job.tokens, job.num_prompt, choice)
         self._slots = self._admit(self._slots, np.int32(job.slot), one)
 
@@ -116,12 +117,12 @@ class Programs:
         return chosen, logprobs
 
     @property
-    def _rows(self) -> jax.ShapeDtypeStruct:
-        return jax.ShapeDtypeStruct((self.num_rows, 4 + self._width), jnp.int32)
+    def _rows(self) -> Any:
+        return _shaped(self.num_rows, 4 + self._width)
 
     def _compiled(self, shape: tuple[int, int], num_pages: int) -> Any:
         pool = jax.eval_shape(partial(empty_pool, self._model.config, num_pages, self._dtype))
-        tokens = jax.ShapeDtypeStruct((self.num_slots, self._model.config.context), jnp.int32)
+        tokens = _shaped(self.num_slots, self._model.config.context)
         run = jax.jit(
             partial(forward, self._model, shape=shape, slots=self.num_slots), donate_argnums=1
         )
@@ -151,6 +152,10 @@ class Programs:
         # Few different sizes, so that programs in the compilation cache fit again.
         step = 1 << max(num.bit_length() - 3, 0)
         return max(num // step * step, self._width)
+
+
+def _shaped(*shape: int, dtype: str = "int32") -> Any:
+    return jax.eval_shape(partial(jnp.zeros, shape, dtype))
 
 
 def _shapes(slots: int, parts: Sequence[int], *, exact: bool) -> tuple[tuple[int, int], ...]:

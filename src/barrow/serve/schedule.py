@@ -154,8 +154,6 @@ class Scheduler:
 
     def _admit(self, job: Job) -> bool:
         """Give a slot to a job if its known tokens fit without taking pages from others."""
-        # One that was stopped with a token unread needs more pages than it left in that step.
-        assert not job.is_unread
         job.target = job.num_prompt if self._exact else len(job.tokens)
         # The last part is computed in any case: its logits choose the next token.
         for number in range((job.target - 1) // PAGE):
@@ -169,6 +167,8 @@ class Scheduler:
         if self.pages.num_available < needed + bool(self.running):
             self._give_back(job)
             return False
+        # Of one stopped in this plan a token is unread; but it needs more pages than it left.
+        assert not job.is_unread
         self.num_shared += len(job.pages)
         job.num_registered = len(job.pages)
         job.slot = self._free.pop()

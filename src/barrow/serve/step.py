@@ -92,7 +92,8 @@ def draw(
 
 def admit(slots: Slots, slot: jax.Array, one: Slots) -> Slots:
     """A request written into its slot."""
-    return jax.tree.map(lambda all_, new: all_.at[slot].set(new), slots, one)
+    after: Slots = jax.tree.map(lambda held, new: held.at[slot].set(new), slots, one)
+    return after
 
 
 def packed(rows: Sequence[Row | None], *, width: int) -> npt.NDArray[np.int32]:
@@ -100,6 +101,7 @@ def packed(rows: Sequence[Row | None], *, width: int) -> npt.NDArray[np.int32]:
     out = np.zeros((len(rows), _TABLE + width), np.int32)
     for line, row in zip(out, rows, strict=True):
         if row is not None:
+            assert row.job.slot is not None
             line[:_TABLE] = row.job.slot, row.start, row.num, row.draws
             line[_TABLE : _TABLE + len(row.job.pages)] = row.job.pages
     return out
@@ -107,32 +109,33 @@ def packed(rows: Sequence[Row | None], *, width: int) -> npt.NDArray[np.int32]:
 
 def slot_of(config: DecoderConfig, tokens: list[int], num_prompt: int, choice: Choice) -> Slots:
     """A request as `admit` takes it."""
-    text = np.zeros(config.context, np.int32)
+    text: Any = np.zeros(config.context, np.int32)
     text[: len(tokens)] = tokens
     ids = np.full(MOST_BIASES, config.vocab_size, np.int32)
     biases = np.zeros(MOST_BIASES, np.float32)
     ids[: len(choice.bias)] = list(choice.bias)
     biases[: len(choice.bias)] = list(choice.bias.values())
-    settings: Any = Settings(
-        temperature=np.float32(choice.temperature),
-        top_k=np.int32(min(choice.top_k or 0, config.vocab_size)),
-        top_p=np.float32(choice.top_p),
-        min_p=np.float32(choice.min_p),
-        repetition=np.float32(choice.repetition),
-        presence=np.float32(choice.presence),
-        frequency=np.float32(choice.frequency),
-        seed=np.uint32(choice.seed),
-        num_prompt=np.int32(num_prompt),
-        bias_ids=ids,
-        biases=biases,
-    )
-    return Slots(text, settings)  # type: ignore[arg-type]
+    settings: dict[str, Any] = {
+        "temperature": np.float32(choice.temperature),
+        "top_k": np.int32(min(choice.top_k or 0, config.vocab_size)),
+        "top_p": np.float32(choice.top_p),
+        "min_p": np.float32(choice.min_p),
+        "repetition": np.float32(choice.repetition),
+        "presence": np.float32(choice.presence),
+        "frequency": np.float32(choice.frequency),
+        "seed": np.uint32(choice.seed),
+        "num_prompt": np.int32(num_prompt),
+        "bias_ids": ids,
+        "biases": biases,
+    }
+    return Slots(text, Settings(**settings))
 
 
 def empty_slots(config: DecoderConfig, num: int) -> Slots:
     """Slots without requests."""
     one = slot_of(config, [], 0, Choice())
-    return jax.tree.map(lambda x: jnp.asarray(np.stack([x] * num)), one)
+    made: Slots = jax.tree.map(lambda x: jnp.asarray(np.stack([x] * num)), one)
+    return made
 
 
 def empty_pool(config: DecoderConfig, num: int, dtype: Any) -> Pool:

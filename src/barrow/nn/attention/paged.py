@@ -165,4 +165,5 @@ class Paged:
         total, _, out = lax.fori_loop(0, turns, turn, start)
         out = out / jnp.where(total == 0, 1.0, total)[..., None]
         out = out.reshape(num_rows, kv_heads, heads // kv_heads, queries, dim)
-        return out.transpose(0, 3, 1, 2, 4).reshape(num_rows, queries, heads, dim).astype(q.dtype)
+        flat: jax.Array = out.transpose(0, 3, 1, 2, 4).reshape(num_rows, queries, heads, dim)
+        return flat.astype(q.dtype)
