@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from barrow.nn.softmax_rows import has_kernel, softmax_kernel
 from barrow.nn.trace import Constrain, divides
 
 # Logits held at a time: 2^28 in bfloat16 are half a GiB.
@@ -187,6 +188,19 @@ def _nats(
     return jnp.sum(mask * (norm - lax.psum(chosen, over))), logits, norm
 
 
+def _nats_and_excess(
+    hidden: jax.Array, targets: jax.Array, mask: jax.Array, matrix: jax.Array, vocab: int
+) -> tuple[jax.Array, jax.Array]:
+    """Of one slice of rows, by the kernel: the sum, and its gradient of the logits."""
+    logits = lax.dot_general(hidden, matrix, (((1,), (1,)), ((), ())))
+    excess, norm = softmax_kernel(logits, mask, vocab)
+    chosen = jnp.take_along_axis(logits, targets[:, None], axis=-1)[:, 0].astype(jnp.float32)
+    of_chosen = mask * (jnp.exp(chosen - norm) - 1)
+    at = jnp.arange(len(targets)), targets
+    excess = excess.at[at].set(of_chosen.astype(excess.dtype), unique_indices=True)
+    return jnp.sum(mask * (norm - chosen)), excess
+
+
 def _forward(
     hidden: jax.Array,
     matrix: jax.Array,
@@ -204,12 +218,15 @@ def _forward(
     ) -> tuple[tuple[jax.Array, jax.Array, jax.Array | None], jax.Array]:
         total, grad_matrix, grad_bias = held
         h, t, m = part
-        nats, logits, norm = _nats(h, t, m, matrix, bias, vocab, over)
-        excess = jnp.exp(logits - norm[:, None]) - (jnp.arange(padded) == t[:, None])
-        excess = m[:, None] * excess
-        if grad_bias is not None:
-            grad_bias = grad_bias + excess.sum(axis=0)
-        excess = excess.astype(h.dtype)
+        if bias is None and not over and has_kernel((len(h), padded), h.dtype):
+            nats, excess = _nats_and_excess(h, t, m, matrix, vocab)
+        else:
+            nats, logits, norm = _nats(h, t, m, matrix, bias, vocab, over)
+            excess = jnp.exp(logits - norm[:, None]) - (jnp.arange(padded) == t[:, None])
+            excess = m[:, None] * excess
+            if grad_bias is not None:
+                grad_bias = grad_bias + excess.sum(axis=0)
+            excess = excess.astype(h.dtype)
         grad_hidden = lax.dot_general(excess, matrix, (((1,), (0,)), ((), ())))
         # The narrow one first: with the wide one transposed, CPUs take twice as long.
         grad_matrix += lax.dot_general(

@@ -9,6 +9,7 @@ import jax
 
 from barrow.nn.dot import dot
 from barrow.nn.initialisers import Initialiser, fan_in, zeros
+from barrow.nn.layers.activations import Activation
 from barrow.nn.module import Module
 from barrow.nn.scope import Scope
 from barrow.nn.trace import Axes
@@ -21,7 +22,8 @@ class Dense(Module):
     Several `features` give several output dimensions, so heads stay a separate dimension:
     [embed] → [heads, head_dim] and, with num_in=2, back again. `axes` names
     the kernel's dimensions, inputs first; the bias has the names of the outputs. `weight_init`
-    None is `fan_in` over the dimensions contracted.
+    None is `fan_in` over the dimensions contracted. With an `activation` the result is act(y);
+    with `recompute` the backward pass computes it again from the product.
     """
 
     features: int | tuple[int, ...]
@@ -29,6 +31,8 @@ class Dense(Module):
     num_in: int = 1
     axes: Axes = ("embed", "mlp")
     weight_init: Initialiser | None = None
+    activation: Activation | None = None
+    recompute: bool = True
 
     def forward(self, scope: Scope, x: jax.Array) -> jax.Array:
         """[..., *in] → [..., *features]."""
@@ -41,8 +45,17 @@ class Dense(Module):
         if not scope.divides("length"):
             x = x.reshape(math.prod(outer), *inputs)
         y = dot(x, kernel, num=self.num_in)
+        bias = None
         if self.bias:
-            # As rows: the gradient is then a sum over one dimension. For two, XLA first writes a
-            # transposed float32 copy of the whole.
-            y = y + scope.param("bias", out, zeros, self.axes[self.num_in :]).astype(y.dtype)
-        return y.reshape(*outer, *out)
+            bias = scope.param("bias", out, zeros, self.axes[self.num_in :]).astype(y.dtype)
+        finish = self._finish
+        if self.activation is not None and self.recompute:
+            # Only the product is kept: reading more back takes longer on a GPU.
+            finish = jax.checkpoint(finish)
+        # As rows: the gradient of the bias is then a sum over one dimension. For two, XLA first
+        # writes a transposed float32 copy of the whole.
+        return finish(y, bias).reshape(*outer, *out)
+
+    def _finish(self, y: jax.Array, bias: jax.Array | None) -> jax.Array:
+        y = y if bias is None else y + bias
+        return y if self.activation is None else self.activation(y)

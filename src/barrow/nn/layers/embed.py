@@ -11,6 +11,7 @@ import numpy as np
 
 from barrow.nn.dot import dot
 from barrow.nn.initialisers import Initialiser, normal
+from barrow.nn.layers.row_sums import rows
 from barrow.nn.module import Module
 from barrow.nn.scope import Scope
 from barrow.nn.trace import Axes
@@ -50,6 +51,8 @@ class Embed(Module):
         if not isinstance(table, jax.Array) and isinstance(table, Rows):
             return table.rows(ids)
         table = jnp.asarray(table)
+        if _is_on_gpu() and not any(map(scope.divides, ("batch", "length", "vocab"))):
+            return rows(table, ids)
         # Through float32: the gradient of a row that many places share is summed in it. In
         # bfloat16 a sum stops growing at 256 times the summand.
         return jnp.take(table.astype(jnp.float32), ids, axis=0, mode="fill").astype(table.dtype)
@@ -73,3 +76,7 @@ class Embed(Module):
             raise ValueError(
                 f"{scope.name}: id {wrong} is not in a table of {self.num} (0 to {self.num - 1})"
             )
+
+
+def _is_on_gpu() -> bool:
+    return jax.default_backend() == "gpu"

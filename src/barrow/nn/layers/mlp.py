@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import jax
 
 from barrow.nn.initialisers import Initialiser, fan_in
-from barrow.nn.layers.activations import activation
+from barrow.nn.layers.activations import Activation, activation
 from barrow.nn.layers.dense import Dense
 from barrow.nn.module import Module
 from barrow.nn.scope import Scope
@@ -36,17 +36,20 @@ class MLP(Module):
     def forward(self, scope: Scope, x: jax.Array) -> jax.Array:
         """The shape and type of x."""
 
-        def grow(name: str) -> jax.Array:
+        def grow(name: str, act: Activation | None = None) -> jax.Array:
             dense = Dense(
-                self.hidden, bias=self.bias, axes=("embed", "mlp"), weight_init=self.weight_init
+                self.hidden,
+                bias=self.bias,
+                axes=("embed", "mlp"),
+                weight_init=self.weight_init,
+                activation=act,
+                recompute=self.recompute,
             )
             y: jax.Array = dense(scope / name, x)
             return scope.constrain(y, "batch", "length", "mlp") if x.ndim == 3 else y
 
         act = activation(self.activation)
-        # Only its inputs are kept: reading more back takes longer on a GPU.
-        act = jax.checkpoint(act) if self.recompute else act
-        y = act(grow("gate")) * grow("up") if self.gated else act(grow("up"))
+        y = grow("gate", act) * grow("up") if self.gated else grow("up", act)
         back = Dense(x.shape[-1], bias=self.bias, axes=("mlp", "embed"), weight_init=self.out_init)
         z: jax.Array = back(scope / "down", y)
         return z

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from barrow.nn.initialisers import Initialiser, ones, zeros
+from barrow.nn.layers.norm_rows import norm_rows
 from barrow.nn.layers.remat import STATISTICS, named
 from barrow.nn.module import Module
 from barrow.nn.scope import Scope
@@ -34,6 +35,9 @@ class LayerNorm(Module):
         if x.ndim < num:
             raise ValueError(f"{scope.name}: x has shape {x.shape}, the norm is over {num}")
         shape = x.shape[x.ndim - num :]
+        if num == 1 and _is_on_gpu() and not scope.divides("length"):
+            scale, bias = _affine_params(scope, shape, self.axes, scale=self.scale, bias=self.bias)
+            return norm_rows(_rows(scope, x, num), scale, bias, self.eps).reshape(x.shape)
         y = _standard(_rows(scope, x, num).astype(jnp.float32), tuple(range(-num, 0)), self.eps)
         y = affine(scope, y, shape, self.axes, scale=self.scale, bias=self.bias)
         return y.astype(x.dtype).reshape(x.shape)
@@ -98,11 +102,26 @@ def affine(
     scale_init: Initialiser = ones,
 ) -> jax.Array:
     """Scale and shift y in float32; either may be absent."""
-    if scale:
-        y = y * scope.param("scale", shape, scale_init, axes).astype(jnp.float32)
-    if bias:
-        y = y + scope.param("bias", shape, zeros, axes).astype(jnp.float32)
-    return y
+    by, to = _affine_params(scope, shape, axes, scale=scale, bias=bias, scale_init=scale_init)
+    y = y if by is None else y * by.astype(jnp.float32)
+    return y if to is None else y + to.astype(jnp.float32)
+
+
+def _affine_params(
+    scope: Scope,
+    shape: tuple[int, ...],
+    axes: Axes,
+    *,
+    scale: bool,
+    bias: bool,
+    scale_init: Initialiser = ones,
+) -> tuple[jax.Array | None, jax.Array | None]:
+    by = scope.param("scale", shape, scale_init, axes) if scale else None
+    return by, scope.param("bias", shape, zeros, axes) if bias else None
+
+
+def _is_on_gpu() -> bool:
+    return jax.default_backend() == "gpu"
 
 
 def _rows(scope: Scope, x: jax.Array, num: int) -> jax.Array:

@@ -1,0 +1,104 @@
+"""Whether what runs only on a GPU gives the numbers of its plain twin.
+
+    python benchmarks/check_kernels.py
+
+Values and gradients of each, against the same formula in float64 on the host or the plain JAX of
+other hardware; the largest difference relative to the largest number. Exits with 1 above 1e-2
+(bfloat16 has steps of 4e-3) or where two runs differ in a bit.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from barrow.nn.cross_entropy import _nats, _nats_and_excess
+from barrow.nn.layers.activations import gelu_tanh
+from barrow.nn.layers.norm_rows import norm_rows
+from barrow.nn.layers.row_sums import sum_by_id
+from barrow.nn.softmax_rows import has_kernel, softmax_kernel, softmax_rows
+
+failed = False
+
+
+def difference(got: Any, wanted: Any) -> float:
+    """The largest of all arrays."""
+    found = 0.0
+    for a, b in zip(jax.tree.leaves(got), jax.tree.leaves(wanted), strict=True):
+        a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
+        found = max(found, float(np.abs(a - b).max() / max(np.abs(b).max(), 1e-30)))
+    return found
+
+
+def report(name: str, got: Any, again: Any, wanted: Any, limit: float = 1e-2) -> None:
+    global failed
+    same = all(
+        np.array_equal(np.asarray(a), np.asarray(b))
+        for a, b in zip(jax.tree.leaves(got), jax.tree.leaves(again), strict=True)
+    )
+    worst = difference(got, wanted)
+    bad = not same or not worst <= limit
+    failed |= bad
+    print(f"{'FAILED' if bad else 'ok':6} {name}: {worst:.1e}, twice the same bits: {same}")
+
+
+def main() -> None:
+    if jax.default_backend() != "gpu":
+        sys.exit("this needs a GPU")
+    random = np.random.default_rng(0)
+    for rows, columns, num in ((512, 50304, 50257), (64, 32000, 32000), (7, 2048, 2047)):
+        x = jnp.asarray(random.normal(size=(rows, columns)) * 4, jnp.bfloat16)
+        x = x.at[0].set(-300).at[0, 5].set(500)
+        weight = jnp.asarray(random.uniform(size=rows), jnp.float32)
+        assert has_kernel(x.shape, x.dtype)
+        kernel, plain = (jax.jit(f, static_argnums=2) for f in (softmax_kernel, softmax_rows))
+        got, again = (kernel(x, weight, num) for _ in range(2))
+        report(f"softmax of {rows}×{columns}, {num} real", got, again, plain(x, weight, num))
+    hidden = jnp.asarray(random.normal(size=(256, 64)), jnp.bfloat16)
+    matrix = jnp.asarray(random.normal(size=(2048, 64)), jnp.bfloat16)
+    targets = jnp.asarray(random.integers(0, 2000, 256), jnp.int32)
+    mask = jnp.asarray(random.uniform(size=256), jnp.float32)
+    ours = jax.jit(lambda *given: _nats_and_excess(*given, 2000))
+    got, again = (ours(hidden, targets, mask, matrix) for _ in range(2))
+    nats, logits, norm = _nats(hidden, targets, mask, matrix, None, 2000)
+    excess = jnp.exp(logits - norm[:, None]) - (jnp.arange(2048) == targets[:, None])
+    report("cross-entropy", got, again, (nats, mask[:, None] * excess))
+    for dtype in (jnp.float32, jnp.bfloat16):
+        x = jnp.asarray(random.normal(size=(4096, 768)) * 3 + 1, dtype)
+        above = jnp.asarray(random.normal(size=x.shape), dtype)
+        scale, bias = (jnp.asarray(random.normal(size=768), dtype) for _ in range(2))
+
+        ours = jax.jit(
+            lambda *given: jax.vjp(lambda *p: norm_rows(*p, 1e-5), *given[:3])[1](given[3])
+        )
+        got, again = (ours(x, scale, bias, above) for _ in range(2))
+        with jax.enable_x64(True), jax.default_device(jax.devices("cpu")[0]):
+            wide = [jnp.asarray(np.asarray(a, np.float64)) for a in (x, scale, bias, above)]
+            wanted = jax.vjp(_float64_norm, *wide[:3])[1](wide[3])
+            wanted = jax.tree.map(np.asarray, wanted)
+        report(f"gradients of the norm, {dtype.__name__}", got, again, wanted, 1e-2)
+    ids = jnp.asarray(np.minimum(random.zipf(1.2, 32768), 50257) - 1, jnp.int32)
+    x = jnp.asarray(random.normal(size=(32768, 768)), jnp.bfloat16)
+    wanted = np.zeros((50257, 768))
+    np.add.at(wanted, np.asarray(ids), np.asarray(x, np.float64))
+    ours = jax.jit(lambda ids, x: sum_by_id(ids, x, 50257))
+    report("sums by id", ours(ids, x), ours(ids, x), wanted)
+    x = jnp.linspace(-12, 12, 4001)
+    wide = np.asarray(x, np.float64)
+    cubic = np.sqrt(2 / np.pi) * (wide + 0.044715 * wide**3)
+    act, wanted = jax.jit(gelu_tanh), wide / 2 * (1 + np.tanh(cubic))
+    report("GELU", act(x), act(x), wanted, 1e-6)
+    sys.exit(failed)
+
+
+def _float64_norm(x: jax.Array, scale: jax.Array, bias: jax.Array) -> jax.Array:
+    y = x - x.mean(axis=-1, keepdims=True)
+    return y / jnp.sqrt((y * y).mean(axis=-1, keepdims=True) + 1e-5) * scale + bias
+
+
+if __name__ == "__main__":
+    main()
