@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 
 import jax
 import jax.numpy as jnp
@@ -11,6 +12,7 @@ import pytest
 import torch
 
 from barrow.nn.cross_entropy import cross_entropy, token_nats
+from barrow.nn.softmax_rows import softmax_rows
 
 BATCH, LENGTH, WIDTH, VOCAB = 3, 8, 16, 37
 
@@ -62,6 +64,26 @@ def test_value_and_gradients_as_torch_in_float64(transposed, num_slices, columns
     np.testing.assert_allclose(of_hidden, 3 * wanted[1], atol=1e-5)
     np.testing.assert_allclose(of_weight, 3 * wanted[2], atol=1e-5)
     assert float(jax.jit(ours)(hidden, weight)) == pytest.approx(3 * wanted[0], rel=1e-6)
+
+
+@pytest.mark.parametrize("num_slices", [1, 4])
+def test_gradient_with_the_softmax_of_a_kernel(num_slices, monkeypatch) -> None:
+    """As on a GPU, but for the kernel itself: its plain twin takes its place."""
+    module = sys.modules["barrow.nn.cross_entropy"]
+    used = []
+    monkeypatch.setattr(module, "has_kernel", lambda shape, dtype: not used.append(shape))
+    monkeypatch.setattr(module, "softmax_kernel", softmax_rows)
+    given = problem(transposed=True)
+    wanted = by_torch(*given, transposed=True)
+
+    def total(hidden, weight):
+        return cross_entropy(hidden, weight, *given[2:], transposed=True, num_slices=num_slices)
+
+    value, grads = jax.jit(jax.value_and_grad(total, argnums=(0, 1)))(*given[:2])
+    assert used
+    np.testing.assert_allclose(value, wanted[0], rtol=1e-5)
+    for ours, theirs in zip(grads, wanted[1:], strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-5)
 
 
 def test_large_logits_are_finite() -> None:
