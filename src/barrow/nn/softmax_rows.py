@@ -59,7 +59,8 @@ def softmax_kernel(x: jax.Array, weight: jax.Array, num: int) -> tuple[jax.Array
 
         def read(i: Any) -> jax.Array:
             at = (pl.ds(i * _AT_A_TIME, _AT_A_TIME), slice(None))
-            return gpu.load(held, at, layout=wide).astype(jnp.float32)
+            found: jax.Array = gpu.load(held, at, layout=wide).astype(jnp.float32)
+            return found
 
         def filled(value: float) -> jax.Array:
             return gpu.layout_cast(jnp.full((_AT_A_TIME, _LANES), value, jnp.float32), wide)
