@@ -63,7 +63,9 @@ def softmax_kernel(x: jax.Array, weight: jax.Array, num: int) -> tuple[jax.Array
             return found
 
         def filled(value: float) -> jax.Array:
-            return gpu.layout_cast(jnp.full((_AT_A_TIME, _LANES), value, jnp.float32), wide)
+            same = jnp.full((_AT_A_TIME, _LANES), value, jnp.float32)
+            found: jax.Array = gpu.layout_cast(same, wide)
+            return found
 
         last = gpu.load(held, (pl.ds(first, rest), slice(None)), layout=narrow)
         last = last.astype(jnp.float32)
