@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import subprocess
 import sys
+import threading
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import jax
+import numpy as np
 import pytest
 
+from barrow.errors import ConfigError
 from barrow.parallel import watch
 from barrow.parallel.watch import Record, verdict
 
@@ -57,6 +64,10 @@ def test_verdict(other: Record, age: float, words: str | None) -> None:
         assert found is not None
         assert words in found
         assert "process 0 waits in step 4, at a.py:7, for 3000 s" in found
+    # The same if the first is not in the call any more, but waits for what it gives.
+    assert bool(verdict([replace(IN, state="waits"), other], [3000.0, age], apart=20.0)) == bool(
+        words
+    )
     # Nobody waits, or not for long: no matter what the other does.
     assert verdict([AFTER, other], [3000.0, 0.0], apart=20.0) is None
     assert verdict([IN, other], [1.0, age], apart=20.0) is None
@@ -67,12 +78,69 @@ def test_one_process_is_not_watched() -> None:
         assert watch._running is None
 
 
+class Store:
+    """What a process posts."""
+
+    def key_value_set(self, key: str, value: str, *, allow_overwrite: bool) -> None:
+        self.last = Record(**json.loads(value))
+
+
+def test_where_a_thread_is() -> None:
+    """Outside of calls it may wait for devices, compile, or do something else."""
+    store, begun, ended = Store(), threading.Event(), threading.Event()
+    lock = threading.Lock()
+    here = watch._Watch(store, 0, 2, watch.Limits())
+    here.post()
+    assert store.last.state == "starting"
+    with here.at("in", "step 1", 600.0, "a.py:3"):
+        here.post()
+        assert store.last == Record("in", "step 1", "a.py:3", 1, 1, 600.0, {"1": "step 1"})
+
+    def wait(x: Any) -> Any:
+        begun.set()
+        ended.wait()
+        return x
+
+    def look(run: Callable[[Any], Any], end: Callable[[], object] = ended.set) -> Record:
+        thread = threading.Thread(target=run, args=(np.float32(1),))
+        thread.start()
+        begun.wait()
+        here.thread = thread.ident or 0
+        here.post()
+        end()
+        thread.join()
+        begun.clear()
+        ended.clear()
+        return store.last
+
+    # As in JAX: Python code there that waits in C.
+    waits = compile("begun.set(); lock.acquire()", f"{Path(jax.__file__).parent}/a.py", "exec")
+    with lock:
+        found = look(lambda x: exec(waits, {"begun": begun, "lock": lock}), end=lock.release)
+    assert (found.state, found.calls, found.limit) == ("waits", 1, 600.0)
+    assert look(lambda x: jax.jit(lambda y: wait(y))(x)).state == "compiling"
+    found = look(wait)
+    assert (found.state, found.limit) == ("outside", 20.0)
+    assert found.site.startswith(f"{__file__}:")
+
+
+def test_a_limit_that_is_not_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    from jax._src import distributed
+
+    monkeypatch.setattr(distributed.global_state, "client", object())
+    monkeypatch.setattr(distributed.global_state, "num_processes", 2)
+    monkeypatch.setenv("BARROW_WATCH", "soon")
+    with pytest.raises(ConfigError, match="BARROW_WATCH must be seconds ≥ 0, got 'soon'"):
+        watch.begin()
+
+
 SCRIPT = """
 import sys, time
 from barrow.launch import join
 world = join()
 import jax
 import jax.numpy as jnp
+from barrow.errors import ConfigError
 from barrow.parallel import watch
 from jax.experimental.multihost_utils import process_allgather
 watch.begin(watch.Limits(apart=0.2, nap=0.01))

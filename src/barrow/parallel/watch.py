@@ -15,6 +15,7 @@ import os
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
@@ -24,14 +25,17 @@ from typing import Any, Literal
 
 import jax
 
+from barrow.errors import ConfigError
+
 _LONG = 600.0
 _RECENT = 8  # calls that a process remembers, to be compared by their number
 _KEY = "barrow/watch"
-_OURS = (str(Path(__file__).parents[1]), os.path.dirname(os.__file__))  # noqa: PTH120
+_JAX = str(Path(jax.__file__).parent)
+_OURS = (_JAX, str(Path(__file__).parents[1]), str(Path(os.__file__).parent))
 # Files of JAX in which a thread is while it traces, lowers or compiles.
 _COMPILING = ("jax/_src/compiler.py", "interpreters/mlir.py", "interpreters/partial_eval.py")
 
-State = Literal["starting", "in", "busy", "compiling", "outside", "finished"]
+State = Literal["starting", "in", "busy", "compiling", "outside", "waits", "finished"]
 _FINISHED: tuple[State, str, str, float] = ("finished", "", "", 0.0)
 
 
@@ -84,7 +88,10 @@ def begin(limits: Limits | None = None) -> None:
     if state.client is None or state.num_processes == 1:
         return
     if _running is None:
-        apart = float(os.environ.get("BARROW_WATCH", Limits.apart)) or math.inf
+        given = os.environ.get("BARROW_WATCH", str(Limits.apart))
+        if not given.replace(".", "", 1).isdigit():
+            raise ConfigError(f"BARROW_WATCH must be seconds ≥ 0, got {given!r}")
+        apart = float(given) or math.inf
         _running = _Watch(state.client, state.process_id, state.num_processes, Limits(apart))
         atexit.register(finish)
         threading.Thread(target=_running.run, name="barrow-watch", daemon=True).start()
@@ -105,26 +112,23 @@ def finish() -> None:
 def wait_for_all() -> None:
     """Return when all have finished, however long that takes; JAX waits five minutes at its end."""
     finish()
-    for other in range(_running.num if _running is not None else 0):
-        assert _running is not None
-        while True:
-            try:
-                _running.client.blocking_key_value_get(f"{_KEY}/finished/{other}", 10_000)
-                break
-            except jax.errors.JaxRuntimeError as error:
-                if "DEADLINE_EXCEEDED" not in str(error):  # the service is gone
-                    return
+    waiting = [] if _running is None else [f"{_KEY}/finished/{n}" for n in range(_running.num)]
+    while waiting and _running is not None:
+        try:
+            _running.client.blocking_key_value_get(waiting[-1], 10_000)
+            waiting.pop()
+        except jax.errors.JaxRuntimeError as error:
+            if "DEADLINE_EXCEEDED" not in str(error):  # the service is gone
+                return
 
 
 def verdict(records: Sequence[Record], ages: Sequence[float], *, apart: float) -> str | None:
     """What is wrong with where processes have been for some seconds; None if all may be well."""
-    still = [record for record, age in zip(records, ages, strict=True) if age > apart]
-    waiting = [record for record in still if record.state == "in"]
+    both = list(zip(records, ages, strict=True))
+    still = [record for record, age in both if age > apart]
+    waiting = [record for record in still if record.state in ("in", "waits")]
     last = max((record.calls for record in waiting), default=0)
-    is_missing = any(
-        record.calls < last and age > record.limit
-        for record, age in zip(records, ages, strict=True)
-    )
+    is_missing = any(record.calls < last and age > record.limit for record, age in both)
     names: dict[str, set[str]] = {}
     for record in still:
         for number, name in record.recent.items():
@@ -132,7 +136,7 @@ def verdict(records: Sequence[Record], ages: Sequence[float], *, apart: float) -
     if not waiting or not (is_missing or any(len(some) > 1 for some in names.values())):
         return None
     lines = []
-    for process, (record, age) in enumerate(zip(records, ages, strict=True)):
+    for process, (record, age) in enumerate(both):
         after = record.recent.get(str(record.calls))
         where = {
             "starting": "has not reached a call",
@@ -140,6 +144,7 @@ def verdict(records: Sequence[Record], ages: Sequence[float], *, apart: float) -
             "busy": f"is busy with {record.name}",
             "compiling": "compiles" + (f" in {record.name}" if record.name else ""),
             "outside": f"is outside of any call, after {after}",
+            "waits": f"waits for devices, after {after}",
             "finished": f"has finished, after {after or 'no call'}",
         }[record.state]
         at = f", at {record.site}" if record.site else ""
@@ -187,9 +192,12 @@ class _Watch:
         nowhere = (first, "", "", self.limits.apart if self.changes else _LONG)
         state, name, site, limit = self.stack[-1] if self.stack else nowhere
         frame = sys._current_frames().get(self.thread)
-        if frame is not None and _compiles(frame):
+        files = [one.f_code.co_filename for one, _ in traceback.walk_stack(frame)] if frame else []
+        if any(file.endswith(_COMPILING) for file in files):
             state, limit = "compiling", math.inf
-        if frame is not None and state in ("outside", "starting"):
+        elif state == "outside" and files and files[0].startswith(_JAX):
+            state, limit = "waits", _LONG
+        if frame is not None and not self.stack:
             site = _site(frame)
         record = Record(state, name, site, self.calls, self.changes, limit, dict(self.recent))
         words = json.dumps(asdict(record))
@@ -237,17 +245,7 @@ def _at(state: State, name: str, limit: float) -> AbstractContextManager[None]:
 
 
 def _site(frame: FrameType) -> str:
-    """The line, of the innermost code that is neither ours nor a library's, else of the frame."""
-    found: FrameType | None = frame
-    while found is not None and found.f_code.co_filename.startswith(_OURS):
-        found = found.f_back
-    at = frame if found is None else found
-    return f"{at.f_code.co_filename}:{at.f_lineno}"
-
-
-def _compiles(frame: FrameType | None) -> bool:
-    while frame is not None:
-        if frame.f_code.co_filename.endswith(_COMPILING):
-            return True
-        frame = frame.f_back
-    return False
+    """The line of the innermost code that is not of barrow, JAX or Python."""
+    places = [(one.f_code.co_filename, line) for one, line in traceback.walk_stack(frame)]
+    file, line = next((at for at in places if not at[0].startswith(_OURS)), places[0])
+    return f"{file}:{line}"
