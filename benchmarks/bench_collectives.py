@@ -91,13 +91,14 @@ def main() -> None:
     parser.add_argument("--each", action="store_true", help="every array that is sent")
     args = parser.parse_args()
     if args.gpu:
-        os.environ["JAX_MOCK_GPU_TOPOLOGY"] = "1x8x1"
         flags = "--xla_gpu_shard_autotuning=false --xla_gpu_autotune_level=0"
     else:
         flags = "--xla_force_host_platform_device_count=8"
     os.environ["XLA_FLAGS"] = f"{flags} {os.environ.get('XLA_FLAGS', '')}"
     import jax
 
+    if args.gpu:  # slices × hosts × GPUs of a host
+        jax.config.update("jax_mock_gpu_topology", "1x8x1")
     from barrow.parallel.collectives import collectives
 
     device = jax.devices()[0].device_kind
