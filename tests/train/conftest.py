@@ -97,6 +97,7 @@ def trial() -> Callable[..., Trial]:
         rate: float = 1e-3,
         eps: float = 1e-6,
         offload: Any = "none",
+        masters: bool = False,
         **how: Any,
     ) -> Trial:
         model = Decoder(config, **how)
@@ -104,7 +105,12 @@ def trial() -> Callable[..., Trial]:
         placement = constrain = None
         if mesh is not None:
             laid = make_mesh(data=mesh[0], fsdp=mesh[1], devices=jax.devices()[: mesh[0] * mesh[1]])
-            placement = Placement(laid, ZERO[stage], nn.axes(model, TOKENS), offload)
+            shapes = jax.eval_shape(lambda: model.init(jax.random.key(0), TOKENS))
+            cast = nn.paths(jax.eval_shape(settings.precision.cast, shapes))
+            outside = {path: x.dtype for path, x in cast.items()} if masters else {}
+            placement = Placement(
+                laid, ZERO[stage], nn.axes(model, TOKENS), offload, masters=outside
+            )
             constrain = constrainer(placement.zero.activations, laid)
         objective = causal_objective(model, mask_documents=False, constrain=constrain)
         state = init_state(

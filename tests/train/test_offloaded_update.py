@@ -25,6 +25,7 @@ from barrow.train import (
     AdamW,
     CheckpointSettings,
     Constant,
+    EvaluationSettings,
     Lion,
     MeshSettings,
     Muon,
@@ -35,6 +36,7 @@ from barrow.train import (
 from barrow.train.offloaded_update import refuse_joint_updates
 from barrow.train.precision import Precision
 from barrow.train.program import make_program
+from barrow.train.trackers import read_log
 
 
 @pytest.fixture(autouse=True)
@@ -99,6 +101,39 @@ def test_the_same_bits(
     same(ours, theirs, to_rounding=to_rounding)
 
 
+BF16 = StepSettings(Precision("bf16"), clip=0.1)
+OF_MASTERS = [
+    pytest.param("host", (1, 1), 0, BF16, id="host"),
+    pytest.param("disk", (1, 2), 3, BF16, id="disk, sharded", marks=SOAK),
+    pytest.param("host", (2, 4), 1, replace(BF16, accumulate=2), id="host, sharded", marks=SOAK),
+    pytest.param("host", (1, 1), 0, StepSettings(Precision("fp16")), id="fp16", marks=SOAK),
+]
+
+
+@pytest.mark.parametrize(("offload", "mesh", "stage", "settings"), OF_MASTERS)
+def test_masters_outside(
+    offload: str, mesh: tuple[int, int], stage: int, settings: Any, trial: Any, batch_of: Any
+) -> None:
+    """Parameters and moments are those of a step without; the devices have 16-bit copies."""
+    how = {"settings": settings, "mesh": mesh, "stage": stage}
+    plain, outside = trial(**how), trial(**how, offload=offload, masters=True)
+    same(outside.state, plain.state)
+    batches = [batch_of(), batch_of(seed=1), batch_of(seed=2)]
+    batches[1]["mask"] = np.full_like(batches[1]["mask"], np.inf)
+    (ours, our_metrics), (theirs, their_metrics) = outside.run(*batches), plain.run(*batches)
+    for mine, other in zip(our_metrics, their_metrics, strict=True):
+        np.testing.assert_allclose(mine.loss.value, other.loss.value, rtol=1e-6)
+        assert mine.bad_tensor == other.bad_tensor
+    same(ours, theirs, to_rounding=settings.precision.is_scaled)
+    kept = {p: x for p, x in nn.paths(ours.params).items() if isinstance(x, Kept)}
+    assert {p for p, x in nn.paths(theirs.params).items() if x.size >= 100} == set(kept)
+    whole_masters = whole(ours)
+    for path, leaf in kept.items():
+        assert leaf.used.dtype == settings.precision.dtype
+        masters = whole_masters[f"params/{path}"].astype(leaf.used.dtype)
+        np.testing.assert_array_equal(leaf.used, masters)
+
+
 @pytest.mark.soak
 def test_two_layers_of_state_are_on_the_devices_at_once(
     trial: Any, batch_of: Any, monkeypatch: pytest.MonkeyPatch, configs: Any
@@ -129,13 +164,23 @@ def test_two_layers_of_state_are_on_the_devices_at_once(
 
 
 @pytest.mark.usefixtures("compiled_once", "one_device")
-def test_a_run_resumes_with_its_state_elsewhere(run: Run, tmp_path: Path) -> None:
-    run = replace(run, optimizer=AdamW(Constant(1e-2)), checkpoint=CheckpointSettings())
+def test_a_run_resumes_with_its_state_elsewhere(run: Run, validation: Path, tmp_path: Path) -> None:
+    run = replace(
+        run,
+        optimizer=AdamW(Constant(1e-2)),
+        checkpoint=CheckpointSettings(),
+        step=StepSettings(Precision("bf16")),
+        validation=str(validation),
+        evaluation=EvaluationSettings(batches=1),
+    )
     alone = fit(replace(run, steps=2), tmp_path / "alone")
     out = tmp_path / "run"
     for steps, offload in ((1, "disk"), (2, "host")):
-        state = fit(replace(run, steps=steps, mesh=MeshSettings(offload=offload)), out)
+        mesh = MeshSettings(offload=offload, offload_masters=True)
+        state = fit(replace(run, steps=steps, mesh=mesh), out)
     same(state, alone)
+    losses = [read_log(tmp_path / name / "log.jsonl")[-1] for name in ("run", "alone")]
+    assert losses[0]["validation_loss"] == pytest.approx(losses[1]["validation_loss"], rel=1e-6)
     # The files of the state on disk are gone.
     assert {path.name for path in out.iterdir()} == {
         path.name for path in (tmp_path / "alone").iterdir()
@@ -161,6 +206,13 @@ def test_before_anything_is_compiled(run: Run, monkeypatch: pytest.MonkeyPatch) 
         make_program(replace(run, optimizer=Muon(), mesh=MeshSettings(offload="host")))
     with pytest.raises(ValueError, match="offload must be none, host or disk, got 'tape'"):
         MeshSettings(offload="tape")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="offload_masters needs a place: set mesh.offload=host"):
+        MeshSettings(offload_masters=True)
+    both = replace(run, mesh=MeshSettings(offload="disk", offload_masters=True))
+    with pytest.raises(ConfigError, match="16-bit copies .* set step.precision.name=bf16"):
+        make_program(both)
+    with pytest.raises(ConfigError, match="step.ema needs the masters on the devices"):
+        make_program(replace(both, step=StepSettings(Precision("bf16"), ema=0.9)))
     memory = SimpleNamespace(kind="device")
     device = SimpleNamespace(platform="abacus", addressable_memories=lambda: [memory])
     monkeypatch.setattr(jax, "local_devices", lambda: [device])

@@ -8,10 +8,12 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.sharding import NamedSharding
 
@@ -26,15 +28,20 @@ class Outside:
     """Where an array is kept: in the host's memory, or in a file of `folder`.
 
     `sharding` is that of the whole array on the devices. Each process keeps the parts of its own.
+    `used` is the type of a copy that is on the devices all the time, if there is one.
     """
 
     sharding: NamedSharding
     is_layered: bool
     folder: Path | None = None
+    used: Any = None
 
 
 class Kept:
-    """An array outside the devices, empty until all parts are stored. It changes in place."""
+    """An array outside the devices, empty until all parts are stored. It changes in place.
+
+    `used` is its copy on the devices, rounded to their type, or None.
+    """
 
     def __init__(self, where: Outside, shape: tuple[int, ...], dtype: Any) -> None:
         self.shape, self.dtype = shape, np.dtype(dtype)
@@ -46,6 +53,10 @@ class Kept:
         self.part_shape = (1, *shape[1:]) if is_layered else shape
         self.sharding = where.sharding
         self._parts: list[Any] = [None] * self.num_parts
+        self.used: jax.Array | None = None
+        if where.used is not None:
+            zeros = partial(jnp.zeros, shape, where.used)
+            self.used = jax.jit(zeros, out_shardings=where.sharding)()
         self._file: Any = None
         if where.folder is not None:
             with tempfile.TemporaryFile(dir=where.folder) as file:  # gone with the process
@@ -64,6 +75,8 @@ class Kept:
 
     def store(self, number: int, part: jax.Array) -> None:
         """Keep a part; into memory it is copied while the caller continues (see `wait`)."""
+        if self.used is not None:
+            self.used = _rounded_into(self.used, part, number)
         if self._file is None:
             self._parts[number] = jax.device_put(part, self.sharding.with_memory_kind(_HOST))
             return
@@ -94,6 +107,16 @@ class Kept:
 
     def _held(self, number: int) -> Any:
         return self._file[number : number + 1] if self.is_layered else self._file
+
+
+@partial(jax.jit, donate_argnums=0)
+def _rounded_into(used: jax.Array, part: jax.Array, number: int) -> jax.Array:
+    return jax.lax.dynamic_update_slice_in_dim(used, part.astype(used.dtype), number, 0)
+
+
+def in_use(tree: Any) -> Any:
+    """A tree of parameters, where what is kept outside is its copy on the devices."""
+    return jax.tree.map(lambda x: x.used if isinstance(x, Kept) else x, tree)
 
 
 def refuse_without_memory(offload: Offload) -> None:

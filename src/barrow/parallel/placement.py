@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,8 @@ _SMALLEST = 1 << 16
 class Placement:
     """A mesh and its sharding rules; `axes` is the tree of `nn.axes`.
 
-    `offload` is where large moments of the optimizer are kept; on disk, in files of `scratch`.
+    `offload` is where large moments of the optimizer are kept; on disk, in files of `scratch`. So
+    are the parameters named in `masters`; the devices have copies of them, of these types.
     """
 
     mesh: Mesh
@@ -29,6 +31,7 @@ class Placement:
     axes: Any
     offload: Offload = "none"
     scratch: Path | None = None
+    masters: Mapping[str, Any] = field(default_factory=dict)
 
     def sharded(self, tree: Any, rules: Rules) -> Any:
         """A tree shaped as the parameters, within a program, sharded by rules."""
@@ -62,9 +65,10 @@ class Placement:
             for start in range(len(keys)):
                 where = known.get((keys[start:], leaf.shape))
                 if where is not None:
-                    is_moment = keys[0] == "optimizer" and leaf.size >= _SMALLEST
-                    is_out = kept and self.offload != "none" and is_moment
-                    return where if is_out else where.sharding
+                    used = self.masters.get("/".join(keys[1:])) if keys[0] == "params" else None
+                    is_out = keys[0] == "optimizer" or used is not None
+                    is_out = is_out and kept and self.offload != "none" and leaf.size >= _SMALLEST
+                    return replace(where, used=used) if is_out else where.sharding
             return whole(self.mesh)
 
         return jax.tree_util.tree_map_with_path(place, shapes)

@@ -1,4 +1,4 @@
-"""The optimizer's update with its state outside the devices: a layer at a time.
+"""The optimizer's update with its state, or masters too, outside the devices: a layer at a time.
 
 The next layer's state is on its way to the devices while one layer is updated and the one before
 is on its way back. An update that treats each number by itself gives the same bits in parts.
@@ -75,7 +75,12 @@ def start_outside(
     shapes = jax.eval_shape(make, key, given)
     where_all = jax.tree.leaves(placement.of_state(shapes, kept=True))
     places = dict(zip(leaves(shapes), where_all, strict=True))
-    inside = {path: at for path, at in places.items() if not isinstance(at, Outside)}
+    # Moments are made from parameters, so these leave the devices last.
+    inside = {
+        path: at.sharding if isinstance(at, Outside) else at
+        for path, at in places.items()
+        if not isinstance(at, Outside) or path.startswith("params/")
+    }
 
     def some(key: jax.Array, given: Mapping[str, jax.Array]) -> Leaves:
         found = leaves(make(key, given))
@@ -84,8 +89,13 @@ def start_outside(
     found = jax.jit(some, out_shardings=inside, donate_argnums=1)(key, given)
     params = rebuilt(shapes, {path: found.get(path) for path in places}).params
     for path, where in places.items():
-        if isinstance(where, Outside):
-            found[path] = _begun(where, partial(_first, optimizer, path), params)
+        if isinstance(where, Outside) and path not in inside:
+            first = partial(_first, optimizer, path)
+            found[path] = _kept(where, jax.jit(first, out_shardings=where.sharding)(params))
+    del params
+    for path, where in places.items():
+        if isinstance(where, Outside) and path in inside:
+            found[path] = _kept(where, found.pop(path))
     state: TrainState = rebuilt(shapes, found)
     return state
 
@@ -94,9 +104,7 @@ def _first(optimizer: optax.GradientTransformation, path: str, params: Any) -> A
     return leaves({"optimizer": optimizer.init(params)})[path]
 
 
-def _begun(where: Outside, first: Callable[[Any], jax.Array], params: Any) -> Kept:
-    """A leaf of the first state, by way of the devices."""
-    whole = jax.jit(first, out_shardings=where.sharding)(params)
+def _kept(where: Outside, whole: jax.Array) -> Kept:
     kept = Kept(where, whole.shape, whole.dtype)
     for part in range(kept.num_parts):
         kept.store(part, whole[part : part + 1] if kept.is_layered else whole)
@@ -105,7 +113,7 @@ def _begun(where: Outside, first: Callable[[Any], jax.Array], params: Any) -> Ke
 
 
 class OffloadedUpdate:
-    """(state, gradients) → state, where large leaves of the optimizer's state are `Kept`."""
+    """(state, gradients) → state, where large leaves of its optimizer or params are `Kept`."""
 
     def __init__(self, optimizer: optax.GradientTransformation) -> None:
         self._optimizer = optimizer
@@ -122,48 +130,49 @@ class OffloadedUpdate:
         params, slopes, held = map(leaves, (state.params, means, state.optimizer))
         kept = {name: leaf for name, leaf in held.items() if isinstance(leaf, Kept)}
         owner = {name: _param_of(name, leaf.shape, params) for name, leaf in kept.items()}
-        parts = _parts(params, {path: kept[name] for name, path in owner.items()})
+        masters = {path: leaf for path, leaf in params.items() if isinstance(leaf, Kept)}
+        parts = _parts(params, {path: kept[name] for name, path in owner.items()} | masters)
         after: Leaves = {}
 
-        def fetch(number: int) -> Leaves:
+        def fetch(number: int) -> tuple[Leaves, Leaves]:
             if number == len(parts):
-                return {}
+                return {}, {}
             paths, at, _ = parts[number]
-            return {n: kept[n].fetch(at) for n, path in owner.items() if path in paths}
+            moments = {n: kept[n].fetch(at) for n, path in owner.items() if path in paths}
+            return moments, {path: masters[path].fetch(at) for path in paths if path in masters}
 
-        under_way: deque[tuple[list[str], int]] = deque()
+        under_way: deque[tuple[list[Kept], int]] = deque()
         coming = fetch(0)
         for number, (paths, at, is_layered) in enumerate(parts):
-            moments, coming = coming, fetch(number + 1)
+            (moments, own), coming = coming, fetch(number + 1)
             rest = {n: x for n, x in held.items() if n not in kept}
-            some = {path: params[path] for path in paths}
-            update = self._program(some, moments, is_layered=is_layered)
-            new, moments, counts = update(
-                some, {path: slopes[path] for path in paths}, moments, rest, scales, at
+            some = {path: params[path] for path in paths if path not in masters}
+            update = self._program(some, own, moments, is_layered=is_layered)
+            new, own, moments, counts = update(
+                some, own, {path: slopes[path] for path in paths}, moments, rest, scales, at
             )
             params |= new
             after |= counts
-            for name, part in moments.items():
-                kept[name].store(at, part)
-            under_way.append((list(moments), at))
-            del moments, some, new
+            stored = _stored(kept, moments, at) + _stored(masters, own, at)
+            under_way.append((stored, at))
+            del moments, own, some, new
             if len(under_way) > 1:  # the devices hold three parts: before, now and next
-                names, before = under_way.popleft()
-                for name in names:
-                    kept[name].wait(before)
+                before = under_way.popleft()
+                for where in before[0]:
+                    where.wait(before[1])
         return replace(
             state,
             params=rebuilt(state.params, params),
             optimizer=rebuilt(state.optimizer, held | after),
         )
 
-    def _program(self, params: Leaves, moments: Leaves, *, is_layered: bool) -> Any:
-        paths = tuple(params)
+    def _program(self, params: Leaves, own: Leaves, moments: Leaves, *, is_layered: bool) -> Any:
+        paths = (*params, *own)
         if paths not in self._compiled:
-            out = [{n: x.sharding for n, x in some.items()} for some in (params, moments)]
+            out = [{n: x.sharding for n, x in some.items()} for some in (params, own, moments)]
             self._compiled[paths] = jax.jit(
                 partial(self._update, is_layered=is_layered),
-                donate_argnums=(0, 2),
+                donate_argnums=(0, 1, 3),
                 out_shardings=(*out, None),
             )
         return self._compiled[paths]
@@ -171,6 +180,7 @@ class OffloadedUpdate:
     def _update(
         self,
         params: Leaves,
+        own: Leaves,
         means: Leaves,
         moments: Leaves,
         rest: Leaves,
@@ -178,23 +188,33 @@ class OffloadedUpdate:
         at: jax.Array,
         *,
         is_layered: bool,
-    ) -> tuple[Leaves, Leaves, Leaves]:
-        def part(some: Leaves) -> Any:
+    ) -> tuple[Leaves, Leaves, Leaves, Leaves]:
+        """`own` are parts of masters that are kept outside, `params` whole ones."""
+
+        def part(some: Leaves) -> Leaves:
             cut = {p: lax.dynamic_slice_in_dim(x, at, 1) for p, x in some.items()}
-            return from_paths(cut if is_layered else some)
+            return cut if is_layered else some
 
         shrink, is_finite = scales
-        grads = jax.tree.map(lambda g: g * shrink, part(means))
-        before = part(params)
+        grads = jax.tree.map(lambda g: g * shrink, from_paths(part(means)))
+        given = part(params) | own
+        before = from_paths({path: given[path] for path in means})
         like = jax.eval_shape(self._optimizer.init, before)
         held = rebuilt(like, rest | moments)
         updates, after = self._optimizer.update(grads, held, before)
         new = leaves(pick(is_finite, optax.apply_updates(before, updates), before))
+        own = {path: new.pop(path) for path in own}
         if is_layered:
             new = {p: lax.dynamic_update_slice_in_dim(params[p], x, at, 0) for p, x in new.items()}
         found = leaves(pick(is_finite, after, held))
         counts = {name: x for name, x in found.items() if name not in moments}
-        return new, {name: found[name] for name in moments}, counts
+        return new, own, {name: found[name] for name in moments}, counts
+
+
+def _stored(kept: Mapping[str, Kept], parts: Leaves, at: int) -> list[Kept]:
+    for name, part in parts.items():
+        kept[name].store(at, part)
+    return [kept[name] for name in parts]
 
 
 def _param_of(name: str, shape: tuple[int, ...], params: Mapping[str, Any]) -> str:

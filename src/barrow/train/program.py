@@ -8,13 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
+from barrow.errors import ConfigError
 from barrow.nn.layers.repeat import axes_apart, take_apart
 from barrow.nn.module import Module, axes, init_collections, num_params
+from barrow.nn.tree import paths
 from barrow.parallel import AXES, ZERO, constrainer, make_mesh, num_row_shards
-from barrow.parallel.offload import refuse_without_memory
+from barrow.parallel.offload import in_use, refuse_without_memory
 from barrow.parallel.pipeline import STAGE, Schedule, schedule_of
 from barrow.parallel.placement import Placement
 from barrow.train.objectives.objective import Mean, Objective
@@ -23,7 +26,7 @@ from barrow.train.precision import Precision
 from barrow.train.run import Run
 from barrow.train.state import TrainState
 from barrow.train.step import Step, init_state, make_step
-from barrow.train.tasks.task import Task, task_of
+from barrow.train.tasks.task import Judged, Task, task_of
 
 
 @dataclass(frozen=True)
@@ -80,11 +83,13 @@ def make_program(run: Run, scratch: Path | None = None) -> Program:
     logical = axes(model, *example)
     if is_apart:
         logical = axes_apart(logical, jax.eval_shape(init, jax.random.key(0)), "layers")
-    _refuse_uneven(run, mesh, logical, jax.eval_shape(init, jax.random.key(0)))
-    placement = Placement(mesh, zero, logical, run.mesh.offload, scratch)
+    shapes = jax.eval_shape(init, jax.random.key(0))
+    _refuse_uneven(run, mesh, logical, shapes)
+    masters = _masters_outside(run, task, shapes) if run.mesh.offload_masters else {}
+    placement = Placement(mesh, zero, logical, run.mesh.offload, scratch, masters)
     if run.mesh.offload != "none":
         refuse_without_memory(run.mesh.offload)
-        refuse_joint_updates(optimizer, jax.eval_shape(init, jax.random.key(0)))
+        refuse_joint_updates(optimizer, shapes)
     constrain = constrainer(
         zero.activations, mesh, micro_batches=run.mesh.micro_batches, rounds=run.mesh.rounds
     )
@@ -115,6 +120,20 @@ def make_program(run: Run, scratch: Path | None = None) -> Program:
         advance=make_step(objective, optimizer, run.step, placement=placement),
         evaluate=make_evaluate(evaluation, run.step.precision, placement),
     )
+
+
+def _masters_outside(run: Run, task: Task, shapes: Any) -> dict[str, Any]:
+    """The parameters that the devices have in 16 bits, by path, and the type of each."""
+    cast = paths(jax.eval_shape(run.step.precision.cast, shapes))
+    found = {path: x.dtype for path, x in cast.items() if x.dtype != jnp.float32}
+    if not found:
+        raise ConfigError(
+            "mesh.offload_masters needs 16-bit copies on the devices; set step.precision.name=bf16"
+        )
+    if run.step.ema is not None or isinstance(task, Judged):
+        what = "fine-tuning" if run.step.ema is None else "step.ema"
+        raise ConfigError(f"{what} needs the masters on the devices; unset mesh.offload_masters")
+    return found
 
 
 # Dimensions that an axis of the mesh must divide: the axis, and what they count.
@@ -196,7 +215,8 @@ def make_evaluate(objective: Objective, precision: Precision, placement: Placeme
         return {"loss": Mean(loss.total, loss.weight), **loss.metrics}
 
     def evaluate(state: TrainState, batches: Iterable[Any]) -> dict[str, Mean]:
-        parts = [one(state.params, state.collections, batch, state.key) for batch in batches]
+        params = in_use(state.params)
+        parts = [one(params, state.collections, batch, state.key) for batch in batches]
         names = parts[0] if parts else ["loss"]
         return {name: _sum([part[name] for part in parts]) for name in names}
 

@@ -30,7 +30,8 @@ class MeshSettings:
     - `tensor`: devices that share heads, hidden units and the vocabulary.
     - `stage`: devices that share the layers, as a pipeline; `micro_batches`: that go through it, by
       default twice as many as stages; `rounds`: so often each goes through all stages.
-    - `offload`: where large moments of the optimizer are kept: none (on the devices), host or disk.
+    - `offload`: where large moments of the optimizer are kept: none (on the devices), host or disk;
+      `offload_masters`: the float32 parameters too, of which the devices have 16-bit copies.
     """
 
     data: int = -1
@@ -43,10 +44,13 @@ class MeshSettings:
     micro_batches: int | None = None
     rounds: int = 1
     offload: Offload = "none"
+    offload_masters: bool = False
 
     def __post_init__(self) -> None:
         if self.offload not in ("none", "host", "disk"):
             raise ValueError(f"offload must be none, host or disk, got {self.offload!r}")
+        if self.offload_masters and self.offload == "none":
+            raise ValueError("mesh.offload_masters needs a place: set mesh.offload=host, or disk")
         if self.zero not in (0, 1, 2, 3):
             raise ValueError(f"zero must be 0, 1, 2 or 3, got {self.zero}")
         _refuse_below_one("mesh", micro_batches=self.micro_batches, rounds=self.rounds)

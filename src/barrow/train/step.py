@@ -17,6 +17,7 @@ import optax
 
 from barrow.nn.tree import Tree, paths
 from barrow.parallel import num_row_shards
+from barrow.parallel.offload import in_use
 from barrow.parallel.placement import Placement
 from barrow.train.gradients import gradients, params_in_use, take_gradient
 from barrow.train.loss_scale import LossScale, pick
@@ -240,9 +241,12 @@ class _Offloaded:
 
     def __call__(self, state: TrainState, batch: Any) -> tuple[TrainState, StepMetrics]:
         refuse_bad_batch(batch, self._settings, self._placement)
-        found = self._take(replace(state, optimizer=None, ema=None), batch)
+        used = in_use(state.params)
+        found = self._take(replace(state, params=used, optimizer=None, ema=None), batch)
+        del used
         after = self._update(state, found.means, (found.shrink, found.is_finite))
-        rest = self._finish(state.ema, state.collections, after.params, state.step, found)
+        params = None if state.ema is None else after.params
+        rest = self._finish(state.ema, state.collections, params, state.step, found)
         ema, collections, step = rest
         after = replace(after, ema=ema, collections=collections, scale=found.scale, step=step)
         return after, found.metrics

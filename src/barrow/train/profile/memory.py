@@ -16,6 +16,7 @@ import jax.numpy as jnp
 from barrow.nn.abstract import jaxpr_of
 from barrow.nn.flops import inner_jaxprs
 from barrow.parallel import fitted, shardings
+from barrow.parallel.offload import Outside
 from barrow.train.program import Program
 from barrow.train.step import StepSettings
 
@@ -52,13 +53,17 @@ def memory_by_kind(
 
 
 def _bytes(shapes: Any, places: Any) -> int:
-    """Of one device's shards; what is offloaded (an `Outside`) has none there."""
-    pairs = zip(jax.tree.leaves(shapes), jax.tree.leaves(places), strict=True)
-    return sum(
-        math.prod(place.shard_shape(tuple(x.shape))) * getattr(x.dtype, "itemsize", 8)
-        for x, place in pairs
-        if hasattr(place, "shard_shape")
-    )
+    """Of one device's shards; of what is offloaded (an `Outside`) only its copy, if it has one."""
+
+    def one(x: Any, place: Any) -> int:
+        is_outside = isinstance(place, Outside)
+        kind = place.used if is_outside else x.dtype
+        if kind is None:
+            return 0
+        sharding = place.sharding if is_outside else place
+        return math.prod(sharding.shard_shape(tuple(x.shape))) * int(getattr(kind, "itemsize", 8))
+
+    return sum(map(one, jax.tree.leaves(shapes), jax.tree.leaves(places)))
 
 
 def _saved(jaxpr: Any) -> int:
