@@ -103,7 +103,7 @@ def test_the_same_bits(
 
 BF16 = StepSettings(Precision("bf16"), clip=0.1)
 OF_MASTERS = [
-    pytest.param("host", (1, 1), 0, BF16, id="host"),
+    pytest.param("host", (1, 1), 0, BF16, id="host", marks=SOAK),
     pytest.param("disk", (1, 2), 3, BF16, id="disk, sharded", marks=SOAK),
     pytest.param("host", (2, 4), 1, replace(BF16, accumulate=2), id="host, sharded", marks=SOAK),
     pytest.param("host", (1, 1), 0, StepSettings(Precision("fp16")), id="fp16", marks=SOAK),
