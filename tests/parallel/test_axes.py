@@ -243,6 +243,9 @@ def test_rows_are_exchanged_for_heads_or_go_around() -> None:
     assert any(one.kind == "all-to-all" and "attention" in one.layer for one in exchanged)
     gathered = [one for one in exchanged if one.kind == "all-gather" and "norm" in one.layer]
     assert max(one.size for one in gathered) == 4 * 32  # scales, not tokens
+    # Of the mask only the numbers of the documents, once for all layers.
+    of_mask = [one for one in exchanged if "/attention/" in one.layer and "layers" not in one.layer]
+    assert [one.size for one in of_mask] == [4 * ROWS // 2 * LENGTH]
     ring = {one.kind for one in sent("odd", on(data=2, sequence=4))}
     assert "collective-permute" in ring
     assert "all-to-all" not in ring

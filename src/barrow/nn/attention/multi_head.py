@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import jax
@@ -129,6 +129,10 @@ class MultiHead(Module):
             y = around_a_ring(constrain, q, k, v, visible, scale)
         else:
             # Where places are divided, each device gets whole rows of some heads.
+            if is_divided and segments is not None:
+                # A fused kernel takes no mask that is divided.
+                rows = scope.constrain(segments, "batch", None)
+                visible = replace(visible, segments=(rows, rows))
             q = scope.constrain(q, "batch", None, "attended_heads", "head_dim")
             k = scope.constrain(k, "batch", None, "attended_kv_heads", "head_dim")
             v = scope.constrain(v, "batch", None, "attended_kv_heads", "head_dim")
