@@ -61,7 +61,8 @@ def _bytes(shapes: Any, places: Any) -> int:
         if kind is None:
             return 0
         sharding = place.sharding if is_outside else place
-        return math.prod(sharding.shard_shape(tuple(x.shape))) * int(getattr(kind, "itemsize", 8))
+        size: int = math.prod(sharding.shard_shape(tuple(x.shape))) * getattr(kind, "itemsize", 8)
+        return size
 
     return sum(map(one, jax.tree.leaves(shapes), jax.tree.leaves(places)))
 
