@@ -139,3 +139,83 @@ def test_an_unknown_architecture(barrow: Callable, model: Path) -> None:
     code, _, err = barrow("model", "show", model)
     assert code == 1
     assert "model_type 't5' is not supported; supported are gpt2" in err
+
+
+@pytest.fixture
+def prompts(tmp_path: Path) -> Path:
+    file = tmp_path / "prompts.jsonl"
+    lines = [{"prompt": "a" * (number % 7)} for number in range(12)]
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return file
+
+
+def test_a_file_of_prompts(barrow: Callable, model: Path, prompts: Path, tmp_path: Path) -> None:
+    out = tmp_path / "answers.jsonl"
+    options = ("--prompts", prompts, "--out", out, "--max-tokens", 9)
+    code, said, err = barrow("generate", model, *options)
+    assert (code, err) == (0, "")
+    assert said == f"12 answers in {out}\n"
+    found = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [answer["prompt"] for answer in found] == ["a" * (number % 7) for number in range(12)]
+    one = json.loads(barrow("generate", model, "--prompt", "aaa", "--max-tokens", 9, "--json").out)
+    assert found[3] == {key: one[key] for key in ("prompt", "text", "reason", "tokens")}
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "answers.jsonl",
+        "model",
+        prompts.name,
+    ]
+    code, _, err = barrow("generate", model, *options)
+    assert code == 1
+    assert f"{out} exists; pass another file, or delete it" in err
+    # Interrupted after three answers and a part of the fourth.
+    lines = out.read_bytes().splitlines(keepends=True)
+    out.unlink()
+    asked = started(barrow, model, options, out)
+    partial = tmp_path / "answers.jsonl.partial"
+    mark = b'{"prompt": "", "text": "kept", "reason": "stop", "tokens": []}\n'
+    partial.write_bytes(asked + mark + lines[1] + lines[2] + lines[3][:9])
+    assert barrow("generate", model, *options).code == 0
+    assert out.read_bytes() == mark + b"".join(lines[1:])
+    out.unlink()
+    partial.write_bytes(asked + lines[0])
+    code, _, err = barrow("generate", model, *options, "--seed", 3)
+    assert code == 1
+    assert f"{partial} was begun with other prompts or options" in err
+
+
+def started(barrow: Callable, model: Path, options: tuple[object, ...], out: Path) -> bytes:
+    """The first line of a partial file: of a run that fails at its first answer."""
+    tokenizer = model / "tokenizer.json"
+    kept = tokenizer.read_bytes()
+    tokenizer.unlink()
+    assert barrow("generate", model, *options).code == 1
+    tokenizer.write_bytes(kept)
+    partial = out.with_name(f"{out.name}.partial")
+    line = partial.read_bytes()
+    assert line.count(b"\n") == 1
+    return line
+
+
+def test_files_of_prompts_that_cannot_be_answered(
+    barrow: Callable, model: Path, prompts: Path, tmp_path: Path
+) -> None:
+    def refused(*options: object) -> str:
+        code, _, err = barrow("generate", model, "--out", tmp_path / "a.jsonl", *options)
+        assert code in (1, 2)
+        return str(err)
+
+    assert "pass --prompt, or --prompts with --out" in refused("--prompt", "a")
+    assert "pass --prompt, or --prompts with --out" in refused()
+    assert "max_tokens can be at most" in refused("--prompts", prompts, "--max-tokens", 46)
+    assert "prompts.jsonl:3: " in refused("--prompts", prompts, "--max-tokens", 46)
+    for text, message in (
+        ("", "has no prompts"),
+        ('{"prompt": 3}\n', 'prompts.jsonl:1: expected {"prompt": "…"}'),
+        ('{"prompt": "a"}\n[]\n', "prompts.jsonl:2: expected"),
+        ("{\n", "prompts.jsonl:1 is not JSON"),
+    ):
+        prompts.write_text(text)
+        assert message in refused("--prompts", prompts)
+    code, _, err = barrow("generate", model, "--exact")
+    assert code == 2
+    assert "--exact needs --prompts" in err

@@ -67,6 +67,10 @@ CONFIGS: dict[str, tuple[str, dict[str, Any]]] = {
         "MixtralConfig",
         {**SMALL, "num_key_value_heads": 2, "num_local_experts": 4, "num_experts_per_tok": 2},
     ),
+    "olmo2": (
+        "Olmo2Config",
+        {**SMALL, "num_key_value_heads": 2, "pad_token_id": None},
+    ),
     "olmoe": (
         "OlmoeConfig",
         {**SMALL, "num_experts": 6, "num_experts_per_tok": 3, "pad_token_id": None},

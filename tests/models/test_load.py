@@ -53,6 +53,7 @@ def test_logits_as_in_transformers(
         pytest.param("gpt_neox", marks=pytest.mark.soak),
         pytest.param("llama", marks=pytest.mark.soak),
         "llama tied, biased, llama3",
+        pytest.param("olmo2", marks=pytest.mark.soak),
         "olmoe",
         pytest.param("mixtral", marks=pytest.mark.soak),
         pytest.param("qwen3_moe", marks=pytest.mark.soak),

@@ -36,6 +36,7 @@ SHAPES: dict[str, dict[str, Any]] = {
     "qwen2": {**LLAMA, **NO_BIAS, "attention_bias": True, "rotary": Rotary(), "kv_heads": 1},
     "qwen3": {**LLAMA, **NO_BIAS, "rotary": Rotary(), "qk_norm": "head", "head_dim": 6},
     "mixtral": {**LLAMA, **NO_BIAS, "rotary": Rotary(), "experts": nn.Routing(4, 2)},
+    "olmo2": {**LLAMA, **NO_BIAS, "rotary": Rotary(), "qk_norm": "all", "norms": "after"},
     "olmoe": {
         **LLAMA,
         **NO_BIAS,

@@ -206,6 +206,20 @@ def test_nothing_is_compiled_after_the_start(engine: Engine) -> None:
     assert events
 
 
+@pytest.mark.soak
+def test_int8_weights_and_cache(engine: Engine) -> None:
+    """Log-probabilities near those of float32, and not the same."""
+    small = EngineSettings(
+        slots=2, parts=(1,), max_tokens_in_flight=PAGE * 6, cache_dtype="int8", int8_weights=True
+    )
+    request = Request(prompts(3)[2], 1)
+    (plain,), (rounded,) = (
+        answered(one, [request]) for one in (engine, Engine(*model(), settings=small))
+    )
+    assert rounded.tokens == plain.tokens
+    assert 0 < abs(rounded.logprobs[0] - plain.logprobs[0]) < 0.3
+
+
 def test_the_seed_and_the_position_decide(engine: Engine) -> None:
     requests = [Request([5, 6], 20, Choice(temperature=1.0, seed=seed)) for seed in (1, 1, 2)]
     first, second, other = (answer.tokens for answer in answered(engine, requests))

@@ -1,8 +1,9 @@
-"""`barrow generate`: completions of a prompt."""
+"""`barrow generate`: completions of a prompt, or of a file of prompts."""
 
 from __future__ import annotations
 
 from itertools import chain
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -24,7 +25,32 @@ def generate(
             show_default=False,
         ),
     ],
-    prompt: Annotated[str, typer.Option(help="The beginning of the text.")] = "",
+    prompt: Annotated[
+        str | None, typer.Option(help="The beginning of the text.", show_default="none")
+    ] = None,
+    prompts: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help='Many prompts: a .jsonl file with a line {"prompt": "…"} for each; needs --out.',
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A .jsonl file for the answers to --prompts, in their order; the same command "
+            "resumes an interrupted one.",
+            show_default=False,
+        ),
+    ] = None,
+    exact: Annotated[
+        bool,
+        typer.Option(
+            "--exact", help="With --prompts: answers do not depend on the others, in any bit."
+        ),
+    ] = False,
     max_tokens: Annotated[
         int | None, typer.Option(help="New tokens at most.", show_default=str(_DEFAULT_TOKENS))
     ] = None,
@@ -40,7 +66,31 @@ def generate(
     trust: Trust = None,
     as_json: AsJson = False,
 ) -> None:
-    """Complete a prompt, token by token."""
+    """Complete a prompt token by token, or many prompts at a time."""
+    if (prompts is None) != (out is None) or (prompts is not None and prompt is not None):
+        raise typer.BadParameter("pass --prompt, or --prompts with --out")
+    if prompts is not None and out is not None:
+        _answer_file(
+            model,
+            prompts,
+            out,
+            asked={
+                "max_tokens": max_tokens,
+                "temperature": temperature,
+                "top_k": top_k,
+                "top_p": top_p,
+                "seed": seed,
+                "begin": begin,
+                "tokenizer": tokenizer,
+                "dtype": dtype,
+                "exact": exact,
+            },
+            trust=trust,
+        )
+        return
+    if exact:
+        raise typer.BadParameter("--exact needs --prompts: one prompt has no neighbours")
+    prompt = prompt or ""
     from barrow.models import Decoder, Sampling, stream
     from barrow.models.open_model import of_kind
     from barrow.models.text import prompt_tokens, text_pieces
@@ -84,3 +134,59 @@ def generate(
     for text in chain([first], texts):
         typer.echo(printable(text), nl=False)
     typer.echo()
+
+
+def _answer_file(
+    model: str, prompts: Path, out: Path, *, asked: dict[str, Any], trust: list[str] | None
+) -> None:
+    from hashlib import sha256
+
+    from barrow.cli.progress import staged_progress
+    from barrow.models import Decoder
+    from barrow.models.open_model import of_kind
+    from barrow.models.text import prompt_tokens
+    from barrow.serve import Choice, Engine, EngineSettings, Request
+    from barrow.serve.offline import AnswersFile, answers_in_order, read_prompts
+    from barrow.serve.requests import check
+
+    choice = {name: asked[name] for name in ("temperature", "top_k")}
+    choice["top_p"] = 1.0 if asked["top_p"] is None else asked["top_p"]
+    Choice(**choice)
+    texts = read_prompts(prompts)
+    about = {"model": model, "prompts": sha256(prompts.read_bytes()).hexdigest(), **asked}
+    file = AnswersFile(out, about)
+    loaded, reader = open_text_model(
+        model, tokenizer=asked["tokenizer"], dtype=asked["dtype"], trust=trust
+    )
+    writer = of_kind(loaded, model, Decoder)
+    context, vocab = writer.config.context, writer.config.vocab_size
+    requests = []
+    for number, text in enumerate(texts):
+        ids = prompt_tokens(reader, text, begin=asked["begin"])
+        num = asked["max_tokens"] or min(_DEFAULT_TOKENS, max(context - len(ids), 1))
+        how = Choice(**choice, seed=(asked["seed"] + number) % 2**32)
+        requests.append(Request(ids, num, how, stops=loaded.stops))
+        try:
+            check(requests[-1], vocab=vocab, context=context)
+        except ValueError as error:
+            raise ValueError(f"{prompts}:{number + 1}: {error}") from None
+    left = requests[file.num :]
+    settings = EngineSettings(exact=asked["exact"])
+    with staged_progress() as progress:
+        sizes = [len(text.encode()) for text in texts]
+        progress.on_plan(f"answers to {prompts.name}", sum(sizes))
+        progress.on_bytes(sum(sizes[: file.num]))
+        if left:
+            engine = Engine(writer, loaded.params, settings=settings, tokenizer=reader)
+            for answer in answers_in_order(engine, left):
+                file.add(
+                    {
+                        "prompt": texts[file.num],
+                        "text": answer.text,
+                        "reason": answer.reason,
+                        "tokens": answer.tokens,
+                    }
+                )
+                progress.on_bytes(sizes[file.num - 1])
+    file.publish()
+    typer.echo(f"{len(texts):,} answers in {out}")

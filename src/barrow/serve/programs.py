@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from barrow.models.decoder.generate import for_decoding
 from barrow.models.decoder.model import Decoder
+from barrow.nn.weights.int8 import with_int8
 from barrow.serve.pages import PAGE
 from barrow.serve.requests import GREEDY, Choice
 from barrow.serve.schedule import Job, Row
@@ -34,6 +35,7 @@ class EngineSettings:
     - `max_tokens_in_flight`: room for keys and values, in tokens; None for what memory allows.
     - `exact`: the bits of an answer depend on its request alone.
     - `cache_dtype`: of keys and values; None for the model's, or int8.
+    - `int8_weights`: kernels and embeddings in 8 bits, with a scale for each output channel.
     """
 
     slots: int | None = None
@@ -41,6 +43,7 @@ class EngineSettings:
     max_tokens_in_flight: int | None = None
     exact: bool = False
     cache_dtype: str | None = None
+    int8_weights: bool = False
 
     def __post_init__(self) -> None:
         if self.slots is not None and self.slots < 1:
@@ -74,7 +77,8 @@ class Programs:
         self.num_parts = self._shapes[-1][1]
         self.num_rows = self.num_slots + self.num_parts
         self._model = replace(model, unroll=True, remat=None)
-        self._params = for_decoding(params)
+        apart = for_decoding(params)
+        self._params = with_int8(apart) if settings.int8_weights else apart
         self._dtype = settings.cache_dtype or model.dtype
         self._width = -(-config.context // PAGE)
         self.num_pages = self._num_pages(settings.max_tokens_in_flight)

@@ -19,6 +19,7 @@ from barrow.nn.attention.rotary import Rotary
         ("Qwen2Config", "qwen2"),
         ("Qwen3Config", "qwen3"),
         ("MixtralConfig", "mixtral"),
+        ("Olmo2Config", "olmo2"),
         ("OlmoeConfig", "olmoe"),
         ("Qwen3MoeConfig", "qwen3_moe"),
     ],

@@ -31,6 +31,7 @@ CONFIGS: list[dict[str, Any]] = [
     {"model_type": "qwen2", **OTHERS, "num_key_value_heads": 1},
     {"model_type": "qwen3", **OTHERS, "num_key_value_heads": 2},
     {"model_type": "mixtral", **OTHERS, "num_key_value_heads": 2, "num_local_experts": 3},
+    {"model_type": "olmo2", **OTHERS, "num_key_value_heads": 2},
     {"model_type": "olmoe", **OTHERS, "num_experts": 9},
     {"model_type": "qwen3_moe", **OTHERS, "num_key_value_heads": 2, "num_experts": 8},
 ]

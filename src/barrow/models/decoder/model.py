@@ -37,8 +37,8 @@ class DecoderConfig:
     - `vocab_size`: ids; the data decide it; `width`: of hidden states; `layers`: how many.
     - `heads`: of attention; `kv_heads`: of keys and values, None for as many; `head_dim`: None for
       width / heads; `hidden`: width inside the MLP; `context`: positions.
-    - `norm`: layer or rms; `norm_eps`: added to the variance; `norms`: before attention and MLP, or
-      one for both in parallel (see `nn.Block`).
+    - `norm`: layer or rms; `norm_eps`: added to the variance; `norms`: before attention and MLP,
+      after them, or before both in parallel (see `nn.Block`).
     - `activation`: of the MLP; `gated`: SwiGLU and similar; `rotary`: None for learned positions.
     - `attention_bias`, `out_bias`, `mlp_bias`: which layers have biases.
     - `qk_norm`: queries and keys are normed, each head or all together (see `nn.MultiHead`).
@@ -58,7 +58,7 @@ class DecoderConfig:
     context: int = 1024
     norm: Literal["layer", "rms"] = "layer"
     norm_eps: float = 1e-5
-    norms: Literal["pre", "parallel"] = "pre"
+    norms: Literal["pre", "after", "parallel"] = "pre"
     activation: str = "gelu_new"
     gated: bool = False
     rotary: Rotary | None = None

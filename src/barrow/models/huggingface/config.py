@@ -21,6 +21,7 @@ FAMILIES: Mapping[str, str] = {
     "llama": "Llama 1–3, SmolLM, TinyLlama, stories",
     "mistral": "Mistral",
     "mixtral": "Mixtral",
+    "olmo2": "OLMo 2",
     "olmoe": "OLMoE",
     "qwen2": "Qwen 2 and 2.5 without a sliding window",
     "qwen3": "Qwen 3 without a sliding window",
@@ -130,6 +131,11 @@ def _mixtral(hf: Settings) -> DecoderConfig:
     return replace(_mistral(hf), experts=_routing(hf))
 
 
+def _olmo2(hf: Settings) -> DecoderConfig:
+    hf = _filled(hf, vocab_size=50304, rms_norm_eps=1e-5)
+    return replace(_llama(hf), qk_norm="all", norms="after")
+
+
 def _olmoe(hf: Settings) -> DecoderConfig:
     if hf.get("clip_qkv") is not None:
         raise ValueError(f"config.json: clip_qkv must be null, got {hf.get('clip_qkv')}")
@@ -210,6 +216,7 @@ _READERS: Mapping[str, Callable[[Settings], DecoderConfig]] = {
     "llama": _llama,
     "mistral": _mistral,
     "mixtral": _mixtral,
+    "olmo2": _olmo2,
     "olmoe": _olmoe,
     "qwen2": _qwen2,
     "qwen3": _qwen3,

@@ -27,7 +27,7 @@ def _against_gpt2(config: DecoderConfig) -> list[str]:
     return _against(
         rotary=(config.rotary is None, "rotary positions"),
         norm=(config.norm == "layer", "RMS norms"),
-        norms=(config.norms == "pre", "a parallel residual"),
+        norms=(config.norms == "pre", "norms that are not before attention and MLP"),
         gated=(not config.gated, "a gated MLP"),
         newer=(config.experts is None and config.qk_norm is None, "experts or norms of queries"),
         window=(config.window is None and config.sparse is None, "a sliding window or blocks"),
@@ -47,6 +47,7 @@ def _against_gpt_neox(config: DecoderConfig) -> list[str]:
     return _against(
         rotary=(config.rotary is not None, "learned positions"),
         norm=(config.norm == "layer", "RMS norms"),
+        norms=(config.norms != "after", "norms after attention and MLP"),
         gated=(not config.gated, "a gated MLP"),
         newer=(config.experts is None and config.qk_norm is None, "experts or norms of queries"),
         window=(config.window is None and config.sparse is None, "a sliding window or blocks"),
@@ -61,13 +62,17 @@ def _against_gpt_neox(config: DecoderConfig) -> list[str]:
 
 
 def _against_llama_like(
-    config: DecoderConfig, *, qk_norm: str | None = None, experts: bool = False
+    config: DecoderConfig,
+    *,
+    qk_norm: str | None = None,
+    experts: bool = False,
+    norms: str = "pre",
 ) -> list[str]:
     whole = config.rotary is not None and config.rotary.dim in (None, config.size_of_head)
     return _against(
         rotary=(whole, "partial rotary positions"),
         norm=(config.norm == "rms", "layer norms"),
-        norms=(config.norms == "pre", "a parallel residual"),
+        norms=(config.norms == norms, f"norms={config.norms}"),
         gated=(config.gated, "an MLP without gate"),
         sparse=(config.sparse is None, "sparse attention"),
         qk_norm=(config.qk_norm == qk_norm, f"qk_norm={config.qk_norm}"),
@@ -110,11 +115,14 @@ def _against_mixtral(config: DecoderConfig) -> list[str]:
     )
 
 
-def _against_newer(config: DecoderConfig, *, qk_norm: str, experts: bool) -> list[str]:
-    """OLMoE and Qwen 3."""
+def _against_newer(
+    config: DecoderConfig, *, qk_norm: str, experts: bool, norms: str = "pre"
+) -> list[str]:
+    """OLMo and Qwen 3."""
     fills = config.size_of_head * config.heads == config.width
     bias = config.attention_bias == config.out_bias
-    return _against_llama_like(config, qk_norm=qk_norm, experts=experts) + _against(
+    like = _against_llama_like(config, qk_norm=qk_norm, experts=experts, norms=norms)
+    return like + _against(
         window=(config.window is None, "a sliding window"),
         bias=(bias, "bias on some projections of attention"),
         mlp=(not config.mlp_bias, "bias in the MLP"),
@@ -130,6 +138,7 @@ _FITS: Mapping[str, Callable[[DecoderConfig], list[str]]] = {
     "qwen2": _against_qwen2,
     "qwen3": partial(_against_newer, qk_norm="head", experts=False),
     "mixtral": _against_mixtral,
+    "olmo2": partial(_against_newer, qk_norm="all", experts=False, norms="after"),
     "olmoe": partial(_against_newer, qk_norm="all", experts=True),
     "qwen3_moe": partial(_against_newer, qk_norm="head", experts=True),
 }
@@ -141,6 +150,7 @@ _ARCHITECTURES = {
     "qwen2": "Qwen2ForCausalLM",
     "qwen3": "Qwen3ForCausalLM",
     "mixtral": "MixtralForCausalLM",
+    "olmo2": "Olmo2ForCausalLM",
     "olmoe": "OlmoeForCausalLM",
     "qwen3_moe": "Qwen3MoeForCausalLM",
 }

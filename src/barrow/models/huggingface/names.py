@@ -183,11 +183,14 @@ def _gpt_neox(config: DecoderConfig) -> list[Line]:
 
 
 def _llama(config: DecoderConfig, family: str, *, is_stacked: bool) -> list[Line]:
-    """Separate [out, in] matrices; Mistral, OLMoE and Qwen have the same names."""
+    """Separate [out, in] matrices; Mistral, OLMo and Qwen have the same names."""
     width, layer = config.width, "model.layers.{}"
+    norms = ("input_layernorm", "post_attention_layernorm")
+    if config.norms == "after":
+        norms = ("post_attention_layernorm", "post_feedforward_layernorm")
     lines = [
         same("model.embed_tokens.weight", "embed/table", config.vocab_size, width),
-        *norm(f"{layer}.input_layernorm", "layers/attention_norm", width, bias=False),
+        *norm(f"{layer}.{norms[0]}", "layers/attention_norm", width, bias=False),
     ]
     for part, heads in (
         ("q", config.heads),
@@ -208,7 +211,7 @@ def _llama(config: DecoderConfig, family: str, *, is_stacked: bool) -> list[Line
             scale = same(f"{layer}.self_attn.{part}_norm.weight", f"{path}_norm/scale", *shape)
             lines.append(replace(scale, groups=(len(shape),)))
     lines += _attention_out(f"{layer}.self_attn.o_proj", config)
-    lines += norm(f"{layer}.post_attention_layernorm", "layers/mlp_norm", width, bias=False)
+    lines += norm(f"{layer}.{norms[1]}", "layers/mlp_norm", width, bias=False)
     lines += _stacked_experts(config) if is_stacked else _llama_mlp(config, family)
     return [
         *lines,
@@ -269,7 +272,7 @@ _TABLES: Mapping[str, Callable[[DecoderConfig], list[Line]]] = {
     "gpt2": _gpt2,
     "gpt_neox": _gpt_neox,
 }
-_AS_LLAMA = ("llama", "mistral", "mixtral", "olmoe", "qwen2", "qwen3", "qwen3_moe")
+_AS_LLAMA = ("llama", "mistral", "mixtral", "olmo2", "olmoe", "qwen2", "qwen3", "qwen3_moe")
 # What comes before the names of a whole model; files of the bare model leave it out.
 PREFIXES: Mapping[str, str] = {
     "gpt2": "transformer.",

@@ -14,7 +14,7 @@ from barrow.nn.layers.norms import LayerNorm
 from barrow.nn.module import Module
 from barrow.nn.scope import Scope
 
-Norms = Literal["pre", "post", "parallel"]
+Norms = Literal["pre", "post", "after", "parallel"]
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,7 @@ class Block(Module):
 
     pre       x + A(n₁x), then x + M(n₂x)      GPT-2, Llama
     post      n₁(x + A(x)), then n₂(x + M(x))  BERT, RoBERTa
+    after     x + n₁A(x), then x + n₂M(x)      OLMo 2
     parallel  x + A(n₁x) + M(n₂x)              GPT-NeoX, Pythia
     """
 
@@ -75,6 +76,10 @@ class Block(Module):
             y, cache = attend(first(x))
             x = x + y
             x = x + feed(second(x))
+        elif self.norms == "after":
+            y, cache = attend(x)
+            x = x + first(y)
+            x = x + second(feed(x))
         else:
             y, cache = attend(x)
             x = first(x + y)

@@ -1,0 +1,1 @@
+"""Substitutes for arrays of weights (see `nn.dot`)."""
