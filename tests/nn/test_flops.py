@@ -199,3 +199,23 @@ def test_names() -> None:
     back = nn.flops(jax.grad(lambda x: jnp.sum(named(x))), MATRIX)
     assert set(back.by_path) == {"a", "a/b"}
     assert np.sum(list(back.by_path.values())) == back.total == 6 * ONE
+
+
+def test_the_kernel_of_cudnn_as_the_products_it_replaces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """DEEPSPEED-3: traced only. Its backward pass computes the logits again: 5 products, not 4."""
+    from jax._src.cudnn import fused_attention_stablehlo as kernel
+
+    monkeypatch.setattr(kernel, "check_cudnn_version", lambda: 91000)
+    monkeypatch.setattr(kernel, "check_is_flash_attention", lambda *_, **__: None)
+    monkeypatch.setattr(kernel, "check_compute_capability", lambda *_, **__: True)
+    q, k = (jax.ShapeDtypeStruct((2, t, 4, 16), jnp.bfloat16) for t in (32, 64))
+
+    def attend(how, q, k, v):
+        return jax.nn.dot_product_attention(q, k, v, implementation=how).astype(jnp.float32).sum()
+
+    for function, more in ((lambda f: f, 0), (lambda f: jax.grad(f, argnums=(0, 1, 2)), 1)):
+        plain, fused = (
+            nn.flops(function(partial(attend, how)), q, k, k) for how in ("xla", "cudnn")
+        )
+        assert fused.total == plain.total + more * 2 * 2 * 32 * 64 * 4 * 16
+        assert fused.unknown == ()

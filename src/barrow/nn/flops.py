@@ -18,7 +18,7 @@ from barrow.nn.abstract import jaxpr_of
 
 # They multiply, but their equations do not show how much.
 OPAQUE = (
-    *("cholesky", "dot_product_attention", "eigh", "fft", "householder_product", "lu", "qr", "svd"),
+    *("cholesky", "eigh", "fft", "householder_product", "lu", "qr", "svd"),
     *("pallas_call", "pure_callback", "ragged_dot", "triangular_solve"),
 )
 
@@ -71,6 +71,8 @@ def _counted(jaxpr: Any, above: tuple[str, ...]) -> Iterator[tuple[str, int, str
         elif kind == "cond":
             branches = [list(_counted(b.jaxpr, path)) for b in equation.params["branches"]]
             yield from max(branches, key=lambda branch: sum(count for _, count, _ in branch))
+        elif kind.startswith("dot_product_attention"):
+            yield here, _attention(equation), ""
         elif kind.startswith(OPAQUE):
             yield here, 0, f"{kind} is not counted"
         else:
@@ -123,6 +125,15 @@ def _dot(equation: Any) -> int:
     left = equation.invars[0].aval.shape
     out = equation.outvars[0].aval.shape
     return int(2 * math.prod(out) * math.prod(left[dim] for dim in contracted))
+
+
+def _attention(equation: Any) -> int:
+    """The kernel of cuDNN: two products forward; five backward, as it computes the first again."""
+    q, k = (one.aval.shape for one in equation.invars[:2])
+    layout = equation.params["layout"]
+    num_keys = k[2 if getattr(layout, "value", layout) else 1]  # [batch, heads, keys], or [b, k, h]
+    times = 10 if "_bwd" in equation.primitive.name else 4
+    return int(times * math.prod(q) * num_keys)
 
 
 def _conv(equation: Any) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.metadata import version
 from typing import Any
 
 from barrow.pages import frame
@@ -37,7 +36,7 @@ def profile_page(report: dict[str, Any]) -> str:
             ),
         ),
         element("main", *(part(report) for part in _PARTS)),
-        element("footer", f"Made by barrow {version('barrow')}."),
+        element("footer", "Made by barrow train --profile."),
         style=static("barrow.train.profile", "profile.css"),
     )
 
