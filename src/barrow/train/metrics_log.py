@@ -6,6 +6,7 @@ The metrics of a step are read while the device computes the next one, so it nev
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,7 +15,9 @@ import jax
 import numpy as np
 
 from barrow.train.mfu import peak_flops
+from barrow.train.monitor import Monitor
 from barrow.train.objectives.objective import Mean
+from barrow.train.profile.leaks import Leaks
 from barrow.train.program import Program
 from barrow.train.run import Run
 from barrow.train.step import StepMetrics
@@ -59,7 +62,10 @@ class Logbook:
         ]
         self._unit = program.task.unit
         self._is_nats = program.task.measure.startswith("nats")
-        self._peak = peak_flops(list(program.placement.mesh.devices.flat))
+        devices = list(program.placement.mesh.devices.flat)
+        self._peak = peak_flops(devices)
+        here = [one for one in devices if one.process_index == jax.process_index()]
+        self._monitor, self._leaks = Monitor(here), Leaks()
         self._pending: tuple[int, Work, StepMetrics] | None = None
         self._validation: Mapping[str, Mean | float] = {}
 
@@ -105,7 +111,10 @@ class Logbook:
             values["overflow"] = bad or "the loss itself"
         is_due = (step + 1) % self._run.log_every == 0 or step in (0, self._run.steps - 1)
         if is_due or is_bad or validation or reason is not None:
-            values |= self._speed(work)
+            values |= self._speed(work) | self._monitor.read()
+            for leak in self._leaks.look(step):
+                values["leak"] = leak
+                warnings.warn(leak, stacklevel=2)
             for tracker in self._trackers:
                 tracker.log(step, values)
         if reason is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from tests.pages.chromium import Page
@@ -121,12 +123,33 @@ def test_memory_by_kind(ran: Any) -> None:
     assert kinds["activations"] > LAYERS * ROWS // 2 * LENGTH * WIDTH * 4
 
 
-def test_the_numbers_of_the_run_are_the_same(ran: Any, tmp_path: Path) -> None:
+class Keeps:
+    """A tracker that keeps an array for each line."""
+
+    def __init__(self) -> None:
+        self.kept: list[Any] = []
+
+    def begin(self, run: Any, start: int) -> None: ...
+    def close(self) -> None: ...
+
+    def log(self, step: int, values: Any) -> None:
+        self.kept.append(jnp.full((129, 131), step))
+
+
+def test_a_run_without_a_profile_has_the_same_losses_and_names_a_leak(
+    ran: Any, tmp_path: Path
+) -> None:
     out, _, _ = ran
-    fit(RUN, tmp_path)
+    line = inspect.getsourcelines(Keeps.log)[1] + 1
+    where = rf"int32\[129,131\], .* made at {__file__}:{line}$"
+    with pytest.warns(UserWarning, match=f"a leak: .*{where}"):
+        fit(replace(RUN, log_every=1), tmp_path, trackers=[Keeps()])
     ours, theirs = (read_log(folder / "log.jsonl") for folder in (out, tmp_path))
-    assert [line["loss"] for line in ours] == [line["loss"] for line in theirs]
+    losses = {line["step"]: line["loss"] for line in theirs}
+    assert [line["loss"] for line in ours] == [losses[line["step"]] for line in ours]
     assert not (tmp_path / "profile.json").exists()
+    assert ["leak" in line for line in theirs] == [False] * 5 + [True, False, False]
+    assert all(line["host_memory_peak"] >= line["host_memory"] > 0 for line in theirs)
 
 
 def test_the_page(ran: Any, tmp_path: Path, show: Callable[..., Page]) -> None:

@@ -57,6 +57,15 @@ def test_a_line() -> None:
     )
 
 
+def test_devices_in_a_line() -> None:
+    """The highest of them, and the process where no device reports (ACCELERATE-7)."""
+    host = {"host_memory": 1 << 30, "host_memory_peak": 3 << 29}
+    assert in_words(0, 2, host) == "step 0/2  peak 1.50 GiB"
+    two = {"device0_memory_peak": 1 << 33, "device1_memory_peak": 1 << 34, "device1_power": 512.4}
+    two |= {"device0_temperature": 61, "device1_temperature": 66, "device0_memory": 1 << 40}
+    assert in_words(0, 2, host | two) == "step 0/2  peak 16.00 GiB  66 °C  512 W"
+
+
 @pytest.mark.parametrize(
     ("seconds", "words"),
     [(0.4, "0 s"), (59, "59 s"), (61, "1 min 01 s"), (3600, "1 h 00 min"), (90000, "1 d 1 h")],

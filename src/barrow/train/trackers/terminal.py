@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from typing import Any, TextIO
 
 from barrow.train.trackers.tracker import Tracker, Values
@@ -100,9 +101,21 @@ def in_words(step: int, steps: int, values: Values) -> str:
     ):
         if name in values:
             parts.append(form.format(values[name]))
+    parts += _of_devices(values)
     if "step_seconds" in values:
         parts.append(f"ETA {_duration(float(values['step_seconds']) * (steps - step - 1))}")
     return "  ".join(parts)
+
+
+def _of_devices(values: Values) -> Iterator[str]:
+    """The highest of the devices; memory of the process where no device reports its own."""
+    forms = (("memory_peak", 2**30, "peak {:.2f} GiB"), ("temperature", 1, "{:.0f} °C"))
+    for name, unit, form in (*forms, ("power", 1, "{:.0f} W")):
+        found = [float(v) for k, v in values.items() if re.fullmatch(rf"device\d+_{name}", k)]
+        if not found and name == "memory_peak":
+            found = [float(values[key]) for key in ("host_memory_peak",) if key in values]
+        if found:
+            yield form.format(max(found) / unit)
 
 
 def _duration(seconds: float) -> str:
