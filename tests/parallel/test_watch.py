@@ -95,6 +95,12 @@ def test_where_a_thread_is() -> None:
     with here.at("in", "step 1", 600.0, "a.py:3"):
         here.post()
         assert store.last == Record("in", "step 1", "a.py:3", 1, 1, 600.0, {"1": "step 1"})
+    # A generator that is closed late leaves its own call.
+    late = here.at("in", "batch 1", 600.0, "")
+    late.__enter__()
+    with here.at("busy", "loading", 600.0, ""):
+        late.__exit__(None, None, None)
+        assert [name for _, name, *_ in here.stack] == ["loading"]
 
     def wait(x: Any) -> Any:
         begun.set()
@@ -117,7 +123,7 @@ def test_where_a_thread_is() -> None:
     waits = compile("begun.set(); lock.acquire()", f"{Path(jax.__file__).parent}/a.py", "exec")
     with lock:
         found = look(lambda x: exec(waits, {"begun": begun, "lock": lock}), end=lock.release)
-    assert (found.state, found.calls, found.limit) == ("waits", 1, 600.0)
+    assert (found.state, found.calls, found.limit) == ("waits", 2, 600.0)
     assert look(lambda x: jax.jit(lambda y: wait(y))(x)).state == "compiling"
     found = look(wait)
     assert (found.state, found.limit) == ("outside", 20.0)
@@ -191,3 +197,4 @@ def test_two_processes(tmp_path: Path) -> None:
     assert f"\n  process 0 waits in sum 3, at script.py:{inside}, for" in found
     outside = f"process 1 is outside of any call, after sum 2, at script.py:{len(lines)}, for"
     assert outside in found
+    assert "Traceback" not in found  # of those who lost the others

@@ -178,12 +178,13 @@ class _Watch:
             self.calls += 1
             self.recent[str(self.calls)] = name
             self.recent.pop(str(self.calls - _RECENT), None)
-        self.stack.append((state, name, site, limit))
+        entry = (state, name, site, limit)
+        self.stack.append(entry)
         self.changes += 1
         try:
             yield
         finally:
-            self.stack.pop()
+            self.stack.remove(entry)  # a generator may leave after what it was entered before
             self.changes += 1
 
     def post(self) -> None:
@@ -212,6 +213,7 @@ class _Watch:
                     sys.stdout.flush()
                     sys.stderr.write(f"barrow: {found}\n")
                     sys.stderr.flush()
+                    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # errors that follow from it
                     self.client.key_value_set(f"{_KEY}/end/0", "")
                     time.sleep(2 * self.limits.nap)  # the service is here: the others come first
                     os._exit(1)
