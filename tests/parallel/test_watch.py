@@ -22,8 +22,8 @@ from barrow.parallel import watch
 from barrow.parallel.watch import Record, verdict
 
 STEPS = {"4": "step 3", "5": "step 4"}
-IN = Record("in", "step 4", "a.py:7", 5, 9, 600.0, STEPS)
-AFTER = Record("outside", "", "a.py:9", 4, 8, 20.0, {"4": "step 3"})
+IN = Record("in", "step 4", "a.py:7", 5, 3000.0, 600.0, STEPS)
+AFTER = Record("outside", "", "a.py:9", 4, 0.0, 20.0, {"4": "step 3"})
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,8 @@ AFTER = Record("outside", "", "a.py:9", 4, 8, 20.0, {"4": "step 3"})
     ],
 )
 def test_verdict(other: Record, age: float, words: str | None) -> None:
-    found = verdict([IN, other], [3000.0, age], apart=20.0)
+    other = replace(other, age=age)
+    found = verdict([IN, other], apart=20.0)
     if words is None:
         assert found is None
     else:
@@ -65,12 +66,10 @@ def test_verdict(other: Record, age: float, words: str | None) -> None:
         assert words in found
         assert "process 0 waits in step 4, at a.py:7, for 3000 s" in found
     # The same if the first is not in the call any more, but waits for what it gives.
-    assert bool(verdict([replace(IN, state="waits"), other], [3000.0, age], apart=20.0)) == bool(
-        words
-    )
+    assert bool(verdict([replace(IN, state="waits"), other], apart=20.0)) == bool(words)
     # Nobody waits, or not for long: no matter what the other does.
-    assert verdict([AFTER, other], [3000.0, 0.0], apart=20.0) is None
-    assert verdict([IN, other], [1.0, age], apart=20.0) is None
+    assert verdict([replace(AFTER, age=3000.0), replace(other, age=0.0)], apart=20.0) is None
+    assert verdict([replace(IN, age=1.0), other], apart=20.0) is None
 
 
 def test_one_process_is_not_watched() -> None:
@@ -85,8 +84,10 @@ class Store:
         self.last = Record(**json.loads(value))
 
 
-def test_where_a_thread_is() -> None:
+def test_where_a_thread_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """Outside of calls it may wait for devices, compile, or do something else."""
+    now = [1000.0]
+    monkeypatch.setattr(watch.time, "monotonic", lambda: now[0])
     store, begun, ended = Store(), threading.Event(), threading.Event()
     lock = threading.Lock()
     here = watch._Watch(store, 0, 2, watch.Limits())
@@ -94,7 +95,8 @@ def test_where_a_thread_is() -> None:
     assert store.last.state == "starting"
     with here.at("in", "step 1", 600.0, "a.py:3"):
         here.post()
-        assert store.last == Record("in", "step 1", "a.py:3", 1, 1, 600.0, {"1": "step 1"})
+        found = replace(store.last, age=0.0)
+        assert found == Record("in", "step 1", "a.py:3", 1, 0.0, 600.0, {"1": "step 1"})
     # A generator that is closed late leaves its own call.
     late = here.at("in", "batch 1", 600.0, "")
     late.__enter__()
@@ -125,8 +127,11 @@ def test_where_a_thread_is() -> None:
         found = look(lambda x: exec(waits, {"begun": begun, "lock": lock}), end=lock.release)
     assert (found.state, found.calls, found.limit) == ("waits", 2, 600.0)
     assert look(lambda x: jax.jit(lambda y: wait(y))(x)).state == "compiling"
+    now[0] += 300.0
     found = look(wait)
-    assert (found.state, found.limit) == ("outside", 20.0)
+    assert (found.state, found.limit, found.age) == ("outside", 20.0, 0.0)  # since it compiled
+    now[0] += 30.0
+    assert look(wait).age == 30.0
     assert found.site.startswith(f"{__file__}:")
 
 
@@ -149,12 +154,12 @@ import jax.numpy as jnp
 from barrow.errors import ConfigError
 from barrow.parallel import watch
 from jax.experimental.multihost_utils import process_allgather
-watch.begin(watch.Limits(apart=0.2, nap=0.01))
+watch.begin(watch.Limits(apart=0.8, nap=0.02))
 
 def take_long():
-    end = watch._running.ticks + 60
-    while watch._running.ticks < end:
-        time.sleep(0.01)
+    here, begun = watch._running, watch._running.ticks + 2
+    while here.ticks < begun or time.monotonic() - here.since[1] < 2:
+        time.sleep(0.02)
 
 def sum_up(step):
     with watch.call("sum", step=step):

@@ -51,15 +51,15 @@ class Limits:
 class Record:
     """Where a process is: in its call number `calls`, or after it.
 
-    `limit` is how many seconds it may stay there while others wait. `changes` counts what was
-    entered or left. `recent` has the names of the last calls by their number.
+    It had been there for `age` seconds by its own clock when it said so, and may stay for `limit`
+    while others wait. `recent` has the names of the last calls by their number.
     """
 
     state: State = "starting"
     name: str = ""
     site: str = ""
     calls: int = 0
-    changes: int = 0
+    age: float = 0.0
     limit: float = _LONG
     recent: dict[str, str] = field(default_factory=dict)
 
@@ -122,13 +122,12 @@ def wait_for_all() -> None:
                 return
 
 
-def verdict(records: Sequence[Record], ages: Sequence[float], *, apart: float) -> str | None:
-    """What is wrong with where processes have been for some seconds; None if all may be well."""
-    both = list(zip(records, ages, strict=True))
-    still = [record for record, age in both if age > apart]
+def verdict(records: Sequence[Record], *, apart: float) -> str | None:
+    """What is wrong with where the processes are; None if all may be well."""
+    still = [record for record in records if record.age > apart]
     waiting = [record for record in still if record.state in ("in", "waits")]
     last = max((record.calls for record in waiting), default=0)
-    is_missing = any(record.calls < last and age > record.limit for record, age in both)
+    is_missing = any(one.calls < last and one.age > one.limit for one in records)
     names: dict[str, set[str]] = {}
     for record in still:
         for number, name in record.recent.items():
@@ -136,7 +135,7 @@ def verdict(records: Sequence[Record], ages: Sequence[float], *, apart: float) -
     if not waiting or not (is_missing or any(len(some) > 1 for some in names.values())):
         return None
     lines = []
-    for process, (record, age) in enumerate(both):
+    for process, record in enumerate(records):
         after = record.recent.get(str(record.calls))
         where = {
             "starting": "has not reached a call",
@@ -148,7 +147,7 @@ def verdict(records: Sequence[Record], ages: Sequence[float], *, apart: float) -
             "finished": f"has finished, after {after or 'no call'}",
         }[record.state]
         at = f", at {record.site}" if record.site else ""
-        lines.append(f"  process {process} {where}{at}, for {age:.0f} s")
+        lines.append(f"  process {process} {where}{at}, for {record.age:.0f} s")
     return (
         "some processes wait in a call that others do not reach; all are ended:\n"
         + "\n".join(lines)
@@ -169,7 +168,8 @@ class _Watch:
     recent: dict[str, str] = field(default_factory=dict)
     thread: int = field(default_factory=threading.get_ident)
     ticks: int = 0
-    seen: dict[int, tuple[int, float]] = field(default_factory=dict)
+    began: float = field(default_factory=time.monotonic)
+    since: tuple[Any, float] = ((), 0.0)
 
     @contextlib.contextmanager
     def at(self, state: State, name: str, limit: float, site: str) -> Iterator[None]:
@@ -200,7 +200,11 @@ class _Watch:
             state, limit = "waits", _LONG
         if frame is not None and not self.stack:
             site = _site(frame)
-        record = Record(state, name, site, self.calls, self.changes, limit, dict(self.recent))
+        # What compiles, or is not scheduled, does not age.
+        if self.since[0] != (state, self.changes):
+            self.since = ((state, self.changes), time.monotonic())
+        age = time.monotonic() - self.since[1]
+        record = Record(state, name, site, self.calls, age, limit, dict(self.recent))
         words = json.dumps(asdict(record))
         self.client.key_value_set(f"{_KEY}/at/{self.process}", words, allow_overwrite=True)
 
@@ -226,13 +230,9 @@ class _Watch:
         """The verdict about all."""
         posted = self.client.key_value_dir_get(f"{_KEY}/at/")
         known = {int(key.rpartition("/")[2]): json.loads(words) for key, words in posted}
-        records = [Record(**known.get(number, {})) for number in range(self.num)]
-        now = time.monotonic()
-        for number, record in enumerate(records):
-            if number not in self.seen or self.seen[number][0] != record.changes:
-                self.seen[number] = (record.changes, now)
-        ages = [now - since for _, since in (self.seen[n] for n in range(self.num))]
-        return verdict(records, ages, apart=self.limits.apart)
+        missing = {"age": time.monotonic() - self.began}
+        records = [Record(**known.get(number, missing)) for number in range(self.num)]
+        return verdict(records, apart=self.limits.apart)
 
 
 _running: _Watch | None = None
