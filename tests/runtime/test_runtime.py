@@ -20,6 +20,7 @@ from flax.training.train_state import TrainState
 
 import barrow
 from barrow.errors import CheckpointError, ConfigError
+from barrow.parallel import watch
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(43, 8)).astype(np.float32)
@@ -212,3 +213,21 @@ def test_a_state_needs_its_optimizer() -> None:
     loss, state, *_ = plain()
     with pytest.raises(ValueError, match="pass optimizer="):
         barrow.Runtime().step(loss, state, BATCH)
+
+
+def test_loading_may_take_long_while_others_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is done with a batch is a call (`barrow.parallel.watch`), to make it is not."""
+    here = watch._Watch(None, 0, 2, watch.Limits())
+    seen: list[Any] = []
+
+    def batches() -> Any:
+        for _ in range(2):
+            seen.append([name for _, name, *_ in here.stack])
+            yield np.zeros((8, 2), np.float32)
+
+    runtime = barrow.Runtime()
+    _, loader = runtime.prepare({"w": np.zeros(2)}, batches())
+    monkeypatch.setattr(watch, "_running", here)
+    seen.extend([name for _, name, *_ in here.stack] for _ in loader)
+    assert seen == [["loading"], ["loading", "batch 0"], ["loading"], ["loading", "batch 1"]]
+    assert here.stack == []

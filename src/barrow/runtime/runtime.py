@@ -291,13 +291,16 @@ class _Loader:
 
     def __iter__(self) -> Iterator[Any]:
         words = "first batch; seed what shuffles it: Runtime(seed=…), or pass rows='process'"
-        for number, batch in enumerate(self._loader):
-            if number == 0 and self._runtime.rows == "global":
-                arrays = [np.asarray(x) for x in jax.tree.leaves(batch) if not isinstance(x, str)]
-                sums = [zlib.crc32(x.tobytes()) for x in arrays]
-                open_peers("runtime/batch").agree("rows", {words: sums})
-            with watch.call("batch", step=number):  # what is done with it needs the others
-                yield self._runtime.batch(batch)
+        with watch.busy("loading"):  # between batches
+            for number, batch in enumerate(self._loader):
+                if number == 0 and self._runtime.rows == "global":
+                    arrays = [
+                        np.asarray(x) for x in jax.tree.leaves(batch) if not isinstance(x, str)
+                    ]
+                    sums = [zlib.crc32(x.tobytes()) for x in arrays]
+                    open_peers("runtime/batch").agree("rows", {words: sums})
+                with watch.call("batch", step=number):  # what is done with it needs the others
+                    yield self._runtime.batch(batch)
 
 
 def _global(x: Any, where: NamedSharding) -> jax.Array:
