@@ -97,6 +97,9 @@ def test_where_a_thread_is(monkeypatch: pytest.MonkeyPatch) -> None:
         here.post()
         found = replace(store.last, age=0.0)
         assert found == Record("in", "step 1", "a.py:3", 1, 0.0, 600.0, {"1": "step 1"})
+        with here.at("in", "gather", 600.0, "a.py:4"):
+            here.post()
+            assert (store.last.name, store.last.calls) == ("gather of step 1", 2)
     # A generator that is closed late leaves its own call.
     late = here.at("in", "batch 1", 600.0, "")
     late.__enter__()
@@ -125,7 +128,7 @@ def test_where_a_thread_is(monkeypatch: pytest.MonkeyPatch) -> None:
     waits = compile("begun.set(); lock.acquire()", f"{Path(jax.__file__).parent}/a.py", "exec")
     with lock:
         found = look(lambda x: exec(waits, {"begun": begun, "lock": lock}), end=lock.release)
-    assert (found.state, found.calls, found.limit) == ("waits", 2, 600.0)
+    assert (found.state, found.calls, found.limit) == ("waits", 3, 600.0)
     assert look(lambda x: jax.jit(lambda y: wait(y))(x)).state == "compiling"
     now[0] += 300.0
     found = look(wait)

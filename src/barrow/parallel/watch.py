@@ -175,6 +175,8 @@ class _Watch:
     def at(self, state: State, name: str, limit: float, site: str) -> Iterator[None]:
         self.thread = threading.get_ident()
         if state == "in":
+            around = [entry[1] for entry in self.stack if entry[0] == "in"]
+            name = " of ".join([name, *around[-1:]])
             self.calls += 1
             self.recent[str(self.calls)] = name
             self.recent.pop(str(self.calls - _RECENT), None)
