@@ -58,7 +58,9 @@ def test_programs_are_kept(barrow: Callable, tmp_path: Path, cache: Path) -> Non
 
 
 def test_json_has_the_tokens(barrow: Callable, model: Path) -> None:
-    code, out, _ = barrow("generate", model, "--prompt", "ab", "--max-tokens", 12, "--json")
+    """Two devices share the parameters, and draw what one draws."""
+    asked = ("generate", model, "--prompt", "ab", "--max-tokens", 12)
+    code, out, _ = barrow(*asked, "--json", "--tensor", 2)
     assert code == 0
     result = json.loads(out)
     assert result["prompt_tokens"] == [256, 97, 98]

@@ -113,10 +113,13 @@ def test_four_processes_divide_rows_and_columns(
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("sizes", [{"tensor": 2}, {"sequence": 2}, {"fsdp": 2, "zero": 2}])
+@pytest.mark.parametrize(
+    "sizes", [{"tensor": 2}, {"sequence": 2}, {"fsdp": 2, "zero": 2}, {"stage": 2}]
+)
 def test_two_processes_share_an_axis(
     run: Run, tmp_path: Path, compiled_once: Path, sizes: dict[str, int]
 ) -> None:
+    run = replace(run, model=replace(run.model, layers=2))
     spread(run, tmp_path, compiled_once, 2, 1, data=1, **sizes)
 
 

@@ -195,8 +195,12 @@ def test_a_checkpoint_of_one_mesh_resumes_on_another(run: Run, tmp_path: Path) -
 @pytest.mark.soak
 def test_a_checkpoint_of_any_mesh_resumes_on_any_other(run: Run, tmp_path: Path) -> None:
     check_restored(run, tmp_path, MESHES)
+
+
+@pytest.mark.soak
+def test_a_checkpoint_of_experts_resumes_on_any_mesh(run: Run, tmp_path: Path) -> None:
     meshes = [*MESHES[:3], {"expert": 4, "data": 2}, {"stage": 2, "expert": 2, "fsdp": 2}]
-    check_restored(run, tmp_path / "experts", meshes, experts=True)
+    check_restored(run, tmp_path, meshes, experts=True)
 
 
 @pytest.mark.soak

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from barrow.cli.model.open import open_text_model
-from barrow.cli.options import AsJson, DtypeOption, TokenizerOption, Trust
+from barrow.cli.options import AsJson, DtypeOption, TensorOption, TokenizerOption, Trust
 from barrow.cli.terminal import printable
 
 _DEFAULT_TOKENS = 128
@@ -63,6 +63,7 @@ def generate(
     ] = True,
     tokenizer: TokenizerOption = None,
     dtype: DtypeOption = None,
+    tensor: TensorOption = 1,
     trust: Trust = None,
     as_json: AsJson = False,
 ) -> None:
@@ -96,7 +97,9 @@ def generate(
     from barrow.models.text import prompt_tokens, text_pieces
 
     sampling = Sampling(temperature, top_k, top_p)
-    loaded, reader = open_text_model(model, tokenizer=tokenizer, dtype=dtype, trust=trust)
+    loaded, reader = open_text_model(
+        model, tokenizer=tokenizer, dtype=dtype, trust=trust, tensor=tensor
+    )
     writer = of_kind(loaded, model, Decoder)
     ids = prompt_tokens(reader, prompt, begin=begin)
     room = writer.config.context - len(ids)

@@ -43,6 +43,10 @@ DtypeOption = Annotated[
         help="float32, bfloat16 or float16.", show_default="float32 on a CPU, else that of the file"
     ),
 ]
+TensorOption = Annotated[
+    int,
+    typer.Option(min=1, help="Devices that share the parameters; it divides the model's heads."),
+]
 Trust = Annotated[
     list[str] | None,
     typer.Option(

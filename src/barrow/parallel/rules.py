@@ -15,7 +15,7 @@ from typing import Any
 import jax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from barrow.parallel.mesh import ROWS, num_row_shards
+from barrow.parallel.mesh import ROWS, make_mesh, num_row_shards
 from barrow.parallel.pipeline import STAGE, in_stages, schedule_of
 
 Axes = tuple[str | None, ...]
@@ -113,6 +113,25 @@ def shardings(rules: Rules, axes: Any, shapes: Any, mesh: Mesh) -> Any:
 def placing(rules: Rules, mesh: Mesh) -> Callable[[Axes, tuple[int, ...]], NamedSharding]:
     """For `barrow.models.open(…, place=…)`: parameters go to the devices that the rules say."""
     return lambda axes, shape: NamedSharding(mesh, rules.spec(axes, shape, mesh))
+
+
+def placing_over(tensor: int) -> Callable[[Axes, tuple[int, ...]], NamedSharding] | None:
+    """The same for so many of this process's devices that share a model; None for one."""
+    if tensor == 1:
+        return None
+    mesh, rules = make_mesh(tensor=tensor, devices=jax.local_devices()), ZERO[0].params
+
+    def place(axes: Axes, shape: tuple[int, ...]) -> NamedSharding:
+        sizes = dict(zip(axes, shape, strict=True))
+        if sizes.get("heads", tensor) % tensor:
+            fits = [str(n) for n in range(1, mesh.size + 1) if sizes["heads"] % n == 0]
+            raise ValueError(
+                f"{tensor} devices cannot share {sizes['heads']} heads; pass one of "
+                f"{', '.join(fits)}"
+            )
+        return NamedSharding(mesh, rules.spec(axes, shape, mesh))
+
+    return place
 
 
 @dataclass(frozen=True)

@@ -67,6 +67,19 @@ def test_a_folder_of_ours(folder: Path, windowed: Any, reference: Any) -> None:
     assert open_model(str(folder)).info.identity == model.info.identity
 
 
+def test_devices_share_the_parameters(folder: Path, reference: Any) -> None:
+    """ACCELERATE-13: each reads its part of the file; the score is that of one device."""
+    model = open_model(str(folder), ModelOptions(tensor=2))
+    assert isinstance(model, WindowedModel)
+    (found,) = model.score([b"stones"])
+    assert found.nats == pytest.approx(-reference([256, *b"stones"]).sum(), rel=1e-5)
+    held: Any = model._model
+    kernel = held._params["layers"][0]["mlp"]["up"]["kernel"]
+    assert kernel.addressable_shards[0].data.shape[1] * 2 == kernel.shape[1]
+    with pytest.raises(ValueError, match="8 devices cannot share 2 heads; pass one of 1, 2"):
+        open_model(str(folder), ModelOptions(tensor=8))
+
+
 def test_a_model_without_a_tokenizer_says_so(folder: Path) -> None:
     for file in folder.glob("tokenizer*"):
         file.unlink()

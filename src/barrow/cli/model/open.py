@@ -65,16 +65,19 @@ def open_text_model(
     dtype: str | None,
     num_layers: int | None = None,
     trust: Collection[str] | None = None,
+    tensor: int = 1,
 ) -> tuple[Loaded, Tokenizer]:
     """A model with unstacked layers, and its tokenizer: of files, or of a run or checkpoint.
 
-    Of an encoder's files no more than `num_layers` layers are read.
+    Of an encoder's files no more than `num_layers` layers are read. `tensor` devices share the
+    parameters.
     """
     import jax
 
     from barrow.models.compile_cache import keep_compiled
     from barrow.models.open_model import open_model
     from barrow.models.text import open_tokenizer
+    from barrow.parallel import placing_over
     from barrow.weights.hub.cache import cache_folder
 
     keep_compiled(cache_folder(os.environ) / "compiled")
@@ -82,7 +85,12 @@ def open_text_model(
     if dtype is None and jax.default_backend() == "cpu":
         dtype = "float32"
     loaded = open_model(
-        locate_model(name), dtype=dtype, unstack=True, num_layers=num_layers, trust=trust or ()
+        locate_model(name),
+        dtype=dtype,
+        unstack=True,
+        num_layers=num_layers,
+        trust=trust or (),
+        place=placing_over(tensor),
     )
     if tokenizer is not None:
         return loaded, open_tokenizer(tokenizer)

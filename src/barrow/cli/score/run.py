@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from barrow.cli.model.models import locate_model
-from barrow.cli.options import AsJson, DtypeOption, TextKey, TokenizerOption, Trust
+from barrow.cli.options import AsJson, DtypeOption, TensorOption, TextKey, TokenizerOption, Trust
 from barrow.cli.progress import progress_bar
 from barrow.cli.score.table import print_result
 from barrow.cli.terminal import printable
@@ -91,6 +91,7 @@ def score(
     limit: Annotated[int | None, typer.Option(help="Only so many documents.")] = None,
     dtype: DtypeOption = None,
     batch_tokens: Annotated[int | None, typer.Option(help="Tokens computed at once.")] = None,
+    tensor: TensorOption = 1,
     tokenizer: TokenizerOption = None,
     server_model: Annotated[
         str | None, typer.Option(help="A server's name for its model, if it has several.")
@@ -132,6 +133,7 @@ def score(
         server_model=server_model,
         key_variable=key_variable,
         trust=tuple(trust or ()),
+        tensor=tensor,
     )
     opened = _open(model, options)
     shares = _recipe_weights(weights)

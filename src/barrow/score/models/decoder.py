@@ -26,7 +26,8 @@ class DecoderTokenModel:
     """A causal model and its parameters under `TokenModel`.
 
     Rows are sorted by length, padded at the end (which a causal model does not see) and computed
-    `batch_tokens` at a time, divided over `devices` (by default this process's).
+    `batch_tokens` at a time, divided over `devices` (by default this process's). With `tensor`, so
+    many devices share each row, and the parameters: these are there already (`parallel.placing`).
     """
 
     def __init__(
@@ -37,6 +38,7 @@ class DecoderTokenModel:
         *,
         batch_tokens: int | None = None,
         devices: Sequence[Any] | None = None,
+        tensor: int = 1,
     ) -> None:
         if tokenizer.vocab_size > model.config.vocab_size:
             raise ValueError(
@@ -53,8 +55,8 @@ class DecoderTokenModel:
             # Row after row the scores of attention stay in the cache. Rows that are divided over
             # devices would all be brought to each of them.
             model = replace(cast("Any", model), backend="rows")
-        self._mesh = make_mesh(devices=devices)
-        self._params = jax.device_put(params, whole(self._mesh))
+        self._mesh = make_mesh(devices=devices, tensor=tensor)
+        self._params = params if tensor > 1 else jax.device_put(params, whole(self._mesh))
         self._nats = jax.jit(partial(next_token_nats_on_cpu if on_cpu else next_token_nats, model))
 
     def log_probs(self, rows: Sequence[npt.NDArray[np.int32]]) -> list[npt.NDArray[np.float32]]:

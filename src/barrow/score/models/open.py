@@ -45,7 +45,8 @@ class ModelOptions:
     `tokenizer` names one (a path, or "bytes") where the model has none beside it. `dtype` None is
     float32 on a CPU, else the type of the file. `server_model` is a server's name for its model,
     `key_variable` the environment variable that holds its key. `trust` names modules and files
-    outside barrow that a run's model may be imported from.
+    outside barrow that a run's model may be imported from. `tensor` devices share the parameters of
+    a causal model of ours.
     """
 
     protocol: Protocol = PROTOCOLS["barrow"]
@@ -57,6 +58,7 @@ class ModelOptions:
     server_model: str | None = None
     key_variable: str | None = None
     trust: tuple[str, ...] = ()
+    tensor: int = 1
 
     def __post_init__(self) -> None:
         if self.batch_tokens is not None and self.batch_tokens < 1:
@@ -92,7 +94,9 @@ def causal_model(
     """A causal model and its parameters, as a model to score."""
     from barrow.score.models.decoder import DecoderTokenModel
 
-    opened = DecoderTokenModel(model, params, tokenizer, batch_tokens=options.batch_tokens)
+    opened = DecoderTokenModel(
+        model, params, tokenizer, batch_tokens=options.batch_tokens, tensor=options.tensor
+    )
     return WindowedModel(
         opened,
         options.protocol,
@@ -134,6 +138,7 @@ def _loaded(path: Path, options: ModelOptions) -> Model:
 
     from barrow.models.open_model import is_run, open_model
     from barrow.models.text import open_tokenizer
+    from barrow.parallel import placing_over
 
     trained = is_run(path)
     dtype = options.dtype
@@ -141,7 +146,13 @@ def _loaded(path: Path, options: ModelOptions) -> Model:
         dtype = "float32"
     elif dtype is None and trained:
         dtype = "bfloat16"
-    loaded = open_model(path, dtype=dtype, unstack=not trained, trust=options.trust)
+    loaded = open_model(
+        path,
+        dtype=dtype,
+        unstack=not trained or options.tensor > 1,
+        trust=options.trust,
+        place=placing_over(options.tensor),
+    )
     scoring = loaded.family.scoring
     if not scoring or loaded.labels:
         raise ScoreError(
