@@ -9,13 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import jax
-from jax.sharding import Mesh, NamedSharding
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from barrow.parallel import Rules, Zero, fitted, rows_sharding, shardings, whole
+from barrow.parallel.mesh import ROWS
 from barrow.parallel.offload import Offload, Outside
 
 # Numbers of an array that is worth a transfer of its own.
 _SMALLEST = 1 << 16
+# The field of a state whose arrays have a row for each device.
+_OF_DEVICES = "of_devices"
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,8 @@ class Placement:
 
         def place(path: Any, leaf: Any) -> Any:
             keys = _keys(path)
+            if _OF_DEVICES in keys:
+                return NamedSharding(self.mesh, PartitionSpec(ROWS))
             for start in range(len(keys)):
                 where = known.get((keys[start:], leaf.shape))
                 if where is not None:

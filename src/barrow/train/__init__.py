@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from barrow.parallel.interrupt import Interrupted
 from barrow.parallel.placement import Placement
+from barrow.train.elastic import ElasticBatch, elastic_batch
 from barrow.train.fit import fit
 from barrow.train.loss_scale import LossScale, ScaleSettings
 from barrow.train.objectives.causal import causal_objective
 from barrow.train.objectives.objective import Loss, Mean, Objective
+from barrow.train.one_bit import OneBitAdam
 from barrow.train.optimizers import Adafactor, AdamW, Lion, Muon, Optimizer, decayed
 from barrow.train.precision import Precision, default_precision
 from barrow.train.run import CheckpointSettings, EvaluationSettings, MeshSettings, Run
@@ -30,6 +32,7 @@ __all__ = [
     "CheckpointSettings",
     "Constant",
     "Cosine",
+    "ElasticBatch",
     "EvaluationSettings",
     "Interrupted",
     "Linear",
@@ -40,6 +43,7 @@ __all__ = [
     "MeshSettings",
     "Muon",
     "Objective",
+    "OneBitAdam",
     "Optimizer",
     "Placement",
     "Precision",
@@ -55,6 +59,7 @@ __all__ = [
     "causal_objective",
     "decayed",
     "default_precision",
+    "elastic_batch",
     "fit",
     "for_store",
     "init_state",

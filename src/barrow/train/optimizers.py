@@ -50,12 +50,12 @@ class AdamW:
     weight_decay: float = 0.1
 
     def __post_init__(self) -> None:
-        _check(self)
+        check_numbers(self)
 
     def make(self, num_steps: int) -> optax.GradientTransformation:
         """See `Optimizer`."""
         return optax.adamw(
-            _rate(self.schedule, num_steps),
+            rate_of(self.schedule, num_steps),
             b1=self.beta1,
             b2=self.beta2,
             eps=self.eps,
@@ -74,12 +74,12 @@ class Lion:
     weight_decay: float = 0.1
 
     def __post_init__(self) -> None:
-        _check(self)
+        check_numbers(self)
 
     def make(self, num_steps: int) -> optax.GradientTransformation:
         """See `Optimizer`."""
         return optax.lion(
-            _rate(self.schedule, num_steps),
+            rate_of(self.schedule, num_steps),
             b1=self.beta1,
             b2=self.beta2,
             weight_decay=self.weight_decay,
@@ -104,11 +104,11 @@ class Adafactor:
     weight_decay: float = 0.1
 
     def __post_init__(self) -> None:
-        _check(self)
+        check_numbers(self)
 
     def make(self, num_steps: int) -> optax.GradientTransformation:
         """See `Optimizer`."""
-        rate = _rate(self.schedule, num_steps)
+        rate = rate_of(self.schedule, num_steps)
         plain = optax.adafactor(
             rate,
             min_dim_size_to_factor=self.min_factored,
@@ -140,11 +140,11 @@ class Muon:
     weight_decay: float = 0.1
 
     def __post_init__(self) -> None:
-        _check(self)
+        check_numbers(self)
 
     def make(self, num_steps: int) -> optax.GradientTransformation:
         """See `Optimizer`."""
-        rate = _rate(self.schedule, num_steps)
+        rate = rate_of(self.schedule, num_steps)
         muon = optax.contrib.muon(
             rate,
             beta=self.momentum,
@@ -164,7 +164,7 @@ def decayed(params: Any) -> Any:
     return _by_path(params, _decays)
 
 
-def _check(optimizer: Any) -> None:
+def check_numbers(optimizer: Any) -> None:
     """Raise for settings out of range."""
     for name in ("beta1", "beta2", "momentum", "decay_rate"):
         if not 0 <= getattr(optimizer, name, 0) < 1:
@@ -176,7 +176,9 @@ def _check(optimizer: Any) -> None:
         raise ValueError(f"weight_decay must be ≥ 0, got {optimizer.weight_decay}")
 
 
-def _rate(schedule: Schedule, num_steps: int) -> Rate:
+def rate_of(schedule: Schedule, num_steps: int) -> Rate:
+    """The learning rate by step."""
+
     def rate(step: jax.Array) -> jax.Array:
         found: jax.Array = schedule.rate(step, num_steps)
         return found

@@ -22,6 +22,7 @@ from barrow.parallel.pipeline import STAGE, Schedule, schedule_of
 from barrow.parallel.placement import Placement
 from barrow.train.objectives.objective import Mean, Objective
 from barrow.train.offloaded_update import refuse_joint_updates
+from barrow.train.one_bit import OneBit, OneBitAdam, make_one_bit_step
 from barrow.train.precision import Precision
 from barrow.train.run import Run
 from barrow.train.state import TrainState
@@ -90,9 +91,14 @@ def make_program(run: Run, scratch: Path | None = None) -> Program:
     if run.mesh.offload != "none":
         refuse_without_memory(run.mesh.offload)
         refuse_joint_updates(optimizer, shapes)
-    constrain = constrainer(
+    constrain: Any = constrainer(
         zero.activations, mesh, micro_batches=run.mesh.micro_batches, rounds=run.mesh.rounds
     )
+    is_one_bit = isinstance(run.optimizer, OneBitAdam)
+    if is_one_bit and not isinstance(optimizer, OneBit):
+        raise ConfigError(f"{type(task).__name__} changes the optimizer: OneBitAdam cannot be used")
+    if is_one_bit:
+        constrain = None  # devices compute by themselves
     if run.objective is None:
         objective, evaluation = task.objective(constrain), task.evaluation(constrain)
     else:
@@ -112,12 +118,13 @@ def make_program(run: Run, scratch: Path | None = None) -> Program:
             given=given,
         )
 
+    make: Any = make_one_bit_step if is_one_bit else make_step
     return Program(
         task=task,
         placement=placement,
         shapes=jax.eval_shape(lambda: start(placement=None)),
         start=start,
-        advance=make_step(objective, optimizer, run.step, placement=placement),
+        advance=make(objective, optimizer, run.step, placement=placement),
         evaluate=make_evaluate(evaluation, run.step.precision, placement),
     )
 

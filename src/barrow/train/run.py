@@ -167,11 +167,12 @@ class Run:
 
 # Paths: data are identified by their contents.
 PLACES = ("store", "pairs", "tokenizer", "validation", "init", "data.path", "data.validation")
-# What may change when a run resumes: paths, how often it logs and saves, the devices, how far it
-# reads ahead, and the number of steps where the schedule permits it.
+# What may change when a run resumes: paths, how often it logs and saves, the devices and their
+# micro-batches, how far it reads ahead, and the number of steps where the schedule permits it.
 FREE = (
     *PLACES,
-    *("mesh", "evaluation", "checkpoint", "log_every", "diverged", "steps", "prefetch"),
+    *("mesh", "step.accumulate", "evaluation", "checkpoint", "log_every", "diverged"),
+    *("steps", "prefetch"),
 )
 
 

@@ -168,7 +168,7 @@ def pure_step(
             params=params,
             optimizer=optimizer_state,
             collections=found.collections,
-            ema=_averaged(state.ema, params, settings.ema),
+            ema=averaged(state.ema, params, settings.ema),
         )
         after = pick(found.is_finite, after, state)
         return replace(after, scale=found.scale, step=state.step + 1), found.metrics
@@ -216,7 +216,7 @@ def pure_gradients(
             loss=Mean(loss.total, loss.weight),
             metrics=dict(loss.metrics),
             grad_norm=norm,
-            bad_tensor=_bad_tensor(is_finite, squares),
+            bad_tensor=bad_tensor(is_finite, squares),
             scale=scale,
         )
         scaled = None if state.scale is None else state.scale.after(is_finite, precision.scale)
@@ -252,8 +252,8 @@ class _Offloaded:
         return after, found.metrics
 
     def _finished(self, ema: Any, before: Any, params: Any, step: Any, found: Gradients) -> Any:
-        averaged = _averaged(ema, params, self._settings.ema)
-        ema = pick(found.is_finite, averaged, ema)
+        after = averaged(ema, params, self._settings.ema)
+        ema = pick(found.is_finite, after, ema)
         return ema, pick(found.is_finite, found.collections, before), step + 1
 
 
@@ -312,7 +312,7 @@ def refuse_bad_batch(batch: Any, settings: StepSettings, placement: Placement | 
         )
 
 
-def _bad_tensor(is_finite: jax.Array, squares: jax.Array) -> jax.Array:
+def bad_tensor(is_finite: jax.Array, squares: jax.Array) -> jax.Array:
     """Of the sums of squares of all gradients; one past float32's largest number counts as bad."""
     bad = ~jnp.isfinite(squares)
     first = jnp.where(bad.any(), jnp.argmax(bad), jnp.argmax(squares))
@@ -324,7 +324,8 @@ def _start_scale(precision: Precision) -> LossScale | None:
     return LossScale.start(precision.scale) if precision.is_scaled else None
 
 
-def _averaged(ema: Any, params: Any, share: float | None) -> Any:
+def averaged(ema: Any, params: Any, share: float | None) -> Any:
+    """The average of parameters after a step that gave new ones; None if none is kept."""
     if share is None:
         return None
     return jax.tree.map(lambda old, new: share * old + (1 - share) * new, ema, params)

@@ -1,0 +1,257 @@
+"""Adam whose devices exchange one bit of each number instead of a gradient (1-bit Adam).
+
+The first steps are AdamW's. Then the second moment is kept as it is, so an update is linear in the
+gradients: each device adds its own gradient to the common momentum, and what it sends of the
+result, in units of √second moment, is its sign and one scale for a block. What that leaves out is
+added to what it sends at the next step, so over many steps nothing is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import optax
+from jax.flatten_util import ravel_pytree
+from jax.sharding import PartitionSpec
+
+from barrow.parallel.placement import Placement
+from barrow.train.gradients import gradients, take_gradient
+from barrow.train.loss_scale import pick
+from barrow.train.objectives.objective import Mean, Objective
+from barrow.train.optimizers import check_numbers, decayed, rate_of
+from barrow.train.schedules import Cosine, Schedule
+from barrow.train.state import TrainState
+from barrow.train.step import (
+    Step,
+    StepMetrics,
+    StepSettings,
+    averaged,
+    bad_tensor,
+    make_step,
+    refuse_bad_batch,
+)
+
+_BLOCK = 1024  # numbers that share a scale
+# The least second moment, of its mean in a tensor: what had no gradient in the first steps would
+# get updates without bound.
+_LEAST = 0.01
+_AXIS = "data"
+
+
+@dataclass(frozen=True)
+class OneBitAdam:
+    """AdamW that sends about a thirtieth of the bytes after its first steps.
+
+    - `warmup`: steps of plain AdamW, until the second moments are known.
+    - `schedule`: of the learning rate; `weight_decay`: of kernels and tables.
+    - `beta1`, `beta2`: what stays of the averages of gradients and their squares at each step.
+    - `eps`: what is added to the root of the squares.
+    """
+
+    warmup: int
+    schedule: Schedule = field(default_factory=Cosine)
+    beta1: float = 0.9
+    beta2: float = 0.95
+    eps: float = 1e-8
+    weight_decay: float = 0.1
+
+    def __post_init__(self) -> None:
+        check_numbers(self)
+        if self.warmup < 1:
+            raise ValueError(f"warmup must be ≥ 1, got {self.warmup}")
+
+    def make(self, num_steps: int) -> OneBit:
+        """See `Optimizer`."""
+        adam = optax.scale_by_adam(self.beta1, self.beta2, self.eps)
+        rest = optax.chain(
+            optax.add_decayed_weights(self.weight_decay, mask=decayed),
+            optax.scale_by_learning_rate(rate_of(self.schedule, num_steps)),
+        )
+
+        def init(params: Any) -> OneBitState:
+            num, size = jax.device_count(), sum(x.size for x in jax.tree.leaves(params))
+            whole = -(-size // (num * _BLOCK)) * _BLOCK
+            errors = Errors(jnp.zeros((num, num * whole)), jnp.zeros((num, whole)))
+            return OneBitState(adam.init(params), rest.init(params), errors)
+
+        def update(grads: Any, state: OneBitState, params: Any = None) -> tuple[Any, OneBitState]:
+            grads, moments = adam.update(grads, state.adam, params)
+            updates, last = rest.update(grads, state.rest, params)
+            return updates, OneBitState(moments, last, state.of_devices)
+
+        return OneBit(init, update, rest.update, self)
+
+
+class OneBit(NamedTuple):
+    """A transformation of optax for the first steps, and what the others need."""
+
+    init: Callable[[Any], Any]
+    update: Callable[..., tuple[Any, Any]]
+    rest: Callable[..., tuple[Any, Any]]
+    settings: OneBitAdam
+
+
+class Errors(NamedTuple):
+    """What compression left out: [devices, numbers] of what each sent, and of what it averaged."""
+
+    sent: jax.Array
+    averaged: jax.Array
+
+
+class OneBitState(NamedTuple):
+    """Moments; of the rate and decay; a row of errors for each device."""
+
+    adam: optax.ScaleByAdamState
+    rest: Any
+    of_devices: Errors
+
+
+def make_one_bit_step(
+    objective: Objective, optimizer: OneBit, settings: StepSettings, *, placement: Placement
+) -> Step:
+    """The step: two programs, of which the second sends bits."""
+    mesh = placement.mesh
+    if mesh.shape[_AXIS] != mesh.size:
+        raise ValueError(
+            f"OneBitAdam divides the batch alone: use mesh.data={mesh.size} and no other axis, got "
+            + ", ".join(f"{name}={size}" for name, size in mesh.shape.items() if size > 1)
+        )
+    if settings.precision.is_scaled or not objective.is_sum_over_rows:
+        raise ValueError("OneBitAdam needs fp32 or bf16, and a loss that is a sum over rows")
+    plain = make_step(objective, optimizer, settings, placement=placement)  # type: ignore[arg-type]
+    return _Step(plain, objective, optimizer, settings, placement)
+
+
+class _Step:
+    def __init__(
+        self,
+        plain: Step,
+        objective: Objective,
+        optimizer: OneBit,
+        settings: StepSettings,
+        placement: Placement,
+    ) -> None:
+        self._plain, self._objective, self._settings = plain, objective, settings
+        self._optimizer, self._placement, self._is_warm = optimizer, placement, False
+        self.compressed = jax.jit(self._compressed, donate_argnums=0)
+
+    def __call__(self, state: TrainState, batch: Any) -> tuple[TrainState, StepMetrics]:
+        # The number is read in the first steps only: reading it waits for the step before.
+        self._is_warm = self._is_warm or int(state.step) >= self._optimizer.settings.warmup
+        if not self._is_warm:
+            return self._plain(state, batch)
+        refuse_bad_batch(batch, self._settings, self._placement)
+        return self.compressed(state, batch)  # type: ignore[no-any-return]
+
+    def _compressed(self, state: TrainState, batch: Any) -> tuple[TrainState, StepMetrics]:
+        rows, same = PartitionSpec(_AXIS), PartitionSpec()
+        mapped = jax.shard_map(
+            self._on_device,
+            mesh=self._placement.mesh,
+            in_specs=(same, rows, rows),
+            out_specs=(same, rows, same),
+            check_vma=False,
+        )
+        before = state.optimizer
+        rest = replace(state, optimizer=before._replace(of_devices=None), ema=None)
+        (momentum, direction), errors, metrics = mapped(rest, before.of_devices, batch)
+        updates, last = self._optimizer.rest(direction, before.rest, state.params)
+        moments = before.adam._replace(count=before.adam.count + 1, mu=momentum)
+        params = optax.apply_updates(state.params, updates)
+        after = replace(
+            state,
+            params=params,
+            optimizer=OneBitState(moments, last, errors),
+            ema=averaged(state.ema, params, self._settings.ema),
+        )
+        after = pick(metrics.bad_tensor == -1, after, state)
+        return replace(after, step=state.step + 1), metrics
+
+    def _on_device(self, state: TrainState, errors: Errors, rows: Any) -> tuple[Any, Any, Any]:
+        """The new momentum and the direction of the update, from this device's rows."""
+        settings, given = self._settings, self._optimizer.settings
+        key = jax.random.fold_in(jax.random.fold_in(state.key, state.step), _index())
+        loss, grads = gradients(
+            take_gradient(self._objective, settings.precision, None, None),
+            settings.precision.cast(state.params),
+            state.collections,
+            rows,
+            key,
+            num=settings.accumulate,
+            placement=None,
+        )
+        if jax.tree.leaves(loss.collections):
+            raise ValueError("OneBitAdam needs a model without running statistics")
+        means = {"loss": Mean(loss.total, loss.weight), **loss.metrics}
+        means = jax.tree.map(lambda x: jax.lax.psum(x, _AXIS), means)
+        weight = jnp.where(means["loss"].weight == 0, 1.0, means["loss"].weight)
+        # The mean of these over the devices is the gradient.
+        grads = jax.tree.map(lambda g: g.astype(jnp.float32) * (_num() / weight), grads)
+        squares = jnp.stack([jnp.sum(jnp.square(g)) for g in jax.tree.leaves(grads)])
+        if settings.clip is not None:
+            shrink = jnp.minimum(1.0, settings.clip / jnp.sqrt(squares.sum() + 1e-30))
+            grads = jax.tree.map(lambda g: g * shrink, grads)
+        adam = state.optimizer.adam
+        units = jax.tree.map(lambda v: _unit(v, given), adam.nu)
+        own = jax.tree.map(
+            lambda m, g, u: (given.beta1 * m + (1 - given.beta1) * g) / u, adam.mu, grads, units
+        )
+        vector, back = ravel_pytree(own)
+        common, after = exchange(vector, jax.tree.map(lambda x: x[0], errors))
+        found = back(common)
+        momentum = jax.tree.map(jnp.multiply, found, units)
+        correction = 1 - given.beta1 ** (adam.count + 1)
+        direction = jax.tree.map(lambda x: x / correction, found)
+        squares = jax.lax.pmean(squares, _AXIS)
+        norm = jnp.sqrt(squares.sum())
+        is_finite = jnp.isfinite(norm) & jnp.isfinite(means["loss"].total)
+        metrics = StepMetrics(
+            means.pop("loss"), means, norm, bad_tensor(is_finite, squares), scale=None
+        )
+        return (momentum, direction), jax.tree.map(lambda x: x[None], after), metrics
+
+
+def exchange(vector: jax.Array, errors: Errors) -> tuple[jax.Array, Errors]:
+    """The mean of a vector over the devices, from signs, and what they leave out; in `shard_map`.
+
+    Each device averages a part of all vectors, and sends the signs of that to all.
+    """
+    num = _num()
+    padded = jnp.pad(vector, (0, errors.sent.size - vector.size)) + errors.sent
+    parts = padded.reshape(num, -1, _BLOCK)
+    bits, scales = compress(parts)
+    sent = (parts - expand(bits, scales)).reshape(-1)
+    own = (jax.lax.all_to_all(x, _AXIS, 0, 0) for x in (bits, scales))
+    mean = expand(*own).mean(0) + errors.averaged.reshape(-1, _BLOCK)
+    bits, scales = compress(mean)
+    left = (mean - expand(bits, scales)).reshape(-1)
+    everyones = (jax.lax.all_gather(x, _AXIS) for x in (bits, scales))
+    return expand(*everyones).reshape(-1)[: vector.size], Errors(sent, left)
+
+
+def compress(blocks: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Signs as bits, [..., block / 8], and the mean size of each block: [..., block] floats."""
+    return jnp.packbits(blocks >= 0, axis=-1), jnp.abs(blocks).mean(-1)
+
+
+def expand(bits: jax.Array, scales: jax.Array) -> jax.Array:
+    """± the scale of each block."""
+    signs = jnp.unpackbits(bits, axis=-1).astype(jnp.float32) * 2 - 1
+    return signs * scales[..., None]
+
+
+def _unit(second: jax.Array, settings: OneBitAdam) -> jax.Array:
+    mean = second / (1 - settings.beta2**settings.warmup)
+    return jnp.sqrt(jnp.maximum(mean, _LEAST * mean.mean())) + settings.eps
+
+
+def _num() -> int:
+    return jax.lax.axis_size(_AXIS)
+
+
+def _index() -> jax.Array:
+    return jax.lax.axis_index(_AXIS)
