@@ -15,6 +15,8 @@ from barrow.parallel import make_mesh
 from barrow.train import AdamW, Constant, Run, elastic_batch, fit, program
 from barrow.train.trackers import read_log
 
+pytestmark = pytest.mark.usefixtures("compiled_once")
+
 
 def test_the_batch_that_the_most_numbers_of_devices_divide() -> None:
     """The numbers of DeepSpeed's own test."""

@@ -126,61 +126,64 @@ def make_one_bit_step(
     return _Step(plain, objective, optimizer, settings, placement)
 
 
+@dataclass
 class _Step:
-    def __init__(
-        self,
-        plain: Step,
-        objective: Objective,
-        optimizer: OneBit,
-        settings: StepSettings,
-        placement: Placement,
-    ) -> None:
-        self._plain, self._objective, self._settings = plain, objective, settings
-        self._optimizer, self._placement, self._is_warm = optimizer, placement, False
+    plain: Any
+    objective: Objective
+    optimizer: OneBit
+    settings: StepSettings
+    placement: Placement
+    is_warm: bool = False
+
+    def __post_init__(self) -> None:
         self.compressed = jax.jit(self._compressed, donate_argnums=0)
 
     def __call__(self, state: TrainState, batch: Any) -> tuple[TrainState, StepMetrics]:
         # The number is read in the first steps only: reading it waits for the step before.
-        self._is_warm = self._is_warm or int(state.step) >= self._optimizer.settings.warmup
-        if not self._is_warm:
-            return self._plain(state, batch)
-        refuse_bad_batch(batch, self._settings, self._placement)
-        return self.compressed(state, batch)  # type: ignore[no-any-return]
+        self.is_warm = self.is_warm or int(state.step) >= self.optimizer.settings.warmup
+        refuse_bad_batch(batch, self.settings, self.placement)
+        step = self.compressed if self.is_warm else self.plain
+        return step(state, batch)  # type: ignore[no-any-return]
+
+    def lower(self, state: TrainState, batch: Any) -> Any:
+        """As `jax.jit(…).lower`, of the first steps."""
+        return self.plain.lower(state, batch)
 
     def _compressed(self, state: TrainState, batch: Any) -> tuple[TrainState, StepMetrics]:
-        rows, same = PartitionSpec(_AXIS), PartitionSpec()
-        mapped = jax.shard_map(
+        rows, same, before = PartitionSpec(_AXIS), PartitionSpec(), state.optimizer
+        direction, errors, metrics = jax.shard_map(
             self._on_device,
-            mesh=self._placement.mesh,
+            mesh=self.placement.mesh,
             in_specs=(same, rows, rows),
             out_specs=(same, rows, same),
             check_vma=False,
-        )
-        before = state.optimizer
-        rest = replace(state, optimizer=before._replace(of_devices=None), ema=None)
-        (momentum, direction), errors, metrics = mapped(rest, before.of_devices, batch)
-        updates, last = self._optimizer.rest(direction, before.rest, state.params)
+        )(replace(state, optimizer=before.adam, ema=None), before.of_devices, batch)
+        units = jax.tree.map(self._unit, before.adam.nu)
+        momentum = jax.tree.map(jnp.multiply, direction, units)
         moments = before.adam._replace(count=before.adam.count + 1, mu=momentum)
+        correction = 1 - self.optimizer.settings.beta1**moments.count
+        direction = jax.tree.map(lambda x: x / correction, direction)
+        updates, last = self.optimizer.rest(direction, before.rest, state.params)
         params = optax.apply_updates(state.params, updates)
         after = replace(
             state,
             params=params,
             optimizer=OneBitState(moments, last, errors),
-            ema=averaged(state.ema, params, self._settings.ema),
+            ema=averaged(state.ema, params, self.settings.ema),
         )
         after = pick(metrics.bad_tensor == -1, after, state)
         return replace(after, step=state.step + 1), metrics
 
     def _on_device(self, state: TrainState, errors: Errors, rows: Any) -> tuple[Any, Any, Any]:
-        """The new momentum and the direction of the update, from this device's rows."""
-        settings, given = self._settings, self._optimizer.settings
-        key = jax.random.fold_in(jax.random.fold_in(state.key, state.step), _index())
+        """The direction of the update, common to all, from this device's rows."""
+        settings, adam, beta = self.settings, state.optimizer, self.optimizer.settings.beta1
+        key = jax.random.fold_in(state.key, state.step)
         loss, grads = gradients(
-            take_gradient(self._objective, settings.precision, None, None),
+            take_gradient(self.objective, settings.precision, None, None),
             settings.precision.cast(state.params),
             state.collections,
             rows,
-            key,
+            jax.random.fold_in(key, jax.lax.axis_index(_AXIS)),
             num=settings.accumulate,
             placement=None,
         )
@@ -188,31 +191,33 @@ class _Step:
             raise ValueError("OneBitAdam needs a model without running statistics")
         means = {"loss": Mean(loss.total, loss.weight), **loss.metrics}
         means = jax.tree.map(lambda x: jax.lax.psum(x, _AXIS), means)
-        weight = jnp.where(means["loss"].weight == 0, 1.0, means["loss"].weight)
+        total = means.pop("loss")
         # The mean of these over the devices is the gradient.
-        grads = jax.tree.map(lambda g: g.astype(jnp.float32) * (_num() / weight), grads)
+        factor = jax.lax.axis_size(_AXIS) / jnp.where(total.weight == 0, 1.0, total.weight)
+        grads = jax.tree.map(lambda g: g.astype(jnp.float32) * factor, grads)
         squares = jnp.stack([jnp.sum(jnp.square(g)) for g in jax.tree.leaves(grads)])
+        shrink = jnp.float32(1)
         if settings.clip is not None:
             shrink = jnp.minimum(1.0, settings.clip / jnp.sqrt(squares.sum() + 1e-30))
-            grads = jax.tree.map(lambda g: g * shrink, grads)
-        adam = state.optimizer.adam
-        units = jax.tree.map(lambda v: _unit(v, given), adam.nu)
         own = jax.tree.map(
-            lambda m, g, u: (given.beta1 * m + (1 - given.beta1) * g) / u, adam.mu, grads, units
+            lambda m, g, v: (beta * m + (1 - beta) * shrink * g) / self._unit(v),
+            adam.mu,
+            grads,
+            adam.nu,
         )
         vector, back = ravel_pytree(own)
         common, after = exchange(vector, jax.tree.map(lambda x: x[0], errors))
-        found = back(common)
-        momentum = jax.tree.map(jnp.multiply, found, units)
-        correction = 1 - given.beta1 ** (adam.count + 1)
-        direction = jax.tree.map(lambda x: x / correction, found)
         squares = jax.lax.pmean(squares, _AXIS)
         norm = jnp.sqrt(squares.sum())
-        is_finite = jnp.isfinite(norm) & jnp.isfinite(means["loss"].total)
-        metrics = StepMetrics(
-            means.pop("loss"), means, norm, bad_tensor(is_finite, squares), scale=None
-        )
-        return (momentum, direction), jax.tree.map(lambda x: x[None], after), metrics
+        bad = bad_tensor(jnp.isfinite(norm) & jnp.isfinite(total.total), squares)
+        metrics = StepMetrics(total, means, norm, bad, scale=None)
+        return back(common), jax.tree.map(lambda x: x[None], after), metrics
+
+    def _unit(self, second: jax.Array) -> jax.Array:
+        """The root of a second moment as it was after the first steps."""
+        settings = self.optimizer.settings
+        mean = second / (1 - settings.beta2**settings.warmup)
+        return jnp.sqrt(jnp.maximum(mean, _LEAST * mean.mean())) + settings.eps
 
 
 def exchange(vector: jax.Array, errors: Errors) -> tuple[jax.Array, Errors]:
@@ -220,9 +225,8 @@ def exchange(vector: jax.Array, errors: Errors) -> tuple[jax.Array, Errors]:
 
     Each device averages a part of all vectors, and sends the signs of that to all.
     """
-    num = _num()
     padded = jnp.pad(vector, (0, errors.sent.size - vector.size)) + errors.sent
-    parts = padded.reshape(num, -1, _BLOCK)
+    parts = padded.reshape(jax.lax.axis_size(_AXIS), -1, _BLOCK)
     bits, scales = compress(parts)
     sent = (parts - expand(bits, scales)).reshape(-1)
     own = (jax.lax.all_to_all(x, _AXIS, 0, 0) for x in (bits, scales))
@@ -242,16 +246,3 @@ def expand(bits: jax.Array, scales: jax.Array) -> jax.Array:
     """± the scale of each block."""
     signs = jnp.unpackbits(bits, axis=-1).astype(jnp.float32) * 2 - 1
     return signs * scales[..., None]
-
-
-def _unit(second: jax.Array, settings: OneBitAdam) -> jax.Array:
-    mean = second / (1 - settings.beta2**settings.warmup)
-    return jnp.sqrt(jnp.maximum(mean, _LEAST * mean.mean())) + settings.eps
-
-
-def _num() -> int:
-    return jax.lax.axis_size(_AXIS)
-
-
-def _index() -> jax.Array:
-    return jax.lax.axis_index(_AXIS)

@@ -10,7 +10,7 @@ import pytest
 
 from barrow import config
 from barrow.errors import ConfigError
-from barrow.stream.order.schedule import Mixture, Phase, Schedule, constant
+from barrow.stream.order.schedule import Mixture, Phase, Schedule, constant, growing
 
 HALVES = Mixture(weights={"a": 0.5, "b": 0.5})
 
@@ -116,3 +116,22 @@ def test_caps_for_all_and_for_one() -> None:
     assert Mixture(weights={"a": 1, "b": 1}, max_epochs={"b": 3.0}).cap("a") is None
     assert Mixture(weights={"a": 1, "b": 1}, max_epochs={"b": 3.0}).cap("b") == 3.0
     assert HALVES.cap("a") is None
+
+
+def test_rows_that_become_longer() -> None:
+    """DEEPSPEED-14: a curriculum by sequence length."""
+    schedule = growing(first=64, last=1024, steps=15_000, multiple=8, batch=4, mixture=HALVES)
+    lengths = {phase.start: phase.seq_len for phase in schedule.phases}
+    assert lengths[0] == 64
+    assert schedule.phases[-1] == Phase(15_000, 1024, 4, HALVES)
+    assert schedule.chunk == 1024
+    # 64 + 960 · 10,000 / 15,000 = 704
+    assert lengths[10_000] == 704
+    assert len(lengths) == 1 + (1024 - 64) // 8
+    root = growing(first=8, last=100, steps=100, multiple=16, batch=4, mixture=HALVES, power=0.5)
+    found = [(phase.start, phase.seq_len) for phase in root.phases]
+    assert found == [(0, 8), (1, 16), (7, 32), (19, 48), (38, 64), (62, 80), (92, 96), (100, 100)]
+    for bad in ({"first": 0}, {"last": 7}, {"steps": 0}, {"multiple": 0}, {"power": 0.0}):
+        given = {"first": 8, "last": 9, "steps": 3, "multiple": 1, "power": 1.0} | bad
+        with pytest.raises(ConfigError, match=f"{next(iter(bad))}={next(iter(bad.values()))}"):
+            growing(batch=1, mixture=HALVES, **given)

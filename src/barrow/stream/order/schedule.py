@@ -154,6 +154,34 @@ class Schedule:
         return dataclasses.replace(self, phases=(*self.phases, phase))
 
 
+def growing(
+    *,
+    first: int,
+    last: int,
+    steps: int,
+    multiple: int,
+    batch: int,
+    mixture: Mixture,
+    power: float = 1.0,
+) -> Schedule:
+    """Rows that become longer over so many steps: a curriculum by sequence length.
+
+    At step s a row has first + (last − first) · (s / steps)^power tokens, rounded down to a
+    multiple; from `steps` on it has `last`. Each length is a phase, and one more program.
+    """
+    if not (1 <= first <= last and steps >= 1 and multiple >= 1 and power > 0):
+        raise ConfigError(
+            "first must be from 1 to last, steps and multiple ≥ 1 and power > 0, got "
+            f"first={first}, last={last}, steps={steps}, multiple={multiple}, power={power}"
+        )
+    starts: dict[int, int] = {}
+    for step in range(steps + 1):
+        reached = first + int((last - first) * (step / steps) ** power)
+        length = last if step == steps else max(first, reached // multiple * multiple)
+        starts.setdefault(length, step)
+    return Schedule(tuple(Phase(start, n, batch, mixture) for n, start in starts.items()))
+
+
 def constant(*, seq_len: int, batch: int, mixture: Mixture, chunk: int = 0) -> Schedule:
     """A schedule that never changes."""
     return Schedule((Phase(0, seq_len, batch, mixture),), chunk)
