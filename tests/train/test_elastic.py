@@ -9,10 +9,12 @@ from pathlib import Path
 
 import jax
 import pytest
+from tests.parallel.several_processes import in_several
 
+from barrow import config
 from barrow.errors import ConfigError
 from barrow.parallel import make_mesh
-from barrow.train import AdamW, Constant, Run, elastic_batch, fit, program
+from barrow.train import AdamW, Constant, Run, StepSettings, elastic_batch, fit, program
 from barrow.train.trackers import read_log
 
 pytestmark = pytest.mark.usefixtures("compiled_once")
@@ -77,3 +79,25 @@ def test_a_run_goes_from_8_to_4_to_2_to_8_devices(losses: Losses, tmp_path: Path
         losses(tmp_path / "a", steps, devices)
     found = losses(tmp_path / "a", 8, 8)
     assert found == pytest.approx(losses(tmp_path / "b", 8, 1), rel=1e-5)
+
+
+@pytest.mark.soak
+def test_a_run_of_four_processes_resumes_in_two_and_on_eight_devices(
+    run: Run, tmp_path: Path, compiled_once: Path
+) -> None:
+    """Eight devices, two, eight: the global batch stays, and with it the losses."""
+    made = replace(run, optimizer=AdamW(Constant(peak=1e-2)), log_every=1)
+    for steps, num, devices in ((2, 4, 2), (4, 2, 1)):
+        step = StepSettings(accumulate=8 // (num * devices))
+        settings = tmp_path / f"{steps}.json"
+        settings.write_text(config.to_json(replace(made, steps=steps, step=step)))
+        cache = {"JAX_COMPILATION_CACHE_DIR": str(compiled_once), "PROCESSES": str(num)}
+        process = "tests.train.fit_process", settings, tmp_path / "a"
+        for ended in in_several(*process, num=num, devices=devices, **cache):
+            assert ended.code == 0, ended.err
+    fit(replace(made, steps=6), tmp_path / "a")
+    fit(replace(made, steps=6), tmp_path / "b")
+    found, wanted = (read_log(tmp_path / name / "log.jsonl") for name in "ab")
+    assert [line["step"] for line in found] == list(range(6))
+    expected = [line["loss"] for line in wanted]
+    assert [line["loss"] for line in found] == pytest.approx(expected, rel=1e-5)

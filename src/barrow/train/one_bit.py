@@ -122,7 +122,7 @@ def make_one_bit_step(
         )
     if settings.precision.is_scaled or not objective.is_sum_over_rows:
         raise ValueError("OneBitAdam needs fp32 or bf16, and a loss that is a sum over rows")
-    plain = make_step(objective, optimizer, settings, placement=placement)  # type: ignore[arg-type]
+    plain = make_step(objective, optimizer, settings, placement=placement)
     return _Step(plain, objective, optimizer, settings, placement)
 
 
