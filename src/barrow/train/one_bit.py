@@ -25,15 +25,7 @@ from barrow.train.objectives.objective import Mean, Objective
 from barrow.train.optimizers import check_numbers, decayed, rate_of
 from barrow.train.schedules import Cosine, Schedule
 from barrow.train.state import TrainState
-from barrow.train.step import (
-    Step,
-    StepMetrics,
-    StepSettings,
-    averaged,
-    bad_tensor,
-    make_step,
-    refuse_bad_batch,
-)
+from barrow.train.step import StepMetrics, StepSettings, averaged, bad_tensor, make_step
 
 _BLOCK = 1024  # numbers that share a scale
 # The least second moment, of its mean in a tensor: what had no gradient in the first steps would
@@ -110,25 +102,10 @@ class OneBitState(NamedTuple):
     of_devices: Errors
 
 
-def make_one_bit_step(
-    objective: Objective, optimizer: OneBit, settings: StepSettings, *, placement: Placement
-) -> Step:
-    """The step: two programs, of which the second sends bits."""
-    mesh = placement.mesh
-    if mesh.shape[_AXIS] != mesh.size:
-        raise ValueError(
-            f"OneBitAdam divides the batch alone: use mesh.data={mesh.size} and no other axis, got "
-            + ", ".join(f"{name}={size}" for name, size in mesh.shape.items() if size > 1)
-        )
-    if settings.precision.is_scaled or not objective.is_sum_over_rows:
-        raise ValueError("OneBitAdam needs fp32 or bf16, and a loss that is a sum over rows")
-    plain = make_step(objective, optimizer, settings, placement=placement)
-    return _Step(plain, objective, optimizer, settings, placement)
-
-
 @dataclass
-class _Step:
-    plain: Any
+class OneBitStep:
+    """The step: two programs, `plain`, and `compressed`, which sends bits."""
+
     objective: Objective
     optimizer: OneBit
     settings: StepSettings
@@ -136,12 +113,23 @@ class _Step:
     is_warm: bool = False
 
     def __post_init__(self) -> None:
+        mesh = self.placement.mesh
+        if mesh.shape[_AXIS] != mesh.size or self.placement.offload != "none":
+            found = ", ".join(f"{name}={size}" for name, size in mesh.shape.items() if size > 1)
+            raise ValueError(
+                f"OneBitAdam divides the batch alone: use mesh.data={mesh.size}, no other axis and "
+                f"no offload, got {found}, offload={self.placement.offload}"
+            )
+        if self.settings.precision.is_scaled or not self.objective.is_sum_over_rows:
+            raise ValueError("OneBitAdam needs fp32 or bf16, and a loss that is a sum over rows")
+        given: Any = self.objective, self.optimizer, self.settings
+        self.plain: Any = make_step(*given, placement=self.placement)
         self.compressed = jax.jit(self._compressed, donate_argnums=0)
 
     def __call__(self, state: TrainState, batch: Any) -> tuple[TrainState, StepMetrics]:
         # The number is read in the first steps only: reading it waits for the step before.
-        self.is_warm = self.is_warm or int(state.step) >= self.optimizer.settings.warmup
-        refuse_bad_batch(batch, self.settings, self.placement)
+        if not self.is_warm and not isinstance(state.step, jax.core.Tracer):
+            self.is_warm = int(state.step) >= self.optimizer.settings.warmup
         step = self.compressed if self.is_warm else self.plain
         return step(state, batch)  # type: ignore[no-any-return]
 

@@ -22,7 +22,7 @@ from barrow.parallel.pipeline import STAGE, Schedule, schedule_of
 from barrow.parallel.placement import Placement
 from barrow.train.objectives.objective import Mean, Objective
 from barrow.train.offloaded_update import refuse_joint_updates
-from barrow.train.one_bit import OneBit, OneBitAdam, make_one_bit_step
+from barrow.train.one_bit import OneBit, OneBitAdam, OneBitStep
 from barrow.train.precision import Precision
 from barrow.train.run import Run
 from barrow.train.state import TrainState
@@ -118,7 +118,7 @@ def make_program(run: Run, scratch: Path | None = None) -> Program:
             given=given,
         )
 
-    make: Any = make_one_bit_step if is_one_bit else make_step
+    make: Any = OneBitStep if is_one_bit else make_step
     return Program(
         task=task,
         placement=placement,
