@@ -26,7 +26,8 @@ def test_what_is_found(
 ) -> None:
     """On a machine with a stand-in for the driver's program, and one library too few."""
     program = tmp_path / "nvidia-smi"
-    program.write_text('#!/bin/sh\n[ "$1" = topo ] && echo "GPU0 NV18 GPU1" || echo 570.1\n')
+    topology = "\\033[4mGPU0 NV18 GPU1\\033[0m\\n\\nLegend:\\n X = Self\\n"
+    program.write_text(f'#!/bin/sh\n[ "$1" = topo ] && printf "{topology}" || echo 570.1\n')
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     lines = ["jax>=0.10; extra == 'train'", "nothing-such>=2; extra == 'ray'", "numpy>=1.26"]

@@ -23,9 +23,10 @@ _TIMES = 3
 class Constants:
     """What one device does per second, and the seconds of a `dispatch`: to start a program.
 
-    `flops`: of a large matrix product, by dtype. Bytes: `memory_bandwidth`, read and written;
-    `host_bandwidth`, the mean of both directions; `link_bandwidth`, what each device sends in a
-    ring all-reduce over the devices of this process, None if it has one.
+    `flops`: of a large matrix product by dtype, as JAX computes it by default (float32 on NVIDIA's
+    GPUs is TF32). Bytes: `memory_bandwidth`, read and written; `host_bandwidth`, to and from
+    pinned memory of the host, the mean of both directions; `link_bandwidth`, what each device sends
+    in a ring all-reduce over the devices of this process, None if it has one.
     """
 
     device: str
@@ -43,7 +44,6 @@ def measure(*, width: int | None = None, num_bytes: int | None = None) -> Consta
     """
     import jax
     import jax.numpy as jnp
-    import numpy as np
 
     devices = jax.local_devices()
     is_cpu = devices[0].platform == "cpu"
@@ -56,14 +56,15 @@ def measure(*, width: int | None = None, num_bytes: int | None = None) -> Consta
         product = functools.partial(jax.jit(jnp.matmul), b=scaled)
         flops[dtype] = 2 * width**3 / _seconds(product, x)
     more: Any = jax.jit(lambda x: x + 1, donate_argnums=0)
-    host = np.zeros(num_bytes // 4, np.float32)
-    both = _seconds(lambda x: np.array(jax.device_put(x, devices[0], may_alias=False)), host)
     memory = _seconds(more, jnp.zeros(num_bytes // 4))
+    x = jnp.zeros(num_bytes // 16, device=devices[0])
+    here, host = x.sharding, x.sharding.with_memory_kind("pinned_host")  # as what is offloaded
+    both = _seconds(lambda x: jax.device_put(jax.device_put(x, host), here), x)
     return Constants(
         device=devices[0].device_kind,
         flops=flops,
-        memory_bandwidth=2 * host.nbytes / memory,
-        host_bandwidth=2 * host.nbytes / both,
+        memory_bandwidth=2 * num_bytes / memory,
+        host_bandwidth=2 * x.nbytes / both,
         link_bandwidth=_link_bandwidth(num_bytes // 4) if len(devices) > 1 else None,
         dispatch=_seconds(more, jnp.zeros(())),
     )

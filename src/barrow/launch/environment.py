@@ -36,6 +36,7 @@ EXTRAS = {
     "ray": "building on a cluster",
     "gguf": "reading GGUF",
     "hub": "downloading models",
+    "monitor": "utilisation, temperature and power of GPUs",
     "notebook": "functions in several processes",
     "torch": "reading weights of PyTorch",
     "transformers": "scoring models of Hugging Face",
@@ -161,4 +162,5 @@ def _nvidia_smi(*arguments: str) -> str:
     done = subprocess.run(  # noqa: S603 - the driver's own program
         [program, *arguments], capture_output=True, text=True, check=False, timeout=60
     )
-    return "" if done.returncode else done.stdout.strip()
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout).partition("\nLegend:")[0]
+    return "" if done.returncode else plain.strip()
