@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -18,7 +19,7 @@ from tests.pages.chromium import Page
 from barrow.errors import ConfigError
 from barrow.models.decoder.model import DecoderConfig
 from barrow.train import CheckpointSettings, EvaluationSettings, Run, fit
-from barrow.train.profile import Profile, profiler, read_trace
+from barrow.train.profile import Profile, profiler, profiling, read_trace
 from barrow.train.profile.page import profile_page
 from barrow.train.run import MeshSettings
 from barrow.train.trackers import read_log
@@ -197,6 +198,37 @@ def test_a_trace_that_cannot_be_read_does_not_end_the_run(
         state = fit(RUN, tmp_path, profile=Profile(steps=1))
     assert int(state.step) == RUN.steps
     assert not (tmp_path / "profile.json").exists()
+
+
+def steps(num: int, folder: Path) -> int:
+    """Some steps of a program that does nothing; how many were done."""
+    done = 0
+
+    def advance(state: Any, batch: Any) -> Any:
+        nonlocal done
+        done += 1
+        return state, None
+
+    program: Any = SimpleNamespace(advance=advance)
+    with profiling(Profile(steps=2), RUN, program, folder) as profiled:
+        for _ in range(num):
+            profiled(jnp.zeros(()), {})
+    return done
+
+
+def test_a_run_that_ends_early_has_no_profile(tmp_path: Path) -> None:
+    with pytest.warns(UserWarning, match="there is no profile: the run ended before it"):
+        assert steps(5, tmp_path) == 5
+    jax.profiler.start_trace(tmp_path)  # the one before is closed
+    jax.profiler.stop_trace()
+
+
+def test_another_profiler_is_left_alone(tmp_path: Path) -> None:
+    jax.profiler.start_trace(tmp_path)
+    with pytest.warns(UserWarning, match="there is no profile: .*one profile"):
+        assert steps(8, tmp_path) == 8
+    jax.profiler.stop_trace()
+    assert list(tmp_path.rglob("*.xplane.pb"))
 
 
 def test_a_run_that_is_too_short_is_refused(tmp_path: Path) -> None:

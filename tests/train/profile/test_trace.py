@@ -24,7 +24,7 @@ def test_a_gpu_by_its_streams(tmp_path: Path) -> None:
     compute = [
         ("gemm", 0, 30, {"hlo_op": "dot.1"}),
         ("loop_fusion", 40, 60, {"hlo_op": "fusion.2"}),
-        ("gemm", 105, 200, {"hlo_op": "dot.1"}),
+        ("loop_add_fusion_1", 105, 200, {"hlo_op": "command_buffer_7"}),
     ]
     sent = [
         ("ncclDevKernel_AllReduce", 50, 70, {"hlo_op": "all-reduce-start.1"}),
@@ -43,6 +43,8 @@ def test_a_gpu_by_its_streams(tmp_path: Path) -> None:
     assert [sum(column) for column in columns] == pytest.approx([1.0] * len(columns))
     assert columns[0][0] == pytest.approx(1)
     assert columns[-1][0] == pytest.approx(1)
+    # A CUDA graph is not an operation: its kernels have names of their own.
+    assert {"dot.1", "loop_add_fusion_1"} <= {one.name for one in read_trace(folder).operations}
 
 
 def test_a_tpu_by_its_line_of_operations(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from barrow.nn.flops import flops
 from barrow.train.mfu import peak_flops
 from barrow.train.profile.advice import advise
 from barrow.train.profile.memory import memory_by_kind
-from barrow.train.profile.operations import by_module, by_operation, origins
+from barrow.train.profile.operations import by_module, by_operation, named, origins
 from barrow.train.profile.page import profile_page
 from barrow.train.profile.split import split
 from barrow.train.profile.trace import WINDOW, read_trace
@@ -96,7 +96,7 @@ def profiling(settings: Profile | None, run: Run, program: Program, folder: Path
 class _Profiler:
     def __init__(self, settings: Profile, run: Run, program: Program, folder: Path) -> None:
         self._settings, self._run, self._program, self._folder = settings, run, program, folder
-        self._calls = 0
+        self._calls, self._first = 0, settings.after + 1
         self._clock = self._untraced = 0.0
         self._trace: tempfile.TemporaryDirectory[str] | None = None
         self._window: Any = None
@@ -104,18 +104,16 @@ class _Profiler:
 
     def advance(self, state: Any, batch: Any) -> Any:
         """The step; before some of them the trace starts, is marked, or ends."""
-        after = self._settings.after
-        acts = {
-            after - 2: self._begin_clock,
-            after: self._begin_trace,
-            after + 1: self._begin_window,
-        }
-        acts[after + 1 + self._settings.steps] = self._finish
-        act = acts.get(self._calls)
+        act = {
+            self._first - 3: self._begin_clock,
+            self._first - 1: self._begin_trace,
+            self._first: self._begin_window,
+            self._first + self._settings.steps: lambda: self._finish(state, batch),
+        }.get(self._calls)
         if act is not None and not self._has_failed:
             try:
                 jax.block_until_ready(state)
-                act(state, batch)
+                act()
             except Exception as error:  # noqa: BLE001 - a profile must not end a run
                 self._has_failed = True
                 warnings.warn(f"there is no profile: {error}", stacklevel=2)
@@ -127,27 +125,28 @@ class _Profiler:
         if self._trace is not None:
             self._stop_trace()
             self._trace.cleanup()
-            self._trace = None
             warnings.warn("there is no profile: the run ended before it", stacklevel=2)
 
-    def _begin_clock(self, state: Any, batch: Any) -> None:
-        del state, batch
+    def _begin_clock(self) -> None:
         self._clock = time.perf_counter()
 
-    def _begin_trace(self, state: Any, batch: Any) -> None:
-        del state, batch
+    def _begin_trace(self) -> None:
         self._untraced = (time.perf_counter() - self._clock) / 2
         options = jax.profiler.ProfileOptions()
         options.python_tracer_level = 0  # a call of a function costs more than a small operation
         options.host_tracer_level = 2
-        self._trace = tempfile.TemporaryDirectory(prefix="barrow-profile-")
-        jax.profiler.start_trace(self._trace.name, profiler_options=options)
+        folder = tempfile.TemporaryDirectory(prefix="barrow-profile-")
+        try:
+            jax.profiler.start_trace(folder.name, profiler_options=options)
+        except BaseException:  # such as another profiler that is active
+            folder.cleanup()
+            raise
+        self._trace = folder
 
-    def _begin_window(self, state: Any, batch: Any) -> None:
-        del state, batch
+    def _begin_window(self) -> None:
         self._window = jax.profiler.TraceAnnotation(WINDOW)
         self._window.__enter__()
-        self._clock = time.perf_counter()
+        self._begin_clock()
 
     def _stop_trace(self) -> None:
         if self._window is not None:
@@ -174,7 +173,8 @@ class _Profiler:
         devices = list(program.placement.mesh.devices.flat)
         lower = getattr(program.advance, "lower", None)
         compiled = None if lower is None else lower(state, batch).compile()
-        known = {} if compiled is None else origins(compiled.as_text())
+        text = "" if compiled is None else compiled.as_text()
+        known, ran = origins(text), named(trace.operations, text)
         counted = None if compiled is None else flops(program.advance, state, batch)
         work = program.task.work(batch, program.num_params)
         stats = jax.local_devices()[0].memory_stats() or {}
@@ -209,8 +209,8 @@ class _Profiler:
                 "peak": stats.get("peak_bytes_in_use"),
                 "limit": stats.get("bytes_limit"),
             },
-            "modules": by_module(trace.operations, known, steps=steps),
-            "operations": by_operation(trace.operations, known, steps=steps),
+            "modules": by_module(ran, known, steps=steps),
+            "operations": by_operation(ran, known, steps=steps),
             "timeline": parts.timeline,
         }
         return report | {"advice": advise(report)}

@@ -88,6 +88,8 @@ def _on_device(plane: Any) -> Iterator[Operation]:
         for event in line.events:
             known = dict(event.stats)
             name = str(known.get("hlo_op") or event.name)
+            if name.startswith("command_buffer"):  # many operations, as a CUDA graph
+                name = event.name
             is_communication = bool(
                 _COMMUNICATION.search(event.name) or _COMMUNICATION.search(name)
             )
