@@ -119,7 +119,7 @@ def _called(kernel: str, last: tuple[str, int], calls: list[tuple[int, str, str]
     those = [(number, name) for number, called, name in calls if called == library]
     first = last[1] + (library != "cudnn")  # one call of cuDNN is several kernels
     later = [name for number, name in those if number >= first]
-    return (later or [name for _, name in those] or [None])[0]  # a loop starts again
+    return next(iter(later or [name for _, name in those]), None)  # a loop starts again
 
 
 def by_operation(
