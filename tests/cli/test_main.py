@@ -23,6 +23,7 @@ PIPELINE = [
     "mix",
     "launch",
     "generate",
+    "serve",
 ]
 TOOLS = ["corpus", "tokens", "model", "checkpoint", "env", "completion"]
 

@@ -22,6 +22,7 @@ from barrow.cli import (
     launch,
     mix,
     score,
+    serve,
     tokenize,
     train,
 )
@@ -50,6 +51,7 @@ _INTERRUPTED = 130
 
 # Libraries that whole parts need, and the extras that install them.
 _EXTRA_OF = {"jax": "train", "ml_dtypes": "train", "optax": "train", "safetensors": "corpus"}
+_EXTRA_OF |= {"starlette": "serve", "uvicorn": "serve"}
 
 _PIPELINE = {
     "demo": demo.demo,
@@ -62,6 +64,7 @@ _PIPELINE = {
     "mix": {"search": mix.search, "show": mix.show, "fit": mix.fit},
     "launch": launch.launch,
     "generate": generate.generate,
+    "serve": serve.serve,
 }
 _TOOLS: dict[str, Any] = {
     "corpus": {
@@ -128,7 +131,7 @@ _MOVED = {
     "tokenizer": "tokens",
     "models": "model",
 }
-_WITH_MODELS = {"demo", "mix", "train", "finetune", "score", "generate", "model"}
+_WITH_MODELS = {"demo", "mix", "train", "finetune", "score", "generate", "serve", "model"}
 
 
 class _Group(typer.core.TyperGroup):

@@ -57,6 +57,11 @@ class Engine:
                 "exact cannot be promised with experts: how many tokens an expert gets depends on "
                 "other requests; leave exact out"
             )
+        if settings.exact and jax.default_backend() not in ("cpu", "gpu"):
+            raise ValueError(
+                f"exact is known to hold on CPUs and GPUs, got {jax.default_backend()}; leave "
+                "exact out"
+            )
         self.programs = Programs(model, params, settings=settings)
         self.settings = settings
         self._config = config

@@ -165,12 +165,12 @@ def _shaped(*shape: int, dtype: str = "int32") -> Any:
 def _shapes(slots: int, parts: Sequence[int], *, exact: bool) -> tuple[tuple[int, int], ...]:
     """Numbers of single tokens and of parts for which there are programs.
 
-    With `exact`, one for single tokens and one for parts. Otherwise slots, a quarter of them, and
+    With `exact`, one for single tokens and one for parts. Otherwise slots, an eighth of them, and
     so on for single tokens alone; and all slots with each number of parts.
     """
     if exact:
         return (slots, 0), (0, parts[0])
     singles = [slots]
     while singles[-1] > 4:
-        singles.append(-(-singles[-1] // 4))
+        singles.append(-(-singles[-1] // 8))
     return *((num, 0) for num in reversed(singles)), *((slots, num) for num in parts)

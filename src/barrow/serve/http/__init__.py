@@ -1,0 +1,1 @@
+"""The engine as a server: OpenAI's completions over HTTP."""

@@ -1,0 +1,230 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+import uvicorn
+from starlette.testclient import TestClient
+
+from barrow.serve.http.app import ServerSettings, app
+from barrow.serve.http.service import Full, Service, Stopped
+from barrow.serve.pages import Pages
+from barrow.serve.requests import Answer, Request
+from barrow.serve.schedule import Scheduler
+from barrow.tokens import ByteTokenizer
+
+
+class Stub:
+    """An engine that says "ab…" one letter a step; a prompt that begins with 1 never ends.
+
+    With the prompt 9 it fails.
+    """
+
+    def __init__(self) -> None:
+        self.open: list[Answer] = []
+        self.submitted = threading.Event()
+        self.cancelled = threading.Event()
+        self.scheduler = Scheduler(Pages(4), slots=2, parts=1)
+
+    @property
+    def is_idle(self) -> bool:
+        return not self.open
+
+    def submit(self, request: Request) -> Answer:
+        if request.max_tokens > 50:
+            raise ValueError("max_tokens can be at most 50")
+        self.open.append(Answer(request))
+        self.submitted.set()
+        return self.open[-1]
+
+    def cancel(self, answer: Answer) -> None:
+        answer.reason = "cancelled"
+        self.open.remove(answer)
+        self.cancelled.set()
+
+    def step(self) -> list[Answer]:
+        grown = list(self.open)
+        for answer in grown:
+            if answer.request.prompt[0] == 9:
+                raise RuntimeError("out of luck")
+            answer.tokens.append(97 + len(answer.tokens) % 26)
+            answer.logprobs.append(-0.5)
+            answer.text += chr(answer.tokens[-1])
+            if answer.request.prompt[0] != 1 and len(answer.tokens) == answer.request.max_tokens:
+                answer.reason = "length"
+                self.open.remove(answer)
+        return grown
+
+
+@contextmanager
+def running(*, most: int = 4) -> Iterator[tuple[Stub, Service]]:
+    stub = Stub()
+    service = Service(stub, most=most)  # type: ignore[arg-type]
+    try:
+        yield stub, service
+    finally:
+        service.close()
+
+
+async def whole(service: Service, request: Request) -> str:
+    return "".join([piece.text async for piece in service.answer(request)])
+
+
+def test_answers_come_in_pieces() -> None:
+    async def main(service: Service) -> None:
+        pieces = [piece async for piece in service.answer(Request([2], 3))]
+        assert "".join(piece.text for piece in pieces) == "abc"
+        assert [piece.reason for piece in pieces] == [None, None, "length"]
+        both = await asyncio.gather(*(whole(service, Request([2], num)) for num in (2, 5)))
+        assert both == ["ab", "abcde"]
+
+    with running() as (_, service):
+        asyncio.run(main(service))
+        assert service.num_open == 0
+        assert service.counts.tokens == 10
+
+
+def test_who_leaves_is_cancelled_and_who_is_too_many_is_refused() -> None:
+    async def main(stub: Stub, service: Service) -> None:
+        stream = service.answer(Request([1], 5))
+        assert (await anext(stream)).text
+        with pytest.raises(Full, match="1 requests are open"):
+            await whole(service, Request([2], 1))
+        await stream.aclose()
+        assert await asyncio.to_thread(stub.cancelled.wait, 60)
+        assert await whole(service, Request([2], 2)) == "ab"
+
+    with running(most=1) as (stub, service):
+        asyncio.run(main(stub, service))
+        assert service.counts.cancelled == service.counts.refused == 1
+
+
+def test_a_failure_reaches_all_who_wait() -> None:
+    async def main(service: Service) -> None:
+        endless = service.answer(Request([1], 5))
+        await anext(endless)
+        with pytest.raises(Stopped, match="the engine failed: RuntimeError: out of luck"):
+            await whole(service, Request([9], 1))
+        with pytest.raises(Stopped, match="out of luck"):
+            async for _ in endless:
+                pass
+        with pytest.raises(Stopped, match="out of luck"):
+            await whole(service, Request([2], 1))
+
+    with running() as (_, service):
+        asyncio.run(main(service))
+        settings = ServerSettings("m")
+        client = TestClient(app(service, ByteTokenizer(), settings))
+        assert client.get("/health").status_code == 503
+        assert client.post("/v1/completions", json={"prompt": "a"}).status_code == 503
+
+
+def post(client: TestClient, **body: Any) -> tuple[int, dict[str, Any]]:
+    answer = client.post("/v1/completions", json=body)
+    return answer.status_code, answer.json()
+
+
+def test_completions() -> None:
+    with running() as (_, service):
+        client = TestClient(app(service, ByteTokenizer(), ServerSettings("m")))
+        status, found = post(client, model="m", prompt=["x", [5, 6]], max_tokens=3, n=2, logprobs=0)
+        assert status == 200
+        assert [choice["text"] for choice in found["choices"]] == ["abc"] * 4
+        assert [choice["index"] for choice in found["choices"]] == [0, 1, 2, 3]
+        assert found["choices"][0]["finish_reason"] == "length"
+        assert found["choices"][0]["logprobs"]["tokens"] == ["a", "b", "c"]
+        assert found["choices"][0]["logprobs"]["token_logprobs"] == [-0.5] * 3
+        assert found["usage"] == {
+            "prompt_tokens": 4,
+            "completion_tokens": 12,
+            "total_tokens": 16,
+        }
+        body = {"prompt": "x", "max_tokens": 4, "stream": True}
+        with client.stream("POST", "/v1/completions", json=body) as stream:
+            lines = [line for line in stream.iter_lines() if line]
+        assert lines[-1] == "data: [DONE]"
+        events = [json.loads(line.removeprefix("data: ")) for line in lines[:-1]]
+        assert "".join(event["choices"][0]["text"] for event in events) == "abcd"
+        assert events[-1]["choices"][0]["finish_reason"] == "length"
+        assert client.get("/v1/models").json()["data"][0]["id"] == "m"
+        assert client.get("/health").text == "ok"
+        assert "barrow_tokens_total 16\n" in client.get("/metrics").text
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "message"),
+    [
+        ({"prompt": "a", "model": "other"}, 404, "there is no model 'other'"),
+        ({}, 400, "prompt must be a string, tokens"),
+        ({"prompt": []}, 400, "prompt must be a string, tokens"),
+        ({"prompt": [1, "a"]}, 400, "prompt must be a string, tokens"),
+        ({"prompt": [True]}, 400, "prompt must be a string, tokens"),
+        ({"prompt": "a", "max_tokens": "3"}, 400, "max_tokens must be int, got str"),
+        ({"prompt": "a", "max_tokens": True}, 400, "max_tokens must be int, got bool"),
+        ({"prompt": "a", "stream": 1}, 400, "stream must be bool, got int"),
+        ({"prompt": "a", "echo": True}, 400, "unknown field 'echo'"),
+        ({"prompt": "a", "temperature": -1}, 400, "temperature must be ≥ 0, got -1"),
+        ({"prompt": "a", "logit_bias": {"x": 1}}, 400, "invalid literal"),
+        ({"prompt": "a", "stop": ["a", ""]}, 400, "stop must be up to 16 strings"),
+        ({"prompt": "a", "n": 0}, 400, "n × prompts must be from 1 to 128"),
+        ({"prompt": "a", "logprobs": 3}, 400, "logprobs must be 0"),
+        ({"prompt": "a", "max_tokens": 99}, 400, "max_tokens can be at most 50"),
+        ({"prompt": "a", "max_tokens": 99, "stream": True}, 400, "can be at most 50"),
+        ([], 400, "the body must be a JSON object"),
+    ],
+)
+def test_bad_bodies(body: Any, status: int, message: str) -> None:
+    with running() as (_, service):
+        client = TestClient(app(service, ByteTokenizer(), ServerSettings("m")))
+        answer = client.post("/v1/completions", json=body)
+        assert answer.status_code == status
+        assert message in answer.json()["error"]["message"]
+        assert post(client, prompt="a", max_tokens=1)[0] == 200
+
+
+def test_keys_and_sizes() -> None:
+    with running() as (_, service):
+        settings = ServerSettings("m", key="secret", most_bytes=100)
+        client = TestClient(app(service, ByteTokenizer(), settings))
+        assert client.get("/health").status_code == 200
+        for headers in ({}, {"authorization": "Bearer wrong"}, {"authorization": "Bearer é"}):
+            assert client.get("/v1/models", headers=_latin(headers)).status_code == 401
+        client.headers["authorization"] = "Bearer secret"
+        assert client.get("/v1/models").status_code == 200
+        assert post(client, prompt="a" * 100)[0] == 413
+        assert client.post("/v1/completions", content=b"{").status_code == 400
+        assert client.post("/v1/completions", content=b"[" * 99).status_code == 400
+
+
+def _latin(headers: dict[str, str]) -> dict[str, bytes]:
+    return {name: value.encode("latin-1") for name, value in headers.items()}
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_client_that_goes_away_is_cancelled(stream: bool) -> None:
+    """With a real socket: closed after the first bytes, or while nothing was sent yet."""
+    with running() as (stub, service), socket.create_server(("127.0.0.1", 0)) as listening:
+        config = uvicorn.Config(
+            app(service, ByteTokenizer(), ServerSettings("m")), log_level="error"
+        )
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        try:
+            body = json.dumps({"prompt": [1], "max_tokens": 5, "stream": stream}).encode()
+            with socket.create_connection(listening.getsockname()) as client:
+                head = f"POST /v1/completions HTTP/1.1\r\nhost: x\r\ncontent-length: {len(body)}"
+                client.sendall(head.encode() + b"\r\n\r\n" + body)
+                assert stub.submitted.wait(60)
+                if stream:
+                    assert client.recv(1)
+            assert stub.cancelled.wait(60)
+        finally:
+            server.should_exit = True
+            thread.join()
