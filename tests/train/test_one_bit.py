@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -63,7 +62,7 @@ def test_what_an_exchange_leaves_out_is_kept() -> None:
         )
     )
     vectors = RNG.normal(size=(6, 8, 5000)).astype(np.float32)
-    errors = Errors(jnp.zeros((8, 8192)), jnp.zeros((8, 1024)))
+    errors = Errors(jnp.zeros((8, 5120)), jnp.zeros((8, 640)))
     arrived = np.zeros(5000)
     for vector in vectors:
         found, errors = step(vector, errors)
@@ -182,14 +181,12 @@ def test_a_run_of_a_decoder_and_its_resumption(run: Run, tmp_path: Path) -> None
         step=StepSettings(accumulate=2),
         log_every=1,
     )
-    losses = {}
-    for name, optimizer in (("plain", AdamW), ("bits", partial(OneBitAdam, 20))):
-        made = replace(settings, optimizer=optimizer(Constant(peak=3e-3)))
-        if name == "bits":
-            fit(replace(made, steps=30), tmp_path / name)
-        fit(made, tmp_path / name)
-        losses[name] = [line["loss"] for line in read_log(tmp_path / name / "log.jsonl")]
-    assert losses["bits"][-1] == pytest.approx(losses["plain"][-1], rel=0.01)
-    fit(replace(made, steps=60), tmp_path / "whole")
-    whole = [line["loss"] for line in read_log(tmp_path / "whole" / "log.jsonl")]
-    assert whole == losses["bits"]
+    made = replace(settings, optimizer=OneBitAdam(20, Constant(peak=3e-3)))
+    for steps, name in ((30, "parts"), (60, "parts"), (60, "whole")):
+        fit(replace(made, steps=steps), tmp_path / name)
+    parts, whole = (
+        [line["loss"] for line in read_log(tmp_path / name / "log.jsonl")]
+        for name in ("parts", "whole")
+    )
+    assert parts == whole
+    assert whole[-1] < whole[20] - 0.5
