@@ -47,12 +47,14 @@ MAY_IMPORT: dict[str, set[str]] = {
     "mix": PARTS,
     "launch": {"parallel", "weights"},
     "runtime": PARTS | {"launch"},
+    "plan": PARTS | {"launch"},
     "compress": PARTS,
     "align": PARTS,
     "serve": PARTS,
     "recipes": PARTS | {"mix", "compress", "align", "serve"},
     "demo": PARTS | {"recipes"},
-    "cli": PARTS | {"mix", "launch", "compress", "align", "serve", "recipes", "demo", "malloc"},
+    "cli": PARTS
+    | {"mix", "plan", "launch", "compress", "align", "serve", "recipes", "demo", "malloc"},
 }
 
 

@@ -141,7 +141,7 @@ def test_the_program_has_no_float32_logits_of_the_whole_batch() -> None:
 def test_slices_are_chosen_by_size(monkeypatch) -> None:
     from barrow.nn import cross_entropy as module
 
-    monkeypatch.setattr(module, "_HELD", BATCH * LENGTH * VOCAB // 3)
+    monkeypatch.setattr(module, "HELD", BATCH * LENGTH * VOCAB // 3)
     hidden, weight, targets, mask = problem(transposed=True)
     text = str(
         jax.make_jaxpr(lambda h: cross_entropy(h, weight, targets, mask, transposed=True))(hidden)

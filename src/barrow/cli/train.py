@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Collection
 from pathlib import Path
@@ -17,6 +18,7 @@ from barrow.cli.terminal import warnings_in_words
 from barrow.files import local_path
 
 if TYPE_CHECKING:
+    from barrow.parallel.processes import Peers
     from barrow.train import Run
 
 _INTERRUPTED = 130
@@ -88,6 +90,10 @@ def train(
         int | None,
         typer.Option(help="With --profile: so many steps.", show_default="5"),
     ] = None,
+    autotune: Annotated[
+        bool,
+        typer.Option(help="Measure the best plans for the devices, and keep the fastest."),
+    ] = False,
     trust: Trust = None,
     show: Show = False,
 ) -> None:
@@ -113,6 +119,8 @@ def train(
     if profile_steps is not None and not profile:
         raise typer.BadParameter("pass --profile with --profile-steps")
     profiled = Profile(steps=5 if profile_steps is None else profile_steps) if profile else None
+    if autotune:  # leave memory of the devices to the processes that measure
+        os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     join()
     kept = remember_programs()
     trusted = [*(trust or ()), *([recipe] if recipe.endswith(".py") else [])]
@@ -141,6 +149,15 @@ def train(
             run = task_of(run).fitted()
         if run.init and not _is_saved(recipe) and not any(c.startswith("model.") for c in changed):
             run = replace(run, model=initial_family(run.init, trust=trusted))
+        given_keys = [one.partition("=")[0] for one in changed]
+        run = _planned(
+            run,
+            folder,
+            others,
+            is_given=any(key.split(".")[0] == "mesh" for key in given_keys),
+            is_fixed="step.accumulate" in given_keys or _is_saved(recipe),
+            tune=autotune,
+        )
         named = [make_tracker(name, folder, trust=trusted) for name in track or ()]
         trackers = [terminal(sys.stderr), *named]
         others.agree("described", {})  # who failed here is not waited for in the run
@@ -162,6 +179,24 @@ def train(
     if jax.process_index() == 0:  # of several processes, one tells
         _print_end(run, folder)
         typer.echo(f"Compiled programs are kept in {kept}", err=True)
+
+
+def _planned(run: Run, folder: Path, others: Peers, *, tune: bool, **how: Any) -> Run:
+    """The run, divided over the devices: the first process chooses for all."""
+    from barrow import config
+    from barrow.errors import ConfigError
+    from barrow.plan import Plan, planned
+
+    if others.num > 1 and tune:
+        raise ConfigError("--autotune needs a single process; pass mesh.fsdp=… and others instead")
+    if others.process == 0:
+        run = planned(run, folder, write=lambda line: typer.echo(line, err=True), tune=tune, **how)
+    if others.num == 1:
+        return run
+    if others.process == 0:
+        plan = Plan(run.mesh, run.step.accumulate, run.remat)
+        others.tell("plan", config.to_dict(plan))
+    return config.from_dict(Plan, others.wait("plan", 0)).applied(run)
 
 
 def with_mixture(run: Run, path: Path) -> Run:

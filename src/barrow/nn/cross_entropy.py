@@ -19,7 +19,7 @@ from barrow.nn.softmax_rows import has_kernel, softmax_kernel
 from barrow.nn.trace import Constrain, divides
 
 # Logits held at a time: 2^28 in bfloat16 are half a GiB.
-_HELD = 1 << 28
+HELD = 1 << 28
 # Tensor cores need columns in multiples: 50,257 of them take a third more time than 50,304.
 _COLUMNS = 128
 
@@ -50,7 +50,7 @@ def cross_entropy(
     vocab = refuse_other_shapes(hidden, weight, targets, mask, transposed)
     batch, length, _ = hidden.shape
     if num_slices is None:
-        num_slices = _num_slices(length, batch * length * vocab // _HELD + 1)
+        num_slices = _num_slices(length, batch * length * vocab // HELD + 1)
     elif num_slices < 1 or length % num_slices:
         raise ValueError(f"a length of {length} cannot be cut into {num_slices} slices")
     mask = lax.stop_gradient(mask.astype(jnp.float32))
@@ -76,7 +76,7 @@ def token_nats(
     targets: jax.Array,
     *,
     transposed: bool = False,
-    held: int = _HELD,
+    held: int = HELD,
     columns: int = _COLUMNS,
 ) -> jax.Array:
     """Nats of each target, −log p, float32 [batch, length]; arguments as in `cross_entropy`.
@@ -293,7 +293,7 @@ def _divided_forward(
         (b, over) = rest if len(rest) == 2 else (None, *rest)
         ids, places = over("vocab"), over("batch") + over("length")
         t = t - lax.axis_index(ids) * w.shape[0] if ids else t
-        num = _num_slices(h.shape[1], math.prod(t.shape) * w.shape[0] // _HELD + 1)
+        num = _num_slices(h.shape[1], math.prod(t.shape) * w.shape[0] // HELD + 1)
         total, grads = _forward(h, w, b, t, m, w.shape[0], num, ids)
         of_hidden, of_matrix, of_bias = grads
         of_hidden = lax.psum(of_hidden, ids) if ids else of_hidden

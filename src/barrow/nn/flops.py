@@ -49,9 +49,14 @@ def flops(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Flops:
     branches of a `cond` the costliest counts. The iterations of a `while` are not known: one is
     counted, and listed in `unknown`.
     """
+    return flops_of(jaxpr_of(function, *args, **kwargs).jaxpr)
+
+
+def flops_of(jaxpr: Any) -> Flops:
+    """As `flops`, of the equations of a function."""
     counts: Counter[str] = Counter()
     unknown: dict[str, None] = {}
-    for path, count, doubt in _counted(jaxpr_of(function, *args, **kwargs).jaxpr, ()):
+    for path, count, doubt in _counted(jaxpr, ()):
         if count:
             counts[path] += count
         if doubt:

@@ -8,7 +8,7 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax.sharding import Mesh
+from jax.sharding import AbstractMesh, Mesh
 
 # Outermost first: the last axes are on neighbouring devices, with the fastest links.
 AXES = ("stage", "data", "fsdp", "expert", "sequence", "tensor")
@@ -48,6 +48,6 @@ def make_mesh(
     return Mesh(np.array(found).reshape(sizes), AXES)
 
 
-def num_row_shards(mesh: Mesh) -> int:
+def num_row_shards(mesh: Mesh | AbstractMesh) -> int:
     """Parts that the rows of a batch are divided into."""
     return math.prod(mesh.shape[axis] for axis in ROWS)

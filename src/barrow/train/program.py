@@ -10,7 +10,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import Mesh
+from jax.sharding import AbstractMesh, Mesh
 
 from barrow.errors import ConfigError
 from barrow.nn.layers.repeat import axes_apart, take_apart
@@ -65,14 +65,7 @@ class Program:
 def make_program(run: Run, scratch: Path | None = None) -> Program:
     """The program of a run on the available devices; offloaded files are made in `scratch`."""
     mesh = mesh_of(run)
-    parts = num_row_shards(mesh) * run.step.accumulate
-    for batch in run.batches:
-        if batch % parts:
-            raise ValueError(
-                f"a batch of {batch} rows cannot be divided over {num_row_shards(mesh)} devices in "
-                f"{run.step.accumulate} micro-batches: make it a multiple of {parts}"
-            )
-    pipeline_of(run, mesh)
+    refuse_indivisible(run, mesh)
     task, zero = task_of(run), ZERO[run.mesh.zero]
     model, example, optimizer = task.model, task.example, task.optimizer()
     is_apart = getattr(task, "is_apart", False)
@@ -85,7 +78,7 @@ def make_program(run: Run, scratch: Path | None = None) -> Program:
     if is_apart:
         logical = axes_apart(logical, jax.eval_shape(init, jax.random.key(0)), "layers")
     shapes = jax.eval_shape(init, jax.random.key(0))
-    _refuse_uneven(run, mesh, logical, shapes)
+    refuse_uneven(run, mesh, logical, shapes)
     masters = _masters_outside(run, task, shapes) if run.mesh.offload_masters else {}
     placement = Placement(mesh, zero, logical, run.mesh.offload, scratch, masters)
     if run.mesh.offload != "none":
@@ -143,6 +136,18 @@ def _masters_outside(run: Run, task: Task, shapes: Any) -> dict[str, Any]:
     return found
 
 
+def refuse_indivisible(run: Run, mesh: Mesh | AbstractMesh) -> None:
+    """Raise unless micro-batches, devices and the pipeline divide the rows of every batch."""
+    parts = num_row_shards(mesh) * run.step.accumulate
+    for batch in run.batches:
+        if batch % parts:
+            raise ValueError(
+                f"a batch of {batch} rows cannot be divided over {num_row_shards(mesh)} devices in "
+                f"{run.step.accumulate} micro-batches: make it a multiple of {parts}"
+            )
+    pipeline_of(run, mesh)
+
+
 # Dimensions that an axis of the mesh must divide: the axis, and what they count.
 _DIVIDED = {
     "heads": ("tensor", "heads"),
@@ -157,7 +162,7 @@ def mesh_of(run: Run) -> Mesh:
     return make_mesh(**{axis: getattr(run.mesh, axis) for axis in AXES})
 
 
-def pipeline_of(run: Run, mesh: Mesh) -> Schedule | None:
+def pipeline_of(run: Run, mesh: Mesh | AbstractMesh) -> Schedule | None:
     """The pipeline of a run's first batches; None without stages. Other batches must fit too."""
     if mesh.shape[STAGE] == 1:
         return None
@@ -174,7 +179,7 @@ def pipeline_of(run: Run, mesh: Mesh) -> Schedule | None:
     return found[0] if found else None
 
 
-def _refuse_uneven(run: Run, mesh: Mesh, logical: Any, shapes: Any) -> None:
+def refuse_uneven(run: Run, mesh: Mesh | AbstractMesh, logical: Any, shapes: Any) -> None:
     """Raise where an axis of the mesh does not divide what it is for."""
     rounds = {STAGE: run.mesh.rounds}
     sizes = [("sequence", "tokens of a row", run.seq_len)] if run.has_rows_of_tokens else []

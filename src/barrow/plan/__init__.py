@@ -1,0 +1,38 @@
+"""What fits: plans for a run, their memory and time, and the choice of one.
+
+A plan is a mesh, the micro-batches of a step, and what the backward pass recomputes. Arrays are
+counted from shapes and rules; activations by a formula, or by compiling the step.
+"""
+
+from __future__ import annotations
+
+from barrow.plan.choice import Choice, Measured, autotune, planned
+from barrow.plan.predict import Memory, Plan, Subject, predict_memory
+from barrow.plan.search import Candidate, candidate, choose, no_fit, search, would_fit
+from barrow.plan.times import Hardware, Time, here, known, predict_time
+from barrow.plan.worker import Answer, Request, ask
+
+__all__ = [
+    "Answer",
+    "Candidate",
+    "Choice",
+    "Hardware",
+    "Measured",
+    "Memory",
+    "Plan",
+    "Request",
+    "Subject",
+    "Time",
+    "ask",
+    "autotune",
+    "candidate",
+    "choose",
+    "here",
+    "known",
+    "no_fit",
+    "planned",
+    "predict_memory",
+    "predict_time",
+    "search",
+    "would_fit",
+]

@@ -1,0 +1,145 @@
+"""The choice of a plan: predicted, or measured with the best few; kept beside the run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from barrow import config
+from barrow.errors import ConfigError
+from barrow.files import make_folder, write_bytes
+from barrow.plan.predict import Plan, Subject
+from barrow.plan.search import GIB, accumulations, candidate, choose, search, would_fit
+from barrow.plan.times import Hardware, here
+from barrow.plan.worker import Answer, Request, ask
+from barrow.train.run import MeshSettings, Run
+from barrow.train.tasks.task import task_of
+
+NAME = "plan.json"
+# Plans that are measured, and the steps of each.
+_FEW = 3
+_STEPS = 3
+# Bytes of training one parameter: masters, gradients and two moments.
+_BYTES = 16
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A plan that was tried: seconds of a step, and peak bytes; None if it ran out of memory."""
+
+    plan: Plan
+    seconds: float | None
+    peak: int | None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The plan of a run, for so many devices of a kind, and what it was chosen from."""
+
+    plan: Plan
+    device: str
+    devices: int
+    measured: tuple[Measured, ...] = ()
+
+
+def autotune(
+    subject: Subject,
+    hardware: Hardware,
+    *,
+    few: int = _FEW,
+    measure: Callable[[Run], Answer] | None = None,
+    least: int = 1,
+    is_split: bool = True,
+) -> tuple[Measured, ...]:
+    """Measure the best few plans, the fastest first.
+
+    One that runs out of memory is tried with smaller micro-batches. Raises if none runs.
+    """
+    measure = measure or (lambda run: ask(Request(run, _STEPS)))
+    ranked = [one for one in search(subject, hardware, least=least) if one.fits]
+    if not ranked:
+        choose(subject, hardware, least=least)  # says why
+    found = []
+    for one in ranked[:few]:
+        nums = [n for n in accumulations(subject, one.plan.mesh) if n >= one.plan.accumulate]
+        for num in nums if is_split else nums[:1]:
+            plan = replace(one.plan, accumulate=num)
+            tried = measure(plan.applied(subject.run))
+            found.append(Measured(plan, tried.seconds, tried.peak))
+            if not tried.is_out_of_memory:
+                break
+    if all(one.seconds is None for one in found):
+        tried_plans = "; ".join(str(one.plan) for one in found)
+        raise ConfigError(f"every plan that was tried ran out of memory: {tried_plans}")
+    return tuple(sorted(found, key=lambda one: one.seconds or float("inf")))
+
+
+def planned(
+    run: Run,
+    folder: Path,
+    *,
+    is_given: bool,
+    is_fixed: bool,
+    tune: bool = False,
+    write: Callable[[str], None],
+    hardware: Hardware | None = None,
+) -> Run:
+    """The run as it is divided over the devices here; `write` gets one line about it.
+
+    A mesh that is given, or that a recipe has, stays. A choice that was kept for the same devices
+    is used again. On one device nothing is chosen. With `is_fixed` micro-batches stay as they are.
+    """
+    task: Any = task_of(run)
+    if is_given or not run.batches or getattr(task, "is_apart", False):
+        return run
+    path = folder / NAME
+    kept = config.from_json(Choice, path.read_text(), where=path) if path.is_file() else None
+    if kept is None and run.mesh != MeshSettings():
+        return run
+    devices = jax.devices()
+    kind = devices[0].device_kind
+    if kept is not None and (kept.device, kept.devices) == (kind, len(devices)) and not tune:
+        write(f"plan: {kept.plan}, from {path}")
+        return replace(run, mesh=kept.plan.mesh)
+    run = replace(run, mesh=MeshSettings())
+    hardware = hardware or here()
+    if len(devices) == 1 and not tune:
+        write(_on_one(run, hardware))
+        return run
+    subject = hardware.subject(run)
+    least = run.step.accumulate if is_fixed else 1
+    measured: tuple[Measured, ...] = ()
+    if tune:
+        measured = autotune(subject, hardware, least=least, is_split=not is_fixed)
+        plan, words = measured[0].plan, f"{1000 * (measured[0].seconds or 0):,.0f} ms a step"
+        write(f"plan: {plan}, {words}, the fastest of {len(measured)} measured")
+    else:
+        chosen = choose(subject, hardware, least=least)
+        plan = chosen.plan
+        write(str(chosen))
+    if plan.mesh == replace(MeshSettings(), data=len(devices)):
+        plan = replace(plan, mesh=MeshSettings())  # as many as there are, when it resumes
+    make_folder(folder)
+    choice = Choice(plan, kind, len(devices), measured)
+    write_bytes(path, config.to_json(choice).encode())
+    return plan.applied(run)
+
+
+def _on_one(run: Run, hardware: Hardware) -> str:
+    """One device: whether the run fits. On a CPU only the state is counted, which takes no time."""
+    if hardware.is_cpu:
+        task = task_of(run)
+        shapes = jax.eval_shape(lambda key: task.model.init(key, *task.example), jax.random.key(0))
+        num = _BYTES * sum(x.size for x in jax.tree.leaves(shapes))
+        words = f"at least {num / GIB:.2f} of {hardware.memory / GIB:.1f} GiB"
+        return f"plan: one device, {words}" + ("" if num <= hardware.memory else ": too little")
+    subject = hardware.subject(run)
+    found = candidate(subject, Plan.of(run, 1), hardware)
+    if found.fits:
+        return str(found)
+    fix = would_fit(subject, found.plan, hardware)
+    return f"{found}: too little" + (f"; {fix} would fit" if fix else "")
