@@ -1,13 +1,13 @@
 """Predicted memory and time of plans, beside what was measured in a fresh process each.
 
-    python benchmarks/bench_plan.py [--only gpt] [--estimator FOLDER] [--json OUT]
+    python benchmarks/bench_plan.py [--only gpt]
     python benchmarks/bench_plan.py --gpu
 
 On eight virtual devices of the CPU the measured bytes are the process's peak RSS above its
 baseline (what it had before the first step, without the state), which is the sum of all
 devices. With --gpu they are `peak_bytes_in_use` of the first device. "formula" compiles nothing;
 "compiler" is what the compiled step reserves. accelerate's estimate (of one device, Adam, no
-activations) is computed if --estimator names a folder with the package.
+activations) is computed by the package.
 """
 
 from __future__ import annotations
@@ -54,22 +54,11 @@ def small_runs() -> dict[str, Run]:
         return Run(model=model, data=rows, steps=10, optimizer=AdamW(), step=StepSettings())
 
     shape = {"vocab_size": 8192, "layers": 4, "context": 128}
+    wide = {"vocab_size": 8192, "layers": 4, "width": 256, "heads": 4, "hidden": 1024}
     return {
         "gpt": run(DecoderConfig(**shape, width=384, heads=6, hidden=1536)),
         "llama": run(replace(llama.SHAPE, **shape, width=320, heads=4, kv_heads=2, hidden=896)),
-        "roberta": run(
-            RobertaConfig(
-                vocab_size=8192,
-                width=256,
-                layers=4,
-                heads=4,
-                hidden=1024,
-                positions=130,
-                dropout=0.0,
-            ),
-            mlm=Mlm(),
-            mask=5,
-        ),
+        "roberta": run(RobertaConfig(**wide, positions=130, dropout=0.0), mlm=Mlm()),
     }
 
 
@@ -101,7 +90,7 @@ def measure_cpu(args: argparse.Namespace) -> None:
         subject = Subject(run)
         chosen = choose(subject, hardware).plan
         seconds = {}
-        peer = estimate(args.estimator, subject)
+        peer = estimate(subject)
         for plan in dict.fromkeys((*PLANS, chosen)):
             found = ask(Request(plan.applied(run), steps=4), devices=8)
             formula = 8 * predict_memory(subject, plan).total
@@ -163,25 +152,19 @@ def report(errors: dict[str, list[float]]) -> None:
         sys.stdout.write(f"{name}: {within} of {len(found)} within 10%, worst {worst:+.1%}\n")
 
 
-def estimate(folder: str | None, subject: Subject) -> float:
-    """MiB of eight devices, as accelerate estimates training with Adam: four times the weights."""
+def estimate(subject: Subject) -> float:
+    """MiB of eight devices, as accelerate estimates training with Adam from the weights."""
     import jax
-
-    weights = sum(x.size * 4 for x in jax.tree.leaves(subject.state.params))
-    if folder is None:
-        return float("nan")
-    sys.path.insert(0, folder)
     from accelerate.commands.estimate import estimate_training_usage
 
-    found = estimate_training_usage(weights, "float32")
-    return float(8 * found["step"] / MIB)
+    weights = sum(x.size * 4 for x in jax.tree.leaves(subject.state.params))
+    return float(8 * estimate_training_usage(weights, "float32")["step"] / MIB)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--gpu", action="store_true")
     parser.add_argument("--only", nargs="*")
-    parser.add_argument("--estimator")
     args = parser.parse_args()
     if args.gpu:
         measure_gpu()
