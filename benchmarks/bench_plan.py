@@ -50,14 +50,14 @@ def small_runs() -> dict[str, Run]:
     """Three families, small enough for a pair to take seconds."""
 
     def run(model: Any, **data: Any) -> Run:
-        rows = StreamSettings(seq_len=128, batch=64, **data)
+        rows = StreamSettings(seq_len=64, batch=64, **data)
         return Run(model=model, data=rows, steps=10, optimizer=AdamW(), step=StepSettings())
 
-    shape = {"vocab_size": 8192, "layers": 4, "context": 128}
-    wide = {"vocab_size": 8192, "layers": 4, "width": 256, "heads": 4, "hidden": 1024}
+    shape = {"vocab_size": 4096, "layers": 4, "context": 64}
+    wide = {"vocab_size": 4096, "layers": 4, "width": 192, "heads": 4, "hidden": 768}
     return {
-        "gpt": run(DecoderConfig(**shape, width=384, heads=6, hidden=1536)),
-        "llama": run(replace(llama.SHAPE, **shape, width=320, heads=4, kv_heads=2, hidden=896)),
+        "gpt": run(DecoderConfig(**shape, width=256, heads=4, hidden=1024)),
+        "llama": run(replace(llama.SHAPE, **shape, width=192, heads=4, kv_heads=2, hidden=512)),
         "roberta": run(RobertaConfig(**wide, positions=130, dropout=0.0), mlm=Mlm()),
     }
 

@@ -85,9 +85,10 @@ def test_a_choice_is_kept_and_used_again(tmp_path: Path) -> None:
     again, said = said_by(chosen, tmp_path, is_fixed=True)
     assert again == chosen
     assert said == [f"plan: {expected.plan}, from {tmp_path / 'plan.json'}"]
+    assert said_by(run, tmp_path)[0] == chosen  # by its recipe, as by its folder
     # On other devices it is chosen again, with the same micro-batches.
     (tmp_path / "plan.json").write_text(json.dumps({**saved, "devices": 4}))
-    again, _ = said_by(chosen, tmp_path, is_fixed=True, hardware=hardware())
+    again, _ = said_by(run, tmp_path, hardware=hardware())
     assert again.step.accumulate == chosen.step.accumulate
     assert json.loads((tmp_path / "plan.json").read_text())["devices"] == 8
 
@@ -99,6 +100,7 @@ def test_what_is_given_stays(tmp_path: Path) -> None:
     assert said_by(with_mesh, tmp_path) == (with_mesh, [])
     # A mesh of rows alone stays open, for other devices when the run resumes.
     assert said_by(run, tmp_path, hardware=hardware())[0] == run
+    assert said_by(run, tmp_path)[1] == [f"plan: data=8, from {tmp_path / 'plan.json'}"]
 
 
 @pytest.mark.usefixtures("one_device")

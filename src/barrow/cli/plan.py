@@ -60,13 +60,15 @@ def plan(
     from barrow import config
     from barrow.errors import ConfigError
     from barrow.plan import Plan, candidate, no_fit, search, would_fit
+    from barrow.stream import StreamSettings
+    from barrow.stream.pairs import PairSettings
     from barrow.train.tasks.task import task_of
 
     trusted = [*(trust or ()), *([recipe] if recipe.endswith(".py") else [])]
     run = config.override(load_run(recipe, trust=trusted), changes(overrides), trust=trusted)
     if store is not None:
         run = task_of(replace(run, store=store)).fitted()
-    if not run.batches:
+    if not isinstance(run.data, StreamSettings | PairSettings):
         raise typer.BadParameter("a run with batches of its own cannot be planned")
     hardware = _hardware(devices, memory, device, is_here=is_here)
     subject = hardware.subject(run)

@@ -7,6 +7,7 @@ counted from shapes and rules; activations by a formula, or by compiling the ste
 from __future__ import annotations
 
 from barrow.plan.choice import Choice, Measured, autotune, planned
+from barrow.plan.layers import PlacedModel, place_layers
 from barrow.plan.predict import Memory, Plan, Subject, predict_memory
 from barrow.plan.search import Candidate, candidate, choose, no_fit, search, would_fit
 from barrow.plan.times import Hardware, Time, here, known, predict_time
@@ -19,6 +20,7 @@ __all__ = [
     "Hardware",
     "Measured",
     "Memory",
+    "PlacedModel",
     "Plan",
     "Request",
     "Subject",
@@ -30,6 +32,7 @@ __all__ = [
     "here",
     "known",
     "no_fit",
+    "place_layers",
     "planned",
     "predict_memory",
     "predict_time",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import jax
 
@@ -16,6 +15,8 @@ from barrow.plan.predict import Plan, Subject
 from barrow.plan.search import GIB, accumulations, candidate, choose, search, would_fit
 from barrow.plan.times import Hardware, here
 from barrow.plan.worker import Answer, Request, ask
+from barrow.stream import StreamSettings
+from barrow.stream.pairs import PairSettings
 from barrow.train.run import MeshSettings, Run
 from barrow.train.tasks.task import task_of
 
@@ -93,8 +94,8 @@ def planned(
     A mesh that is given, or that a recipe has, stays. A choice that was kept for the same devices
     is used again. On one device nothing is chosen. With `is_fixed` micro-batches stay as they are.
     """
-    task: Any = task_of(run)
-    if is_given or not run.batches or getattr(task, "is_apart", False):
+    is_known = isinstance(run.data, StreamSettings | PairSettings)
+    if is_given or not is_known or getattr(task_of(run), "is_apart", False):
         return run
     path = folder / NAME
     kept = config.from_json(Choice, path.read_text(), where=path) if path.is_file() else None
@@ -102,9 +103,12 @@ def planned(
         return run
     devices = jax.devices()
     kind = devices[0].device_kind
-    if kept is not None and (kept.device, kept.devices) == (kind, len(devices)) and not tune:
-        write(f"plan: {kept.plan}, from {path}")
-        return replace(run, mesh=kept.plan.mesh)
+    if kept is not None:
+        run = replace(run, mesh=kept.plan.mesh) if is_fixed else kept.plan.applied(run)
+        is_fixed = True  # a run that resumes has the micro-batches that it began with
+        if (kept.device, kept.devices) == (kind, len(devices)) and not tune:
+            write(f"plan: {Plan.of(run, len(devices))}, from {path}")
+            return run
     run = replace(run, mesh=MeshSettings())
     hardware = hardware or here()
     if len(devices) == 1 and not tune:

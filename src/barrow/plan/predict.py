@@ -58,11 +58,6 @@ class Plan:
         """The mesh without devices."""
         return AbstractMesh(tuple(getattr(self.mesh, axis) for axis in AXES), AXES)
 
-    @property
-    def without_offload(self) -> Plan:
-        """The same, with the optimizer's state on the devices."""
-        return replace(self, mesh=replace(self.mesh, offload="none"))
-
     def __str__(self) -> str:
         sizes = [f"{axis}={n}" for axis in AXES if (n := getattr(self.mesh, axis)) > 1]
         words = sizes or ["one device"]

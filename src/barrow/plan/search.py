@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 from barrow.errors import ConfigError
@@ -12,7 +12,7 @@ from barrow.parallel import AXES, num_row_shards
 from barrow.plan.predict import Memory, Plan, Subject, predict_memory
 from barrow.plan.times import Hardware, Time, predict_time
 from barrow.train.program import refuse_indivisible, refuse_uneven
-from barrow.train.run import MeshSettings, Remat, Run
+from barrow.train.run import MeshSettings, Remat
 
 GIB = 1 << 30
 # Activations by the formula were this far from the compiler's at most.
@@ -58,18 +58,16 @@ def candidate(subject: Subject, plan: Plan, hardware: Hardware) -> Candidate:
     return Candidate(plan, memory, predict_time(subject, plan, hardware), hardware.memory)
 
 
-def meshes(run: Run, subject: Subject, devices: int, axes: Iterable[str]) -> Iterator[MeshSettings]:
+def meshes(subject: Subject, devices: int, axes: Iterable[str]) -> Iterator[MeshSettings]:
     """Every mesh of so many devices along some axes that divides the run."""
     for sizes in _factors(devices, tuple(axes)):
         for zero in (1, 2, 3) if sizes.get("fsdp", 1) > 1 else (0,):
             whole: dict[str, Any] = dict.fromkeys(AXES, 1) | sizes
-            mesh = replace(run.mesh, **whole, zero=zero)
-            plan = Plan(mesh)
-            try:
-                refuse_uneven(plan.applied(run), plan.abstract, subject.axes, subject.state.params)
-            except ValueError:
-                continue
-            yield mesh
+            plan = Plan(replace(subject.run.mesh, **whole, zero=zero))
+            divided, shapes = plan.applied(subject.run), subject.state.params
+            with suppress(ValueError):
+                refuse_uneven(divided, plan.abstract, subject.axes, shapes)
+                yield plan.mesh
 
 
 def _factors(number: int, axes: tuple[str, ...]) -> Iterator[dict[str, int]]:
@@ -87,12 +85,10 @@ def accumulations(subject: Subject, mesh: MeshSettings) -> list[int]:
     found = []
     for num in range(1, rows + 1 if subject.is_split else 2):
         if rows % num == 0:
-            try:
-                plan = Plan(mesh, num)
+            plan = Plan(mesh, num)
+            with suppress(ValueError):
                 refuse_indivisible(plan.applied(subject.run), plan.abstract)
-            except ValueError:
-                continue
-            found.append(num)
+                found.append(num)
     return found
 
 
@@ -121,7 +117,7 @@ def search(
 ) -> list[Candidate]:
     """The best of every mesh: those that fit by time, then the others by what is missing."""
     found = []
-    for mesh in meshes(subject.run, subject, hardware.devices, axes):
+    for mesh in meshes(subject, hardware.devices, axes):
         tried = [
             one
             for remat in remats
@@ -185,6 +181,9 @@ def _changes(
     """Usual changes that save memory, those that cost least time first."""
     mesh, found = plan.mesh, []
 
+    def changed(**settings: Any) -> Callable[[Plan], Plan]:
+        return lambda one: replace(one, **settings)
+
     def meshed(**sizes: Any) -> Callable[[Plan], Plan]:
         return lambda one: replace(one, mesh=replace(one.mesh, **sizes))
 
@@ -199,16 +198,12 @@ def _changes(
     if tried:
         best = min(tried, key=lambda one: (not one.fits, one.excess * (not one.fits))).plan
         word = f"micro-batch {rows // best.accumulate}"
-        found.append((word, lambda one: replace(one, accumulate=best.accumulate)))
-    more = _REMATS[_REMATS.index(plan.remat) + 1 :]
-    found += [(f"remat={remat}", partial(_recomputing, remat)) for remat in more]
+        found.append((word, changed(accumulate=best.accumulate)))
+    for remat in _REMATS[_REMATS.index(plan.remat) + 1 :]:
+        found.append((f"remat={remat}", changed(remat=remat)))
     if mesh.offload == "none":
         found.append(("offload=host", meshed(offload="host")))
     return found
-
-
-def _recomputing(remat: Remat, plan: Plan) -> Plan:
-    return replace(plan, remat=remat)
 
 
 def no_fit(subject: Subject, nearest: Candidate, hardware: Hardware) -> str:

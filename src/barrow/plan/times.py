@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -70,7 +70,9 @@ def here() -> Hardware:
     constants = stored(device.device_kind)
     if device.platform != "cpu":
         limit = stats.get("bytes_limit", 16 << 30)
-        return Hardware(len(devices), limit, constants or known(device.device_kind), is_here=True)
+        kind = device.device_kind
+        alike = kind if any(name in kind for name in _LINKS) else "A100"
+        return Hardware(len(devices), limit, constants or known(alike), is_here=True)
     num = len(jax.local_devices())
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     cores = 1 if constants else len(os.sched_getaffinity(0))
@@ -136,8 +138,8 @@ def predict_time(subject: Subject, plan: Plan, hardware: Hardware) -> Time:
     communication += exposed / link + count * _LATENCY
     outside = 0.0
     if mesh.offload != "none":
-        inside = predict_memory(subject, plan.without_offload)
-        outside = 2 * (inside.optimizer - memory.optimizer) / constants.host_bandwidth
+        inside = subject.arrays(replace(mesh, offload="none")).optimizer
+        outside = 2 * (inside - memory.optimizer) / constants.host_bandwidth
     waiting = (products + traffic) * (mesh.stage - 1) / (2 * mesh.stage) if mesh.stage > 1 else 0.0
     host = constants.dispatch + outside
     return Time(products, traffic, communication, host, waiting)
