@@ -199,8 +199,8 @@ def _changes(
         best = min(tried, key=lambda one: (not one.fits, one.excess * (not one.fits))).plan
         word = f"micro-batch {rows // best.accumulate}"
         found.append((word, changed(accumulate=best.accumulate)))
-    for remat in _REMATS[_REMATS.index(plan.remat) + 1 :]:
-        found.append((f"remat={remat}", changed(remat=remat)))
+    more = _REMATS[_REMATS.index(plan.remat) + 1 :]
+    found += [(f"remat={remat}", changed(remat=remat)) for remat in more]
     if mesh.offload == "none":
         found.append(("offload=host", meshed(offload="host")))
     return found
