@@ -11,7 +11,6 @@ from tests.plan.small_run import hardware, small_run
 from barrow.parallel import bytes_per_device
 from barrow.plan import Plan, Subject, predict_memory
 from barrow.plan.predict import lower, with_compiled
-from barrow.plan.search import FORMULA_ERROR
 from barrow.plan.times import known, predict_time
 from barrow.train.program import make_program
 from barrow.train.run import MeshSettings
@@ -45,7 +44,7 @@ def test_the_formula_is_near_the_compiler(compiled) -> None:
     assert by_compiler.total == total
     assert by_compiler.is_compiled
     assert min(by_compiler.by_kind.values()) >= 0
-    assert found.total == pytest.approx(total, rel=FORMULA_ERROR)
+    assert found.total == pytest.approx(total, rel=0.25)
 
 
 @pytest.mark.parametrize("zero", [0, 1, 2, 3])

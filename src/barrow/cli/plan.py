@@ -143,6 +143,8 @@ def _compiled(best: list[Candidate], run: Any, hardware: Hardware) -> list[Candi
 
 
 def _print(fitting: list[Candidate], short: list[Candidate], fixes: dict[Any, str]) -> None:
+    from barrow.plan.search import FORMULA_ERROR
+
     kinds = ("parameters", "gradients", "optimizer", "activations", "temporaries")
     columns = ("plan", *kinds, "GiB", "of", "ms a step", "by")
     rows = [
@@ -158,6 +160,7 @@ def _print(fitting: list[Candidate], short: list[Candidate], fixes: dict[Any, st
     ]
     if rows:
         print_table(columns, rows, whole=("plan",), width=160)
+        typer.echo(f"the formula may be off by {FORMULA_ERROR:.0%}; --compile asks the compiler")
     if len(fitting) > _SHOWN:
         typer.echo(f"and {len(fitting) - _SHOWN} more that fit")
     if short:

@@ -149,6 +149,8 @@ def train(
             run = task_of(run).fitted()
         if run.init and not _is_saved(recipe) and not any(c.startswith("model.") for c in changed):
             run = replace(run, model=initial_family(run.init, trust=trusted))
+        if not is_own:
+            task_of(run).data()  # what is missing is said before a plan is
         given_keys = [one.partition("=")[0] for one in changed]
         run = _planned(
             run,

@@ -15,8 +15,8 @@ from barrow.train.program import refuse_indivisible, refuse_uneven
 from barrow.train.run import MeshSettings, Remat
 
 GIB = 1 << 30
-# Activations by the formula were this far from the compiler's at most.
-FORMULA_ERROR = 0.25
+# The formula's total was this far from the compiler's at most (RoBERTa, tensor=2; 36 plans).
+FORMULA_ERROR = 0.45
 # A plan that is simpler is worth this much time.
 _SIMPLER = 0.03
 _REMATS: tuple[Remat, ...] = ("none", "attention", "all")

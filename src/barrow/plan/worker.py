@@ -5,6 +5,7 @@ It reads a request from the standard input and writes an `Answer` as the last li
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import json
 import os
@@ -45,12 +46,14 @@ class Request:
 class Answer:
     """What became of a plan: `seconds` of its fastest step, and the `peak` bytes that it used.
 
-    `memory` is the compiler's; with `is_out_of_memory` there is nothing else.
+    `busy` are seconds of the cores. `memory` is the compiler's; with `is_out_of_memory` there is
+    nothing else.
     """
 
     memory: Memory | None = None
     seconds: float | None = None
     peak: int | None = None
+    busy: float | None = None
     is_out_of_memory: bool = False
 
 
@@ -91,14 +94,16 @@ def answer(request: Request) -> Answer:
     if not request.steps:
         return Answer(memory)
     batch, state = _random_batch(subject, program), program.start()
-    before = _reset_peak(state)
-    times = []
-    for _ in range(request.steps):
-        began = time.perf_counter()
+    times, before = [], 0
+    for number in range(request.steps + 1):
+        began = time.perf_counter(), time.process_time()
         state, metrics = compiled(state, batch)
         jax.block_until_ready((state, metrics))  # type: ignore[no-untyped-call]
-        times.append(time.perf_counter() - began)
-    return Answer(memory, min(times), _peak() - before)
+        times.append((time.perf_counter() - began[0], time.process_time() - began[1]))
+        if number == 0:  # what the runtime itself takes has been taken
+            before = _reset_peak(state)
+    seconds, busy = map(min, zip(*times[1:], strict=True))
+    return Answer(memory, seconds, _peak() - before, busy)
 
 
 def _random_batch(subject: Subject, program: Program) -> Any:
@@ -124,10 +129,10 @@ def _reset_peak(state: Any) -> int:
     if jax.devices()[0].platform != "cpu":
         return 0
     gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)  # what was freed goes back
     Path("/proc/self/clear_refs").write_text("5")
     leaves = (leaf for leaf in jax.tree.leaves(state) if leaf.ndim)
-    shards = (shard for leaf in leaves for shard in leaf.addressable_shards)
-    own = sum(int(shard.data.nbytes) for shard in shards)
+    own = sum(shard.data.nbytes for leaf in leaves for shard in leaf.addressable_shards)
     return _status("VmRSS") - own
 
 
