@@ -228,7 +228,7 @@ def test_wrong_usage(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     found, _, err = barrow("train", *arguments)
-    assert (found, err.count("\n")) == (code, 1)
+    assert (found, err.count("\n")) == (code, 1), err
     assert words in err
     assert not (tmp_path / "y").exists()
 

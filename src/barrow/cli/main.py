@@ -16,12 +16,9 @@ from barrow.cli import (
     checkpoint,
     completion,
     demo,
-    env,
     finetune,
     generate,
-    launch,
     mix,
-    plan,
     score,
     serve,
     tokenize,
@@ -42,6 +39,7 @@ from barrow.cli.corpus import (
     unigrams,
     verify,
 )
+from barrow.cli.hardware import env, launch, plan
 from barrow.cli.model import attention, embed, fill, models, predict, probe, similar, zeroshot
 from barrow.cli.terminal import printable
 from barrow.cli.tokens import lineage, pairs, stream, tokenizer

@@ -149,8 +149,12 @@ def train(
             run = task_of(run).fitted()
         if run.init and not _is_saved(recipe) and not any(c.startswith("model.") for c in changed):
             run = replace(run, model=initial_family(run.init, trust=trusted))
+        named = [make_tracker(name, folder, trust=trusted) for name in track or ()]
+        trackers = [terminal(sys.stderr), *named]
         if not is_own:
             task_of(run).data()  # what is missing is said before a plan is
+        others.agree("described", {})  # who failed here is not waited for in the run
+        # Not before: the devices of all processes are needed.
         given_keys = [one.partition("=")[0] for one in changed]
         run = _planned(
             run,
@@ -160,9 +164,6 @@ def train(
             is_fixed="step.accumulate" in given_keys or _is_saved(recipe),
             tune=autotune,
         )
-        named = [make_tracker(name, folder, trust=trusted) for name in track or ()]
-        trackers = [terminal(sys.stderr), *named]
-        others.agree("described", {})  # who failed here is not waited for in the run
     try:
         schedule = pipeline_of(run, mesh_of(run))
         if schedule is not None and jax.process_index() == 0:

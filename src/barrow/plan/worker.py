@@ -132,7 +132,8 @@ def _reset_peak(state: Any) -> int:
     ctypes.CDLL(None).malloc_trim(0)  # what was freed goes back
     Path("/proc/self/clear_refs").write_text("5")
     leaves = (leaf for leaf in jax.tree.leaves(state) if leaf.ndim)
-    own = sum(shard.data.nbytes for leaf in leaves for shard in leaf.addressable_shards)
+    shards = (shard for leaf in leaves for shard in leaf.addressable_shards)
+    own = sum(int(shard.data.nbytes) for shard in shards)
     return _status("VmRSS") - own
 
 

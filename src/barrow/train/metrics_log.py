@@ -15,9 +15,9 @@ import jax
 import numpy as np
 
 from barrow.train.mfu import peak_flops
-from barrow.train.monitor import Monitor
 from barrow.train.objectives.objective import Mean
 from barrow.train.profile.leaks import Leaks
+from barrow.train.profile.monitor import Monitor
 from barrow.train.program import Program
 from barrow.train.run import Run
 from barrow.train.step import StepMetrics

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from barrow.train.monitor import Monitor
+from barrow.train.profile.monitor import Monitor
 
 
 class Device:

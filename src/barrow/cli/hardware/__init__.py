@@ -1,0 +1,1 @@
+"""Verbs about devices and processes: which there are, what fits them, how to start them."""
