@@ -1,4 +1,4 @@
-"""A function in several processes from a notebook that has used devices (ACCELERATE-15)."""
+"""A function in processes, from a notebook that has used devices (ACCELERATE-6, ACCELERATE-15)."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""The engine: whole answers, beside `generate` and transformers (DEEPSPEED-2)."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
