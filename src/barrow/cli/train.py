@@ -186,12 +186,15 @@ def train(
 
 def _planned(run: Run, folder: Path, others: Peers, *, tune: bool, **how: Any) -> Run:
     """The run, divided over the devices: the first process chooses for all."""
+    import jax
+
     from barrow import config
     from barrow.errors import ConfigError
     from barrow.plan import Plan, planned
 
     if others.num > 1 and tune:
         raise ConfigError("--autotune needs a single process; pass mesh.fsdp=… and others instead")
+    jax.devices()  # in every process: the first would wait for the others' without end
     if others.process == 0:
         run = planned(run, folder, write=lambda line: typer.echo(line, err=True), tune=tune, **how)
     if others.num == 1:
