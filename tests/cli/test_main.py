@@ -16,6 +16,7 @@ PIPELINE = [
     "demo",
     "build",
     "tokenize",
+    "plan",
     "train",
     "finetune",
     "score",
