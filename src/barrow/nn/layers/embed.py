@@ -51,7 +51,9 @@ class Embed(Module):
         if not isinstance(table, jax.Array) and isinstance(table, Rows):
             return table.rows(ids)
         table = jnp.asarray(table)
-        if _is_on_gpu() and not any(map(scope.divides, ("batch", "length", "vocab"))):
+        if jax.default_backend() == "gpu" and not any(
+            map(scope.divides, ("batch", "length", "vocab"))
+        ):
             return rows(table, ids)
         # Through float32: the gradient of a row that many places share is summed in it. In
         # bfloat16 a sum stops growing at 256 times the summand.
@@ -76,7 +78,3 @@ class Embed(Module):
             raise ValueError(
                 f"{scope.name}: id {wrong} is not in a table of {self.num} (0 to {self.num - 1})"
             )
-
-
-def _is_on_gpu() -> bool:
-    return jax.default_backend() == "gpu"

@@ -35,7 +35,7 @@ class LayerNorm(Module):
         if x.ndim < num:
             raise ValueError(f"{scope.name}: x has shape {x.shape}, the norm is over {num}")
         shape = x.shape[x.ndim - num :]
-        if num == 1 and _is_on_gpu() and not scope.divides("length"):
+        if num == 1 and jax.default_backend() == "gpu" and not scope.divides("length"):
             scale, bias = _affine_params(scope, shape, self.axes, scale=self.scale, bias=self.bias)
             return norm_rows(_rows(scope, x, num), scale, bias, self.eps).reshape(x.shape)
         y = _standard(_rows(scope, x, num).astype(jnp.float32), tuple(range(-num, 0)), self.eps)
@@ -118,10 +118,6 @@ def _affine_params(
 ) -> tuple[jax.Array | None, jax.Array | None]:
     by = scope.param("scale", shape, scale_init, axes) if scale else None
     return by, scope.param("bias", shape, zeros, axes) if bias else None
-
-
-def _is_on_gpu() -> bool:
-    return jax.default_backend() == "gpu"
 
 
 def _rows(scope: Scope, x: jax.Array, num: int) -> jax.Array:
