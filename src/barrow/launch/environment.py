@@ -30,6 +30,7 @@ EXTRAS = {
     "tokens": "tokenizers and token stores",
     "fast": "faster tokenizing",
     "train": "models and training",
+    "chat": "chat templates",
     "serve": "serving a model over HTTP",
     "tensorboard": "logging to TensorBoard",
     "wandb": "logging to Weights & Biases",

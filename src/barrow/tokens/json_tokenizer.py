@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -86,10 +86,13 @@ class JsonTokenizer(Tokenizer):
     def encode_by_reference(self, text: str) -> Ids:
         return self._encoder.reference.encode([text])[0]
 
+    def encode_named(self, text: str) -> tuple[Ids, npt.NDArray[np.int64]]:
+        found = self._found(text)
+        return np.array(found.ids, np.uint32), _in_bytes(text, found.offsets)
+
     def encode_marked(self, text: str) -> Ids:
-        found = self._found(text).ids
-        before = [] if self.begin is None else [self.begin]
-        return np.array([*before, *found, *([] if self.end is None else [self.end])], np.uint32)
+        around = [[] if token is None else [token] for token in (self.begin, self.end)]
+        return np.array([*around[0], *self._found(text).ids, *around[1]], np.uint32)
 
     def token_bytes(self, token: int) -> bytes:
         (token,) = self.checked([token])
@@ -101,11 +104,7 @@ class JsonTokenizer(Tokenizer):
         return data.removeprefix(b" ") if self._bytes.space_first else data
 
     def spans(self, text: str) -> npt.NDArray[np.int64] | None:
-        found = self._found(text).offsets
-        points = np.frombuffer(text.encode("utf-32-le"), np.uint32)
-        sizes = 1 + np.searchsorted([0x80, 0x800, 0x10000], points, side="right")
-        places = offsets_of(sizes.astype(np.int64))
-        return np.asarray(places[np.array(found, np.int64).reshape(-1, 2)])
+        return _in_bytes(text, self._found(text).offsets)
 
     def decode(self, ids: AnyIds) -> str:
         """As in `Tokenizer`; where bytes are unknown, the library decodes."""
@@ -127,3 +126,11 @@ class JsonTokenizer(Tokenizer):
         }
         text = json.dumps(settings, indent=1, ensure_ascii=False)
         write_bytes(folder / SETTINGS_NAME, (text + "\n").encode())
+
+
+def _in_bytes(text: str, offsets: Sequence[tuple[int, int]]) -> npt.NDArray[np.int64]:
+    """Offsets of characters as those of UTF-8."""
+    points = np.frombuffer(text.encode("utf-32-le"), np.uint32)
+    sizes = 1 + np.searchsorted([0x80, 0x800, 0x10000], points, side="right")
+    places = offsets_of(sizes.astype(np.int64))
+    return np.asarray(places[np.array(offsets, np.int64).reshape(-1, 2)])

@@ -83,17 +83,24 @@ class Tokenizer(abc.ABC):
             ) from None
         return self.encode_texts(data, np.array([0, len(data)], np.int64))[0]
 
-    def encode_marked(self, text: str) -> Ids:
-        """The ids of a text, with special tokens by name, and begin and end tokens around it."""
+    def encode_named(self, text: str) -> tuple[Ids, npt.NDArray[np.int64]]:
+        """The ids of a text with special tokens by name, and their UTF-8 offsets, [tokens, 2]."""
         names = sorted(self.specials, key=len, reverse=True)
         pattern = "|".join(map(re.escape, names))
-        parts: list[Ids] = [] if self.begin is None else [np.array([self.begin], np.uint32)]
+        parts: list[Ids] = [np.empty(0, np.uint32)]
+        sizes: list[int] = []
         for part in re.split(f"({pattern})", text) if names else [text]:
             known = self.specials.get(part)
-            parts.append(self.encode(part) if known is None else np.array([known], np.uint32))
-        if self.end is not None:
-            parts.append(np.array([self.end], np.uint32))
-        return np.concatenate([np.empty(0, np.uint32), *parts])
+            ids = self.encode(part) if known is None else np.array([known], np.uint32)
+            parts.append(ids)
+            sizes += [len(part.encode())] if known is not None else self.num_bytes[ids].tolist()
+        places = offsets_of(np.array(sizes, np.int64))
+        return np.concatenate(parts), np.stack([places[:-1], places[1:]], axis=1)
+
+    def encode_marked(self, text: str) -> Ids:
+        """The ids of a text, with special tokens by name, and begin and end tokens around it."""
+        around = [np.array([] if x is None else [x], np.uint32) for x in (self.begin, self.end)]
+        return np.concatenate([around[0], self.encode_named(text)[0], around[1]])
 
     def decode_marked(self, ids: AnyIds) -> str:
         """The text of ids, special tokens by their names."""
