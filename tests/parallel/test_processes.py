@@ -11,8 +11,9 @@ import pytest
 from tests.parallel.service import Service
 
 from barrow.errors import ConfigError, Diverged, PeerFailed
+from barrow.parallel import processes
 from barrow.parallel.interrupt import Interrupted
-from barrow.parallel.processes import Peers, open_peers
+from barrow.parallel.processes import Peers, Together, open_peers
 
 SHARED = (Interrupted, Diverged)
 
@@ -95,6 +96,51 @@ def test_a_single_process_has_nobody_to_wait_for() -> None:
     assert [peers.stops(step, is_asked=step == 2) for step in range(3)] == [False, False, True]
     with pytest.raises(ValueError, match="mine"), peers.watched():
         raise ValueError("mine")
+
+
+@pytest.mark.parametrize("error", [None, ValueError("out of memory")])
+def test_no_process_runs_a_program_before_all_have_compiled_it(
+    monkeypatch: pytest.MonkeyPatch, error: Exception | None
+) -> None:
+    """Gloo waits 30 s for a process that still compiles, and gives up."""
+    peers, here = Service().peers(2, nap=0.01), threading.local()
+    monkeypatch.setattr(processes, "open_peers", lambda *_, **__: peers[here.process])
+    has_run, said = threading.Event(), list[str]()
+
+    class Program:
+        """As `jax.jit` gives it; the second process takes long to compile."""
+
+        def lower(self, number: int) -> Program:
+            assert number == 1
+            return self
+
+        def compile(self) -> None:
+            if here.process == 1:
+                has_run.wait(0.2)
+                if error is not None:
+                    raise error
+            said.append("compiled")
+
+        def __call__(self, number: int) -> int:
+            has_run.set()
+            said.append("run")
+            return number + 1
+
+    def act(process: int) -> list[int]:
+        here.process = process
+        together = Together(Program())
+        return [together(1), together(2)]
+
+    with ThreadPoolExecutor(2) as threads:
+        futures = [threads.submit(act, process) for process in (0, 1)]
+        raised = [future.exception() for future in futures]
+    if error is None:
+        assert raised == [None, None]
+        assert said == ["compiled", "compiled", "run", "run", "run", "run"]
+    else:
+        assert raised[1] is error
+        assert str(raised[0]) == "process 1 failed: ValueError: out of memory"
+        assert said == ["compiled"]
 
 
 def member(words: Service, process: int = 0, *, timeout: float = 30, grace: float = 30) -> Peers:

@@ -60,7 +60,7 @@ class Peers:
             if error is not None:
                 raise error
 
-    def everyone(self, name: str, action: Callable[[], None]) -> None:
+    def everyone(self, name: str, action: Callable[[], object]) -> None:
         """Act in every process; return in each when all are done, or raise in each."""
         if self.num == 1:
             action()
@@ -229,7 +229,32 @@ def open_peers(subject: str, *, timeout: float = 600.0) -> Peers:
     return Peers(client, name, state.process_id, state.num_processes, timeout)
 
 
-def _failure(action: Callable[[], None]) -> Exception | None:
+@dataclass
+class Together:
+    """A function of `jax.jit` that no process runs before all have compiled it.
+
+    Gloo connects the CPUs of processes in the first program that sends something between them, and
+    gives up when one comes 30 s after another. Compiling may take longer in one than in another.
+    """
+
+    jitted: Any
+    is_ready: bool = False
+
+    def __call__(self, *given: Any) -> Any:
+        """The result."""
+        if not self.is_ready:
+            peers = open_peers("program", timeout=3600)
+            if peers.num > 1:
+                peers.everyone("compiled", lambda: self.jitted.lower(*given).compile())
+            self.is_ready = True
+        return self.jitted(*given)
+
+    def lower(self, *given: Any) -> Any:
+        """The program for such arguments, not compiled."""
+        return self.jitted.lower(*given)
+
+
+def _failure(action: Callable[[], object]) -> Exception | None:
     try:
         action()
     except Exception as error:  # noqa: BLE001 - whatever it is, the others must hear of it

@@ -19,6 +19,7 @@ from jax.flatten_util import ravel_pytree
 from jax.sharding import PartitionSpec
 
 from barrow.parallel.placement import Placement
+from barrow.parallel.processes import Together
 from barrow.train.gradients import gradients, take_gradient
 from barrow.train.loss_scale import pick
 from barrow.train.objectives.objective import Mean, Objective
@@ -125,7 +126,7 @@ class OneBitStep:
             raise ValueError("OneBitAdam needs fp32 or bf16, and a loss that is a sum over rows")
         given: Any = self.objective, self.optimizer, self.settings
         self.plain: Any = make_step(*given, placement=self.placement)
-        self.compressed = jax.jit(self._compressed, donate_argnums=0)
+        self.compressed = Together(jax.jit(self._compressed, donate_argnums=0))
 
     def __call__(self, state: TrainState, batch: Any) -> tuple[TrainState, StepMetrics]:
         # The number is read in the first steps only: reading it waits for the step before.

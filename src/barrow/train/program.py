@@ -20,6 +20,7 @@ from barrow.parallel import AXES, ZERO, constrainer, make_mesh, num_row_shards
 from barrow.parallel.offload import in_use, refuse_without_memory
 from barrow.parallel.pipeline import STAGE, Schedule, schedule_of
 from barrow.parallel.placement import Placement
+from barrow.parallel.processes import Together
 from barrow.train.objectives.objective import Mean, Objective
 from barrow.train.offloaded_update import refuse_joint_updates
 from barrow.train.one_bit import OneBit, OneBitAdam, OneBitStep
@@ -220,6 +221,7 @@ def make_evaluate(objective: Objective, precision: Precision, placement: Placeme
     however they were divided into batches.
     """
 
+    @Together
     @jax.jit
     def one(params: Any, collections: Any, batch: Any, key: jax.Array) -> dict[str, Mean]:
         used = placement.sharded(precision.cast(params), placement.zero.params)

@@ -19,6 +19,7 @@ from barrow.nn.tree import Tree, paths
 from barrow.parallel import num_row_shards
 from barrow.parallel.offload import in_use
 from barrow.parallel.placement import Placement
+from barrow.parallel.processes import Together
 from barrow.train.gradients import gradients, params_in_use, take_gradient
 from barrow.train.loss_scale import LossScale, pick
 from barrow.train.objectives.objective import Mean, Objective
@@ -235,7 +236,8 @@ class _Offloaded:
         settings: StepSettings,
         placement: Placement,
     ) -> None:
-        self._take = jax.jit(lambda state, batch: replace(take(state, batch), grads=None))
+        take_means = jax.jit(lambda state, batch: replace(take(state, batch), grads=None))
+        self._take = Together(take_means)
         self._update, self._settings, self._placement = update, settings, placement
         self._finish = jax.jit(self._finished, donate_argnums=(0, 1))
 
@@ -279,7 +281,8 @@ class _Compiled:
             out = None
             if self._placement is not None:
                 out = (self._placement.of_state(jax.eval_shape(lambda s: s, state)), None)
-            self._jitted[kind] = jax.jit(self._step, donate_argnums=0, out_shardings=out)
+            jitted = jax.jit(self._step, donate_argnums=0, out_shardings=out)
+            self._jitted[kind] = Together(jitted)
         return self._jitted[kind]
 
 
