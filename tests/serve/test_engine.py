@@ -66,14 +66,18 @@ def prompts(num: int) -> list[list[int]]:
 
 @pytest.fixture(scope="module")
 def engine() -> Engine:
-    settings = EngineSettings(slots=4, parts=(2,), max_tokens_in_flight=PAGE * 24)
+    settings = EngineSettings(
+        slots=4, parts=(2,), max_tokens_in_flight=PAGE * 24, reads_prompts=True
+    )
     return Engine(*model(), settings=settings, tokenizer=ByteTokenizer())
 
 
 @pytest.fixture(scope="module")
 def exact() -> Engine:
     """So few pages that requests take them from one another."""
-    settings = EngineSettings(slots=3, parts=(2,), max_tokens_in_flight=PAGE * 5, exact=True)
+    settings = EngineSettings(
+        slots=3, parts=(2,), max_tokens_in_flight=PAGE * 5, exact=True, reads_prompts=True
+    )
     return Engine(*model(), settings=settings)
 
 
@@ -117,7 +121,11 @@ def test_greedy_as_transformers(engine: Engine, tmp_path: Path) -> None:
     save(tmp_path / "model", made, put_together(params, "layers"))
     theirs = transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "model")
     chosen = prompts(3)
-    found = answered(engine, [Request(prompt, 24) for prompt in chosen])
+    # The same prompts before them: what is read is computed, though others could share its pages.
+    answered(engine, [Request(prompt, 1) for prompt in chosen])
+    asked = [Request(prompt, 24, num_top=5, reads_prompt=True) for prompt in chosen]
+    found = answered(engine, asked)
+    assert max(map(len, chosen)) > 2 * PAGE
     for prompt, answer in zip(chosen, found, strict=True):
         ids = torch.tensor([prompt])
         whole = theirs.generate(
@@ -134,6 +142,26 @@ def test_greedy_as_transformers(engine: Engine, tmp_path: Path) -> None:
         logits = torch.stack(whole.logits)[:, 0].log_softmax(-1)
         expected = logits[torch.arange(24), torch.tensor(answer.tokens)]
         np.testing.assert_allclose(answer.logprobs, expected.numpy(), atol=1e-3)
+        with torch.no_grad():
+            logits = torch.cat([theirs(ids).logits[0, :-1].log_softmax(-1), logits])
+        every = [*prompt[1:], *answer.tokens]
+        expected = logits[torch.arange(len(every)), torch.tensor(every)]
+        known = [*answer.prompt_logprobs, *answer.logprobs]
+        np.testing.assert_allclose(known, expected.numpy(), atol=1e-3)
+        tops = np.array([*answer.prompt_top, *answer.top])
+        np.testing.assert_allclose(tops[..., 1], logits.topk(5).values.numpy(), atol=1e-3)
+        assert (tops[..., 0] == logits.topk(5).indices.numpy()).mean() > 0.99
+
+
+def test_a_prompt_alone_may_be_read(engine: Engine) -> None:
+    prompt = prompts(3)[2]
+    reading = Request(prompt, 0, reads_prompt=True)
+    one, more = answered(engine, [reading, Request(prompt, 2, reads_prompt=True)])
+    assert (one.tokens, one.reason, one.prompt_top[0]) == ([], "length", ())
+    assert one.prompt_logprobs == more.prompt_logprobs
+    assert len(one.prompt_logprobs) == len(prompt) - 1
+    longest = Request([3] * 320, 0, reads_prompt=True)
+    assert len(answered(engine, [longest])[0].prompt_logprobs) == 319
 
 
 def mixed(num: int, *, seed: int) -> list[Request]:
@@ -156,7 +184,10 @@ def mixed(num: int, *, seed: int) -> list[Request]:
             bias={7: 2.0} if number % 8 == 0 else {},
             seed=number,
         )
-        found.append(Request(prompt, int(rng.integers(1, 24)), choice))
+        num = int(rng.integers(1, 24))
+        found.append(
+            Request(prompt, num, choice, num_top=3 * (number % 3), reads_prompt=number % 6 == 3)
+        )
     return found
 
 
@@ -178,6 +209,8 @@ def exactly_as_alone(engine: Engine, num: int) -> None:
     for number, answer in enumerate(alone):
         assert together[number].tokens == answer.tokens
         assert together[number].logprobs == answer.logprobs
+        assert together[number].top == answer.top
+        assert together[number].prompt_logprobs == answer.prompt_logprobs
 
 
 def test_exact_answers_do_not_depend_on_the_others(exact: Engine) -> None:
@@ -297,6 +330,8 @@ def test_answers_of_a_stream_of_requests(engine: Engine) -> None:
     [
         (Request([], 1), "the prompt is empty"),
         (Request([1], 0), "max_tokens must be ≥ 1, got 0"),
+        (Request([1], -1, reads_prompt=True), "max_tokens must be ≥ 0, got -1"),
+        (Request([1], 1, num_top=21), "num_top must be from 0 to 20, got 21"),
         (Request([1] * 300, 21), "positions; max_tokens can be at most 20"),
         (Request([259], 1), "the prompt has token 259; ids must be from 0 to 258"),
         (Request([1], 1, Choice(bias={-1: 1.0})), "the bias has token -1"),

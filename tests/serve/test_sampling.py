@@ -10,7 +10,7 @@ import torch
 import transformers
 
 from barrow.models import DecoderConfig
-from barrow.serve.requests import MOST_BIASES, Choice
+from barrow.serve.requests import MOST_BIASES, Choice, Request
 from barrow.serve.sampling import Settings, _highest, _likeliest, _penalised, choose
 from barrow.serve.step import slot_of
 
@@ -20,7 +20,9 @@ EVERYTHING = np.full((1, -(-VOCAB // 32)), 2**32 - 1, np.uint32)
 
 
 def settings(*choices: Choice, num_prompt: int = 4) -> Settings:
-    rows = [slot_of(CONFIG, [], num_prompt, choice).settings for choice in choices]
+    rows = [
+        slot_of(CONFIG, [], Request([0] * num_prompt, 1, choice)).settings for choice in choices
+    ]
     return jax.tree.map(lambda *xs: jnp.asarray(np.stack(xs)), *rows)  # type: ignore[no-any-return]
 
 

@@ -12,17 +12,17 @@ import numpy.typing as npt
 
 from barrow.models.decoder.model import Decoder
 from barrow.serve.pages import Pages
-from barrow.serve.programs import EngineSettings, Programs
-from barrow.serve.requests import Answer, Reason, Request, check
+from barrow.serve.programs import Drawn, EngineSettings, Programs
+from barrow.serve.requests import Answer, Likeliest, Reason, Request, check
 from barrow.serve.schedule import Job, Plan, Row, Scheduler
 from barrow.serve.shown import Shown
+from barrow.serve.step import Top
 
 if TYPE_CHECKING:
     from barrow.tokens import Tokenizer
 
 _DEFAULT = EngineSettings()
-# Rows, the tokens after them, and their log-probabilities.
-_Result = tuple[Sequence[Row | None], jax.Array, jax.Array]
+_Result = tuple[Sequence[Row | None], Drawn]
 
 
 @dataclass(eq=False)
@@ -86,11 +86,17 @@ class Engine:
         check(request, vocab=self._config.vocab_size, context=self._config.context)
         if request.stop_texts and self._tokenizer is None:
             raise ValueError("stop_texts need a tokenizer; pass one to the engine")
+        if request.reads_prompt and not self.settings.reads_prompts:
+            raise ValueError("log-probabilities of prompts need EngineSettings(reads_prompts=True)")
         prompt = [int(token) for token in request.prompt]
         most = len(prompt) + request.max_tokens
-        job = Job(list(prompt), len(prompt), most, waits=request.allowed is not None)
+        waits, reads = request.allowed is not None, request.reads_prompt
+        job = Job(list(prompt), len(prompt), most, waits=waits, reads=reads)
         self.scheduler.add(job)
         answer = Answer(request)
+        if reads:
+            answer.prompt_logprobs = [0.0] * (len(prompt) - 1)
+            answer.prompt_top = [()] * (len(prompt) - 1)
         text = None
         if self._tokenizer is not None:
             text = Shown(self._tokenizer, prompt, stops=request.stop_texts)
@@ -120,25 +126,26 @@ class Engine:
         """Start the next step on the device, and read the results of the one before it."""
         plan = self.scheduler.plan()
         for job in plan.admitted:
-            request = self._open[job].answer.request
-            self.programs.admit(job, request.choice)
+            self.programs.admit(job, self._open[job].answer.request)
         before, self._unread = self._unread, self._start(plan)
         return self._read(before)
 
     def _start(self, plan: Plan) -> list[_Result]:
         """Steps on the device, which runs them one after another; results are not awaited."""
-        groups = [(plan.singles, plan.parts)]
+        plain = tuple(row for row in plan.parts if not row.job.reads)
+        groups = [(plan.singles, plain, False)]
         if self.settings.exact:
-            groups = [(plan.singles, ()), ((), plan.parts)]
+            groups = [(plan.singles, (), False), ((), plain, False)]
+        groups += [((), (row,), True) for row in plan.parts if row.job.reads]
         started: list[_Result] = []
-        for singles, parts in groups:
+        for singles, parts, reads in groups:
             if not singles and not parts:
                 continue
             rows = [*singles, *[None] * (self.programs.num_slots - len(singles)), *parts]
             rows += [None] * (self.programs.num_rows - len(rows))
             shape = len(singles), len(parts)
-            chosen, logprobs = self.programs.run(rows, shape=shape, allowed=self._allowed(rows))
-            started.append((rows, chosen, logprobs))
+            allowed = self._allowed(rows)
+            started.append((rows, self.programs.run(rows, shape, allowed, reads=reads)))
         return started
 
     def _allowed(self, rows: Sequence[Row | None]) -> npt.NDArray[np.uint32] | None:
@@ -169,25 +176,35 @@ class Engine:
 
     def _read(self, results: list[_Result]) -> list[Answer]:
         grown: dict[Answer, None] = {}
-        for rows, chosen, logprobs in results:
-            tokens, numbers = np.asarray(chosen), np.asarray(logprobs)
-            for row, token, number in zip(rows, tokens.tolist(), numbers.tolist(), strict=True):
+        for rows, drawn in results:
+            tokens, numbers = np.asarray(drawn.tokens), np.asarray(drawn.logprobs)
+            for place, (row, token, number) in enumerate(
+                zip(rows, tokens.tolist(), numbers.tolist(), strict=True)
+            ):
                 # One that has ended since then drew a token too many.
-                if row is not None and row.draws and row.job in self._open:
-                    answer = self._open[row.job].answer
-                    self._take(row.job, token, number)
+                if row is None or row.job not in self._open:
+                    continue
+                answer = self._open[row.job].answer
+                if drawn.read is not None:
+                    _read_part(answer, row, drawn)
+                if row.draws:
+                    num = answer.request.num_top
+                    top = _likeliest(drawn.top, place, num) if num else None
+                    self._take(row.job, token, number, top)
                     grown[answer] = None
         return list(grown)
 
-    def _take(self, job: Job, token: int, logprob: float) -> None:
+    def _take(self, job: Job, token: int, logprob: float, top: Likeliest | None) -> None:
         answer, text = self._open[job].answer, self._open[job].text
         request = answer.request
-        if token in request.stops:
-            self._end(job, "stop")
+        if token in request.stops or not request.max_tokens:
+            self._end(job, "stop" if request.max_tokens else "length")
             return
         self.scheduler.record(job, token)
         answer.tokens.append(token)
         answer.logprobs.append(logprob)
+        if top is not None:
+            answer.top.append(top)
         is_over = text is not None and text.add(token)
         if text is not None:
             answer.text = text.shown
@@ -201,3 +218,20 @@ class Engine:
         done.answer.reason = reason
         if done.text is not None:
             done.answer.text = done.text.end()
+
+
+def _likeliest(top: Top, place: int, num: int) -> Likeliest:
+    ids, logprobs = (np.asarray(each)[place, :num].tolist() for each in top)
+    return tuple(zip(ids, logprobs, strict=True))
+
+
+def _read_part(answer: Answer, row: Row, drawn: Drawn) -> None:
+    """Log-probabilities of a part of the prompt: of the tokens after each of its positions."""
+    assert drawn.read is not None
+    logprobs, top = drawn.read
+    num = min(row.num, len(answer.prompt_logprobs) - row.start)
+    if num > 0:
+        where = slice(row.start, row.start + num)
+        answer.prompt_logprobs[where] = np.asarray(logprobs)[:num].tolist()
+        asked = answer.request.num_top
+        answer.prompt_top[where] = [_likeliest(top, place, asked) for place in range(num)]

@@ -17,9 +17,9 @@ from barrow.models.decoder.generate import for_decoding
 from barrow.models.decoder.model import Decoder
 from barrow.nn.weights.int8 import with_int8
 from barrow.serve.pages import PAGE
-from barrow.serve.requests import GREEDY, Choice
+from barrow.serve.requests import Request
 from barrow.serve.schedule import Job, Row
-from barrow.serve.step import admit, draw, empty_pool, empty_slots, forward, packed, slot_of
+from barrow.serve.step import Top, admit, draw, empty_pool, empty_slots, forward, packed, slot_of
 
 # Of the free memory of a CPU, pages get this share; an accelerator's they get but for this one.
 _SHARE_OF_CPU = 0.25
@@ -36,6 +36,7 @@ class EngineSettings:
     - `exact`: the bits of an answer depend on its request alone.
     - `cache_dtype`: of keys and values; None for the model's, or int8.
     - `int8_weights`: kernels and embeddings in 8 bits, with a scale for each output channel.
+    - `reads_prompts`: requests may ask for log-probabilities of prompts; one program more.
     """
 
     slots: int | None = None
@@ -44,6 +45,7 @@ class EngineSettings:
     exact: bool = False
     cache_dtype: str | None = None
     int8_weights: bool = False
+    reads_prompts: bool = False
 
     def __post_init__(self) -> None:
         if self.slots is not None and self.slots < 1:
@@ -58,6 +60,19 @@ class EngineSettings:
             raise ValueError(
                 f"cache_dtype must be float32, bfloat16, float16 or int8, got {self.cache_dtype!r}"
             )
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Tokens after rows, their log-probabilities, the likeliest; all of them on the device.
+
+    `read` are log-probabilities of the tokens of a part of a prompt, and the likeliest there.
+    """
+
+    tokens: jax.Array
+    logprobs: jax.Array
+    top: Top
+    read: tuple[jax.Array, Top] | None
 
 
 class Programs:
@@ -86,50 +101,53 @@ class Programs:
         self._pool = empty_pool(config, self.num_pages, self._dtype)
         self._all = jnp.full((self.num_rows, -(-config.vocab_size // 32)), 2**32 - 1, jnp.uint32)
         self._forward = {shape: self._compiled(shape, self.num_pages) for shape in self._shapes}
+        self._reading = None
+        if settings.reads_prompts:
+            self._reading = self._compiled((0, 1), self.num_pages, reads=True)
         logits = _shaped(self.num_rows, config.vocab_size, dtype=model.dtype)
         drawing = jax.jit(draw, donate_argnums=0)
         self._draw = drawing.lower(self._slots, logits, self._rows, self._all).compile()
-        one = slot_of(config, [], 0, GREEDY)
+        one = slot_of(config, [], Request([], 0))
         admitting = jax.jit(admit, donate_argnums=0)
         self._admit = admitting.lower(self._slots, np.int32(0), one).compile()
 
-    def admit(self, job: Job, choice: Choice) -> None:
+    def admit(self, job: Job, request: Request) -> None:
         """Write a request into its slot."""
         assert job.slot is not None
-        one = slot_of(self._model.config, job.tokens, job.num_prompt, choice)
+        one = slot_of(self._model.config, job.tokens, request)
         self._slots = self._admit(self._slots, np.int32(job.slot), one)
 
     def run(
         self,
         rows: Sequence[Row | None],
-        *,
         shape: tuple[int, int],
         allowed: npt.NDArray[np.uint32] | None,
-    ) -> tuple[jax.Array, jax.Array]:
-        """Start a step of `shape` single tokens and parts; tokens and log-probabilities, unread."""
+        *,
+        reads: bool = False,
+    ) -> Drawn:
+        """Start a step of `shape` single tokens and parts; `reads`: one part of a prompt."""
         lines = packed(rows, width=self._width)
         best = min(
             (has for has in self._shapes if has[0] >= shape[0] and has[1] >= shape[1]),
             key=lambda has: has[0] + PAGE * has[1],
         )
-        self._pool, logits = self._forward[best](
-            self._params, self._pool, self._slots.tokens, lines
-        )
-        self._slots, chosen, logprobs = self._draw(
+        run = self._reading if reads else self._forward[best]
+        assert run is not None
+        self._pool, logits, read = run(self._params, self._pool, self._slots.tokens, lines)
+        self._slots, chosen, logprobs, top = self._draw(
             self._slots, logits, lines, self._all if allowed is None else allowed
         )
-        return chosen, logprobs
+        return Drawn(chosen, logprobs, top, read)
 
     @property
     def _rows(self) -> Any:
         return _shaped(self.num_rows, 4 + self._width)
 
-    def _compiled(self, shape: tuple[int, int], num_pages: int) -> Any:
+    def _compiled(self, shape: tuple[int, int], num_pages: int, *, reads: bool = False) -> Any:
         pool = jax.eval_shape(partial(empty_pool, self._model.config, num_pages, self._dtype))
         tokens = _shaped(self.num_slots, self._model.config.context)
-        run = jax.jit(
-            partial(forward, self._model, shape=shape, slots=self.num_slots), donate_argnums=1
-        )
+        step = partial(forward, self._model, shape=shape, slots=self.num_slots, reads=reads)
+        run = jax.jit(step, donate_argnums=1)
         return run.lower(self._params, pool, tokens, self._rows).compile()
 
     def _num_pages(self, asked: int | None) -> int:

@@ -11,6 +11,9 @@ import numpy.typing as npt
 
 Reason = Literal["stop", "length", "cancelled"]
 MOST_BIASES = 300
+MOST_TOP = 20
+# The likeliest tokens at one place, and their log-probabilities.
+Likeliest = tuple[tuple[int, float], ...]
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,9 @@ class Request:
 
     An answer ends before one of the token ids in `stops`, or before one of the strings in
     `stop_texts`. `allowed`, called with the tokens of the answer so far, gives the ids that may
-    come next, as booleans [vocab].
+    come next, as booleans [vocab]. With `num_top`, the answer has that many of the likeliest tokens
+    at each place; with `reads_prompt`, log-probabilities of the prompt too, and `max_tokens` may be
+    0.
     """
 
     prompt: Sequence[int]
@@ -78,6 +83,8 @@ class Request:
     stops: Sequence[int] = ()
     stop_texts: Sequence[str] = ()
     allowed: Callable[[Sequence[int]], npt.NDArray[np.bool_]] | None = None
+    num_top: int = 0
+    reads_prompt: bool = False
 
 
 @dataclass(eq=False)
@@ -86,7 +93,8 @@ class Answer:
 
     `logprobs` are natural logarithms of the model's probabilities, of each token. `text` has whole
     characters only, and nothing that may be the beginning of a stop text; it is empty where the
-    engine has no tokenizer.
+    engine has no tokenizer. `top` are the likeliest tokens at each place. `prompt_logprobs` and
+    `prompt_top` are those of the prompt after its first token, complete with the first new one.
     """
 
     request: Request
@@ -94,6 +102,9 @@ class Answer:
     logprobs: list[float] = field(default_factory=list)
     text: str = ""
     reason: Reason | None = None
+    top: list[Likeliest] = field(default_factory=list)
+    prompt_logprobs: list[float] = field(default_factory=list)
+    prompt_top: list[Likeliest] = field(default_factory=list)
 
 
 def check(request: Request, *, vocab: int, context: int) -> None:
@@ -101,8 +112,11 @@ def check(request: Request, *, vocab: int, context: int) -> None:
     prompt = request.prompt
     if not len(prompt):
         raise ValueError("the prompt is empty: start it with the tokenizer's begin token")
-    if request.max_tokens < 1:
-        raise ValueError(f"max_tokens must be ≥ 1, got {request.max_tokens}")
+    least = 0 if request.reads_prompt else 1
+    if request.max_tokens < least:
+        raise ValueError(f"max_tokens must be ≥ {least}, got {request.max_tokens}")
+    if not 0 <= request.num_top <= MOST_TOP:
+        raise ValueError(f"num_top must be from 0 to {MOST_TOP}, got {request.num_top}")
     if len(prompt) + request.max_tokens > context:
         raise ValueError(
             f"the prompt has {len(prompt)} tokens, with {request.max_tokens} new ones too many for "

@@ -10,14 +10,16 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from barrow.serve.requests import MOST_TOP
+
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Settings:
     """The settings of rows, an entry for each (see `requests.Choice`).
 
-    `num_prompt` tokens are not new; `bias_ids` [rows, most] have the `biases` added to their
-    logits, an id past the vocabulary nothing.
+    `num_prompt` tokens are not new; `num_top` of the likeliest are asked for; `bias_ids` [rows,
+    most] have the `biases` added to their logits, an id past the vocabulary nothing.
     """
 
     temperature: jax.Array
@@ -29,6 +31,7 @@ class Settings:
     frequency: jax.Array
     seed: jax.Array
     num_prompt: jax.Array
+    num_top: jax.Array
     bias_ids: jax.Array
     biases: jax.Array
 
@@ -54,8 +57,27 @@ def choose(
     is_drawn = how.temperature > 0
     x = lax.cond(jnp.any(is_drawn), lambda x: _noisy(how, x, lengths), lambda x: x, x)
     chosen = jnp.argmax(x, axis=-1).astype(jnp.int32)
-    taken = jnp.take_along_axis(logits, chosen[:, None], axis=-1)[:, 0]
-    return chosen, taken - jax.nn.logsumexp(logits, axis=-1)
+    return chosen, known(logits, chosen)
+
+
+def known(logits: jax.Array, tokens: jax.Array) -> jax.Array:
+    """The log-probability [rows] of a token at each row of logits."""
+    taken = jnp.take_along_axis(logits, tokens[:, None], axis=-1)[:, 0]
+    return taken - jax.nn.logsumexp(logits, axis=-1)
+
+
+def likeliest(logits: jax.Array, is_asked: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """The likeliest tokens [rows, 20] and their log-probabilities; zeros unless `is_asked`."""
+    num = min(MOST_TOP, logits.shape[1])
+
+    def found(x: jax.Array) -> tuple[jax.Array, jax.Array]:
+        highest, ids = lax.top_k(x, num)
+        return ids, highest - jax.nn.logsumexp(x, axis=-1, keepdims=True)
+
+    def nothing(x: jax.Array) -> tuple[jax.Array, jax.Array]:
+        return jnp.zeros((len(x), num), jnp.int32), jnp.zeros((len(x), num), jnp.float32)
+
+    return lax.cond(is_asked, found, nothing, logits.astype(jnp.float32))  # type: ignore[no-any-return]
 
 
 def _masked(x: jax.Array, allowed: jax.Array) -> jax.Array:

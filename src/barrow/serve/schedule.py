@@ -15,13 +15,15 @@ class Job:
     `tokens` are those known: `num_prompt` of the prompt, then new ones, at most `most` in all.
     `total` also counts those being drawn on the device; `computed` is the number of positions whose
     keys and values are in `pages`. Positions below `target` are computed in parts of a page, the
-    others one by one. A job that `waits` draws a token only when all before it are known.
+    others one by one. A job that `waits` draws a token only when all before it are known. One that
+    `reads` its prompt shares no pages: it needs to compute every position, by a program of its own.
     """
 
     tokens: list[int]
     num_prompt: int
     most: int
     waits: bool = False
+    reads: bool = False
     total: int = 0
     computed: int = 0
     target: int = 0
@@ -156,7 +158,7 @@ class Scheduler:
         """Give a slot to a job if its known tokens fit without taking pages from others."""
         job.target = job.num_prompt if self._exact else len(job.tokens)
         # The last part is computed in any case: its logits choose the next token.
-        for number in range((job.target - 1) // PAGE):
+        for number in range(0 if job.reads else (job.target - 1) // PAGE):
             page = self.pages.share(job.name(number))
             if page is None:
                 break
@@ -219,6 +221,8 @@ class Scheduler:
         job.computed = job.num_registered = 0
 
     def _register(self, job: Job) -> None:
+        if job.reads:
+            return
         known = job.num_prompt if self._exact else len(job.tokens)
         for number in range(job.num_registered, min(job.computed, known) // PAGE):
             self.pages.register(job.pages[number], job.name(number))

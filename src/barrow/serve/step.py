@@ -16,13 +16,14 @@ from barrow.models.decoder.model import Decoder, DecoderConfig
 from barrow.nn.attention.paged import Paged, Pages, Rows
 from barrow.nn.tree import Tree
 from barrow.serve.pages import PAGE
-from barrow.serve.requests import MOST_BIASES, Choice
-from barrow.serve.sampling import Settings, choose
+from barrow.serve.requests import GREEDY, MOST_BIASES, Request
+from barrow.serve.sampling import Settings, choose, known, likeliest
 from barrow.serve.schedule import Row
 
 # Columns of a row before its page table.
 _SLOT, _START, _NUM, _DRAWS, _TABLE = range(5)
 Pool = tuple[tuple[Pages, Pages], ...]
+Top = tuple[jax.Array, jax.Array]
 
 
 @jax.tree_util.register_dataclass
@@ -43,11 +44,13 @@ def forward(
     *,
     shape: tuple[int, int],
     slots: int,
-) -> tuple[Pool, jax.Array]:
-    """Logits [rows, vocab] after each of `rows` (see `packed`), and the pages with their keys.
+    reads: bool = False,
+) -> tuple[Pool, jax.Array, tuple[jax.Array, Top] | None]:
+    """The pages with new keys, and logits [rows, vocab] after each of `rows` (see `packed`).
 
     Of the first rows, as many as there are `slots`, each has one token; the others are parts of
-    prompts. Only the first `shape` of each kind are computed; others have logits of 0.
+    prompts. Only the first `shape` of each kind are computed; others have logits of 0. With
+    `reads`, also the log-probability of the token after each position, and the likeliest there.
     """
     singles, parts = shape
     taken = jnp.concatenate([rows[:singles], rows[slots : slots + parts]])
@@ -66,18 +69,24 @@ def forward(
         positions=positions[None],
         segments=real[None].astype(jnp.int32),
         caches=tuple(Paged(keys, values, where) for keys, values in pool),
-        at=jnp.concatenate([jnp.arange(singles), last])[None],
+        at=None if reads else jnp.concatenate([jnp.arange(singles), last])[None],
     )
-    alone, rest = jnp.split(logits[0], [singles])
+    found, read = logits[0], None
+    if reads:
+        after = tokens[of_token, jnp.minimum(positions + 1, model.config.context - 1)]
+        read = known(found.astype(jnp.float32), after), likeliest(found, jnp.bool_(True))
+        found = found[last]
+    alone, rest = jnp.split(found, [singles])
     alone = jnp.pad(alone, ((0, slots - singles), (0, 0)))
     rest = jnp.pad(rest, ((0, len(rows) - slots - parts), (0, 0)))
-    return tuple((cache.keys, cache.values) for cache in caches), jnp.concatenate([alone, rest])
+    pages = tuple((cache.keys, cache.values) for cache in caches)
+    return pages, jnp.concatenate([alone, rest]), read
 
 
 def draw(
     slots: Slots, logits: jax.Array, rows: jax.Array, allowed: jax.Array
-) -> tuple[Slots, jax.Array, jax.Array]:
-    """The token after each row, [rows], and its log-probability.
+) -> tuple[Slots, jax.Array, jax.Array, Top]:
+    """The token after each row, [rows], its log-probability, and the likeliest if one is asked.
 
     Where a row draws, the token is written after those of its slot. A program of its own, the same
     after every `forward`: it takes longer to compile than a layer.
@@ -87,7 +96,8 @@ def draw(
     chosen, logprobs = choose(how, logits, slots.tokens[slot], length, allowed)
     place = jnp.where(rows[:, _DRAWS] > 0, length, slots.tokens.shape[1])
     tokens = slots.tokens.at[slot, place].set(chosen, mode="drop")
-    return replace(slots, tokens=tokens), chosen, logprobs
+    top = likeliest(logits, jnp.any((how.num_top > 0) & (rows[:, _DRAWS] > 0)))
+    return replace(slots, tokens=tokens), chosen, logprobs, top
 
 
 def admit(slots: Slots, slot: jax.Array, one: Slots) -> Slots:
@@ -107,8 +117,9 @@ def packed(rows: Sequence[Row | None], *, width: int) -> npt.NDArray[np.int32]:
     return out
 
 
-def slot_of(config: DecoderConfig, tokens: list[int], num_prompt: int, choice: Choice) -> Slots:
-    """A request as `admit` takes it."""
+def slot_of(config: DecoderConfig, tokens: list[int], request: Request) -> Slots:
+    """A request, with the tokens known so far, as `admit` takes it."""
+    choice = request.choice
     text: Any = np.zeros(config.context, np.int32)
     text[: len(tokens)] = tokens
     ids = np.full(MOST_BIASES, config.vocab_size, np.int32)
@@ -124,7 +135,8 @@ def slot_of(config: DecoderConfig, tokens: list[int], num_prompt: int, choice: C
         "presence": np.float32(choice.presence),
         "frequency": np.float32(choice.frequency),
         "seed": np.uint32(choice.seed),
-        "num_prompt": np.int32(num_prompt),
+        "num_prompt": np.int32(len(request.prompt)),
+        "num_top": np.int32(request.num_top),
         "bias_ids": ids,
         "biases": biases,
     }
@@ -133,7 +145,7 @@ def slot_of(config: DecoderConfig, tokens: list[int], num_prompt: int, choice: C
 
 def empty_slots(config: DecoderConfig, num: int) -> Slots:
     """Slots without requests."""
-    one = slot_of(config, [], 0, Choice())
+    one = slot_of(config, [], Request([], 0, GREEDY))
     made: Slots = jax.tree.map(lambda x: jnp.asarray(np.stack([x] * num)), one)
     return made
 
