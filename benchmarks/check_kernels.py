@@ -17,7 +17,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from barrow.nn.cross_entropy import _nats, _nats_and_excess
-from barrow.nn.layers.norm_rows import norm_rows
+from barrow.nn.layers import act_rows
+from barrow.nn.layers.activations import gelu_tanh, quick_gelu
+from barrow.nn.layers.norm_rows import norm_beside, norm_rows
 from barrow.nn.layers.row_sums import sum_by_id
 from barrow.nn.softmax_rows import has_kernel, softmax_kernel, softmax_rows
 
@@ -80,6 +82,22 @@ def main() -> None:
             wanted = jax.vjp(_float64_norm, *wide[:3])[1](wide[3])
             wanted = jax.tree.map(np.asarray, wanted)
         report(f"gradients of the norm, {dtype.__name__}", got, again, wanted, 1e-2)
+        beside = jnp.asarray(random.normal(size=x.shape), dtype)
+        ours = jax.jit(
+            lambda *given: jax.vjp(lambda *p: norm_beside(*p, 1e-5), *given[:3])[1](given[3:])
+        )
+        got, again = (ours(x, scale, bias, beside, above) for _ in range(2))
+        wanted = (wanted[0] + np.asarray(beside, np.float64), *wanted[1:])
+        report(f"… beside a residual, {dtype.__name__}", got, again, wanted, 1e-2)
+    for act in (gelu_tanh, quick_gelu):
+        x, above = (jnp.asarray(random.normal(size=(4096, 3072)) * 2, jnp.bfloat16) for _ in "ab")
+        bias = jnp.asarray(random.normal(size=3072), jnp.bfloat16)
+        assert act_rows.has_kernel(x.shape, x.dtype, act)
+        ours = jax.jit(lambda *g, act=act: jax.vjp(lambda *p: act_rows.act_rows(*p, act), *g[:2]))
+        (got, back), (again, _) = (ours(x, bias) for _ in range(2))
+        report(act.__name__, got, again, act_rows.plain(act, x, bias))
+        got, again = (jax.jit(back)(above) for _ in range(2))
+        report("… its gradient", got, again, act_rows.plain_gradient(act, x, bias, above))
     ids = jnp.asarray(np.minimum(random.zipf(1.2, 32768), 50257) - 1, jnp.int32)
     x = jnp.asarray(random.normal(size=(32768, 768)), jnp.bfloat16)
     wanted = np.zeros((50257, 768))

@@ -50,3 +50,5 @@ def test_kernel_is_for_rows_that_fit_on_the_chip(
     monkeypatch.setattr(jax, "device_count", lambda: 1)
     monkeypatch.setattr(jax, "local_devices", lambda: [Hopper()])
     assert has_kernel(shape, dtype) == has
+    monkeypatch.setattr(jax, "device_count", lambda: 2)
+    assert not has_kernel(shape, dtype)

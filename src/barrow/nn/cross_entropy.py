@@ -15,7 +15,8 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from barrow.nn.softmax_rows import has_kernel, softmax_kernel
+from barrow.nn.hopper import with_twin
+from barrow.nn.softmax_rows import has_kernel, softmax_kernel, softmax_rows
 from barrow.nn.trace import Constrain, divides
 
 # Logits held at a time: 2^28 in bfloat16 are half a GiB.
@@ -193,7 +194,8 @@ def _nats_and_excess(
 ) -> tuple[jax.Array, jax.Array]:
     """Of one slice of rows, by the kernel: the sum, and its gradient of the logits."""
     logits = lax.dot_general(hidden, matrix, (((1,), (1,)), ((), ())))
-    excess, norm = softmax_kernel(logits, mask, vocab)
+    softmax = with_twin(partial(softmax_kernel, num=vocab), partial(softmax_rows, num=vocab))
+    excess, norm = softmax(logits, mask)
     chosen = jnp.take_along_axis(logits, targets[:, None], axis=-1)[:, 0].astype(jnp.float32)
     of_chosen = mask * (jnp.exp(chosen - norm) - 1)
     at = jnp.arange(len(targets)), targets

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Protocol, runtime_checkable
 
 import jax
@@ -55,6 +56,10 @@ def dot(
     array = jnp.asarray(weight, x.dtype)
     if num == 1 and len(shape) == 2 and not transposed and _narrows(x, array):
         return lax.dot_general(x, lax.optimization_barrier(array.T), ((of_x, (1,)), ((), ())))
+    if x.size == math.prod(inner) and x.ndim == num + 1 and jax.default_backend() == "gpu":
+        # Of one row XLA writes the products and adds them up: several kernels of the weight's size.
+        rows = lax.optimization_barrier(jnp.pad(x, ((0, 7), *[(0, 0)] * num)))
+        return lax.dot_general(rows, array, contracted)[:1]
     return lax.dot_general(x, array, contracted)
 
 

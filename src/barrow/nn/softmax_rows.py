@@ -11,7 +11,8 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-_LANES = 128
+from barrow.nn.hopper import LANES, is_hopper, log_choice
+
 _AT_A_TIME = 8  # groups of lanes: 16 bytes for each of a warpgroup's threads
 _ON_CHIP = 220 << 10  # bytes of a row
 
@@ -29,11 +30,12 @@ def softmax_rows(x: jax.Array, weight: jax.Array, num: int) -> tuple[jax.Array, 
 
 def has_kernel(shape: tuple[int, ...], dtype: Any) -> bool:
     """Whether `softmax_kernel` takes rows of this shape and type here."""
-    if jax.default_backend() != "gpu" or jax.device_count() > 1:
+    if not is_hopper():
         return False
-    is_hopper = getattr(jax.local_devices()[0], "compute_capability", "") == "9.0"
-    fits = 2 * _AT_A_TIME * _LANES <= shape[1] <= _ON_CHIP // 2 and shape[1] % _LANES == 0
-    return is_hopper and fits and dtype == jnp.bfloat16
+    fits = 2 * _AT_A_TIME * LANES <= shape[1] <= _ON_CHIP // 2 and shape[1] % LANES == 0
+    fits = fits and dtype == jnp.bfloat16
+    log_choice("softmax", shape, fits)
+    return fits
 
 
 def softmax_kernel(x: jax.Array, weight: jax.Array, num: int) -> tuple[jax.Array, jax.Array]:
@@ -42,7 +44,7 @@ def softmax_kernel(x: jax.Array, weight: jax.Array, num: int) -> tuple[jax.Array
     from jax.experimental.pallas import mosaic_gpu as gpu
 
     rows, columns = x.shape
-    groups = columns // _LANES
+    groups = columns // LANES
     loops = (groups - 1) // _AT_A_TIME
     first, rest = loops * _AT_A_TIME, groups - loops * _AT_A_TIME
     # One copy has at most 256 entries along a dimension.
@@ -54,8 +56,8 @@ def softmax_kernel(x: jax.Array, weight: jax.Array, num: int) -> tuple[jax.Array
         for at in parts:
             gpu.copy_gmem_to_smem(x.at[row, at], held.at[at], arrived)
         gpu.barrier_wait(arrived)
-        wide = gpu.Layout.WG_STRIDED((_AT_A_TIME, _LANES), vec_size=8)
-        narrow = gpu.Layout.WG_STRIDED((rest, _LANES), vec_size=1)
+        wide = gpu.Layout.WG_STRIDED((_AT_A_TIME, LANES), vec_size=8)
+        narrow = gpu.Layout.WG_STRIDED((rest, LANES), vec_size=1)
 
         def read(i: Any) -> jax.Array:
             at = (pl.ds(i * _AT_A_TIME, _AT_A_TIME), slice(None))
@@ -63,7 +65,7 @@ def softmax_kernel(x: jax.Array, weight: jax.Array, num: int) -> tuple[jax.Array
             return found
 
         def filled(value: float) -> jax.Array:
-            same = jnp.full((_AT_A_TIME, _LANES), value, jnp.float32)
+            same = jnp.full((_AT_A_TIME, LANES), value, jnp.float32)
             found: jax.Array = gpu.layout_cast(same, wide)
             return found
 
@@ -71,10 +73,9 @@ def softmax_kernel(x: jax.Array, weight: jax.Array, num: int) -> tuple[jax.Array
         last = last.astype(jnp.float32)
         if num != columns:
             places = [
-                gpu.broadcasted_iota(jnp.int32, (rest, _LANES), dim, layout=narrow)
-                for dim in (0, 1)
+                gpu.broadcasted_iota(jnp.int32, (rest, LANES), dim, layout=narrow) for dim in (0, 1)
             ]
-            is_real = places[0] * _LANES + places[1] < num - first * _LANES
+            is_real = places[0] * LANES + places[1] < num - first * LANES
             last = jnp.where(is_real, last, -jnp.inf)
         top = lax.fori_loop(0, loops, lambda i, m: jnp.maximum(m, read(i)), filled(-jnp.inf))
         highest = jnp.maximum(jnp.max(top), jnp.max(last))
@@ -97,16 +98,16 @@ def softmax_kernel(x: jax.Array, weight: jax.Array, num: int) -> tuple[jax.Array
     kernel = gpu.kernel(
         body,
         out_type=(
-            jax.ShapeDtypeStruct((rows, groups, _LANES), x.dtype),
+            jax.ShapeDtypeStruct((rows, groups, LANES), x.dtype),
             jax.ShapeDtypeStruct((rows,), jnp.float32),
         ),
         scratch_types=[
-            gpu.SMEM((groups, _LANES), x.dtype),
+            gpu.SMEM((groups, LANES), x.dtype),
             gpu.Barrier(num_arrivals=len(parts)),
         ],
         grid=(rows,),
         grid_names=("row",),
         compiler_params=gpu.CompilerParams(approx_math=True),
     )
-    out, norm = kernel(x.reshape(rows, groups, _LANES), weight)
+    out, norm = kernel(x.reshape(rows, groups, LANES), weight)
     return out.reshape(rows, columns), norm

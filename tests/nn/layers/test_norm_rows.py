@@ -10,7 +10,8 @@ import pytest
 import torch
 
 from barrow import nn
-from barrow.nn.layers.norm_rows import norm_rows
+from barrow.nn.layers import norm_rows as module
+from barrow.nn.layers.norm_rows import norm_beside, norm_rows
 
 
 def _both(given: list[Any], above: jax.Array) -> Any:
@@ -68,3 +69,58 @@ def test_layers_on_a_gpu_give_the_numbers_of_other_hardware(
     counts = [text.count("stablehlo.sort") for text in (plain, other)]
     assert counts == [0, 1]  # in the gradient of the embedding
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4), got, wanted)
+
+
+@pytest.mark.parametrize("is_kernel", [True, False])
+def test_a_residual_beside_the_norm_has_its_gradient_added(
+    is_kernel: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a GPU, but for the kernel itself: its plain twin takes its place."""
+    used: list[int] = []
+    if is_kernel:
+        monkeypatch.setattr(module, "has_kernel", lambda *_: True)
+        plain = module.plain_gradient
+        monkeypatch.setattr(
+            module, "gradient_kernel", lambda *g: (used.append(len(g)), plain(*g))[1]
+        )
+    random = np.random.default_rng(0)
+    x, above, beside = (random.normal(size=(32, 24)) * 3 + 5 for _ in range(3))
+    params = [random.normal(size=24) for _ in range(2)]
+    wide = [torch.tensor(a, requires_grad=True) for a in (x, *params)]
+    wanted = torch.nn.functional.layer_norm(wide[0], (24,), wide[1], wide[2], eps=1e-5)
+    ((wanted * torch.tensor(above)).sum() + (wide[0] * torch.tensor(beside)).sum()).backward()
+    given = [jnp.asarray(a, jnp.float32) for a in (x, *params)]
+    (same, got), back = jax.vjp(lambda *p: norm_beside(*p, 1e-5), *given)
+    np.testing.assert_array_equal(same, given[0])
+    np.testing.assert_allclose(got, wanted.detach(), atol=1e-5)
+    grads = back((jnp.asarray(beside, jnp.float32), jnp.asarray(above, jnp.float32)))
+    for ours, theirs in zip(grads, wide, strict=True):
+        np.testing.assert_allclose(ours, theirs.grad, atol=2e-4, rtol=1e-4)
+    assert used == ([6] if is_kernel else [])
+
+
+@pytest.mark.parametrize("width", [768, 1024, 2048])
+@pytest.mark.parametrize("num", [0, 1])
+def test_kernel_is_lowered_for_a_gpu(width: int, num: int) -> None:
+    rows, row = (jax.ShapeDtypeStruct(s, jnp.bfloat16) for s in ((32, width), (width,)))
+    one = jax.ShapeDtypeStruct((32, 1), jnp.float32)
+    traced = jax.jit(module.gradient_kernel).trace(rows, one, one, row, rows, *[rows] * num)
+    assert "mosaic_gpu" in traced.lower(lowering_platforms=("cuda",)).as_text()
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype", "has"),
+    [
+        ((32, 768), jnp.bfloat16, True),
+        ((32, 768), jnp.float32, False),
+        ((33, 768), jnp.bfloat16, False),
+        ((32, 700), jnp.bfloat16, False),
+        ((32, 4096), jnp.bfloat16, False),
+    ],
+)
+def test_kernel_is_for_some_sizes_and_types(
+    shape: tuple[int, int], dtype: Any, has: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert not module.has_kernel(shape, dtype)  # not here
+    monkeypatch.setattr(module, "is_hopper", lambda: True)
+    assert module.has_kernel(shape, dtype) == has

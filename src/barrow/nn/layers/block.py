@@ -69,13 +69,21 @@ class Block(Module):
         def second(x: jax.Array) -> jax.Array:
             return self.norm(scope / "mlp_norm", x)  # type: ignore[no-any-return]
 
+        def apart(name: str, x: jax.Array) -> tuple[jax.Array, jax.Array]:
+            """A residual, and the norm of it."""
+            if isinstance(self.norm, LayerNorm):
+                both: tuple[jax.Array, jax.Array] = self.norm(scope / name, x, beside=True)
+                return both
+            return x, self.norm(scope / name, x)
+
         if self.norms == "parallel":
             y, cache = attend(first(x))
             x = x + y + feed(second(x))
         elif self.norms == "pre":
-            y, cache = attend(first(x))
-            x = x + y
-            x = x + feed(second(x))
+            x, normed = apart("attention_norm", x)
+            y, cache = attend(normed)
+            x, normed = apart("mlp_norm", x + y)
+            x = x + feed(normed)
         elif self.norms == "after":
             y, cache = attend(x)
             x = x + first(y)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import jax
 
 from barrow.nn.dot import dot
 from barrow.nn.initialisers import Initialiser, fan_in, zeros
+from barrow.nn.layers.act_rows import act_rows, has_kernel
 from barrow.nn.layers.activations import Activation
 from barrow.nn.module import Module
 from barrow.nn.scope import Scope
@@ -48,8 +50,11 @@ class Dense(Module):
         bias = None
         if self.bias:
             bias = scope.param("bias", out, zeros, self.axes[self.num_in :]).astype(y.dtype)
-        finish = self._finish
-        if self.activation is not None and self.recompute:
+        finish: Callable[..., jax.Array] = self._finish
+        act = self.activation
+        if act is not None and self.recompute:
+            if bias is not None and has_kernel(y.shape, y.dtype, act):
+                return act_rows(y, bias, act).reshape(*outer, *out)
             # Only the product is kept: reading more back takes longer on a GPU.
             finish = jax.checkpoint(finish)
         # As rows: the gradient of the bias is then a sum over one dimension. For two, XLA first

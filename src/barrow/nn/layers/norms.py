@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
 from barrow.nn.initialisers import Initialiser, ones, zeros
-from barrow.nn.layers.norm_rows import norm_rows
+from barrow.nn.layers.norm_rows import norm_beside, norm_rows
 from barrow.nn.layers.remat import STATISTICS, named
 from barrow.nn.module import Module
 from barrow.nn.scope import Scope
@@ -29,18 +30,26 @@ class LayerNorm(Module):
     bias: bool = True
     axes: Axes = ("embed",)
 
-    def forward(self, scope: Scope, x: jax.Array) -> jax.Array:
-        """The shape and type of x."""
+    def forward(self, scope: Scope, x: jax.Array, *, beside: bool = False) -> Any:
+        """The shape and type of x; with `beside` x itself and the norm, for a residual.
+
+        The residual then leads through x as returned: its gradient is added in the same pass.
+        """
         num = len(self.axes)
         if x.ndim < num:
             raise ValueError(f"{scope.name}: x has shape {x.shape}, the norm is over {num}")
         shape = x.shape[x.ndim - num :]
         if num == 1 and jax.default_backend() == "gpu" and not scope.divides("length"):
             scale, bias = _affine_params(scope, shape, self.axes, scale=self.scale, bias=self.bias)
-            return norm_rows(_rows(scope, x, num), scale, bias, self.eps).reshape(x.shape)
+            rows = _rows(scope, x, num)
+            if beside:
+                both = norm_beside(rows, scale, bias, self.eps)
+                return both[0].reshape(x.shape), both[1].reshape(x.shape)
+            return norm_rows(rows, scale, bias, self.eps).reshape(x.shape)
         y = _standard(_rows(scope, x, num).astype(jnp.float32), tuple(range(-num, 0)), self.eps)
         y = affine(scope, y, shape, self.axes, scale=self.scale, bias=self.bias)
-        return y.astype(x.dtype).reshape(x.shape)
+        y = y.astype(x.dtype).reshape(x.shape)
+        return (x, y) if beside else y
 
 
 @dataclass(frozen=True)
