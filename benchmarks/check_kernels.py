@@ -16,6 +16,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from barrow.nn.attention.paged import Paged, Pages, Rows
+from barrow.nn.attention.paged_kernel import attend_pages
+from barrow.nn.attention.paged_kernel import has_kernel as has_paged_kernel
 from barrow.nn.cross_entropy import _nats, _nats_and_excess
 from barrow.nn.layers import act_rows
 from barrow.nn.layers.activations import gelu_tanh, quick_gelu
@@ -59,6 +62,14 @@ def main() -> None:
         kernel, plain = (jax.jit(f, static_argnums=2) for f in (softmax_kernel, softmax_rows))
         got, again = (kernel(x, weight, num) for _ in range(2))
         report(f"softmax of {rows}×{columns}, {num} real", got, again, plain(x, weight, num))
+    for queries, heads, kv_heads, dim, window in (
+        (1, 16, 16, 128, None),
+        (1, 9, 3, 64, None),
+        (1, 32, 8, 128, 100),
+        (64, 16, 16, 128, None),
+        (64, 9, 3, 64, 300),
+    ):
+        report(*pages_twice(random, queries, heads, kv_heads, dim, window))
     hidden = jnp.asarray(random.normal(size=(256, 64)), jnp.bfloat16)
     matrix = jnp.asarray(random.normal(size=(2048, 64)), jnp.bfloat16)
     targets = jnp.asarray(random.integers(0, 2000, 256), jnp.int32)
@@ -105,6 +116,41 @@ def main() -> None:
     ours = jax.jit(lambda ids, x: sum_by_id(ids, x, 50257))
     report("sums by id", ours(ids, x), ours(ids, x), wanted)
     sys.exit(failed)
+
+
+def pages_twice(
+    random: np.random.Generator,
+    queries: int,
+    heads: int,
+    kv_heads: int,
+    dim: int,
+    window: int | None,
+) -> tuple[str, Any, Any, Any]:
+    """Attention to pages: the kernel twice, and the plain form on the host."""
+    rows, width = 24, 12
+    keys, values = (
+        jnp.asarray(random.normal(size=(rows * width, kv_heads, 64, dim)), jnp.bfloat16)
+        for _ in range(2)
+    )
+    q = jnp.asarray(random.normal(size=(rows, queries, heads, dim)), jnp.bfloat16)
+    tables = jnp.asarray(random.permutation(rows * width).reshape(rows, width), jnp.int32)
+    starts = random.integers(0, 64 * width, rows)
+    starts = jnp.asarray(starts if queries == 1 else starts // 64 * 64, jnp.int32)
+    nums = jnp.asarray(random.integers(1, queries + 1, rows), jnp.int32)
+    assert has_paged_kernel(64, heads // kv_heads, dim, q.dtype)
+    given = q, keys, values, tables, starts, starts + nums
+    kernel = jax.jit(lambda *given: attend_pages(*given, scale=0.2, window=window))
+    got, again = kernel(*given), kernel(*given)
+    # In float32 there is no kernel, and with it the plain form.
+    pages = Pages(keys.astype(jnp.float32)), Pages(values.astype(jnp.float32))
+    plain = Paged(*pages, Rows(tables, starts, nums, rows if queries == 1 else 0))
+    flat = q.astype(jnp.float32).reshape(1, -1, heads, dim)
+    with jax.default_matmul_precision("highest"):
+        wanted = plain.attend(flat, scale=0.2, window=window).reshape(q.shape)
+    real = (jnp.arange(queries) < nums[:, None])[..., None, None]
+    got, again, wanted = (jnp.where(real, x, 0) for x in (got, again, wanted))
+    name = f"pages, {queries} queries, {heads} and {kv_heads} heads of {dim}, window {window}"
+    return name, got, again, wanted
 
 
 def _float64_norm(x: jax.Array, scale: jax.Array, bias: jax.Array) -> jax.Array:

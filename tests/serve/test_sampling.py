@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import jax
@@ -10,8 +11,8 @@ import torch
 import transformers
 
 from barrow.models import DecoderConfig
-from barrow.serve.requests import MOST_BIASES, Choice, Request
-from barrow.serve.sampling import Settings, _highest, _likeliest, _penalised, choose
+from barrow.serve.requests import MOST_BIASES, Choice, Level, Request
+from barrow.serve.sampling import Settings, _highest, _likeliest, _penalised, choose, known
 from barrow.serve.step import slot_of
 
 VOCAB = 50
@@ -81,9 +82,8 @@ def test_draws_have_the_probabilities_of_the_model() -> None:
     x = jnp.broadcast_to(logits(1), (num, VOCAB))
     how = settings(*[Choice(temperature=0.7, top_k=8)] * num)
     lengths = jnp.arange(num, dtype=jnp.int32)  # another position, another draw
-    tokens, logprobs = jax.jit(choose)(
-        how, x, jnp.zeros((num, 24), jnp.int32), lengths, np.repeat(EVERYTHING, num, 0)
-    )
+    given = how, x, jnp.zeros((num, 24), jnp.int32), lengths, np.repeat(EVERYTHING, num, 0)
+    tokens = jax.jit(choose)(*given)
     row = np.asarray(x[0], np.float64)
     kept = np.where(row >= np.sort(row)[-8], row / 0.7, -np.inf)
     expected = np.exp(kept) / np.exp(kept).sum()
@@ -93,7 +93,7 @@ def test_draws_have_the_probabilities_of_the_model() -> None:
     assert (np.abs(counts - num * expected)[expected > 0] < 5 * spread[expected > 0]).all()
     # Log-probabilities are those of the model, before temperature and top_k.
     plain = row - np.log(np.exp(row).sum())
-    np.testing.assert_allclose(logprobs, plain[np.asarray(tokens)], atol=1e-5)
+    np.testing.assert_allclose(known(x, tokens), plain[np.asarray(tokens)], atol=1e-5)
 
 
 def test_rows_do_not_change_each_other() -> None:
@@ -112,13 +112,17 @@ def test_rows_do_not_change_each_other() -> None:
     together = run(settings(*choices), x, texts, lengths, masks)
     for row, choice in enumerate(choices):
         same = [choice] * 5
-        alone = run(settings(*same), x, texts, lengths, masks)
-        assert int(alone[0][row]) == int(together[0][row])
-        assert float(alone[1][row]) == float(together[1][row])
-    assert int(together[0][4]) == 5
+        assert int(run(settings(*same), x, texts, lengths, masks)[row]) == int(together[row])
+        if choice.is_plain:
+            level: Level = "drawn" if choice.temperature else "greedy"
+            short = jax.jit(partial(choose, level=level))
+            found = short(settings(*same), x, texts, lengths, masks)
+            assert int(found[row]) == int(together[row])
+    assert [choice.is_plain for choice in choices] == [True, True, False, False, False]
+    assert int(together[4]) == 5
     masks[0] = 0
     masks[0, 1] = 1 << 3
-    assert int(run(settings(*choices), x, texts, lengths, masks)[0][0]) == 35
+    assert int(run(settings(*choices), x, texts, lengths, masks)[0]) == 35
 
 
 @pytest.mark.parametrize(

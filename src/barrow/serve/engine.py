@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import jax
 import numpy as np
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from barrow.models.decoder.model import Decoder
 from barrow.serve.pages import Pages
 from barrow.serve.programs import Drawn, EngineSettings, Programs
-from barrow.serve.requests import Answer, Likeliest, Reason, Request, check
+from barrow.serve.requests import Answer, Likeliest, Reason, Request, check, level_of
 from barrow.serve.schedule import Job, Plan, Row, Scheduler
 from barrow.serve.shown import Shown
 from barrow.serve.step import Top
@@ -145,8 +145,15 @@ class Engine:
             rows += [None] * (self.programs.num_rows - len(rows))
             shape = len(singles), len(parts)
             allowed = self._allowed(rows)
-            started.append((rows, self.programs.run(rows, shape, allowed, reads=reads)))
+            needed = [self._open[row.job].answer.request for row in rows if self._draws(row)]
+            level = "all" if allowed is not None else level_of(needed)
+            has_top = any(request.num_top for request in needed)
+            drawn = self.programs.run(rows, shape, level, allowed, has_top=has_top, reads=reads)
+            started.append((rows, drawn))
         return started
+
+    def _draws(self, row: Row | None) -> TypeGuard[Row]:
+        return row is not None and row.draws and row.job in self._open
 
     def _allowed(self, rows: Sequence[Row | None]) -> npt.NDArray[np.uint32] | None:
         """The bits of tokens that rows may draw; None for all."""
@@ -189,7 +196,7 @@ class Engine:
                     _read_part(answer, row, drawn)
                 if row.draws:
                     num = answer.request.num_top
-                    top = _likeliest(drawn.top, place, num) if num else None
+                    top = _likeliest(drawn.top, place, num) if drawn.top and num else None
                     self._take(row.job, token, number, top)
                     grown[answer] = None
         return list(grown)

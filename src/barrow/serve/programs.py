@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -17,13 +18,16 @@ from barrow.models.decoder.generate import for_decoding
 from barrow.models.decoder.model import Decoder
 from barrow.nn.weights.int8 import with_int8
 from barrow.serve.pages import PAGE
-from barrow.serve.requests import Request
+from barrow.serve.requests import LEVELS, Level, Request
+from barrow.serve.sampling import known, likeliest
 from barrow.serve.schedule import Job, Row
 from barrow.serve.step import Top, admit, draw, empty_pool, empty_slots, forward, packed, slot_of
 
 # Of the free memory of a CPU, pages get this share; an accelerator's they get but for this one.
 _SHARE_OF_CPU = 0.25
 _LEFT = 0.05
+# By whether it is a CPU, and exact.
+_PARTS = {(True, False): (1, 4), (True, True): (1,), (False, False): (4, 32), (False, True): (16,)}
 
 
 @dataclass(frozen=True)
@@ -64,14 +68,14 @@ class EngineSettings:
 
 @dataclass(frozen=True)
 class Drawn:
-    """Tokens after rows, their log-probabilities, the likeliest; all of them on the device.
+    """Tokens after rows, their log-probabilities, the likeliest if asked; all on the device.
 
     `read` are log-probabilities of the tokens of a part of a prompt, and the likeliest there.
     """
 
     tokens: jax.Array
     logprobs: jax.Array
-    top: Top
+    top: Top | None
     read: tuple[jax.Array, Top] | None
 
 
@@ -87,7 +91,7 @@ class Programs:
         config = model.config
         is_cpu = jax.default_backend() == "cpu"
         self.num_slots = settings.slots or (8 if is_cpu else 256)
-        parts = sorted(settings.parts or ((1, 4) if is_cpu else (4, 12)))
+        parts = sorted(settings.parts or _PARTS[is_cpu, settings.exact])
         self._shapes = _shapes(self.num_slots, parts, exact=settings.exact)
         self.num_parts = self._shapes[-1][1]
         self.num_rows = self.num_slots + self.num_parts
@@ -100,55 +104,68 @@ class Programs:
         self._slots = empty_slots(config, self.num_slots)
         self._pool = empty_pool(config, self.num_pages, self._dtype)
         self._all = jnp.full((self.num_rows, -(-config.vocab_size // 32)), 2**32 - 1, jnp.uint32)
-        self._forward = {shape: self._compiled(shape, self.num_pages) for shape in self._shapes}
-        self._reading = None
-        if settings.reads_prompts:
-            self._reading = self._compiled((0, 1), self.num_pages, reads=True)
+        # A row that draws is exact if one program draws it, whatever the others need.
+        self._levels = ("greedy", "all") if settings.exact else LEVELS
         logits = _shaped(self.num_rows, config.vocab_size, dtype=model.dtype)
-        drawing = jax.jit(draw, donate_argnums=0)
-        self._draw = drawing.lower(self._slots, logits, self._rows, self._all).compile()
+        drawn = self._slots, logits, self._rows, self._all
         one = slot_of(config, [], Request([], 0))
-        admitting = jax.jit(admit, donate_argnums=0)
-        self._admit = admitting.lower(self._slots, np.int32(0), one).compile()
+        lowered: dict[Any, Any] = {
+            "admit": jax.jit(admit, donate_argnums=0).lower(self._slots, np.int32(0), one),
+            "known": jax.jit(known).lower(logits, _shaped(self.num_rows)),
+            "likeliest": jax.jit(likeliest).lower(logits),
+        }
+        for shape in self._shapes:
+            lowered[shape] = self._lowered(shape, self.num_pages)
+        if settings.reads_prompts:
+            lowered["reads"] = self._lowered((0, 1), self.num_pages, reads=True)
+        for level in self._levels:
+            drawing = jax.jit(partial(draw, level=level), donate_argnums=0)
+            lowered[level] = drawing.lower(*drawn)
+        with ThreadPoolExecutor() as pool:  # XLA compiles without the interpreter's lock
+            compiled = pool.map(lambda one: one.compile(), lowered.values())
+            self._programs = dict(zip(lowered, compiled, strict=True))
 
     def admit(self, job: Job, request: Request) -> None:
         """Write a request into its slot."""
         assert job.slot is not None
         one = slot_of(self._model.config, job.tokens, request)
-        self._slots = self._admit(self._slots, np.int32(job.slot), one)
+        self._slots = self._programs["admit"](self._slots, np.int32(job.slot), one)
 
     def run(
         self,
         rows: Sequence[Row | None],
         shape: tuple[int, int],
+        level: Level,
         allowed: npt.NDArray[np.uint32] | None,
         *,
+        has_top: bool = False,
         reads: bool = False,
     ) -> Drawn:
         """Start a step of `shape` single tokens and parts; `reads`: one part of a prompt."""
+        level = level if level in self._levels else "all"
         lines = packed(rows, width=self._width)
         best = min(
             (has for has in self._shapes if has[0] >= shape[0] and has[1] >= shape[1]),
             key=lambda has: has[0] + PAGE * has[1],
         )
-        run = self._reading if reads else self._forward[best]
-        assert run is not None
+        run = self._programs["reads" if reads else best]
         self._pool, logits, read = run(self._params, self._pool, self._slots.tokens, lines)
-        self._slots, chosen, logprobs, top = self._draw(
+        self._slots, chosen = self._programs[level](
             self._slots, logits, lines, self._all if allowed is None else allowed
         )
-        return Drawn(chosen, logprobs, top, read)
+        top = self._programs["likeliest"](logits) if has_top else None
+        return Drawn(chosen, self._programs["known"](logits, chosen), top, read)
 
     @property
     def _rows(self) -> Any:
         return _shaped(self.num_rows, 4 + self._width)
 
-    def _compiled(self, shape: tuple[int, int], num_pages: int, *, reads: bool = False) -> Any:
+    def _lowered(self, shape: tuple[int, int], num_pages: int, *, reads: bool = False) -> Any:
         pool = jax.eval_shape(partial(empty_pool, self._model.config, num_pages, self._dtype))
         tokens = _shaped(self.num_slots, self._model.config.context)
         step = partial(forward, self._model, shape=shape, slots=self.num_slots, reads=reads)
         run = jax.jit(step, donate_argnums=1)
-        return run.lower(self._params, pool, tokens, self._rows).compile()
+        return run.lower(self._params, pool, tokens, self._rows)
 
     def _num_pages(self, asked: int | None) -> int:
         """Pages that fit into memory, at most those that all slots can use, twice."""
@@ -162,7 +179,7 @@ class Programs:
             free = _SHARE_OF_CPU * os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
         else:
             known = device.memory_stats()
-            used = self._compiled(self._shapes[-1], self._width).memory_analysis()
+            used = self._lowered(self._shapes[-1], self._width).compile().memory_analysis()
             free = (1 - _LEFT) * known["bytes_limit"] - known["bytes_in_use"]
             free -= used.temp_size_in_bytes
         num = min(most, int(free / size))

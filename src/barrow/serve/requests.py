@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+# What a step must be able to do: take the likeliest, draw, or all there is in `Choice`.
+Level = Literal["greedy", "drawn", "all"]
+LEVELS: tuple[Level, ...] = ("greedy", "drawn", "all")
 Reason = Literal["stop", "length", "cancelled"]
 MOST_BIASES = 300
 MOST_TOP = 20
@@ -62,6 +65,13 @@ class Choice:
         if not 0 <= self.seed < 2**32:
             raise ValueError(f"seed must be from 0 to 2³² − 1, got {self.seed}")
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is greedy, or draws from all tokens as the model has them."""
+        changed = (self.repetition, self.presence, self.frequency) != (1, 0, 0) or self.bias
+        is_cut = self.top_k is not None or self.top_p < 1 or self.min_p > 0
+        return not changed and not (is_cut and self.temperature > 0)
+
 
 GREEDY = Choice()
 
@@ -105,6 +115,17 @@ class Answer:
     top: list[Likeliest] = field(default_factory=list)
     prompt_logprobs: list[float] = field(default_factory=list)
     prompt_top: list[Likeliest] = field(default_factory=list)
+
+
+def level_of(requests: Iterable[Request]) -> Level:
+    """What drawing the next token of these needs."""
+    found: Level = "greedy"
+    for request in requests:
+        if not request.choice.is_plain:
+            return "all"
+        if request.choice.temperature > 0:
+            found = "drawn"
+    return found
 
 
 def check(request: Request, *, vocab: int, context: int) -> None:

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from barrow.serve.requests import MOST_TOP
+from barrow.serve.requests import MOST_TOP, Level
 
 
 @jax.tree_util.register_dataclass
@@ -18,8 +18,8 @@ from barrow.serve.requests import MOST_TOP
 class Settings:
     """The settings of rows, an entry for each (see `requests.Choice`).
 
-    `num_prompt` tokens are not new; `num_top` of the likeliest are asked for; `bias_ids` [rows,
-    most] have the `biases` added to their logits, an id past the vocabulary nothing.
+    `num_prompt` tokens are not new; `bias_ids` [rows, most] have the `biases` added to their
+    logits, an id past the vocabulary nothing.
     """
 
     temperature: jax.Array
@@ -31,53 +31,45 @@ class Settings:
     frequency: jax.Array
     seed: jax.Array
     num_prompt: jax.Array
-    num_top: jax.Array
     bias_ids: jax.Array
     biases: jax.Array
 
 
 def choose(
-    how: Settings, logits: jax.Array, texts: jax.Array, lengths: jax.Array, allowed: jax.Array
-) -> tuple[jax.Array, jax.Array]:
-    """A token [rows] for each row of logits [rows, vocab], and its log-probability.
+    how: Settings,
+    logits: jax.Array,
+    texts: jax.Array,
+    lengths: jax.Array,
+    allowed: jax.Array,
+    *,
+    level: Level = "all",
+) -> jax.Array:
+    """A token [rows] for each row of logits [rows, vocab].
 
     `texts` [rows, places] are the tokens so far, of which `lengths` are real. `allowed` [rows,
-    vocab / 32] has a bit for each token that may be chosen. Log-probabilities are those of the
-    model, before all settings. The random numbers of a row depend on its seed and its length. What
-    no row needs is skipped; it would not change the others.
+    vocab / 32] has a bit for each token that may be chosen. The random numbers of a row depend on
+    its seed and its length. A level that no row needs changes nothing.
     """
-    logits = logits.astype(jnp.float32)
-    is_restricted = jnp.any(allowed != jnp.uint32(0xFFFFFFFF))
-    x = lax.cond(is_restricted, lambda x: _masked(x, allowed), lambda x: x, logits)
-    x = lax.cond(jnp.any(how.biases != 0), lambda x: _biased(how, x), lambda x: x, x)
-    is_penalised = (how.repetition != 1) | (how.presence != 0) | (how.frequency != 0)
-    x = lax.cond(
-        jnp.any(is_penalised), lambda x: _penalised(how, x, texts, lengths), lambda x: x, x
-    )
-    is_drawn = how.temperature > 0
-    x = lax.cond(jnp.any(is_drawn), lambda x: _noisy(how, x, lengths), lambda x: x, x)
-    chosen = jnp.argmax(x, axis=-1).astype(jnp.int32)
-    return chosen, known(logits, chosen)
+    x = logits.astype(jnp.float32)
+    if level == "all":
+        x = _penalised(how, _biased(how, _masked(x, allowed)), texts, lengths)
+    if level != "greedy":
+        x = _noisy(how, x, lengths, is_cut=level == "all")
+    return jnp.argmax(x, axis=-1).astype(jnp.int32)
 
 
 def known(logits: jax.Array, tokens: jax.Array) -> jax.Array:
-    """The log-probability [rows] of a token at each row of logits."""
+    """Log-probabilities of the model, before all settings, of a token for each row [rows]."""
+    logits = logits.astype(jnp.float32)
     taken = jnp.take_along_axis(logits, tokens[:, None], axis=-1)[:, 0]
     return taken - jax.nn.logsumexp(logits, axis=-1)
 
 
-def likeliest(logits: jax.Array, is_asked: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """The likeliest tokens [rows, 20] and their log-probabilities; zeros unless `is_asked`."""
-    num = min(MOST_TOP, logits.shape[1])
-
-    def found(x: jax.Array) -> tuple[jax.Array, jax.Array]:
-        highest, ids = lax.top_k(x, num)
-        return ids, highest - jax.nn.logsumexp(x, axis=-1, keepdims=True)
-
-    def nothing(x: jax.Array) -> tuple[jax.Array, jax.Array]:
-        return jnp.zeros((len(x), num), jnp.int32), jnp.zeros((len(x), num), jnp.float32)
-
-    return lax.cond(is_asked, found, nothing, logits.astype(jnp.float32))  # type: ignore[no-any-return]
+def likeliest(logits: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """The likeliest tokens [rows, 20] and their log-probabilities."""
+    logits = logits.astype(jnp.float32)
+    highest, ids = lax.top_k(logits, min(MOST_TOP, logits.shape[1]))
+    return ids, highest - jax.nn.logsumexp(logits, axis=-1, keepdims=True)
 
 
 def _masked(x: jax.Array, allowed: jax.Array) -> jax.Array:
@@ -104,23 +96,21 @@ def _penalised(how: Settings, x: jax.Array, texts: jax.Array, lengths: jax.Array
     return x - how.presence[:, None] * (counts > 0) - how.frequency[:, None] * counts
 
 
-def _noisy(how: Settings, x: jax.Array, lengths: jax.Array) -> jax.Array:
+def _noisy(how: Settings, x: jax.Array, lengths: jax.Array, *, is_cut: bool) -> jax.Array:
     """Logits whose highest is a draw; those of greedy rows as they are."""
     is_drawn = (how.temperature > 0)[:, None]
     scaled = x / jnp.where(is_drawn, how.temperature[:, None], 1.0)
-    num = jnp.where(how.top_k > 0, how.top_k, x.shape[1])
-    is_cut = (how.top_k > 0) | (how.top_p < 1) | (how.min_p > 0)
-    cut = lax.cond(
-        jnp.any(is_cut & is_drawn[:, 0]),
-        lambda x: _likeliest(x, num, how.top_p, how.min_p),
-        lambda x: x,
-        scaled,
-    )
+    if is_cut:
+        num = jnp.where(how.top_k > 0, how.top_k, x.shape[1])
+        cut = _likeliest(scaled, num, how.top_p, how.min_p)
+        needs = (how.top_k > 0) | (how.top_p < 1) | (how.min_p > 0)
+        # With top_p = 1 the sum of all may round to less: a row without a cut is left alone.
+        scaled = jnp.where(needs[:, None], cut, scaled)
 
     def noise(seed: jax.Array, length: jax.Array) -> jax.Array:
         return jax.random.gumbel(jax.random.fold_in(jax.random.key(seed), length), x.shape[1:])
 
-    return jnp.where(is_drawn, cut + jax.vmap(noise)(how.seed, lengths), x)
+    return jnp.where(is_drawn, scaled + jax.vmap(noise)(how.seed, lengths), x)
 
 
 def _likeliest(x: jax.Array, num: jax.Array, share: jax.Array, least: jax.Array) -> jax.Array:

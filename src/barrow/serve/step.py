@@ -16,7 +16,7 @@ from barrow.models.decoder.model import Decoder, DecoderConfig
 from barrow.nn.attention.paged import Paged, Pages, Rows
 from barrow.nn.tree import Tree
 from barrow.serve.pages import PAGE
-from barrow.serve.requests import GREEDY, MOST_BIASES, Request
+from barrow.serve.requests import GREEDY, MOST_BIASES, Level, Request
 from barrow.serve.sampling import Settings, choose, known, likeliest
 from barrow.serve.schedule import Row
 
@@ -74,7 +74,7 @@ def forward(
     found, read = logits[0], None
     if reads:
         after = tokens[of_token, jnp.minimum(positions + 1, model.config.context - 1)]
-        read = known(found.astype(jnp.float32), after), likeliest(found, jnp.bool_(True))
+        read = known(found, after), likeliest(found)
         found = found[last]
     alone, rest = jnp.split(found, [singles])
     alone = jnp.pad(alone, ((0, slots - singles), (0, 0)))
@@ -84,20 +84,19 @@ def forward(
 
 
 def draw(
-    slots: Slots, logits: jax.Array, rows: jax.Array, allowed: jax.Array
-) -> tuple[Slots, jax.Array, jax.Array, Top]:
-    """The token after each row, [rows], its log-probability, and the likeliest if one is asked.
+    slots: Slots, logits: jax.Array, rows: jax.Array, allowed: jax.Array, *, level: Level
+) -> tuple[Slots, jax.Array]:
+    """The token after each row, [rows].
 
     Where a row draws, the token is written after those of its slot. A program of its own, the same
     after every `forward`: it takes longer to compile than a layer.
     """
     slot, length = rows[:, _SLOT], rows[:, _START] + rows[:, _NUM]
     how = jax.tree.map(lambda x: x[slot], slots.settings)
-    chosen, logprobs = choose(how, logits, slots.tokens[slot], length, allowed)
+    chosen = choose(how, logits, slots.tokens[slot], length, allowed, level=level)
     place = jnp.where(rows[:, _DRAWS] > 0, length, slots.tokens.shape[1])
     tokens = slots.tokens.at[slot, place].set(chosen, mode="drop")
-    top = likeliest(logits, jnp.any((how.num_top > 0) & (rows[:, _DRAWS] > 0)))
-    return replace(slots, tokens=tokens), chosen, logprobs, top
+    return replace(slots, tokens=tokens), chosen
 
 
 def admit(slots: Slots, slot: jax.Array, one: Slots) -> Slots:
@@ -136,7 +135,6 @@ def slot_of(config: DecoderConfig, tokens: list[int], request: Request) -> Slots
         "frequency": np.float32(choice.frequency),
         "seed": np.uint32(choice.seed),
         "num_prompt": np.int32(len(request.prompt)),
-        "num_top": np.int32(request.num_top),
         "bias_ids": ids,
         "biases": biases,
     }

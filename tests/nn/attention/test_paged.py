@@ -19,17 +19,17 @@ def drawn(*shape: int, seed: int = 0) -> np.ndarray:
 def filled(rows: Rows, k: np.ndarray, v: np.ndarray, *, dtype: str = "float32") -> Paged:
     """A pool with the keys of whole rows [rows, places, …] in the pages of the tables.
 
-    Everything else is not a number (or is large, in int8): whoever reads it shows.
+    Everything else is large: whoever reads it shows.
     """
     pools = []
     for x in (k, v):
-        data = np.full((40, KV, PAGE, DIM), np.nan, np.float32)
+        data = np.full((40, KV, PAGE, DIM), 99 if dtype == "int8" else 1e30, np.float32)
         for row, table in enumerate(np.asarray(rows.tables)):
             for place in range(int(rows.starts[row])):
                 data[table[place // PAGE], :, place % PAGE] = x[row, place]
         empty = Pages.empty(40, PAGE, KV, DIM, dtype)
         if dtype == "int8":
-            pools.append(empty.put(slice(None), jnp.nan_to_num(jnp.asarray(data), nan=99.0)))
+            pools.append(empty.put(slice(None), jnp.asarray(data)))
         else:
             pools.append(replace(empty, data=jnp.asarray(data)))
     return Paged(*pools, rows)
@@ -95,3 +95,13 @@ def test_a_row_without_tokens_writes_nothing() -> None:
     after = cache.append(jnp.ones((1, 2 + PAGE, KV, DIM)), jnp.ones((1, 2 + PAGE, KV, DIM)))
     written = np.argwhere(np.asarray(after.keys.data).any(axis=(1, 3)))
     assert written.tolist() == [[int(rows.tables[1, 0]), 5]]
+
+
+def test_pages_stay_finite() -> None:
+    """A row that overflowed leaves nothing behind that would count in the next row of its page."""
+    for dtype in ("float32", "int8"):
+        pages = Pages.empty(2, PAGE, KV, DIM, dtype)
+        x = jnp.asarray([np.nan, np.inf, -np.inf, 3.0] * 2, jnp.float32)
+        after = pages.put((1, slice(None), 5), jnp.broadcast_to(x, (KV, DIM)))
+        found = after.gather(jnp.asarray([[1]]), jnp.float32)[0, :, 5]
+        np.testing.assert_allclose(found, [[0, 0, 0, 3] * 2] * KV, rtol=1e-6)

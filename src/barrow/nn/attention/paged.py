@@ -10,6 +10,8 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from barrow.nn.attention.paged_kernel import attend_pages, has_kernel
+
 # Places that are gathered at a time for each row.
 _GATHERED = 256
 _LOW = float(jnp.finfo(jnp.float32).min) / 4
@@ -20,7 +22,8 @@ _LOW = float(jnp.finfo(jnp.float32).min) / 4
 class Pages:
     """Keys or values [pages, kv_heads, page, head_dim]; a head of a page is contiguous.
 
-    With `scales` [pages, kv_heads, page], `data` are int8 and each vector has its own scale.
+    They are finite: what is left of a former row in a page is multiplied by 0. With `scales`
+    [pages, kv_heads, page], `data` are int8 and each vector has its own scale.
     """
 
     data: jax.Array
@@ -36,6 +39,7 @@ class Pages:
 
     def put(self, where: Any, x: jax.Array) -> Pages:
         """With vectors x written at an index; one past the end is ignored."""
+        x = jnp.where(jnp.isfinite(x), x, 0)
         if self.scales is None:
             return replace(self, data=self.data.at[where].set(x.astype(self.data.dtype)))
         x = x.astype(jnp.float32)
@@ -131,6 +135,10 @@ class Paged:
         num_rows, queries, heads, dim = q.shape
         kv_heads, page = self.keys.data.shape[1:3]
         tables, starts = self.rows.tables[which], self.rows.starts[which]
+        if self.keys.data.dtype == q.dtype and has_kernel(page, heads // kv_heads, dim, q.dtype):
+            data = self.keys.data, self.values.data
+            lengths = self.lengths[which]
+            return attend_pages(q, *data, tables, starts, lengths, scale=scale, window=window)
         lengths = self.lengths[which][:, None, None]
         num = min(max(_GATHERED // page, 1), tables.shape[1])
         tables = jnp.pad(tables, ((0, 0), (0, -tables.shape[1] % num)))
@@ -147,8 +155,6 @@ class Paged:
                 seen = seen & (others > places - window)
             seen = seen[:, None]
             k, v = (x.gather(pages, q.dtype) for x in (self.keys, self.values))
-            # What is not a number in a page's former contents must not count.
-            v = jnp.where((others < lengths).swapaxes(1, 2)[:, None], v, 0)
             score = jnp.einsum("rkmd,rksd->rkms", grouped, k, preferred_element_type=jnp.float32)
             score = jnp.where(seen, scale * score, _LOW)
             best = jnp.maximum(top, score.max(axis=-1))
