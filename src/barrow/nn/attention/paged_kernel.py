@@ -133,7 +133,7 @@ def _attend(
             fetch(jnp.int32(step), values, v_held, v_here)
         gpu.barrier_wait(q_here)
 
-        def laid(value: float, shape: tuple[int, ...], layout: Any) -> Any:
+        def filled(value: float, shape: tuple[int, ...], layout: Any) -> Any:
             return gpu.layout_cast(jnp.full(shape, value, jnp.float32), layout)
 
         tall = gpu.Layout.WGMMA.reduce(1)
@@ -180,9 +180,9 @@ def _attend(
             return total, best, summed
 
         nothing = (
-            laid(0.0, (_PAGE,), tall),
-            laid(-jnp.inf, (_PAGE,), tall),
-            laid(0.0, (_PAGE, dim), gpu.Layout.WGMMA),
+            filled(0.0, (_PAGE,), tall),
+            filled(-jnp.inf, (_PAGE,), tall),
+            filled(0.0, (_PAGE, dim), gpu.Layout.WGMMA),
         )
         total, _, summed = lax.fori_loop(0, num, turn, nothing)
         total = jnp.where(total == 0.0, 1.0, total)
