@@ -1,30 +1,39 @@
-"""Predicted memory and time of plans, beside what was measured in a fresh process each.
+"""Predicted memory and time of plans, beside what was measured in fresh processes.
 
-    python benchmarks/bench_plan.py [--only gpt]
+    python benchmarks/bench_plan.py [--only gpt] [--repeat 3]   # memory, on eight virtual devices
+    python benchmarks/bench_plan.py --time [--only gpt]         # time, on an idle machine
     python benchmarks/bench_plan.py --gpu
 
-On eight virtual devices of the CPU the measured bytes are the process's peak RSS above its
-baseline (what it had before the first step, without the state), which is the sum of all
-devices. With --gpu they are `peak_bytes_in_use` of the first device. "formula" compiles nothing;
-"compiler" is what the compiled step reserves. accelerate's estimate (of one device, Adam, no
-activations) is computed by the package.
+Memory of eight virtual devices of the CPU: the peak RSS of a fresh process during a second step,
+above what it had after the first without its state; the sum of all devices. Freed memory is given
+back at once in these processes (`GIVES_BACK`), so that RSS is what is in use. Times are of other
+processes, which keep freed memory as `barrow train` does, with constants that `barrow env
+--measure` measured first. With --gpu memory is `peak_bytes_in_use` of the first device. "formula"
+compiles nothing; "compiler" is what the compiled step reserves. "accelerate" is `accelerate
+estimate-memory` (one device, Adam, no activations), times eight.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import subprocess
 import sys
+import tempfile
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 os.environ["JAX_PLATFORMS"] = "cpu"  # of this process; those that measure choose their own
 
+from barrow import config
 from barrow.launch.constants import Constants
 from barrow.models.decoder.model import DecoderConfig
 from barrow.models.roberta.model import RobertaConfig
 from barrow.plan import Hardware, Plan, Request, Subject, ask, choose, known, predict_memory
 from barrow.plan.times import predict_time
+from barrow.plan.worker import GIVES_BACK
 from barrow.recipes import gpt2, llama
 from barrow.stream import StreamSettings
 from barrow.stream.rows.masking import Mlm
@@ -42,6 +51,7 @@ PLANS = (
     Plan(MeshSettings(data=8), 4),
     Plan(MeshSettings(data=8), 1, "all"),
     Plan(MeshSettings(data=4, tensor=2)),
+    Plan(MeshSettings(data=2, fsdp=4, zero=3)),
 )
 
 
@@ -67,47 +77,61 @@ def table(rows: list[list[str]]) -> None:
     sys.stdout.flush()
 
 
-def measure_cpu(args: argparse.Namespace) -> None:
-    names = [
-        "model",
-        "plan",
-        "measured MiB",
-        "compiler",
-        "formula",
-        "accelerate",
-        "s",
-        "predicted s",
-    ]
-    table([names, ["---", "---", *["---:"] * 6]])
-    cores = len(os.sched_getaffinity(0))
-    speed = Constants("cpu", {"float32": 4e10 * cores / 8}, 1e9 * cores, 1e9, 1e9, 1e-4)
-    hardware = Hardware(8, 8 << 30, speed, is_cpu=True)
+def chosen_from(args: argparse.Namespace) -> dict[str, Run]:
+    return {name: run for name, run in small_runs().items() if not args.only or name in args.only}
+
+
+def measure_memory(args: argparse.Namespace) -> None:
+    names = ["model", "plan", "measured MiB", "compiler", "formula", "accelerate"]
+    table([names, ["---", "---", *["---:"] * 4]])
     errors: dict[str, list[float]] = {"compiler": [], "formula": []}
-    for name, run in small_runs().items():
-        if args.only and name not in args.only:
-            continue
-        subject = Subject(run)
-        chosen = choose(subject, hardware).plan
-        seconds = {}
-        peer = estimate(subject)
-        for plan in dict.fromkeys((*PLANS, chosen)):
-            found = ask(Request(plan.applied(run), steps=2), devices=8)
-            formula = 8 * predict_memory(subject, plan).total
+    for name, run in chosen_from(args).items():
+        subject, peer = Subject(run), estimate(name)
+        for plan in PLANS:
+            request = Request(plan.applied(run), steps=1)
+            tries = [ask(request, devices=8, env=GIVES_BACK) for _ in range(args.repeat)]
+            peaks = sorted(one.peak or 0 for one in tries)
+            measured, (found, *_) = peaks[len(peaks) // 2], tries
             assert found.memory is not None
-            assert found.peak is not None
+            sizes = 8 * found.memory.total, 8 * predict_memory(subject, plan).total
+            for kind, size in zip(errors, sizes, strict=True):
+                errors[kind].append(size / measured - 1)
+            both = [f"{n / MIB:,.0f} ({n / measured - 1:+.1%})" for n in sizes]
+            spread = "–".join(f"{n / MIB:,.0f}" for n in dict.fromkeys((peaks[0], peaks[-1])))
+            table([[name, str(plan), spread, *both, f"{peer:,.0f}"]])
+    report(errors)
+
+
+def measured_constants() -> Constants:
+    """Of eight virtual devices, by the command that users have."""
+    flags = "--xla_force_host_platform_device_count=8"
+    with tempfile.TemporaryDirectory() as folder:
+        env = {**os.environ, "BARROW_CACHE": folder, "XLA_FLAGS": flags}
+        command = [sys.executable, "-m", "barrow", "env", "--measure", "--json"]
+        done = subprocess.run(command, env=env, check=True, capture_output=True, text=True)
+    return config.from_dict(Constants, json.loads(done.stdout)["constants"])
+
+
+def measure_time(args: argparse.Namespace) -> None:
+    constants = measured_constants()
+    sys.stdout.write(f"{constants}\n\n")
+    table([["model", "plan", "ms", "ms of both cores", "predicted ms"]])
+    table([["---", "---", *["---:"] * 3]])
+    hardware, cores = Hardware(8, 8 << 30, constants, is_cpu=True), len(os.sched_getaffinity(0))
+    for name, run in chosen_from(args).items():
+        subject = Subject(run)
+        chosen, seconds = choose(subject, hardware).plan, {}
+        for plan in dict.fromkeys((*PLANS, chosen)):
+            found = ask(Request(plan.applied(run), steps=args.steps), devices=8)
+            assert found.seconds is not None
             assert found.busy is not None
-            by_compiler = 8 * found.memory.total
-            errors["compiler"].append(by_compiler / found.peak - 1)
-            errors["formula"].append(formula / found.peak - 1)
-            seconds[plan] = found.busy / cores
+            seconds[plan] = found.seconds
             time = predict_time(subject, plan, hardware).total
             words = f"{plan}{' (chosen)' if plan == chosen else ''}"
-            both = [f"{n / MIB:,.0f} ({n / found.peak - 1:+.1%})" for n in (by_compiler, formula)]
-            row = [name, words, f"{found.peak / MIB:,.0f}", *both, f"{peer:,.0f}"]
-            table([[*row, f"{found.busy / cores:.2f}", f"{time:.2f}"]])
+            each = (found.seconds, found.busy / cores, time)
+            table([[name, words, *(f"{1000 * one:.0f}" for one in each)]])
         slower = seconds[chosen] / min(seconds.values()) - 1
         sys.stdout.write(f"{name}: the chosen plan is {slower:.1%} slower than the fastest\n")
-    report(errors)
 
 
 def measure_gpu() -> None:
@@ -151,24 +175,47 @@ def report(errors: dict[str, list[float]]) -> None:
         sys.stdout.write(f"{name}: {within} of {len(found)} within 10%, worst {worst:+.1%}\n")
 
 
-def estimate(subject: Subject) -> float:
-    """MiB of eight devices, as accelerate estimates training with Adam from the weights."""
-    import jax
-    from accelerate.commands.estimate import estimate_training_usage
+def estimate(name: str) -> float:
+    """MiB of eight devices, as `accelerate estimate-memory` says of the model's folder.
 
-    weights = sum(x.size * 4 for x in jax.tree.leaves(subject.state.params))
-    return float(8 * estimate_training_usage(weights, "float32")["step"] / MIB)
+    It takes names of the hub alone, so its look at the hub is answered here; all else is its own.
+    """
+    import contextlib
+    import io
+
+    from accelerate.commands import estimate as peer
+    from transformers import GPT2Config, LlamaConfig, RobertaConfig
+
+    wide = {"vocab_size": 2048, "hidden_size": 192, "num_hidden_layers": 4}
+    wide |= {"num_attention_heads": 4}
+    made = {
+        "gpt": lambda: GPT2Config(vocab_size=2048, n_embd=192, n_layer=4, n_head=4, n_positions=64),
+        "llama": lambda: LlamaConfig(**wide, intermediate_size=512, num_key_value_heads=2),
+        "roberta": lambda: RobertaConfig(
+            **wide, intermediate_size=768, max_position_embeddings=130
+        ),
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        made[name]().save_pretrained(folder)
+        peer.verify_on_hub = lambda *_: SimpleNamespace(config={}, library_name="transformers")
+        options = [folder, "--library_name", "transformers", "--dtypes", "float32"]
+        with contextlib.redirect_stdout(io.StringIO()):
+            ((*_, usage),) = peer.gather_data(peer.estimate_command_parser().parse_args(options))
+    return float(8 * max(usage.values()) / MIB)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--gpu", action="store_true")
+    parser.add_argument("--time", action="store_true")
     parser.add_argument("--only", nargs="*")
+    parser.add_argument("--repeat", type=int, default=1, help="processes of a pair; the median")
+    parser.add_argument("--steps", type=int, default=5)
     args = parser.parse_args()
     if args.gpu:
         measure_gpu()
     else:
-        measure_cpu(args)
+        (measure_time if args.time else measure_memory)(args)
 
 
 if __name__ == "__main__":

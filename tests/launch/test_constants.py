@@ -18,16 +18,26 @@ def test_measured_and_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.delenv("BARROW_CACHE", raising=False)
     found = constants.measure(width=32, num_bytes=1 << 12)
     assert (found.device, set(found.flops)) == ("cpu", {"float32", "bfloat16"})
-    assert found.link_bandwidth is not None  # the tests have 8 virtual devices
+    assert found.devices == 8  # of the tests, virtual
+    assert [one.devices for one in found.links] == [2, 4, 8]
     rates = [*found.flops.values(), found.memory_bandwidth, found.host_bandwidth]
-    for rate in (*rates, found.link_bandwidth, found.dispatch):
+    links = [rate for one in found.links for rate in (one.latency, one.bandwidth)]
+    for rate in (*rates, *links, found.dispatch):
         assert rate > 0
         assert math.isfinite(rate)
-    assert constants.stored("cpu") is None
+    assert constants.stored("cpu", 8) is None
     path = constants.store(found)
-    assert path == tmp_path / "barrow" / "constants" / f"cpu-jax-{jax.__version__}.json"
-    assert constants.stored("cpu") == found
+    assert path == tmp_path / "barrow" / "constants" / f"cpu-8-jax-{jax.__version__}.json"
+    assert constants.stored("cpu", 8) == found
+    assert constants.stored("cpu") is None  # one device has all cores
     assert constants.stored("NVIDIA H200") is None
+
+
+def test_the_nearest_group_counts() -> None:
+    links = tuple(constants.Link(n, n * 1e-5, 1e9) for n in (2, 4, 8))
+    found = constants.Constants("test", {}, 1e9, 1e9, 1e-5, links)
+    assert [found.link(n).devices for n in (2, 4, 7, 64)] == [2, 4, 8, 8]
+    assert constants.Constants("test", {}, 3e9, 1e9, 1e-5).link(2).bandwidth == 3e9
 
 
 def test_seconds(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -63,12 +63,14 @@ def test_measured_constants_are_shown(
 ) -> None:
     from barrow.launch import constants
 
-    made = constants.Constants("cpu", {"float32": 2e12}, 3e9, 4e9, None, 5e-6)
+    links = (constants.Link(2, 1e-4, 6e9), constants.Link(8, 2e-4, 7e9))
+    made = constants.Constants("cpu", {"float32": 2e12}, 3e9, 4e9, 5e-6, links, devices=8)
     monkeypatch.setattr(constants, "measure", lambda: made)
     assert run(["env", "--measure"]) == 0
-    rates = "float32 2 TFLOP/s, memory 3 GB/s, host 4 GB/s, dispatch 5 µs"
+    rates = "float32 2 TFLOP/s, memory 3 GB/s, host 4 GB/s, 2 linked 6 GB/s 100 µs, "
+    rates += "8 linked 7 GB/s 200 µs, dispatch 5 µs"
     assert f"measured    {rates}" in capsys.readouterr().out
-    assert constants.stored("cpu") == made
+    assert constants.stored("cpu", 8) == made
 
 
 def test_self_test_of_one_process(capsys: pytest.CaptureFixture[str]) -> None:

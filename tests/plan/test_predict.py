@@ -8,9 +8,11 @@ import jax
 import pytest
 from tests.plan.small_run import hardware, small_run
 
+from barrow.errors import ConfigError
+from barrow.launch.constants import Constants, Link
 from barrow.parallel import bytes_per_device
-from barrow.plan import Plan, Subject, predict_memory
-from barrow.plan.predict import lower, with_compiled
+from barrow.plan import Hardware, Plan, Subject, predict_memory
+from barrow.plan.predict import lower
 from barrow.plan.times import known, predict_time
 from barrow.train.program import make_program
 from barrow.train.run import MeshSettings
@@ -38,7 +40,7 @@ def test_arrays_are_those_of_the_shards(compiled) -> None:
 def test_the_formula_is_near_the_compiler(compiled) -> None:
     subject, plan, _, analysis = compiled
     found = predict_memory(subject, plan)
-    by_compiler = with_compiled(found, analysis)
+    by_compiler = found.compiled(analysis)
     total = analysis.argument_size_in_bytes + analysis.temp_size_in_bytes
     total += analysis.output_size_in_bytes - analysis.alias_size_in_bytes
     assert by_compiler.total == total
@@ -73,6 +75,48 @@ def test_what_takes_more_memory_and_time(subject: Subject) -> None:
     large = Subject(small_run(model=replace(subject.run.model, hidden=4096)))
     assert predict_memory(large, outside).optimizer < predict_memory(large, plain).optimizer
     assert predict_time(large, outside, hardware()).host > 1e-5
+
+
+def test_layers_that_are_unrolled_are_traced_few_at_a_time() -> None:
+    """Each layer of an unrolled model adds what the one before added."""
+    run = small_run(unroll=True, model=replace(small_run().model, layers=4))
+    few, whole = Subject(run), Subject(run)
+    whole._shallow = None  # every layer
+    plan = Plan(MeshSettings(data=4, tensor=2), 2, "all")
+    assert predict_memory(few, plan) == predict_memory(whole, plan)
+    assert few.flops(plan) == whole.flops(plan)
+
+
+def test_masters_outside() -> None:
+    run = small_run(precision="bf16", model=replace(small_run().model, hidden=4096))
+    subject, inside = Subject(run), MeshSettings(data=8)
+    moments, masters = (
+        replace(inside, offload="host", offload_masters=yes) for yes in (False, True)
+    )
+    kept, less, least = (predict_memory(subject, Plan(m)) for m in (inside, moments, masters))
+    large = 2 * 2 * 32 * 4096  # numbers in both matrices of the MLP, of two layers
+    assert kept.optimizer - less.optimizer == 2 * 4 * large
+    assert least.optimizer == less.optimizer
+    assert kept.parameters == less.parameters
+    # A copy in two bytes stays, which the step computes with.
+    assert less.parameters - least.parameters == 4 * large
+    assert str(Plan(masters)) == "data=8 offload=host offload_masters"
+    hosts = [predict_time(subject, Plan(m), hardware()).host for m in (inside, moments, masters)]
+    assert hosts[2] - hosts[0] == pytest.approx(1.5 * (hosts[1] - hosts[0]))
+    with pytest.raises(ConfigError, match="mesh.offload_masters needs 16-bit copies"):
+        predict_memory(Subject(small_run()), Plan(masters))
+
+
+def test_sums_over_more_devices_wait_longer(subject: Subject) -> None:
+    slow = Constants(
+        "test", {"float32": 1e12}, 1e11, 1e10, 0.0, (Link(2, 1.0, 1e9), Link(8, 9.0, 1e9))
+    )
+    eight = Hardware(8, 1 << 30, slow, is_cpu=True)
+    by_rows = predict_time(subject, Plan(MeshSettings(data=8)), eight).communication
+    by_stages = predict_time(subject, Plan(MeshSettings(data=4, fsdp=2, zero=1)), eight)
+    assert by_rows == pytest.approx(2 * 9.0, rel=0.01)
+    leaves = len(jax.tree.leaves(subject.used))
+    assert by_stages.communication == pytest.approx(2 * 9.0 + leaves * 1.0, rel=0.01)
 
 
 def test_scores_of_attention_exist_only_without_a_kernel() -> None:

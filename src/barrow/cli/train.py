@@ -261,7 +261,7 @@ def _ceiling(run: Run) -> float | None:
 
     from barrow.launch.constants import stored
 
-    known = stored(jax.devices()[0].device_kind)
+    known = stored(jax.devices()[0].device_kind, jax.local_device_count())
     dtype = np.dtype(run.step.precision.dtype).name
     return None if known is None else known.flops.get(dtype)
 

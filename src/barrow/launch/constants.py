@@ -20,25 +20,46 @@ _TIMES = 3
 
 
 @dataclass(frozen=True)
-class Constants:
-    """What one device does per second, and the seconds of a `dispatch`: to start a program.
+class Link:
+    """Sums over groups of so many `devices`, all groups at once.
 
-    `flops`: of a large matrix product by dtype, as JAX computes it by default (float32 on NVIDIA's
-    GPUs is TF32). Bytes: `memory_bandwidth`, read and written; `host_bandwidth`, to and from
-    pinned memory of the host, the mean of both directions; `link_bandwidth`, what each device sends
-    in a ring all-reduce over the devices of this process, None if it has one.
+    `latency`: seconds of a sum of nothing; `bandwidth`: bytes per second that each device sends,
+    counted as in a ring: 2(n − 1)/n of an array for its sum.
+    """
+
+    devices: int
+    latency: float
+    bandwidth: float
+
+
+@dataclass(frozen=True)
+class Constants:
+    """What each device does per second while all `devices` of the process are busy.
+
+    Virtual devices of a CPU share its cores, so that each does less the more there are. `flops`: of
+    a large matrix product by dtype, as JAX computes it by default (float32 on NVIDIA's GPUs is
+    TF32). Bytes: `memory_bandwidth`, read and written; `host_bandwidth`, to and from pinned memory
+    of the host, the mean of both directions. `links`: between the devices, by size of the group.
+    `dispatch`: seconds to start a program.
     """
 
     device: str
     flops: dict[str, float]
     memory_bandwidth: float
     host_bandwidth: float
-    link_bandwidth: float | None
     dispatch: float
+    links: tuple[Link, ...] = ()
+    devices: int = 1
+
+    def link(self, num: int) -> Link:
+        """Of groups of so many devices: the nearest that was measured."""
+        if not self.links:
+            return Link(num, 0.0, self.memory_bandwidth)
+        return min(self.links, key=lambda one: abs(one.devices - num))
 
 
 def measure(*, width: int | None = None, num_bytes: int | None = None) -> Constants:
-    """Measure the first device of this process, and the links between all of its devices.
+    """Measure all devices of this process at once, and the links between them.
 
     `width` is of the matrices and `num_bytes` of the buffers; by default the platform decides.
     """
@@ -46,17 +67,22 @@ def measure(*, width: int | None = None, num_bytes: int | None = None) -> Consta
     import jax.numpy as jnp
 
     devices = jax.local_devices()
-    is_cpu = devices[0].platform == "cpu"
+    num, is_cpu = len(devices), devices[0].platform == "cpu"
     width = width or (1024 if is_cpu else 8192)
-    num_bytes = num_bytes or (1 << 26 if is_cpu else 1 << 30)
+    num_bytes = num_bytes or (1 << 28 if is_cpu else 1 << 30)
+    if is_cpu:
+        num_bytes //= num  # of one memory
     flops = {}
+    apiece = _groups(num, 1)
+    each = functools.partial(jnp.zeros, device=apiece)
     for dtype in ("float32", "bfloat16"):
-        x = jax.random.normal(jax.random.key(0), (width, width)).astype(dtype)
-        scaled = (x * width**-0.5).astype(dtype)  # products keep their size
-        product = functools.partial(jax.jit(jnp.matmul), b=scaled)
-        flops[dtype] = 2 * width**3 / _seconds(product, x)
+        x = jax.random.normal(jax.random.key(0), (num, width, width)).astype(dtype)
+        scaled = jax.device_put(x * width**-0.5, apiece)  # products keep their size
+        product: Any = jax.jit(jnp.matmul, out_shardings=apiece)
+        run = functools.partial(lambda x, b, product=product: product(x, b), b=scaled)
+        flops[dtype] = 2 * width**3 / _seconds(run, jax.device_put(x, apiece))
     more: Any = jax.jit(lambda x: x + 1, donate_argnums=0)
-    memory = _seconds(more, jnp.zeros(num_bytes // 4))
+    memory = _seconds(more, each((num, num_bytes // 4)))
     x = jnp.zeros(num_bytes // 16, device=devices[0])
     here, host = x.sharding, x.sharding.with_memory_kind("pinned_host")  # as what is offloaded
     both = _seconds(lambda x: jax.device_put(jax.device_put(x, host), here), x)
@@ -65,27 +91,45 @@ def measure(*, width: int | None = None, num_bytes: int | None = None) -> Consta
         flops=flops,
         memory_bandwidth=2 * num_bytes / memory,
         host_bandwidth=2 * x.nbytes / both,
-        link_bandwidth=_link_bandwidth(num_bytes // 4) if len(devices) > 1 else None,
         dispatch=_seconds(more, jnp.zeros(())),
+        links=tuple(_link(n, num_bytes // 4) for n in range(2, num + 1) if num % n == 0),
+        devices=num,
     )
 
 
-def _link_bandwidth(num_bytes: int) -> float:
+def _groups(num: int, size: int) -> Any:
+    """The sharding of an array with a row for each device, in groups of so many."""
     import jax
-    import jax.numpy as jnp
     import numpy as np
     from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-    num = len(jax.local_devices())
-    mesh = Mesh(np.array(jax.local_devices()), ("all",))
+    mesh = Mesh(np.array(jax.local_devices()).reshape(num // size, size), ("groups", "devices"))
     spec: Any = PartitionSpec
-    rows = NamedSharding(mesh, spec("all"))
-    # Each device has a row, and all get the mean of them.
-    mean: Any = jax.jit(lambda x: jnp.broadcast_to(x.mean(0), x.shape), out_shardings=rows)
-    each = jnp.zeros((num, num_bytes // 4), device=rows)
-    # One at a time: on CPUs several at once may wait for each other's threads without end.
-    took = _seconds(lambda x: mean(x).block_until_ready(), each)
-    return 2 * (num - 1) / num * num_bytes / took
+    return NamedSharding(mesh, spec(("groups", "devices")))
+
+
+def _link(size: int, num_bytes: int) -> Link:
+    import jax
+    import jax.numpy as jnp
+
+    num = len(jax.local_devices())
+    rows = _groups(num, size)
+
+    def mean(x: Any) -> Any:
+        """Each device has a row, and all of a group get the mean of theirs."""
+        grouped = x.reshape(num // size, size, -1)
+        return jnp.broadcast_to(grouped.mean(1, keepdims=True), grouped.shape).reshape(x.shape)
+
+    summed: Any = jax.jit(mean, out_shardings=rows)
+
+    def took(length: int) -> float:
+        # One at a time: on CPUs several at once may wait for each other's threads without end.
+        each = jnp.zeros((num, length), device=rows)
+        return _seconds(lambda x: summed(x).block_until_ready(), each)
+
+    latency, whole = took(1), took(num_bytes // 4)
+    sent = 2 * (size - 1) / size * num_bytes
+    return Link(size, latency, sent / max(whole - latency, whole / 10))
 
 
 def _seconds(run: Callable[[Any], Any], value: Any) -> float:
@@ -109,20 +153,22 @@ def _seconds(run: Callable[[Any], Any], value: Any) -> float:
 
 
 def store(constants: Constants) -> Path:
-    """Keep them for this kind of device and this version of JAX, in the folder of caches."""
-    path = _path(constants.device)
+    """Keep them for such devices and this version of JAX, in the folder of caches."""
+    path = _path(constants.device, constants.devices)
     write_bytes(path, config.to_json(constants).encode())
     return path
 
 
-def stored(device_kind: str) -> Constants | None:
-    """What was stored for such a device and this version of JAX."""
-    path = _path(device_kind)
+def stored(device_kind: str, devices: int = 1) -> Constants | None:
+    """What was stored for such devices and this version of JAX."""
+    path = _path(device_kind, devices)
     return config.from_json(Constants, path.read_text(), where=path) if path.exists() else None
 
 
-def _path(device_kind: str) -> Path:
+def _path(device_kind: str, devices: int) -> Path:
     from importlib.metadata import version
 
-    name = re.sub(r"[^A-Za-z0-9.]+", "-", f"{device_kind}-jax-{version('jax')}")
+    # Accelerators are as fast alone; what virtual devices of a CPU do depends on their number.
+    kind = f"{device_kind}-{devices}" if device_kind == "cpu" and devices > 1 else device_kind
+    name = re.sub(r"[^A-Za-z0-9.]+", "-", f"{kind}-jax-{version('jax')}")
     return cache_folder(os.environ) / "constants" / f"{name}.json"

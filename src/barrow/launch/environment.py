@@ -83,7 +83,7 @@ def describe() -> Environment:
         devices=devices,
         links=_nvidia_smi("topo", "-m") or "not known",
         missing=_missing(),
-        constants=stored(devices[0].kind) if devices else None,
+        constants=stored(devices[0].kind, len(devices)) if devices else None,
     )
 
 

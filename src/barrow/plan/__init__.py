@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from barrow.plan.choice import Choice, Measured, autotune, planned
 from barrow.plan.layers import PlacedModel, place_layers
-from barrow.plan.predict import Memory, Plan, Subject, predict_memory
+from barrow.plan.predict import Plan, Subject, predict_memory
 from barrow.plan.search import Candidate, candidate, choose, no_fit, search, would_fit
-from barrow.plan.times import Hardware, Time, here, known, predict_time
+from barrow.plan.times import Hardware, Time, here, known, memory_of, predict_time
 from barrow.plan.worker import Answer, Request, ask
+from barrow.train.profile.memory import Memory
 
 __all__ = [
     "Answer",
@@ -31,6 +32,7 @@ __all__ = [
     "choose",
     "here",
     "known",
+    "memory_of",
     "no_fit",
     "place_layers",
     "planned",

@@ -6,23 +6,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, is_dataclass, replace
 from functools import cached_property
 from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
-from jax.sharding import AbstractMesh, NamedSharding
+from jax.sharding import AbstractMesh
 
 from barrow.models.clip.config import ClipConfig
 from barrow.nn.cross_entropy import HELD
 from barrow.nn.flops import flops_of
+from barrow.nn.liveness import Peak, peak
 from barrow.nn.module import axes, init_collections
-from barrow.parallel import AXES, ZERO, fitted, num_row_shards, shardings
+from barrow.parallel import AXES, ZERO, fitted, num_row_shards
 from barrow.parallel.placement import Placement
-from barrow.plan.liveness import Peak, peak
 from barrow.train.objectives.objective import Objective
-from barrow.train.program import Program
+from barrow.train.profile.memory import Arrays, Memory, arrays_of, whole_bytes
+from barrow.train.program import Program, masters_outside
 from barrow.train.run import MeshSettings, Remat, Run
 from barrow.train.step import init_state
 from barrow.train.tasks.task import task_of
@@ -30,6 +31,8 @@ from barrow.train.tasks.task import task_of
 _shape: Any = jax.ShapeDtypeStruct
 # Names of dimensions that `tensor` divides.
 _TENSOR = ("heads", "kv_heads", "mlp", "vocab")
+# Of an unrolled model, layers that are traced: each more adds what the one before added.
+_FEW, _MORE = 2, 3
 
 
 @dataclass(frozen=True)
@@ -65,53 +68,13 @@ class Plan:
             words.append(f"zero={self.mesh.zero}")
         if self.mesh.offload != "none":
             words.append(f"offload={self.mesh.offload}")
+        if self.mesh.offload_masters:
+            words.append("offload_masters")
         if self.accumulate > 1:
             words.append(f"accumulate={self.accumulate}")
         if self.remat != "none":
             words.append(f"remat={self.remat}")
         return " ".join(words)
-
-
-@dataclass(frozen=True)
-class Memory:
-    """Bytes of one device, by kind.
-
-    - `parameters`: masters, and the copy that a step computes with where there is one;
-      `optimizer`: its state and averages; `gradients`.
-    - `activations`: the batch, and what the forward pass keeps for the backward pass;
-      `temporaries`: what else exists at the moment that needs most.
-    - `is_compiled`: whether the compiler said so; else activations and temporaries are a formula's.
-    """
-
-    parameters: int
-    gradients: int
-    optimizer: int
-    activations: int
-    temporaries: int
-    is_compiled: bool = False
-
-    @property
-    def total(self) -> int:
-        """All kinds."""
-        return sum(self.by_kind.values())
-
-    @property
-    def by_kind(self) -> dict[str, int]:
-        """Bytes by name."""
-        found = asdict(self)
-        del found["is_compiled"]
-        return found
-
-
-@dataclass(frozen=True)
-class Arrays:
-    """Bytes of one device that are certain: masters, their copy, both kinds of gradients, state."""
-
-    masters: int
-    copy: int
-    gradients: int
-    sums: int
-    optimizer: int
 
 
 class Subject:
@@ -182,29 +145,33 @@ class Subject:
 
     def arrays(self, mesh: MeshSettings) -> Arrays:
         """What is certain, of one device of a mesh."""
-        return cast("Arrays", self._once(mesh, lambda: self._arrays(Plan(mesh))))
 
-    def _arrays(self, plan: Plan) -> Arrays:
-        mesh, zero = plan.abstract, ZERO[plan.mesh.zero]
-        placement = Placement(mesh, zero, self.axes, plan.mesh.offload)
-        places = placement.of_state(self.state, kept=True)
-        masters = _bytes(self.state.params, places.params)
-        in_use = _bytes(self.used, shardings(zero.params, self.axes, self.used, mesh))
-        is_copied = self.run.step.precision.name != "fp32" or in_use != masters
-        of_grads = shardings(zero.gradients, self.axes, self.used, mesh)
-        sums = jax.tree.map(lambda x: _shape(x.shape, jnp.float32), self.used)
-        return Arrays(
-            masters,
-            in_use if is_copied else 0,
-            _bytes(self.used, of_grads),
-            _bytes(sums, of_grads),
-            _bytes(self.state, places) - masters,
-        )
+        def count() -> Arrays:
+            params, is_outside = self.state.params, mesh.offload_masters
+            masters = masters_outside(self.run, self.task, params) if is_outside else {}
+            zero, offload = ZERO[mesh.zero], mesh.offload
+            placement = Placement(Plan(mesh).abstract, zero, self.axes, offload, masters=masters)
+            return arrays_of(self.state, placement, self.run.step.precision)
+
+        return cast("Arrays", self._once(mesh, count))
+
+    @cached_property
+    def _shallow(self) -> tuple[float, Subject, Subject] | None:
+        """The run with few layers and with more; how far all are from the first to the second."""
+        model, is_fused = self.run.model, self.is_fused
+        num = getattr(model, "layers", None)
+        if not (self.run.unroll and isinstance(num, int) and num > _MORE and is_dataclass(model)):
+            return None
+        runs = (replace(self.run, model=replace(model, layers=n)) for n in (_FEW, _MORE))
+        few, more = (Subject(run, is_fused=is_fused) for run in runs)
+        return (num - _FEW) / (_MORE - _FEW), few, more
 
     def peak(self, plan: Plan) -> Peak:
         """Of a device's micro-batch, by the formula."""
-        mesh = plan.abstract
-        divisors = mesh.shape["tensor"], mesh.shape["sequence"]
+        if self._shallow is not None:
+            share, few_layers, more_layers = self._shallow
+            return few_layers.peak(plan).towards(more_layers.peak(plan), share)
+        divisors = plan.mesh.tensor, plan.mesh.sequence
         by_tensor = set[int]().union(*(self.sizes.get(name, set()) for name in _TENSOR))
         length = {self.run.seq_len} if self.run.has_rows_of_tokens else set()
         lengths = length | self.sizes.get("positions", set())
@@ -212,22 +179,25 @@ class Subject:
         def size(aval: Any) -> float:
             if self.is_fused and any(aval.shape[-2:] == (n, n) for n in lengths):
                 return 0.0
-            found = math.prod(aval.shape) * aval.dtype.itemsize
+            found = whole_bytes(aval)
             for divisor, dims in zip(divisors, (by_tensor, length), strict=True):
                 found /= divisor if divisor > 1 and dims & set(aval.shape[1:]) else 1
-            return float(found)
+            return found
 
         def of(rows: int) -> Peak:
-            found = self._once(
-                (plan.remat, rows, divisors), lambda: peak(self._equations(plan.remat, rows), size)
-            )
+            key = plan.remat, rows, divisors
+            found = self._once(key, lambda: peak(self._equations(plan.remat, rows), size))
             return cast("Peak", found)
 
         few, more, share = self._anchors(self.rows(plan))
-        return Peak(*(a + share * (b - a) for a, b in zip(of(few), of(more), strict=True)))
+        return of(few).towards(of(more), share)
 
     def flops(self, plan: Plan) -> float:
         """Operations of a step over the global batch, of every device that repeats them once."""
+        if self._shallow is not None:
+            share, few_layers, more_layers = self._shallow
+            less = few_layers.flops(plan)
+            return less + share * (more_layers.flops(plan) - less)
         few = self._anchors(self.rows(plan))[0]
         key = plan.remat, few, "flops"
         found = self._once(key, lambda: flops_of(self._equations(plan.remat, few)).total)
@@ -254,7 +224,7 @@ class Subject:
         return self._once((remat, rows), trace)
 
     def gradient(self, remat: Remat) -> Callable[[Any, Any], Any]:
-        """(parameters, rows) → gradients, on one device, its layers in a loop."""
+        """(parameters, rows) → gradients, on one device."""
         objective, precision = self._objective(remat), self.run.step.precision
 
         def total(params: Any, rows: Any) -> Any:
@@ -274,21 +244,14 @@ class Subject:
 
 def predict_memory(subject: Subject, plan: Plan) -> Memory:
     """Of one device, without compiling anything."""
-    arrays, stages = subject.arrays(plan.mesh), plan.mesh.stage
-    found = subject.peak(plan)
-    # A stage keeps what its layers need of all micro-batches, and of those that fill the pipeline.
-    share = 1.0 if stages == 1 else (3 * stages - 1) / (2 * stages) / stages
-    rows = subject.batch // num_row_shards(plan.abstract)
-    batch = subject.batch_shapes(rows).values()
-    of_batch = sum(math.prod(x.shape) * x.dtype.itemsize for x in batch) // plan.mesh.sequence
-    return Memory(
-        parameters=arrays.masters + arrays.copy,
-        # In micro-batches there are sums, and the gradients of one.
-        gradients=arrays.gradients + (arrays.sums if plan.accumulate > 1 else 0),
-        optimizer=arrays.optimizer,
-        activations=int(found.kept * share) + of_batch,
-        temporaries=int(found.during),
-    )
+    stages, found = plan.mesh.stage, subject.peak(plan)
+    if stages > 1:
+        # A stage keeps what its layers need of all micro-batches, and of those that fill the
+        # pipeline.
+        found = found._replace(kept=found.kept * (3 * stages - 1) / (2 * stages) / stages)
+    shapes = subject.batch_shapes(subject.batch // num_row_shards(plan.abstract)).values()
+    batch = sum(map(whole_bytes, shapes)) // plan.mesh.sequence
+    return subject.arrays(plan.mesh).memory(found, int(batch), plan.accumulate)
 
 
 def lower(subject: Subject, program: Program) -> Any:
@@ -305,30 +268,3 @@ def lower(subject: Subject, program: Program) -> Any:
     )
     step: Any = program.advance
     return step.lower(state, batch)
-
-
-def with_compiled(formula: Memory, found: Any) -> Memory:
-    """Memory by kind whose total is the compiler's; what the formula does not explain is
-    temporary.
-    """
-    total = found.argument_size_in_bytes + found.temp_size_in_bytes
-    total += found.output_size_in_bytes - found.alias_size_in_bytes
-    rest = total - formula.parameters - formula.optimizer
-    gradients = min(formula.gradients, rest)
-    activations = min(formula.activations, rest - gradients)
-    return replace(
-        formula,
-        gradients=gradients,
-        activations=activations,
-        temporaries=rest - gradients - activations,
-        is_compiled=True,
-    )
-
-
-def _bytes(shapes: Any, places: Any) -> int:
-    total = 0
-    for leaf, place in zip(jax.tree.leaves(shapes), jax.tree.leaves(places), strict=True):
-        if isinstance(place, NamedSharding):  # else it is kept outside of the devices
-            shape = place.shard_shape(tuple(leaf.shape))
-            total += math.prod(shape) * leaf.dtype.itemsize
-    return total

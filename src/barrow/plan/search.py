@@ -9,8 +9,9 @@ from typing import Any
 
 from barrow.errors import ConfigError
 from barrow.parallel import AXES, num_row_shards
-from barrow.plan.predict import Memory, Plan, Subject, predict_memory
+from barrow.plan.predict import Plan, Subject, predict_memory
 from barrow.plan.times import Hardware, Time, predict_time
+from barrow.train.profile.memory import Memory
 from barrow.train.program import refuse_indivisible, refuse_uneven
 from barrow.train.run import MeshSettings, Remat
 
@@ -118,22 +119,25 @@ def search(
     """The best of every mesh: those that fit by time, then the others by what is missing."""
     found = []
     for mesh in meshes(subject, hardware.devices, axes):
-        tried = [
-            one
-            for remat in remats
-            if (one := largest_micro_batch(subject, mesh, remat, hardware, least=least)) is not None
-        ]
-        fitting = [one for one in tried if one.fits]
-        if fitting:
-            found.append(min(fitting, key=lambda one: one.time.total))
-        elif tried:
-            found.append(min(tried, key=lambda one: one.excess))
+        tried: list[Candidate] = []
+        for remat in remats:
+            one = largest_micro_batch(subject, mesh, remat, hardware, least=least)
+            tried += [] if one is None else [one]
+            if one is not None and one.fits and one.plan.accumulate == least:
+                break  # recomputing more saves nothing that is needed
+        if tried:
+            found.append(min(tried, key=_rank))
     if not found:
         raise ConfigError(
             f"a global batch of {subject.batch} rows cannot be divided over {hardware.devices} "
             f"devices; make data.batch a multiple of {hardware.devices}"
         )
-    return sorted(found, key=lambda one: (max(one.excess, 0), one.time.total))
+    return sorted(found, key=_rank)
+
+
+def _rank(one: Candidate) -> tuple[int, float]:
+    """Those that fit by time, then the others by what is missing."""
+    return max(one.excess, 0), one.time.total
 
 
 def choose(subject: Subject, hardware: Hardware, *, least: int = 1) -> Candidate:
@@ -179,7 +183,7 @@ def _changes(
     subject: Subject, plan: Plan, hardware: Hardware
 ) -> list[tuple[str, Callable[[Plan], Plan]]]:
     """Usual changes that save memory, those that cost least time first."""
-    mesh, found = plan.mesh, []
+    mesh, step, found = plan.mesh, subject.run.step, []
 
     def changed(**settings: Any) -> Callable[[Plan], Plan]:
         return lambda one: replace(one, **settings)
@@ -203,6 +207,10 @@ def _changes(
     found += [(f"remat={remat}", changed(remat=remat)) for remat in more]
     if mesh.offload == "none":
         found.append(("offload=host", meshed(offload="host")))
+    if not mesh.offload_masters and step.precision.name != "fp32" and step.ema is None:
+        place = "host" if mesh.offload == "none" else mesh.offload
+        word = f"offload={place} with offload_masters"
+        found.append((word, meshed(offload=place, offload_masters=True)))
     return found
 
 

@@ -4,35 +4,33 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import jax
 
 from barrow.errors import ConfigError, nearest
-from barrow.launch.constants import Constants, stored
+from barrow.launch.constants import Constants, Link, stored
 from barrow.plan.predict import Plan, Subject, predict_memory
 from barrow.train.mfu import PEAKS
 from barrow.train.run import Run
 
-# Bytes per second of memory, and those that a device sends to others of its host: vendors' figures.
-_LINKS = {
-    "B200": (8e12, 900e9),
-    "H200": (4.8e12, 450e9),
-    "H100": (3.35e12, 450e9),
-    "A100": (2.0e12, 300e9),
-    "L40S": (0.86e12, 32e9),
-    "L4": (0.3e12, 16e9),
-    "V100": (0.9e12, 150e9),
-    "T4": (0.3e12, 8e9),
+# Vendors' figures: GB of memory, and bytes per second of it and to other devices of the host.
+_KINDS = {
+    "B200": (180, 8e12, 900e9),
+    "H200": (141, 4.8e12, 450e9),
+    "H100": (80, 3.35e12, 450e9),
+    "A100": (80, 2.0e12, 300e9),
+    "L40S": (48, 0.86e12, 32e9),
+    "L4": (24, 0.3e12, 16e9),
+    "V100": (32, 0.9e12, 150e9),
+    "T4": (16, 0.3e12, 8e9),
 }
 # What programs reach of them.
 _SHARE = 0.7
-# Of one core, where nothing was measured.
-_CORE = Constants("cpu", {"float32": 4e10, "bfloat16": 1e10}, 8e9, 8e9, 1e9, 1e-4)
-# Times that a value which exists is moved; fitted to GPT-2 124M on an H200.
-_TOUCHES = 1
-_LATENCY = 2e-5  # of one exchange between devices
+_LATENCY = 2e-5  # of an exchange between accelerators
+# Of all cores together, as two were measured: operations, bytes, and of sums between devices.
+_CORES = {"float32": 5e10, "bfloat16": 1e10}, 8e9, 2e9, 5e-4
 # Share of the computation that gradients and parameters can travel during, on accelerators.
 _HIDDEN = 0.5
 
@@ -64,28 +62,30 @@ class Hardware:
 
 def here() -> Hardware:
     """The devices of this run; those of a CPU share its cores and its memory."""
-    devices = jax.devices()
-    device = jax.local_devices()[0]
-    stats = device.memory_stats() or {}
-    constants = stored(device.device_kind)
+    devices, device = jax.devices(), jax.local_devices()[0]
+    kind, num = device.device_kind, len(jax.local_devices())
+    constants = stored(kind, num)
     if device.platform != "cpu":
-        limit = stats.get("bytes_limit", 16 << 30)
-        kind = device.device_kind
-        alike = kind if any(name in kind for name in _LINKS) else "A100"
+        limit = (device.memory_stats() or {}).get("bytes_limit", 16 << 30)
+        alike = kind if any(name in kind for name in _KINDS) else "A100"
         return Hardware(len(devices), limit, constants or known(alike), is_here=True)
-    num = len(jax.local_devices())
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    cores = 1 if constants else len(os.sched_getaffinity(0))
-    one = constants or _CORE
-    shared = Constants(
-        one.device,
-        {name: each * cores / num for name, each in one.flops.items()},
-        one.memory_bandwidth / num,
-        one.host_bandwidth / num,
-        one.link_bandwidth or _CORE.link_bandwidth,
-        one.dispatch,
+    constants = constants or _of_cores(len(os.sched_getaffinity(0)), num)
+    return Hardware(len(devices), total // num, constants, is_cpu=True, is_here=True)
+
+
+def _of_cores(cores: int, num: int) -> Constants:
+    """Virtual devices that share cores, where nothing was measured."""
+    (flops, memory, link, latency), share = _CORES, cores / num
+    return Constants(
+        device="cpu",
+        flops={name: each * share for name, each in flops.items()},
+        memory_bandwidth=memory * share,
+        host_bandwidth=memory * share,
+        dispatch=1e-4,
+        links=(Link(num, latency, link * share),),
+        devices=num,
     )
-    return Hardware(len(devices), total // num, shared, is_cpu=True, is_here=True)
 
 
 def known(kind: str) -> Constants:
@@ -93,14 +93,24 @@ def known(kind: str) -> Constants:
     found = stored(kind)
     if found is not None:
         return found
-    name = next((name for name in _LINKS if name in kind), None)
-    peak = next((peak for name, peak in PEAKS if name in kind), None)
-    if name is None or peak is None:
-        raise ConfigError(f"unknown device {kind!r}; {nearest(kind, _LINKS)}")
-    memory, link = _LINKS[name]
+    _, memory, link = _figures(kind)
+    peak = next(peak for name, peak in PEAKS if name in kind)
     # A product of float32 runs as TF32, at half the speed.
     flops = {"bfloat16": _SHARE * peak, "float16": _SHARE * peak, "float32": _SHARE * peak / 2}
-    return Constants(kind, flops, _SHARE * memory, 2e10, _SHARE * link, 5e-6)
+    links = (Link(8, _LATENCY, _SHARE * link),)
+    return Constants(kind, flops, _SHARE * memory, 2e10, 5e-6, links)
+
+
+def memory_of(kind: str) -> int:
+    """Bytes of a kind of accelerator by its name, which may have been sold with less."""
+    return int(_figures(kind)[0] * 10**9)
+
+
+def _figures(kind: str) -> tuple[float, float, float]:
+    name = next((name for name in _KINDS if name in kind), None)
+    if name is None:
+        raise ConfigError(f"unknown device {kind!r}; {nearest(kind, _KINDS)}")
+    return _KINDS[name]
 
 
 @dataclass(frozen=True)
@@ -122,56 +132,66 @@ class Time:
 def predict_time(subject: Subject, plan: Plan, hardware: Hardware) -> Time:
     """Seconds of a step of a plan."""
     constants, mesh = hardware.constants, plan.mesh
-    memory = predict_memory(subject, plan)
+    memory, arrays = predict_memory(subject, plan), subject.arrays(mesh)
     dtype = jax.numpy.dtype(subject.run.step.precision.dtype).name
     speed = constants.flops.get(dtype) or constants.flops["bfloat16"]
     products = subject.flops(plan) / hardware.devices / speed
     state = 2 * (memory.parameters + memory.optimizer)
     gradients = 2 * memory.gradients * plan.accumulate
-    values = _TOUCHES * subject.peak(plan).written * plan.accumulate / mesh.stage
+    values = subject.peak(plan).written * plan.accumulate / mesh.stage
     traffic = (state + gradients + values) / constants.memory_bandwidth
-    link = constants.link_bandwidth or constants.memory_bandwidth
-    hidden, exposed, count = _exchanged(subject, plan)
-    communication = hidden / link
+    hidden = exposed = 0.0
+    for one in _exchanges(subject, plan):
+        link = constants.link(one.devices)
+        took = one.sent / link.bandwidth + one.count * link.latency
+        hidden, exposed = hidden + took * one.is_hidden, exposed + took * (not one.is_hidden)
     if not hardware.is_cpu:
-        communication = max(0.0, communication - _HIDDEN * (products + traffic))
-    communication += exposed / link + count * _LATENCY
-    outside = 0.0
-    if mesh.offload != "none":
-        inside = subject.arrays(replace(mesh, offload="none")).optimizer
-        outside = 2 * (inside - memory.optimizer) / constants.host_bandwidth
-    waiting = (products + traffic) * (mesh.stage - 1) / (2 * mesh.stage) if mesh.stage > 1 else 0.0
-    host = constants.dispatch + outside
-    return Time(products, traffic, communication, host, waiting)
+        hidden = max(0.0, hidden - _HIDDEN * (products + traffic))
+    waiting = (products + traffic) * (mesh.stage - 1) / (2 * mesh.stage)
+    host = constants.dispatch + 2 * arrays.outside / constants.host_bandwidth
+    return Time(products, traffic, hidden + exposed, host, waiting)
 
 
-def _exchanged(subject: Subject, plan: Plan) -> tuple[float, float, int]:
-    """Bytes that a device sends in a step: those that may be hidden, the others; exchanges."""
+@dataclass(frozen=True)
+class _Exchange:
+    """Bytes that a device sends to others of its group in a step, in so many exchanges.
+
+    With `is_hidden` it may compute meanwhile.
+    """
+
+    devices: int
+    sent: float
+    count: int
+    is_hidden: bool = False
+
+
+def _exchanges(subject: Subject, plan: Plan) -> list[_Exchange]:
     mesh, times = plan.mesh, plan.accumulate
     leaves = jax.tree.leaves(subject.used)
     params = sum(math.prod(x.shape) * x.dtype.itemsize for x in leaves) / mesh.tensor / mesh.stage
     width = leaves[0].dtype.itemsize
     rows, fsdp = mesh.data * mesh.fsdp * mesh.expert, mesh.fsdp
-    hidden, count = 2 * _ring(rows) * params * times, len(leaves) * times * (rows > 1)
+    # The compiler sums gradients of all parameters in a few exchanges, and gathers them one by one.
+    found = [_Exchange(rows, 2 * _ring(rows) * params * times, 2 * times, is_hidden=True)]
     if fsdp > 1 and mesh.zero >= 1:
-        gathers = {1: 1, 2: 1, 3: (2 + (plan.remat == "all")) * times}[mesh.zero]
-        hidden += gathers * _ring(fsdp) * params
-        count += gathers * len(leaves)
+        gathers = (2 + (plan.remat == "all")) * times if mesh.zero == 3 else 1
+        sent = gathers * _ring(fsdp) * params
+        found.append(_Exchange(fsdp, sent, gathers * len(leaves), is_hidden=True))
     layers = max(subject.sizes.get("layers", {1}))
     model: Any = subject.run.model
     embed = max(subject.sizes.get("embed", {getattr(model, "width", 1)}))
     length = subject.run.seq_len if subject.run.has_rows_of_tokens else 1
     one = subject.batch / rows * length / mesh.sequence * embed * width * layers / mesh.stage
     # Of each layer: two sums forward and two backward; q, k, v and the result there and back.
-    exposed = 4 * 2 * _ring(mesh.tensor) * one + 8 * _ring(mesh.sequence) * one
+    each = 8 * layers * times
+    found.append(_Exchange(mesh.tensor, 4 * 2 * _ring(mesh.tensor) * one, each // 2))
+    found.append(_Exchange(mesh.sequence, 8 * _ring(mesh.sequence) * one, each))
     if mesh.expert > 1:
-        exposed += 4 * _ring(mesh.expert) * one * model.experts.top_k
-    axes = (mesh.tensor > 1, mesh.sequence > 1, mesh.expert > 1)
-    count += 8 * layers * times * sum(axes)
-    if mesh.stage > 1:  # of each micro-batch, from stage to stage, there and back
-        exposed += 2 * one / layers * mesh.stage
-        count += 6 * mesh.stage * times
-    return hidden, exposed, count
+        sent = 4 * _ring(mesh.expert) * one * model.experts.top_k
+        found.append(_Exchange(mesh.expert, sent, each))
+    # Of each micro-batch, from stage to stage, there and back.
+    found.append(_Exchange(mesh.stage, 2 * one / layers * mesh.stage, 6 * mesh.stage * times))
+    return [one for one in found if one.devices > 1]
 
 
 def _ring(num: int) -> float:

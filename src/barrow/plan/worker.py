@@ -21,12 +21,20 @@ import jax
 import numpy as np
 
 from barrow import config
+from barrow.malloc import keep_freed_memory
 from barrow.parallel import fitted
-from barrow.plan.predict import Memory, Plan, Subject, lower, predict_memory, with_compiled
+from barrow.plan.predict import Plan, Subject, lower, predict_memory
+from barrow.train.profile.memory import Memory
 from barrow.train.program import Program, make_program
 from barrow.train.run import Run
 
 _OUT_OF_MEMORY = "RESOURCE_EXHAUSTED"
+# For `ask(env=…)`, where the peak of a CPU's process matters more than its time: every large piece
+# goes back as soon as it is freed. By default the C library reuses pieces below 32 MiB, of which
+# each thread has its own, so that the process has up to a fifth more than is in use.
+GIVES_BACK = {"MALLOC_MMAP_THRESHOLD_": "131072", "MALLOC_TRIM_THRESHOLD_": "131072"}
+# Memory is decided before code is generated: without optimizations that takes a third of the time.
+_QUICKLY = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
 
 
 @dataclass(frozen=True)
@@ -85,8 +93,9 @@ def answer(request: Request) -> Answer:
     run, subject = request.run, Subject(request.run)
     plan = Plan.of(run, len(jax.devices()))
     program = make_program(run)
-    compiled = lower(subject, program).compile()
-    memory = with_compiled(predict_memory(subject, plan), compiled.memory_analysis())
+    is_quick = not request.steps and jax.default_backend() == "cpu"
+    compiled = lower(subject, program).compile(_QUICKLY if is_quick else None)
+    memory = predict_memory(subject, plan).compiled(compiled.memory_analysis())
     if request.limit is not None and memory.total > request.limit:
         raise jax.errors.JaxRuntimeError(
             f"{_OUT_OF_MEMORY}: {memory.total} bytes, more than {request.limit}"
@@ -151,6 +160,7 @@ def _status(name: str) -> int:
 
 def main() -> None:
     """Read, answer, write; out of memory is an answer."""
+    keep_freed_memory()  # as `barrow train`
     request = config.from_json(Request, sys.stdin.read(), trust=sys.argv[1:])
     try:
         found = answer(request)

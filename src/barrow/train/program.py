@@ -80,7 +80,7 @@ def make_program(run: Run, scratch: Path | None = None) -> Program:
         logical = axes_apart(logical, jax.eval_shape(init, jax.random.key(0)), "layers")
     shapes = jax.eval_shape(init, jax.random.key(0))
     refuse_uneven(run, mesh, logical, shapes)
-    masters = _masters_outside(run, task, shapes) if run.mesh.offload_masters else {}
+    masters = masters_outside(run, task, shapes) if run.mesh.offload_masters else {}
     placement = Placement(mesh, zero, logical, run.mesh.offload, scratch, masters)
     if run.mesh.offload != "none":
         refuse_without_memory(run.mesh.offload)
@@ -123,7 +123,7 @@ def make_program(run: Run, scratch: Path | None = None) -> Program:
     )
 
 
-def _masters_outside(run: Run, task: Task, shapes: Any) -> dict[str, Any]:
+def masters_outside(run: Run, task: Task, shapes: Any) -> dict[str, Any]:
     """The parameters that the devices have in 16 bits, by path, and the type of each."""
     cast = paths(jax.eval_shape(run.step.precision.cast, shapes))
     found = {path: x.dtype for path, x in cast.items() if x.dtype != jnp.float32}

@@ -35,13 +35,22 @@ def test_a_plan_that_cannot_fit_says_what_would(barrow: Callable) -> None:
     assert "too many; " in err
 
 
+def test_memory_by_the_kind_of_device(barrow: Callable) -> None:
+    """Nothing is compiled for devices that are not here."""
+    code, out, _ = barrow("plan", "gpt2.tiny", *SMALL, "--devices", 2, "--device", "L4", "--json")
+    assert code == 0
+    plans = json.loads(out)["plans"]
+    assert {one["memory"]["limit"] for one in plans} == {24 * 10**9}
+    assert not any(one["is_compiled"] for one in plans)
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [
         (["--devices", 0, "--memory", "1GiB"], "--devices must be ≥ 1, got 0"),
         (["--devices", 8, "--memory", "80"], "must be a number with a unit"),
         (["--devices", 8, "--memory", "80Gb"], "got '80Gb'"),
-        (["--devices", 8], "pass both --devices and --memory"),
+        (["--memory", "80GiB"], "pass --devices with --memory"),
         (["--here", "--devices", 8], "not both"),
         (["--devices", 8, "--memory", "1GiB", "--device", "H1O0"], "unknown device 'H1O0'"),
     ],

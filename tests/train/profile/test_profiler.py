@@ -119,7 +119,6 @@ def test_memory_by_kind(ran: Any) -> None:
     assert kinds["parameters"] == pytest.approx(4 * num / 2, rel=0.02)
     assert kinds["optimizer"] == pytest.approx(2 * kinds["parameters"], rel=0.02)
     assert kinds["gradients"] == kinds["parameters"]
-    assert kinds["batch"] == ROWS // 2 * LENGTH * 4 * 5
     # Each layer saves more than its input for the backward pass.
     assert kinds["activations"] > LAYERS * ROWS // 2 * LENGTH * WIDTH * 4
 
@@ -161,7 +160,7 @@ def test_the_page(ran: Any, tmp_path: Path, show: Callable[..., Page]) -> None:
     assert tab.texts("#split tbody th") == names
     assert tab.texts("#advice li") == report["advice"]
     assert tab.evaluate("document.querySelectorAll('#timeline svg.line').length") == 2
-    assert tab.texts("#memory tbody th")[:2] == ["parameters", "optimizer"]
+    assert tab.texts("#memory tbody th")[:2] == ["parameters", "gradients"]
     assert len(tab.texts("#operations tbody tr")) == len(report["operations"])
     # The widths of the parts are their shares, on the screen.
     rects = "[...document.querySelectorAll('#split svg rect')]"

@@ -72,7 +72,10 @@ def _lines(found: Environment, gives: dict[str, str]) -> list[tuple[str, str]]:
     else:
         fast = found.constants
         rates = ", ".join(f"{n} {v / 1e12:.3g} TFLOP/s" for n, v in fast.flops.items())
-        link = "" if fast.link_bandwidth is None else f", link {fast.link_bandwidth / 1e9:.3g} GB/s"
+        link = "".join(
+            f", {one.devices} linked {one.bandwidth / 1e9:.3g} GB/s {one.latency * 1e6:.3g} µs"
+            for one in fast.links
+        )
         moved = (
             f"memory {fast.memory_bandwidth / 1e9:.3g} GB/s, host {fast.host_bandwidth / 1e9:.3g}"
         )

@@ -32,18 +32,24 @@ def plan(
         int | None, typer.Option(help="How many there are.", show_default="as here")
     ] = None,
     memory: Annotated[
-        str | None, typer.Option(help="Of each, such as 80GiB.", show_default="as here")
+        str | None,
+        typer.Option(help="Of each, such as 80GiB.", show_default="as the kind has"),
     ] = None,
     device: Annotated[
-        str, typer.Option(help="Their kind, for times: H200, H100, A100, L4, ….")
+        str, typer.Option(help="Their kind: B200, H200, H100, A100, L40S, L4, V100 or T4.")
     ] = "H100",
     is_here: Annotated[
         bool, typer.Option("--here", help="The devices of this machine; the default.")
     ] = False,
     compiled: Annotated[
-        int,
-        typer.Option("--compile", min=0, help="Compile so many of the best, for exact memory."),
-    ] = 3,
+        int | None,
+        typer.Option(
+            "--compile",
+            min=0,
+            help="Compile so many of the best, for exact memory.",
+            show_default="3 for the devices of this machine, else 0",
+        ),
+    ] = None,
     store: Annotated[
         str | None, typer.Option(help="The token store, for the size of the vocabulary.")
     ] = None,
@@ -71,6 +77,8 @@ def plan(
     if not isinstance(run.data, StreamSettings | PairSettings):
         raise typer.BadParameter("a run with batches of its own cannot be planned")
     hardware = _hardware(devices, memory, device, is_here=is_here)
+    if compiled is None:  # a compiler for other devices says little about these
+        compiled = 3 if hardware.is_here else 0
     subject = hardware.subject(run)
     found = search(subject, hardware)
     fitting = [one for one in found if one.fits]
@@ -111,7 +119,7 @@ def bytes_of(text: str) -> int:
 
 
 def _hardware(devices: int | None, memory: str | None, kind: str, *, is_here: bool) -> Hardware:
-    from barrow.plan import Hardware, here, known
+    from barrow.plan import Hardware, here, known, memory_of
 
     if devices is not None and devices < 1:
         raise typer.BadParameter(f"--devices must be ≥ 1, got {devices}")
@@ -119,9 +127,10 @@ def _hardware(devices: int | None, memory: str | None, kind: str, *, is_here: bo
         if devices is not None or memory is not None:
             raise typer.BadParameter("pass --here, or --devices and --memory, not both")
         return here()
-    if devices is None or memory is None:
-        raise typer.BadParameter("pass both --devices and --memory, such as 8 and 80GiB")
-    return Hardware(devices, bytes_of(memory), known(kind))
+    if devices is None:
+        raise typer.BadParameter("pass --devices with --memory, such as 8 and 80GiB")
+    size = memory_of(kind) if memory is None else bytes_of(memory)
+    return Hardware(devices, size, known(kind))
 
 
 def _compiled(best: list[Candidate], run: Any, hardware: Hardware) -> list[Candidate]:

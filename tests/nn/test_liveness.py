@@ -6,7 +6,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from barrow.plan.liveness import peak
+from barrow.nn.liveness import peak
 
 SQUARE = jax.ShapeDtypeStruct((16, 16), jnp.float32)  # 1 KiB
 KIB = 1024
@@ -25,6 +25,7 @@ def test_a_chain_of_products_needs_two_at_a_time() -> None:
     # Results are not counted: two products exist at once, of four.
     assert found.total == 2 * KIB
     assert found.written == 3 * KIB
+    assert peak_of(jax.jit(lambda x: (x @ x) @ x @ x @ x), SQUARE) == found
 
 
 def test_cheap_operations_are_fused_unless_a_product_reads_them() -> None:

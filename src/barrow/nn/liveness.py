@@ -15,27 +15,9 @@ from barrow.nn.flops import inner_jaxprs
 
 # They write their results and read their arguments from memory; so does what contains one of them.
 _HEAVY = (
-    *(
-        "dot_",
-        "conv_",
-        "ragged_dot",
-        "scan",
-        "while",
-        "gather",
-        "scatter",
-        "cumsum",
-        "cumlogsumexp",
-    ),
-    *(
-        "sort",
-        "top_k",
-        "pallas_call",
-        "rng_bit_generator",
-        "fft",
-        "shard_map",
-        "remat",
-        "checkpoint",
-    ),
+    *("dot_", "conv_", "ragged_dot", "scan", "while", "gather", "scatter", "cumsum"),
+    *("cumlogsumexp", "sort", "top_k", "pallas_call", "rng_bit_generator", "fft", "shard_map"),
+    *("remat", "checkpoint"),
 )
 # They write their results, and make what they read.
 _REDUCE = ("reduce_", "arg")
@@ -60,9 +42,15 @@ class Peak(NamedTuple):
         """Both."""
         return self.kept + self.during
 
+    def towards(self, other: Peak, share: float) -> Peak:
+        """On the line from this to another, which is where `share` is 1."""
+        return Peak(*(a + share * (b - a) for a, b in zip(self, other, strict=True)))
+
 
 def peak(jaxpr: Any, size: Callable[[Any], float], *, is_outer: bool = True) -> Peak:
     """Of the values that a jaxpr makes; with `is_outer`, without its results."""
+    if is_outer and len(jaxpr.eqns) == 1 and jaxpr.eqns[0].primitive.name in ("jit", "pjit"):
+        return peak(next(inner_jaxprs(jaxpr.eqns[0])), size)
     needed = _needed(jaxpr)
     roots: dict[Any, frozenset[Any]] = {}  # values that must exist for this one
     last: dict[Any, int] = {}
