@@ -158,12 +158,12 @@ class Subject:
     @cached_property
     def _shallow(self) -> tuple[float, Subject, Subject] | None:
         """The run with few layers and with more; how far all are from the first to the second."""
-        model, is_fused = self.run.model, self.is_fused
-        num = getattr(model, "layers", None)
-        if not (self.run.unroll and isinstance(num, int) and num > _MORE and is_dataclass(model)):
+        model: Any = self.run.model
+        num = getattr(model, "layers", 0) if is_dataclass(model) else 0
+        if not self.run.unroll or not isinstance(num, int) or num <= _MORE:
             return None
         runs = (replace(self.run, model=replace(model, layers=n)) for n in (_FEW, _MORE))
-        few, more = (Subject(run, is_fused=is_fused) for run in runs)
+        few, more = (Subject(run, is_fused=self.is_fused) for run in runs)
         return (num - _FEW) / (_MORE - _FEW), few, more
 
     def peak(self, plan: Plan) -> Peak:
