@@ -47,7 +47,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "mix": PARTS,
     "launch": {"parallel", "weights"},
     "runtime": PARTS | {"launch"},
-    "plan": PARTS | {"launch"},
+    "plan": PARTS | {"launch", "malloc"},
     "compress": PARTS,
     "align": PARTS,
     "serve": PARTS,
