@@ -211,7 +211,7 @@ def exact_bits(engine: Engine, config: DecoderConfig, num: int) -> None:
     requests = [
         Request(
             rng.integers(0, config.vocab_size, rng.integers(1, 400)).tolist(),
-            int(rng.integers(8, 40)),
+            int(rng.integers(8, 25)),
             Choice(temperature=number % 3 / 2, top_p=0.9 if number % 2 else 1.0, seed=number),
         )
         for number in range(num)
@@ -282,6 +282,9 @@ def main() -> None:
     parser.add_argument("--dtype", choices=("float32", "bfloat16"))
     for option in ("gpu", "exact", "profile", "start", "alone", "peer", "first-token"):
         parser.add_argument(f"--{option}", action="store_true")
+    parser.add_argument("--at-a-time", type=int, default=128, help="requests of transformers")
+    parser.add_argument("--patience", type=float, default=60, help="seconds for transformers")
+    parser.add_argument("--tokens", type=int, help="room for keys and values")
     parser.add_argument("--parts", type=int)
     parser.add_argument("--slots", type=int)
     asked = parser.parse_args()
@@ -297,12 +300,13 @@ def main() -> None:
     if asked.peer:
         import serve_peers
 
-        peer_of = serve_peers.generate_batch if asked.gpu else serve_peers.generate
-        peer_of(config, requests, dtype)
+        if asked.gpu:
+            serve_peers.generate_batch(config, requests, dtype, asked.at_a_time, asked.patience)
+        serve_peers.generate(config, requests, dtype)
         return
     peer = 0.0 if asked.alone else peer_speed()
     print(f"jax {jax.__version__}, {jax.devices()[0].device_kind}, {os.cpu_count()} cores")
-    settings: dict[str, Any] = {"slots": asked.slots}
+    settings: dict[str, Any] = {"slots": asked.slots, "max_tokens_in_flight": asked.tokens}
     if asked.parts:
         settings["parts"] = (asked.parts,)
     model, params = parameters(config, dtype)

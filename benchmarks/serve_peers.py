@@ -12,8 +12,6 @@ from typing import Any
 from barrow.models import DecoderConfig
 from barrow.serve import Request
 
-_PATIENCE = 60  # seconds for all requests; what is there by then is counted
-
 
 def _model(config: DecoderConfig, dtype: str) -> Any:
     import torch
@@ -66,9 +64,17 @@ def generate(config: DecoderConfig, requests: Sequence[Request], dtype: str) -> 
         _report(name, num * len(requests), seconds)
 
 
-def generate_batch(config: DecoderConfig, requests: Sequence[Request], dtype: str) -> None:
-    """Transformers' continuous batching, as `generate_batch` sets it up."""
+def generate_batch(
+    config: DecoderConfig, requests: Sequence[Request], dtype: str, most: int, patience: float
+) -> None:
+    """Transformers' continuous batching, as `generate_batch` sets it up, `most` requests at a time.
+
+    After `patience` seconds the tokens that are there are counted. Without flash-attn every token
+    of a batch is multiplied with the keys of all requests (`paged|sdpa`), so that fewer at a time
+    can be faster than all.
+    """
     import transformers
+    from transformers.generation.configuration_utils import ContinuousBatchingConfig
     from transformers.generation.continuous_batching.utils import WorkloadHints
 
     model = _model(config, dtype)
@@ -80,7 +86,11 @@ def generate_batch(config: DecoderConfig, requests: Sequence[Request], dtype: st
         max_generated_length=max(request.max_tokens for request in requests),
         num_requests=len(requests),
     )
-    manager = model.init_continuous_batching(generation_config=how, workload_hints=hints)
+    manager = model.init_continuous_batching(
+        generation_config=how,
+        workload_hints=hints,
+        continuous_batching_config=ContinuousBatchingConfig(max_requests_per_batch=most),
+    )
     manager.warmup()
     manager.start()
 
@@ -93,7 +103,7 @@ def generate_batch(config: DecoderConfig, requests: Sequence[Request], dtype: st
                 max_new_tokens=request.max_tokens,
             )
         num, left = 0, len(requests)
-        while left and manager.is_running() and time.perf_counter() - start < _PATIENCE:
+        while left and manager.is_running() and time.perf_counter() - start < patience:
             result = manager.get_result(timeout=5)
             if result is not None and result.is_finished():
                 num += len(result.generated_tokens)
@@ -104,7 +114,10 @@ def generate_batch(config: DecoderConfig, requests: Sequence[Request], dtype: st
             num += sum(len(state.generated_tokens) for state in states)
             name += f", {left} unfinished"
         attention = model.config._attn_implementation
-        full = f"transformers {version('transformers')} generate_batch ({attention}), {name}"
+        full = (
+            f"transformers {version('transformers')} generate_batch ({attention}, {most} at a time)"
+        )
+        full += f", {name}"
         _report(full, num, seconds)
 
     once([Request(request.prompt, 8) for request in requests[:16]], "first")

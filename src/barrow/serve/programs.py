@@ -122,7 +122,7 @@ class Programs:
             drawing = jax.jit(partial(draw, level=level), donate_argnums=0)
             lowered[level] = drawing.lower(*drawn)
         with ThreadPoolExecutor() as pool:  # XLA compiles without the interpreter's lock
-            compiled = pool.map(lambda one: one.compile(), lowered.values())
+            compiled = pool.map(_compiled, lowered.values())
             self._programs = dict(zip(lowered, compiled, strict=True))
 
     def admit(self, job: Job, request: Request) -> None:
@@ -179,7 +179,7 @@ class Programs:
             free = _SHARE_OF_CPU * os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
         else:
             known = device.memory_stats()
-            used = self._lowered(self._shapes[-1], self._width).compile().memory_analysis()
+            used = _compiled(self._lowered(self._shapes[-1], self._width)).memory_analysis()
             free = (1 - _LEFT) * known["bytes_limit"] - known["bytes_in_use"]
             free -= used.temp_size_in_bytes
         num = min(most, int(free / size))
@@ -191,6 +191,12 @@ class Programs:
         # Few different sizes, so that programs in the compilation cache fit again.
         step = 1 << max(num.bit_length() - 3, 0)
         return max(num // step * step, self._width)
+
+
+def _compiled(lowered: Any) -> Any:
+    # On a GPU, trying Triton's products takes most of the time, and they are not faster here.
+    is_gpu = jax.default_backend() == "gpu"
+    return lowered.compile({"xla_gpu_enable_triton_gemm": False} if is_gpu else None)
 
 
 def _shaped(*shape: int, dtype: str = "int32") -> Any:

@@ -7,6 +7,7 @@ the longest. Here each row and head reads its own pages once.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import jax
@@ -57,7 +58,7 @@ def attend_pages(
         lined = q.swapaxes(1, 2)
     assert lines <= _PAGE
     assert keys.shape[2] == _PAGE
-    out = _attend(
+    out: jax.Array = _attend(
         lined,
         keys,
         values,
@@ -74,6 +75,7 @@ def attend_pages(
     return out.swapaxes(1, 2)
 
 
+@partial(jax.jit, static_argnames=("blocks", "scale", "window", "interpret"))
 def _attend(
     q: jax.Array,
     keys: jax.Array,
@@ -87,7 +89,10 @@ def _attend(
     window: int | None,
     interpret: Any,
 ) -> jax.Array:
-    """Of q [rows, kv_heads · blocks, lines, head_dim]; in blocks of several, lines are places."""
+    """Of q [rows, kv_heads · blocks, lines, head_dim]; in blocks of several, lines are places.
+
+    It is traced and lowered once, not for each layer.
+    """
     from jax.experimental import pallas as pl
     from jax.experimental.pallas import mosaic_gpu as gpu
 
