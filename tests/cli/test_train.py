@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import jax
 import pytest
 from tests.parallel.several_processes import xla_flags
 
@@ -18,6 +19,7 @@ from barrow.cli.train import load_run
 from barrow.launch import constants
 from barrow.parallel.interrupt import Interrupted
 from barrow.parallel.pipeline import Schedule
+from barrow.plan import Hardware, choice, known
 from barrow.train import program
 from barrow.train.profile import Profile
 from barrow.train.trackers import read_log
@@ -105,6 +107,47 @@ def test_a_recipe_from_end_to_end(
     code, told_again, err = barrow("train", out)
     assert code == 0, err
     assert told_again.startswith("unigram entropy")
+
+
+def test_the_fastest_plan_measured_is_kept(
+    barrow: Callable, stores: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """DEEPSPEED-14: in processes of their own, before the run; what was found is beside it."""
+    monkeypatch.setattr(choice, "_FEW", 2)
+    out = tmp_path / "run"
+    code, _, err = barrow(
+        "train", "gpt2.tiny", "--store", stores[0], "--out", out, *SMALL, "--autotune"
+    )
+    assert code == 0, err
+    kept = json.loads((out / "plan.json").read_text())
+    measured = kept["measured"]
+    assert len(measured) == 2
+    assert 0 < measured[0]["seconds"] <= measured[1]["seconds"]
+    best = measured[0]["plan"]
+    said = r"plan: one device( remat=\w+)?, [\d,]+ ms a step, the fastest of 2 measured"
+    assert re.fullmatch(said, err.splitlines()[0])
+    run = json.loads((out / "run.json").read_text())
+    assert (run["remat"], run["step"]["accumulate"]) == (best["remat"], best["accumulate"])
+    assert read_log(out / "log.jsonl")[-1]["step"] == 5
+    # It resumes with that plan, and measures nothing.
+    monkeypatch.delattr(choice, "ask")
+    code, _, err = barrow("train", out)
+    assert (code, err.splitlines()[0].endswith(f"from {out / 'plan.json'}")) == (0, True)
+
+
+def test_no_plan_for_the_devices(
+    barrow: Callable, stores: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = Hardware(8, 1000, known("H100"))
+    monkeypatch.setattr(choice, "here", lambda: small)
+    monkeypatch.setattr("jax.devices", lambda: jax.local_devices())
+    code, _, err = barrow(
+        "train", "gpt2.tiny", "--store", stores[0], "--out", tmp_path / "run", *SMALL
+    )
+    assert code == 1
+    assert "no plan fits 8 × 0.00 GiB: " in err
+    assert "use devices with more memory" in err
+    assert not (tmp_path / "run" / "log.jsonl").exists()
 
 
 def test_masked_models(barrow: Callable, stores: tuple[Path, Path], tmp_path: Path) -> None:

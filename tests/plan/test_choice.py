@@ -50,6 +50,24 @@ def test_out_of_memory_means_smaller_micro_batches(subject: Subject) -> None:
         autotune(subject, hardware(), measure=lambda _: Answer(is_out_of_memory=True), few=1)
 
 
+def test_one_mesh_is_tried_in_several_ways() -> None:
+    tried: list[Plan] = []
+
+    def measure(run: Run) -> Answer:
+        tried.append(Plan.of(run, 1))
+        return Answer(seconds=1.0, peak=1)
+
+    one = hardware(devices=1)
+    subject = Subject(small_run(batch=2))
+    autotune(subject, one, measure=measure, few=4)
+    mesh = MeshSettings(data=1)
+    remats = ("none", "attention", "all")
+    assert tried == [*(Plan(mesh, 1, remat) for remat in remats), Plan(mesh, 2)]
+    tried.clear()
+    autotune(subject, one, measure=measure, few=9, least=2, is_split=False)
+    assert tried == [Plan(mesh, 2, remat) for remat in remats]
+
+
 def test_a_step_in_this_process() -> None:
     run = small_run(mesh=MeshSettings(data=8), remat="all")
     found = answer(Request(run, steps=2))

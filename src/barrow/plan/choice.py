@@ -12,7 +12,7 @@ from barrow import config
 from barrow.errors import ConfigError
 from barrow.files import make_folder, write_bytes
 from barrow.plan.predict import Plan, Subject
-from barrow.plan.search import GIB, accumulations, candidate, choose, search, would_fit
+from barrow.plan.search import GIB, REMATS, accumulations, candidate, choose, search, would_fit
 from barrow.plan.times import Hardware, here
 from barrow.plan.worker import Answer, Request, ask
 from barrow.stream import StreamSettings
@@ -58,25 +58,31 @@ def autotune(
 ) -> tuple[Measured, ...]:
     """Measure the best few plans, the fastest first.
 
-    One that runs out of memory is tried with smaller micro-batches. Raises if none runs.
+    Where there are fewer meshes, the best one is tried with other micro-batches and recomputation.
+    A plan that runs out of memory is tried with smaller micro-batches. Raises if none runs.
     """
-    measure = measure or (lambda run: ask(Request(run, _STEPS)))
-    ranked = [one for one in search(subject, hardware, least=least) if one.fits]
+    devices, limit = (hardware.devices, hardware.memory) if hardware.is_cpu else (None, None)
+    measure = measure or (lambda run: ask(Request(run, _STEPS, limit), devices=devices))
+    ranked = [one.plan for one in search(subject, hardware, least=least) if one.fits]
     if not ranked:
         choose(subject, hardware, least=least)  # says why
-    found = []
-    for one in ranked[:few]:
-        nums = [n for n in accumulations(subject, one.plan.mesh) if n >= one.plan.accumulate]
+    mesh = ranked[0].mesh
+    nums = [n for n in accumulations(subject, mesh) if n >= least]
+    others = [Plan(mesh, n, remat) for n in (nums if is_split else nums[:1]) for remat in REMATS]
+    found: dict[Plan, Measured] = {}
+    for first in list(dict.fromkeys([*ranked, *others]))[:few]:
+        nums = [n for n in accumulations(subject, first.mesh) if n >= first.accumulate]
         for num in nums if is_split else nums[:1]:
-            plan = replace(one.plan, accumulate=num)
-            tried = measure(plan.applied(subject.run))
-            found.append(Measured(plan, tried.seconds, tried.peak))
-            if not tried.is_out_of_memory:
+            plan = replace(first, accumulate=num)
+            if plan not in found:
+                tried = measure(plan.applied(subject.run))
+                found[plan] = Measured(plan, tried.seconds, tried.peak)
+            if found[plan].seconds is not None:
                 break
-    if all(one.seconds is None for one in found):
-        tried_plans = "; ".join(str(one.plan) for one in found)
+    if all(one.seconds is None for one in found.values()):
+        tried_plans = "; ".join(map(str, found))
         raise ConfigError(f"every plan that was tried ran out of memory: {tried_plans}")
-    return tuple(sorted(found, key=lambda one: one.seconds or float("inf")))
+    return tuple(sorted(found.values(), key=lambda one: one.seconds or float("inf")))
 
 
 def planned(
@@ -118,7 +124,7 @@ def planned(
     least = run.step.accumulate if is_fixed else 1
     measured: tuple[Measured, ...] = ()
     if tune:
-        measured = autotune(subject, hardware, least=least, is_split=not is_fixed)
+        measured = autotune(subject, hardware, few=_FEW, least=least, is_split=not is_fixed)
         plan, words = measured[0].plan, f"{1000 * (measured[0].seconds or 0):,.0f} ms a step"
         write(f"plan: {plan}, {words}, the fastest of {len(measured)} measured")
     else:

@@ -20,7 +20,7 @@ GIB = 1 << 30
 FORMULA_ERROR = 0.45
 # A plan that is simpler is worth this much time.
 _SIMPLER = 0.03
-_REMATS: tuple[Remat, ...] = ("none", "attention", "all")
+REMATS: tuple[Remat, ...] = ("none", "attention", "all")
 # Axes that need no fast links and keep every layer whole, which are tried first.
 _FIRST = ("data", "fsdp", "expert")
 
@@ -113,7 +113,7 @@ def search(
     hardware: Hardware,
     *,
     axes: Iterable[str] = AXES,
-    remats: Iterable[Remat] = _REMATS,
+    remats: Iterable[Remat] = REMATS,
     least: int = 1,
 ) -> list[Candidate]:
     """The best of every mesh: those that fit by time, then the others by what is missing."""
@@ -143,13 +143,13 @@ def _rank(one: Candidate) -> tuple[int, float]:
 def choose(subject: Subject, hardware: Hardware, *, least: int = 1) -> Candidate:
     """The fastest plan that fits; one that keeps layers whole and recomputes nothing if it can."""
     own = subject.run.remat
-    steps = ((_FIRST, (own,)), (AXES, (own,)), (AXES, _REMATS))
+    steps = ((_FIRST, (own,)), (AXES, (own,)), (AXES, REMATS))
     found: list[Candidate] = []
     for axes, remats in steps:
         try:
             found = search(subject, hardware, axes=axes, remats=remats, least=least)
         except ConfigError:
-            if axes == AXES and remats == _REMATS:
+            if axes == AXES and remats == REMATS:
                 raise
             continue
         if found[0].fits:
@@ -203,7 +203,7 @@ def _changes(
         best = min(tried, key=lambda one: (not one.fits, one.excess * (not one.fits))).plan
         word = f"micro-batch {rows // best.accumulate}"
         found.append((word, changed(accumulate=best.accumulate)))
-    more = _REMATS[_REMATS.index(plan.remat) + 1 :]
+    more = REMATS[REMATS.index(plan.remat) + 1 :]
     found += [(f"remat={remat}", changed(remat=remat)) for remat in more]
     if mesh.offload == "none":
         found.append(("offload=host", meshed(offload="host")))

@@ -71,8 +71,8 @@ def ask(
     """Answer a request in a new process; with `devices` on so many virtual ones of the CPU."""
     extra = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false", "TF_CPP_MIN_LOG_LEVEL": "3"}
     if devices is not None:
-        flags = f"--xla_force_host_platform_device_count={devices}"
-        extra |= {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": flags}
+        flags = f"--xla_force_host_platform_device_count={devices}"  # of two, the last counts
+        extra |= {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": f"{os.environ.get('XLA_FLAGS', '')} {flags}"}
     done = subprocess.run(  # noqa: S603
         [sys.executable, "-m", "barrow.plan.worker", *config.outside(request.run)],
         input=config.to_json(request),
