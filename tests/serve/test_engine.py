@@ -17,8 +17,8 @@ import pytest
 from barrow import nn
 from barrow.models import Decoder, DecoderConfig, generate, save
 from barrow.models.decoder.generate import for_decoding
-from barrow.nn.attention.attention import Sparse
 from barrow.nn.attention.rotary import Rotary
+from barrow.nn.attention.visible import Sparse
 from barrow.nn.layers.experts import Routing
 from barrow.nn.layers.repeat import put_together
 from barrow.serve.engine import Engine

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from barrow.nn.attention.attention import Visible, attention, attention_weights
+from barrow.nn.attention.attention import attention, attention_weights
 from barrow.nn.attention.cache import Cache, KeyValues
 from barrow.nn.attention.multi_head import MultiHead
 from barrow.nn.attention.rotary import RopeScaling, Rotary
+from barrow.nn.attention.visible import Visible
 from barrow.nn.dot import Weight, dot
 from barrow.nn.flops import Flops, flops
 from barrow.nn.initialisers import Initialiser, constant, fan_in, normal, ones, uniform, zeros

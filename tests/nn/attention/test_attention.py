@@ -11,15 +11,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from barrow.nn.attention.attention import (
-    ALL,
-    CAUSAL,
-    Sparse,
-    Visible,
-    attention,
-    attention_weights,
-    evened,
-)
+from barrow.nn.attention.attention import attention, attention_weights
+from barrow.nn.attention.fused_attention import evened
+from barrow.nn.attention.visible import ALL, CAUSAL, Sparse, Visible
 
 Array = np.ndarray[Any, Any]
 

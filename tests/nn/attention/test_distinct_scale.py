@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from barrow.nn.attention.attention import distinct_scale
+from barrow.nn.attention.fused_attention import distinct_scale
 
 
 @pytest.mark.parametrize("scale", [0.125, 64**-0.5, 80**-0.5, 1 / 3])

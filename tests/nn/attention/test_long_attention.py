@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from barrow.models.decoder.model import DecoderConfig
-from barrow.nn.attention.attention import CAUSAL, Visible, attention
+from barrow.nn.attention.attention import attention
 from barrow.nn.attention.rotary import Rotary
+from barrow.nn.attention.visible import CAUSAL, Visible
 from barrow.parallel import ZERO, constrainer, make_mesh
 from barrow.train.objectives.causal import causal_objective
 

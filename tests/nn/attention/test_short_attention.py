@@ -15,8 +15,9 @@ from jax.experimental import pallas as pl
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 from barrow.nn.attention import short_attention as kernels
-from barrow.nn.attention.attention import ALL, CAUSAL, Visible, _best, attention
+from barrow.nn.attention.attention import _best, attention
 from barrow.nn.attention.short_attention import short_attention
+from barrow.nn.attention.visible import ALL, CAUSAL, Visible
 
 RESTRICTIONS = {
     "all": ALL,

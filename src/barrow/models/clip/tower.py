@@ -9,8 +9,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from barrow.nn.attention.attention import Backend, Visible, attention
+from barrow.nn.attention.attention import Backend, attention
 from barrow.nn.attention.multi_head import MultiHead
+from barrow.nn.attention.visible import Visible
 from barrow.nn.initialisers import normal
 from barrow.nn.layers.block import Block
 from barrow.nn.layers.dense import Dense

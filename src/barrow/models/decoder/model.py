@@ -11,11 +11,12 @@ import jax
 import jax.numpy as jnp
 
 from barrow.models.family import CausalModule
-from barrow.nn.attention.attention import Backend, Sparse
+from barrow.nn.attention.attention import Backend
 from barrow.nn.attention.cache import Cache, KeyValues
 from barrow.nn.attention.multi_head import MultiHead, QKNorm
 from barrow.nn.attention.paged import Paged
 from barrow.nn.attention.rotary import Rotary
+from barrow.nn.attention.visible import Sparse
 from barrow.nn.initialisers import normal
 from barrow.nn.layers.block import Block
 from barrow.nn.layers.dense import Dense

@@ -19,7 +19,7 @@ from jax import lax
 from barrow.nn.trace import Constrain
 
 if TYPE_CHECKING:
-    from barrow.nn.attention.attention import Visible
+    from barrow.nn.attention.visible import Visible
 
 # Scores of a row and head that exist at a time.
 _HELD = 1 << 20

@@ -8,11 +8,12 @@ from typing import Literal
 import jax
 import jax.numpy as jnp
 
-from barrow.nn.attention.attention import Backend, Sparse, Visible, attention, attention_weights
+from barrow.nn.attention.attention import Backend, attention, attention_weights
 from barrow.nn.attention.cache import KeyValues
 from barrow.nn.attention.long_attention import around_a_ring
 from barrow.nn.attention.paged import Paged
 from barrow.nn.attention.rotary import Rotary
+from barrow.nn.attention.visible import Sparse, Visible
 from barrow.nn.initialisers import Initialiser, fan_in
 from barrow.nn.layers.dense import Dense
 from barrow.nn.layers.norms import RMSNorm
