@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from barrow.errors import NotFound, WeightsError
-from barrow.weights.mapped_file import MappedFile
+from barrow.weights.mapped_file import MappedFile, release
 
 
 def resident_kilobytes(path: Path) -> int:
@@ -83,3 +83,29 @@ def test_what_is_no_file(tmp_path: Path) -> None:
         MappedFile(tmp_path)
     (tmp_path / "empty").write_bytes(b"")
     assert MappedFile(tmp_path / "empty").memory() == b""
+
+
+def test_pages_of_a_part_are_released(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    numbers = np.arange(4 << 20, dtype="<u4").reshape(4096, 1024)
+    path.write_bytes(bytes(8) + numbers.tobytes())
+    array = MappedFile(path).array(np.dtype("<u4"), (4096, 1024), 8)
+    for view, rows in ((array, slice(0, 2048)), (array[::-1], slice(2048, None))):
+        assert array.sum(dtype=np.uint64) == numbers.sum(dtype=np.uint64)
+        assert resident_kilobytes(path) >= 16384
+        release(view[rows])
+        assert 4096 <= resident_kilobytes(path) <= 9216  # pages may have 2 MB
+        release(view.T[:, rows])
+    release(array)
+    assert resident_kilobytes(path) < 64
+    np.testing.assert_array_equal(array, numbers)
+
+
+def test_memory_that_may_have_changed_is_not_released(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(bytes(8192))
+    changed = np.memmap(path, np.uint8, mode="c")
+    changed[:] = 7
+    for array in (changed, np.ones(3), np.ones(()), changed[:0]):
+        release(array)
+    assert changed.sum() == 7 * 8192

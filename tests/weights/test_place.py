@@ -86,9 +86,11 @@ def test_large_blocks_go_in_pieces(
     plain = jax.device_put
     monkeypatch.setattr(jax, "device_put", put)
     array = np.random.default_rng(0).standard_normal((1, 14, 4)).astype(np.float32)
+    turned = place(array[0].T, sharding=None)
     one = place(array[0], sharding=sharding, dtype="bfloat16")
     stack = place_layers([lambda: array[0]] * 2, sharding=None, dtype="float32")
     assert max(sent) <= at_once
+    np.testing.assert_array_equal(turned, array[0].T)
     assert one.dtype == "bfloat16"
     np.testing.assert_array_equal(one, array[0].astype("bfloat16"))
     np.testing.assert_array_equal(stack, np.concatenate([array, array]))

@@ -64,3 +64,24 @@ class MappedFile:
     def lazy(self, dtype: np.dtype[Any], shape: tuple[int, ...], start: int) -> LazyTensor:
         """The same, read on first use."""
         return LazyTensor(shape, dtype, lambda: self.array(dtype, shape, start))
+
+
+def release(array: Array) -> None:
+    """Have the pages under a view of a mapped file no longer count as memory of this process.
+
+    They come back when they are touched again. Arrays of other memory stay as they are.
+    """
+    owner: Any = array
+    while isinstance(owner, np.ndarray):
+        owner = owner.base
+    if isinstance(owner, memoryview):
+        owner = owner.obj
+    # Of a private mapping that was written, the changes would be lost.
+    if not isinstance(owner, mmap.mmap) or not memoryview(owner).readonly or not array.size:
+        return
+    before = array.__array_interface__["data"][0] - np.frombuffer(owner, np.uint8, 1).ctypes.data
+    steps = [step * (num - 1) for step, num in zip(array.strides, array.shape, strict=True)]
+    start = before + sum(step for step in steps if step < 0)
+    stop = before + sum(step for step in steps if step > 0) + array.itemsize
+    start -= start % mmap.PAGESIZE
+    owner.madvise(mmap.MADV_DONTNEED, start, stop - start)

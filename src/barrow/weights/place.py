@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from barrow.errors import MissingExtra
+from barrow.weights.mapped_file import release
 from barrow.weights.tensors import Array
 
 if TYPE_CHECKING:
@@ -123,7 +124,8 @@ def _writer(axis: int) -> Any:
 def _sent(held: Array, device: Any, dtype: Any) -> jax.Array:
     """A block on a device, or on the default one; when it returns, the host needs no copy of it.
 
-    A driver first copies what it sends into memory of its own: large blocks go in pieces.
+    A driver first copies what it sends into memory of its own: large blocks go in pieces, in the
+    order of the file.
     """
     import jax
     import jax.numpy as jnp
@@ -139,7 +141,8 @@ def _sent(held: Array, device: Any, dtype: Any) -> jax.Array:
         sent: jax.Array = jax.device_put(part, device).block_until_ready()
         return sent
 
-    axis, num = next(((i, n) for i, n in enumerate(held.shape) if n > 1), (0, 1))
+    axis = max(range(held.ndim), key=lambda i: (held.shape[i] > 1, held.strides[i]), default=0)
+    num = held.shape[axis] if held.ndim else 1
     per = max(1, _AT_ONCE * num // max(1, held.size * kind.itemsize))
     if shares or per >= num:
         return put(held)
@@ -147,6 +150,7 @@ def _sent(held: Array, device: Any, dtype: Any) -> jax.Array:
     for start in range(0, num, per):
         piece = held[(slice(None),) * axis + (slice(start, start + per),)]
         whole = _writer(axis)(whole, put(piece), start).block_until_ready()
+        release(piece)
     return whole
 
 
