@@ -9,9 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from barrow import nn
+from barrow import config, nn
 from barrow.checkpoint import Checkpoints
+from barrow.errors import ConfigError
 from barrow.models.clip.config import ClipConfig, ResNetConfig, TextConfig
+from barrow.nn.attention.visible import Sparse
 from barrow.nn.layers.experts import Routing
 from barrow.nn.layers.remat import ATTENTION_ONLY, EVERYTHING
 from barrow.stream.pairs import PairSettings
@@ -69,6 +71,14 @@ def test_batches_that_cannot_be_divided(run: Run) -> None:
     [
         ({"tensor": 8}, "mesh.tensor=8 does not divide the 2 heads; tensor may be 1, 2"),
         ({"sequence": 8, "seq_len": 12}, "mesh.sequence=8 does not divide the 12 tokens of a row"),
+        (
+            {"sequence": 8, "sparse": 4},
+            "mesh.sequence=8 does not divide the 2 heads of a device .*; sequence may be 1, 2",
+        ),
+        (
+            {"sequence": 2, "tensor": 2, "data": 2, "sparse": 4},
+            "mesh.sequence=2 does not divide the 1 heads of a device .*; sequence may be 1$",
+        ),
         ({"expert": 8}, "mesh.expert must be 1 for a model without experts, got 8"),
         (
             {"expert": 8, "experts": 6},
@@ -88,15 +98,23 @@ def test_batches_that_cannot_be_divided(run: Run) -> None:
     ],
 )
 def test_what_a_mesh_does_not_divide(run: Run, mesh: dict[str, int], words: str) -> None:
-    rows, experts = (mesh.get(name) for name in ("seq_len", "experts"))
+    rows, experts, sparse = (mesh.get(name) for name in ("seq_len", "experts", "sparse"))
     data = run.data if rows is None else replace(run.data, seq_len=rows)
     model = replace(run.model, layers=6)
     if experts is not None:
         model = replace(model, experts=Routing(experts), mlp_bias=False)
-    others = ("seq_len", "experts")
-    settings = MeshSettings(data=1, **{n: size for n, size in mesh.items() if n not in others})
+    if sparse is not None:
+        model = replace(model, sparse=Sparse(size=sparse))
+    others = ("seq_len", "experts", "sparse")
+    sizes = {"data": 1, **{n: size for n, size in mesh.items() if n not in others}}
+    settings = MeshSettings(**sizes)
     with pytest.raises(ValueError, match=words):
         make_program(replace(run, model=model, data=data, mesh=settings))
+
+
+def test_an_axis_that_is_none(run: Run) -> None:
+    with pytest.raises(ConfigError, match="mesh.tensr: no setting 'tensr'; did you mean 'tensor'"):
+        config.override(run, ["mesh.tensr=2"])
 
 
 def test_settings_of_a_pipeline_need_one() -> None:

@@ -198,6 +198,10 @@ def refuse_uneven(run: Run, mesh: Mesh | AbstractMesh, logical: Any, shapes: Any
         )
     if mesh.shape[STAGE] > 1 and not any(axis == STAGE for axis, _, _ in sizes):
         raise ValueError(f"mesh.stage={mesh.shape[STAGE]}, but no layers of this model are stacked")
+    if getattr(run.model, "sparse", None) is not None:
+        (heads,) = {size for _, what, size in sizes if what == "heads"}
+        what = "heads of a device (sparse attention needs whole rows)"
+        sizes.append(("sequence", what, heads // mesh.shape["tensor"]))
     for axis, what, size in sizes:
         times = rounds.get(axis, 1)
         if size % (mesh.shape[axis] * times):
