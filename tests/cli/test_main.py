@@ -24,6 +24,8 @@ PIPELINE = [
     "mix",
     "launch",
     "generate",
+    "compress",
+    "export",
     "serve",
 ]
 TOOLS = ["corpus", "tokens", "model", "checkpoint", "env", "completion"]

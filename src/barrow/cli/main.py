@@ -15,7 +15,9 @@ from barrow.cli import (
     build,
     checkpoint,
     completion,
+    compress,
     demo,
+    export,
     finetune,
     generate,
     mix,
@@ -50,7 +52,7 @@ _INTERRUPTED = 130
 
 # Libraries that whole parts need, and the extras that install them.
 _EXTRA_OF = {"jax": "train", "ml_dtypes": "train", "optax": "train", "safetensors": "corpus"}
-_EXTRA_OF |= {"starlette": "serve", "uvicorn": "serve"}
+_EXTRA_OF |= {"starlette": "serve", "uvicorn": "serve", "onnx": "onnx", "onnxruntime": "onnx"}
 
 _PIPELINE = {
     "demo": demo.demo,
@@ -64,6 +66,8 @@ _PIPELINE = {
     "mix": {"search": mix.search, "show": mix.show, "fit": mix.fit},
     "launch": launch.launch,
     "generate": generate.generate,
+    "compress": compress.compress,
+    "export": export.export,
     "serve": serve.serve,
 }
 _TOOLS: dict[str, Any] = {
@@ -131,7 +135,17 @@ _MOVED = {
     "tokenizer": "tokens",
     "models": "model",
 }
-_WITH_MODELS = {"demo", "mix", "train", "finetune", "score", "generate", "serve", "model"}
+_WITH_MODELS = {
+    "demo",
+    "mix",
+    "train",
+    "finetune",
+    "score",
+    "generate",
+    "compress",
+    "serve",
+    "model",
+}
 
 
 class _Group(typer.core.TyperGroup):

@@ -9,8 +9,9 @@ from barrow.models.architecture import architecture_of
 from barrow.models.decoder.model import DecoderConfig
 from barrow.models.keys_report import KeysReport
 from barrow.models.load import compare
+from barrow.models.quantized import quantized_architecture
 from barrow.models.roberta.model import RobertaConfig
-from barrow.models.sources import open_source
+from barrow.models.sources import is_quantized, open_source
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,11 @@ class ModelCard:
 def card(path: str | os.PathLike[str]) -> ModelCard:
     """The card of a model that `load` opens, or would but for its keys."""
     source = open_source(path)
-    built = architecture_of(source.config, source.tensors)
-    report, _ = compare(source, built)
+    if is_quantized(source.config):
+        built, report = quantized_architecture(source), KeysReport(tuple(source.tensors))
+    else:
+        built = architecture_of(source.config, source.tensors)
+        report, _ = compare(source, built)
     num_params = sum(
         line.num_elements * (built.config.layers if line.is_layered else 1) for line in built.lines
     )

@@ -17,7 +17,7 @@ from barrow.models.architecture import Architecture, architecture_of
 from barrow.models.family import Family
 from barrow.models.huggingface.names import Line
 from barrow.models.keys_report import KeysReport
-from barrow.models.sources import Source, open_source
+from barrow.models.sources import Source, is_quantized, open_source
 from barrow.nn.module import Module, axes
 from barrow.nn.tree import Tree, from_paths, paths
 from barrow.weights.matching import match
@@ -66,7 +66,7 @@ def load(
     num_layers: int | None = None,
     place: Place | None = None,
 ) -> Loaded:
-    """Open a Hugging Face folder, a GGUF file or a llama2.c checkpoint.
+    """Open a Hugging Face folder, a GGUF or llama2.c file, what `compress` or `export` wrote.
 
     config.json decides the model: a `Decoder`, a `Roberta`, or one with a classification head.
     Files are mapped and read a tensor at a time. `dtype` None keeps the type of the file, and the
@@ -78,7 +78,17 @@ def load(
     """
     if dtype is not None and dtype not in DTYPES:
         raise ValueError(f"dtype must be one of {', '.join(DTYPES)}, got {dtype!r}")
+    if Path(path).suffix == ".onnx":
+        from barrow.models.onnx.model import open_onnx
+
+        return open_onnx(path)
     source = open_source(path)
+    if is_quantized(source.config):
+        from barrow.models.quantized import load_quantized
+
+        return load_quantized(
+            source, dtype=dtype, unstack=unstack, num_layers=num_layers, place=place
+        )
     built = architecture_of(source.config, source.tensors, num_layers=num_layers)
     lines, num = built.lines, built.config.layers
     report, keys = compare(source, built)

@@ -58,7 +58,7 @@ def save(
         raise ValueError(f"the parameters do not match the model: {report}")
     tensors = _tensors(num, lines, leaves, dtype)
     write_safetensors(folder, tensors, metadata={"format": "pt"}, max_shard_bytes=max_shard_bytes)
-    _save_tokenizer(folder, tokenizer)
+    save_tokenizer(folder, tokenizer)
     ids = {
         "bos_token_id": begin,
         "eos_token_id": list(stops) if len(stops) > 1 else next(iter(stops), None),
@@ -124,9 +124,10 @@ def _theirs(
     return line.theirs([np.asarray(x) for x in held]).astype(dtype)
 
 
-def _save_tokenizer(
+def save_tokenizer(
     folder: Path, tokenizer: str | os.PathLike[str] | Mapping[str, Any] | None
 ) -> None:
+    """Write a tokenizer beside a model: that of a folder or file, or such contents."""
     if tokenizer is None:
         return
     if isinstance(tokenizer, Mapping):

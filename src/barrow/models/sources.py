@@ -115,6 +115,12 @@ def _beside(path: Path) -> Path | None:
     return chosen[0] if len(chosen) == 1 else None
 
 
+def is_quantized(config: Mapping[str, Any]) -> bool:
+    """Whether a config.json is that of a model which `barrow compress` wrote."""
+    said = config.get("quantization_config")
+    return isinstance(said, Mapping) and said.get("quant_method") == "barrow"
+
+
 def read_json(path: Path) -> dict[str, Any]:
     """A JSON object from a file."""
     try:

@@ -63,6 +63,11 @@ def dot(
     return lax.dot_general(x, array, contracted)
 
 
+def as_array(weight: Any) -> Any:
+    """A weight as an array: a substitute is expanded, by its method `array`."""
+    return weight.array() if hasattr(weight, "array") else weight
+
+
 def _narrows(x: jax.Array, weight: jax.Array) -> bool:
     """Whether a weight is faster transposed: for its gradient, on a CPU, with many rows.
 

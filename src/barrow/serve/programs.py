@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from barrow.models.decoder.generate import for_decoding
 from barrow.models.decoder.model import Decoder
-from barrow.nn.weights.int8 import with_int8
+from barrow.nn.weights.kernels import with_int8
 from barrow.serve.pages import PAGE
 from barrow.serve.requests import LEVELS, Level, Request
 from barrow.serve.sampling import known, likeliest

@@ -28,7 +28,8 @@ ModelOption = Annotated[
     typer.Option(
         "--model",
         metavar="DIR",
-        help="A run or checkpoint of RoBERTa, a Hugging Face folder, or what `model get` fetched.",
+        help="A run or checkpoint of RoBERTa, a Hugging Face folder, an exported .onnx file, or "
+        "what `model get` fetched.",
         show_default=False,
     ),
 ]
@@ -46,15 +47,18 @@ def open_encoder(
     trust: Collection[str] | None = None,
 ) -> tuple[Roberta | RobertaWithHead, Mapping[str, Any], Tokenizer]:
     """The model, its parameters and its tokenizer; with `layer`, nothing past that is read."""
+    from barrow.models.onnx.model import OnnxModel
     from barrow.models.open_model import of_kind
     from barrow.models.roberta.heads import RobertaWithHead
-    from barrow.models.roberta.model import Roberta
+    from barrow.models.roberta.model import Roberta, RobertaConfig
 
     past = None if layer is None or layer < 0 else max(1, layer)
     loaded, reader = open_text_model(
         model, tokenizer=tokenizer, dtype=dtype, num_layers=past, trust=trust
     )
-    found: Any = of_kind(loaded, model, Roberta, RobertaWithHead)
+    found: Any = loaded.model
+    if not isinstance(found, OnnxModel) or not isinstance(found.config, RobertaConfig):
+        found = of_kind(loaded, model, Roberta, RobertaWithHead)
     return found, loaded.params, reader
 
 

@@ -16,6 +16,7 @@ from barrow.nn.attention.cache import Cache, KeyValues
 from barrow.nn.attention.multi_head import MultiHead, QKNorm
 from barrow.nn.attention.paged import Paged
 from barrow.nn.attention.rotary import Rotary
+from barrow.nn.dot import as_array
 from barrow.nn.attention.visible import Sparse
 from barrow.nn.initialisers import normal
 from barrow.nn.layers.block import Block
@@ -245,7 +246,8 @@ class Decoder(CausalModule):
     def head_weight(self, params: Mapping[str, Any]) -> tuple[Any, bool]:
         """The weight that makes logits of hidden states; and whether it is [vocab, width]."""
         tied = self.config.tied
-        return (params["embed"]["table"], True) if tied else (params["head"]["kernel"], False)
+        weight = params["embed"]["table"] if tied else params["head"]["kernel"]
+        return as_array(weight), tied
 
     def _block(self) -> Block:
         config = self.config

@@ -7,7 +7,7 @@ neighbours.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -19,8 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from barrow.models.buckets import bucket
+from barrow.models.onnx.model import OnnxModel
 from barrow.models.roberta.heads import RobertaWithHead
-from barrow.models.roberta.model import Roberta
+from barrow.models.roberta.model import Roberta, RobertaConfig
 from barrow.models.row_batches import Batch, batches
 from barrow.models.rows import padded
 
@@ -32,7 +33,7 @@ _ON_CPU, _ELSEWHERE = 4096, 16384
 
 
 def embed(
-    model: Roberta | RobertaWithHead,
+    model: Roberta | RobertaWithHead | OnnxModel,
     params: Mapping[str, Any],
     rows: Iterable[Sequence[int] | npt.NDArray[np.integer]],
     *,
@@ -51,27 +52,34 @@ def embed(
         raise ValueError(f"pool must be mean, cls or max, got {pool!r}")
     if ahead < 1 or (tokens is not None and tokens < 1):
         raise ValueError("ahead and tokens must be ≥ 1")
-    body, params, number = up_to_layer(model, params, layer)
-    return _blocks(body, params, iter(rows), number, pool, tokens, ahead)
+    run: Callable[..., Any]
+    if isinstance(model, OnnxModel):
+        if layer not in (-1, model.config.layers):
+            raise ValueError(
+                f"an exported graph gives the last hidden states: layer -1, got {layer}"
+            )
+        run = partial(_pooled_by_onnx, model, pool=pool)
+    else:
+        body, params, number = up_to_layer(model, params, layer)
+        run = partial(_pooled, body, params, layer=number, pool=pool)
+    return _blocks(model.config, run, iter(rows), tokens, ahead)
 
 
 def _blocks(
-    body: Roberta,
-    params: Mapping[str, Any],
+    config: RobertaConfig,
+    pooled: Callable[..., Any],
     rows: Iterator[Any],
-    layer: int,
-    pool: Pool,
     tokens: int | None,
     ahead: int,
 ) -> Iterator[Vectors]:
     while window := list(islice(rows, ahead)):
-        found = np.empty((len(window), body.config.width), np.float32)
+        found = np.empty((len(window), config.width), np.float32)
         running = []
-        for batch in batches_of(window, body.config.context, tokens):
+        for batch in batches_of(window, config.context, tokens):
             some = [window[i] for i in batch.rows]
-            array, lengths = padded(some, config=body.config, num_rows=batch.num_rows)
+            array, lengths = padded(some, config=config, num_rows=batch.num_rows)
             whole = bool((lengths == array.shape[1]).all())
-            out = _pooled(body, params, array, None if whole else lengths, layer=layer, pool=pool)
+            out = pooled(array, None if whole else lengths)
             running.append((batch.rows, out))
         for places, out in running:
             found[list(places)] = np.asarray(out)[: len(places)]
@@ -120,6 +128,12 @@ def for_inference(body: Roberta, params: Mapping[str, Any]) -> Roberta:
     return replace(body, unroll=isinstance(params["layers"], tuple), remat=None, backend=backend)
 
 
+def _pooled_by_onnx(
+    model: OnnxModel, tokens: npt.NDArray[Any], lengths: npt.NDArray[Any] | None, *, pool: Pool
+) -> Vectors:
+    return np.asarray(_pool(jnp.asarray(model.hidden(tokens, lengths)), lengths, pool))
+
+
 @partial(jax.jit, static_argnames=("body", "layer", "pool"))
 def _pooled(
     body: Roberta,
@@ -135,13 +149,17 @@ def _pooled(
         last = body.apply(params, tokens, method=body.embedded)
     else:
         last = body.apply(params, tokens, lengths=lengths)
-    hidden = last.astype(jnp.float32)
+    return _pool(last.astype(jnp.float32), lengths, pool)
+
+
+def _pool(hidden: jax.Array, lengths: Any, pool: Pool) -> jax.Array:
     if pool == "cls":
         return hidden[:, 0]
-    length = tokens.shape[1]
+    length = hidden.shape[1]
     if lengths is None:
         return hidden.mean(axis=1) if pool == "mean" else hidden.max(axis=1)
     real = (jnp.arange(length) < lengths[:, None])[..., None]
     if pool == "mean":
-        return jnp.where(real, hidden, 0).sum(axis=1) / lengths[:, None]
+        mean: jax.Array = jnp.where(real, hidden, 0).sum(axis=1) / lengths[:, None]
+        return mean
     return jnp.where(real, hidden, -jnp.inf).max(axis=1)

@@ -12,9 +12,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from barrow.models.buckets import row_bucket
+from barrow.models.onnx.model import OnnxModel
 from barrow.models.roberta.encode import for_inference
 from barrow.models.roberta.heads import RobertaWithHead
-from barrow.models.roberta.model import Roberta
+from barrow.models.roberta.model import Roberta, RobertaConfig
 from barrow.models.rows import marked_row, padded
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class Filling:
 
 
 def fill(
-    model: Roberta | RobertaWithHead,
+    model: Roberta | RobertaWithHead | OnnxModel,
     params: Mapping[str, Any],
     tokenizer: Tokenizer,
     text: str,
@@ -48,14 +49,18 @@ def fill(
     Probabilities are softmax over the whole vocabulary, of each mask with the others masked.
     """
     body = _refuse_headless(model)
-    if not 1 <= top <= body.config.vocab_size:
-        raise ValueError(f"top must be from 1 to {body.config.vocab_size}, got {top}")
-    row = marked_row(tokenizer, text, config=body.config, truncate=truncate)
+    config: RobertaConfig = body.config
+    if not 1 <= top <= config.vocab_size:
+        raise ValueError(f"top must be from 1 to {config.vocab_size}, got {top}")
+    row = marked_row(tokenizer, text, config=config, truncate=truncate)
     masks = _masks(row.tokens, tokenizer, num_cut=row.num_cut)
-    tokens, lengths = padded([row.tokens], config=body.config)
+    tokens, lengths = padded([row.tokens], config=config)
     # As many places as a power of two, for which few programs are compiled.
     at = np.resize(masks, row_bucket(len(masks)))[None]
-    found = _likeliest(for_inference(body, params), params, tokens, lengths, at, top=top)
+    if isinstance(body, OnnxModel):
+        found = _best(jnp.asarray(body.masked_logits(tokens, lengths, at)[0]), top)
+    else:
+        found = _likeliest(for_inference(body, params), params, tokens, lengths, at, top=top)
     scores, ids = (np.asarray(x)[: len(masks)] for x in found)
     return [
         [
@@ -77,14 +82,19 @@ def _likeliest(
     top: int,
 ) -> tuple[jax.Array, jax.Array]:
     logits = body.apply(params, tokens, at, lengths=lengths, method=body.masked_logits)
-    shares = jax.nn.softmax(logits[0].astype(jnp.float32), axis=-1)
+    return _best(logits[0].astype(jnp.float32), top)
+
+
+def _best(logits: jax.Array, top: int) -> tuple[jax.Array, jax.Array]:
+    shares = jax.nn.softmax(logits, axis=-1)
     best: tuple[jax.Array, jax.Array] = jax.lax.top_k(shares, top)
     return best
 
 
-def _refuse_headless(model: Roberta | RobertaWithHead) -> Roberta:
-    if isinstance(model, Roberta) and model.config.mlm_head:
-        return model
+def _refuse_headless(model: Roberta | RobertaWithHead | OnnxModel) -> Roberta | OnnxModel:
+    has_labels = isinstance(model, RobertaWithHead) or getattr(model, "head", None) is not None
+    if not has_labels and getattr(model.config, "mlm_head", False):
+        return model  # type: ignore[return-value]
     raise ValueError(
         "the model has no LM head (lm_head.*) to fill masks with; use a masked language "
         "model such as distilroberta-base"

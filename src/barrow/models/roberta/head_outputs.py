@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
 
+from barrow.models.onnx.model import OnnxModel
 from barrow.models.roberta.encode import batches_of, for_inference
 from barrow.models.roberta.heads import RobertaWithHead, TokenHead
 from barrow.models.roberta.model import full_positions
@@ -19,7 +20,7 @@ from barrow.models.rows import padded
 
 
 def head_outputs(
-    model: RobertaWithHead,
+    model: RobertaWithHead | OnnxModel,
     params: Mapping[str, Any],
     rows: Sequence[npt.NDArray[np.integer]],
     *,
@@ -33,12 +34,16 @@ def head_outputs(
     """
     if tokens is not None and tokens < 1:
         raise ValueError(f"tokens must be ≥ 1, got {tokens}")
-    running = replace(model, body=for_inference(model.body, params))
+    run: Callable[..., Any]
+    if isinstance(model, OnnxModel):
+        run = model.outputs
+    else:
+        run = partial(_outputs, replace(model, body=for_inference(model.body, params)), params)
     started = []
     for batch in batches_of(rows, model.config.context, tokens):
         some = [rows[i] for i in batch.rows]
         array, lengths = padded(some, config=model.config, num_rows=batch.num_rows)
-        started.append((batch.rows, _outputs(running, params, array, lengths)))
+        started.append((batch.rows, run(array, lengths)))
     found: list[Any] = [None] * len(rows)
     for places, out in started:
         for place, one in zip(places, np.asarray(out), strict=False):

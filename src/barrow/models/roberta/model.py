@@ -13,6 +13,7 @@ import numpy as np
 
 from barrow.nn.attention.attention import Backend
 from barrow.nn.attention.multi_head import MultiHead
+from barrow.nn.dot import as_array
 from barrow.nn.initialisers import normal, zeros
 from barrow.nn.layers.activations import activation
 from barrow.nn.layers.block import Block
@@ -295,5 +296,5 @@ def head_weight(config: RobertaConfig, params: Mapping[str, Any]) -> tuple[Any, 
     """Weight and bias that make logits of `head_states`; whether the weight is [vocab, width]."""
     bias = params["lm_head"]["bias"]
     if config.tied:
-        return params["embed"]["table"], bias, True
-    return params["lm_head"]["decoder"]["kernel"], bias, False
+        return as_array(params["embed"]["table"]), bias, True
+    return as_array(params["lm_head"]["decoder"]["kernel"]), bias, False

@@ -20,20 +20,22 @@ from barrow.score.protocol import PROTOCOLS, Protocol
 
 if TYPE_CHECKING:
     from barrow.models.family import CausalModule
+    from barrow.models.onnx.model import OnnxModel
     from barrow.models.roberta.model import Roberta
     from barrow.tokens import Tokenizer
 
 
 _FUNCTION = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_]\w*)")
 _FORMS = (
-    "a run, a checkpoint, a Hugging Face folder, a .gguf or llama2.c file; uniform, unigram, "
-    "ngram:5; zstd:19, xz, brotli, ppmd; the http(s):// address of a server; or module:function"
+    "a run, a checkpoint, a Hugging Face folder, a .gguf, .onnx or llama2.c file; uniform, "
+    "unigram, ngram:5; zstd:19, xz, brotli, ppmd; the http(s):// address of a server; or "
+    "module:function"
 )
 # Text taken at a time, in batches: enough to sort rows by length.
 _BATCHES = 16
 _BYTES_PER_TOKEN = 4
 _MASKED_TOKENS = 4096
-_WEIGHTS = (".safetensors", ".gguf", ".bin", ".pt", ".pth")
+_WEIGHTS = (".safetensors", ".gguf", ".bin", ".onnx", ".pt", ".pth")
 _NOT_WEIGHTS = ("tok", "training_args", "optimizer", "scheduler")
 
 
@@ -89,14 +91,24 @@ def open_model(name: str, options: ModelOptions | None = None) -> Model | Domain
 
 
 def causal_model(
-    model: CausalModule, params: Any, tokenizer: Tokenizer, info: ModelInfo, options: ModelOptions
+    model: CausalModule | OnnxModel,
+    params: Any,
+    tokenizer: Tokenizer,
+    info: ModelInfo,
+    options: ModelOptions,
 ) -> Model:
     """A causal model and its parameters, as a model to score."""
+    from barrow.models.onnx.model import OnnxModel
     from barrow.score.models.decoder import DecoderTokenModel
+    from barrow.score.models.onnx import OnnxTokenModel
 
-    opened = DecoderTokenModel(
-        model, params, tokenizer, batch_tokens=options.batch_tokens, tensor=options.tensor
-    )
+    opened: DecoderTokenModel | OnnxTokenModel
+    if isinstance(model, OnnxModel):
+        opened = OnnxTokenModel(model, tokenizer, batch_tokens=options.batch_tokens)
+    else:
+        opened = DecoderTokenModel(
+            model, params, tokenizer, batch_tokens=options.batch_tokens, tensor=options.tensor
+        )
     return WindowedModel(
         opened,
         options.protocol,
@@ -106,13 +118,24 @@ def causal_model(
 
 
 def pseudo_likelihood_model(
-    model: Roberta, params: Any, tokenizer: Tokenizer, info: ModelInfo, options: ModelOptions
+    model: Roberta | OnnxModel,
+    params: Any,
+    tokenizer: Tokenizer,
+    info: ModelInfo,
+    options: ModelOptions,
 ) -> Model:
     """A masked model and its parameters, scored by pseudo-likelihood."""
+    from barrow.models.onnx.model import OnnxModel
     from barrow.score.models.masked import MaskedModel, roberta_guess
+    from barrow.score.models.onnx import onnx_guess
 
+    guess = (
+        onnx_guess(model, tokenizer)
+        if isinstance(model, OnnxModel)
+        else roberta_guess(model, params, tokenizer)
+    )
     return MaskedModel(
-        roberta_guess(model, params, tokenizer),
+        guess,
         tokenizer,
         info,
         options.protocol,
@@ -137,6 +160,7 @@ def _loaded(path: Path, options: ModelOptions) -> Model:
     import jax
 
     from barrow.models.open_model import is_run, open_model
+    from barrow.models.quantized import num_elements
     from barrow.models.text import open_tokenizer
     from barrow.parallel import placing_over
 
@@ -168,7 +192,7 @@ def _loaded(path: Path, options: ModelOptions) -> Model:
         name=path.resolve().name,
         kind="barrow",
         identity="",
-        num_params=sum(leaf.size for leaf in leaves),
+        num_params=num_elements(loaded.params) or None,
         dtype=getattr(loaded.model, "dtype", None),
     )
     if trained:

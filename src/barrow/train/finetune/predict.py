@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from barrow.models.load import load
+from barrow.models.onnx.model import OnnxModel
 from barrow.models.roberta.head_outputs import head_outputs
 from barrow.models.roberta.heads import RegressionHead, RobertaWithHead, TokenHead
 from barrow.models.roberta.labelled_rows import Limit, pair_rows, word_rows
@@ -30,7 +31,7 @@ _AHEAD = 1024
 class Opened:
     """A model with a classification head, its tokenizer and labels."""
 
-    model: RobertaWithHead
+    model: RobertaWithHead | OnnxModel
     params: Mapping[str, Any]
     tokenizer: Tokenizer
     labels: tuple[str, ...]
@@ -87,14 +88,15 @@ class Tally:
 
 
 def open_finetuned(folder: str | Path) -> Opened:
-    """A Hugging Face folder of RoBERTa with a classification head."""
+    """A Hugging Face folder of RoBERTa with a classification head, or its exported graph."""
     loaded = load(folder, dtype="float32", unstack=True)
-    if not isinstance(loaded.model, RobertaWithHead):
+    model: Any = loaded.model
+    if not isinstance(model, RobertaWithHead) and getattr(model, "head", None) is None:
         raise ValueError(f"{folder} has no classification head: train one with barrow finetune")
-    if isinstance(loaded.model.head, RegressionHead) and loaded.model.head.num != 1:
-        raise ValueError(f"the head of {folder} must have one output, got {loaded.model.head.num}")
+    if isinstance(model.head, RegressionHead) and model.head.num != 1:
+        raise ValueError(f"the head of {folder} must have one output, got {model.head.num}")
     tokenizer = open_tokenizer(loaded.tokenizer, settings=loaded.tokenizer_config)
-    return Opened(loaded.model, loaded.params, tokenizer, loaded.labels)
+    return Opened(model, loaded.params, tokenizer, loaded.labels)
 
 
 def predictions(

@@ -15,7 +15,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from barrow.models.roberta.model import Roberta, full_positions, head_weight
+from barrow.models.roberta.model import Roberta, RobertaConfig, full_positions, head_weight
 from barrow.nn.cross_entropy import cross_entropy
 from barrow.nn.trace import Constrain
 from barrow.stream.rows.masking import Mlm
@@ -49,14 +49,7 @@ def masked_objective(
         table, bias, transposed = head_weight(config, params)
         run = replace(model, dtype=jnp.dtype(table.dtype).name)
         rows, length = batch["tokens"].shape
-        if mask_documents:
-            read = {
-                "segments": batch["segments"],
-                "positions": batch["positions"] + config.pad + 1,
-            }
-        else:
-            lengths = (batch["segments"] > 0).sum(axis=1)
-            read = {"lengths": lengths, "positions": full_positions(config, length)}
+        read = masked_read(config, batch, mask_documents=mask_documents)
         hidden = run.apply(
             params,
             batch["tokens"],
@@ -93,6 +86,15 @@ def masked_objective(
         return Loss(total, counts.sum().astype(jnp.float32), {}, collections)
 
     return Objective(loss)
+
+
+def masked_read(config: RobertaConfig, batch: Any, *, mask_documents: bool) -> dict[str, Any]:
+    """How a batch's rows are read: arguments of `Roberta.forward`."""
+    if mask_documents:
+        return {"segments": batch["segments"], "positions": batch["positions"] + config.pad + 1}
+    lengths = (batch["segments"] > 0).sum(axis=1)
+    positions = full_positions(config, batch["tokens"].shape[1])
+    return {"lengths": lengths, "positions": positions}
 
 
 def room_for(places: int, mlm: Mlm) -> int:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -8,7 +10,8 @@ import pytest
 from barrow import nn
 from barrow.models import Decoder, DecoderConfig
 from barrow.models.decoder.generate import for_decoding
-from barrow.nn.weights.int8 import Int8, with_int8
+from barrow.nn.weights.kernels import with_int8
+from barrow.nn.weights.per_channel import PerChannel
 
 
 def drawn(*shape: int) -> jax.Array:
@@ -18,7 +21,7 @@ def drawn(*shape: int) -> jax.Array:
 @pytest.mark.parametrize(("shape", "num"), [((6, 4), 1), ((6, 2, 4), 1), ((2, 3, 4), 2)])
 def test_a_product_is_that_of_the_rounded_weight(shape: tuple[int, ...], num: int) -> None:
     weight = drawn(*shape) * 10.0 ** jnp.arange(4)  # channels of very different sizes
-    held = Int8.rounded(weight, num_in=num)
+    held = PerChannel.rounded(weight, num_in=num)
     inputs = tuple(range(num))
     steps = np.abs(np.asarray(weight)).max(axis=inputs, keepdims=True) / 127
     rounded = np.round(np.asarray(weight) / steps) * steps
@@ -30,7 +33,7 @@ def test_a_product_is_that_of_the_rounded_weight(shape: tuple[int, ...], num: in
 
 def test_a_table_gives_rows_and_logits() -> None:
     table = drawn(9, 8) * jnp.arange(1, 10)[:, None]
-    held = Int8.rounded(table, num_in=None)
+    held = PerChannel.rounded(table, num_in=None)
     rows = held.rows(jnp.asarray([[3, 8, 9]]))
     np.testing.assert_allclose(rows[0, :2], table[jnp.asarray([3, 8])], atol=0.15)
     assert np.isnan(np.asarray(rows[0, 2])).all()
@@ -54,3 +57,30 @@ def test_a_decoder_with_int8_weights_is_near_the_original() -> None:
     run = jax.jit(lambda params: model.apply(params, tokens)[0])
     plain, rounded = run(params), run(small)
     assert 0 < float(jnp.abs(plain - rounded).max()) < 0.05 * float(jnp.abs(plain).max())
+
+
+def test_dynamic_activations_are_the_product_of_integers() -> None:
+    weight, x = drawn(24, 6), drawn(5, 24) * 10.0 ** jnp.arange(-2, 3)[:, None]
+    held = replace(PerChannel.rounded(weight, num_in=1), dynamic=True)
+    steps = np.abs(np.asarray(x, np.float64)).max(axis=1, keepdims=True) / 127
+    integers = np.round(np.asarray(x) / steps)
+    expected = integers @ np.asarray(held.values, np.float64) * steps * np.asarray(held.scales)
+    np.testing.assert_allclose(nn.dot(x, held), expected, rtol=1e-5)
+    np.testing.assert_allclose(nn.dot(x, held), x @ weight, atol=0.03 * np.abs(x @ weight).max())
+
+
+def test_inputs_divide_x_and_the_weight_it_represents() -> None:
+    weight, factors = drawn(2, 3, 4), jnp.arange(1.0, 7).reshape(2, 3)
+    moved = PerChannel.rounded(weight * factors[..., None], num_in=2)
+    held = replace(moved, inputs=factors)
+    np.testing.assert_allclose(held.array(), weight, atol=0.1)
+    x = drawn(5, 2, 3)
+    found = nn.dot(x, held, num=2)
+    np.testing.assert_allclose(found, nn.dot(x, held.array(), num=2), rtol=1e-4, atol=1e-5)
+
+
+def test_gradients_pass_a_frozen_weight() -> None:
+    held = PerChannel.rounded(drawn(6, 4), num_in=1)
+    x = drawn(3, 6)
+    grad = jax.grad(lambda x: nn.dot(x, held).sum())(x)
+    np.testing.assert_allclose(grad, np.tile(held.array().sum(axis=1), (3, 1)), rtol=1e-5)

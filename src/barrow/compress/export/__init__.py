@@ -1,0 +1,1 @@
+"""Models in the formats of others: ONNX graphs, GGUF files."""

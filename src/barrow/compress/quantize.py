@@ -1,0 +1,161 @@
+"""A model's parameters to smaller ones that stand in for them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import numpy.typing as npt
+
+from barrow.compress.observe import Moments, Rows, kernels, observed
+from barrow.compress.rounding import Floats, in_groups, rounded, scales_of
+from barrow.compress.scheme import Scheme
+from barrow.models.quantized import is_quantized_tree
+from barrow.nn.weights.grouped import Grouped, packed
+from barrow.nn.weights.kernels import with_weights
+from barrow.nn.weights.per_channel import PerChannel
+
+_LARGEST_FLOAT8 = 448.0
+# SmoothQuant's factors stay within these: an input that was never seen may come.
+_FACTORS = (1e-3, 1e3)
+
+
+def quantized(
+    model: Any,
+    params: Mapping[str, Any],
+    scheme: Scheme | Mapping[str, Scheme | None],
+    rows: Rows | None = None,
+) -> Any:
+    """Parameters with quantized kernels and tables; layers are a tuple (`nn.take_apart`).
+
+    `scheme` is one for all, or one for each path, where None leaves the weight as it is. `rows`
+    [rows, length] of tokens are what scales are calibrated on.
+    """
+    if is_quantized_tree(params):
+        raise ValueError("the model is quantized already; start from the model before that")
+    schemes = scheme if isinstance(scheme, Mapping) else dict.fromkeys(weights_of(params), scheme)
+    made = {
+        path: _table(leaf, schemes[path])
+        for path, leaf in _tables(params).items()
+        if schemes.get(path) is not None
+    }
+    wanted = {path for path in kernels(params) if schemes.get(path) is not None}
+    used = [s for path in wanted if (s := schemes[path]) is not None]
+    if any(s.needs_calibration for s in used):
+        if rows is None:
+            raise ValueError(
+                "calibration needs text: pass rows, or a scheme with the method nearest"
+            )
+        products = any(s.method == "gptq" and s.bits == "int4" for s in used)
+        seen = observed(model, params, rows, products=products)
+    else:
+        seen = iter([dict.fromkeys(wanted)])  # type: ignore[list-item]
+    for part in seen:
+        own = {path: moments for path, moments in part.items() if path in wanted}
+
+        def make(path: str, leaf: Any, num_in: int | None, own: Any = own) -> Any:
+            if path in own and num_in is not None:
+                made[path] = _kernel(leaf, num_in, schemes[path], own[path])
+            return leaf
+
+        with_weights(params, make)
+    return with_weights(params, lambda path, leaf, _: made.get(path, leaf))
+
+
+def weights_of(params: Mapping[str, Any]) -> dict[str, int]:
+    """Kernels and tables by path, and how many numbers each has."""
+    found: dict[str, int] = {}
+
+    def note(path: str, leaf: Any, _: int | None) -> Any:
+        found[path] = leaf.size
+        return leaf
+
+    with_weights(params, note)
+    return found
+
+
+def _tables(params: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+
+    def note(path: str, leaf: Any, num_in: int | None) -> Any:
+        if num_in is None:
+            found[path] = leaf
+        return leaf
+
+    with_weights(params, note)
+    return found
+
+
+def _table(leaf: Any, scheme: Scheme | None) -> PerChannel:
+    assert scheme is not None
+    matrix = np.asarray(leaf, np.float32).T
+    values, scales = _by_channel(matrix, scheme, None)
+    kind = jnp.dtype(leaf.dtype).name
+    return PerChannel(
+        jnp.asarray(values.T), jnp.asarray(scales), None, kind, dynamic=scheme.dynamic
+    )
+
+
+def _kernel(leaf: Any, num_in: int, scheme: Scheme | None, moments: Moments | None) -> Any:
+    assert scheme is not None
+    inputs, outputs = leaf.shape[:num_in], leaf.shape[num_in:]
+    matrix = np.asarray(leaf, np.float32).reshape(math.prod(inputs), math.prod(outputs))
+    kind = jnp.dtype(leaf.dtype).name
+    if scheme.bits == "int4":
+        hessian = None
+        if scheme.method == "gptq":
+            assert moments is not None
+            hessian = moments.products
+        # A group past the inputs would be filled up with zeros that are stored.
+        size = min(scheme.group, len(matrix) + len(matrix) % 2)
+        integers, scales = in_groups(
+            matrix,
+            4,
+            size,
+            scheme.method,
+            importance=None if moments is None else moments.squares,
+            hessian=hessian,
+        )
+        return Grouped(
+            jnp.asarray(packed(integers)),
+            jnp.asarray(scales, jnp.float16),
+            inputs,
+            outputs,
+            4,
+            kind,
+        )
+    factors = None
+    if scheme.smooth is not None:
+        assert moments is not None
+        factors = _smoothing(matrix, moments, scheme.smooth)
+        matrix = matrix * factors[:, None]
+        moments = Moments(moments.squares / factors**2, moments.largest / factors)
+    values, scales = _by_channel(matrix, scheme, moments)
+    return PerChannel(
+        jnp.asarray(values.reshape(leaf.shape)),
+        jnp.asarray(scales.reshape(outputs)),
+        num_in,
+        kind,
+        None if factors is None else jnp.asarray(factors.reshape(inputs)),
+        scheme.dynamic,
+    )
+
+
+def _by_channel(matrix: Floats, scheme: Scheme, moments: Moments | None) -> tuple[Any, Floats]:
+    if scheme.bits == "fp8":
+        scales = np.maximum(np.abs(matrix).max(axis=0), 1e-30) / _LARGEST_FLOAT8
+        return (matrix / scales).astype(jnp.float8_e4m3fn), scales.astype(np.float32)
+    importance = None if moments is None else moments.squares
+    scales = scales_of(matrix, 8, scheme.method, importance=importance)
+    return rounded(matrix, scales, 8), scales
+
+
+def _smoothing(matrix: Floats, moments: Moments, alpha: float) -> npt.NDArray[np.float32]:
+    """A factor for each input: of activations^α / weights^(1 − α)."""
+    weights = np.maximum(np.abs(matrix).max(axis=1), 1e-8)
+    largest = np.maximum(moments.largest, 1e-8)
+    factors: npt.NDArray[np.float32] = largest**alpha / weights ** (1 - alpha)
+    return np.clip(factors, *_FACTORS).astype(np.float32)

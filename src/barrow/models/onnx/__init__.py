@@ -1,0 +1,1 @@
+"""Exported graphs, run by ONNX Runtime."""
