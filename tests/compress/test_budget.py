@@ -1,3 +1,5 @@
+"""DEEPSPEED-4: the smallest model within a budget."""
+
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,3 +1,5 @@
+"""DEEPSPEED-4: a quantized model, its folder and its card."""
+
 from __future__ import annotations
 
 import json

@@ -1,3 +1,5 @@
+"""DEEPSPEED-4, ROBERTA-8: students and their loss."""
+
 from __future__ import annotations
 
 from dataclasses import replace

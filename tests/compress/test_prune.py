@@ -1,3 +1,5 @@
+"""DEEPSPEED-4: heads, channels, layers and weights are removed."""
+
 from __future__ import annotations
 
 from dataclasses import replace

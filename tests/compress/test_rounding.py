@@ -1,3 +1,5 @@
+"""DEEPSPEED-4: scales and rounding."""
+
 from __future__ import annotations
 
 import numpy as np

@@ -17,7 +17,6 @@ from barrow.cli import (
     completion,
     compress,
     demo,
-    export,
     finetune,
     generate,
     mix,
@@ -42,7 +41,17 @@ from barrow.cli.corpus import (
     verify,
 )
 from barrow.cli.hardware import env, launch, plan
-from barrow.cli.model import attention, embed, fill, models, predict, probe, similar, zeroshot
+from barrow.cli.model import (
+    attention,
+    embed,
+    export,
+    fill,
+    models,
+    predict,
+    probe,
+    similar,
+    zeroshot,
+)
 from barrow.cli.terminal import printable
 from barrow.cli.tokens import lineage, pairs, stream, tokenizer
 from barrow.errors import BarrowError, BudgetExceeded, Diverged

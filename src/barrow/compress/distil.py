@@ -130,7 +130,7 @@ class Distil:
             read = masked_read(teacher.config, batch, mask_documents=self.mask_documents)
             seen = teacher.apply(known, batch["tokens"], constrain=constrain, **read)
             states = run.apply(params, hidden, method=run.head_states, constrain=constrain)
-            told = teacher.apply(known, seen, method=teacher.head_states, constrain=constrain)
+            taught = teacher.apply(known, seen, method=teacher.head_states, constrain=constrain)
             theirs, theirs_bias, theirs_transposed = head_weight(teacher.config, known)
             heads = _Heads(
                 _turned(weight, transposed), bias, _turned(theirs, theirs_transposed), theirs_bias
@@ -138,7 +138,7 @@ class Distil:
             real = (batch["segments"] > 0).astype(jnp.float32)
             hard = (batch["mask"] != 0).astype(jnp.float32) / self.masked
             return self._loss(
-                (states, told), (hidden, seen), heads, batch["targets"], real, hard, collections
+                (states, taught), (hidden, seen), heads, batch["targets"], real, hard, collections
             )
 
         return Objective(loss)
@@ -153,10 +153,10 @@ class Distil:
         hard: jax.Array,
         collections: Any,
     ) -> Loss:
-        told = lax.stop_gradient(states[1])
+        taught = lax.stop_gradient(states[1])
         divergence, nats = _by_slices(
             partial_terms(heads, self.temperature, self.divergence),
-            (states[0], told, targets, real, hard),
+            (states[0], taught, targets, real, hard),
             heads.weight.shape[0],
         )
         weight = real.sum()
@@ -183,10 +183,10 @@ def partial_terms(heads: _Heads, temperature: float, divergence: str) -> Any:
     """Sums of divergence and nats over the rows of a slice."""
 
     def terms(
-        state: jax.Array, told: jax.Array, target: jax.Array, real: jax.Array, hard: jax.Array
+        state: jax.Array, taught: jax.Array, target: jax.Array, real: jax.Array, hard: jax.Array
     ) -> tuple[jax.Array, jax.Array]:
         ours = _logits(state, heads.weight, heads.bias)
-        theirs = lax.stop_gradient(_logits(told, heads.theirs, heads.theirs_bias))
+        theirs = lax.stop_gradient(_logits(taught, heads.theirs, heads.theirs_bias))
         logs, wanted = (jax.nn.log_softmax(x / temperature) for x in (ours, theirs))
         if divergence == "forward":
             each = (jnp.exp(wanted) * (wanted - logs)).sum(axis=-1)

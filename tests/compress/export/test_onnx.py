@@ -1,3 +1,5 @@
+"""ROBERTA-7: graphs for ONNX Runtime."""
+
 from __future__ import annotations
 
 from dataclasses import replace

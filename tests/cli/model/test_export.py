@@ -1,3 +1,5 @@
+"""ROBERTA-7: exported graphs as models."""
+
 from __future__ import annotations
 
 import json
