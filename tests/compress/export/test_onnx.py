@@ -31,7 +31,7 @@ from barrow.models.load import Loaded, load
 from barrow.models.onnx.model import OnnxModel, open_onnx
 from barrow.models.quantized import is_quantized_tree
 from barrow.nn import Routing, take_apart
-from barrow.nn.attention.attention import Sparse
+from barrow.nn.attention.visible import Sparse
 
 RNG = np.random.default_rng(0)
 IDS = RNG.integers(3, 97, (3, 20)).astype(np.int32)

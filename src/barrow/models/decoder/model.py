@@ -16,8 +16,8 @@ from barrow.nn.attention.cache import Cache, KeyValues
 from barrow.nn.attention.multi_head import MultiHead, QKNorm
 from barrow.nn.attention.paged import Paged
 from barrow.nn.attention.rotary import Rotary
-from barrow.nn.dot import as_array
 from barrow.nn.attention.visible import Sparse
+from barrow.nn.dot import as_array
 from barrow.nn.initialisers import normal
 from barrow.nn.layers.block import Block
 from barrow.nn.layers.dense import Dense
