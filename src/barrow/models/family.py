@@ -105,6 +105,16 @@ class CausalModule(Module):
 
 
 @runtime_checkable
+class Opened(Protocol):
+    """A family whose checkpoints hold more, or less, than the parameters of one model."""
+
+    def open(
+        self, folder: Path, about: Mapping[str, Any], *, dtype: str | None, unstack: bool
+    ) -> Any:
+        """The `Loaded` model of a checkpoint; arguments as those of `open_model`."""
+
+
+@runtime_checkable
 class Exported(Protocol):
     """A family that Hugging Face's `transformers` has too."""
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+import jax
 import jax.numpy as jnp
 
 from barrow.checkpoint.folder import find_checkpoint
@@ -15,14 +17,19 @@ from barrow.checkpoint.params import load_collections
 from barrow.checkpoint.read import open_checkpoint
 from barrow.checkpoint.restore import placed
 from barrow.checkpoint.sources import PARAMS
+from barrow.errors import NotFound
 from barrow.files.dtypes import dtype_of
 from barrow.models.clip.files import OPEN_CLIP_CONFIG
-from barrow.models.family import described_family
+from barrow.models.decoder.model import Decoder
+from barrow.models.family import Opened, described_family
+from barrow.models.huggingface.adapters import ADAPTER_CONFIG, is_adapter, read_adapter
 from barrow.models.keys_report import KeysReport
 from barrow.models.load import Loaded, layout_of, load
 from barrow.models.sources import CONFIG, read_json
+from barrow.nn.layers.repeat import take_apart
 from barrow.nn.module import Module
 from barrow.nn.tree import Tree, from_paths
+from barrow.nn.weights.low_rank import joined, merged
 from barrow.weights.place import Place
 
 Kind = TypeVar("Kind", bound=Module)
@@ -54,6 +61,7 @@ def open_model(
 ) -> Loaded:
     """The model of a run (its newest checkpoint), a checkpoint, a folder or a file (see `load`).
 
+    A folder of PEFT's adapters is opened with the model that it names, and merged.
     `dtype` None keeps the type of the parameters; `unstack` gives layers as a tuple, as generation
     needs. Of an encoder's files only `num_layers` layers are read. A run may name a model outside
     barrow: it is imported only from the modules or files in `trust`. `place`
@@ -65,11 +73,16 @@ def open_model(
         clip, _ = load_clip(weights=path, dtype=dtype or "float32", place=place)
         assert clip.report is not None
         return Loaded(clip.module, clip.params, clip.report, collections=clip.collections)
+    if is_adapter(Path(path)):
+        return _with_adapter(Path(path), dtype=dtype, unstack=unstack)
     if not is_run(Path(path)):
         return load(path, dtype=dtype, unstack=unstack, num_layers=num_layers, place=place)
     folder = find_checkpoint(Path(path))
     about = read_index(folder).about
     family = described_family(about, folder, trust=trust)
+    if isinstance(family, Opened):
+        found: Loaded = family.open(folder, about, dtype=dtype, unstack=unstack)
+        return found
     checkpoint = open_checkpoint(folder)
     stored = {
         path.removeprefix(PARAMS): leaf
@@ -108,6 +121,27 @@ def of_kind(loaded: Loaded, name: object, *kinds: type[Kind]) -> Kind:
     raise ValueError(
         f"{name} is a {type(loaded.model).__name__}, expected a {expected}; use it with "
         f"`{loaded.family.usage.format(run=name)}`"
+    )
+
+
+def _with_adapter(folder: Path, *, dtype: str | None, unstack: bool) -> Loaded:
+    """The model that adapters belong to, with them added to its weights."""
+    base = str(read_json(folder / ADAPTER_CONFIG).get("base_model_name_or_path") or "")
+    if not base or not Path(base).exists():
+        raise NotFound(
+            f"{folder} has adapters of the model {base or '(no name)'}, which is not here; write "
+            f"its path into {folder / ADAPTER_CONFIG}: base_model_name_or_path"
+        )
+    loaded = open_model(base, dtype="float32")
+    decoder = of_kind(loaded, base, Decoder)
+    adapter = read_adapter(folder, decoder.config)
+    kind = dtype or "float32"
+    params = merged(joined(loaded.params, adapter.params, adapter.scale))
+    params = jax.tree.map(lambda x: x.astype(kind), params)
+    return replace(
+        loaded,
+        model=decoder.config.module(unroll=unstack, dtype=kind),
+        params=take_apart(params, "layers") if unstack else params,
     )
 
 

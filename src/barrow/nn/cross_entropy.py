@@ -51,7 +51,7 @@ def cross_entropy(
     vocab = refuse_other_shapes(hidden, weight, targets, mask, transposed)
     batch, length, _ = hidden.shape
     if num_slices is None:
-        num_slices = _num_slices(length, batch * length * vocab // HELD + 1)
+        num_slices = divisor_from(length, batch * length * vocab // HELD + 1)
     elif num_slices < 1 or length % num_slices:
         raise ValueError(f"a length of {length} cannot be cut into {num_slices} slices")
     mask = lax.stop_gradient(mask.astype(jnp.float32))
@@ -87,7 +87,7 @@ def token_nats(
     """
     vocab = refuse_other_shapes(hidden, weight, targets, targets, transposed)
     batch, length, _ = hidden.shape
-    num_slices = _num_slices(length, batch * length * vocab // held + 1)
+    num_slices = divisor_from(length, batch * length * vocab // held + 1)
     known = (targets >= 0) & (targets < vocab)
     matrix = weight.astype(hidden.dtype)
     matrix = matrix if transposed else matrix.T
@@ -102,7 +102,7 @@ def token_nats(
         chosen = jnp.take_along_axis(logits, t[:, None], axis=-1)[:, 0]
         return start, jax.nn.logsumexp(logits, axis=-1) - chosen
 
-    _, nats = _over_slices(one, None, (hidden, jnp.where(known, targets, 0)), num_slices)
+    _, nats = over_slices(one, None, (hidden, jnp.where(known, targets, 0)), num_slices)
     return jnp.where(known, nats[..., 0], jnp.nan)
 
 
@@ -133,7 +133,7 @@ def refuse_other_shapes(
     return vocab
 
 
-def _num_slices(length: int, wanted: int) -> int:
+def divisor_from(length: int, wanted: int) -> int:
     """The smallest divisor of a length that is at least the requested number."""
     return next(n for n in range(min(wanted, length), length + 1) if length % n == 0)
 
@@ -154,7 +154,7 @@ def _sliced(
         return total + nats, None
 
     total: jax.Array
-    total, _ = _over_slices(one, jnp.zeros((), jnp.float32), (hidden, targets, mask), num)
+    total, _ = over_slices(one, jnp.zeros((), jnp.float32), (hidden, targets, mask), num)
     return total
 
 
@@ -241,7 +241,7 @@ def _forward(
         jnp.zeros((width, padded), jnp.float32),
         None if bias is None else jnp.zeros((padded,), jnp.float32),
     )
-    sums, grad_hidden = _over_slices(one, start, (hidden, targets, mask), num)
+    sums, grad_hidden = over_slices(one, start, (hidden, targets, mask), num)
     total, grad_matrix, grad_bias = sums
     # A sum over all tokens may be past float16's largest number; the mean that is wanted is not.
     kept = jnp.float32 if matrix.dtype == jnp.float16 else matrix.dtype
@@ -295,7 +295,7 @@ def _divided_forward(
         (b, over) = rest if len(rest) == 2 else (None, *rest)
         ids, places = over("vocab"), over("batch") + over("length")
         t = t - lax.axis_index(ids) * w.shape[0] if ids else t
-        num = _num_slices(h.shape[1], math.prod(t.shape) * w.shape[0] // HELD + 1)
+        num = divisor_from(h.shape[1], math.prod(t.shape) * w.shape[0] // HELD + 1)
         total, grads = _forward(h, w, b, t, m, w.shape[0], num, ids)
         of_hidden, of_matrix, of_bias = grads
         of_hidden = lax.psum(of_hidden, ids) if ids else of_hidden
@@ -319,7 +319,7 @@ def _divided_backward(constrain: Constrain, kept: Any, above: jax.Array) -> tupl
 _divided.defvjp(_divided_forward, _divided_backward)
 
 
-def _over_slices(one: Any, start: Any, arrays: tuple[jax.Array, ...], num: int) -> tuple[Any, Any]:
+def over_slices(one: Any, start: Any, arrays: tuple[jax.Array, ...], num: int) -> tuple[Any, Any]:
     """Scan over slices of the length, each as rows; their outputs are concatenated."""
     batch, length = arrays[0].shape[:2]
 

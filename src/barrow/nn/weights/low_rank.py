@@ -1,0 +1,82 @@
+"""A weight plus a product of two narrow ones (LoRA)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from barrow.nn.dot import dot
+from barrow.nn.tree import Tree
+
+
+@partial(
+    jax.tree_util.register_dataclass, data_fields=("base", "down", "up"), meta_fields=("scale",)
+)
+@dataclass(frozen=True)
+class LowRank:
+    """base + scale · down·up, for a kernel [*in, *out]: down is [*in, rank], up is [rank, *out].
+
+    All three may have a leading dimension of layers, as stacked parameters do.
+    """
+
+    base: Any
+    down: jax.Array
+    up: jax.Array
+    scale: float
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the weight."""
+        return tuple(self.base.shape)
+
+    @property
+    def dtype(self) -> Any:
+        """Of the weight."""
+        return self.base.dtype
+
+    def contract(self, x: jax.Array, num: int, *, transposed: bool) -> jax.Array:
+        """See `nn.dot`; the product of the narrow ones is never made."""
+        assert num == self.down.ndim - 1
+        assert not transposed
+        narrow = dot(x, self.down, num=num)
+        return dot(x, self.base, num=num) + self.scale * dot(narrow, self.up)
+
+    def merged(self) -> jax.Array:
+        """The weight as one array, in the type of the base; sums are float32."""
+        down, up = (x.astype(jnp.float32) for x in (self.down, self.up))
+        product = partial(jnp.tensordot, axes=1)
+        is_stacked = down.ndim + up.ndim - 2 > len(self.shape)
+        low = (jax.vmap(product) if is_stacked else product)(down, up)
+        whole: jax.Array = self.base.astype(jnp.float32) + self.scale * low
+        return whole.astype(self.dtype)
+
+
+def merged(params: Any) -> Any:
+    """Parameters with plain arrays where they have `LowRank`."""
+
+    def one(leaf: Any) -> Any:
+        return leaf.merged() if isinstance(leaf, LowRank) else leaf
+
+    return jax.tree.map(one, params, is_leaf=lambda leaf: isinstance(leaf, LowRank))
+
+
+def joined(base: Any, adapters: Any, scale: float) -> Any:
+    """Parameters of the whole model: kernels with adapters are `LowRank`, others as they are.
+
+    What the adapters have as a plain array (a head that is trained whole) replaces the base's.
+    """
+    if isinstance(base, tuple):
+        return tuple(joined(b, a, scale) for b, a in zip(base, adapters, strict=True))
+    if isinstance(base, Mapping):
+        mixed = {name: x for name, x in adapters.items() if name not in base}
+        for name, held in base.items():
+            mixed[name] = joined(held, adapters[name], scale) if name in adapters else held
+        return Tree(mixed)
+    if isinstance(adapters, Mapping):
+        return LowRank(base, adapters["down"], adapters["up"], scale)
+    return adapters
