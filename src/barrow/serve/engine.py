@@ -66,15 +66,26 @@ class Engine:
         self.settings = settings
         self._config = config
         self._tokenizer = tokenizer
-        self.scheduler = Scheduler(
-            Pages(self.programs.num_pages),
-            slots=self.programs.num_slots,
-            parts=self.programs.num_parts,
-            exact=settings.exact,
-        )
+        self.scheduler = self._scheduler()
         self._open: dict[Job, _Open] = {}
         self._job_of: dict[Answer, Job] = {}
         self._unread: list[_Result] = []
+
+    def use(self, params: Mapping[str, Any]) -> None:
+        """Compute with other parameters of the same kind; as if the engine were new."""
+        if not self.is_idle:
+            raise ValueError("parameters cannot change while requests are answered")
+        self.programs.use(params)
+        # Keys and values of known prefixes are those of other parameters.
+        self.scheduler = self._scheduler()
+
+    def _scheduler(self) -> Scheduler:
+        return Scheduler(
+            Pages(self.programs.num_pages),
+            slots=self.programs.num_slots,
+            parts=self.programs.num_parts,
+            exact=self.settings.exact,
+        )
 
     @property
     def is_idle(self) -> bool:
@@ -205,6 +216,8 @@ class Engine:
         answer, text = self._open[job].answer, self._open[job].text
         request = answer.request
         if token in request.stops or not request.max_tokens:
+            if request.max_tokens:
+                answer.stop = token, logprob
             self._end(job, "stop" if request.max_tokens else "length")
             return
         self.scheduler.record(job, token)

@@ -96,8 +96,8 @@ class Programs:
         self.num_parts = self._shapes[-1][1]
         self.num_rows = self.num_slots + self.num_parts
         self._model = replace(model, unroll=True, remat=None)
-        apart = for_decoding(params)
-        self._params = with_int8(apart) if settings.int8_weights else apart
+        self._int8 = settings.int8_weights
+        self.use(params)
         self._dtype = settings.cache_dtype or model.dtype
         self._width = -(-config.context // PAGE)
         self.num_pages = self._num_pages(settings.max_tokens_in_flight)
@@ -124,6 +124,11 @@ class Programs:
         with ThreadPoolExecutor() as pool:  # XLA compiles without the interpreter's lock
             compiled = pool.map(_compiled, lowered.values())
             self._programs = dict(zip(lowered, compiled, strict=True))
+
+    def use(self, params: Mapping[str, Any]) -> None:
+        """Compute with these parameters from now on; layers that are apart are not copied."""
+        apart = for_decoding(params)
+        self._params = with_int8(apart) if self._int8 else apart
 
     def admit(self, job: Job, request: Request) -> None:
         """Write a request into its slot."""

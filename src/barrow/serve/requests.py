@@ -101,10 +101,12 @@ class Request:
 class Answer:
     """What is known of an answer; it grows with each step until there is a `reason` for its end.
 
-    `logprobs` are natural logarithms of the model's probabilities, of each token. `text` has whole
-    characters only, and nothing that may be the beginning of a stop text; it is empty where the
-    engine has no tokenizer. `top` are the likeliest tokens at each place. `prompt_logprobs` and
-    `prompt_top` are those of the prompt after its first token, complete with the first new one.
+    `logprobs` are natural logarithms of the model's probabilities, of each token. `stop` is the one
+    of `Request.stops` that ended it, which is not among `tokens`, and its log-probability. `text`
+    has whole characters only, and nothing that may be the beginning of a stop text; it is empty
+    where the engine has no tokenizer. `top` are the likeliest tokens at each place.
+    `prompt_logprobs` and `prompt_top` are those of the prompt after its first token, complete with
+    the first new one.
     """
 
     request: Request
@@ -112,6 +114,7 @@ class Answer:
     logprobs: list[float] = field(default_factory=list)
     text: str = ""
     reason: Reason | None = None
+    stop: tuple[int, float] | None = None
     top: list[Likeliest] = field(default_factory=list)
     prompt_logprobs: list[float] = field(default_factory=list)
     prompt_top: list[Likeliest] = field(default_factory=list)

@@ -29,7 +29,7 @@ from barrow.train.run import Run, all_settings
 from barrow.train.run_folder import RunFolder, about
 from barrow.train.start import initial_params
 from barrow.train.state import TrainState
-from barrow.train.tasks.task import Data, Judged, opened, task_of
+from barrow.train.tasks.task import Data, Judged, Started, opened, task_of
 from barrow.train.trackers import JsonLines, Tracker
 from barrow.train.watch import Watch
 
@@ -105,7 +105,10 @@ def _fit(
     program = make_program(run, folder.path)
     if start is None:
         start, losses = 0, Watch()
-        state = program.start(_given(run, program, data))
+        if isinstance(task, Started):
+            state = task.start(program)
+        else:
+            state = program.start(_given(run, program, data))
     else:
         folder.check(run, data, start)
         losses = config.from_dict(Watch, checkpoints.about(start).get("watch", {}))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ from barrow.train.precision import Precision
 from barrow.train.run import Run
 from barrow.train.state import TrainState
 from barrow.train.step import Step, init_state, make_step
-from barrow.train.tasks.task import Judged, Task, task_of
+from barrow.train.tasks.task import Judged, Started, Task, task_of
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class Program:
 
 
 def make_program(run: Run, scratch: Path | None = None) -> Program:
-    """The program of a run on the available devices; offloaded files are made in `scratch`."""
+    """The program of a run on the available devices; `scratch` is the folder for what it writes."""
     mesh = mesh_of(run)
     refuse_indivisible(run, mesh)
     task, zero = task_of(run), ZERO[run.mesh.zero]
@@ -113,10 +114,15 @@ def make_program(run: Run, scratch: Path | None = None) -> Program:
         )
 
     make: Any = OneBitStep if is_one_bit else make_step
+    if (own := getattr(task, "make_step", None)) is not None:
+        make = partial(own, folder=scratch)
+    whole: TrainState = jax.eval_shape(lambda: start(placement=None))
+    if isinstance(task, Started):
+        whole = replace(whole, collections=task.frozen())
     return Program(
         task=task,
         placement=placement,
-        shapes=jax.eval_shape(lambda: start(placement=None)),
+        shapes=whole,
         start=start,
         advance=make(objective, optimizer, run.step, placement=placement),
         evaluate=make_evaluate(evaluation, run.step.precision, placement),

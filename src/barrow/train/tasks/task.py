@@ -153,12 +153,26 @@ class Judge(Protocol):
 class Judged(Protocol):
     """A task with its own `Judge` of validation rows. Besides, a task may have
 
-    `is_apart`, for parameters whose layers are not stacked, and `fresh`, the names of parameters
-    that are not taken from `init`.
+    `is_apart`, for parameters whose layers are not stacked; `fresh`, the names of parameters that
+    are not taken from `init`; and `make_step`, which makes its step as `train.step.make_step` does,
+    with the run's `folder`.
     """
 
     def judge(self, folder: Path, about: Mapping[str, Any]) -> Judge:
         """For the run in a folder; `about` is that of its newest checkpoint."""
+        ...
+
+
+@runtime_checkable
+class Started(Protocol):
+    """A task that keeps parameters which are not trained, beside those that are."""
+
+    def frozen(self) -> Any:
+        """The collections of a state, as shapes."""
+        ...
+
+    def start(self, program: Any) -> TrainState:
+        """The initial state of a `Program`."""
         ...
 
 
@@ -172,8 +186,8 @@ def opened(task: Task) -> tuple[Data, Data | None]:
 
 
 def task_of(run: Run) -> Task:
-    """The task of a run's model."""
-    name = run.model.objective
+    """The task that a run's data name, or else its model."""
+    name = getattr(run.data, "task", "") or run.model.objective
     if not name:
         from barrow.train.tasks.own import OwnTask
 
