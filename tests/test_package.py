@@ -49,7 +49,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "runtime": PARTS | {"launch"},
     "plan": PARTS | {"launch", "malloc"},
     "compress": PARTS,
-    "align": PARTS,
+    "align": PARTS | {"serve"},
     "serve": PARTS,
     "recipes": PARTS | {"mix", "compress", "align", "serve"},
     "demo": PARTS | {"recipes"},

@@ -25,6 +25,7 @@ from barrow.cli import (
     tokenize,
     train,
 )
+from barrow.cli.align import results, rollouts, static
 from barrow.cli.corpus import (
     cat,
     classifier,
@@ -70,6 +71,16 @@ _PIPELINE = {
     "plan": plan.plan,
     "train": train.train,
     "finetune": finetune.finetune,
+    "align": {
+        "sft": static.sft,
+        "reward": static.reward,
+        "dpo": static.dpo,
+        "ppo": rollouts.ppo,
+        "grpo": rollouts.grpo,
+        "card": results.card,
+        "adapter": results.adapter,
+        "merge": results.merge,
+    },
     "score": score.score,
     "board": board.board,
     "mix": {"search": mix.search, "show": mix.show, "fit": mix.fit},
@@ -127,6 +138,7 @@ _TOOLS: dict[str, Any] = {
 _HELP = {
     "barrow": "Raw text from many domains to a scored foundation model.\n\n"
     "raw files → corpus → jsonl.zst → tokens → stream → train → score",
+    "align": "From a base model to one that follows: chats, preferences and rewards.",
     "mix": "Which mixture of domains to train on: search with small models, and predict.",
     "corpus": "A corpus: look at it, check it, compare it, remove documents from it.",
     "classifier": "Train a quality classifier, and see how a corpus scores with it.",
@@ -149,6 +161,7 @@ _WITH_MODELS = {
     "mix",
     "train",
     "finetune",
+    "align",
     "score",
     "generate",
     "compress",

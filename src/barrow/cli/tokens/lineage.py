@@ -10,6 +10,7 @@ import typer
 
 from barrow.cli.options import AsJson
 from barrow.cli.terminal import print_table, printable
+from barrow.config import parse_json
 
 if TYPE_CHECKING:
     from barrow.stream.explain import Seen
@@ -54,6 +55,9 @@ def lineage(
         raise typer.BadParameter("--row goes with --step")
     if until is not None and doc is None:
         raise typer.BadParameter("--until goes with --doc")
+    if _is_aligned(run):
+        _print_records(run, step)
+        return
     of_pairs = isinstance(Saved.read(run).settings, PairSettings)
     stream: Any = _pairs(run) if of_pairs else Stream.load(run, store)
     if step is not None:
@@ -79,6 +83,32 @@ def lineage(
             "source are not shown",
             err=True,
         )
+
+
+def _is_aligned(run: Path) -> bool:
+    """Whether a run read chats, pairs or prompts."""
+    file = run / "stream.json" if run.is_dir() else run
+    if not file.is_file():
+        return False
+    found = parse_json(file.read_bytes(), file)
+    return isinstance(found, dict) and found.get("format") == "barrow-align"
+
+
+def _print_records(run: Path, step: int | None) -> None:
+    """The chats, pairs or prompts of a step."""
+    from barrow import config
+    from barrow.train import Run
+    from barrow.train.tasks.task import task_of
+
+    if step is None:
+        raise typer.BadParameter("a run on chats, pairs or prompts is asked with --step N")
+    folder = run if run.is_dir() else run.parent
+    # Rewards and losses of others are not needed, and not imported.
+    saved = (folder / "run.json").read_text(encoding="utf-8")
+    data: Any = task_of(config.from_json(Run, saved, trust=None)).data()
+    data.check(folder / "stream.json")
+    for line in data.describe(step):
+        typer.echo(printable(line))
 
 
 def _pairs(run: Path) -> Any:

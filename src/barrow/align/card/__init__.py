@@ -1,0 +1,1 @@
+"""What alignment cost: a card of the model before and after."""

@@ -1,0 +1,1 @@
+"""Answers that a policy draws, what they are worth, and the step that learns from them."""

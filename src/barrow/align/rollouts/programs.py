@@ -1,0 +1,153 @@
+"""The compiled programs of a step that learns from rollouts.
+
+`measure` and `add` run one program, which computes the gradient of rows only if asked: the
+forward pass is the same code in the same program. So log-probabilities measured before an update
+are, bit for bit, those that the update's first pass computes again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import optax
+
+from barrow.align.rollouts.objective import Outputs, PolicyObjective
+from barrow.parallel.placement import Placement
+from barrow.train.gradients import params_in_use
+from barrow.train.loss_scale import pick
+from barrow.train.objectives.objective import Loss, Mean
+from barrow.train.state import TrainState
+from barrow.train.step import StepMetrics, StepSettings, averaged, bad_tensor
+
+# Gradients of totals, and what they are divided by.
+Sums = tuple[Any, Loss]
+
+
+class Programs:
+    """See above; `update` makes a step of the optimizer of gathered sums."""
+
+    def __init__(
+        self,
+        objective: PolicyObjective,
+        optimizer: optax.GradientTransformation,
+        settings: StepSettings,
+        placement: Placement | None,
+    ) -> None:
+        self._objective, self._optimizer = objective, optimizer
+        self._settings, self._placement = settings, placement
+        self._pass = jax.jit(self._passed, donate_argnums=2)
+        self._update: Any = None
+        self._zeros: Any = None
+        self._reference = jax.jit(self._referred)
+
+    def measure(self, state: TrainState, rows: Any) -> Outputs:
+        """What the model gives for rows."""
+        zeros = self._none(state, rows)
+        outputs: Outputs
+        self._zeros, outputs = self._pass(state.params, state.collections, zeros, rows, False)
+        return outputs
+
+    def add(self, state: TrainState, sums: Sums | None, rows: Any) -> Sums:
+        """Sums with the gradient and the loss of more rows."""
+        sums = self._none(state, rows) if sums is None else sums
+        found: Sums = self._pass(state.params, state.collections, sums, rows, True)[0]
+        return found
+
+    def update(self, state: TrainState, sums: Sums) -> tuple[TrainState, StepMetrics]:
+        """A step of the optimizer; the state is donated."""
+        if self._update is None:
+            out = None
+            if self._placement is not None:
+                out = (self._placement.of_state(jax.eval_shape(lambda s: s, state)), None)
+            self._update = jax.jit(self._updated, donate_argnums=(0, 1), out_shardings=out)
+        after: tuple[TrainState, StepMetrics] = self._update(state, sums)
+        return after
+
+    def reference(self, state: TrainState, rows: Any) -> jax.Array:
+        """Log-probabilities of the reference."""
+        found: jax.Array = self._reference(state.params, state.collections, rows)
+        return found
+
+    def _none(self, state: TrainState, rows: Any) -> Sums:
+        """Sums of nothing; those of a pass that only measured are used again."""
+        if self._zeros is not None:
+            zeros, self._zeros = self._zeros, None
+            return zeros  # type: ignore[no-any-return]
+        return _zero_sums(self._shapes(state, rows), state.params)
+
+    def _shapes(self, state: TrainState, rows: Any) -> Any:
+        def loss(params: Any, frozen: Any, rows: Any) -> Loss:
+            return self._objective.loss(params, frozen, rows, jax.random.key(0))
+
+        shapes = jax.eval_shape(loss, state.params, state.collections, rows)
+        return replace(shapes, collections=())
+
+    def _in_use(self, params: Any) -> Any:
+        return params_in_use(params, self._settings.precision, self._placement)
+
+    def _passed(
+        self, params: Any, frozen: Any, sums: Sums, rows: Any, is_learned: jax.Array
+    ) -> tuple[Sums, Outputs]:
+        if self._placement is not None:
+            rows = self._placement.batch(rows)
+        used = self._in_use(params)
+        outputs, back = jax.vjp(lambda p: self._objective.outputs(p, frozen, rows), used)
+
+        def learn(sums: Sums) -> Sums:
+            grads, before = sums
+
+            def total(outputs: Outputs) -> tuple[jax.Array, Loss]:
+                loss = self._objective.loss_of(outputs, rows)
+                return loss.total, replace(loss, collections=())
+
+            above, loss = jax.grad(total, has_aux=True)(outputs)
+            (more,) = back(above)
+            grads = jax.tree.map(lambda a, b: a + b.astype(jnp.float32), grads, more)
+            return self._sharded(grads), jax.tree.map(jnp.add, before, loss)
+
+        return jax.lax.cond(is_learned, learn, lambda sums: sums, sums), outputs
+
+    def _sharded(self, grads: Any) -> Any:
+        if self._placement is None:
+            return grads
+        return self._placement.sharded(grads, self._placement.zero.masters)
+
+    def _referred(self, params: Any, frozen: Any, rows: Any) -> jax.Array:
+        return self._objective.reference(self._in_use(params), frozen, rows)
+
+    def _updated(self, state: TrainState, sums: Sums) -> tuple[TrainState, StepMetrics]:
+        grads, loss = sums
+        weight = jnp.where(loss.weight == 0, 1.0, loss.weight)
+        grads = jax.tree.map(lambda g: g / weight, grads)
+        squares = jnp.stack([jnp.sum(jnp.square(g)) for g in jax.tree.leaves(grads)])
+        norm = jnp.sqrt(squares.sum())
+        is_finite = jnp.isfinite(norm) & jnp.isfinite(loss.total)
+        if self._settings.clip is not None:
+            shrink = jnp.minimum(1.0, self._settings.clip / jnp.maximum(norm, 1e-30))
+            grads = jax.tree.map(lambda g: g * shrink, grads)
+        updates, optimizer = self._optimizer.update(grads, state.optimizer, state.params)
+        params = optax.apply_updates(state.params, updates)
+        ema = averaged(state.ema, params, self._settings.ema)
+        after = pick(is_finite, replace(state, params=params, optimizer=optimizer, ema=ema), state)
+        metrics = StepMetrics(
+            loss=Mean(loss.total, loss.weight),
+            metrics=dict(loss.metrics),
+            grad_norm=norm,
+            bad_tensor=bad_tensor(is_finite, squares),
+            scale=None,
+        )
+        return after, metrics
+
+
+@partial(jax.jit, static_argnums=())
+def _zeros_like(tree: Any) -> Any:
+    return jax.tree.map(lambda x: jnp.zeros(x.shape, jnp.float32), tree)
+
+
+def _zero_sums(loss: Any, params: Any) -> Sums:
+    grads = _zeros_like(params)
+    return grads, jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), loss)

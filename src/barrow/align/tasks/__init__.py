@@ -1,0 +1,1 @@
+"""Kinds of alignment runs, as `barrow.train` runs them."""

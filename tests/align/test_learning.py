@@ -1,0 +1,148 @@
+"""Learning on two cores: a reward rises, a planted preference is learned (DEEPSPEED-6)."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+from tests.align.conftest import make_model
+from tests.align.data_files import write
+
+import barrow.archive
+from barrow.align.lora import Lora
+from barrow.align.rollouts.rewards import Weighed
+from barrow.align.rollouts.settings import Policy, Prompts
+from barrow.align.runs import (
+    RolloutSettings,
+    _optimizer,
+    align_run,
+    preference_settings,
+    rollout_run,
+    sft_settings,
+)
+from barrow.models.decoder.next_token_nats import next_token_nats
+from barrow.models.open_model import open_model
+from barrow.models.text import open_tokenizer, prompt_tokens
+from barrow.train import fit
+from barrow.train.run import CheckpointSettings
+from barrow.train.trackers import read_log
+
+pytestmark = pytest.mark.soak
+
+
+def share_of_a(prompt: str, answer: str, record: Mapping[str, Any]) -> float:
+    """How much of an answer is the letter a."""
+    del prompt, record
+    return answer.count("a") / max(1, len(answer))
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model that answers with eight letters, a and b at random."""
+    folder = tmp_path_factory.mktemp("trained")
+    rng = random.Random(0)
+    rows = [
+        {"prompt": f"{rng.randrange(100)}: ", "completion": "".join(rng.choices("ab", k=8))}
+        for _ in range(512)
+    ]
+    settings = sft_settings(write(folder / "letters.jsonl", rows))
+    settings = replace(
+        settings,
+        data=replace(settings.data, length=64, batch=16),
+        steps=150,
+        optimizer=_optimizer(1e-2),
+    )
+    fit(align_run(settings, str(make_model(folder))), folder / "sft")
+    return folder / "sft"
+
+
+def learned(trained: Path, out: Path, settings: RolloutSettings) -> tuple[list[Any], float]:
+    """The log, and the deviation of rewards of single answers in the first step."""
+    fit(rollout_run(settings, str(trained)), out)
+    first = barrow.archive.open(str(out / "rollouts" / "step-000000000.jsonl.zst"))
+    return read_log(out / "log.jsonl"), float(np.std([one.meta["reward"] for one in first]))
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("algorithm", ["grpo", "ppo"])
+def test_a_verifiable_reward_rises_by_a_deviation(
+    algorithm: Any, seed: int, trained: Path, tmp_path: Path
+) -> None:
+    file = write(tmp_path / "prompts.jsonl", [{"prompt": f"{n}: "} for n in range(100)])
+    more: dict[str, Any] = {"kl": 0.02}
+    if algorithm == "ppo":
+        more |= {"kl_in": "reward", "minibatches": 2, "epochs": 2}
+    settings = RolloutSettings(
+        Prompts(file, prompts=8, answers=8, max_tokens=12, slots=16, seed=seed),
+        Policy(algorithm, (Weighed(share_of_a),), **more),
+        steps=60,
+        lora=Lora(8, 16.0),
+        optimizer=_optimizer(1e-2),
+        checkpoint=CheckpointSettings(keep_last=1),
+        seed=seed,
+    )
+    log, deviation = learned(trained, tmp_path / "run", settings)
+    start, end = (
+        np.mean([line["reward"] for line in log[part]]) for part in (slice(5), slice(-5, None))
+    )
+    assert end >= start + deviation
+    assert abs(start - 0.5) < 0.15
+    # The distance of always a from a fair coin is 8 ln 2 = 5.5 nats.
+    assert max(line["distance"] for line in log) < 12
+    assert max(line["gap"] for line in log) < 1e-4
+
+
+def accuracy(model: Path, pairs: list[dict[str, str]]) -> float:
+    """The share of pairs whose chosen answer is more likely, per token."""
+    loaded = open_model(model, dtype="float32")
+    words = open_tokenizer(loaded.tokenizer, settings=loaded.tokenizer_config)
+    nats = jax.jit(lambda ids: next_token_nats(loaded.model, loaded.params, ids))  # type: ignore[arg-type]
+    right = 0
+    for pair in pairs:
+        means = []
+        for key in ("chosen", "rejected"):
+            before = prompt_tokens(words, pair["prompt"])
+            ids = prompt_tokens(words, pair["prompt"] + pair[key])
+            row = np.zeros((1, 64), np.int32)
+            row[0, : len(ids)] = ids
+            found = np.asarray(nats(row))[0]
+            means.append(found[len(before) - 1 : len(ids) - 1].mean())
+        right += means[0] < means[1]
+    return right / len(pairs)
+
+
+def test_dpo_learns_a_planted_preference_that_sft_does_not(tmp_path: Path) -> None:
+    rng = random.Random(1)
+
+    def pair(number: int) -> dict[str, str]:
+        words = rng.sample(["red", "blue", "green", "grey"], 2)
+        return {
+            "prompt": f"{number}? ",
+            "chosen": f"{words[0]}, sir",
+            "rejected": f"{words[1]}, man",
+        }
+
+    rows, held = [pair(n) for n in range(256)], [pair(n) for n in range(300, 340)]
+    both = [
+        {"prompt": row["prompt"], "completion": row[key]}
+        for row in rows
+        for key in ("chosen", "rejected")
+    ]
+    sft = sft_settings(write(tmp_path / "both.jsonl", both))
+    sft = replace(
+        sft, data=replace(sft.data, length=60, batch=16), steps=150, optimizer=_optimizer(1e-2)
+    )
+    fit(align_run(sft, str(make_model(tmp_path))), tmp_path / "sft")
+    dpo = preference_settings(write(tmp_path / "pairs.jsonl", rows))
+    dpo = replace(
+        dpo, data=replace(dpo.data, length=60, batch=16), steps=60, optimizer=_optimizer(2e-3)
+    )
+    fit(align_run(dpo, str(tmp_path / "sft")), tmp_path / "dpo")
+    assert accuracy(tmp_path / "sft", held) < 0.8
+    assert accuracy(tmp_path / "dpo", held) >= 0.9
