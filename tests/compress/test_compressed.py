@@ -6,20 +6,29 @@ import json
 from pathlib import Path
 from typing import Any
 
+import gguf
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from tests.models.roberta_models import save as save_roberta
+from tests.models.test_packed import written
 
-from barrow.compress.compressed import Measuring, compress
+from barrow.compress.compressed import Measuring, as_stored, compress
 from barrow.compress.scheme import Scheme
-from barrow.errors import WeightsError
+from barrow.errors import ConfigError, WeightsError
 from barrow.models import generate
 from barrow.models.card import card as model_card
 from barrow.models.load import load
 from barrow.models.quantized import is_quantized_tree, save_quantized
 from barrow.score import ModelOptions, open_corpus, open_model, score
+from barrow.serve.engine import Engine
+from barrow.serve.programs import EngineSettings
+from barrow.serve.requests import Request
+from barrow.stream import StreamSettings
+from barrow.train import Run
+from barrow.train.start import initial_params
+from barrow.train.tasks.task import task_of
 from barrow.weights.safetensors_read import open_safetensors
 from barrow.weights.safetensors_write import write_safetensors
 
@@ -90,6 +99,24 @@ def test_the_norms_of_a_frozen_model_can_be_trained(small: Any) -> None:
     assert loss(after) < before
 
 
+def test_it_is_served(small: Any) -> None:
+    """Greedy answers of the engine are those of `generate`."""
+    loaded = load(small[0], unstack=True)
+    model: Any = loaded.model
+    expected = generate(model, loaded.params, [[256, 97, 98]], max_tokens=4)[0].tokens
+    engine = Engine(model, loaded.params, settings=EngineSettings(slots=1, parts=(1,)))
+    answer = engine.submit(Request([256, 97, 98], max_tokens=4))
+    while not engine.is_idle:
+        engine.step()
+    assert answer.tokens == list(expected)
+
+
+def test_it_is_not_trained(small: Any, store: str) -> None:
+    run = Run(load(small[0]).family, StreamSettings(seq_len=16, batch=8), 1, store=store)
+    with pytest.raises(ConfigError, match="is quantized, and integers are not trained"):
+        initial_params(str(small[0]), {}, task_of(run).data())
+
+
 def test_an_encoder_by_pseudo_likelihood(tmp_path: Path) -> None:
     corpus = tmp_path / "corpus.jsonl"
     corpus.write_text("".join(json.dumps({"text": f"Paris {n}."}) + "\n" for n in range(4)))
@@ -99,6 +126,22 @@ def test_an_encoder_by_pseudo_likelihood(tmp_path: Path) -> None:
     assert card.comparison is not None
     assert 0 < abs(card.comparison.overall.difference or 0) < 0.05
     assert load(tmp_path / "small").model.config.mlm_head  # type: ignore[attr-defined]
+
+
+def test_integers_of_a_gguf_file_are_kept(corpus: Path, folder: Path, tmp_path: Path) -> None:
+    path = written(tmp_path / "model.gguf", gguf.GGMLQuantizationType.Q4_0)
+    out = tmp_path / "small"
+    card = as_stored(path, out, corpus, measuring=FEW, tokenizer="bytes")
+    assert card.scheme == "as stored in GGUF"
+    assert card.bytes_after < 0.5 * card.bytes_before
+    assert card.comparison is not None
+    assert abs(card.comparison.overall.difference or 0) < 1e-5
+    assert is_quantized_tree(load(out).params)
+    with pytest.raises(ValueError, match="stored integers are those of a .gguf file"):
+        as_stored(folder, tmp_path / "x", corpus)
+    other = written(tmp_path / "other.gguf", gguf.GGMLQuantizationType.Q5_0)
+    with pytest.raises(ValueError, match="has no kernels of Q8_0 or Q4_0"):
+        as_stored(other, tmp_path / "x", corpus, tokenizer="bytes")
 
 
 def test_bad_inputs(small: Any, folder: Path, corpus: Path, tmp_path: Path) -> None:

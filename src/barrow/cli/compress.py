@@ -29,6 +29,7 @@ class BitsChoice(StrEnum):
     INT8 = "int8"
     INT4 = "int4"
     FP8 = "fp8"
+    STORED = "stored"
 
 
 class MethodChoice(StrEnum):
@@ -60,7 +61,10 @@ def compress(
             show_default=False,
         ),
     ] = None,
-    to: Annotated[BitsChoice, typer.Option(help="What weights become.")] = BitsChoice.INT8,
+    to: Annotated[
+        BitsChoice,
+        typer.Option(help="What weights become; stored: as the .gguf file has them."),
+    ] = BitsChoice.INT8,
     method: Annotated[
         MethodChoice | None,
         typer.Option(help="How scales are chosen.", show_default="mse; int4: gptq"),
@@ -164,13 +168,19 @@ def compress(
 
         assert calibrate is not None
         card = within_budget(path, out, parse_budget(budget), calibrate, **common)
+    elif to is BitsChoice.STORED:
+        from barrow.compress.compressed import as_stored
+
+        assert calibrate is not None
+        card = as_stored(path, out, calibrate, **common)
     else:
         from barrow.compress.compressed import compress as make
         from barrow.compress.scheme import Scheme, default_scheme
 
         assert calibrate is not None
-        chosen = default_scheme(to.value).method if method is None else method.value
-        scheme = Scheme(to.value, chosen, group, dynamic, smooth)
+        bits: Any = to.value
+        chosen = default_scheme(bits).method if method is None else method.value
+        scheme = Scheme(bits, chosen, group, dynamic, smooth)
         card = make(path, out, scheme, calibrate, **common)
     if card is None:
         typer.echo(f"Next: barrow score {out} CORPUS")

@@ -19,7 +19,7 @@ from barrow.files import hidden_beside, publish_folder
 from barrow.models.architecture import Model
 from barrow.models.decoder.generate import for_decoding
 from barrow.models.decoder.model import Decoder
-from barrow.models.load import Loaded
+from barrow.models.load import Loaded, load
 from barrow.models.open_model import open_model
 from barrow.models.quantized import is_quantized_tree, save_quantized
 from barrow.models.roberta.heads import RobertaWithHead
@@ -82,6 +82,33 @@ def compress(
     small = quantized(opened.model, opened.params, scheme, rows)
     say("measuring")
     return finished(opened, small, out, str(scheme), texts, measuring, trust=trust)
+
+
+def as_stored(
+    path: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    calibrate: str | os.PathLike[str],
+    *,
+    measuring: Measuring | None = None,
+    tokenizer: str | None = None,
+    trust: Collection[str] = (),
+    say: Callable[[str], None] = lambda _: None,
+) -> Card:
+    """Write the model of a GGUF file with its tensors of Q8_0 and Q4_0 as they are.
+
+    Tensors of other types are expanded. The card compares with all of them expanded.
+    """
+    measuring, out = measuring or Measuring(), Path(out)
+    refuse_existing(out)
+    if Path(path).suffix != ".gguf":
+        raise ValueError(f"stored integers are those of a .gguf file, got {path}")
+    opened = open_original(path, tokenizer=tokenizer, trust=trust)
+    params = load(path, dtype="float32", unstack=True, packed=True).params
+    if not is_quantized_tree(params):
+        raise ValueError(f"{path} has no kernels of Q8_0 or Q4_0; compress it with --to int4")
+    texts = texts_for(opened.loaded, calibrate, measuring)
+    say("measuring")
+    return finished(opened, params, out, "as stored in GGUF", texts, measuring, trust=trust)
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from barrow.models.architecture import Architecture, architecture_of
 from barrow.models.family import Family
 from barrow.models.huggingface.names import Line
 from barrow.models.keys_report import KeysReport
+from barrow.models.packed import packed_leaf
 from barrow.models.sources import Source, is_quantized, open_source
 from barrow.nn.module import Module, axes
 from barrow.nn.tree import Tree, from_paths, paths
@@ -65,6 +66,7 @@ def load(
     seed: int = 0,
     num_layers: int | None = None,
     place: Place | None = None,
+    packed: bool = False,
 ) -> Loaded:
     """Open a Hugging Face folder, a GGUF or llama2.c file, what `compress` or `export` wrote.
 
@@ -74,8 +76,11 @@ def load(
     reported, and parameters without a tensor are initialised from `seed`. `unstack` gives layers as
     a tuple, as generation needs, instead of one array for all. Of an encoder, `num_layers` reads
     only the first layers. `place` (`barrow.parallel.placing`) divides the parameters over devices:
-    each reads its slices, and the host holds one tensor of the file at a time.
+    each reads its slices, and the host holds one tensor of the file at a time. With `packed`, a
+    GGUF file's tensors of Q8_0 and Q4_0 are not expanded; needs `unstack`.
     """
+    if packed and not (unstack and place is None):
+        raise ValueError("packed tensors are those of single layers on one device: pass unstack")
     if dtype is not None and dtype not in DTYPES:
         raise ValueError(f"dtype must be one of {', '.join(DTYPES)}, got {dtype!r}")
     if Path(path).suffix == ".onnx":
@@ -100,6 +105,9 @@ def load(
         wanted = _keys(line, num)
         if all(key in keys for key in wanted):
             named = [keys[key] for key in wanted]
+            if packed and (found := _packed(line, named, source.tensors, dtype or "float32")):
+                leaves |= found
+                continue
             leaves |= _read(line, named, source.tensors, dtype, unstack=unstack, layout=layout)
     model = built.make(unstack, dtype or _type_of(leaves))
     if any(path not in leaves for line in lines for path in line.paths):
@@ -174,6 +182,14 @@ def _read(
             sharding = layout(path, (len(layers), *line.our_shape))
             found[path] = place_layers(read, sharding=sharding, dtype=kind)
     return found
+
+
+def _packed(line: Line, keys: list[str], tensors: Tensors, dtype: str) -> dict[str, Any]:
+    """Leaves of a line whose tensors are all stored in fewer bits; {} for others."""
+    found = [packed_leaf(line, tensors.entry(key), dtype) for key in keys]
+    if any(leaf is None for leaf in found):
+        return {}
+    return {line.paths[0]: tuple(found) if line.is_layered else found[0]}
 
 
 # The sharding of a parameter, or of a layer of it, by its path and shape; None: default device.

@@ -16,6 +16,7 @@ from barrow.models.family import Family, described_family
 from barrow.models.keys_report import KeysReport
 from barrow.models.load import Loaded
 from barrow.models.open_model import is_run, open_model
+from barrow.models.quantized import is_quantized_tree
 from barrow.models.text import open_tokenizer
 from barrow.stream.store import store_tokenizer
 from barrow.train.tasks.task import Data
@@ -41,6 +42,11 @@ def initial_params(
     """
     unstack = isinstance(wanted.get("layers"), tuple)
     loaded = open_model(init, dtype="float32", unstack=unstack, trust=trust, place=place)
+    if is_quantized_tree(loaded.params):
+        raise ConfigError(
+            f"init={init} is quantized, and integers are not trained: begin with the model that it "
+            "was made from"
+        )
     if isinstance(data, TokenData):
         _refuse_other_vocabulary(init, loaded, data)
     theirs = {name: tree for name, tree in loaded.params.items() if name not in fresh}

@@ -20,12 +20,24 @@ Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
+class Packed:
+    """Rows of a matrix as a file stores them, uint8 [rows, bytes], and the name of the type."""
+
+    kind: str
+    rows: Callable[[], Array]
+
+
+@dataclass(frozen=True)
 class LazyTensor:
-    """An array's shape and type, and how to get its elements."""
+    """An array's shape and type, and how to get its elements.
+
+    `packed` are the bytes of a matrix that a file stores in fewer bits.
+    """
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     read: Callable[[], Array] = field(compare=False, repr=False)
+    packed: Packed | None = field(default=None, compare=False, repr=False)
 
     @property
     def num_elements(self) -> int:
@@ -38,11 +50,22 @@ class LazyTensor:
         return self.num_elements * self.dtype.itemsize
 
     def then(
-        self, change: Callable[[Array], Array], *, shape: tuple[int, ...] | None = None
+        self,
+        change: Callable[[Array], Array],
+        *,
+        shape: tuple[int, ...] | None = None,
+        by_rows: bool = False,
     ) -> LazyTensor:
-        """The tensor rearranged when it is read; its type stays, and its shape if none is given."""
+        """The tensor rearranged when it is read; its type stays, and its shape if none is given.
+
+        `by_rows`: whole rows change places, which packed ones can too.
+        """
+        packed = None
+        if by_rows and self.packed is not None:
+            stored = self.packed
+            packed = Packed(stored.kind, lambda: change(stored.rows()))
         return LazyTensor(
-            self.shape if shape is None else shape, self.dtype, lambda: change(self.read())
+            self.shape if shape is None else shape, self.dtype, lambda: change(self.read()), packed
         )
 
 

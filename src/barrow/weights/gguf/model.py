@@ -122,7 +122,8 @@ def _llama(gguf: Gguf) -> tuple[dict[str, Any], dict[str, LazyTensor]]:
                 raise WeightsError(
                     f"{entry.shape[0]} rows are not {num_heads} heads", path=gguf.path, tensor=name
                 )
-            entry = entry.then(partial(halves_from_pairs, num_heads=num_heads))
+            change = partial(halves_from_pairs, num_heads=num_heads)
+            entry = entry.then(change, by_rows=True)
         entries[f"{layer}.{kind}"] = entry
     config = llama_config(
         hidden_size=hidden,

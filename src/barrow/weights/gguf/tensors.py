@@ -17,7 +17,7 @@ import numpy as np
 from barrow.errors import MissingExtra, WeightsError
 from barrow.files.safetensors import is_possible
 from barrow.weights.mapped_file import MappedFile
-from barrow.weights.tensors import Array, LazyTensor, Tensors
+from barrow.weights.tensors import Array, LazyTensor, Packed, Tensors
 
 _MAGIC = b"GGUF"
 _VERSIONS = (2, 3)
@@ -113,4 +113,8 @@ def _entry(path: str | os.PathLike[str], tensor: Any) -> LazyTensor:
                 decoded[start : start + step] = decode(rows[start : start + step])
         return out
 
-    return LazyTensor(shape, np.dtype(np.float32), read)
+    packed = None
+    if len(shape) == 2 and data.size:
+        stored = data.reshape(shape[0], -1)
+        packed = Packed(tensor.tensor_type.name, lambda: stored)
+    return LazyTensor(shape, np.dtype(np.float32), read, packed)
