@@ -102,11 +102,13 @@ def seen(folder: Path) -> None:
 
 def sequence(operations: Any, program: str) -> None:
     """Kernels of one step in their order, with the operations they are taken for."""
-    from barrow.train.profile.operations import named
+    from barrow.train.profile.kernels import named
+    from barrow.train.profile.operations import origins
 
-    ran = sorted(operations, key=lambda one: one.start)
+    ran, known = sorted(operations, key=lambda one: one.start), origins(program)
     for before, after in list(zip(ran, named(ran, program), strict=True))[: len(ran) // 10]:
-        print(f"  {before.name[:90]:92} {1e6 * (before.end - before.start):8.1f} µs {after.name}")
+        took, module = 1e6 * (before.end - before.start), known.get(after.name)
+        print(f"  {before.name[:60]:62} {took:8.1f} µs {after.name} {module or ''}")
     lines = [line for line in program.splitlines() if "custom_call_target" in line]
     print("custom calls:", *(line.strip()[:160] for line in lines[:60]), sep="\n  ")
 

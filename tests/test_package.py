@@ -46,7 +46,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "mix": PARTS,
     "launch": {"parallel", "weights"},
-    "runtime": PARTS | {"launch"},
+    "runtime": PARTS | {"launch", "plan"},
     "plan": PARTS | {"launch", "malloc"},
     "compress": PARTS,
     "align": PARTS | {"serve"},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,8 +20,10 @@ from flax import nnx
 from flax.training.train_state import TrainState
 
 import barrow
+from barrow import train
 from barrow.errors import CheckpointError, ConfigError
 from barrow.parallel import watch
+from barrow.runtime import runtime as module
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(43, 8)).astype(np.float32)
@@ -171,14 +174,138 @@ def test_one_seed_for_all_libraries_shared_or_by_process(monkeypatch: pytest.Mon
     assert not set(drawn(rt.seed(7, per_process=True))) & {*first, *second}
 
 
+def hardware(memory: int) -> Any:
+    return lambda: SimpleNamespace(memory=memory)
+
+
 def test_a_large_state_is_divided_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     state = {"w": np.ones((64, 8), np.float32)}
     assert barrow.Runtime().prepare(state)["w"].is_fully_replicated
-    small = SimpleNamespace(memory_stats=lambda: {"bytes_limit": 4096})
     rt = barrow.Runtime()
-    monkeypatch.setattr(jax, "local_devices", lambda: [small])
+    monkeypatch.setattr(module, "here", hardware(4096))
     assert rt.prepare(state)["w"].addressable_shards[0].data.shape == (8, 8)
     assert (rt.mesh.shape["fsdp"], rt.zero) == (8, 3)
+
+
+def test_with_a_loss_the_state_is_divided_as_far_as_it_must_be(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Parameters and moments are 3 × 2048 bytes, gradients and their transpose 2048 each."""
+    params = {"w": np.ones((64, 8), np.float32)}
+    moments = optax.adam(0.1).init(params)
+    batches = [np.ones((16, 64), np.float32)] * 3
+
+    def loss(params: Any, x: Any) -> Any:
+        return jnp.mean(jnp.square(x @ params["w"]))
+
+    for memory, zero in ((10_400, 0), (7000, 1), (5300, 2), (3200, 3)):
+        monkeypatch.setattr(module, "here", hardware(memory))
+        rt = barrow.Runtime()
+        placed, _, loader = rt.prepare(params, moments, iter(batches), loss=loss)
+        assert rt.zero == zero, memory
+        assert placed["w"].is_fully_replicated == (zero == 0)
+        assert len(list(loader)) == 3  # the first batch was read, and is there
+    monkeypatch.setattr(module, "here", hardware(900))
+    with pytest.raises(ConfigError, match=r"no plan fits: .* over 8 devices .*larger accumulate"):
+        barrow.Runtime().prepare(params, moments, batches, loss=loss)
+    barrow.Runtime(plan={"data": 8}).prepare(params, moments, batches, loss=loss)  # as told
+
+
+@pytest.mark.parametrize("kind", ["tree", "objects"])
+def test_fp16_skips_updates_that_overflow(kind: str, tmp_path: Path) -> None:
+    """The gradient is 8: float16 holds it times 4096, not times 8192 or more."""
+    batch = np.full((16, 4), 8.0, np.float32)
+    rate = optax.linear_schedule(0.5, 0.0, 4)  # advances with the updates that are made
+    loss: Any
+    if kind == "tree":
+        optimizer: Any = optax.sgd(rate)
+        params = {"w": jnp.ones(4)}
+        state: Any = params, optimizer.init(params)
+        loss = lambda params, x: jnp.mean(x @ params["w"])  # noqa: E731
+    else:
+        model, optimizer = nnx.Linear(4, 1, use_bias=False, rngs=nnx.Rngs(0)), None
+        model.kernel[...] = jnp.ones((4, 1))
+        state = model, nnx.Optimizer(model, optax.sgd(rate), wrt=nnx.Param)
+        loss = lambda model, x: jnp.mean(model(x))  # noqa: E731
+    rt = barrow.Runtime(precision="fp16", accumulate=2)
+    state = rt.prepare(state)
+    seen = []
+    for _ in range(6):
+        state, metrics = rt.step(loss, state, batch, optimizer=optimizer)
+        seen.append((bool(metrics["skipped"]), float(metrics["loss_scale"])))
+    assert seen == [(True, 65536 / 2**n) for n in range(4)] + [(False, 4096.0)] * 2
+    first = state[0]["w"] if kind == "tree" else state[0].kernel[...].reshape(-1)
+    np.testing.assert_allclose(first, np.full(4, 1 - 8 * (0.5 + 0.375)))
+
+    rt.save(tmp_path / "saved", state)
+    again = barrow.Runtime(precision="fp16", accumulate=2)
+    state = again.load(tmp_path / "saved", again.prepare(state))
+    _, metrics = again.step(loss, state, batch, optimizer=optimizer)
+    assert (bool(metrics["skipped"]), float(metrics["loss_scale"])) == (False, 4096.0)
+
+
+def train_state(**settings: Any) -> Any:
+    """Of barrow.train: an optimizer, an objective, and a state."""
+
+    def init(key: Any) -> Any:
+        layer = barrow.nn.Tree({"kernel": jax.random.normal(key, (8, 4)) / 3})
+        return barrow.nn.Tree({"layers": layer})
+
+    def loss(params: Any, collections: Any, batch: Any, key: Any) -> train.Loss:
+        found = barrow.nn.dot(batch["x"], params["layers"]["kernel"])
+        errors = jnp.square(found - batch["y"]).mean(-1)
+        seen = train.Mean(jnp.abs(found).sum(), jnp.float32(found.size))
+        return train.Loss(errors.sum(), jnp.float32(len(errors)), {"size": seen}, collections)
+
+    optimizer = train.AdamW(train.Constant(peak=0.1)).make(10)
+    state = train.init_state(init, optimizer, train.StepSettings(**settings), jax.random.key(0))
+    return optimizer, train.Objective(loss), state
+
+
+def test_a_state_of_barrow_train() -> None:
+    """On eight devices as on one, with an objective or a plain loss; fp16 and fp8 too."""
+    batch = jax.tree.map(lambda x: x[:32], BATCH)
+    optimizer, objective, state = train_state()
+    step = train.make_step(objective, optimizer, train.StepSettings(clip=None, accumulate=2))
+    expected = []
+    for _ in range(2):
+        state, found = step(state, batch)
+        expected.append([found.loss.value, found.grad_norm, found.metrics["size"].value])
+
+    def mean(params: Any, batch: Any) -> Any:
+        found = batch["x"] @ params["layers"]["kernel"]
+        return squared(found, batch), {"size": jnp.abs(found).mean()}
+
+    for loss, has_aux in ((objective, False), (mean, True)):
+        rt = barrow.Runtime(plan={"data": 2, "fsdp": 4}, accumulate=2)
+        mine, loader = rt.prepare(train_state()[2], [batch] * 2)
+        assert mine.optimizer[0].mu["layers"]["kernel"].addressable_shards[0].data.shape == (2, 4)
+        seen = []
+        for rows in loader:
+            mine, found = rt.step(loss, mine, rows, optimizer=optimizer, has_aux=has_aux)
+            seen.append([found["loss"], found["grad_norm"], found["size"]])
+        np.testing.assert_allclose(seen, expected, rtol=1e-5)
+    for name in ("fp16", "fp8"):
+        rt = barrow.Runtime(precision=name)
+        mine, found = rt.step(objective, rt.prepare(train_state()[2]), batch, optimizer=optimizer)
+        assert ("loss_scale" in found) == (name == "fp16")
+        assert abs(found["loss"] / expected[0][0] - 1) == pytest.approx(0.01, abs=0.01)
+
+
+def test_precisions_that_a_state_or_a_step_cannot_have() -> None:
+    optimizer, objective, state = train_state()
+    with pytest.raises(ConfigError, match="which rt.step does; in a step of your own use bf16"):
+        barrow.Runtime(precision="fp16").value_and_grad(squared)
+    rt = barrow.Runtime(precision="fp8")
+    with pytest.raises(ConfigError, match="fp8 needs rt.step with a train.TrainState"):
+        rt.value_and_grad(squared)
+    plain = replace(state, params={"w": jnp.ones(3)})
+    with pytest.raises(ConfigError, match="whose products go through nn.dot"):
+        rt.step(objective, plain, BATCH, optimizer=optimizer)
+    with pytest.raises(ConfigError, match="with averages needs train.make_step"):
+        rt.step(objective, replace(state, ema=state.params), BATCH, optimizer=optimizer)
+    with pytest.raises(ValueError, match="pass optimizer="):
+        rt.step(objective, state, BATCH)
 
 
 def test_only_the_first_process_prints(
@@ -195,7 +322,7 @@ def test_only_the_first_process_prints(
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"precision": "fp16"}, 'must be "fp32" or "bf16", got \'fp16\''),
+        ({"precision": "int8"}, "must be fp32, bf16, fp16 or fp8, got 'int8'"),
         ({"plan": "fast"}, "got 'fast'"),
         ({"plan": {"tensor": 2}}, "data, fsdp and zero, got {'tensor': 2}"),
         ({"plan": {"zero": 4}}, "zero must be 0, 1, 2 or 3, got 4"),

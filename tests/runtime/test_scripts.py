@@ -115,3 +115,35 @@ def test_a_shorter_loader_of_one_process_ends_in_an_error_that_names_it(
     assert "process 0 waits in batch 3" in found
     assert "process 1 is outside of any call, after batch 2, at" in found
     assert str(path) in found
+
+
+BREAK = """
+import sys
+import barrow
+rt = barrow.Runtime()
+import jax.numpy as jnp, numpy as np, optax
+tx, params = optax.sgd(0.1), {"w": jnp.ones((8, 4))}
+loss = lambda params, x: jnp.mean(x @ params["w"])
+state, loader = rt.prepare((params, tx.init(params)), [np.ones((8, 8), np.float32)] * 200)
+for number, batch in enumerate(loader):
+    state, metrics = rt.step(loss, state, batch, optimizer=tx)
+    if rt.world.process == int(sys.argv[1]) and number == 3:
+        break
+"""
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("who", [0, 1])
+def test_a_loop_that_one_process_leaves_ends_in_an_error_that_names_all(
+    who: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first process has the service through which the others hear of it."""
+    monkeypatch.setenv("XLA_FLAGS", xla_flags(1))
+    monkeypatch.setenv("BARROW_WATCH", "2")
+    path, written = tmp_path / "script.py", list[str]()
+    path.write_text(BREAK)
+    with pytest.raises(Failed):
+        launch([str(path), str(who)], num=2, write=written.append)
+    found = "".join(written)
+    assert f"process {who} has finished, after step of batch 3" in found
+    assert re.search(rf"process {1 - who} waits in (step of )?batch \d+, at .*script.py:\d+", found)

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from barrow.parallel.placement import Placement
-from barrow.train.gradients import gradients, params_in_use
+from barrow.train.gradients import gradients, params_in_use, raised
 from barrow.train.objectives.objective import Loss, Mean
 from barrow.train.precision import Precision
 
@@ -28,10 +28,12 @@ def mean_and_gradient(
     precision: Precision,
     accumulate: int,
     placement: Placement,
+    scale: jax.Array | None = None,
 ) -> tuple[jax.Array, Any, Any, Any]:
     """The mean loss, aux, its gradient in the parameters' types, and what is carried at the end.
 
     ``loss(params, carried, *batch)`` gives the mean over rows (or a `Mean`), aux, and carried.
+    `scale` is of the loss, with fp16.
     """
     leaves, tree = jax.tree.flatten(batch)
     rows = {i: x for i, x in enumerate(leaves) if has_rows(x)}
@@ -51,19 +53,16 @@ def mean_and_gradient(
 
         def total(used: Any) -> tuple[jax.Array, Loss]:
             mean, aux, after = loss(used, carried, *given)
-            if not isinstance(mean, Mean):
-                mean = Mean(jnp.asarray(mean, jnp.float32) * weight, jnp.float32(weight))
-            if jnp.shape(mean.total) != ():
-                raise ValueError(
-                    f"a loss must be a number, the mean over rows, got the shape "
-                    f"{jnp.shape(mean.total)}: return its mean, or train.Mean(total, weight)"
-                )
+            mean = as_mean(mean, weight)
             if accumulate > 1:
                 aux = jax.tree.map(lambda x: _number(x) * mean.weight, aux)
-            total = mean.total.astype(jnp.float32)
-            return total, Loss(total, mean.weight, {"aux": aux}, after)
+            found = Loss(mean.total.astype(jnp.float32), mean.weight, {"aux": aux}, after)
+            return found.total * (1 if scale is None else raised(scale, found)), found
 
         grads, found = jax.grad(total, has_aux=True)(used)
+        if scale is not None:
+            factor = raised(scale, found)
+            grads = jax.tree.map(lambda g: g.astype(jnp.float32) / factor, grads)
         return placement.sharded(grads, placement.zero.gradients), found
 
     used = params_in_use(params, precision, placement)
@@ -84,6 +83,19 @@ def mean_and_gradient(
     if accumulate > 1:
         aux = jax.tree.map(lambda x: x / weight, aux)
     return total / weight, aux, placement.sharded(grads, placement.zero.masters), carried
+
+
+def as_mean(value: Any, rows: int) -> Mean:
+    """What a loss returned, the mean over so many rows, as a total and a weight."""
+    mean: Mean = value
+    if not isinstance(value, Mean):
+        mean = Mean(jnp.asarray(value, jnp.float32) * rows, jnp.float32(rows))
+    if jnp.shape(mean.total) != ():
+        raise ValueError(
+            f"a loss must be a number, the mean over rows, got the shape "
+            f"{jnp.shape(mean.total)}: return its mean, or train.Mean(total, weight)"
+        )
+    return mean
 
 
 def has_rows(x: Any) -> bool:

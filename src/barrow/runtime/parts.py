@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from itertools import chain
 from typing import Any
 
 import jax
@@ -61,6 +62,25 @@ def with_arrays(state: Any, arrays: Any) -> Any:
         nnx.update(state, arrays)
         return state
     return arrays if hasattr(state, "apply_gradients") else join(arrays, split(state, is_array)[1])
+
+
+def model_of(state: Any) -> Any:
+    """The part of a state that a loss takes; what is no pair and no TrainState is all model."""
+    is_pair = isinstance(state, tuple) and len(state) == 2
+    return state[0] if is_pair else getattr(state, "params", state)
+
+
+def first_of(loader: Any) -> tuple[Any, tuple[Any]]:
+    """The first batch of a loader on the host, and the loader, which still has it."""
+    batches = iter(loader)
+    first = next(batches)
+    is_once = batches is loader  # it cannot be read again
+    return on_host(first), (chain([first], batches) if is_once else loader,)
+
+
+def on_host(batch: Any) -> Any:
+    """A batch as NumPy arrays; words stay."""
+    return jax.tree.map(lambda x: x if isinstance(x, str) else np.asarray(x), batch)
 
 
 def opened(

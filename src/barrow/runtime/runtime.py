@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 import random
 import sys
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Literal
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Literal, get_args
 
 import jax
 import jax.numpy as jnp
@@ -28,22 +28,30 @@ from barrow.checkpoint.snapshot import snapshot
 from barrow.checkpoint.write import write_checkpoint
 from barrow.errors import ConfigError
 from barrow.files import local_path
-from barrow.parallel import ZERO, make_mesh, num_row_shards, rows_sharding, watch, whole
+from barrow.parallel import ZERO, make_mesh, watch, whole
 from barrow.parallel.placement import Placement
 from barrow.parallel.processes import open_peers
+from barrow.plan.times import here
 from barrow.runtime import parts
-from barrow.runtime.gradient import mean_and_gradient, num_rows
-from barrow.train.precision import Precision
+from barrow.runtime.batches import Batches, global_array, place_batch
+from barrow.runtime.division import first_fit, values_of
+from barrow.runtime.gradient import mean_and_gradient
+from barrow.runtime.updates import foreign_update, own_update
+from barrow.train.loss_scale import LossScale
+from barrow.train.objectives.objective import Objective
+from barrow.train.precision import Name, Precision
+from barrow.train.state import TrainState
+from barrow.train.step import StepSettings
 
-# A state above this share of a device's memory is divided: gradients and activations need the rest.
+# Where the loss is not known, a state above this share of a device's memory is divided.
 _SHARE = 0.4
 
 
 class Runtime:
     """Devices, processes and precision of a script; make it before anything that uses devices.
 
-    - `precision`: "fp32" or "bf16", of the gradient; the state keeps its types.
-    - `plan`: "auto" divides the batch over all devices, and the state too if it is large; or
+    - `precision`: "fp32", "bf16", "fp16" or "fp8", of the gradient; the state keeps its types.
+    - `plan`: "auto" divides the batch over all devices, and the state as far as it must be; or
       {"data": n, "fsdp": m, "zero": 0 to 3}, as in `barrow train`.
     - `accumulate`: micro-batches of a step. `seed`: see `Runtime.seed`; None seeds nothing.
     - `rows`: "global" if every process reads the same batches, of which it takes its rows;
@@ -53,17 +61,14 @@ class Runtime:
     def __init__(
         self,
         *,
-        precision: Literal["fp32", "bf16"] = "fp32",
+        precision: Literal["fp32", "bf16", "fp16", "fp8"] = "fp32",
         plan: Literal["auto"] | Mapping[str, int] = "auto",
         accumulate: int = 1,
         seed: int | None = None,
         rows: Literal["global", "process"] = "global",
     ) -> None:
-        if precision not in ("fp32", "bf16"):
-            raise ConfigError(
-                f'precision must be "fp32" or "bf16", got {precision!r}; fp16 and fp8 need the '
-                "state of barrow.train"
-            )
+        if precision not in get_args(Name):
+            raise ConfigError(f"precision must be fp32, bf16, fp16 or fp8, got {precision!r}")
         if accumulate < 1:
             raise ConfigError(f"accumulate must be ≥ 1, got {accumulate}")
         if rows not in ("global", "process"):
@@ -79,6 +84,10 @@ class Runtime:
         self.precision, self.accumulate, self.rows = Precision(precision), accumulate, rows
         self.mesh: Mesh = make_mesh(**axes)
         self._steps: dict[Any, Any] = {}
+        self._scale: LossScale | None = None
+        if self.precision.is_scaled:
+            start = LossScale.start(self.precision.scale)
+            self._scale = jax.tree.map(lambda x: self._put(x, whole(self.mesh)), start)
         if seed is not None:
             self.seed(seed)
 
@@ -107,50 +116,25 @@ class Runtime:
             sys.modules["torch"].manual_seed(seed)
         return key
 
-    def prepare(self, *things: Any) -> Any:
+    def prepare(self, *things: Any, loss: Callable[[Any, Any], Any] | None = None) -> Any:
         """States on the devices; of several arguments the last is the loader of batches.
 
         A state is any pytree with arrays, or an object of flax.nnx, which is changed in place. A
-        loader is any iterable of batches: pytrees of NumPy arrays or PyTorch tensors.
+        loader is any iterable of batches: pytrees of NumPy arrays or PyTorch tensors. With
+        ``loss(model, batch)`` the automatic plan counts what a step of it needs, for the first
+        batch; without, the state alone.
         """
         states, loader = (things, ()) if len(things) == 1 else (things[:-1], things[-1:])
-        arrays = [parts.arrays_of(state) for state in states]
         if self._is_open:
             self._is_open = False
-            size = sum(x.nbytes for x in jax.tree.leaves(arrays))
-            memory = (jax.local_devices()[0].memory_stats() or {}).get("bytes_limit")
-            if memory is not None and size > _SHARE * memory:
-                self.mesh, self.zero = make_mesh(data=1, fsdp=-1), 3
-        placed = [
-            parts.with_arrays(state, jax.tree.map(self._placed, of_state))
-            for state, of_state in zip(states, arrays, strict=True)
-        ]
-        placed += [_Loader(self, one) for one in loader]
+            loader = self._divide(states, loader, loss)
+        placed = [self._place_state(state) for state in states]
+        placed += [Batches(one, self.mesh, self.world, self.rows) for one in loader]
         return placed[0] if len(placed) == 1 else tuple(placed)
 
     def batch(self, batch: Any) -> Any:
         """A batch on the devices: rows divided, or on each device where they are uneven."""
-        devices = set(self.mesh.devices.flat)
-        leaves = jax.tree.leaves(batch)
-        if all(isinstance(x, jax.Array) and x.sharding.device_set == devices for x in leaves):
-            return batch
-        host = jax.tree.map(lambda x: x if isinstance(x, str) else np.asarray(x), batch)
-        num, shards, rows = num_rows(host), num_row_shards(self.mesh), rows_sharding(self.mesh)
-        if self.rows == "process" and self.world.num > 1:
-            if num is None or num * self.world.num % shards:
-                raise ValueError(
-                    f"each process must give a multiple of {shards // self.world.num} rows, got "
-                    f'{num}: drop the last batch, or pass rows="global"'
-                )
-            return jax.tree.map(lambda x: jax.make_array_from_process_local_data(rows, x), host)
-
-        def place(x: Any) -> Any:
-            if isinstance(x, str):
-                return x
-            is_even = x.ndim > 0 and x.shape[0] % shards == 0
-            return _global(x, rows if is_even else whole(self.mesh))
-
-        return jax.tree.map(place, host)
+        return place_batch(batch, self.mesh, self.world, self.rows)
 
     def value_and_grad(self, loss: Callable[..., Any], *, has_aux: bool = False) -> Any:
         """As `jax.value_and_grad`, of ``loss(model, *batch)``: the mean over the rows of a batch.
@@ -159,27 +143,16 @@ class Runtime:
         floating point are differentiated. A loss that is not a mean over rows, as over the tokens
         of ragged rows, returns `train.Mean(total, weight)` to be exact with micro-batches.
         """
-
-        def take(model: Any, *batch: Any) -> tuple[Any, Any]:
-            params, carried, call, finish = parts.opened(model, loss, has_aux=has_aux)
-            axes = jax.tree.map(lambda x: self._axes(x.shape), params)
-            value, aux, grads, carried = mean_and_gradient(
-                call,
-                params,
-                carried,
-                batch,
-                precision=self.precision,
-                accumulate=self.accumulate,
-                placement=Placement(self.mesh, ZERO[self.zero], axes),
+        if self._scale is not None:
+            raise ConfigError(
+                "fp16 must skip updates whose gradients overflow, which rt.step does; in a step of "
+                "your own use bf16"
             )
-            finish(carried)
-            return ((value, aux) if has_aux else value), grads
-
-        return take
+        return self._gradient(loss, has_aux=has_aux)
 
     def step(
         self,
-        loss: Callable[[Any, Any], Any],
+        loss: Callable[[Any, Any], Any] | Objective,
         state: Any,
         batch: Any,
         *,
@@ -188,17 +161,22 @@ class Runtime:
     ) -> tuple[Any, dict[str, Any]]:
         """One update: (state, metrics), with ``loss(model, batch)``. The state given is consumed.
 
-        A state is (model, state of the optimizer), with `optimizer`; a TrainState of Flax; or
-        (model, Optimizer) of flax.nnx, changed in place. Metrics are loss, grad_norm and aux.
+        A state is (model, state of the optimizer) or a `train.TrainState`, with `optimizer`; a
+        TrainState of Flax; or (model, Optimizer) of flax.nnx, changed in place. Metrics are loss,
+        grad_norm and aux; with fp16 also loss_scale, and skipped where the gradient overflowed.
         """
         batch, rest = self.batch(batch), parts.split(state, parts.is_array)[1]
         key = (loss, optimizer, has_aux, jax.tree.structure(rest), *jax.tree.leaves(rest))
         if key not in self._steps:
             self._steps[key] = self._compiled(loss, state, optimizer, has_aux=has_aux)
+        step = self._steps[key]
         with watch.call("step"):
+            if isinstance(state, TrainState):
+                return step(state, batch)  # type: ignore[no-any-return]
             if parts.nnx_of(state) is not None:
-                return state, self._steps[key](state, batch)
-            arrays, metrics = self._steps[key](parts.arrays_of(state), batch)
+                metrics, self._scale = step(state, batch, self._scale)
+                return state, metrics
+            arrays, metrics, self._scale = step(parts.arrays_of(state), batch, self._scale)
             return parts.with_arrays(state, arrays), metrics
 
     def gather_for_metrics(self, tree: Any) -> Any:
@@ -221,87 +199,103 @@ class Runtime:
         """Write a checkpoint; every process calls this. One of that name is replaced."""
         where = local_path(folder)
         with watch.call("save"):
-            held, peers = (
-                snapshot(parts.arrays_of(state)),
-                open_peers(f"checkpoint/{where}/runtime"),
-            )
+            held, peers = snapshot(self._kept(state)), open_peers(f"checkpoint/{where}/runtime")
             write_checkpoint(where, held, step=None, about={}, peers=peers)
 
     def load(self, folder: str | os.PathLike[str], state: Any) -> Any:
         """The state of a checkpoint, shaped and placed as a prepared `state`."""
-        found = restore(open_checkpoint(local_path(folder)), parts.arrays_of(state))
+        found = restore(open_checkpoint(local_path(folder)), self._kept(state))
+        if self._scale is not None and not isinstance(state, TrainState):
+            found, self._scale = found["state"], found["scale"]
         return parts.with_arrays(state, found)
 
-    def _axes(self, shape: tuple[int, ...]) -> tuple[str | None, ...]:
-        """Names of dimensions for the rules: "embed" is divided, the largest that can be."""
-        num = self.mesh.shape["fsdp"]
-        sizes = [size if size % num == 0 else 0 for size in shape]
-        return tuple("embed" if i == int(np.argmax(sizes)) else None for i in range(len(shape)))
+    def _kept(self, state: Any) -> Any:
+        """What a checkpoint has: the arrays of a state, and with fp16 the scale."""
+        arrays = parts.arrays_of(state)
+        has_own = self._scale is None or isinstance(state, TrainState)
+        return arrays if has_own else {"state": arrays, "scale": self._scale}
 
-    def _placed(self, x: Any) -> Any:
-        spec = ZERO[self.zero].masters.spec(self._axes(x.shape), x.shape, self.mesh)
-        where = NamedSharding(self.mesh, spec)
+    def _gradient(self, loss: Callable[..., Any], *, has_aux: bool) -> Any:
+        if self.precision.name == "fp8":
+            raise ConfigError(
+                "fp8 needs rt.step with a train.TrainState, whose model multiplies through nn.dot"
+            )
+
+        def take(model: Any, *batch: Any, scale: Any = None) -> tuple[Any, Any]:
+            params, carried, call, finish = parts.opened(model, loss, has_aux=has_aux)
+            value, aux, grads, carried = mean_and_gradient(
+                call,
+                params,
+                carried,
+                batch,
+                precision=self.precision,
+                accumulate=self.accumulate,
+                placement=self._placement(params),
+                scale=scale,
+            )
+            finish(carried)
+            return ((value, aux) if has_aux else value), grads
+
+        return take
+
+    def _compiled(self, loss: Any, state: Any, optimizer: Any, *, has_aux: bool) -> Any:
+        if isinstance(state, TrainState):
+            settings = StepSettings(self.precision, self.accumulate, clip=None)
+            placement = self._placement(state.params)
+            return own_update(loss, state, optimizer, settings, placement, has_aux=has_aux)
+        take = self._gradient(loss, has_aux=has_aux)
+        return foreign_update(take, state, optimizer, self.precision, has_aux=has_aux)
+
+    def _divide(self, states: Any, loader: Any, loss: Any) -> Any:
+        """Choose the mesh and the stage of ZeRO; the loader, whose first batch may be read."""
+        divided, memory = make_mesh(data=1, fsdp=-1), here().memory
+        size = sum(x.nbytes for state in states for x in jax.tree.leaves(parts.arrays_of(state)))
+        if loss is None or not loader:
+            self.zero = 3 if size > _SHARE * memory else 0
+        else:
+            first, loader = parts.first_of(loader[0])
+            model = parts.model_of(states[0])
+            params = parts.opened(model, loss, has_aux=False)[0]
+            meshes = enumerate((self.mesh, divided, divided, divided))
+            places = [self._placement(params, mesh, zero) for zero, mesh in meshes]
+            how, num = self.precision, self.accumulate
+            held = values_of(loss, model, first, self.mesh, num, how)
+            self.zero = first_fit(params, size, held, places, how, memory, accumulate=num)
+        self.mesh = divided if self.zero else self.mesh
+        return loader
+
+    def _placement(
+        self, params: Any, mesh: Mesh | None = None, zero: int | None = None
+    ) -> Placement:
+        mesh = self.mesh if mesh is None else mesh
+        axes = jax.tree.map(lambda x: _axes(x.shape, mesh), params)
+        return Placement(mesh, ZERO[self.zero if zero is None else zero], axes)
+
+    def _place_state(self, state: Any) -> Any:
+        if isinstance(state, TrainState):
+            if self.precision.is_scaled and state.scale is None:
+                state = replace(state, scale=LossScale.start(self.precision.scale))
+            places = self._placement(state.params).of_state(state)
+            return jax.tree.map(self._put, state, places)
+        masters = ZERO[self.zero].masters
+
+        def place(x: Any) -> Any:
+            spec = masters.spec(_axes(x.shape, self.mesh), x.shape, self.mesh)
+            return self._put(x, NamedSharding(self.mesh, spec))
+
+        return parts.with_arrays(state, jax.tree.map(place, parts.arrays_of(state)))
+
+    def _put(self, x: Any, where: NamedSharding) -> Any:
         if jax.process_count() == 1:
             return jax.device_put(x, where)
         if jnp.issubdtype(x.dtype, jax.dtypes.prng_key):
-            bits = _global(np.asarray(jax.random.key_data(x)), whole(self.mesh))
+            bits = global_array(np.asarray(jax.random.key_data(x)), whole(self.mesh))
             return jax.random.wrap_key_data(bits, impl=jax.random.key_impl(x))
-        return _global(np.asarray(x), where)
-
-    def _compiled(self, loss: Any, state: Any, optimizer: Any, *, has_aux: bool) -> Any:
-        take = self.value_and_grad(loss, has_aux=has_aux)
-        nnx, is_flax = parts.nnx_of(state), hasattr(state, "apply_gradients")
-        if nnx is None and not is_flax and optimizer is None:
-            raise ValueError("pass optimizer=…, whose state this is; only states of Flax have one")
-
-        def gradient(model: Any, batch: Any) -> tuple[Any, Any]:
-            found, grads = take(model, batch)
-            value, aux = found if has_aux else (found, {})
-            squares = [jnp.sum(jnp.square(g)) for g in jax.tree.leaves(grads)]
-            metrics = {"loss": value, "grad_norm": jnp.sqrt(sum(squares))}
-            return grads, metrics | (aux if isinstance(aux, dict) else {"aux": aux})
-
-        def of_objects(pair: Any, batch: Any) -> Any:
-            grads, metrics = gradient(pair[0], batch)
-            pair[1].update(pair[0], grads)
-            return metrics
-
-        def of_tree(arrays: Any, batch: Any) -> tuple[Any, Any]:
-            given = parts.with_arrays(state, arrays)
-            if is_flax:
-                grads, metrics = gradient(given.params, batch)
-                return given.apply_gradients(grads=grads), metrics
-            grads, metrics = gradient(given[0], batch)
-            params, rest = parts.split(given[0], parts.is_trained)
-            updates, after = optimizer.update(grads, given[1], params)
-            model = parts.join(optax.apply_updates(params, updates), rest)
-            return parts.arrays_of((model, after)), metrics
-
-        return jax.jit(of_tree, donate_argnums=0) if nnx is None else nnx.jit(of_objects)
+        return global_array(np.asarray(x), where)
 
 
-class _Loader:
-    """Batches of a loader, on the devices; the first is compared between processes."""
-
-    def __init__(self, runtime: Runtime, loader: Iterable[Any]) -> None:
-        self._runtime, self._loader = runtime, loader
-
-    def __len__(self) -> int:
-        return len(self._loader)  # type: ignore[arg-type]
-
-    def __iter__(self) -> Iterator[Any]:
-        words = "first batch; seed what shuffles it: Runtime(seed=…), or pass rows='process'"
-        with watch.busy("loading"):  # between batches
-            for number, batch in enumerate(self._loader):
-                if number == 0 and self._runtime.rows == "global":
-                    arrays = [
-                        np.asarray(x) for x in jax.tree.leaves(batch) if not isinstance(x, str)
-                    ]
-                    sums = [zlib.crc32(x.tobytes()) for x in arrays]
-                    open_peers("runtime/batch").agree("rows", {words: sums})
-                with watch.call("batch", step=number):  # what is done with it needs the others
-                    yield self._runtime.batch(batch)
-
-
-def _global(x: Any, where: NamedSharding) -> jax.Array:
-    return jax.make_array_from_callback(x.shape, where, lambda index: x[index])
+def _axes(shape: tuple[int, ...], mesh: Mesh) -> tuple[str | None, ...]:
+    """Names of dimensions for the rules: "embed" is divided, the largest that can be."""
+    num = mesh.shape["fsdp"]
+    sizes = [size if size % num == 0 else 0 for size in shape]
+    return tuple("embed" if i == int(np.argmax(sizes)) else None for i in range(len(shape)))

@@ -45,13 +45,13 @@ def take_gradient(
         total = loss.total.astype(jnp.float32)
         # Float16 can hold gradients of a scaled mean; those of a sum over all tokens would
         # overflow.
-        return total if scale is None else total * _raised(scale, loss), loss
+        return total if scale is None else total * raised(scale, loss), loss
 
     def take(used: Any, collections: Any, rows: Any, key: jax.Array) -> tuple[Any, Loss]:
         grads, loss = jax.grad(scaled, has_aux=True)(used, collections, rows, key)
         grads = _sharded(grads, placement)
         if scale is not None:
-            factor = _raised(scale, loss)
+            factor = raised(scale, loss)
             grads = jax.tree.map(lambda g: g.astype(jnp.float32) / factor, grads)
         return grads, loss
 
@@ -111,6 +111,7 @@ def _refuse_shaped(loss: Loss) -> None:
             )
 
 
-def _raised(scale: jax.Array, loss: Loss) -> jax.Array:
+def raised(scale: jax.Array, loss: Loss) -> jax.Array:
+    """What the total of a loss is multiplied by, so that its mean is scaled."""
     weight = jax.lax.stop_gradient(loss.weight)
     return scale / jnp.where(weight == 0, 1.0, weight)

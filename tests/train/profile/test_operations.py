@@ -8,7 +8,6 @@ from barrow.train.profile.operations import (
     Origin,
     by_module,
     by_operation,
-    named,
     origin_of,
     origins,
 )
@@ -73,42 +72,3 @@ def test_fusions_and_copies_have_a_module_too() -> None:
         ("", "communication"),
     ]
     assert modules[0]["share"] == pytest.approx(0.9)
-
-
-GRAPHS = """
-%body (p: f32[4]) -> f32[4] {
-  %loop_add_fusion.1 = f32[4]{0} fusion(%p), kind=kLoop, calls=%fused
-  %cublas-gemm.2.0 = f32[4]{0} custom-call(%p), custom_call_target="__cublas$lt$matmul"
-  %cublas-gemm.3.0 = f32[4]{0} custom-call(%p), custom_call_target="__cublas$gemm"
-  %cudnn-fmha.4 = f32[4]{0} custom-call(%p), custom_call_target="__cudnn$fmhaSoftmaxBackward"
-  ROOT %cublas-gemm.5.0 = f32[4]{0} custom-call(%p), custom_call_target="__cublas$gemm"
-}
-
-ENTRY %main (a: f32[4]) -> f32[4] {
-  %input_reduce_fusion = f32[4]{0} fusion(%a), kind=kInput, calls=%fused
-  %cublas-gemm.9.0 = f32[4]{0} custom-call(%a), custom_call_target="__cublas$gemm"
-}
-"""
-
-
-def test_kernels_of_cuda_graphs_by_name_and_by_order() -> None:
-    """Two rounds of a loop, then what follows it; names as a trace of a GPU has them."""
-    gemm, fmha = "nvjet_sm90_b", "cudnn_generated_fort_native_sdpa_sm90_flash_bprop"
-    ran = [
-        *("loop_add_fusion_1", gemm, "splitKreduce_x", gemm, fmha, f"{fmha}_convert", gemm),
-        *("loop_add_fusion_1", gemm, gemm, fmha, gemm),
-        *("input_reduce_fusion_impl", gemm),
-    ]
-    kernels = [gemm, *ran]
-    made = [Operation(name, "0", float(k), k + 0.5, False) for k, name in enumerate(kernels)]
-    found = [one.name for one in named(reversed(made), GRAPHS)]
-    add, two, three, four, five = (
-        "loop_add_fusion.1",
-        *(f"cublas-gemm.{k}.0" for k in (2, 3)),
-        "cudnn-fmha.4",
-        "cublas-gemm.5.0",
-    )
-    assert found[0] == gemm  # nothing is known before it
-    assert found[1:8] == [add, two, two, three, four, four, five]
-    assert found[8:13] == [add, two, three, four, five]
-    assert found[13:] == ["input_reduce_fusion", "cublas-gemm.9.0"]

@@ -8,22 +8,16 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from barrow.train.profile.trace import Operation
 
-_NAMED = re.compile(r"^\s*(?:ROOT )?%?([\w.\-]+) = ")
+NAMED = re.compile(r"^\s*(?:ROOT )?%?([\w.\-]+) = ")
 _OPERAND = re.compile(r" (?:copy|copy-start|copy-done|bitcast|transpose)\(%?([\w.\-]+)")
 _SCOPES = re.compile(r'op_name="([^"]*)"')
-_CALLS = re.compile(r"calls=%?([\w.\-]+)")
-_LIBRARY = re.compile(r'custom_call_target="_*(cublas|cudnn)')
-_KERNELS = {
-    "cudnn": re.compile(r"cudnn|flash|fmha|sdpa", re.IGNORECASE),
-    "cublas": re.compile(r"nvjet|gemm|cublas|cutlass|xmma", re.IGNORECASE),
-}
-_SUFFIX = re.compile(r"(_impl|_kernel|__\d+)$")
-_COMPUTATION = re.compile(r"^(?:ENTRY )?%?([\w.\-]+) [^=]*\{$")
+CALLS = re.compile(r"calls=%?([\w.\-]+)")
+COMPUTATION = re.compile(r"^(?:ENTRY )?%?([\w.\-]+) [^=]*\{$")
 _WRAPPED = re.compile(r"(\w+)\((.*)\)$")
 # Parts of a path that are of JAX: loops, calls, recomputation.
 _OF_JAX = {"while", "body", "cond", "closed_call", "checkpoint", "rematted_computation"}
@@ -66,60 +60,21 @@ def origins(program: str) -> dict[str, Origin]:
     left: list[tuple[str, str]] = []
     current = ""
     for line in program.splitlines():
-        if (header := _COMPUTATION.match(line)) is not None:
+        if (header := COMPUTATION.match(line)) is not None:
             current = header[1]
             continue
-        named = _NAMED.match(line)
+        named = NAMED.match(line)
         if named is None:
             continue
         scopes = _SCOPES.search(line)
         if scopes is not None and "/" in scopes[1]:  # arguments have a name without
             found[named[1]] = inside[current] = scopes[1]
-        elif (of := _CALLS.search(line) or _OPERAND.search(line)) is not None:
+        elif (of := CALLS.search(line) or _OPERAND.search(line)) is not None:
             left.append((named[1], of[1]))
     for name, source in left:
         if (known := inside.get(source) or found.get(source)) is not None:
             found[name] = known
     return {name: origin_of(scopes) for name, scopes in found.items()}
-
-
-def named(operations: Iterable[Operation], program: str) -> list[Operation]:
-    """The operations with names of the program, where a trace has only those of kernels.
-
-    So it is inside CUDA graphs. Kernels that XLA makes have the name of their operation. Those of
-    libraries have not, but kernels run in the order of the program: they are of the next operation
-    that calls such a library, in the same computation as the last one known.
-    """
-    places: dict[str, tuple[str, int]] = {}
-    calls: dict[str, list[tuple[int, str, str]]] = defaultdict(list)
-    current = ""
-    for number, line in enumerate(program.splitlines()):
-        if (header := _COMPUTATION.match(line)) is not None:
-            current = header[1]
-        elif (found := _NAMED.match(line)) is not None:
-            places[found[1]] = current, number
-            if (library := _LIBRARY.search(line)) is not None:
-                calls[current].append((number, library[1], found[1]))
-    kernels = {re.sub(r"\W", "_", name): name for name in places}
-    made, at = [], dict[str, str]()  # the last operation of each device
-    for one in sorted(operations, key=lambda one: one.start):
-        name = one.name if one.name in places else kernels.get(_SUFFIX.sub("", one.name), "")
-        last = at.get(one.device)
-        if not name and last is not None and not one.is_communication:
-            name = _called(one.name, places[last], calls[places[last][0]]) or last
-        if name:
-            at[one.device] = name
-        made.append(replace(one, name=name or one.name))
-    return made
-
-
-def _called(kernel: str, last: tuple[str, int], calls: list[tuple[int, str, str]]) -> str | None:
-    """The next call of a kernel's library; a kernel that is of none is of the last operation."""
-    library = next((name for name, words in _KERNELS.items() if words.search(kernel)), None)
-    those = [(number, name) for number, called, name in calls if called == library]
-    first = last[1] + (library != "cudnn")  # one call of cuDNN is several kernels
-    later = [name for number, name in those if number >= first]
-    return next(iter(later or [name for _, name in those]), None)  # a loop starts again
 
 
 def by_operation(

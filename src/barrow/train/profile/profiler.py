@@ -19,8 +19,9 @@ from barrow.files import write_bytes
 from barrow.nn.flops import flops
 from barrow.train.mfu import peak_flops
 from barrow.train.profile.advice import advise
+from barrow.train.profile.kernels import named
 from barrow.train.profile.memory import memory_by_kind
-from barrow.train.profile.operations import by_module, by_operation, named, origins
+from barrow.train.profile.operations import by_module, by_operation, origins
 from barrow.train.profile.page import profile_page
 from barrow.train.profile.split import split
 from barrow.train.profile.trace import WINDOW, read_trace
