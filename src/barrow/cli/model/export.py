@@ -17,7 +17,17 @@ class FormatChoice(StrEnum):
     """What is written."""
 
     ONNX = "onnx"
+    GGUF = "gguf"
     HF = "hf"
+
+
+class StoredChoice(StrEnum):
+    """Types of matrices in a GGUF file."""
+
+    F32 = "f32"
+    F16 = "f16"
+    Q8_0 = "q8_0"
+    Q4_0 = "q4_0"
 
 
 class BitsChoice(StrEnum):
@@ -39,24 +49,35 @@ def export(
         ),
     ],
     out: Annotated[
-        Path, typer.Option(help="The .onnx file, or the folder of hf.", show_default=False)
+        Path,
+        typer.Option(help="The .onnx or .gguf file, or the folder of hf.", show_default=False),
     ],
     to: Annotated[
-        FormatChoice, typer.Option(help="A graph for ONNX Runtime, or a Hugging Face folder.")
+        FormatChoice,
+        typer.Option(help="A graph for ONNX Runtime, a file for llama.cpp, a Hugging Face folder."),
     ] = FormatChoice.ONNX,
     bits: Annotated[
         BitsChoice,
         typer.Option(help="Of int8 weights in a graph; auto: 7 where this CPU lacks VNNI."),
     ] = BitsChoice.AUTO,
+    stored: Annotated[
+        StoredChoice, typer.Option(help="With gguf: how matrices are stored.")
+    ] = StoredChoice.F16,
     trust: Trust = None,
 ) -> None:
-    """Write a model as a graph for ONNX Runtime, or as a folder that transformers opens."""
+    """Write a model for ONNX Runtime, llama.cpp or transformers."""
     path = locate_model(model)
     if to is FormatChoice.HF:
         from barrow.compress.export.hf import export_hf
 
         export_hf(path, out, trust=trust or ())
         typer.echo(printable(f"{model} → {out}"))
+        return
+    if to is FormatChoice.GGUF:
+        from barrow.compress.export.gguf import export_gguf
+
+        export_gguf(path, out, stored=stored.value, trust=trust or ())
+        typer.echo(printable(f"{model} → {out}: {out.stat().st_size:,} bytes"))
         return
     from barrow.compress.export.onnx import export_onnx
 

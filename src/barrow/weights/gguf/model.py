@@ -52,6 +52,9 @@ _GPT2_LAYER = {
     "ffn_up": "mlp.c_fc",
     "ffn_down": "mlp.c_proj",
 }
+# Of tensors outside the layers, and inside: GGUF's and Hugging Face's.
+LLAMA_NAMES = (_LLAMA_TOP, _LLAMA_LAYER)
+GPT2_NAMES = (_GPT2_TOP, _GPT2_LAYER)
 _NAME = re.compile(r"(?:blk\.(\d+)\.)?([a-z_]+)\.(weight|bias)")
 _REFUSED = {
     "rope_freqs.weight": "custom rotary angles (Llama 3.1 and later)",

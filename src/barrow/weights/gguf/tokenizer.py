@@ -64,6 +64,19 @@ _CUTS: Mapping[str, Mapping[str, Any]] = {
 _WHOLE_WORDS = ("llama-bpe",)
 
 
+def name_of_cut(pre_tokenizer: object) -> str | None:
+    """How a tokenizer.json splits words, as ``tokenizer.ggml.pre`` names it; None if unknown."""
+    found = _plain(pre_tokenizer)
+    return next((name for name, cut in _CUTS.items() if _plain(cut) == found), None)
+
+
+def _plain(cut: object) -> object:
+    """Without what changes no ids."""
+    if isinstance(cut, Mapping):
+        return {k: _plain(v) for k, v in cut.items() if k != "trim_offsets"}
+    return [_plain(one) for one in cut] if isinstance(cut, list) else cut
+
+
 def gguf_tokenizer(
     metadata: Mapping[str, Any], *, path: str | PathLike[str]
 ) -> dict[str, Any] | None:
