@@ -1,14 +1,19 @@
 from __future__ import annotations
 
+import base64
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import uvicorn
 from starlette.testclient import TestClient
 from tests.cli.test_generate import saved
+
+from barrow.models.clip import load as load_clip
 
 
 def test_a_model_is_served(
@@ -48,3 +53,48 @@ def test_others_need_a_key(barrow: Callable, tmp_path: Path) -> None:
     code, _, err = barrow("serve", tmp_path, "--api-key-file", tmp_path / "key")
     assert code == 1
     assert "key is empty" in err
+
+
+def picture(colour: tuple[int, int, int]) -> bytes:
+    from PIL import Image
+
+    out = io.BytesIO()
+    Image.new("RGB", (40, 30), colour).save(out, "PNG")
+    return out.getvalue()
+
+
+def test_clip_has_texts_and_images(
+    clip_folder: Path, barrow: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clip, preprocess = load_clip(weights=clip_folder / "model")
+    clients: list[TestClient] = []
+    monkeypatch.setattr(uvicorn, "run", lambda app, **_: clients.append(TestClient(app)))
+    assert barrow("serve", clip_folder / "model").code == 0
+    (client,) = clients
+    coded = base64.b64encode(picture((200, 10, 10))).decode()
+    inputs: list[Any] = [
+        "a stone",
+        {"image": f"data:image/png;base64,{coded}"},
+        {"text": "a mound"},
+        f"data:image/png;base64,{coded}",
+    ]
+    answer = client.post("/v1/embeddings", json={"input": inputs})
+    assert answer.status_code == 200, answer.text
+    found = np.array([one["embedding"] for one in answer.json()["data"]])
+    texts = clip.encode_text(["a stone", "a mound"])
+    image = clip.encode_image(preprocess([picture((200, 10, 10))]))
+    expected = np.stack([texts[0], image[0], texts[1], image[0]])
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    for wrong, words in (
+        ({"image": "data:image/png;base64,!!"}, "an image must be base64"),
+        ({"image": base64.b64encode(b"no image").decode()}, "image"),
+        ({"image": coded[:40]}, "image"),
+        ({"image": 3}, "an input must be a string"),
+        ({"sound": "x"}, "an input must be a string"),
+        ([1, 2], "an input must be a string"),
+    ):
+        refused = client.post("/v1/embeddings", json={"input": [wrong]})
+        assert refused.status_code == 400, wrong
+        assert words in refused.json()["error"]["message"]
+        assert client.post("/v1/embeddings", json={"input": "a"}).status_code == 200

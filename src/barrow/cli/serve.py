@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from barrow.cli.model.models import locate_model
 from barrow.cli.model.open import open_text_model
-from barrow.cli.options import DtypeOption, TokenizerOption, Trust
+from barrow.cli.options import TokenizerOption, Trust
 
-# Requests that may wait, besides those being answered.
-_WAITING = 256
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from barrow.serve import EngineSettings
+    from barrow.serve.http.served import Served
+
 _LOCAL = ("127.0.0.1", "::1", "localhost")
+# Of a body with images.
+_MOST_BYTES = 16 << 20
 
 
 def serve(
@@ -48,37 +55,81 @@ def serve(
             help="Room for keys and values, in tokens.", show_default="what memory allows"
         ),
     ] = None,
+    timeout: Annotated[
+        float, typer.Option(min=0.1, help="Seconds until an answer is given up.")
+    ] = 600.0,
     tokenizer: TokenizerOption = None,
-    dtype: DtypeOption = None,
+    dtype: Annotated[
+        str | None,
+        typer.Option(
+            help="float32, bfloat16 (bf16), float16; or int8: weights in 8 bits, a scale for each "
+            "channel.",
+            show_default="that of the file; float32 on a CPU",
+        ),
+    ] = None,
+    cache_dtype: Annotated[
+        str | None,
+        typer.Option(
+            help="Of keys and values: float32, bfloat16, float16 or int8.",
+            show_default="the model's",
+        ),
+    ] = None,
     trust: Trust = None,
 ) -> None:
-    """Answer requests for completions over HTTP, as OpenAI's API does."""
+    """Answer requests over HTTP as OpenAI's API does; a page at / to try the model."""
     import uvicorn
 
-    from barrow.models import Decoder
-    from barrow.models.open_model import of_kind
-    from barrow.serve import Engine, EngineSettings
-    from barrow.serve.http.app import ServerSettings, app
-    from barrow.serve.http.service import Service
+    from barrow.serve import EngineSettings
+    from barrow.serve.http.app import app
+    from barrow.serve.http.served import ServerSettings
 
     key = None if api_key_file is None else api_key_file.read_text().strip()
     if key == "":
         raise ValueError(f"{api_key_file} is empty; write a key into it")
     if host not in _LOCAL and key is None:
         raise ValueError(f"--host {host} can be reached by others; pass --api-key-file")
-    settings = EngineSettings(slots=slots, max_tokens_in_flight=max_tokens_in_flight, exact=exact)
-    loaded, reader = open_text_model(model, tokenizer=tokenizer, dtype=dtype, trust=trust)
-    writer = of_kind(loaded, model, Decoder)
-    engine = Engine(writer, loaded.params, settings=settings, tokenizer=reader)
-    name = Path(model).name
-    service = Service(engine, most=engine.programs.num_slots + _WAITING)
-    served = app(service, reader, ServerSettings(name, key=key, stops=loaded.stops))
-    typer.echo(f"{name} at http://{host}:{port}/v1; Ctrl-C ends it", err=True)
+    settings = EngineSettings(
+        slots=slots,
+        max_tokens_in_flight=max_tokens_in_flight,
+        exact=exact,
+        cache_dtype=cache_dtype,
+        int8_weights=dtype == "int8",
+        reads_prompts=True,
+    )
+    kind = {"bf16": "bfloat16", "int8": None}.get(dtype or "", dtype)
+    offered = _opened(model, settings, tokenizer=tokenizer, dtype=kind, trust=trust)
+    most = ServerSettings.most_bytes if offered.writer is not None else _MOST_BYTES
+    limits = ServerSettings(key=key, timeout=timeout, most_bytes=most)
+    typer.echo(f"{offered.name} at http://{host}:{port}/v1; Ctrl-C ends it", err=True)
     uvicorn.run(
-        served,
+        app(offered, limits),
         host=host,
         port=port,
         log_level="warning",
         access_log=False,
         timeout_graceful_shutdown=30,
     )
+
+
+def _opened(
+    model: str,
+    settings: EngineSettings,
+    *,
+    tokenizer: str | None,
+    dtype: str | None,
+    trust: Collection[str] | None,
+) -> Served:
+    from barrow.models.open_model import is_clip
+    from barrow.serve.http.embedders import clip_embedder
+    from barrow.serve.http.open import served
+    from barrow.serve.http.served import Served
+
+    name = Path(model).resolve().name
+    path = locate_model(model)
+    if is_clip(Path(path)):
+        from barrow.models.clip.load import load
+
+        clip, preprocess = load(weights=path, bpe=tokenizer, dtype=dtype or "float32")
+        return Served(name, embedder=clip_embedder(clip, preprocess))
+    loaded, reader = open_text_model(model, tokenizer=tokenizer, dtype=dtype, trust=trust)
+    return served(loaded, reader, name=name, settings=settings)

@@ -31,6 +31,7 @@ EXTRAS = {
     "fast": "faster tokenizing",
     "train": "models and training",
     "chat": "chat templates",
+    "schema": "answers that follow a JSON schema",
     "serve": "serving a model over HTTP",
     "tensorboard": "logging to TensorBoard",
     "wandb": "logging to Weights & Biases",

@@ -67,7 +67,7 @@ def open_model(
     barrow: it is imported only from the modules or files in `trust`. `place`
     (`barrow.parallel.placing`) divides the parameters over devices.
     """
-    if _is_clip(Path(path)):
+    if is_clip(Path(path)):
         from barrow.models.clip.load import load as load_clip
 
         clip, _ = load_clip(weights=path, dtype=dtype or "float32", place=place)
@@ -145,7 +145,7 @@ def _with_adapter(folder: Path, *, dtype: str | None, unstack: bool) -> Loaded:
     )
 
 
-def _is_clip(path: Path) -> bool:
+def is_clip(path: Path) -> bool:
     """Whether files are those of a CLIP: OpenAI's, open_clip's or Hugging Face's."""
     if path.suffix == ".pt" or (path / OPEN_CLIP_CONFIG).is_file():
         return True

@@ -70,6 +70,7 @@ class Engine:
         self._open: dict[Job, _Open] = {}
         self._job_of: dict[Answer, Job] = {}
         self._unread: list[_Result] = []
+        self._failed: list[Answer] = []
 
     def use(self, params: Mapping[str, Any]) -> None:
         """Compute with other parameters of the same kind; as if the engine were new."""
@@ -90,7 +91,7 @@ class Engine:
     @property
     def is_idle(self) -> bool:
         """Whether there is nothing to do."""
-        return not self._open and not self._unread
+        return not self._open and not self._unread and not self._failed
 
     def submit(self, request: Request) -> Answer:
         """Queue a request; its answer grows with each `step`."""
@@ -166,18 +167,25 @@ class Engine:
     def _draws(self, row: Row | None) -> TypeGuard[Row]:
         return row is not None and row.draws and row.job in self._open
 
-    def _allowed(self, rows: Sequence[Row | None]) -> npt.NDArray[np.uint32] | None:
-        """The bits of tokens that rows may draw; None for all."""
+    def _allowed(self, rows: list[Row | None]) -> npt.NDArray[np.uint32] | None:
+        """The bits of tokens that rows may draw; None for all. A row that fails is taken out."""
         waiting = [
-            (number, self._open[row.job].answer)
+            (number, row)
             for number, row in enumerate(rows)
             if row is not None and row.job.waits and row.draws
         ]
         if not waiting:
             return None
         bits = np.full((len(rows), -(-self._config.vocab_size // 32)), 2**32 - 1, np.uint32)
-        for number, answer in waiting:
-            bits[number] = self._bits(answer)
+        for number, row in waiting:
+            answer = self._open[row.job].answer
+            try:
+                bits[number] = self._bits(answer)
+            except Exception as error:  # noqa: BLE001 - of this request alone, whatever it is
+                answer.failure = f"{type(error).__name__}: {error}"
+                self._end(row.job, "failed")
+                self._failed.append(answer)
+                rows[number] = None
         return bits
 
     def _bits(self, answer: Answer) -> npt.NDArray[np.uint32]:
@@ -193,7 +201,8 @@ class Engine:
         return np.packbits(np.pad(allowed, (0, -vocab % 32)), bitorder="little").view("<u4")
 
     def _read(self, results: list[_Result]) -> list[Answer]:
-        grown: dict[Answer, None] = {}
+        grown: dict[Answer, None] = dict.fromkeys(self._failed)
+        self._failed = []
         for rows, drawn in results:
             tokens, numbers = np.asarray(drawn.tokens), np.asarray(drawn.logprobs)
             for place, (row, token, number) in enumerate(
@@ -226,6 +235,7 @@ class Engine:
         if top is not None:
             answer.top.append(top)
         is_over = text is not None and text.add(token)
+        is_over |= request.is_over is not None and request.is_over(answer.tokens)
         if text is not None:
             answer.text = text.shown
         if is_over or len(job.tokens) == job.most:

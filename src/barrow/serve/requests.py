@@ -12,7 +12,7 @@ import numpy.typing as npt
 # What a step must be able to do: take the likeliest, draw, or all there is in `Choice`.
 Level = Literal["greedy", "drawn", "all"]
 LEVELS: tuple[Level, ...] = ("greedy", "drawn", "all")
-Reason = Literal["stop", "length", "cancelled"]
+Reason = Literal["stop", "length", "cancelled", "failed"]
 MOST_BIASES = 300
 MOST_TOP = 20
 # The likeliest tokens at one place, and their log-probabilities.
@@ -82,9 +82,9 @@ class Request:
 
     An answer ends before one of the token ids in `stops`, or before one of the strings in
     `stop_texts`. `allowed`, called with the tokens of the answer so far, gives the ids that may
-    come next, as booleans [vocab]. With `num_top`, the answer has that many of the likeliest tokens
-    at each place; with `reads_prompt`, log-probabilities of the prompt too, and `max_tokens` may be
-    0.
+    come next, as booleans [vocab]; `is_over`, called with them too, ends it. With `num_top`, the
+    answer has that many of the likeliest tokens at each place; with `reads_prompt`,
+    log-probabilities of the prompt too, and `max_tokens` may be 0.
     """
 
     prompt: Sequence[int]
@@ -93,6 +93,7 @@ class Request:
     stops: Sequence[int] = ()
     stop_texts: Sequence[str] = ()
     allowed: Callable[[Sequence[int]], npt.NDArray[np.bool_]] | None = None
+    is_over: Callable[[Sequence[int]], bool] | None = None
     num_top: int = 0
     reads_prompt: bool = False
 
@@ -106,7 +107,7 @@ class Answer:
     has whole characters only, and nothing that may be the beginning of a stop text; it is empty
     where the engine has no tokenizer. `top` are the likeliest tokens at each place.
     `prompt_logprobs` and `prompt_top` are those of the prompt after its first token, complete with
-    the first new one.
+    the first new one. `failure` says why it "failed": what its own `allowed` raised.
     """
 
     request: Request
@@ -118,6 +119,7 @@ class Answer:
     top: list[Likeliest] = field(default_factory=list)
     prompt_logprobs: list[float] = field(default_factory=list)
     prompt_top: list[Likeliest] = field(default_factory=list)
+    failure: str | None = None
 
 
 def level_of(requests: Iterable[Request]) -> Level:

@@ -9,10 +9,11 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-import uvicorn
 from starlette.testclient import TestClient
+from tests.serve.http.conftest import listening
 
-from barrow.serve.http.app import ServerSettings, app
+from barrow.serve.http.app import app
+from barrow.serve.http.served import Served, ServerSettings, Writer
 from barrow.serve.http.service import Full, Service, Stopped
 from barrow.serve.pages import Pages
 from barrow.serve.requests import Answer, Request
@@ -60,6 +61,15 @@ class Stub:
                 answer.reason = "length"
                 self.open.remove(answer)
         return grown
+
+
+def writer_of(service: Service, **more: Any) -> Writer:
+    return Writer(service, ByteTokenizer(), context=100, room=400, **more)
+
+
+def client_of(service: Service, settings: ServerSettings | None = None, **more: Any) -> TestClient:
+    offered = Served("m", writer_of(service, **more))
+    return TestClient(app(offered, settings or ServerSettings()))
 
 
 @contextmanager
@@ -119,8 +129,7 @@ def test_a_failure_reaches_all_who_wait() -> None:
 
     with running() as (_, service):
         asyncio.run(main(service))
-        settings = ServerSettings("m")
-        client = TestClient(app(service, ByteTokenizer(), settings))
+        client = client_of(service)
         assert client.get("/health").status_code == 503
         assert client.post("/v1/completions", json={"prompt": "a"}).status_code == 503
 
@@ -132,7 +141,7 @@ def post(client: TestClient, **body: Any) -> tuple[int, dict[str, Any]]:
 
 def test_completions() -> None:
     with running() as (_, service):
-        client = TestClient(app(service, ByteTokenizer(), ServerSettings("m")))
+        client = client_of(service)
         status, found = post(client, model="m", prompt=["x", [5, 6]], max_tokens=3, n=2, logprobs=0)
         assert status == 200
         assert [choice["text"] for choice in found["choices"]] == ["abc"] * 4
@@ -168,12 +177,16 @@ def test_completions() -> None:
         ({"prompt": "a", "max_tokens": "3"}, 400, "max_tokens must be int, got str"),
         ({"prompt": "a", "max_tokens": True}, 400, "max_tokens must be int, got bool"),
         ({"prompt": "a", "stream": 1}, 400, "stream must be bool, got int"),
-        ({"prompt": "a", "echo": True}, 400, "unknown field 'echo'"),
+        ({"prompt": "a", "best_of": 2}, 400, "unknown field 'best_of'"),
         ({"prompt": "a", "temperature": -1}, 400, "temperature must be ≥ 0, got -1"),
         ({"prompt": "a", "logit_bias": {"x": 1}}, 400, "invalid literal"),
         ({"prompt": "a", "stop": ["a", ""]}, 400, "stop must be up to 16 strings"),
         ({"prompt": "a", "n": 0}, 400, "n × prompts must be from 1 to 128"),
-        ({"prompt": "a", "logprobs": 3}, 400, "logprobs must be 0"),
+        ({"prompt": "a", "logprobs": 21}, 400, "logprobs must be from 0 to 20, got 21"),
+        ({"prompt": "a", "n": 5, "max_tokens": 90}, 400, "5 × 92 tokens of prompt and answer"),
+        ({"prompt": "a", "stream_options": {"x": 1}}, 400, "stream_options must be"),
+        ({"prompt": "a", "response_format": {"type": "xml"}}, 400, "response_format must be"),
+        ({"prompt": "a", "response_format": {"type": "json_object"}}, 400, "has no JSON schemas"),
         ({"prompt": "a", "max_tokens": 99}, 400, "max_tokens can be at most 50"),
         ({"prompt": "a", "max_tokens": 99, "stream": True}, 400, "can be at most 50"),
         ([], 400, "the body must be a JSON object"),
@@ -181,7 +194,7 @@ def test_completions() -> None:
 )
 def test_bad_bodies(body: Any, status: int, message: str) -> None:
     with running() as (_, service):
-        client = TestClient(app(service, ByteTokenizer(), ServerSettings("m")))
+        client = client_of(service)
         answer = client.post("/v1/completions", json=body)
         assert answer.status_code == status
         assert message in answer.json()["error"]["message"]
@@ -190,8 +203,7 @@ def test_bad_bodies(body: Any, status: int, message: str) -> None:
 
 def test_keys_and_sizes() -> None:
     with running() as (_, service):
-        settings = ServerSettings("m", key="secret", most_bytes=100)
-        client = TestClient(app(service, ByteTokenizer(), settings))
+        client = client_of(service, ServerSettings(key="secret", most_bytes=100))
         assert client.get("/health").status_code == 200
         for headers in ({}, {"authorization": "Bearer wrong"}, {"authorization": "Bearer é"}):
             assert client.get("/v1/models", headers=_latin(headers)).status_code == 401
@@ -209,22 +221,12 @@ def _latin(headers: dict[str, str]) -> dict[str, bytes]:
 @pytest.mark.parametrize("stream", [True, False])
 def test_a_client_that_goes_away_is_cancelled(stream: bool) -> None:
     """With a real socket: closed after the first bytes, or while nothing was sent yet."""
-    with running() as (stub, service), socket.create_server(("127.0.0.1", 0)) as listening:
-        config = uvicorn.Config(
-            app(service, ByteTokenizer(), ServerSettings("m")), log_level="error"
-        )
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        try:
-            body = json.dumps({"prompt": [1], "max_tokens": 5, "stream": stream}).encode()
-            with socket.create_connection(listening.getsockname()) as client:
-                head = f"POST /v1/completions HTTP/1.1\r\nhost: x\r\ncontent-length: {len(body)}"
-                client.sendall(head.encode() + b"\r\n\r\n" + body)
-                assert stub.submitted.wait(60)
-                if stream:
-                    assert client.recv(1)
-            assert stub.cancelled.wait(60)
-        finally:
-            server.should_exit = True
-            thread.join()
+    with running() as (stub, service), listening(Served("m", writer_of(service))) as port:
+        body = json.dumps({"prompt": [1], "max_tokens": 5, "stream": stream}).encode()
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            head = f"POST /v1/completions HTTP/1.1\r\nhost: x\r\ncontent-length: {len(body)}"
+            client.sendall(head.encode() + b"\r\n\r\n" + body)
+            assert stub.submitted.wait(60)
+            if stream:
+                assert client.recv(1)
+        assert stub.cancelled.wait(60)

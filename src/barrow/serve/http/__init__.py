@@ -1,1 +1,1 @@
-"""The engine as a server: OpenAI's completions over HTTP."""
+"""The engine as a server: OpenAI's API over HTTP, and a page."""

@@ -5,12 +5,16 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from bisect import bisect_left
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 
 from barrow.serve.engine import Engine
-from barrow.serve.requests import Answer, Reason, Request
+from barrow.serve.requests import Answer, Likeliest, Reason, Request
+
+# Bounds of the times to a first token that are counted, in seconds.
+WAITS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 
 
 class Full(Exception):
@@ -22,13 +26,26 @@ class Stopped(Exception):
 
 
 @dataclass(frozen=True)
+class PromptRead:
+    """Log-probabilities of the tokens of a prompt after its first, and the likeliest there."""
+
+    logprobs: tuple[float, ...]
+    top: tuple[Likeliest, ...]
+
+
+@dataclass(frozen=True)
 class Piece:
-    """What an answer grew by: text, tokens and their log-probabilities; at its end, the reason."""
+    """What an answer grew by: text, tokens, their log-probabilities, and the likeliest.
+
+    At its end there is a reason; the first may have those of the prompt.
+    """
 
     text: str
     tokens: tuple[int, ...]
     logprobs: tuple[float, ...]
     reason: Reason | None
+    top: tuple[Likeliest, ...] = ()
+    prompt: PromptRead | None = None
 
 
 @dataclass(eq=False)
@@ -41,6 +58,7 @@ class _Client:
     answer: Answer | None = None
     num_text: int = 0
     num_tokens: int = 0
+    is_told: bool = False
 
 
 @dataclass
@@ -51,7 +69,7 @@ class Counts:
     refused: int = 0
     cancelled: int = 0
     tokens: int = 0
-    first_tokens: int = 0
+    waits: list[int] = field(default_factory=lambda: [0] * (len(WAITS) + 1))
     seconds_to_first: float = 0.0
     started: float = field(default_factory=time.monotonic)
 
@@ -155,17 +173,24 @@ class Service:
         client = self._clients.get(answer)
         if client is None:
             return
+        prompt = None
+        if answer.request.reads_prompt and not client.is_told:
+            prompt = PromptRead(tuple(answer.prompt_logprobs), tuple(answer.prompt_top))
         piece = Piece(
             answer.text[client.num_text :],
             tuple(answer.tokens[client.num_tokens :]),
             tuple(answer.logprobs[client.num_tokens :]),
             answer.reason,
+            tuple(answer.top[client.num_tokens :]),
+            prompt,
         )
-        if not client.num_tokens and piece.tokens:
-            self.counts.first_tokens += 1
-            self.counts.seconds_to_first += time.monotonic() - client.began
+        if not client.is_told:
+            waited = time.monotonic() - client.began
+            self.counts.waits[bisect_left(WAITS, waited)] += 1
+            self.counts.seconds_to_first += waited
+        client.is_told = True
         client.num_text, client.num_tokens = len(answer.text), len(answer.tokens)
         self.counts.tokens += len(piece.tokens)
         if answer.reason is not None:
             del self._clients[answer]
-        client.send(piece)
+        client.send(piece if answer.failure is None else ValueError(answer.failure))
