@@ -185,7 +185,7 @@ class Engine:
                 answer.failure = f"{type(error).__name__}: {error}"
                 self._end(row.job, "failed")
                 self._failed.append(answer)
-                rows[number] = None
+                rows[:] = [None if other and other.job is row.job else other for other in rows]
         return bits
 
     def _bits(self, answer: Answer) -> npt.NDArray[np.uint32]:
