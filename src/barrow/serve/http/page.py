@@ -14,7 +14,9 @@ def playground(model: str, *, has_chat: bool, has_key: bool) -> str:
             "div",
             _number("max_tokens", "Tokens", value="128", min="1", step="1"),
             _number("temperature", "Temperature", value="0.8", min="0", step="0.1"),
-            _field("Key", element("input", id="key", type="password")) if has_key else Markup(""),
+            _field("Key", element("input", id="key", type="password", autocomplete="off"))
+            if has_key
+            else Markup(""),
             element("button", "Send", id="send", type="submit"),
             element("button", "Stop", id="stop", type="button", disabled=""),
             class_="row",

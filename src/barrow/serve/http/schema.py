@@ -29,7 +29,10 @@ class Grammars:
     def of_schema(self, schema: Any, num: int) -> list[Constraint]:
         """One constraint for each of `num` answers; an invalid schema is a `ValueError`."""
         library, known = self._library, self._known
-        grammar = library.LLMatcher.grammar_from_json_schema(json.dumps(schema))
+        # One line: a model could write white space without end.
+        grammar = library.LLMatcher.grammar_from_json_schema(
+            json.dumps(schema), overrides={"whitespace_flexible": False}
+        )
         matcher = library.LLMatcher(known, grammar, log_level=0)
         if matcher.is_error():
             raise ValueError(f"the schema is not valid: {matcher.get_error()[:300]}")
