@@ -14,6 +14,7 @@ from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.requests import Request as Call
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
@@ -87,6 +88,8 @@ def app(served: Served, settings: ServerSettings = _DEFAULT) -> Starlette:
                 response: Response = await handler(call)
             except Refused as refused:
                 return refused.response
+            except ClientDisconnect:
+                return Response(status_code=499)
             except Exception as error:  # noqa: BLE001 - the server goes on
                 # Its message may have text of a request, so only its kind and place are logged.
                 place = traceback.extract_tb(error.__traceback__)[-1]
