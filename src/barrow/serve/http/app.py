@@ -90,7 +90,7 @@ def app(served: Served, settings: ServerSettings = _DEFAULT) -> Starlette:
                 return refused.response
             except ClientDisconnect:
                 return Response(status_code=499)
-            except Exception as error:  # noqa: BLE001 - the server goes on
+            except Exception as error:  # noqa: BLE001 - others are still served
                 # Its message may have text of a request, so only its kind and place are logged.
                 place = traceback.extract_tb(error.__traceback__)[-1]
                 _LOG.error("%s at %s:%s", type(error).__name__, place.filename, place.lineno)

@@ -58,7 +58,7 @@ class _Client:
     answer: Answer | None = None
     num_text: int = 0
     num_tokens: int = 0
-    is_told: bool = False
+    has_begun: bool = False
 
 
 @dataclass
@@ -174,7 +174,7 @@ class Service:
         if client is None:
             return
         prompt = None
-        if answer.request.reads_prompt and not client.is_told:
+        if answer.request.reads_prompt and not client.has_begun:
             prompt = PromptRead(tuple(answer.prompt_logprobs), tuple(answer.prompt_top))
         piece = Piece(
             answer.text[client.num_text :],
@@ -184,11 +184,11 @@ class Service:
             tuple(answer.top[client.num_tokens :]),
             prompt,
         )
-        if not client.is_told:
+        if not client.has_begun:
             waited = time.monotonic() - client.began
             self.counts.waits[bisect_left(WAITS, waited)] += 1
             self.counts.seconds_to_first += waited
-        client.is_told = True
+        client.has_begun = True
         client.num_text, client.num_tokens = len(answer.text), len(answer.tokens)
         self.counts.tokens += len(piece.tokens)
         if answer.reason is not None:
