@@ -1,4 +1,4 @@
-"""Everything that can be wrong: its status, OpenAI's shape, no text in logs; the next is served."""
+"""Everything that can be wrong: its status, OpenAI's shape, no text in logs (DEEPSPEED-2)."""
 
 from __future__ import annotations
 

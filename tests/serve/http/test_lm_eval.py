@@ -1,4 +1,4 @@
-"""`lm_eval`'s `local-completions` gives what its own model of the folder does."""
+"""`lm_eval`'s `local-completions` gives what its own model of the folder does (DEEPSPEED-2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The real `openai` package against the server."""
+"""The real `openai` package against the server (DEEPSPEED-2)."""
 
 from __future__ import annotations
 
