@@ -1,4 +1,4 @@
-"""Many clients at a time, some killed, some who send nonsense: no errors, no page lost (DEEPSPEED-2)."""
+"""Many clients, some killed, some who send nonsense: no errors, no page lost (DEEPSPEED-2)."""
 
 from __future__ import annotations
 
