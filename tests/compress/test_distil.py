@@ -16,8 +16,9 @@ from tests.compress.conftest import CONFIG, ROBERTA, drawn
 from barrow.checkpoint.params import load_params
 from barrow.compress import distil
 from barrow.compress.compressed import Measuring
-from barrow.compress.distil import Distil, chosen_layers, distil_run, student_of
+from barrow.compress.distil import Distil
 from barrow.compress.smaller import distil_model
+from barrow.compress.student import chosen_layers, distil_run, student_of
 from barrow.errors import ConfigError
 from barrow.models import Decoder, DecoderConfig, Roberta, save
 from barrow.models.keys_report import KeysReport

@@ -20,8 +20,9 @@ from barrow.compress.compressed import (
     refuse_existing,
     texts_for,
 )
-from barrow.compress.distil import Distil, distil_run
+from barrow.compress.distil import Distil
 from barrow.compress.prune import Pruning, pruned
+from barrow.compress.student import distil_run
 from barrow.compress.texts import token_rows
 from barrow.models.architecture import written_as
 from barrow.models.family import family_table

@@ -8,8 +8,10 @@ import tempfile
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
+from barrow.compress.export.clip import clip_graph
+from barrow.compress.export.decoder import decoder_graph
 from barrow.compress.export.graph import Graph
-from barrow.compress.export.transformers import clip_graph, decoder_graph, roberta_graph
+from barrow.compress.export.roberta import roberta_graph
 from barrow.files import write_bytes
 from barrow.models.clip.model import CLIP
 from barrow.models.clip.tower import towers_apart
