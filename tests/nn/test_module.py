@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from barrow import nn
+from barrow.nn.scope import key_at
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,18 @@ def test_parameters_are_found_out_and_immutable() -> None:
     )
     with pytest.raises(FrozenInstanceError):
         Model().vocab = 3
+
+
+def test_a_parameter_is_drawn_from_the_key_and_its_path() -> None:
+    """And each of its layers from a key of its own, as if it were drawn alone."""
+    key = jax.random.key(3)
+    params = nn.paths(Model().init(key, IDS))
+    draw = jax.random.normal
+    table = 0.02 * draw(key_at(key, "embed/table"), (11, 6))
+    np.testing.assert_allclose(params["embed/table"], table, rtol=1e-6)
+    keys = jax.random.split(key_at(key, "layers/mlp/up/kernel"), 3)
+    for layer, one in zip(params["layers/mlp/up/kernel"], keys, strict=True):
+        np.testing.assert_allclose(layer, draw(one, (6, 8)) * 6**-0.5, rtol=1e-6)
 
 
 def test_axes_are_shaped_as_the_parameters() -> None:

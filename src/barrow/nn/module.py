@@ -10,10 +10,11 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from barrow.nn.abstract import abstractly
 from barrow.nn.initialisers import ones, zeros
-from barrow.nn.scope import Scope, key_at
+from barrow.nn.scope import Scope, keys_at
 from barrow.nn.trace import Constrain, ParamSpec, Trace
 from barrow.nn.tree import Tree, from_paths
 
@@ -49,7 +50,10 @@ class Module(ABC):
         Each is drawn from the key and its path, so adding a layer does not change other parameters.
         """
         specs = describe(self, *args, **kwargs)
-        return from_paths({path: _made(key, path, spec) for path, spec in specs.items()})
+        # Constants are most of the parameters, though few of the numbers: they need no key.
+        drawn = {path: spec for path, spec in specs.items() if spec.init not in (zeros, ones)}
+        keys = _keys(key, drawn) if drawn else {}
+        return from_paths({path: _made(keys.get(path, key), spec) for path, spec in specs.items()})
 
     def apply(
         self,
@@ -128,14 +132,26 @@ def _not_a_scope(kind: str, given: str) -> str:
     )
 
 
-def _made(key: jax.Array, path: str, spec: ParamSpec) -> jax.Array:
-    if spec.init in (zeros, ones):
-        # Constants are most of the parameters, though few of the numbers: they need no key.
+def _keys(key: jax.Array, specs: Mapping[str, ParamSpec]) -> dict[str, jax.Array]:
+    """A key for each path, as of `key_at`, or one for each of its layers.
+
+    They are made together: compiling is most of the time that small models take to begin.
+    """
+    keys = keys_at(key, list(specs))
+    numbers: dict[int, list[int]] = {}
+    for number, spec in enumerate(specs.values()):
+        if spec.num_stacked:
+            numbers.setdefault(math.prod(spec.shape[: spec.num_stacked]), []).append(number)
+    found = {path: keys[number] for number, path in enumerate(specs)}
+    for num, places in numbers.items():
+        split = jax.vmap(lambda k, num=num: jax.random.split(k, num))(keys[np.array(places)])
+        found |= {list(specs)[place]: split[i] for i, place in enumerate(places)}
+    return found
+
+
+def _made(key: jax.Array, spec: ParamSpec) -> jax.Array:
+    if spec.init in (zeros, ones) or not spec.num_stacked:
         return spec.init(key, spec.shape, spec.dtype)
-    key = key_at(key, path)
-    if not spec.num_stacked:
-        return spec.init(key, spec.shape, spec.dtype)
-    stacked, shape = spec.shape[: spec.num_stacked], spec.shape[spec.num_stacked :]
-    keys = jax.random.split(key, math.prod(stacked))
-    made = jax.vmap(lambda k: spec.init(k, shape, spec.dtype))(keys)
+    shape = spec.shape[spec.num_stacked :]
+    made = jax.vmap(lambda k: spec.init(k, shape, spec.dtype))(key)
     return made.reshape(spec.shape)

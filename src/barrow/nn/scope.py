@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from barrow.nn.initialisers import Initialiser
 from barrow.nn.trace import Axes, ParamSpec, Trace, divides
@@ -152,3 +153,10 @@ class Scope:
 def key_at(key: jax.Array, path: str) -> jax.Array:
     """A key for a path: it depends only on the path's characters."""
     return jax.random.fold_in(key, zlib.crc32(path.encode()))
+
+
+def keys_at(key: jax.Array, paths: Sequence[str]) -> jax.Array:
+    """Those of several paths."""
+    numbers = np.array([zlib.crc32(path.encode()) for path in paths], np.uint32)
+    found: jax.Array = jax.vmap(lambda number: jax.random.fold_in(key, number))(numbers)
+    return found
