@@ -119,7 +119,24 @@ def test_before_training_it_is_that_of_guessing() -> None:
     assert float(found.total / found.weight) == pytest.approx(math.log(64), rel=0.1)
 
 
-def test_over_eight_devices_every_image_meets_every_text() -> None:
+def test_over_eight_devices_every_image_meets_every_text(params: Any, loss_of: Any) -> None:
+    """Loss and metrics; gradients are in tests/parallel/test_axes.py."""
+    mesh = make_mesh(data=2, fsdp=4)
+    placement = Placement(mesh, ZERO[3], nn.axes(MODEL, *MODEL.config.example))
+    constrain = constrainer(placement.zero.activations, mesh)
+    loss = contrastive_objective(MODEL, constrain=constrain).loss
+
+    @jax.jit
+    def spread(params: Any, rows: Any) -> Any:
+        params = placement.sharded(params, placement.zero.params)
+        return loss(params, nn.Tree(), placement.batch(rows), KEY)
+
+    found, wanted = spread(params, batch()), loss_of(params, batch())
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5), found, wanted)
+
+
+@pytest.mark.soak
+def test_a_step_over_eight_devices_is_that_of_one() -> None:
     """Loss, metrics and gradients (a step of SGD moves by them) ≤ 1e-5 of one device's."""
     rows, settings = batch(32), StepSettings(clip=None, ema=0.5)
     optimizer = scale_kept(optax.sgd(1.0))
