@@ -24,7 +24,7 @@ SAMPLE = [
 
 @pytest.mark.parametrize(("name", "sizes", "level"), SAMPLE)
 def test_a_mesh_equals_one_device(name: str, sizes: Sizes, level: int) -> None:
-    """DEEPSPEED-13: loss and gradients, relative to the largest number of each array."""
+    """DEEPSPEED-13, CLIP-12: loss and gradients, relative to the largest number of each array."""
     assert apart(name, sizes, level) == []
 
 
