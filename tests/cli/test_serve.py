@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-import uvicorn
 from starlette.testclient import TestClient
 from tests.cli.test_generate import saved
 
 from barrow.models.clip import load as load_clip
+from barrow.serve.http.run import Server
 
 
 def test_a_model_is_served(
@@ -22,15 +22,16 @@ def test_a_model_is_served(
     model = saved(tmp_path / "tiny")
     found: dict[str, Any] = {}
 
-    def run(app: Any, **options: Any) -> None:
-        found.update(options)
+    def run(server: Server) -> None:
+        found.update(vars(server.config))
+        app: Any = server.config.app
         with TestClient(app, headers={"authorization": "Bearer secret"}) as client:
             found["models"] = client.get("/v1/models").json()
             body = {"prompt": "ab", "max_tokens": 12, "temperature": 0}
             found["answer"] = client.post("/v1/completions", json=body).json()
             found["open"] = client.get("/v1/models", headers={"authorization": ""}).status_code
 
-    monkeypatch.setattr(uvicorn, "run", run)
+    monkeypatch.setattr(Server, "run", run)
     key = tmp_path / "key"
     key.write_text("secret\n")
     code, _, err = barrow("serve", model, "--slots", 1, "--api-key-file", key, "--port", 8123)
@@ -68,7 +69,7 @@ def test_clip_has_texts_and_images(
 ) -> None:
     clip, preprocess = load_clip(weights=clip_folder / "model")
     clients: list[TestClient] = []
-    monkeypatch.setattr(uvicorn, "run", lambda app, **_: clients.append(TestClient(app)))
+    monkeypatch.setattr(Server, "run", lambda self: clients.append(TestClient(self.config.app)))
     assert barrow("serve", clip_folder / "model").code == 0
     (client,) = clients
     coded = base64.b64encode(picture((200, 10, 10))).decode()

@@ -77,10 +77,8 @@ def serve(
     trust: Trust = None,
 ) -> None:
     """Answer requests over HTTP as OpenAI's API does; a page at / to try the model."""
-    import uvicorn
-
     from barrow.serve import EngineSettings
-    from barrow.serve.http.app import app
+    from barrow.serve.http.run import Server
     from barrow.serve.http.served import ServerSettings
 
     key = None if api_key_file is None else api_key_file.read_text().strip()
@@ -101,14 +99,7 @@ def serve(
     most = ServerSettings.most_bytes if offered.writer is not None else _MOST_BYTES
     limits = ServerSettings(key=key, timeout=timeout, most_bytes=most)
     typer.echo(f"{offered.name} at http://{host}:{port}/v1; Ctrl-C ends it", err=True)
-    uvicorn.run(
-        app(offered, limits),
-        host=host,
-        port=port,
-        log_level="warning",
-        access_log=False,
-        timeout_graceful_shutdown=30,
-    )
+    Server(offered, limits, host=host, port=port).run()
 
 
 def _opened(

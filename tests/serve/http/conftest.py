@@ -14,15 +14,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import uvicorn
 from tests.tokens.chat.templates import CHATML
 
 from barrow import nn
 from barrow.models import Decoder, DecoderConfig, save
 from barrow.models.load import load
 from barrow.models.text import open_tokenizer
-from barrow.serve.http.app import app
 from barrow.serve.http.open import served
+from barrow.serve.http.run import Server
 from barrow.serve.http.served import Served, ServerSettings
 from barrow.serve.programs import EngineSettings
 from barrow.tokens import train
@@ -52,11 +51,12 @@ def drawn(model: nn.Module, *args: Any) -> Any:
 
 
 @contextmanager
-def listening(offered: Served, settings: ServerSettings | None = None) -> Iterator[int]:
+def listening(
+    offered: Served, settings: ServerSettings | None = None, *, patience: float = 30.0
+) -> Iterator[int]:
     """The port of a server that ends with the block."""
     with socket.create_server(("127.0.0.1", 0), backlog=1024) as listens:
-        config = uvicorn.Config(app(offered, settings or ServerSettings()), log_level="error")
-        server = uvicorn.Server(config)
+        server = Server(offered, settings or ServerSettings(), patience=patience)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listens]})
         thread.start()
         try:

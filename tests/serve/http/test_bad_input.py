@@ -222,7 +222,7 @@ def test_our_own_mistakes_are_errors_without_text(
 
 
 def test_a_shutdown_fails_who_waits_with_the_reason() -> None:
-    """Two wait without end; the server closes, and each hears why."""
+    """Two answers have no end; the server is told to end, and after its patience each hears why."""
     heard: list[str] = []
 
     def ask(port: int) -> None:
@@ -232,13 +232,13 @@ def test_a_shutdown_fails_who_waits_with_the_reason() -> None:
         heard.append(connection.getresponse().read().decode())
         connection.close()
 
-    with running() as (_, service), listening(Served("m", writer_of(service))) as port:
-        threads = [threading.Thread(target=ask, args=(port,)) for _ in range(2)]
-        for thread in threads:
-            thread.start()
-        while service.num_open < 2:
-            threading.Event().wait(0.01)
-        service.close()
+    with running() as (_, service):
+        with listening(Served("m", writer_of(service)), patience=0.1) as port:
+            threads = [threading.Thread(target=ask, args=(port,)) for _ in range(2)]
+            for thread in threads:
+                thread.start()
+            while service.num_open < 2:
+                threading.Event().wait(0.01)
         for thread in threads:
             thread.join()
     assert len(heard) == 2
