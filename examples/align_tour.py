@@ -84,7 +84,7 @@ prompts = write("prompts.jsonl", [{"prompt": f"{n}:"} for n in range(64)])
 ppo = ppo_settings(prompts, (Weighed(RewardModel(str(work / "reward"))),))
 ppo = replace(
     ppo,
-    data=replace(ppo.data, prompts=16, answers=2, max_tokens=8, slots=8),
+    data=replace(ppo.data, prompts=16, answers=2, max_tokens=8, slots=4),
     steps=15,
     optimizer=AdamW(schedule=Constant(peak=2e-3), weight_decay=0.0),
 )

@@ -30,7 +30,7 @@ def test_sft_reward_ppo_and_grpo(
     write(tmp_path / "prompts.jsonl", [{"prompt": f"question {n}?"} for n in range(5)])
     (tmp_path / "my_rewards.py").write_text(REWARD)
     few = ["steps=1", "data.length=64", "data.batch=8"]
-    drawn = ["steps=1", "data.max_tokens=4", "data.prompts=4", "data.slots=8", "lora.rank=2"]
+    drawn = ["steps=1", "data.max_tokens=4", "data.prompts=4", "data.slots=4", "lora.rank=2"]
     assert command(["align", "sft", str(chat_model), "chats.jsonl", "--out", "sft", *few]) == 0
     assert command(["align", "reward", "sft", "pairs.jsonl", "--out", "reward", *few]) == 0
     ppo = ["align", "ppo", "sft", "--reward", "reward", "--prompts", "prompts.jsonl"]

@@ -58,7 +58,7 @@ def prompts(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def settings(path: str, algorithm: Any, **more: Any) -> RolloutSettings:
     given = {"rewards": (Weighed(vowels),), **more.pop("policy", {})}
-    data = Prompts(path, prompts=4, answers=4, max_tokens=8, slots=8)
+    data = Prompts(path, prompts=4, answers=4, max_tokens=8, slots=4)
     return replace(
         RolloutSettings(data, Policy(algorithm, **given)),
         steps=2,

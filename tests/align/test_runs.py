@@ -171,7 +171,9 @@ def test_adapters_are_served_as_they_are(adapted: Path, chat_model: Path) -> Non
     np.testing.assert_allclose(found[0][1], found[1][1], atol=1e-5)
 
 
-@pytest.mark.parametrize("loss", ["dpo", "ipo", "kto"])
+@pytest.mark.parametrize(
+    "loss", ["kto", *(pytest.param(name, marks=pytest.mark.soak) for name in ("dpo", "ipo"))]
+)
 def test_preferences_are_learned(
     loss: Any, files: dict[str, str], chat_model: Path, tmp_path: Path
 ) -> None:

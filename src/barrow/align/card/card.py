@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from barrow.align.card.page import card_page
-from barrow.align.card.samples import Style, divergence, draw, style
+from barrow.align.card.samples import Style, divergence, draw, engine_of, style
 from barrow.align.data.rows import Words
 from barrow.align.data.settings import Chats, Pairs
 from barrow.align.rollouts.settings import Prompts
@@ -68,11 +68,16 @@ def make_card(
     """
     folder = Path(folder)
     words, prompts, texts = _prompts(run, num)
-    before, after = (open_model(path, unstack=True) for path in (run.init, folder))
+    before = open_model(run.init, unstack=True)
+    after = open_model(folder, unstack=True, dtype=before.model.dtype)  # type: ignore[attr-defined]
     context = before.family.context  # type: ignore[attr-defined]
     room = context - max(map(len, prompts))
     most = max(1, min(max_tokens, room))
-    said = [draw(one, words, prompts, max_tokens=most, seed=run.seed) for one in (before, after)]
+    engine = engine_of(before, prompts, max_tokens=most)
+    said = []
+    for one in (before, after):
+        engine.use(one.params)
+        said.append(draw(engine, words, prompts, max_tokens=most, seed=run.seed))
     tax = _tax(run.init, folder, corpus, limit) if corpus else None
     card = Card(
         run.init,

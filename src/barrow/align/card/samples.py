@@ -22,7 +22,7 @@ from barrow.serve.programs import EngineSettings
 from barrow.serve.requests import Choice, Request
 from barrow.stream.order.permutation import derive
 
-_GRAM = 4
+_GRAM, _SLOTS = 4, 4
 
 
 @dataclass(frozen=True)
@@ -47,19 +47,19 @@ class Style:
     repeated: float
 
 
-def draw(
-    loaded: Loaded, words: Words, prompts: Sequence[Sequence[int]], *, max_tokens: int, seed: int
-) -> list[Said]:
-    """An answer to each prompt, at temperature 1; the same seed gives the same draws."""
+def engine_of(loaded: Loaded, prompts: Sequence[Sequence[int]], *, max_tokens: int) -> Engine:
+    """An engine for a few answers: few programs are compiled."""
     model = of_kind(loaded, "the model", Decoder)
     longest = max(map(len, prompts)) + max_tokens
-    slots = min(16, len(prompts))
-    room = slots * (-(-longest // 64) * 64 + 64)
-    engine = Engine(
-        model,
-        loaded.params,
-        settings=EngineSettings(slots=slots, parts=(1,), max_tokens_in_flight=room),
-    )
+    room = _SLOTS * (-(-longest // 64) * 64 + 64)
+    settings = EngineSettings(slots=_SLOTS, parts=(1,), max_tokens_in_flight=room)
+    return Engine(model, loaded.params, settings=settings)
+
+
+def draw(
+    engine: Engine, words: Words, prompts: Sequence[Sequence[int]], *, max_tokens: int, seed: int
+) -> list[Said]:
+    """An answer to each prompt, at temperature 1; the same seed gives the same draws."""
     requests = [
         Request(
             [int(token) for token in prompt],

@@ -63,7 +63,7 @@ class Programs:
             out = None
             if self._placement is not None:
                 out = (self._placement.of_state(jax.eval_shape(lambda s: s, state)), None)
-            self._update = jax.jit(self._updated, donate_argnums=(0, 1), out_shardings=out)
+            self._update = jax.jit(self._updated, donate_argnums=0, out_shardings=out)
         after: tuple[TrainState, StepMetrics] = self._update(state, sums)
         return after
 
