@@ -1,16 +1,18 @@
 """What a training step sends between eight devices, by axis and ZeRO stage, from its program.
 
-    python benchmarks/bench_collectives.py [--gpu] [--width 512]
+    python benchmarks/bench_collectives.py [--gpu] [--width 512] [--time]
 
-Nothing is run: programs are compiled for eight virtual CPU devices or, with --gpu, for eight GPUs
-of which only one has to exist. Bytes are those that one device sends in a step, in units of the
-bytes of all parameters, for messages that go around a ring.
+Programs are compiled for eight virtual CPU devices or, with --gpu, for eight GPUs of which only one
+has to exist. Bytes are those that one device sends in a step, in units of the bytes of all
+parameters, for messages that go around a ring. Nothing is run, but with --time: the median of five
+steps on the virtual devices.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import time
 from collections import Counter
 from typing import Any
 
@@ -26,10 +28,13 @@ MESHES: tuple[tuple[str, int, dict[str, int]], ...] = (
 )
 
 
-def compiled(args: argparse.Namespace, level: int, sizes: dict[str, int]) -> tuple[str, int]:
-    """The text of a step's program, and the bytes of its parameters in the computation."""
+def compiled(
+    args: argparse.Namespace, level: int, sizes: dict[str, int]
+) -> tuple[str, int, float | None]:
+    """A step's program as text, the bytes of its parameters in the computation, and its time."""
     import jax
     import jax.numpy as jnp
+    import numpy as np
 
     from barrow import nn
     from barrow.models.decoder.model import Decoder, DecoderConfig
@@ -58,9 +63,13 @@ def compiled(args: argparse.Namespace, level: int, sizes: dict[str, int]) -> tup
     objective = causal_objective(model, constrain=constrainer(zero.activations, mesh))
     optimizer = AdamW().make(100)
 
-    def start() -> Any:
+    def start(placement: Placement | None = None) -> Any:
         return init_state(
-            lambda key: model.init(key, *config.example), optimizer, settings, jax.random.key(0)
+            lambda key: model.init(key, *config.example),
+            optimizer,
+            settings,
+            jax.random.key(0),
+            placement=placement,
         )
 
     def shaped(x: Any, sharding: Any) -> Any:
@@ -74,9 +83,22 @@ def compiled(args: argparse.Namespace, level: int, sizes: dict[str, int]) -> tup
     batch = {n: jax.ShapeDtypeStruct(rows, k, sharding=placement.rows()) for n, k in kinds.items()}
     step: Any = make_step(objective, optimizer, settings, placement=placement)
     num = sum(x.size for x in jax.tree.leaves(shapes.params))
-    return step.lower(
-        state, batch
-    ).compile().as_text(), num * settings.precision.dtype.dtype.itemsize
+    program = step.lower(state, batch).compile()
+    seconds = []
+    if args.time:
+        rng = np.random.default_rng(0)
+        ids = rng.integers(0, config.vocab_size, rows)
+        given = {"tokens": ids, "targets": np.roll(ids, -1, 1), "mask": np.ones(rows)}
+        given |= {"segments": np.ones(rows), "positions": np.tile(np.arange(rows[1]), (rows[0], 1))}
+        real = {n: jax.device_put(x.astype(kinds[n]), placement.rows()) for n, x in given.items()}
+        held = start(placement)
+        for _ in range(6):
+            began = time.perf_counter()
+            held, metrics = step(held, real)
+            jax.block_until_ready((held.params, metrics))
+            seconds.append(time.perf_counter() - began)
+    size = num * settings.precision.dtype.dtype.itemsize
+    return program.as_text(), size, sorted(seconds[1:])[2] if seconds else None
 
 
 def main() -> None:
@@ -89,7 +111,10 @@ def main() -> None:
     parser.add_argument("--tied", action="store_true")
     parser.add_argument("--only", default="", help="meshes whose name begins so")
     parser.add_argument("--each", action="store_true", help="every array that is sent")
+    parser.add_argument("--time", action="store_true", help="run the steps, on virtual devices")
     args = parser.parse_args()
+    if args.gpu and args.time:
+        parser.error("--time runs the programs, and there is one GPU at most: leave out --gpu")
     if args.gpu:
         flags = "--xla_gpu_shard_autotuning=false --xla_gpu_autotune_level=0"
     else:
@@ -106,13 +131,14 @@ def main() -> None:
     for name, level, sizes in MESHES:
         if not name.startswith(args.only):
             continue
-        text, whole = compiled(args, level, sizes)
+        text, whole, seconds = compiled(args, level, sizes)
         found = collectives(text)
         sums: Counter[str] = Counter()
         for one in found:
             sums[one.kind + (", sliced" if one.is_sliced else "")] += one.sent / whole
         parts = "; ".join(f"{kind} {sent:.3f}" for kind, sent in sums.most_common())
-        print(f"{name:16} {sum(sums.values()):6.3f}   {parts}")
+        taken = "" if seconds is None else f"   {1e3 * seconds:.0f} ms a step"
+        print(f"{name:16} {sum(sums.values()):6.3f}   {parts}{taken}", flush=True)
         for one in found:
             is_whole = level > 1 and one.kind == "all-reduce" and not one.is_sliced
             if (args.each or is_whole) and one.size > 1024:
