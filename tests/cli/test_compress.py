@@ -18,7 +18,10 @@ def corpus(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_model_is_compressed_and_used(barrow: Callable, tmp_path: Path, corpus: Path) -> None:
+def test_a_model_is_compressed_and_used(
+    barrow: Callable, tmp_path: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("barrow.compress.card._SECONDS", 0.0)
     model, out = saved(tmp_path / "model"), tmp_path / "small"
     few = ("--rows", 2, "--length", 16, "--calibrate", corpus)
     code, text, _ = barrow("compress", model, "--to", "int8", *few, "--out", out)

@@ -27,6 +27,8 @@ from barrow.models.roberta.model import BASE, DISTIL
 from barrow.nn import describe
 from barrow.stream import StreamSettings
 from barrow.train import AdamW, CheckpointSettings, Constant, Run, fit
+from barrow.train.program import make_program
+from barrow.train.tasks.task import opened
 
 RNG = np.random.default_rng(0)
 
@@ -111,6 +113,16 @@ def test_a_decoder_s_loss_and_that_nothing_is_lost_at_the_teacher(tmp_path: Path
     )
     assert abs(float(total)) < 1e-4
     assert max(float(jnp.abs(g).max()) for g in jax.tree.leaves(grads)) < 1e-4
+
+
+def test_the_teacher_is_an_argument_of_the_step(folder: Path, store: str, tmp_path: Path) -> None:
+    """A program with the teacher inside would hold its numbers in hexadecimal."""
+    program = make_program(distil_run(folder, recipe(store), tmp_path / "x"))
+    data, _ = opened(program.task)
+    batch = data.place(0, program.placement.rows())
+    text = program.advance.lower(program.shapes, batch).as_text()  # type: ignore[attr-defined]
+    assert "dense<" in text
+    assert 'dense<"0x' not in text
 
 
 def test_layers_of_a_student() -> None:

@@ -61,11 +61,14 @@ class Distil:
         loaded = open_model(self.teacher, dtype=model.dtype)
         teacher: Any = loaded.model
         _refuse_other(self, model.config, teacher.config)
-        # Closed over: an argument of the compiled step, not a part of the state that is saved.
+        of_kind: Any = self._of_decoder if isinstance(model, Decoder) else self._of_encoder
+
+        def bind(known: Any) -> Objective:
+            found: Objective = of_kind(model, teacher, known, constrain)
+            return found
+
         params = jax.tree.map(jnp.asarray, loaded.params)
-        if isinstance(model, Decoder):
-            return self._of_decoder(model, teacher, params, constrain)
-        return self._of_encoder(model, teacher, params, constrain)
+        return replace(bind(params), frozen=params, bind=bind)
 
     def _plain(self, model: Any, constrain: Constrain | None) -> Objective:
         documents = self.mask_documents

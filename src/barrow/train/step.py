@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import optax
 
 from barrow.nn.tree import Tree, paths
-from barrow.parallel import num_row_shards
+from barrow.parallel import num_row_shards, whole
 from barrow.parallel.offload import in_use
 from barrow.parallel.placement import Placement
 from barrow.parallel.processes import Together
@@ -146,8 +146,18 @@ def make_step(
     if placement is not None and placement.offload != "none":
         take = pure_gradients(objective, settings, placement=placement)
         return _Offloaded(take, OffloadedUpdate(optimizer), settings, placement)
-    step = pure_step(objective, optimizer, settings, placement=placement)
-    return _Compiled(step, settings, placement)
+    if objective.bind is None:
+        step = pure_step(objective, optimizer, settings, placement=placement)
+        return _Compiled(step, settings, placement)
+    bind = objective.bind
+
+    def bound(state: TrainState, batch: Any, frozen: Any) -> tuple[TrainState, StepMetrics]:
+        return pure_step(bind(frozen), optimizer, settings, placement=placement)(state, batch)
+
+    frozen = objective.frozen
+    if placement is not None:
+        frozen = jax.device_put(frozen, whole(placement.mesh))
+    return _Compiled(bound, settings, placement, frozen)
 
 
 def pure_step(
@@ -262,16 +272,23 @@ class _Offloaded:
 class _Compiled:
     """A step, compiled once for each kind of batch; `lower` gives the program without running."""
 
-    def __init__(self, step: Step, settings: StepSettings, placement: Placement | None) -> None:
+    def __init__(
+        self,
+        step: Callable[..., tuple[TrainState, StepMetrics]],
+        settings: StepSettings,
+        placement: Placement | None,
+        *more: Any,
+    ) -> None:
         self._step, self._settings, self._placement = step, settings, placement
+        self._more = more
         self._jitted: dict[Any, Any] = {}
 
     def __call__(self, state: TrainState, batch: Any) -> tuple[TrainState, StepMetrics]:
-        return self._of_kind(state, batch)(state, batch)  # type: ignore[no-any-return]
+        return self._of_kind(state, batch)(state, batch, *self._more)  # type: ignore[no-any-return]
 
     def lower(self, state: TrainState, batch: Any) -> Any:
         """As `jax.jit(…).lower`: arrays, or only their shapes."""
-        return self._of_kind(state, batch).lower(state, batch)
+        return self._of_kind(state, batch).lower(state, batch, *self._more)
 
     def _of_kind(self, state: TrainState, batch: Any) -> Any:
         leaves, structure = jax.tree.flatten(batch)

@@ -60,10 +60,17 @@ LossFunction = Callable[[Any, Any, Any, jax.Array], Loss]
 
 @dataclass(frozen=True)
 class Objective:
-    """A loss, and whether it is a sum over rows; one that is not (contrastive) is never split."""
+    """A loss, and whether it is a sum over rows; one that is not (contrastive) is never split.
+
+    `frozen` are arrays that the loss uses and nothing changes (a teacher). A compiled step would
+    have them inside its program as constants; so it takes them as an argument, and
+    ``bind(frozen)`` is the objective that uses the given ones.
+    """
 
     loss: LossFunction
     is_sum_over_rows: bool = True
+    frozen: Any = None
+    bind: Callable[[Any], Objective] | None = None
 
 
 class MakeObjective(Protocol):
