@@ -38,9 +38,9 @@ class Constants:
 
     Virtual devices of a CPU share its cores, so that each does less the more there are. `flops`: of
     a large matrix product by dtype, as JAX computes it by default (float32 on NVIDIA's GPUs is
-    TF32). Bytes: `memory_bandwidth`, read and written; `host_bandwidth`, to and from pinned memory
-    of the host, the mean of both directions. `links`: between the devices, by size of the group.
-    `dispatch`: seconds to start a program.
+    TF32). Bytes: `memory_bandwidth`, read and written by an update as Adam's; `host_bandwidth`, to
+    and from pinned memory of the host, the mean of both directions. `links`: between the devices,
+    by size of the group. `dispatch`: seconds to start a program.
     """
 
     device: str
@@ -81,20 +81,28 @@ def measure(*, width: int | None = None, num_bytes: int | None = None) -> Consta
         product: Any = jax.jit(jnp.matmul, out_shardings=apiece)
         run = functools.partial(lambda x, b, product=product: product(x, b), b=scaled)
         flops[dtype] = 2 * width**3 / _seconds(run, jax.device_put(x, apiece))
+    update: Any = jax.jit(_update, donate_argnums=0)
+    memory = _seconds(update, tuple(each((num, num_bytes // 16)) for _ in range(4)))
     more: Any = jax.jit(lambda x: x + 1, donate_argnums=0)
-    memory = _seconds(more, each((num, num_bytes // 4)))
     x = jnp.zeros(num_bytes // 16, device=devices[0])
     here, host = x.sharding, x.sharding.with_memory_kind("pinned_host")  # as what is offloaded
     both = _seconds(lambda x: jax.device_put(jax.device_put(x, host), here), x)
     return Constants(
         device=devices[0].device_kind,
         flops=flops,
-        memory_bandwidth=2 * num_bytes / memory,
+        memory_bandwidth=7 / 4 * num_bytes / memory,
         host_bandwidth=2 * x.nbytes / both,
         dispatch=_seconds(more, jnp.zeros(())),
         links=tuple(_link(n, num_bytes // 4) for n in range(2, num + 1) if num % n == 0),
         devices=num,
     )
+
+
+def _update(arrays: Any) -> Any:
+    """As Adam's: four arrays are read and three written."""
+    params, gradients, mean, square = arrays
+    mean, square = 0.9 * mean + 0.1 * gradients, 0.99 * square + 0.01 * gradients**2
+    return params - 1e-3 * mean / (square**0.5 + 1e-8), gradients, mean, square
 
 
 def _groups(num: int, size: int) -> Any:
