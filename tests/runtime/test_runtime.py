@@ -209,6 +209,10 @@ def test_with_a_loss_the_state_is_divided_as_far_as_it_must_be(
     with pytest.raises(ConfigError, match=r"no plan fits: .* over 8 devices .*larger accumulate"):
         barrow.Runtime().prepare(params, moments, batches, loss=loss)
     barrow.Runtime(plan={"data": 8}).prepare(params, moments, batches, loss=loss)  # as told
+    _, objective, state = train_state()
+    monkeypatch.setattr(module, "here", hardware(64))
+    with pytest.raises(ConfigError, match="no plan fits"):
+        barrow.Runtime().prepare(state, [jax.tree.map(lambda x: x[:32], BATCH)], loss=objective)
 
 
 @pytest.mark.parametrize("kind", ["tree", "objects"])

@@ -94,7 +94,8 @@ def begin(limits: Limits | None = None) -> None:
         apart = float(given) or math.inf
         _running = _Watch(state.client, state.process_id, state.num_processes, Limits(apart))
         atexit.register(finish)
-        threading.Thread(target=_running.run, name="barrow-watch", daemon=True).start()
+        _running.posting = threading.Thread(target=_running.run, name="barrow-watch", daemon=True)
+        _running.posting.start()
     if limits is not None:
         _running.limits = limits
 
@@ -110,16 +111,24 @@ def finish() -> None:
 
 
 def wait_for_all() -> None:
-    """Return when all have finished, however long that takes; JAX waits five minutes at its end."""
+    """Return when all have finished, however long that takes; JAX waits five minutes at its end.
+
+    The thread ends too: Python aborts one that is inside of a library when the process ends.
+    """
     finish()
-    waiting = [] if _running is None else [f"{_KEY}/finished/{n}" for n in range(_running.num)]
-    while waiting and _running is not None:
+    if _running is None:
+        return
+    waiting = [f"{_KEY}/finished/{number}" for number in range(_running.num)]
+    while waiting:
         try:
             _running.client.blocking_key_value_get(waiting[-1], 10_000)
             waiting.pop()
         except jax.errors.JaxRuntimeError as error:
             if "DEADLINE_EXCEEDED" not in str(error):  # the service is gone
-                return
+                break
+    _running.left.set()
+    if _running.posting is not None:
+        _running.posting.join(10 * _running.limits.nap)
 
 
 def verdict(records: Sequence[Record], *, apart: float) -> str | None:
@@ -170,6 +179,8 @@ class _Watch:
     ticks: int = 0
     began: float = field(default_factory=time.monotonic)
     since: tuple[Any, float] = ((), 0.0)
+    left: threading.Event = field(default_factory=threading.Event)
+    posting: threading.Thread | None = None
 
     @contextlib.contextmanager
     def at(self, state: State, name: str, limit: float, site: str) -> Iterator[None]:
@@ -211,9 +222,9 @@ class _Watch:
         self.client.key_value_set(f"{_KEY}/at/{self.process}", words, allow_overwrite=True)
 
     def run(self) -> None:
-        """Post and compare until this process ends."""
+        """Post and compare until all have finished."""
         with contextlib.suppress(jax.errors.JaxRuntimeError):  # JAX ends who has no service
-            while True:
+            while not self.left.is_set():
                 self.post()
                 if self.process == 0 and (found := self.check()) is not None:
                     sys.stdout.flush()
@@ -226,7 +237,7 @@ class _Watch:
                 if self.client.key_value_dir_get(f"{_KEY}/end/"):
                     os._exit(1)
                 self.ticks += 1
-                time.sleep(self.limits.nap)
+                self.left.wait(self.limits.nap)
 
     def check(self) -> str | None:
         """The verdict about all."""

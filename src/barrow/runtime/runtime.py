@@ -36,7 +36,7 @@ from barrow.runtime import parts
 from barrow.runtime.batches import Batches, global_array, place_batch
 from barrow.runtime.division import first_fit, values_of
 from barrow.runtime.gradient import mean_and_gradient
-from barrow.runtime.updates import foreign_update, own_update
+from barrow.runtime.updates import foreign_update, mean_of, own_update
 from barrow.train.loss_scale import LossScale
 from barrow.train.objectives.objective import Objective
 from barrow.train.precision import Name, Precision
@@ -116,7 +116,7 @@ class Runtime:
             sys.modules["torch"].manual_seed(seed)
         return key
 
-    def prepare(self, *things: Any, loss: Callable[[Any, Any], Any] | None = None) -> Any:
+    def prepare(self, *things: Any, loss: Any = None) -> Any:
         """States on the devices; of several arguments the last is the loader of batches.
 
         A state is any pytree with arrays, or an object of flax.nnx, which is changed in place. A
@@ -248,13 +248,13 @@ class Runtime:
 
     def _divide(self, states: Any, loader: Any, loss: Any) -> Any:
         """Choose the mesh and the stage of ZeRO; the loader, whose first batch may be read."""
-        divided, memory = make_mesh(data=1, fsdp=-1), here().memory
+        divided, memory = make_mesh(data=1, fsdp=-1), _least_memory()
         size = sum(x.nbytes for state in states for x in jax.tree.leaves(parts.arrays_of(state)))
         if loss is None or not loader:
             self.zero = 3 if size > _SHARE * memory else 0
         else:
             first, loader = parts.first_of(loader[0])
-            model = parts.model_of(states[0])
+            model, loss = parts.model_of(states[0]), mean_of(loss, states[0])
             params = parts.opened(model, loss, has_aux=False)[0]
             meshes = enumerate((self.mesh, divided, divided, divided))
             places = [self._placement(params, mesh, zero) for zero, mesh in meshes]
@@ -292,6 +292,15 @@ class Runtime:
             bits = global_array(np.asarray(jax.random.key_data(x)), whole(self.mesh))
             return jax.random.wrap_key_data(bits, impl=jax.random.key_impl(x))
         return global_array(np.asarray(x), where)
+
+
+def _least_memory() -> int:
+    """Bytes of a device, the least of all processes: they must choose the same plan."""
+    peers, own = open_peers("runtime/memory"), here().memory
+    if peers.num == 1:
+        return own
+    peers.tell(str(peers.process), own)
+    return min(int(peers.wait(str(number), number)) for number in range(peers.num))
 
 
 def _axes(shape: tuple[int, ...], mesh: Mesh) -> tuple[str | None, ...]:

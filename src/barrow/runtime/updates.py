@@ -15,7 +15,7 @@ from barrow.parallel.placement import Placement
 from barrow.runtime import parts
 from barrow.runtime.gradient import as_mean, num_rows
 from barrow.train.loss_scale import LossScale, pick
-from barrow.train.objectives.objective import Loss, Objective
+from barrow.train.objectives.objective import Loss, Mean, Objective
 from barrow.train.precision import Precision
 from barrow.train.state import TrainState
 from barrow.train.step import StepSettings, make_step
@@ -97,6 +97,18 @@ def own_update(
         return after, metrics
 
     return update
+
+
+def mean_of(loss: Any, state: Any) -> Callable[..., Any]:
+    """An objective of barrow as ``loss(params, batch)``; any other loss as it is."""
+    if not isinstance(loss, Objective):
+        return loss  # type: ignore[no-any-return]
+
+    def mean(params: Any, batch: Any) -> Mean:
+        found = loss.loss(params, state.collections, batch, state.key)
+        return Mean(found.total, found.weight)
+
+    return mean
 
 
 def _sum_of(loss: Callable[..., Any], *, has_aux: bool) -> Any:
