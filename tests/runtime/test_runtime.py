@@ -217,7 +217,7 @@ def test_with_a_loss_the_state_is_divided_as_far_as_it_must_be(
 
 @pytest.mark.parametrize("kind", ["tree", "objects"])
 def test_fp16_skips_updates_that_overflow(kind: str, tmp_path: Path) -> None:
-    """The gradient is 8: float16 holds it times 4096, not times 8192 or more."""
+    """ACCELERATE-9. The gradient is 8: float16 holds it times 4096, not times 8192 or more."""
     batch = np.full((16, 4), 8.0, np.float32)
     rate = optax.linear_schedule(0.5, 0.0, 4)  # advances with the updates that are made
     loss: Any
