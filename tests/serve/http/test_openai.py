@@ -85,6 +85,8 @@ def test_echo_and_logprobs_of_the_prompt(client: openai.OpenAI, server: Running)
     assert none.logprobs is not None
     assert none.logprobs.tokens is not None
     assert none.logprobs.tokens[0] == "<|endoftext|>"  # a prompt of text begins a document
+    assert none.logprobs.text_offset is not None
+    assert none.logprobs.text_offset[:2] == [0, 0]
     (plain,) = client.completions.create(**asked, prompt="The", max_tokens=2).choices
     assert plain.text.startswith("The")
     assert plain.logprobs is None

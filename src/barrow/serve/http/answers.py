@@ -77,7 +77,9 @@ class Shown:
             data = self._bytes(token)
             words.append(_word(data))
             offsets.append(self._offset)
-            self._offset += sum(byte & 0xC0 != 0x80 for byte in data)
+            # Special tokens are not in the text.
+            if token not in self._names:
+                self._offset += sum(byte & 0xC0 != 0x80 for byte in data)
         likely = None
         if self._asked.num_top:
             likely = [
