@@ -114,11 +114,13 @@ def speed(engine: Engine, requests: list[Request], name: str, times: int) -> flo
     run(engine, [Request(request.prompt, 4) for request in requests[:8]])
     best = 0.0
     for _ in range(times):
+        used = time.process_time()
         seconds, answers = run(engine, requests)
+        used = time.process_time() - used
         num = sum(len(answer.tokens) for answer in answers)
         print(
-            f"{name}: {num} tokens in {seconds:.2f} s, {num / seconds:,.0f} tokens/s; "
-            f"{engine.scheduler.num_preempted} preempted",
+            f"{name}: {num} tokens in {seconds:.2f} s ({used:.2f} of processors), "
+            f"{num / seconds:,.0f} tokens/s; {engine.scheduler.num_preempted} preempted",
             flush=True,
         )
         best = max(best, num / seconds)

@@ -33,8 +33,12 @@ def _model(config: DecoderConfig, dtype: str) -> Any:
     return transformers.LlamaForCausalLM(described).to(getattr(torch, dtype)).eval()
 
 
-def _report(name: str, num: int, seconds: float) -> None:
-    print(f"{name}: {num} tokens in {seconds:.2f} s, {num / seconds:,.0f} tokens/s", flush=True)
+def _report(name: str, num: int, seconds: float, used: float) -> None:
+    print(
+        f"{name}: {num} tokens in {seconds:.2f} s ({used:.2f} of processors), "
+        f"{num / seconds:,.0f} tokens/s",
+        flush=True,
+    )
 
 
 def generate(config: DecoderConfig, requests: Sequence[Request], dtype: str) -> None:
@@ -57,11 +61,11 @@ def generate(config: DecoderConfig, requests: Sequence[Request], dtype: str) -> 
 
     once(4)
     for _ in range(2):
-        start = time.perf_counter()
+        start, used = time.perf_counter(), time.process_time()
         once(num)
-        seconds = time.perf_counter() - start
+        seconds, used = time.perf_counter() - start, time.process_time() - used
         name = f"transformers {version('transformers')} generate, {dtype}"
-        _report(name, num * len(requests), seconds)
+        _report(name, num * len(requests), seconds, used)
 
 
 def generate_batch(
@@ -95,7 +99,7 @@ def generate_batch(
     manager.start()
 
     def once(requests: Sequence[Request], name: str) -> None:
-        start = time.perf_counter()
+        start, used = time.perf_counter(), time.process_time()
         for number, request in enumerate(requests):
             manager.add_request(
                 list(request.prompt),
@@ -108,7 +112,7 @@ def generate_batch(
             if result is not None and result.is_finished():
                 num += len(result.generated_tokens)
                 left -= 1
-        seconds = time.perf_counter() - start
+        seconds, used = time.perf_counter() - start, time.process_time() - used
         if left:
             states = manager.batch_processor.scheduler.active_requests.values()
             num += sum(len(state.generated_tokens) for state in states)
@@ -118,7 +122,7 @@ def generate_batch(
             f"transformers {version('transformers')} generate_batch ({attention}, {most} at a time)"
         )
         full += f", {name}"
-        _report(full, num, seconds)
+        _report(full, num, seconds, used)
 
     once([Request(request.prompt, 8) for request in requests[:16]], "first")
     once(requests, dtype)

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from barrow.models.decoder.generate import for_decoding
 from barrow.models.decoder.model import Decoder
 from barrow.nn.weights.kernels import with_int8
+from barrow.nn.weights.turned import turned
 from barrow.serve.pages import PAGE
 from barrow.serve.requests import LEVELS, Level, Request
 from barrow.serve.sampling import known, likeliest
@@ -126,9 +127,12 @@ class Programs:
             self._programs = dict(zip(lowered, compiled, strict=True))
 
     def use(self, params: Mapping[str, Any]) -> None:
-        """Compute with these parameters from now on; layers that are apart are not copied."""
+        """Compute with these parameters from now on; except on CPUs, layers are not copied."""
         apart = for_decoding(params)
-        self._params = with_int8(apart) if self._int8 else apart
+        if self._int8:
+            self._params = with_int8(apart)
+        else:
+            self._params = turned(apart) if jax.default_backend() == "cpu" else apart
 
     def admit(self, job: Job, request: Request) -> None:
         """Write a request into its slot."""
