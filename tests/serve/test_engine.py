@@ -241,6 +241,38 @@ def test_nothing_is_compiled_after_the_start(engine: Engine) -> None:
     assert events
 
 
+def test_results_are_read_one_step_late(engine: Engine) -> None:
+    """The device has the next step before the host waits for the last."""
+    answer = engine.submit(Request([1, 2], 3))
+    assert engine.step() == []
+    assert engine.step() == [answer]
+    assert len(answer.tokens) == 1
+    while not engine.is_idle:
+        engine.step()
+
+
+def test_pages_are_what_memory_leaves(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On an accelerator: what the largest program needs, by its analysis, is not for pages."""
+
+    class Device:
+        platform = "gpu"
+        limit = 0
+
+        def memory_stats(self) -> dict[str, int]:
+            return {"bytes_limit": self.limit, "bytes_in_use": 1000}
+
+    device, programs = Device(), engine.programs
+    monkeypatch.setattr(jax, "local_devices", lambda: [device])
+    page = 2 * CONFIG.layers * CONFIG.num_kv_heads * PAGE * CONFIG.size_of_head * 4
+    with pytest.raises(MemoryError, match="keys and values of 320 tokens need 0.0 GB"):
+        programs._num_pages(None)
+    device.limit = 10**12
+    assert programs._num_pages(None) == 40  # all slots with the longest text, twice
+    device.limit = 10 * page
+    with pytest.raises(MemoryError):  # ten pages, but for what the program needs
+        programs._num_pages(None)
+
+
 @pytest.mark.soak
 def test_int8_weights_and_cache(engine: Engine) -> None:
     """Log-probabilities near those of float32, and not the same."""

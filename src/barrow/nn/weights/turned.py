@@ -1,7 +1,7 @@
 """Weights with their outputs first, for products of a few rows on CPUs.
 
-XLA's product x·W on a CPU packs W anew each time, which takes longer than to read it where x has
-few rows. In W·xᵀ it packs x, and reads W as it lies.
+W·xᵀ takes less processor time than x·W: probably XLA packs the second operand anew each time, which
+for a weight takes longer than to read it.
 """
 
 from __future__ import annotations
