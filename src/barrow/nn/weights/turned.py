@@ -1,6 +1,6 @@
 """Weights with their outputs first, for products of a few rows on CPUs.
 
-W·xᵀ takes less processor time than x·W: probably XLA packs the second operand anew each time, which
+W·xᵀ takes less processor time than x·W: probably XLA packs the second operand for each product, which
 for a weight takes longer than to read it.
 """
 
