@@ -1,7 +1,7 @@
 """Weights with their outputs first, for products of a few rows on CPUs.
 
-W·xᵀ takes less processor time than x·W: probably XLA packs the second operand for each product, which
-for a weight takes longer than to read it.
+W·xᵀ takes less processor time than x·W: probably XLA packs the second operand for each product,
+which for a weight takes longer than to read it.
 """
 
 from __future__ import annotations
