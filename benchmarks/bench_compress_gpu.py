@@ -1,9 +1,7 @@
 """Decoding one sequence with a Llama of 1.3 billion parameters on a GPU: bf16, int8, int4.
 
 Run: python benchmarks/bench_compress_gpu.py [--layers 24] [--tokens 128]
-Random weights. Tokens a second at batch 1 and 8, and the ratio to bf16. int8 and int4 run twice: by
-matrix products (the weight is expanded first), and for few rows by sums that expand as they read
-(`nn.weights.few_rows`). Needs jax and numpy only.
+Random weights. Tokens a second at batch 1 and 8, and the ratio to bf16. Needs jax and numpy only.
 """
 
 from __future__ import annotations
@@ -19,7 +17,6 @@ from barrow.models.decoder.generate import generate
 from barrow.models.decoder.model import Decoder, DecoderConfig
 from barrow.nn.attention.rotary import Rotary
 from barrow.nn.tree import Tree
-from barrow.nn.weights import few_rows
 from barrow.nn.weights.grouped import Grouped
 from barrow.nn.weights.kernels import with_int8, with_weights
 from barrow.nn.weights.per_channel import PerChannel
@@ -55,25 +52,15 @@ def main() -> None:
     num = sum(x.size for x in jax.tree.leaves(params))
     print(f"{jax.devices()[0].device_kind}, jax {jax.__version__}: {num:,} parameters")
     four = with_weights(params, grouped)
-    kinds: dict[str, tuple[Any, int]] = {
-        "bf16": (params, 4),
-        "int8 by products": (with_int8(params), 0),
-        "int8 by sums": (with_int8(params), 4),
-        "int4 by products": (four, 0),
-        "int4 by sums": (four, 4),
-    }
+    kinds: dict[str, Any] = {"bf16": params, "int8": with_int8(params), "int4": four}
     for batch in (1, 8):
         plain = None
-        for name, (held, most) in kinds.items():
-            if batch > 4 and "sums" in name:
-                continue
-            few_rows.MOST = most
-            jax.clear_caches()
+        for name, held in kinds.items():
             speed = measured(model, held, batch, given.tokens)
             plain = plain or speed
             size = sum(x.nbytes for x in jax.tree.leaves(held))
             print(
-                f"batch {batch} {name:18} {speed:8.0f} tokens/s {speed / plain:5.2f}× "
+                f"batch {batch} {name:5} {speed:8.0f} tokens/s {speed / plain:5.2f}× "
                 f"{size / 1e9:5.2f} GB {speed / batch * size / 1e9:6.0f} GB/s",
                 flush=True,
             )

@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from barrow.nn.dot import dot
-from barrow.nn.weights.few_rows import is_few, summed_groups
 
 # What 0 is as 4 bits without a sign.
 ZERO = 8
@@ -55,17 +54,7 @@ class Grouped:
     def contract(self, x: jax.Array, num: int, *, transposed: bool) -> jax.Array:
         """See `nn.dot`: the kernel is expanded where it is used."""
         assert num == len(self.inputs) and not transposed  # noqa: PT018
-        if self.bits == 4 and is_few(x, num):
-            return self._of_few(x, num)
         return dot(x, self._expanded(x.dtype).reshape(self.shape), num=num)
-
-    def _of_few(self, x: jax.Array, num: int) -> jax.Array:
-        outer, inner = x.shape[: x.ndim - num], math.prod(self.inputs)
-        groups, half, _ = self.values.shape
-        rows = jnp.pad(x.reshape(-1, inner), ((0, 0), (0, groups * 2 * half - inner)))
-        rows = rows.reshape(-1, groups, 2 * half)
-        y = summed_groups(rows, self.values, self.scales, ZERO)
-        return y.reshape(*outer, *self.outputs).astype(x.dtype)
 
     def array(self) -> jax.Array:
         """The kernel it represents."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -12,7 +11,6 @@ import jax.numpy as jnp
 from jax import lax
 
 from barrow.nn.dot import dot
-from barrow.nn.weights.few_rows import is_few, summed
 
 
 @partial(
@@ -65,12 +63,7 @@ class PerChannel:
             x = (x / self.inputs).astype(x.dtype)
         if self.dynamic:
             return self._of_integers(x, num, transposed=transposed)
-        if not transposed and is_few(x, num):
-            outer, inner = x.shape[: x.ndim - num], math.prod(x.shape[x.ndim - num :])
-            y = summed(x.reshape(-1, inner), self.values.reshape(inner, -1))
-            y = y.reshape(*outer, *self.scales.shape)
-        else:
-            y = dot(x, self.values.astype(x.dtype), num=num, transposed=transposed)
+        y = dot(x, self.values.astype(x.dtype), num=num, transposed=transposed)
         return (y * self.scales).astype(x.dtype)
 
     def _of_integers(self, x: jax.Array, num: int, *, transposed: bool) -> jax.Array:
