@@ -83,7 +83,7 @@ def test_a_verifiable_reward_rises_by_a_deviation(
         Policy(algorithm, (Weighed(share_of_a),), **more),
         steps=60,
         lora=Lora(8, 16.0),
-        optimizer=_optimizer(1e-2),
+        optimizer=_optimizer(3e-3),
         checkpoint=CheckpointSettings(keep_last=1),
         seed=seed,
     )
