@@ -19,6 +19,7 @@ PIPELINE = [
     "plan",
     "train",
     "finetune",
+    "align",
     "score",
     "board",
     "mix",
