@@ -133,6 +133,10 @@ def _sent(held: Array, device: Any, dtype: Any) -> jax.Array:
     kind = held.dtype if dtype is None else np.dtype(dtype)
     shares = _shares_memory(device or jax.local_devices()[0])
 
+    axis = max(range(held.ndim), key=lambda i: (held.shape[i] > 1, held.strides[i]), default=0)
+    num = held.shape[axis] if held.ndim else 1
+    per = max(1, _AT_ONCE * num // max(1, held.size * kind.itemsize))
+
     def put(part: Array) -> jax.Array:
         if shares or kind != part.dtype:
             copy = _empty(part.shape, kind)
@@ -141,16 +145,20 @@ def _sent(held: Array, device: Any, dtype: Any) -> jax.Array:
         sent: jax.Array = jax.device_put(part, device).block_until_ready()
         return sent
 
-    axis = max(range(held.ndim), key=lambda i: (held.shape[i] > 1, held.strides[i]), default=0)
-    num = held.shape[axis] if held.ndim else 1
-    per = max(1, _AT_ONCE * num // max(1, held.size * kind.itemsize))
-    if shares or per >= num:
+    if per >= num:
         return put(held)
+    at = (slice(None),) * axis
+    pieces = [(*at, slice(start, start + per)) for start in range(0, num, per)]
+    if shares:
+        copy = _empty(held.shape, kind)
+        for piece in pieces:
+            copy[piece] = held[piece]
+            release(held[piece])
+        return jax.device_put(copy, device).block_until_ready()  # type: ignore[no-any-return]
     whole = jnp.zeros(held.shape, kind, device=device)
-    for start in range(0, num, per):
-        piece = held[(slice(None),) * axis + (slice(start, start + per),)]
-        whole = _writer(axis)(whole, put(piece), start).block_until_ready()
-        release(piece)
+    for piece in pieces:
+        whole = _writer(axis)(whole, put(held[piece]), piece[axis].start).block_until_ready()
+        release(held[piece])
     return whole
 
 
