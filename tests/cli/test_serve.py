@@ -38,6 +38,7 @@ def test_a_model_is_served(
     assert code == 0
     assert "tiny at http://127.0.0.1:8123/v1" in err
     assert (found["host"], found["port"], found["access_log"]) == ("127.0.0.1", 8123, False)
+    assert found["log_config"] is None  # handlers of the process stay open
     assert found["models"]["data"][0]["id"] == "tiny"
     assert found["open"] == 401
     said = barrow("generate", model, "--prompt", "ab", "--max-tokens", 12, "--json").out

@@ -58,7 +58,7 @@ def test_a_pipeline_is_described_first(
     code, _, err = barrow(
         "train", "gpt2.tiny", "--store", stores[0], "--out", tmp_path / "run", *SMALL
     )
-    assert code == 130
+    assert code == 130, err
     assert err.splitlines()[0].startswith("plan: one device, at least 0.00 of ")
     assert err.splitlines()[1] == "pipeline: 4 stages, 8 micro-batches, bubble 27%"
 
@@ -376,12 +376,12 @@ def test_a_profile_is_asked_for_and_printed(
         (out / "profile.json").write_text(json.dumps(found))
         raise Interrupted("over")
 
-    known = constants.Constants("cpu", {"float32": 5e9, "bfloat16": 1e9}, 1.0, 1.0, None, 1.0)
-    monkeypatch.setattr(constants, "stored", lambda kind: known if kind == "cpu" else None)
+    known = constants.Constants("cpu", {"float32": 5e9, "bfloat16": 1e9}, 1.0, 1.0, 1.0)
+    monkeypatch.setattr(constants, "stored", lambda kind, *_: known if kind == "cpu" else None)
     monkeypatch.setattr(train, "fit", profiled)
     to = ["train", "gpt2.tiny", "--store", stores[0], "--out", tmp_path / "run", *SMALL]
     code, out, err = barrow(*to, "--profile", "--profile-steps", 2)
-    assert code == 130
+    assert code == 130, err
     assert asked == [Profile(steps=2, ceiling=5e9)]
     assert "a step: 100.0 ms (compute 60.0, input 40.0); " in out
     assert "\n  40% waits\n" in out

@@ -22,6 +22,7 @@ EXTRAS = {
     "language": "filtering by language",
     "images": "decoding pictures",
     "clip": "CLIP",
+    "onnx": "models as ONNX graphs",
     "parquet": "reading Parquet",
     "patterns": "filtering by patterns",
     "pdf": "reading PDF",

@@ -30,6 +30,8 @@ class Server(uvicorn.Server):
             app(offered, settings),
             host=host,
             port=port,
+            # Its own configuration would close the handlers that the process has.
+            log_config=None,
             log_level="warning",
             access_log=False,
             # Later than ours: it cuts connections without a word.
