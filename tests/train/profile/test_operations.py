@@ -25,6 +25,8 @@ from barrow.train.profile.trace import Operation
         ),
         ("jit(step)/transpose(jvp(layers))/while/body/attention/bq,bk->qk/dot", "", "b"),
         ("jit(step)/transpose(jvp(layers))/while/body/(mlp/up/dot:mlp/down/dot)", "layers", "b"),
+        ("jit(step)/jvp(layers)/while/body/eval_jaxpr/mlp/up/dot_general", "layers/mlp/up", "f"),
+        ("jit(step)/jvp()/eval_jaxpr/dot_general", "loss", "f"),
         ("jit(step)/jvp()/sub", "loss", "f"),
         ("jit(step)/mul;jit(step)/add", "optimizer", "u"),
         ("jit(step)/jvp(embed)/jit(_take)/select_n", "embed", "f"),

@@ -22,6 +22,7 @@ _WRAPPED = re.compile(r"(\w+)\((.*)\)$")
 # Parts of a path that are of JAX: loops, calls, recomputation.
 _OF_JAX = {"while", "body", "cond", "closed_call", "checkpoint", "rematted_computation"}
 _OF_JAX |= {"custom_jvp_call", "custom_vjp_call", "shard_map", "pjit", "remat", "branch_1_fun"}
+_OF_JAX |= {"eval_jaxpr"}
 
 
 @dataclass(frozen=True)
