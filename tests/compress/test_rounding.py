@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from barrow.compress import rounding
 from barrow.compress.rounding import in_groups, rounded, scales_of
 
 RNG = np.random.default_rng(0)
@@ -60,25 +61,33 @@ def test_a_channel_of_zeros_stays_zero() -> None:
 
 
 def slow_gptq(weight: np.ndarray, hessian: np.ndarray, size: int) -> np.ndarray:
-    """Optimal brain quantization in a fixed order, from its definition, in float64.
+    """Optimal brain quantization, the largest input first, from its definition, in float64.
 
     After each input the inverse of the Hessian of the inputs that are left is computed anew.
     """
     left, num = weight.astype(np.float64), len(weight)
     damped = hessian + 0.01 * np.diag(hessian).mean() * np.eye(num)
+    by = np.diag(hessian).astype(np.float32)
+    scales = {
+        i: scales_of(weight[i : i + size], 4, "gptq", importance=by[i : i + size])
+        for i in range(0, num, size)
+    }
     found = np.zeros_like(left)
-    for i in range(num):
-        if i % size == 0:
-            by = np.diag(hessian)[i : i + size].astype(np.float32)
-            block = left[i : i + size].astype(np.float32)
-            scales = scales_of(block, 4, "gptq", importance=by)
-        inverse = np.linalg.inv(damped[i:, i:])
-        found[i] = rounded(left[i].astype(np.float32), scales, 4) * scales
-        left[i:] -= np.outer(inverse[:, 0], (left[i] - found[i]) / inverse[0, 0])
+    rest = sorted(range(num), key=lambda i: -by[i])
+    while rest:
+        i, step = rest[0], scales[rest[0] // size * size]
+        inverse = np.linalg.inv(damped[np.ix_(rest, rest)])
+        found[i] = rounded(left[i].astype(np.float32), step, 4) * step
+        left[rest] -= np.outer(inverse[:, 0], (left[i] - found[i]) / inverse[0, 0])
+        rest = rest[1:]
     return found
 
 
-def test_gptq_is_its_definition_and_better_than_the_nearest() -> None:
+@pytest.mark.parametrize("block", [128, 5])
+def test_gptq_is_its_definition_and_better_than_the_nearest(
+    block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rounding, "_BLOCK", block)
     inputs = RNG.normal(size=(200, 24)) @ RNG.normal(size=(24, 24))  # correlated
     hessian = (inputs.T @ inputs).astype(np.float32)
     weight = RNG.normal(size=(24, 10)).astype(np.float32)
