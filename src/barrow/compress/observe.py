@@ -36,6 +36,11 @@ class Moments:
     largest: npt.NDArray[np.float32]
     products: npt.NDArray[np.float32] | None = None
 
+    def divided(self, factors: npt.NDArray[np.float32]) -> Moments:
+        """Of x / factors."""
+        both = None if self.products is None else self.products / np.outer(factors, factors)
+        return Moments(self.squares / factors**2, self.largest / factors, both)
+
 
 def observed(
     model: Any, params: Mapping[str, Any], rows: Rows, *, products: bool

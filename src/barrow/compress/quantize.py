@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from barrow.compress.observe import Moments, Rows, kernels, observed
-from barrow.compress.rounding import Floats, in_groups, rounded, scales_of
+from barrow.compress.rounding import Floats, Integers, in_groups
 from barrow.compress.scheme import Scheme
 from barrow.models.quantized import is_quantized_tree
 from barrow.nn.weights.grouped import Grouped, packed
@@ -49,7 +49,7 @@ def quantized(
             raise ValueError(
                 "calibration needs text: pass rows, or a scheme with the method nearest"
             )
-        products = any(s.method == "gptq" and s.bits == "int4" for s in used)
+        products = any(s.method == "gptq" for s in used)
         seen = observed(model, params, rows, products=products)
     else:
         seen = iter([dict.fromkeys(wanted)])  # type: ignore[list-item]
@@ -105,20 +105,9 @@ def _kernel(leaf: Any, num_in: int, scheme: Scheme | None, moments: Moments | No
     matrix = np.asarray(leaf, np.float32).reshape(math.prod(inputs), math.prod(outputs))
     kind = jnp.dtype(leaf.dtype).name
     if scheme.bits == "int4":
-        hessian = None
-        if scheme.method == "gptq":
-            assert moments is not None
-            hessian = moments.products
         # A group past the inputs would be filled up with zeros that are stored.
         size = min(scheme.group, len(matrix) + len(matrix) % 2)
-        integers, scales = in_groups(
-            matrix,
-            4,
-            size,
-            scheme.method,
-            importance=None if moments is None else moments.squares,
-            hessian=hessian,
-        )
+        integers, scales = _grouped(matrix, 4, size, scheme, moments)
         return Grouped(
             jnp.asarray(packed(integers)),
             jnp.asarray(scales, jnp.float16),
@@ -132,7 +121,7 @@ def _kernel(leaf: Any, num_in: int, scheme: Scheme | None, moments: Moments | No
         assert moments is not None
         factors = _smoothing(matrix, moments, scheme.smooth)
         matrix = matrix * factors[:, None]
-        moments = Moments(moments.squares / factors**2, moments.largest / factors)
+        moments = moments.divided(factors)
     values, scales = _by_channel(matrix, scheme, moments)
     return PerChannel(
         jnp.asarray(values.reshape(leaf.shape)),
@@ -148,9 +137,18 @@ def _by_channel(matrix: Floats, scheme: Scheme, moments: Moments | None) -> tupl
     if scheme.bits == "fp8":
         scales = np.maximum(np.abs(matrix).max(axis=0), 1e-30) / _LARGEST_FLOAT8
         return (matrix / scales).astype(jnp.float8_e4m3fn), scales.astype(np.float32)
-    importance = None if moments is None else moments.squares
-    scales = scales_of(matrix, 8, scheme.method, importance=importance)
-    return rounded(matrix, scales, 8), scales
+    integers, scales = _grouped(matrix, 8, len(matrix), scheme, moments)
+    return integers[0], scales[0]
+
+
+def _grouped(
+    matrix: Floats, bits: int, size: int, scheme: Scheme, moments: Moments | None
+) -> tuple[Integers, Floats]:
+    if moments is None:
+        return in_groups(matrix, bits, size, scheme.method)
+    hessian = moments.products if scheme.method == "gptq" else None
+    by = moments.squares
+    return in_groups(matrix, bits, size, scheme.method, importance=by, hessian=hessian)
 
 
 def _smoothing(matrix: Floats, moments: Moments, alpha: float) -> npt.NDArray[np.float32]:
