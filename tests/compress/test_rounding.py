@@ -51,6 +51,14 @@ def test_mse_is_the_least_error_by_importance(bits: int) -> None:
     assert best.sum() < lost("percentile").sum()
 
 
+def test_percentile_clips_one_number_of_a_thousand() -> None:
+    weight = RNG.permuted(np.arange(1, 1001, dtype=np.float32)[:, None].repeat(3, 1), axis=0)
+    weight[0] = 1e6
+    found = scales_of(weight, 8, "percentile")
+    np.testing.assert_allclose(found, np.percentile(weight, 99.9, axis=0) / 127, rtol=1e-5)
+    assert (rounded(weight, found, 8)[0] == 127).all()
+
+
 def test_a_channel_of_zeros_stays_zero() -> None:
     weight = np.zeros((8, 2), np.float32)
     for bits in (8, 4):
