@@ -185,10 +185,15 @@ def test_integers_of_a_gguf_file_are_kept(corpus: Path, folder: Path, tmp_path: 
     out = tmp_path / "small"
     card = as_stored(path, out, corpus, measuring=FEW, tokenizer="bytes")
     assert card.scheme == "as stored in GGUF"
+    assert card.notes == ()
     assert card.bytes_after < 0.5 * card.bytes_before
     assert card.comparison is not None
     assert abs(card.comparison.overall.difference or 0) < 1e-5
     assert is_quantized_tree(load(out).params)
+    nearest = Scheme("int8", "nearest")
+    again = compress(path, tmp_path / "8", nearest, corpus, measuring=FEW, tokenizer="bytes")
+    why = "the original is quantized (Q4_0): it was expanded, and is rounded twice"
+    assert again.notes == (why,)
     with pytest.raises(ValueError, match="stored integers are those of a .gguf file"):
         as_stored(folder, tmp_path / "x", corpus)
     other = written(tmp_path / "other.gguf", gguf.GGMLQuantizationType.Q5_0)

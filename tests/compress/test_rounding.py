@@ -103,7 +103,7 @@ def test_gptq_is_its_definition_and_better_than_the_nearest(
     found = wide(*in_groups(weight, 4, 8, "gptq", importance=by, hessian=hessian.copy()), 24)
     np.testing.assert_allclose(found, slow_gptq(weight, hessian, 8), rtol=1e-4, atol=1e-5)
     near = wide(*in_groups(weight, 4, 8, "mse", importance=by), 24)
-    assert error(weight, found, hessian) < 0.6 * error(weight, near, hessian)
+    assert error(weight, found, hessian) < 0.8 * error(weight, near, hessian)
 
 
 def test_gptq_of_inputs_that_are_always_zero() -> None:
