@@ -1,6 +1,6 @@
 """What quantized weights cost by domain: barrow's methods beside rounding and GGUF's types.
 
-Run: python benchmarks/bench_quantize.py MODEL CORPUS [--documents 32] [--rows 64]
+Run: python benchmarks/bench_quantize.py MODEL CORPUS [--documents 32] [--rows 64] [--only int4]
 Bits per byte of each domain after less before, on documents that calibration did not see. Q8_0 and
 Q4_0 are those of the library `gguf`, on the same kernels (tables of embeddings as in ours).
 """
@@ -45,6 +45,7 @@ def main() -> None:
     arguments.add_argument("corpus")
     arguments.add_argument("--documents", type=int, default=32)
     arguments.add_argument("--rows", type=int, default=64)
+    arguments.add_argument("--only", default="", help="schemes whose names have this")
     given = arguments.parse_args()
     opened = open_original(given.model)
     texts = texts_for(opened.loaded, given.corpus, Measuring(documents=given.documents))
@@ -55,9 +56,12 @@ def main() -> None:
     bits = before.overall.bpb
     print(f"{given.model}: {num:,} parameters, {bits:.4f} bits per byte, ", end="")
     print(f"{len(before.domains)} domains, {before.overall.bytes:,} bytes")
+    print("  " + ", ".join(f"{row.name} {row.bpb:.3f}" for row in before.domains))
     print(f"{'':20} {'overall':>9} {'worst':>9}  domain")
     table = quantized(opened.model, opened.params, SCHEMES["int8 nearest"])["embed"]["table"]
     for name in (*SCHEMES, *THEIRS):
+        if given.only not in name:
+            continue
         if name in SCHEMES:
             small = quantized(opened.model, opened.params, SCHEMES[name], rows)
             if not SCHEMES[name].dynamic:
@@ -65,9 +69,11 @@ def main() -> None:
         else:
             small = with_weights(opened.params, partial(by_gguf, THEIRS[name], as_array(table)))
         found = compare(scored(opened, small, texts), before, num_worst=0, resamples=1)
-        worst = max(found.domains, key=lambda row: row.difference or 0.0)
-        lost = found.overall.difference
-        print(f"{name:20} {lost:+9.4f} {worst.difference:+9.4f}  {worst.name}", flush=True)
+        lost = {row.name: row.difference or 0.0 for row in found.domains}
+        worst = max(lost, key=lambda domain: lost[domain])
+        overall = found.overall.difference
+        print(f"{name:20} {overall:+9.4f} {lost[worst]:+9.4f}  {worst}", flush=True)
+        print("  " + ", ".join(f"{domain} {bits:+.4f}" for domain, bits in lost.items()))
 
 
 def by_gguf(kind: Any, table: jax.Array, path: str, leaf: Any, num_in: int | None) -> Any:

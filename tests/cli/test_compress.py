@@ -57,3 +57,18 @@ def test_a_bad_scheme_is_one_line(barrow: Callable, tmp_path: Path, corpus: Path
     )
     assert found.code == 1
     assert found.err == "barrow: dynamic activations need int8 weights, got int4\n"
+
+
+def test_options_that_do_not_belong_together(barrow: Callable, tmp_path: Path) -> None:
+    few = ("compress", saved(tmp_path / "model"), "--out", tmp_path / "small")
+    for given, why in {
+        ("--recover", "s"): "--recover trains what --prune left",
+        ("--store", "s"): "--store is for --distill",
+        ("--prune", "heads=0.5", "--budget", "max-domain-dbpb=1"): "pass one of --prune",
+        ("--to", "int8"): "pass --calibrate CORPUS",
+        ("--calibrate", "c", "a=1"): "KEY=VALUE is for --distill and --recover, got a=1",
+    }.items():
+        found = barrow(*few, *given)
+        assert found.code == 2
+        assert why in " ".join(found.err.split())
+    assert not (tmp_path / "small").exists()

@@ -11,6 +11,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import transformers
+from tests.models.roberta_models import LINES
 from tests.models.roberta_models import save as save_roberta
 from tests.models.test_packed import written
 
@@ -19,14 +21,20 @@ from barrow.compress.scheme import Scheme
 from barrow.errors import ConfigError, WeightsError
 from barrow.models import generate
 from barrow.models.card import card as model_card
+from barrow.models.decoder.next_token_nats import next_token_nats
 from barrow.models.load import load
 from barrow.models.quantized import is_quantized_tree, save_quantized
+from barrow.nn.dot import as_array
+from barrow.nn.weights.kernels import is_weight
+from barrow.nn.weights.low_rank import joined
 from barrow.score import ModelOptions, open_corpus, open_model, score
 from barrow.serve.engine import Engine
 from barrow.serve.programs import EngineSettings
 from barrow.serve.requests import Request
 from barrow.stream import StreamSettings
+from barrow.stream.labelled.examples import Keys, read_examples
 from barrow.train import Run
+from barrow.train.finetune.predict import open_finetuned, predictions
 from barrow.train.start import initial_params
 from barrow.train.tasks.task import task_of
 from barrow.weights.safetensors_read import open_safetensors
@@ -99,6 +107,30 @@ def test_the_norms_of_a_frozen_model_can_be_trained(small: Any) -> None:
     assert loss(after) < before
 
 
+def test_lora_on_int4_is_trained(small: Any) -> None:
+    """Adapters learn as beside the expanded weights, and the integers stay."""
+    loaded = load(small[0], unstack=True)
+    model: Any = loaded.model
+    tokens = jnp.arange(97, 113)[None]
+    wide = jax.tree.map(as_array, loaded.params, is_leaf=is_weight)
+    down = 0.1 * jax.random.normal(jax.random.key(0), (24, 2))
+    adapter = {"mlp": {"down": {"kernel": {"down": down, "up": jnp.zeros((2, 16))}}}}
+    given: Any = {"layers": (adapter, adapter)}
+
+    def loss(given: Any, base: Any) -> jax.Array:
+        return next_token_nats(model, joined(base, given, 2.0), tokens).mean()
+
+    step = jax.jit(jax.value_and_grad(loss))
+    losses = []
+    for _ in range(8):
+        (value, grads), (_, plain) = step(given, loaded.params), step(given, wide)
+        for one, other in zip(jax.tree.leaves(grads), jax.tree.leaves(plain), strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-5)
+        given = jax.tree.map(lambda x, g: x - 3.0 * g, given, grads)
+        losses.append(float(value))
+    assert losses[-1] < 0.95 * losses[0]
+
+
 def test_it_is_served(small: Any) -> None:
     """Greedy answers of the engine are those of `generate`."""
     loaded = load(small[0], unstack=True)
@@ -128,15 +160,40 @@ def test_an_encoder_by_pseudo_likelihood(tmp_path: Path) -> None:
     assert load(tmp_path / "small").model.config.mlm_head  # type: ignore[attr-defined]
 
 
+def test_labels_give_a_task_score(tmp_path: Path) -> None:
+    """Beside the shares of right answers that `transformers` and the small model give."""
+    save_roberta(tmp_path / "roberta", "classify")
+    rows = [{"text": line, "label": "good"} for line in LINES for line in (line, line[:20])]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    few = Measuring(documents=2, rows=2, length=16, speeds=False, labels=str(path))
+    out = tmp_path / "small"
+    card = compress(tmp_path / "roberta", out, Scheme("int8"), path, measuring=few)
+    assert card.comparison is None
+    pipe = transformers.pipeline("text-classification", str(tmp_path / "roberta"), framework="pt")
+    theirs = [one["label"] for one in pipe([row["text"] for row in rows])]
+    opened = open_finetuned(out)
+    examples = read_examples(str(path), opened.kind, keys=Keys())
+    ours = [found["label"] for _, found in predictions(opened, examples)]
+    before, after = card.task["accuracy"]
+    assert before == pytest.approx(theirs.count("good") / len(rows))
+    assert after == pytest.approx(ours.count("good") / len(rows))
+
+
 def test_integers_of_a_gguf_file_are_kept(corpus: Path, folder: Path, tmp_path: Path) -> None:
     path = written(tmp_path / "model.gguf", gguf.GGMLQuantizationType.Q4_0)
     out = tmp_path / "small"
     card = as_stored(path, out, corpus, measuring=FEW, tokenizer="bytes")
     assert card.scheme == "as stored in GGUF"
+    assert card.notes == ()
     assert card.bytes_after < 0.5 * card.bytes_before
     assert card.comparison is not None
     assert abs(card.comparison.overall.difference or 0) < 1e-5
     assert is_quantized_tree(load(out).params)
+    nearest = Scheme("int8", "nearest")
+    again = compress(path, tmp_path / "8", nearest, corpus, measuring=FEW, tokenizer="bytes")
+    why = "the original is quantized (Q4_0): it was expanded, and is rounded twice"
+    assert again.notes == (why,)
     with pytest.raises(ValueError, match="stored integers are those of a .gguf file"):
         as_stored(folder, tmp_path / "x", corpus)
     other = written(tmp_path / "other.gguf", gguf.GGMLQuantizationType.Q5_0)

@@ -146,6 +146,10 @@ def compress(
 
     if sum(one is not None for one in (prune, distill, budget)) > 1:
         raise typer.BadParameter("pass one of --prune, --distill and --budget")
+    if recover is not None and prune is None:
+        raise typer.BadParameter("--recover trains what --prune left: pass --prune SHARES")
+    if store is not None and distill is None:
+        raise typer.BadParameter("--store is for --distill; --recover names its own")
     if calibrate is None and distill is None:
         raise typer.BadParameter("pass --calibrate CORPUS: text of all domains")
     if overrides and distill is None and recover is None:

@@ -11,7 +11,6 @@ import os
 import shutil
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -22,14 +21,15 @@ from barrow.compress.compressed import (
     Measuring,
     Original,
     finished,
+    new_folder,
     open_original,
-    refuse_existing,
+    rows_for,
     texts_for,
 )
 from barrow.compress.prune import loss_of
 from barrow.compress.quantize import quantized, weights_of
 from barrow.compress.scheme import default_scheme
-from barrow.compress.texts import Texts, token_rows
+from barrow.compress.texts import Texts
 from barrow.errors import ScoreError
 from barrow.models.decoder.model import Decoder
 from barrow.models.quantized import numbered
@@ -70,14 +70,12 @@ def within_budget(
     say: Callable[[str], None] = lambda _: None,
 ) -> Card:
     """Write the smallest model whose worst domain loses at most `limit` bits per byte."""
-    measuring, out = measuring or Measuring(), Path(out)
-    refuse_existing(out)
+    measuring, out = measuring or Measuring(), new_folder(out)
     opened = open_original(path, tokenizer=tokenizer, trust=trust)
     if isinstance(opened.model, RobertaWithHead) or not opened.loaded.family.scoring:
         raise ValueError(f"{path} gives no probability of text: a budget in bits needs one")
     texts = texts_for(opened.loaded, calibrate, measuring)
-    length = min(measuring.length, opened.model.config.context)
-    rows = token_rows(texts.calibration, opened.tokenizer, rows=measuring.rows, length=length)
+    rows = rows_for(opened, texts, measuring)
     levels = [
         numbered(quantized(opened.model, opened.params, default_scheme(bits), rows))
         for bits in ("int4", "int8")
@@ -97,7 +95,7 @@ def within_budget(
     while num < len(steps):
         params = _raised(opened.params, levels, steps[:num], expand=False)
         scheme = f"within {limit:g} bits per byte: {_named(params)}"
-        card = finished(opened, params, out, scheme, texts, measuring, trust=trust)
+        card = finished(opened, params, out, scheme, texts, measuring)
         assert card.worst is not None
         if card.worst[1] <= limit:
             return card
@@ -115,17 +113,13 @@ def _steps(opened: Original, four: Mapping[str, Any], rows: Any) -> list[tuple[s
     sizes = weights_of(params)
     cost: dict[str, float] = {}
     for path in sizes:
-        changed = with_weights(params, partial(_one, path, as_array(four[path])))
+        wide = as_array(four[path])
+        changed = with_weights(params, lambda at, x, _, p=path, w=wide: w if at == p else x)  # type: ignore[misc]
         cost[path] = (float(run(changed, given)) - plain) / sizes[path]
     order = sorted(cost, key=lambda path: -cost[path])
     is_kernel = {path: num_in_of(path) is not None for path in order}
     # A table is int8 to begin with.
     return [(p, 1) for p in order if is_kernel[p]] + [(p, 2) for p in order]
-
-
-def _one(path: str, array: jax.Array, at: str, leaf: Any, num_in: int | None) -> Any:
-    del num_in
-    return array if at == path else leaf
 
 
 def _raised(

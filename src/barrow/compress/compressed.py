@@ -12,6 +12,7 @@ from typing import Any
 import jax
 
 from barrow.compress.card import Card, Speed, hardware, made_with, speeds_of, write_card
+from barrow.compress.observe import Rows
 from barrow.compress.quantize import quantized
 from barrow.compress.scheme import Scheme
 from barrow.compress.texts import Texts, sample_texts, token_rows
@@ -33,6 +34,7 @@ from barrow.score.result import Result
 from barrow.score.scored_corpus import ScoredCorpus
 from barrow.score.scoring import score
 from barrow.weights.foreign_model import write_json
+from barrow.weights.gguf.tensors import open_gguf
 
 # Pseudo-likelihood runs a row for every token.
 _MASKED_BYTES = 384
@@ -69,19 +71,14 @@ def compress(
     say: Callable[[str], None] = lambda _: None,
 ) -> Card:
     """Write a smaller model to the folder `out`, with its card, and return the card."""
-    measuring = measuring or Measuring()
-    out = Path(out)
-    refuse_existing(out)
+    measuring, out = measuring or Measuring(), new_folder(out)
     opened = open_original(path, tokenizer=tokenizer, trust=trust)
     texts = texts_for(opened.loaded, calibrate, measuring)
     say(f"calibrating on {sum(map(len, texts.calibration.values())):,} documents")
-    rows = None
-    if scheme.needs_calibration:
-        length = min(measuring.length, opened.model.config.context)
-        rows = token_rows(texts.calibration, opened.tokenizer, rows=measuring.rows, length=length)
+    rows = rows_for(opened, texts, measuring) if scheme.needs_calibration else None
     small = quantized(opened.model, opened.params, scheme, rows)
     say("measuring")
-    return finished(opened, small, out, str(scheme), texts, measuring, trust=trust)
+    return finished(opened, small, out, str(scheme), texts, measuring)
 
 
 def as_stored(
@@ -98,8 +95,7 @@ def as_stored(
 
     Tensors of other types are expanded. The card compares with all of them expanded.
     """
-    measuring, out = measuring or Measuring(), Path(out)
-    refuse_existing(out)
+    measuring, out = measuring or Measuring(), new_folder(out)
     if Path(path).suffix != ".gguf":
         raise ValueError(f"stored integers are those of a .gguf file, got {path}")
     opened = open_original(path, tokenizer=tokenizer, trust=trust)
@@ -108,18 +104,25 @@ def as_stored(
         raise ValueError(f"{path} has no kernels of Q8_0 or Q4_0; compress it with --to int4")
     texts = texts_for(opened.loaded, calibrate, measuring)
     say("measuring")
-    return finished(opened, params, out, "as stored in GGUF", texts, measuring, trust=trust)
+    kept = replace(opened, note=None)
+    return finished(kept, params, out, "as stored in GGUF", texts, measuring)
 
 
 @dataclass(frozen=True)
 class Original:
-    """A model to compress: as it was opened, and with its layers as a tuple."""
+    """A model to compress: as it was opened, and with its layers as a tuple.
+
+    Code outside barrow that it needs may be imported from the modules `trust`. `note` is for the
+    card.
+    """
 
     path: Path
     loaded: Loaded
     model: Any
     params: Any
     tokenizer: Any
+    trust: tuple[str, ...] = ()
+    note: str | None = None
 
 
 def open_original(
@@ -139,13 +142,19 @@ def open_original(
         model = replace(model, unroll=True)
     where = loaded.tokenizer if tokenizer is None else tokenizer
     reader = open_tokenizer(where, settings=None if tokenizer else loaded.tokenizer_config)
-    return Original(
-        Path(path),
-        replace(loaded, tokenizer=where),
-        model,
-        for_decoding(loaded.params),
-        reader,
-    )
+    params = for_decoding(loaded.params)
+    named = replace(loaded, tokenizer=where)
+    return Original(Path(path), named, model, params, reader, tuple(trust), _expanded(Path(path)))
+
+
+def _expanded(path: Path) -> str | None:
+    """What to say of a GGUF file whose tensors are integers."""
+    if path.suffix != ".gguf":
+        return None
+    kinds = sorted({*open_gguf(path).types.values()} - {"F64", "F32", "F16", "BF16"})
+    if not kinds:
+        return None
+    return f"the original is quantized ({', '.join(kinds)}): it was expanded, and is rounded twice"
 
 
 def texts_for(loaded: Loaded, calibrate: str | os.PathLike[str], measuring: Measuring) -> Texts:
@@ -160,21 +169,20 @@ def texts_for(loaded: Loaded, calibrate: str | os.PathLike[str], measuring: Meas
     )
 
 
+def rows_for(opened: Original, texts: Texts, measuring: Measuring) -> Rows:
+    """Tokens to calibrate with [rows, length]."""
+    length = min(measuring.length, opened.model.config.context)
+    return token_rows(texts.calibration, opened.tokenizer, rows=measuring.rows, length=length)
+
+
 def finished(
-    opened: Original,
-    params: Any,
-    out: Path,
-    scheme: str,
-    texts: Texts,
-    measuring: Measuring,
-    *,
-    trust: Collection[str] = (),
+    opened: Original, params: Any, out: Path, scheme: str, texts: Texts, measuring: Measuring
 ) -> Card:
     """Write quantized parameters of a model and their card; `out` appears when both are there."""
     part = hidden_beside(out)
     try:
         save_small(part, opened, params, scheme)
-        card = measured_card(opened, part, scheme, texts, measuring, trust=trust)
+        card = measured_card(opened, part, scheme, texts, measuring)
         if card.comparison is not None:
             card = replace(card, comparison=replace(card.comparison, first=out.name))
         write_card(part, card)
@@ -204,17 +212,11 @@ def save_small(out: Path, opened: Original, params: Any, scheme: str) -> None:
 
 
 def measured_card(
-    opened: Original,
-    out: Path,
-    scheme: str,
-    texts: Texts,
-    measuring: Measuring,
-    *,
-    trust: Collection[str] = (),
+    opened: Original, out: Path, scheme: str, texts: Texts, measuring: Measuring
 ) -> Card:
     """Measure what was written to `out` beside the original."""
     again = open_model(out, dtype="float32", unstack=True)
-    notes = [] if texts.note is None else [texts.note]
+    notes = [note for note in (opened.note, texts.note) if note is not None]
     speeds: tuple[Speed, ...] = ()
     if measuring.speeds:
         speeds = speeds_of((opened.model, opened.params), (again.model, again.params))
@@ -227,10 +229,10 @@ def measured_card(
             )
     comparison = None
     if opened.loaded.family.scoring and not opened.loaded.labels:
-        comparison = compared(opened.path, out, texts.measured, opened.loaded.tokenizer, trust)
-    task = {}
-    if measuring.labels is not None:
-        task = _task(opened.path, out, measuring.labels)
+        named = opened.loaded.tokenizer
+        comparison = compared(opened.path, out, texts.measured, named, opened.trust)
+    labels = measuring.labels
+    task = {} if labels is None else _task(opened.path, out, labels)
     return Card(
         original=str(opened.path),
         scheme=scheme,
@@ -286,7 +288,8 @@ def _num_bytes(params: Any) -> int:
     return sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(params))
 
 
-def refuse_existing(out: Path) -> None:
-    """Raise if there is something at `out`."""
-    if out.exists():
+def new_folder(out: str | os.PathLike[str]) -> Path:
+    """The path, at which there must not be anything yet."""
+    if Path(out).exists():
         raise ValueError(f"{out} already exists; choose another folder")
+    return Path(out)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from barrow.models.decoder.model import Decoder
 from barrow.models.roberta.model import Roberta
 from barrow.nn.dot import dot
-from barrow.nn.weights.kernels import with_weights
+from barrow.nn.weights.kernels import weights_in, with_weights
 
 Rows = npt.NDArray[np.int32]
 # Bytes of sums of products that are held at a time.
@@ -35,6 +35,11 @@ class Moments:
     squares: npt.NDArray[np.float32]
     largest: npt.NDArray[np.float32]
     products: npt.NDArray[np.float32] | None = None
+
+    def divided(self, factors: npt.NDArray[np.float32]) -> Moments:
+        """Of x / factors."""
+        both = None if self.products is None else self.products / np.outer(factors, factors)
+        return Moments(self.squares / factors**2, self.largest / factors, both)
 
 
 def observed(
@@ -58,15 +63,8 @@ def observed(
 
 def kernels(params: Mapping[str, Any]) -> dict[str, int]:
     """Kernels by path, and the number of inputs of each; not tables of embeddings."""
-    found: dict[str, int] = {}
-
-    def note(path: str, leaf: Any, num_in: int | None) -> Any:
-        if num_in is not None:
-            found[path] = math.prod(leaf.shape[:num_in])
-        return leaf
-
-    with_weights(params, note)
-    return found
+    found = weights_in(params).items()
+    return {path: math.prod(leaf.shape[:num]) for path, (leaf, num) in found if num is not None}
 
 
 def _parts(params: Mapping[str, Any], *, products: bool) -> Iterator[Collection[str]]:

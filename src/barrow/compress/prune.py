@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -45,15 +45,14 @@ class Pruning:
     weights: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("heads", "channels", "layers", "weights"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} must be from 0 to below 1, got {getattr(self, name)}")
-        if not any((self.heads, self.channels, self.layers, self.weights)):
+        for name, share in asdict(self).items():
+            if not 0 <= share < 1:
+                raise ValueError(f"{name} must be from 0 to below 1, got {share}")
+        if not any(asdict(self).values()):
             raise ValueError("nothing to prune: pass heads, channels, layers or weights")
 
     def __str__(self) -> str:
-        names = ("heads", "channels", "layers", "weights")
-        said = [f"{getattr(self, n):.0%} of {n}" for n in names if getattr(self, n)]
+        said = [f"{share:.0%} of {name}" for name, share in asdict(self).items() if share]
         return "without " + ", ".join(said)
 
 
@@ -62,7 +61,7 @@ def parse_pruning(text: str) -> Pruning:
     shares: dict[str, float] = {}
     for part in text.split(","):
         name, _, value = part.partition("=")
-        if name not in ("heads", "channels", "layers", "weights"):
+        if name not in Pruning.__dataclass_fields__:
             raise ValueError(f"--prune takes heads, channels, layers and weights, got {name!r}")
         try:
             shares[name] = float(value)
@@ -134,11 +133,13 @@ def _gated_loss(model: Any, mask: int | None, gates: Any, params: Any, rows: jax
     layers = []
     for layer, gate in zip(params["layers"], gates, strict=True):
         out, down = layer["attention"]["out"], layer["mlp"]["down"]
-        attention = layer["attention"] | {
-            "out": out | {"kernel": _Gated(out["kernel"], gate["heads"])}
+        out = out | {"kernel": _Gated(out["kernel"], gate["heads"])}
+        down = down | {"kernel": _Gated(down["kernel"], gate["channels"])}
+        parts = {
+            "attention": layer["attention"] | {"out": out},
+            "mlp": layer["mlp"] | {"down": down},
         }
-        mlp = layer["mlp"] | {"down": down | {"kernel": _Gated(down["kernel"], gate["channels"])}}
-        layers.append(layer | {"attention": attention, "mlp": mlp})
+        layers.append(layer | parts)
     return loss_of(model, params | {"layers": tuple(layers)}, rows, mask)
 
 
@@ -210,27 +211,18 @@ def _highest(importance: Floats, num: int) -> npt.NDArray[np.intp]:
 
 
 def _cut(layer: Any, group: Any, head: Any, channel: Any) -> Tree:
-    attention: dict[str, Any] = dict(layer["attention"])
-    for part, at in (("q", head), ("k", group), ("v", group)):
-        held = dict(attention[part])
-        held["kernel"] = held["kernel"][:, at]
-        if "bias" in held:
-            held["bias"] = held["bias"][at]
-        attention[part] = held
-        norm = attention.get(f"{part}_norm")
+    attention, mlp = dict(layer["attention"]), dict(layer["mlp"])
+    for held, part, at in (
+        *((attention, part, at) for part, at in (("q", head), ("k", group), ("v", group))),
+        *((mlp, part, channel) for part in ("up", "gate") if part in mlp),
+    ):
+        bias = {"bias": held[part]["bias"][at]} if "bias" in held[part] else {}
+        held[part] = held[part] | {"kernel": held[part]["kernel"][:, at]} | bias
+        norm = held.get(f"{part}_norm")
         if norm is not None and norm["scale"].ndim == 2:
-            attention[f"{part}_norm"] = {"scale": norm["scale"][at]}
-    out = dict(attention["out"])
-    attention["out"] = out | {"kernel": out["kernel"][head]}
-    mlp: dict[str, Any] = dict(layer["mlp"])
-    for part in ("up", "gate"):
-        if part in mlp:
-            held = dict(mlp[part])
-            held["kernel"] = held["kernel"][:, channel]
-            if "bias" in held:
-                held["bias"] = held["bias"][channel]
-            mlp[part] = held
-    mlp["down"] = dict(mlp["down"]) | {"kernel": mlp["down"]["kernel"][channel]}
+            held[f"{part}_norm"] = {"scale": norm["scale"][at]}
+    for held, part, at in ((attention, "out", head), (mlp, "down", channel)):
+        held[part] = held[part] | {"kernel": held[part]["kernel"][at]}
     return Tree({**layer, "attention": attention, "mlp": mlp})
 
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
 
-from barrow.compress.observe import Moments, Rows, kernels, observed
-from barrow.compress.rounding import Floats, in_groups, rounded, scales_of
+from barrow.compress.observe import Moments, Rows, observed
+from barrow.compress.rounding import Floats, Integers, in_groups
 from barrow.compress.scheme import Scheme
 from barrow.models.quantized import is_quantized_tree
 from barrow.nn.weights.grouped import Grouped, packed
-from barrow.nn.weights.kernels import with_weights
+from barrow.nn.weights.kernels import weights_in, with_weights
 from barrow.nn.weights.per_channel import PerChannel
 
 _LARGEST_FLOAT8 = 448.0
@@ -37,56 +37,30 @@ def quantized(
     if is_quantized_tree(params):
         raise ValueError("the model is quantized already; start from the model before that")
     schemes = scheme if isinstance(scheme, Mapping) else dict.fromkeys(weights_of(params), scheme)
-    made = {
-        path: _table(leaf, schemes[path])
-        for path, leaf in _tables(params).items()
-        if schemes.get(path) is not None
+    found = {path: one for path, one in weights_in(params).items() if schemes.get(path) is not None}
+    made: dict[str, Any] = {
+        path: _table(leaf, schemes[path]) for path, (leaf, num) in found.items() if num is None
     }
-    wanted = {path for path in kernels(params) if schemes.get(path) is not None}
-    used = [s for path in wanted if (s := schemes[path]) is not None]
-    if any(s.needs_calibration for s in used):
+    rest = {path: one for path, one in found.items() if path not in made}
+    used = [one for path in rest if (one := schemes[path]) is not None]
+    seen: Iterable[Mapping[str, Moments | None]] = [dict.fromkeys(rest)]
+    if any(one.needs_calibration for one in used):
         if rows is None:
             raise ValueError(
                 "calibration needs text: pass rows, or a scheme with the method nearest"
             )
-        products = any(s.method == "gptq" and s.bits == "int4" for s in used)
+        products = any(one.method == "gptq" for one in used)
         seen = observed(model, params, rows, products=products)
-    else:
-        seen = iter([dict.fromkeys(wanted)])  # type: ignore[list-item]
     for part in seen:
-        own = {path: moments for path, moments in part.items() if path in wanted}
-
-        def make(path: str, leaf: Any, num_in: int | None, own: Any = own) -> Any:
-            if path in own and num_in is not None:
-                made[path] = _kernel(leaf, num_in, schemes[path], own[path])
-            return leaf
-
-        with_weights(params, make)
+        for path in part.keys() & rest.keys():
+            leaf, num_in = rest[path]
+            made[path] = _kernel(leaf, num_in, schemes[path], part[path])
     return with_weights(params, lambda path, leaf, _: made.get(path, leaf))
 
 
 def weights_of(params: Mapping[str, Any]) -> dict[str, int]:
     """Kernels and tables by path, and how many numbers each has."""
-    found: dict[str, int] = {}
-
-    def note(path: str, leaf: Any, _: int | None) -> Any:
-        found[path] = leaf.size
-        return leaf
-
-    with_weights(params, note)
-    return found
-
-
-def _tables(params: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-
-    def note(path: str, leaf: Any, num_in: int | None) -> Any:
-        if num_in is None:
-            found[path] = leaf
-        return leaf
-
-    with_weights(params, note)
-    return found
+    return {path: leaf.size for path, (leaf, _) in weights_in(params).items()}
 
 
 def _table(leaf: Any, scheme: Scheme | None) -> PerChannel:
@@ -99,26 +73,16 @@ def _table(leaf: Any, scheme: Scheme | None) -> PerChannel:
     )
 
 
-def _kernel(leaf: Any, num_in: int, scheme: Scheme | None, moments: Moments | None) -> Any:
+def _kernel(leaf: Any, num_in: int | None, scheme: Scheme | None, moments: Moments | None) -> Any:
     assert scheme is not None
+    assert num_in is not None
     inputs, outputs = leaf.shape[:num_in], leaf.shape[num_in:]
     matrix = np.asarray(leaf, np.float32).reshape(math.prod(inputs), math.prod(outputs))
     kind = jnp.dtype(leaf.dtype).name
     if scheme.bits == "int4":
-        hessian = None
-        if scheme.method == "gptq":
-            assert moments is not None
-            hessian = moments.products
         # A group past the inputs would be filled up with zeros that are stored.
         size = min(scheme.group, len(matrix) + len(matrix) % 2)
-        integers, scales = in_groups(
-            matrix,
-            4,
-            size,
-            scheme.method,
-            importance=None if moments is None else moments.squares,
-            hessian=hessian,
-        )
+        integers, scales = _grouped(matrix, 4, size, scheme, moments)
         return Grouped(
             jnp.asarray(packed(integers)),
             jnp.asarray(scales, jnp.float16),
@@ -132,7 +96,7 @@ def _kernel(leaf: Any, num_in: int, scheme: Scheme | None, moments: Moments | No
         assert moments is not None
         factors = _smoothing(matrix, moments, scheme.smooth)
         matrix = matrix * factors[:, None]
-        moments = Moments(moments.squares / factors**2, moments.largest / factors)
+        moments = moments.divided(factors)
     values, scales = _by_channel(matrix, scheme, moments)
     return PerChannel(
         jnp.asarray(values.reshape(leaf.shape)),
@@ -148,9 +112,18 @@ def _by_channel(matrix: Floats, scheme: Scheme, moments: Moments | None) -> tupl
     if scheme.bits == "fp8":
         scales = np.maximum(np.abs(matrix).max(axis=0), 1e-30) / _LARGEST_FLOAT8
         return (matrix / scales).astype(jnp.float8_e4m3fn), scales.astype(np.float32)
-    importance = None if moments is None else moments.squares
-    scales = scales_of(matrix, 8, scheme.method, importance=importance)
-    return rounded(matrix, scales, 8), scales
+    integers, scales = _grouped(matrix, 8, len(matrix), scheme, moments)
+    return integers[0], scales[0]
+
+
+def _grouped(
+    matrix: Floats, bits: int, size: int, scheme: Scheme, moments: Moments | None
+) -> tuple[Integers, Floats]:
+    if moments is None:
+        return in_groups(matrix, bits, size, scheme.method)
+    hessian = moments.products if scheme.method == "gptq" else None
+    by = moments.squares
+    return in_groups(matrix, bits, size, scheme.method, importance=by, hessian=hessian)
 
 
 def _smoothing(matrix: Floats, moments: Moments, alpha: float) -> npt.NDArray[np.float32]:

@@ -21,6 +21,8 @@ _CLIPS = {8: np.linspace(0.8, 1.0, 21), 4: np.linspace(0.55, 1.15, 25)}
 # float16's smallest number, for a group of zeros.
 _SMALLEST = 2.0**-24
 _DAMPING = 0.01
+# Inputs of GPTQ whose errors reach the others together.
+_BLOCK = 128
 
 
 def scales_of(
@@ -66,33 +68,44 @@ def in_groups(
 ) -> tuple[Integers, Floats]:
     """Integers [groups, size, outputs] and scales [groups, outputs]; zeros fill the last group.
 
-    With `hessian` [inputs, inputs], the sum of x·xᵀ, the error of rounding an input's weights is
-    made up for by the inputs after it (GPTQ).
+    With `hessian` [inputs, inputs], the sum of x·xᵀ, inputs are rounded one after another, the
+    largest first, and the error of each is made up for by those that follow (GPTQ with activation
+    order). Scales are chosen before that, so that a group is of neighbours.
     """
     num, outputs = weight.shape
-    spread = None if hessian is None else _spread(hessian)
     left = np.array(weight, np.float32)
     if hessian is not None:
         left[np.diag(hessian) == 0] = 0
     count = -(-num // size)
-    integers = np.zeros((count, size, outputs), np.int8)
     scales = np.empty((count, outputs), np.float32)
     for group in range(count):
-        start, stop = group * size, min((group + 1) * size, num)
-        block = left[start:stop]
-        by = None if importance is None else importance[start:stop]
-        scales[group] = scales_of(block, bits, method, importance=by)
-        if spread is None:
-            integers[group, : stop - start] = rounded(block, scales[group], bits)
-            continue
-        errors = np.empty_like(block)
-        for i in range(stop - start):
-            at = start + i
-            integers[group, i] = rounded(block[i], scales[group], bits)
-            errors[i] = (block[i] - integers[group, i] * scales[group]) / spread[at, at]
-            block[i + 1 :] -= np.outer(spread[at, at + 1 : stop], errors[i])
+        part = slice(group * size, (group + 1) * size)
+        by = None if importance is None else importance[part]
+        scales[group] = scales_of(left[part], bits, method, importance=by)
+    integers = np.zeros((count * size, outputs), np.int8)
+    each = np.repeat(scales, size, axis=0)[:num]
+    if hessian is None:
+        integers[:num] = rounded(left, each, bits)
+    else:
+        order = np.argsort(-np.diag(hessian), kind="stable")
+        integers[order] = _in_turn(left[order], each[order], bits, hessian[np.ix_(order, order)])
+    return integers.reshape(count, size, outputs), scales
+
+
+def _in_turn(left: Floats, scales: Floats, bits: int, hessian: Floats) -> Integers:
+    """GPTQ's rounding of inputs [inputs, outputs] in their order; those after a block wait."""
+    spread = _spread(hessian)
+    integers = np.empty(left.shape, np.int8)
+    for start in range(0, len(left), _BLOCK):
+        stop = min(start + _BLOCK, len(left))
+        errors = np.empty((stop - start, left.shape[1]), np.float32)
+        for at in range(start, stop):
+            integers[at] = rounded(left[at], scales[at], bits)
+            error = (left[at] - integers[at] * scales[at]) / spread[at, at]
+            left[at + 1 : stop] -= np.outer(spread[at, at + 1 : stop], error)
+            errors[at - start] = error
         left[stop:] -= spread[start:stop, stop:].T @ errors
-    return integers, scales
+    return integers
 
 
 def _spread(hessian: Floats) -> Floats:

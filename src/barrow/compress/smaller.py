@@ -16,14 +16,14 @@ from barrow.compress.compressed import (
     Measuring,
     Original,
     measured_card,
+    new_folder,
     open_original,
-    refuse_existing,
+    rows_for,
     texts_for,
 )
 from barrow.compress.distil import Distil
 from barrow.compress.prune import Pruning, pruned
 from barrow.compress.student import distil_run
-from barrow.compress.texts import token_rows
 from barrow.models.architecture import written_as
 from barrow.models.family import family_table
 from barrow.models.save import save
@@ -60,17 +60,13 @@ def prune_model(
     `recover` is a run (see `recovery`) that trains it again: `out` is then the folder of that run,
     which resumes if it was stopped, and its first parameters are in OUT/init.
     """
-    measuring, out = measuring or Measuring(), Path(out)
-    if recover is None:
-        refuse_existing(out)
+    measuring, out = measuring or Measuring(), new_folder(out) if recover is None else Path(out)
     opened = open_original(path, tokenizer=tokenizer, trust=trust)
     texts = texts_for(opened.loaded, calibrate, measuring)
     where = out if recover is None else out / "init"
     if not where.exists():
-        length = min(measuring.length, opened.model.config.context)
-        rows = token_rows(texts.calibration, opened.tokenizer, rows=measuring.rows, length=length)
         say("pruning")
-        mask = opened.tokenizer.mask
+        rows, mask = rows_for(opened, texts, measuring), opened.tokenizer.mask
         model, params = pruned(opened.model, opened.params, pruning, rows, mask=mask)
         _write(where, opened, model, params)
     scheme = str(pruning)
@@ -87,7 +83,7 @@ def prune_model(
         fit(run, out, trackers=trackers)
         scheme += f", recovered in {run.steps:,} steps"
     say("measuring")
-    card = measured_card(opened, out, scheme, texts, measuring, trust=trust)
+    card = measured_card(opened, out, scheme, texts, measuring)
     write_card(out, card)
     return card
 
@@ -140,7 +136,7 @@ def distil_model(
     layers = f"{run.model.layers} of {opened.model.config.layers} layers"  # type: ignore[attr-defined]
     scheme = f"distilled, {layers}, {run.steps:,} steps"
     say("measuring")
-    card = measured_card(opened, Path(out), scheme, texts, measuring, trust=trust)
+    card = measured_card(opened, Path(out), scheme, texts, measuring)
     write_card(Path(out), card)
     return card
 
@@ -148,29 +144,21 @@ def distil_model(
 def _write(where: Path, opened: Original, model: Any, params: Any) -> None:
     """A Hugging Face folder; where `transformers` has no such shape, a checkpoint of ours."""
     loaded = opened.loaded
-    stacked = put_together(params, "layers")
-    plain = replace(model, unroll=False)
+    stacked, plain = put_together(params, "layers"), replace(model, unroll=False)
+    words, begin, stops = loaded.tokenizer, loaded.begin, loaded.stops
     try:
         written_as(plain)
     except ValueError:
-        tokenizer = loaded.tokenizer
         about = {
             "model": family_table(plain.config),
-            "tokenizer": os.fspath(tokenizer) if isinstance(tokenizer, str | Path) else None,
-            "begin": loaded.begin,
-            "end": next(iter(loaded.stops), None),
+            "tokenizer": os.fspath(words) if isinstance(words, str | Path) else None,
+            "begin": begin,
+            "end": next(iter(stops), None),
         }
         save_params(where, stacked, about)
         return
     try:
-        save(
-            where,
-            plain,
-            stacked,
-            tokenizer=loaded.tokenizer,
-            begin=loaded.begin,
-            stops=loaded.stops,
-        )
+        save(where, plain, stacked, tokenizer=words, begin=begin, stops=stops)
     except BaseException:
         shutil.rmtree(where, ignore_errors=True)
         raise

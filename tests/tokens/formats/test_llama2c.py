@@ -38,8 +38,9 @@ def entry(score: float, token: bytes) -> bytes:
     return struct.pack("<fi", score, len(token)) + token
 
 
-def made(pieces: list[str] = PIECES) -> bytes:
-    head = [b"<unk>", b"\n<s>\n", b"\n</s>\n", *(b"<0x%02X>" % byte for byte in range(256))]
+def made(pieces: list[str] = PIECES, *, by_name: bool = True) -> bytes:
+    of_bytes = [b"<0x%02X>" % byte if by_name else chr(byte).encode() for byte in range(256)]
+    head = [b"<unk>", b"\n<s>\n", b"\n</s>\n", *of_bytes]
     body = [entry(-float(number), piece.encode()) for number, piece in enumerate(pieces)]
     return struct.pack("<i", 8) + b"".join(entry(0.0, token) for token in head) + b"".join(body)
 
@@ -95,6 +96,12 @@ def test_what_it_is(tokenizer: JsonTokenizer, tmp_path: Path) -> None:
         bytes([byte]) for byte in range(256)
     ]
     assert [tokenizer.token_bytes(259 + i).decode() for i in range(len(PIECES))] == PIECES
+
+
+def test_bytes_as_characters(tokenizer: JsonTokenizer) -> None:
+    """Files of 2023, stories15M's among them."""
+    found = JsonTokenizer(check(read_llama2c_file(made(by_name=False), "x"), "x"))
+    assert found.hash == tokenizer.hash
 
 
 def test_saved_it_opens_in_transformers(tokenizer: JsonTokenizer, tmp_path: Path) -> None:

@@ -37,6 +37,18 @@ def with_weights(params: Any, make: Callable[[str, Any, NumIn], Any], prefix: st
     return params if num_in == 0 or is_weight(params) else make(path, params, num_in)
 
 
+def weights_in(params: Any) -> dict[str, tuple[Any, NumIn]]:
+    """What `with_weights` replaces, by path."""
+    found: dict[str, tuple[Any, NumIn]] = {}
+
+    def note(path: str, leaf: Any, num_in: NumIn) -> Any:
+        found[path] = leaf, num_in
+        return leaf
+
+    with_weights(params, note)
+    return found
+
+
 def num_in_of(path: str) -> NumIn:
     """How many dimensions of a parameter are contracted; 0 where it is no weight of a product."""
     names = path.split("/")

@@ -21,6 +21,10 @@ from barrow.models.row_batches import Batch, batches
 from barrow.parallel import make_mesh, num_row_shards, rows_sharding, whole
 from barrow.tokens import Tokenizer
 
+# Compiled once for all models of a description, whatever their parameters.
+_NATS = jax.jit(next_token_nats, static_argnums=0)
+_NATS_ON_CPU = jax.jit(next_token_nats_on_cpu, static_argnums=0)
+
 
 class DecoderTokenModel:
     """A causal model and its parameters under `TokenModel`.
@@ -57,7 +61,7 @@ class DecoderTokenModel:
             model = replace(cast("Any", model), backend="rows")
         self._mesh = make_mesh(devices=devices, tensor=tensor)
         self._params = params if tensor > 1 else jax.device_put(params, whole(self._mesh))
-        self._nats = jax.jit(partial(next_token_nats_on_cpu if on_cpu else next_token_nats, model))
+        self._nats = partial(_NATS_ON_CPU if on_cpu else _NATS, model)
 
     def log_probs(self, rows: Sequence[npt.NDArray[np.int32]]) -> list[npt.NDArray[np.float32]]:
         """As in `TokenModel`."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import jax
@@ -166,6 +167,15 @@ def usable_length(config: Any) -> int | None:
     return length
 
 
+@partial(jax.jit, static_argnums=0)
+def _target_logs(
+    model: Roberta, params: Any, ids: Any, lengths: Any, places: Any, targets: Any
+) -> jax.Array:
+    logits = model.apply(params, ids, places[:, None], method=model.masked_logits, lengths=lengths)
+    log_probs = jax.nn.log_softmax(logits[:, 0].astype(jnp.float32), axis=-1)
+    return jnp.take_along_axis(log_probs, targets[:, None], axis=-1)[:, 0]
+
+
 def roberta_guess(model: Roberta, params: Any, tokenizer: Tokenizer) -> Guess:
     """Compiled for few shapes: rows in powers of two, lengths in buckets."""
     vocab = model.config.vocab_size
@@ -174,14 +184,6 @@ def roberta_guess(model: Roberta, params: Any, tokenizer: Tokenizer) -> Guess:
             f"the tokenizer has ids up to {tokenizer.vocab_size - 1}, but the model's "
             f"vocabulary is {vocab}: do they match?"
         )
-
-    @jax.jit
-    def logs(params: Any, ids: Any, lengths: Any, places: Any, targets: Any) -> jax.Array:
-        logits = model.apply(
-            params, ids, places[:, None], method=model.masked_logits, lengths=lengths
-        )
-        log_probs = jax.nn.log_softmax(logits[:, 0].astype(jnp.float32), axis=-1)
-        return jnp.take_along_axis(log_probs, targets[:, None], axis=-1)[:, 0]
 
     def guess(
         rows: npt.NDArray[np.int64],
@@ -198,6 +200,6 @@ def roberta_guess(model: Roberta, params: Any, tokenizer: Tokenizer) -> Guess:
         sizes, at, chosen = (np.zeros(filled, np.int32) for _ in range(3))
         sizes[:] = 1
         sizes[:num], at[:num], chosen[:num] = lengths, places, targets
-        return np.asarray(logs(params, ids, sizes, at, chosen))[:num]
+        return np.asarray(_target_logs(model, params, ids, sizes, at, chosen))[:num]
 
     return guess

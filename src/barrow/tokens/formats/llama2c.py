@@ -2,8 +2,8 @@
 
 The file is the longest token's length (int32), and for each token its score (float32), its length
 (int32) and its bytes, little-endian. The tokens are those of a SentencePiece model with spaces for
-▁: first `<unk>`, the begin and the end of a text, then the 256 bytes as `<0x00>` to `<0xFF>`, then
-the pieces. A text gets a space before it, is cut into characters, or bytes where a character is not
+▁: first `<unk>`, the begin and the end of a text, then the 256 bytes as `<0x00>` to `<0xFF>` (in
+files of 2023 as the characters U+0000 to U+00FF), then the pieces. A text gets a space before it, is cut into characters, or bytes where a character is not
 a token, and neighbours are merged, the highest score first.
 """
 
@@ -95,7 +95,7 @@ def _entries(data: bytes, where: str) -> list[tuple[float, bytes]]:
     for number in range(_FIRST_PIECE):
         byte = number - len(_SPECIALS)
         found = entries[number][1] if number < len(entries) else b"nothing"
-        if byte >= 0 and found != b"<0x%02X>" % byte:
+        if byte >= 0 and found not in (b"<0x%02X>" % byte, chr(byte).encode()):
             raise TokenizerError(
                 f"{where}: token {number} of a llama2.c tokenizer must be <0x{byte:02X}>, "
                 f"got {found!r}; was it trained without byte fallback?"
