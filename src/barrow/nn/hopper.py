@@ -16,9 +16,9 @@ import jax
 LANES = 128  # numbers of a group: a row is [groups, LANES]
 
 
-def is_hopper() -> bool:
+def is_hopper(*, alone: bool = True) -> bool:
     """Whether the program runs on one such GPU: to several devices a kernel is opaque."""
-    if jax.default_backend() != "gpu" or jax.device_count() > 1:
+    if jax.default_backend() != "gpu" or (alone and jax.device_count() > 1):
         return False
     return getattr(jax.local_devices()[0], "compute_capability", "") == "9.0"
 
