@@ -137,7 +137,6 @@ class _Work:
         gpu.wait_smem_to_gmem(0)
 
     def gradient(self, q: Any, k: Any, v: Any, above: Any, *refs: Any) -> None:
-        from jax.experimental import pallas as pl
         from jax.experimental.pallas import mosaic_gpu as gpu
 
         ids, refs = (refs[0], refs[1:]) if self.masked else (None, refs)
@@ -159,8 +158,7 @@ class _Work:
         weight = power * lax.broadcast_in_dim(by, power.shape, [0])
         _matrix(weights.at[mine])[...] = weight.astype(q.dtype)
         meet(barriers[0])
-        # This warpgroup's keys, for all queries.
-        column = _turned(_matrix(weights.at[:, pl.ds(lax.axis_index(_AXES[2]), 1)]))
+        column = _turned(_matrix(_my_column(weights)))
         gpu.barrier_wait(gv_here)
         of_v = _product(column, _matrix(gs)).astype(q.dtype)
         of_weight = _product(_matrix(gs.at[mine]), _turned(_matrix(vs)))
@@ -230,6 +228,13 @@ def _mine() -> Any:
 
     num = _TILE // _LINES
     return pl.ds(lax.axis_index(_AXES[2]) * num, num)
+
+
+def _my_column(ref: Any) -> Any:
+    """This warpgroup's keys, for all queries."""
+    from jax.experimental import pallas as pl
+
+    return ref.at[:, pl.ds(lax.axis_index(_AXES[2]), 1)]
 
 
 def _place(ref: Any, part: int) -> Any:
