@@ -1,6 +1,6 @@
 """Attention over rows so short that a GPU holds a whole head on the chip, with its gradient.
 
-`plain_attention.plain` is the definition. On one Hopper GPU queries, keys and values may come in
+`plain_attention.masked` is the definition. On one Hopper GPU queries, keys and values may come in
 one array, as one product makes them: nothing is then split or put together in memory.
 """
 
@@ -15,7 +15,7 @@ import jax.numpy as jnp
 
 from barrow.nn.attention import short_kernel
 from barrow.nn.attention.over_heads import over_heads
-from barrow.nn.attention.plain_attention import plain
+from barrow.nn.attention.plain_attention import masked
 from barrow.nn.attention.short_kernel import DIM, MOST, Kind
 from barrow.nn.attention.visible import Visible
 from barrow.nn.hopper import is_hopper, log_choice, with_twin
@@ -99,7 +99,7 @@ def _call(
     given = (*arrays, *above, *(() if ids is None else (ids,)))
     if num == 1:
         return with_twin(apart(kernel), apart(twin))(*given)
-    run = over_heads(lambda *given: jax.tree.leaves(apart(kernel)(*given)))
+    run = over_heads(lambda *given: tuple(jax.tree.leaves(apart(kernel)(*given))))
     found = tuple(run(*given))
     return found if above else found[0]
 
@@ -107,7 +107,8 @@ def _call(
 def _plain(kind: Kind, arrays: tuple[jax.Array, ...], ids: jax.Array | None) -> jax.Array:
     q, k, v = arrays if len(arrays) == 3 else (arrays[0][:, :, i] for i in range(3))
     segments = None if ids is None else (ids[:, 0], ids[:, 1])
-    return plain(q, k, v, Visible(causal=kind.causal, segments=segments), kind.scale)
+    mask = Visible(causal=kind.causal, segments=segments).mask(q.shape[1], q.shape[1])
+    return masked(q, k, v, mask, kind.scale, is_never_empty=ids is None)
 
 
 def _plain_gradient(

@@ -45,7 +45,7 @@ def _quick_gelu(y: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 
 # Value and slope, from what a kernel has: tanh is one instruction.
-_FORMULAS: dict[Activation, Callable[[jax.Array], tuple[jax.Array, jax.Array]]] = {
+FORMULAS: dict[Activation, Callable[[jax.Array], tuple[jax.Array, jax.Array]]] = {
     gelu: _gelu,
     gelu_tanh: _gelu_tanh,
     quick_gelu: _quick_gelu,
@@ -54,7 +54,7 @@ _FORMULAS: dict[Activation, Callable[[jax.Array], tuple[jax.Array, jax.Array]]] 
 
 def has_kernel(shape: tuple[int, ...], dtype: Any, act: Activation) -> bool:
     """Whether `act_rows` takes rows of this shape and type here."""
-    if len(shape) != 2 or act not in _FORMULAS or not is_hopper():
+    if len(shape) != 2 or act not in FORMULAS or not is_hopper():
         return False
     fits = shape[0] % _TILE == 0 and shape[1] % (_GROUPS * LANES) == 0 and dtype == jnp.bfloat16
     log_choice("activation", shape, fits)
@@ -88,7 +88,7 @@ act_rows.defvjp(_forward, _backward)
 def plain(act: Activation, product: jax.Array, bias: jax.Array) -> jax.Array:
     """act(product + bias), in float32 inside."""
     y = product.astype(jnp.float32) + bias.astype(jnp.float32)
-    return _FORMULAS[act](y)[0].astype(product.dtype)
+    return FORMULAS[act](y)[0].astype(product.dtype)
 
 
 def plain_gradient(
@@ -96,7 +96,7 @@ def plain_gradient(
 ) -> tuple[jax.Array, jax.Array]:
     """Of the product, and of the bias in float32."""
     y = product.astype(jnp.float32) + bias.astype(jnp.float32)
-    found = above.astype(jnp.float32) * _FORMULAS[act](y)[1]
+    found = above.astype(jnp.float32) * FORMULAS[act](y)[1]
     return found.astype(product.dtype), found.sum(axis=0)
 
 
@@ -113,7 +113,7 @@ def kernel(act: Activation, product: jax.Array, bias: jax.Array) -> jax.Array:
 
         def one(i: Any, _: None) -> None:
             y = gpu.load(held, (i,), layout=wide).astype(jnp.float32) + to.astype(jnp.float32)
-            held[i] = _FORMULAS[act](y)[0].astype(held.dtype)
+            held[i] = FORMULAS[act](y)[0].astype(held.dtype)
 
         lax.fori_loop(0, _TILE, one, None)
         gpu.commit_smem()
@@ -152,7 +152,7 @@ def gradient_kernel(
 
         def one(i: Any, total: jax.Array) -> jax.Array:
             y = gpu.load(held, (i,), layout=wide).astype(jnp.float32) + to.astype(jnp.float32)
-            found = gpu.load(given, (i,), layout=wide).astype(jnp.float32) * _FORMULAS[act](y)[1]
+            found = gpu.load(given, (i,), layout=wide).astype(jnp.float32) * FORMULAS[act](y)[1]
             held[i] = found.astype(held.dtype)
             return total + found
 
