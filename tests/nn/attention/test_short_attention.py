@@ -112,12 +112,14 @@ def test_kernels_as_plain_products(
     }.get(name)
     kind = Kind("causal" in name, 0.125)
     given = (jnp.stack([q, k, v], axis=2),) if merged else (q, k, v)
-    found = short_kernel.forward(kind, given, ids), *short_kernel.gradient(kind, given, ids, above)
-    wanted = module._plain(kind, given, ids), *module._plain_gradient(kind, given, ids, above)
+    bias = jnp.asarray(rng.standard_normal((3, 1, 64)), jnp.bfloat16) if merged else None
+    given = (given, bias, ids)
+    found = short_kernel.forward(kind, *given), *short_kernel.gradient(kind, *given, above)
+    wanted = module._plain(kind, *given), *module._plain_gradient(kind, *given, above)
     for ours, theirs in zip(found, wanted, strict=True):
         assert ours.dtype == jnp.bfloat16
         ours, theirs = (np.asarray(x, np.float32) for x in (ours, theirs))
-        np.testing.assert_allclose(ours, theirs, atol=0.02)
+        np.testing.assert_allclose(ours, theirs, atol=0.02 * float(np.abs(theirs).max()))
 
 
 @pytest.mark.parametrize("num", [50, 77, 128])
@@ -129,7 +131,8 @@ def test_kernels_are_lowered_for_a_gpu(num: int, merged: bool) -> None:
     ids = jax.ShapeDtypeStruct((2, 2, num), jnp.int32) if num == 77 else None
     kind = Kind(num == 77, 0.125)
     for function, more in ((short_kernel.forward, ()), (short_kernel.gradient, (one,))):
-        traced = jax.jit(partial(function, kind)).trace(given, ids, *more)
+        bias = jax.ShapeDtypeStruct((3, 2, 64), jnp.bfloat16) if merged else None
+        traced = jax.jit(partial(function, kind)).trace(given, bias, ids, *more)
         assert "mosaic_gpu" in traced.lower(lowering_platforms=("cuda",)).as_text()
 
 
@@ -173,19 +176,19 @@ def test_one_product_for_queries_keys_and_values(
     params = jax.tree.map(lambda p: p + 0.1 * jax.random.normal(jax.random.key(1), p.shape), params)
     segments = None if visible.segments is None else SEGMENTS
 
-    def total(params: Any, heads: Any) -> jax.Array:
+    def total(params: Any, x: jax.Array) -> jax.Array:
         y, _ = heads.apply(params, x, lengths=visible.lengths, segments=segments)
         return jnp.sum(y.astype(jnp.float32) ** 2)
 
-    plain = nn.MultiHead(2, causal=visible.causal, bias=bias, backend="xla")
-    wanted = jax.grad(total)(params, plain)
+    wanted = jax.grad(total)(params, x.astype(jnp.float32))
+    assert not twins
     hopper.log_choice.cache_clear()
     with caplog.at_level(logging.INFO):
-        found = jax.grad(total)(params, heads)
+        found = jax.grad(total)(params, x)
     assert set(twins) == {"forward", "gradient"}
     assert "attention of short rows of 64×2×64: a kernel for Hopper GPUs" in caplog.text
     jax.tree.map(
-        lambda a, b: np.testing.assert_allclose(a, b, atol=0.02 * float(jnp.abs(b).max() + 1e-3)),
+        lambda a, b: np.testing.assert_allclose(a, b, atol=0.03 * float(jnp.abs(b).max() + 0.1)),
         found,
         wanted,
     )

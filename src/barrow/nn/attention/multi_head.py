@@ -94,9 +94,9 @@ class MultiHead(Module):
             visible = self._visible(lengths=lengths, segments=segments)
             if self._can_merge(scope, x, visible, dim):
                 scale = dim**-0.5 if self.scale is None else self.scale
-                qkv = self._merged(scope, x, dim)
+                qkv, bias = self._merged(scope, x, dim)
                 ids = ids_of(qkv.shape, visible)
-                y = short_attention((qkv,), ids, causal=self.causal, scale=scale)
+                y = short_attention((qkv,), ids, bias, causal=self.causal, scale=scale)
                 return out(scope / "out", named(y, ATTENTION)), None
 
         def project(name: str, heads: int, axis: str) -> jax.Array:
@@ -173,8 +173,8 @@ class MultiHead(Module):
         shape = (*x.shape[:2], self.heads, dim)
         return x.shape[1] >= 32 and has_kernel(shape, shape[1], self.heads, x.dtype, visible)
 
-    def _merged(self, scope: Scope, x: jax.Array, dim: int) -> jax.Array:
-        """Queries, keys and values [batch, length, 3, heads, head_dim]."""
+    def _merged(self, scope: Scope, x: jax.Array, dim: int) -> tuple[jax.Array, jax.Array | None]:
+        """Queries, keys and values [batch, length, 3, heads, head_dim], and what to add to them."""
         rows = x.reshape(-1, x.shape[-1])
         width = self.heads * dim
         kernels, biases = [], []
@@ -184,14 +184,13 @@ class MultiHead(Module):
             kernels.append((scope / name).param("kernel", shape, self.weight_init, axes))
             if self.bias:
                 bias = (scope / name).param("bias", shape[1:], zeros, axes[1:])
-                biases.append(bias.astype(x.dtype).reshape(width))
+                biases.append(bias.astype(x.dtype))
         if all(isinstance(kernel, jax.Array) for kernel in kernels):
-            together = jnp.concatenate([kernel.reshape(-1, width) for kernel in kernels], axis=1)
-            y = dot(rows, together)
+            y = dot(rows, jnp.concatenate([kernel.reshape(-1, width) for kernel in kernels], axis=1))
         else:  # each has a product of its own
             y = jnp.concatenate([dot(rows, kernel).reshape(-1, width) for kernel in kernels], axis=1)
-        y = y + jnp.concatenate(biases) if biases else y
-        return y.reshape(*x.shape[:2], 3, self.heads, dim)
+        y = y.reshape(*x.shape[:2], 3, self.heads, dim)
+        return y, jnp.stack(biases) if biases else None
 
 
 def _needs_ring(constrain: Constrain, length: int, heads: int) -> bool:

@@ -39,14 +39,21 @@ def has_kernel(
 # for all calls, each of which would compile it again.
 @partial(jax.jit, static_argnames=("causal", "scale"))
 def short_attention(
-    arrays: tuple[jax.Array, ...], ids: jax.Array | None, *, causal: bool, scale: float
+    arrays: tuple[jax.Array, ...],
+    ids: jax.Array | None,
+    bias: jax.Array | None = None,
+    *,
+    causal: bool,
+    scale: float,
 ) -> jax.Array:
     """Attention [batch, places, heads, 64] of queries, keys and values, seen by `ids_of`.
 
     They are three arrays of this shape, which may be split over devices by rows and heads, or, on
-    one GPU, one [batch, places, 3, heads, 64]. Products are in their type, sums in float32.
+    one GPU, one [batch, places, 3, heads, 64], with a `bias` [3, heads, 64] that is added to it.
+    Products are in their type, sums in float32.
     """
-    return _attend(Kind(causal, scale), arrays, ids)
+    assert bias is None or len(arrays) == 1
+    return _attend(Kind(causal, scale), arrays, bias, ids)
 
 
 def ids_of(shape: tuple[int, ...], visible: Visible) -> jax.Array | None:
@@ -64,16 +71,24 @@ def ids_of(shape: tuple[int, ...], visible: Visible) -> jax.Array | None:
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
-def _attend(kind: Kind, arrays: tuple[jax.Array, ...], ids: jax.Array | None) -> jax.Array:
-    return _call(kind, short_kernel.forward, _plain, arrays, ids)  # type: ignore[no-any-return]
+def _attend(
+    kind: Kind, arrays: tuple[jax.Array, ...], bias: jax.Array | None, ids: jax.Array | None
+) -> jax.Array:
+    return _call(kind, short_kernel.forward, _plain, arrays, bias, ids)  # type: ignore[no-any-return]
 
 
-def _forward(kind: Kind, arrays: tuple[jax.Array, ...], ids: jax.Array | None) -> Any:
-    return _attend(kind, arrays, ids), (arrays, ids)
+def _forward(kind: Kind, *given: Any) -> tuple[jax.Array, Any]:
+    return _attend(kind, *given), given
 
 
-def _backward(kind: Kind, kept: Any, above: jax.Array) -> tuple[Any, None]:
-    return _call(kind, short_kernel.gradient, _plain_gradient, *kept, above), None
+def _backward(kind: Kind, kept: Any, above: jax.Array) -> tuple[Any, jax.Array | None, None]:
+    bias = kept[1]
+    found = _call(kind, short_kernel.gradient, _plain_gradient, *kept, above)
+    if bias is None:
+        return found, None, None
+    # As rows: over two dimensions XLA first writes a transposed float32 copy.
+    rows = found[0].reshape(-1, bias.size)
+    return found, rows.sum(axis=0, dtype=jnp.float32).reshape(bias.shape).astype(bias.dtype), None
 
 
 _attend.defvjp(_forward, _backward)
@@ -84,35 +99,44 @@ def _call(
     kernel: Callable[..., Any],
     twin: Callable[..., Any],
     arrays: tuple[jax.Array, ...],
+    bias: jax.Array | None,
     ids: jax.Array | None,
     *above: jax.Array,
 ) -> Any:
-    num = len(arrays)
+    """The kernel, of arrays alone, so that JAX can transform it."""
+    kept, structure = jax.tree.flatten((arrays, bias, ids))
 
-    def apart(function: Callable[..., Any]) -> Callable[..., Any]:
+    def flat(function: Callable[..., Any]) -> Callable[..., Any]:
         def of(*given: jax.Array) -> Any:
-            seen = None if ids is None else given[-1]
-            return function(kind, given[:num], seen, *given[num : num + len(above)])
+            return function(kind, *structure.unflatten(given[: len(kept)]), *given[len(kept) :])
 
         return of
 
-    given = (*arrays, *above, *(() if ids is None else (ids,)))
-    if num == 1:
-        return with_twin(apart(kernel), apart(twin))(*given)
-    run = over_heads(lambda *given: tuple(jax.tree.leaves(apart(kernel)(*given))))
-    found = tuple(run(*given))
+    if len(arrays) == 1:
+        return with_twin(flat(kernel), flat(twin))(*kept, *above)
+    run = over_heads(lambda *given: tuple(jax.tree.leaves(flat(kernel)(*given))))
+    found = tuple(run(*kept, *above))
     return found if above else found[0]
 
 
-def _plain(kind: Kind, arrays: tuple[jax.Array, ...], ids: jax.Array | None) -> jax.Array:
-    q, k, v = arrays if len(arrays) == 3 else (arrays[0][:, :, i] for i in range(3))
+def _plain(
+    kind: Kind, arrays: tuple[jax.Array, ...], bias: jax.Array | None, ids: jax.Array | None
+) -> jax.Array:
+    if len(arrays) == 1:
+        whole = arrays[0] if bias is None else arrays[0] + bias
+        arrays = tuple(whole[:, :, i] for i in range(3))
+    q, k, v = arrays
     segments = None if ids is None else (ids[:, 0], ids[:, 1])
     mask = Visible(causal=kind.causal, segments=segments).mask(q.shape[1], q.shape[1])
     return masked(q, k, v, mask, kind.scale, is_never_empty=ids is None)
 
 
 def _plain_gradient(
-    kind: Kind, arrays: tuple[jax.Array, ...], ids: jax.Array | None, above: jax.Array
+    kind: Kind,
+    arrays: tuple[jax.Array, ...],
+    bias: jax.Array | None,
+    ids: jax.Array | None,
+    above: jax.Array,
 ) -> tuple[jax.Array, ...]:
-    _, back = jax.vjp(lambda *given: _plain(kind, given, ids), *arrays)
+    _, back = jax.vjp(lambda *given: _plain(kind, given, bias, ids), *arrays)
     return tuple(back(above))

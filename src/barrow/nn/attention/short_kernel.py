@@ -30,32 +30,35 @@ class Kind:
     scale: float
 
 
-def forward(kind: Kind, arrays: tuple[jax.Array, ...], ids: jax.Array | None) -> jax.Array:
+def forward(
+    kind: Kind, arrays: tuple[jax.Array, ...], bias: jax.Array | None, ids: jax.Array | None
+) -> jax.Array:
     """Attention [batch, places, heads, 64] of queries, keys and values.
 
-    They are one array [batch, places, 3, heads, 64], or three [batch, places, heads, 64]. Of `ids`
-    [batch, 2, places] the first are the queries', the second the keys': a query sees keys with
-    its own id.
+    They are one array [batch, places, 3, heads, 64], or three [batch, places, heads, 64]; `bias`
+    [3, heads, 64] is added to them. Of `ids` [batch, 2, places] the first are the queries', the
+    second the keys': a query sees keys with its own id.
     """
-    work = _Work(kind, arrays[0].shape[1], len(arrays) == 1, ids is not None)
-    out = work.run(work.forward, _parts(arrays), ids, num_held=3, num_out=1, barriers=(2, 1))
+    work = _Work(kind, arrays[0].shape[1], len(arrays) == 1, bias is not None, ids is not None)
+    given = work.given(arrays, bias, ids)
+    out = work.run(work.forward, given, num_held=3, num_out=1, barriers=(2, 1))
     return out[0][:, :, 0]
 
 
 def gradient(
-    kind: Kind, arrays: tuple[jax.Array, ...], ids: jax.Array | None, above: jax.Array
+    kind: Kind,
+    arrays: tuple[jax.Array, ...],
+    bias: jax.Array | None,
+    ids: jax.Array | None,
+    above: jax.Array,
 ) -> tuple[jax.Array, ...]:
     """The gradient of each array, from that of the result."""
-    work = _Work(kind, arrays[0].shape[1], len(arrays) == 1, ids is not None)
-    given = (*_parts(arrays), above[:, :, None])
+    work = _Work(kind, arrays[0].shape[1], len(arrays) == 1, bias is not None, ids is not None)
+    given = work.given(arrays, bias, ids, above)
     found = work.run(
-        work.gradient, given, ids, num_held=4, num_out=len(arrays), barriers=(2, 2, 1, 1, 1)
+        work.gradient, given, num_held=4, num_out=len(arrays), barriers=(2, 2, 1, 1, 1)
     )
     return found if len(arrays) == 1 else tuple(x[:, :, 0] for x in found)
-
-
-def _parts(arrays: tuple[jax.Array, ...]) -> tuple[jax.Array, ...]:
-    return arrays * 3 if len(arrays) == 1 else tuple(x[:, :, None] for x in arrays)
 
 
 @dataclass(frozen=True)
@@ -65,17 +68,37 @@ class _Work:
     kind: Kind
     num: int
     merged: bool
+    biased: bool
     masked: bool
 
     @property
     def tiles(self) -> int:
         return -(-self.num // _TILE)
 
+    def given(
+        self,
+        arrays: tuple[jax.Array, ...],
+        bias: jax.Array | None,
+        ids: jax.Array | None,
+        *above: jax.Array,
+    ) -> tuple[jax.Array, ...]:
+        """What a kernel gets: parts [batch, places, parts, heads, 64], bias and ids."""
+        apart = tuple(x[:, :, None] for x in (*(() if self.merged else arrays), *above))
+        apart = (arrays * 3 if self.merged else ()) + apart
+        apart = apart if bias is None else (*apart, bias)
+        if ids is None:
+            return apart
+        # Places past the end: no id is theirs.
+        places = self.tiles * _TILE
+        there = jnp.arange(places) < self.num
+        nobody = jnp.iinfo(jnp.int32).min + jnp.arange(1, 3, dtype=jnp.int32)[:, None]
+        ids = jnp.pad(ids, ((0, 0), (0, 0), (0, places - self.num)))
+        return *apart, jnp.where(there, ids, nobody)
+
     def run(
         self,
         body: Callable[..., None],
         arrays: tuple[jax.Array, ...],
-        ids: jax.Array | None,
         *,
         num_held: int,
         num_out: int,
@@ -94,12 +117,6 @@ class _Work:
 
         is_forward = num_held == 3
         out = (batch, num, 1 if is_forward else parts, heads, dim)
-        if ids is not None:
-            # Places past the end: no id is theirs.
-            there = jnp.arange(tiles * _TILE) < num
-            nobody = jnp.iinfo(jnp.int32).min + jnp.arange(1, 3, dtype=jnp.int32)[:, None]
-            ids = jnp.pad(ids, ((0, 0), (0, 0), (0, tiles * _TILE - num)))
-            ids = jnp.where(there, ids, nobody)
         kernel = gpu.kernel(
             body,
             out_type=(jax.ShapeDtypeStruct(out, dtype),) * num_out,
@@ -117,20 +134,26 @@ class _Work:
                 approx_math=True, lowering_semantics=gpu.LoweringSemantics.Lane
             ),
         )
-        return tuple(kernel(*arrays, *([] if ids is None else [ids])))
+        return tuple(kernel(*arrays))
 
     def forward(self, q: Any, k: Any, v: Any, *refs: Any) -> None:
         from jax.experimental.pallas import mosaic_gpu as gpu
 
-        ids, (out, *refs) = (refs[0], refs[1:]) if self.masked else (None, refs)
-        qs, ks, vs, qk_here, v_here = refs
+        bias, ids, (out, qs, ks, vs, qk_here, v_here) = self._apart(refs)
         mine = _mine()
         self._fetch((q, k, v), (qs, ks, vs), (qk_here, qk_here, v_here))
         gpu.barrier_wait(qk_here)
-        power, by = self._powers(qs, ks, ids)
+        power, by = self._powers(self._queries(qs, bias), ks, ids)
         gpu.barrier_wait(v_here)
         found = _product(power.astype(q.dtype), _matrix(vs))
         found = found * lax.broadcast_in_dim(by, found.shape, [0])
+        if bias is not None:
+            # Weights sum to 1. That of keys adds the same to all scores of a query: no change.
+            more = _columns(bias, 2)
+            if ids is not None:
+                sees = lax.broadcast_in_dim(power.sum(axis=1), found.shape, [0]) > 0
+                more = jnp.where(sees, more, 0.0)
+            found = found + more
         _matrix(qs.at[mine])[...] = found.astype(q.dtype)
         gpu.commit_smem()
         gpu.copy_smem_to_gmem(_flat(qs.at[mine]), _place(out, 0))
@@ -139,7 +162,7 @@ class _Work:
     def gradient(self, q: Any, k: Any, v: Any, above: Any, *refs: Any) -> None:
         from jax.experimental.pallas import mosaic_gpu as gpu
 
-        ids, refs = (refs[0], refs[1:]) if self.masked else (None, refs)
+        bias, ids, refs = self._apart(refs)
         num = 1 if self.merged else 3
         outs, (qs, ks, vs, gs, weights, qk_here, gv_here, *barriers) = refs[:num], refs[num:]
         mine = _mine()
@@ -154,7 +177,10 @@ class _Work:
                 gpu.barrier_wait(barrier)
 
         gpu.barrier_wait(qk_here)
-        power, by = self._powers(qs, ks, ids)
+        queries = self._queries(qs, bias)
+        power, by = self._powers(queries, ks, ids)
+        if bias is not None:
+            _matrix(qs.at[mine])[...] = queries  # for the gradient of the keys
         weight = power * lax.broadcast_in_dim(by, power.shape, [0])
         _matrix(weights.at[mine])[...] = weight.astype(q.dtype)
         meet(barriers[0])
@@ -179,6 +205,19 @@ class _Work:
             gpu.copy_smem_to_gmem(_flat(held.at[mine]), _place(out, part))
         gpu.wait_smem_to_gmem(0)
 
+    def _apart(self, refs: Any) -> tuple[Any, Any, Any]:
+        """Bias and ids, None where there is none, and the rest."""
+        bias, refs = (refs[0], refs[1:]) if self.biased else (None, refs)
+        ids, refs = (refs[0], refs[1:]) if self.masked else (None, refs)
+        return bias, ids, refs
+
+    def _queries(self, held: Any, bias: Any) -> Any:
+        """This warpgroup's, with their bias, in registers; without one where they are held."""
+        mine = _matrix(held.at[_mine()])
+        if bias is None:
+            return mine
+        return (mine[...].astype(jnp.float32) + _columns(bias, 0)).astype(held.dtype)
+
     def _fetch(self, sources: Any, held: Any, here: Any) -> None:
         """Copies this warpgroup's places; those past the end become zeros."""
         from jax.experimental.pallas import mosaic_gpu as gpu
@@ -195,7 +234,7 @@ class _Work:
         wide = gpu.Layout.WGMMA
         shape = (_TILE, self.tiles * _TILE)
         start = lax.axis_index(_AXES[2]) * _TILE
-        score = _product(_matrix(q.at[_mine()]), _turned(_matrix(k)))
+        score = _product(q, _turned(_matrix(k)))
         score = score * (self.kind.scale * math.log2(math.e))  # exp2 is one instruction
         column = gpu.broadcasted_iota(jnp.int32, shape, 1, layout=wide)
         seen = None
@@ -235,6 +274,15 @@ def _my_column(ref: Any) -> Any:
     from jax.experimental import pallas as pl
 
     return ref.at[:, pl.ds(lax.axis_index(_AXES[2]), 1)]
+
+
+def _columns(bias: Any, part: int) -> Any:
+    """The bias of this block's head, float32, for each of a warpgroup's places."""
+    from jax.experimental.pallas import mosaic_gpu as gpu
+
+    at = (part, lax.axis_index(_AXES[1]))
+    found = gpu.load(bias, at, layout=gpu.Layout.WGMMA.reduce(0), optimized=False)
+    return lax.broadcast_in_dim(found.astype(jnp.float32), (_TILE, DIM), [1])
 
 
 def _place(ref: Any, part: int) -> Any:
