@@ -188,7 +188,7 @@ def test_one_product_for_queries_keys_and_values(
     assert set(twins) == {"forward", "gradient"}
     assert "attention of short rows of 64×2×64: a kernel for Hopper GPUs" in caplog.text
     jax.tree.map(
-        lambda a, b: np.testing.assert_allclose(a, b, atol=0.03 * float(jnp.abs(b).max() + 0.1)),
+        lambda a, b: np.testing.assert_allclose(a, b, atol=0.05 * float(jnp.abs(b).max() + 0.1)),
         found,
         wanted,
     )

@@ -1,51 +1,87 @@
 """act(x·W + bias) in one kernel: a matrix product that ends in its activation.
 
-cuBLAS ends with tanh-GELU only; for others XLA writes the product, reads it and writes again.
+cuBLAS ends with tanh-GELU only; with others XLA writes the product, reads it and writes again.
+Only without a gradient: that one needs the product.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
-from barrow.nn.layers.act_rows import FORMULAS
-from barrow.nn.layers.activations import Activation
+from barrow.nn.dot import dot
+from barrow.nn.hopper import is_hopper, log_choice, with_twin
+from barrow.nn.layers import act_rows
+from barrow.nn.layers.activations import Activation, quick_gelu
 
 _DEPTH = 64  # of a step: 128 bytes of a line
+_TILE = 128  # lines and columns of a warpgroup; a block has two, one below the other
 _PART = 64  # lines and columns that are written at a time
+_STEPS = 4  # on their way
+_WIDTH = 8  # columns of blocks before the next line of them
+_LEAST = 8192  # rows: fewer do not fill the chip
+
+# Where it was faster: erf takes so long that it is better done beside the next product.
+_PAYS = (quick_gelu,)
 
 
-@dataclass(frozen=True)
-class Tiles:
-    """Lines and columns of a warpgroup; two of them share lines, or columns (`tall`).
+def has_kernel(x: jax.Array, weight: Any, act: Activation) -> bool:
+    """Whether `act_product` takes these here."""
+    if act not in _PAYS or x.ndim != 2 or not is_hopper() or not isinstance(weight, jax.Array):
+        return False
+    rows, inner = x.shape
+    fits = weight.ndim == 2 and rows >= _LEAST and rows % (2 * _TILE) == 0
+    fits = fits and weight.shape[1] % _TILE == 0 and inner % _DEPTH == 0 and inner >= 256
+    fits = fits and x.dtype == jnp.bfloat16 and act_rows.has_kernel(
+        (rows, weight.shape[1]), x.dtype, act
+    )
+    log_choice("product with its activation", (rows, *weight.shape), fits)
+    return fits
 
-    `steps` are on their way; `width` columns of tiles are done before the next.
-    """
 
-    lines: int = 128
-    columns: int = 128
-    tall: bool = False
-    steps: int = 4
-    width: int = 8
-    minor: int = 1
+@partial(jax.custom_vjp, nondiff_argnums=(3,))
+def act_product(x: jax.Array, weight: jax.Array, bias: jax.Array, act: Activation) -> jax.Array:
+    """act(x·weight + bias) of x [rows, inner], for what `has_kernel` accepts."""
+    both = with_twin(partial(kernel, act), partial(plain, act))
+    found: jax.Array = both(x, weight.astype(x.dtype), bias)
+    return found
 
 
-def kernel(
-    act: Activation, x: jax.Array, weight: jax.Array, bias: jax.Array, tiles: Tiles = Tiles()
-) -> jax.Array:
-    """Of x [rows, inner], weight [inner, columns] and bias [columns]."""
+def _forward(
+    x: jax.Array, weight: jax.Array, bias: jax.Array, act: Activation
+) -> tuple[jax.Array, tuple[jax.Array, ...]]:
+    product = dot(x, weight)
+    return act_rows.act_rows(product, bias, act), (x, weight, product, bias)
+
+
+def _backward(act: Activation, kept: tuple[jax.Array, ...], above: jax.Array) -> Any:
+    x, weight, product, bias = kept
+    of_product, of_bias = act_rows.gradient(act, (product, bias), above)
+    of_x, of_weight = jax.vjp(dot, x, weight)[1](of_product)
+    return of_x, of_weight, of_bias
+
+
+act_product.defvjp(_forward, _backward)
+
+
+def plain(act: Activation, x: jax.Array, weight: jax.Array, bias: jax.Array) -> jax.Array:
+    """The same by XLA."""
+    y = jnp.dot(x, weight, preferred_element_type=jnp.float32)
+    return act_rows.FORMULAS[act](y + bias.astype(jnp.float32))[0].astype(x.dtype)
+
+
+@partial(jax.jit, static_argnums=0)
+def kernel(act: Activation, x: jax.Array, weight: jax.Array, bias: jax.Array) -> jax.Array:
+    """The same as `plain`: a third warpgroup copies what the two multiply next."""
     from jax.experimental import pallas as pl
     from jax.experimental.pallas import mosaic_gpu as gpu
 
     (rows, inner), columns = x.shape, weight.shape[1]
-    block = (tiles.lines * (1 + tiles.tall), tiles.columns * (2 - tiles.tall))
-    assert rows % block[0] == 0
-    assert columns % block[1] == 0
-    assert inner % _DEPTH == 0
+    counts = (rows // (2 * _TILE), columns // _TILE)
     tiled = (gpu.TilingTransform((8, _DEPTH)), gpu.SwizzleTransform(128))
     spec = {"transforms": tiled, "memory_space": gpu.SMEM}
 
@@ -55,71 +91,56 @@ def kernel(
             grid=(inner // _DEPTH,),
             memory_registers=40,
             in_specs=[
-                gpu.BlockSpec((block[0], _DEPTH), lambda k: (0, k), **spec),
-                gpu.BlockSpec((_DEPTH, block[1]), lambda k: (k, 0), **spec),
+                gpu.BlockSpec((2 * _TILE, _DEPTH), lambda k: (0, k), **spec),
+                gpu.BlockSpec((_DEPTH, _TILE), lambda k: (k, 0), **spec),
             ],
             wg_axis="group",
             num_compute_wgs=2,
-            max_concurrent_steps=tiles.steps,
+            max_concurrent_steps=_STEPS,
             compute_context=context,
         )
 
     def nothing(*_: Any, **__: Any) -> None:
         return None
 
+    def finish(sums: Any, bias: Any, out: Any, held: Any, row: Any, column: Any) -> None:
+        """Writes act(sums + bias) in parts, two of them on their way."""
+        found = sums[...]
+        parts = [(i, j) for j in range(0, _TILE, _PART) for i in range(0, _TILE, _PART)]
+        for number, (i, j) in enumerate(parts):
+            at = pl.ds(column + j, _PART)
+            to = gpu.load(bias, (at,), layout=gpu.Layout.WGMMA.reduce(0), optimized=False)
+            to = lax.broadcast_in_dim(to.astype(jnp.float32), (_PART, _PART), [1])
+            y = act_rows.FORMULAS[act](found[i : i + _PART, j : j + _PART] + to)[0]
+            gpu.wait_smem_to_gmem(1, wait_read_only=True)
+            held[number % 2] = y.astype(out.dtype)
+            gpu.commit_smem()
+            gpu.copy_smem_to_gmem(held.at[number % 2], out.at[pl.ds(row + i, _PART), at])
+
     def body(x: Any, weight: Any, bias: Any, out: Any) -> None:
         def scoped(buffers: Any, held: Any) -> None:
             group = lax.axis_index("group")
 
-            @gpu.nd_loop((rows // block[0] * (columns // block[1]),), collective_axes="block")
+            @gpu.nd_loop((counts[0] * counts[1],), collective_axes="block")
             def _(loop: Any) -> None:
-                counts = (rows // block[0], columns // block[1])
-                row, column = gpu.planar_snake(loop.index[0], counts, tiles.minor, tiles.width)
-                row_at, column_at = row * block[0], column * block[1]
-                my_row = row_at + (group * tiles.lines if tiles.tall else 0)
-                my_column = column_at + (0 if tiles.tall else group * tiles.columns)
-                my_lines = pl.ds(group * tiles.lines, tiles.lines) if tiles.tall else slice(None)
-                my_columns = (
-                    slice(None) if tiles.tall else pl.ds(group * tiles.columns, tiles.columns)
-                )
+                row, column = gpu.planar_snake(loop.index[0], counts, 1, _WIDTH)
+                row, column = row * 2 * _TILE, column * _TILE
 
                 def context(run: Any) -> None:
                     def sum_up(sums: Any) -> None:
                         run(sums)
-                        found = sums[...]
-                        number = 0
-                        for j in range(0, tiles.columns, _PART):
-                            at = pl.ds(my_column + j, _PART)
-                            layout = gpu.Layout.WGMMA
-                            to = gpu.load(bias, (at,), layout=layout.reduce(0), optimized=False)
-                            to = lax.broadcast_in_dim(
-                                to.astype(jnp.float32), (_PART, _PART), [1]
-                            )
-                            for i in range(0, tiles.lines, _PART):
-                                y = found[i : i + _PART, j : j + _PART] + to
-                                y = FORMULAS[act](y)[0].astype(out.dtype)
-                                slot = number % 2
-                                gpu.wait_smem_to_gmem(1, wait_read_only=True)
-                                held[group, slot] = y
-                                gpu.commit_smem()
-                                gpu.copy_smem_to_gmem(
-                                    held.at[group, slot], out.at[pl.ds(my_row + i, _PART), at]
-                                )
-                                number += 1
+                        finish(sums, bias, out, held.at[group], row + group * _TILE, column)
 
-                    shape = (tiles.lines, tiles.columns)
-                    pl.run_scoped(sum_up, gpu.WGMMAAccumulatorRef(shape, jnp.float32))
+                    pl.run_scoped(sum_up, gpu.WGMMAAccumulatorRef((_TILE, _TILE), jnp.float32))
 
                 def step(_: Any, x: Any, weight: Any, sums: Any) -> Any:
-                    gpu.wgmma(sums, x.at[my_lines], weight.at[:, my_columns])
+                    gpu.wgmma(sums, x.at[pl.ds(group * _TILE, _TILE)], weight)
                     gpu.wgmma_wait(0)
                     return sums
 
-                pipeline(step, context)(
-                    x.at[pl.ds(row_at, block[0]), :],
-                    weight.at[:, pl.ds(column_at, block[1])],
-                    allocations=buffers,
-                )
+                here = pl.ds(row, 2 * _TILE), pl.ds(column, _TILE)
+                run = pipeline(step, context)
+                run(x.at[here[0], :], weight.at[:, here[1]], allocations=buffers)
 
             gpu.wait_smem_to_gmem(0, wait_read_only=True)
 
@@ -133,7 +154,7 @@ def kernel(
     made = gpu.kernel(
         body,
         out_type=jax.ShapeDtypeStruct((rows, columns), x.dtype),
-        grid=(_num_blocks(),),
+        grid=(int(getattr(jax.local_devices()[0], "core_count", 132)),),
         grid_names=("block",),
         num_threads=3,
         thread_name="group",
@@ -141,8 +162,3 @@ def kernel(
     )
     found: jax.Array = made(x, weight, bias)
     return found
-
-
-def _num_blocks() -> int:
-    """One for each multiprocessor."""
-    return int(getattr(jax.local_devices()[0], "core_count", 132))

@@ -75,14 +75,15 @@ def _forward(product: jax.Array, bias: jax.Array, act: Activation) -> tuple[jax.
     return act_rows(product, bias, act), (product, bias)
 
 
-def _backward(act: Activation, kept: Any, above: jax.Array) -> tuple[jax.Array, jax.Array]:
+def gradient(act: Activation, kept: Any, above: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Of the product and the bias, from that of the result."""
     product, bias = kept
     both = with_twin(partial(gradient_kernel, act), partial(plain_gradient, act))
     of_product, of_bias = both(product, bias, above)
     return of_product, of_bias.astype(bias.dtype)
 
 
-act_rows.defvjp(_forward, _backward)
+act_rows.defvjp(_forward, gradient)
 
 
 def plain(act: Activation, product: jax.Array, bias: jax.Array) -> jax.Array:
@@ -100,6 +101,8 @@ def plain_gradient(
     return found.astype(product.dtype), found.sum(axis=0)
 
 
+# Traced and lowered once, not for each layer.
+@partial(jax.jit, static_argnums=0)
 def kernel(act: Activation, product: jax.Array, bias: jax.Array) -> jax.Array:
     """The same as `plain`."""
     from jax.experimental.pallas import mosaic_gpu as gpu
@@ -133,6 +136,7 @@ def kernel(act: Activation, product: jax.Array, bias: jax.Array) -> jax.Array:
     return found.reshape(product.shape)  # type: ignore[no-any-return]
 
 
+@partial(jax.jit, static_argnums=0)
 def gradient_kernel(
     act: Activation, product: jax.Array, bias: jax.Array, above: jax.Array
 ) -> tuple[jax.Array, jax.Array]:
