@@ -106,18 +106,17 @@ def _call(
 ) -> Any:
     """The kernel, of arrays alone, so that JAX can transform it."""
     kept, structure = jax.tree.flatten((arrays, bias, ids))
-
-    def flat(function: Callable[..., Any]) -> Callable[..., Any]:
-        def of(*given: jax.Array) -> Any:
-            return function(kind, *structure.unflatten(given[: len(kept)]), *given[len(kept) :])
-
-        return of
-
     if len(arrays) == 1:
-        return with_twin(flat(kernel), flat(twin))(*kept, *above)
-    run = over_heads(lambda *given: tuple(jax.tree.leaves(flat(kernel)(*given))))
+        both = with_twin(partial(_flat, kernel), partial(_flat, twin), kind, structure)
+        return both(*kept, *above)
+    run = over_heads(lambda *given: tuple(jax.tree.leaves(_flat(kernel, kind, structure, *given))))
     found = tuple(run(*kept, *above))
     return found if above else found[0]
+
+
+def _flat(function: Callable[..., Any], kind: Kind, structure: Any, *given: jax.Array) -> Any:
+    num = structure.num_leaves
+    return function(kind, *structure.unflatten(given[:num]), *given[num:])
 
 
 def _plain(

@@ -46,8 +46,7 @@ def has_kernel(x: jax.Array, weight: Any, act: Activation) -> bool:
 @partial(jax.custom_vjp, nondiff_argnums=(3,))
 def act_product(x: jax.Array, weight: jax.Array, bias: jax.Array, act: Activation) -> jax.Array:
     """act(x·weight + bias) of x [rows, inner], for what `has_kernel` accepts."""
-    both = with_twin(partial(kernel, act), partial(plain, act))
-    found: jax.Array = both(x, weight.astype(x.dtype), bias)
+    found: jax.Array = with_twin(kernel, plain, act)(x, weight.astype(x.dtype), bias)
     return found
 
 
@@ -74,7 +73,6 @@ def plain(act: Activation, x: jax.Array, weight: jax.Array, bias: jax.Array) -> 
     return act_rows.FORMULAS[act](y + bias.astype(jnp.float32))[0].astype(x.dtype)
 
 
-@partial(jax.jit, static_argnums=0)
 def kernel(act: Activation, x: jax.Array, weight: jax.Array, bias: jax.Array) -> jax.Array:
     """The same as `plain`: a third warpgroup copies what the two multiply next."""
     from jax.experimental import pallas as pl

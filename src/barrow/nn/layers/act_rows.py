@@ -67,7 +67,7 @@ def act_rows(product: jax.Array, bias: jax.Array, act: Activation) -> jax.Array:
 
     The backward pass computes the activation again from the product.
     """
-    found: jax.Array = with_twin(partial(kernel, act), partial(plain, act))(product, bias)
+    found: jax.Array = with_twin(kernel, plain, act)(product, bias)
     return found
 
 
@@ -78,7 +78,7 @@ def _forward(product: jax.Array, bias: jax.Array, act: Activation) -> tuple[jax.
 def gradient(act: Activation, kept: Any, above: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Of the product and the bias, from that of the result."""
     product, bias = kept
-    both = with_twin(partial(gradient_kernel, act), partial(plain_gradient, act))
+    both = with_twin(gradient_kernel, plain_gradient, act)
     of_product, of_bias = both(product, bias, above)
     return of_product, of_bias.astype(bias.dtype)
 
@@ -101,8 +101,6 @@ def plain_gradient(
     return found.astype(product.dtype), found.sum(axis=0)
 
 
-# Traced and lowered once, not for each layer.
-@partial(jax.jit, static_argnums=0)
 def kernel(act: Activation, product: jax.Array, bias: jax.Array) -> jax.Array:
     """The same as `plain`."""
     from jax.experimental.pallas import mosaic_gpu as gpu
@@ -136,7 +134,6 @@ def kernel(act: Activation, product: jax.Array, bias: jax.Array) -> jax.Array:
     return found.reshape(product.shape)  # type: ignore[no-any-return]
 
 
-@partial(jax.jit, static_argnums=0)
 def gradient_kernel(
     act: Activation, product: jax.Array, bias: jax.Array, above: jax.Array
 ) -> tuple[jax.Array, jax.Array]:
