@@ -186,9 +186,13 @@ class MultiHead(Module):
                 bias = (scope / name).param("bias", shape[1:], zeros, axes[1:])
                 biases.append(bias.astype(x.dtype))
         if all(isinstance(kernel, jax.Array) for kernel in kernels):
-            y = dot(rows, jnp.concatenate([kernel.reshape(-1, width) for kernel in kernels], axis=1))
+            y = dot(
+                rows, jnp.concatenate([kernel.reshape(-1, width) for kernel in kernels], axis=1)
+            )
         else:  # each has a product of its own
-            y = jnp.concatenate([dot(rows, kernel).reshape(-1, width) for kernel in kernels], axis=1)
+            y = jnp.concatenate(
+                [dot(rows, kernel).reshape(-1, width) for kernel in kernels], axis=1
+            )
         y = y.reshape(*x.shape[:2], 3, self.heads, dim)
         return y, jnp.stack(biases) if biases else None
 

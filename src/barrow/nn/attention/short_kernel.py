@@ -302,9 +302,7 @@ def _matrix(ref: Any) -> Any:
     """Tiles [tiles, columns, 8, 64] as a matrix."""
     from jax.experimental.pallas import mosaic_gpu as gpu
 
-    return replace(
-        ref, transforms=(*ref.transforms, gpu.TilingTransform((_LINES, DIM)).undo(None))
-    )
+    return replace(ref, transforms=(*ref.transforms, gpu.TilingTransform((_LINES, DIM)).undo(None)))
 
 
 def _turned(ref: Any) -> Any:

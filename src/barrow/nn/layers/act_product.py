@@ -36,8 +36,10 @@ def has_kernel(x: jax.Array, weight: Any, act: Activation) -> bool:
     rows, inner = x.shape
     fits = weight.ndim == 2 and rows >= _LEAST and rows % (2 * _TILE) == 0
     fits = fits and weight.shape[1] % _TILE == 0 and inner % _DEPTH == 0 and inner >= 256
-    fits = fits and x.dtype == jnp.bfloat16 and act_rows.has_kernel(
-        (rows, weight.shape[1]), x.dtype, act
+    fits = (
+        fits
+        and x.dtype == jnp.bfloat16
+        and act_rows.has_kernel((rows, weight.shape[1]), x.dtype, act)
     )
     log_choice("product with its activation", (rows, *weight.shape), fits)
     return fits
