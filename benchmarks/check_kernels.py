@@ -16,12 +16,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from barrow.nn.attention.attention import attention
 from barrow.nn.attention.paged import Paged, Pages, Rows
 from barrow.nn.attention.paged_kernel import attend_pages
 from barrow.nn.attention.paged_kernel import has_kernel as has_paged_kernel
+from barrow.nn.attention.short_attention import has_kernel as has_short_kernel
+from barrow.nn.attention.short_attention import ids_of, short_attention
+from barrow.nn.attention.visible import Visible
 from barrow.nn.cross_entropy import _nats, _nats_and_excess
-from barrow.nn.layers import act_rows
-from barrow.nn.layers.activations import gelu_tanh, quick_gelu
+from barrow.nn.layers import act_product, act_rows
+from barrow.nn.layers.activations import gelu, gelu_tanh, quick_gelu
 from barrow.nn.layers.norm_rows import norm_beside, norm_rows
 from barrow.nn.layers.row_sums import sum_by_id
 from barrow.nn.softmax_rows import has_kernel, softmax_kernel, softmax_rows
@@ -100,7 +104,9 @@ def main() -> None:
         got, again = (ours(x, scale, bias, beside, above) for _ in range(2))
         wanted = (wanted[0] + np.asarray(beside, np.float64), *wanted[1:])
         report(f"… beside a residual, {dtype.__name__}", got, again, wanted, 1e-2)
-    for act in (gelu_tanh, quick_gelu):
+    short_rows(random)
+    product_with_act(random)
+    for act in (gelu, gelu_tanh, quick_gelu):
         x, above = (jnp.asarray(random.normal(size=(4096, 3072)) * 2, jnp.bfloat16) for _ in "ab")
         bias = jnp.asarray(random.normal(size=3072), jnp.bfloat16)
         assert act_rows.has_kernel(x.shape, x.dtype, act)
@@ -116,6 +122,66 @@ def main() -> None:
     ours = jax.jit(lambda ids, x: sum_by_id(ids, x, 50257))
     report("sums by id", ours(ids, x), ours(ids, x), wanted)
     sys.exit(failed)
+
+
+def short_rows(random: np.random.Generator) -> None:
+    """Attention of short rows and its gradients, against plain products in float32."""
+    for num, heads, visible, merged in (
+        (50, 12, Visible(), True),
+        (77, 8, Visible(causal=True), True),
+        (128, 12, Visible(lengths=jnp.asarray([128, 0, 3, 100, 1])), True),
+        (128, 2, Visible(segments=(jnp.asarray([[0] * 50 + [1] * 70 + [2] * 8] * 5),) * 2), True),
+        (33, 2, Visible(causal=True, lengths=jnp.asarray([33, 0, 3, 7, 1])), True),
+        (64, 3, Visible(), False),
+        (100, 3, Visible(causal=True, lengths=jnp.asarray([100, 0, 3, 70, 1])), False),
+    ):
+        parts = 3 if merged else 0
+        shape = (5, num, heads, 64)
+        q, k, v, above = (jnp.asarray(random.normal(size=shape), jnp.bfloat16) for _ in range(4))
+        bias = jnp.asarray(random.normal(size=(3, heads, 64)), jnp.bfloat16) if parts else None
+        assert has_short_kernel(shape, num, heads, q.dtype, visible)
+        ids = ids_of(shape, visible)
+
+        def ours(
+            q: Any, k: Any, v: Any, bias: Any, *, visible: Any = visible, ids: Any = ids
+        ) -> Any:
+            arrays = (q, k, v) if bias is None else (jnp.stack([q, k, v], axis=2),)
+            return short_attention(arrays, ids, bias, causal=visible.causal, scale=0.125)
+
+        def plain(q: Any, k: Any, v: Any, bias: Any, *, visible: Any = visible) -> Any:
+            q, k, v = (q, k, v) if bias is None else (x + b for x, b in zip((q, k, v), bias))
+            return attention(q, k, v, visible, scale=0.125, backend="xla")
+
+        def both(run: Any, above: Any, *given: Any) -> Any:
+            out, back = jax.vjp(run, *given)
+            return out, back(above)
+
+        run = jax.jit(lambda *given, ours=ours: both(ours, *given))
+        got, again = (run(above, q, k, v, bias) for _ in range(2))
+        wide = jax.tree.map(lambda x: x.astype(jnp.float32), (above, q, k, v, bias))
+        with jax.default_matmul_precision("highest"):
+            wanted = both(plain, *wide)
+        got, again, wanted = ((x[0], *x[1]) for x in (got, again, wanted))
+        for name, *each in zip(("out", "q", "k", "v", "bias"), got, again, wanted, strict=True):
+            if each[0] is not None:
+                report(f"short rows {num}, {visible_name(visible)}, {name}", *each, 2e-2)
+
+
+def visible_name(visible: Visible) -> str:
+    names = [name for name in ("lengths", "segments") if getattr(visible, name) is not None]
+    return " ".join(["causal"] * visible.causal + names) or "all"
+
+
+def product_with_act(random: np.random.Generator) -> None:
+    """A product that ends in its activation, against XLA's."""
+    given = [
+        jnp.asarray(random.normal(size=shape) * size, jnp.bfloat16)
+        for shape, size in (((8192, 768), 1), ((768, 3072), 0.04), ((3072,), 1))
+    ]
+    assert act_product.has_kernel(given[0], given[1], quick_gelu)
+    run = jax.jit(lambda *given: act_product.act_product(*given, quick_gelu))
+    got, again = run(*given), run(*given)
+    report("product with quick-GELU", got, again, act_product.plain(quick_gelu, *given))
 
 
 def pages_twice(

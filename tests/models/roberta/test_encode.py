@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from barrow.models.buckets import bucket
 from barrow.models.load import load
+from barrow.models.roberta import encode
 from barrow.models.roberta.encode import batches_of, embed, up_to_layer
 
 RNG = np.random.default_rng(0)
@@ -41,6 +42,27 @@ def test_each_row_as_if_it_were_alone(layer: int, pool: Any, loaded: Any, robert
         list(embed(loaded.model, loaded.params, ROWS, layer=layer, pool=pool, tokens=64, ahead=4))
     )
     np.testing.assert_allclose(found, expected_of(roberta.make("mlm"), layer, pool), atol=1e-4)
+
+
+@pytest.mark.parametrize(("layer", "pool"), [(-1, "mean"), (1, "max"), (0, "mean"), (2, "cls")])
+def test_packed_as_if_each_were_alone(
+    layer: int, pool: Any, loaded: Any, roberta: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ROBERTA-5: as where a kernel attends to short rows; 48 tokens are too long for the rows."""
+    monkeypatch.setattr(encode, "packs", lambda body: True)
+    monkeypatch.setattr(encode, "MOST", 40)
+    used: list[Any] = []
+    whole = encode._pooled_together
+    monkeypatch.setattr(
+        encode, "_pooled_together", lambda *g, **k: (used.append(g[2].shape), whole(*g, **k))[1]
+    )
+    found = np.concatenate(
+        list(embed(loaded.model, loaded.params, ROWS, layer=layer, pool=pool, tokens=80))
+    )
+    assert used == [(2, 40), (1, 40)]  # 85 tokens of six texts
+    np.testing.assert_allclose(found, expected_of(roberta.make("mlm"), layer, pool), atol=1e-4)
+    with pytest.raises(ValueError, match="row 1 has no tokens"):
+        list(embed(loaded.model, loaded.params, [[5], []]))
 
 
 def test_batches_and_windows_change_nothing(loaded: Any) -> None:

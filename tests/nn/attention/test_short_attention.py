@@ -1,9 +1,10 @@
-"""The kernel for short rows, interpreted where there is no GPU, beside plain products."""
+"""Attention of short rows beside plain products: its kernels here without their hardware."""
 
 from __future__ import annotations
 
-import itertools
-import sys
+import logging
+from dataclasses import dataclass
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,141 +13,251 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.experimental import pallas as pl
+from jax.experimental.pallas import mosaic_gpu as gpu
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
-from barrow.nn.attention import short_attention as kernels
+from barrow import nn
+from barrow.nn import hopper
+from barrow.nn.attention import attention as choice
+from barrow.nn.attention import multi_head, short_kernel
+from barrow.nn.attention import short_attention as module
 from barrow.nn.attention.attention import _best, attention
-from barrow.nn.attention.short_attention import short_attention
+from barrow.nn.attention.short_attention import has_kernel, ids_of, short_attention
+from barrow.nn.attention.short_kernel import Kind
 from barrow.nn.attention.visible import ALL, CAUSAL, Visible
 
+SEGMENTS = jnp.asarray([[0] * 20 + [1] * 30 + [2] * 14, [3] * 60 + [-1] * 4], jnp.int32)
 RESTRICTIONS = {
     "all": ALL,
     "causal": CAUSAL,
-    "lengths": Visible(lengths=jnp.asarray([2, 0, 9])),
-    "causal, lengths": Visible(causal=True, lengths=jnp.asarray([20, 0, 9])),
+    "lengths": Visible(lengths=jnp.asarray([2, 0])),
+    "causal, lengths": Visible(causal=True, lengths=jnp.asarray([20, 0])),
+    "segments": Visible(segments=(SEGMENTS, SEGMENTS[::-1])),
 }
 
 
-def arrays(queries: int, keys: int, *, batch: int = 3, heads: int = 2) -> list[jax.Array]:
-    rng = np.random.default_rng(queries + keys)
-    shapes = [(batch, n, heads, 16) for n in (queries, keys, keys, queries)]
-    return [jnp.asarray(rng.standard_normal(shape), jnp.float32) for shape in shapes]
+def arrays(num: int, *, batch: int = 2, heads: int = 2, dtype: Any = jnp.float32) -> list[Any]:
+    rng = np.random.default_rng(num)
+    return [jnp.asarray(rng.standard_normal((batch, num, heads, 64)), dtype) for _ in range(4)]
 
 
-def test_what_lies_behind_the_places_is_neither_read_nor_written() -> None:
-    """On a GPU it is the next row's."""
+@pytest.fixture
+def twins(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """As on Hopper GPUs, but for the kernels: their twins take their place. Which of them ran."""
+    used: list[str] = []
 
-    def kernel(x: Any, before: Any, out: Any) -> None:
-        del before  # the same memory as `out`
-        read = kernels._read(x, 9)
-        kernels._write(out, read + read[9:10].sum() + 1, 9)
+    def noting(name: str, twin: Any) -> Any:
+        return lambda *given: (used.append(name), twin(*given))[1]
 
-    given, before = jnp.full((16, 16), 5.0), jnp.full((16, 16), 7.0)
-    run = pl.pallas_call(kernel, before, input_output_aliases={1: 0}, interpret=True)
-    found = np.asarray(run(given, before))
-    assert (found[:9] == 6).all()
-    assert (found[9:] == 7).all()
-
-
-PLACES = [(9, 9), (16, 16), (77, 77), (3, 20), (20, 3)]
-# Each number of places and each restriction; `make soak` has all pairs of them.
-SAMPLE = {((9, 9), "causal, lengths"), ((16, 16), "all"), ((77, 77), "causal")}
-SAMPLE |= {((3, 20), "lengths"), ((20, 3), "causal, lengths")}
+    monkeypatch.setattr(short_kernel, "forward", noting("forward", module._plain))
+    monkeypatch.setattr(short_kernel, "gradient", noting("gradient", module._plain_gradient))
+    monkeypatch.setattr(module, "is_hopper", lambda **_: True)
+    monkeypatch.setattr(multi_head, "is_hopper", lambda **_: True)
+    jax.clear_caches()
+    return used
 
 
+@pytest.fixture
+def without_hardware(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The interpreter, with plain products in place of the tensor cores; layouts mean nothing."""
+    params = pytest.importorskip("jax._src.pallas.mosaic_gpu.interpret.params")
+
+    @dataclass(frozen=True)
+    class Turned:
+        ref: Any
+
+        def __getitem__(self, at: Any) -> Any:
+            return self.ref[at].T
+
+    def mine() -> Any:
+        return pl.ds(jax.lax.axis_index("group") * 64, 64)
+
+    held, kernel, iota = gpu.SMEM, gpu.kernel, jax.lax.broadcasted_iota
+    monkeypatch.setattr(
+        gpu, "SMEM", lambda shape, dtype, **_: held((shape[0] * 8, shape[1] * 64), dtype)
+    )
+    for name, function in {
+        "_mine": mine,
+        "_my_column": lambda ref: ref.at[:, mine()],
+        "_flat": lambda ref: ref,
+        "_matrix": lambda ref: ref,
+        "_turned": Turned,
+        "_product": lambda a, b: jnp.dot(a[...], b[...], preferred_element_type=jnp.float32),
+    }.items():
+        monkeypatch.setattr(short_kernel, name, function)
+    monkeypatch.setattr(gpu, "broadcasted_iota", lambda *given, layout: iota(*given))
+    monkeypatch.setattr(gpu, "load", lambda ref, at, **_: ref[at])
+    monkeypatch.setattr(gpu, "kernel", partial(kernel, interpret=params.InterpretGPUParams()))
+
+
+# The interpreter refuses copies past the end: here rows fill their tiles.
 @pytest.mark.parametrize(
-    ("places", "name"),
+    ("num", "merged", "name"),
     [
-        pytest.param(*pair, marks=[] if pair in SAMPLE else [pytest.mark.soak])
-        for pair in itertools.product(PLACES, RESTRICTIONS)
+        (128, True, "causal, segments"),
+        pytest.param(64, True, "causal", marks=pytest.mark.soak),
+        pytest.param(128, False, "all", marks=pytest.mark.soak),
+        pytest.param(128, True, "lengths", marks=pytest.mark.soak),
     ],
 )
-def test_as_plain_products(name: str, places: tuple[int, int]) -> None:
-    """FLAX-7: outputs and gradients, whether rows fill their block or not; no key, no NaN."""
-    q, k, v, weight = arrays(*places)
+def test_kernels_as_plain_products(
+    num: int, merged: bool, name: str, without_hardware: None
+) -> None:
+    """FLAX-7; a query may see no key."""
+    q, k, v, above = arrays(num, batch=1, heads=1, dtype=jnp.bfloat16)
+    rng = np.random.default_rng(0)
+    ids = {
+        "causal, segments": jnp.asarray(rng.integers(0, 4, (1, 2, num)), jnp.int32),
+        "lengths": ids_of(q.shape, Visible(lengths=jnp.asarray([100]))),
+    }.get(name)
+    kind = Kind("causal" in name, 0.125)
+    given = (jnp.stack([q, k, v], axis=2),) if merged else (q, k, v)
+    bias = jnp.asarray(rng.standard_normal((3, 1, 64)), jnp.bfloat16) if merged else None
+    given = (given, bias, ids)
+    found = short_kernel.forward(kind, *given), *short_kernel.gradient(kind, *given, above)
+    wanted = module._plain(kind, *given), *module._plain_gradient(kind, *given, above)
+    for ours, theirs in zip(found, wanted, strict=True):
+        assert ours.dtype == jnp.bfloat16
+        ours, theirs = (np.asarray(x, np.float32) for x in (ours, theirs))
+        np.testing.assert_allclose(ours, theirs, atol=0.02 * float(np.abs(theirs).max()))
+
+
+@pytest.mark.parametrize("num", [50, 77, 128])
+@pytest.mark.parametrize("merged", [True, False])
+def test_kernels_are_lowered_for_a_gpu(num: int, merged: bool) -> None:
+    one = jax.ShapeDtypeStruct((2, num, 2, 64), jnp.bfloat16)
+    all_of = jax.ShapeDtypeStruct((2, num, 3, 2, 64), jnp.bfloat16)
+    given = (all_of,) if merged else (one,) * 3
+    ids = jax.ShapeDtypeStruct((2, 2, num), jnp.int32) if num == 77 else None
+    kind = Kind(num == 77, 0.125)
+    for function, more in ((short_kernel.forward, ()), (short_kernel.gradient, (one,))):
+        bias = jax.ShapeDtypeStruct((3, 2, 64), jnp.bfloat16) if merged else None
+        traced = jax.jit(partial(function, kind)).trace(given, bias, ids, *more)
+        assert "mosaic_gpu" in traced.lower(lowering_platforms=("cuda",)).as_text()
+
+
+@pytest.mark.parametrize("name", RESTRICTIONS)
+@pytest.mark.parametrize("merged", [True, False])
+def test_as_plain_products(name: str, merged: bool, twins: list[str]) -> None:
+    """What is seen, as the kernels are told; outputs and gradients; no key, no NaN."""
+    q, k, v, weight = arrays(64)
     visible = RESTRICTIONS[name]
 
-    def both(backend: Any) -> tuple[jax.Array, Any]:
+    def both(function: Any) -> tuple[jax.Array, Any]:
         def total(*given: jax.Array) -> tuple[jax.Array, jax.Array]:
-            out = attention(*given, visible, scale=0.3, backend=backend)
+            out = function(*given)
             return jnp.sum(out * weight), out
 
         (_, out), back = jax.value_and_grad(total, argnums=(0, 1, 2), has_aux=True)(q, k, v)
         return out, back
 
-    (out, back), (expected, gradients) = jax.jit(lambda: (both("short"), both("xla")))()
+    def ours(*given: jax.Array) -> jax.Array:
+        parts = (jnp.stack(given, axis=2),) if merged else given
+        ids = ids_of(q.shape, visible)
+        return short_attention(parts, ids, causal=visible.causal, scale=0.3)  # type: ignore[no-any-return]
+
+    plain = partial(attention, visible=visible, scale=0.3, backend="xla")
+    (out, back), (expected, gradients) = jax.jit(lambda: (both(ours), both(plain)))()
+    assert set(twins) == {"forward", "gradient"}
     np.testing.assert_allclose(out, expected, atol=2e-6)
-    for ours, theirs in zip(back, gradients, strict=True):
-        np.testing.assert_allclose(ours, theirs, atol=1e-5)
+    for mine, theirs in zip(back, gradients, strict=True):
+        np.testing.assert_allclose(mine, theirs, atol=1e-5)
 
 
-def test_bfloat16_keeps_its_type_and_sums_in_float32() -> None:
-    q, k, v, weight = (x.astype(jnp.bfloat16) for x in arrays(50, 50))
+@pytest.mark.parametrize("name", ["causal", "lengths", "segments"])
+@pytest.mark.parametrize("bias", [True, False])
+def test_one_product_for_queries_keys_and_values(
+    name: str, bias: bool, twins: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    visible = RESTRICTIONS[name]
+    heads = nn.MultiHead(2, causal=visible.causal, bias=bias)
+    x = jnp.asarray(np.random.default_rng(0).normal(size=(2, 64, 128)), jnp.bfloat16)
+    params = heads.init(jax.random.key(0), x)
+    params = jax.tree.map(lambda p: p + 0.1 * jax.random.normal(jax.random.key(1), p.shape), params)
+    segments = None if visible.segments is None else SEGMENTS
 
-    def total(*given: jax.Array) -> jax.Array:
-        out = attention(*given, backend="short")
-        assert out.dtype == jnp.bfloat16
-        return jnp.sum(out * weight)
+    def total(params: Any, x: jax.Array) -> jax.Array:
+        y, _ = heads.apply(params, x, lengths=visible.lengths, segments=segments)
+        return jnp.sum(y.astype(jnp.float32) ** 2)
 
-    def exactly(*given: jax.Array) -> jax.Array:
-        return jnp.sum(attention(*given) * weight.astype(jnp.float32))
+    wanted = jax.grad(total)(params, x.astype(jnp.float32))
+    assert not twins
+    hopper.log_choice.cache_clear()
+    with caplog.at_level(logging.INFO):
+        found = jax.grad(total)(params, x)
+    assert set(twins) == {"forward", "gradient"}
+    assert "attention of short rows of 64×2×64: a kernel for Hopper GPUs" in caplog.text
+    jax.tree.map(
+        lambda a, b: np.testing.assert_allclose(a, b, atol=0.05 * float(jnp.abs(b).max() + 0.1)),
+        found,
+        wanted,
+    )
 
-    exact = jax.jit(jax.grad(exactly, (0, 1, 2)))(*(x.astype(jnp.float32) for x in (q, k, v)))
-    for ours, expected in zip(jax.jit(jax.grad(total, (0, 1, 2)))(q, k, v), exact, strict=True):
-        assert ours.dtype == jnp.bfloat16
-        np.testing.assert_allclose(ours.astype(jnp.float32), expected, atol=0.03)
+
+def test_a_weight_that_is_no_array_has_a_product_of_its_own(twins: list[str]) -> None:
+    class Twice:
+        shape, dtype = (128, 2, 64), jnp.float32
+
+        def contract(self, x: jax.Array, num: int, *, transposed: bool) -> jax.Array:
+            assert (num, transposed) == (1, False)
+            return 2 * jnp.dot(x, kernel.astype(x.dtype).reshape(128, 128)).reshape(-1, 2, 64)
+
+    heads = nn.MultiHead(2)
+    x = jnp.asarray(np.random.default_rng(0).normal(size=(1, 40, 128)), jnp.bfloat16)
+    params = heads.init(jax.random.key(0), x)
+    kernel = params["k"]["kernel"]
+    found, _ = heads.apply({**params, "k": {**params["k"], "kernel": Twice()}}, x)
+    wanted, _ = heads.apply({**params, "k": {**params["k"], "kernel": 2 * kernel}}, x)
+    assert set(twins) == {"forward"}
+    np.testing.assert_allclose(
+        found.astype(jnp.float32), wanted.astype(jnp.float32), atol=0.02, rtol=0.02
+    )
 
 
-def test_under_vmap() -> None:
-    q, k, v, _ = (x[:, None] for x in arrays(7, 7))
-    lengths = jnp.asarray([5])
+def test_under_vmap(twins: list[str]) -> None:
+    q, k, v, _ = (x[:, None] for x in arrays(7))
 
-    def one(q: jax.Array, k: jax.Array, v: jax.Array) -> jax.Array:
-        return jnp.sum(short_attention(q, k, v, lengths, causal=False, scale=0.3) ** 2)
+    def one(q: jax.Array, k: jax.Array, v: jax.Array, *, merged: bool = False) -> jax.Array:
+        parts = (jnp.stack([q, k, v], axis=2),) if merged else (q, k, v)
+        ids = ids_of(q.shape, Visible(lengths=jnp.asarray([5])))
+        return jnp.sum(short_attention(parts, ids, causal=False, scale=0.3) ** 2)
 
     take = jax.jit(jax.value_and_grad(one))
-    mapped = jax.jit(jax.vmap(jax.value_and_grad(one)))(q, k, v)
     alone = [take(*row) for row in zip(q, k, v, strict=True)]
-    for i, (total, gradient) in enumerate(alone):
-        np.testing.assert_allclose(mapped[0][i], total, rtol=1e-6)
-        np.testing.assert_allclose(mapped[1][i], gradient, atol=1e-6)
+    for merged in (False, True):
+        both = jax.value_and_grad(partial(one, merged=merged))
+        mapped = jax.jit(jax.vmap(both))(q, k, v)
+        for i, (total, gradient) in enumerate(alone):
+            np.testing.assert_allclose(mapped[0][i], total, rtol=1e-6)
+            np.testing.assert_allclose(mapped[1][i], gradient, atol=1e-6)
     shared = jax.jit(jax.vmap(one, in_axes=(0, None, None)))(q, k[0], v[0])
     np.testing.assert_allclose(shared[1], take(q[1], k[0], v[0])[0], rtol=1e-6)
 
 
-def test_all_layers_and_calls_share_a_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
-    traced = []
-
-    def run(*given: Any) -> tuple[jax.Array, ...]:
-        traced.append(given)
-        return kernel_run(*given)
-
-    kernel_run = kernels._run
-    monkeypatch.setattr(kernels, "_run", run)
-
+def test_all_layers_and_calls_share_a_kernel(twins: list[str]) -> None:
     def layers(x: jax.Array, num: int) -> jax.Array:
         for _ in range(num):
             x = attention(x, x, x, scale=0.125, backend="short")
-        return jnp.sum(x)
+        return jnp.sum(x.astype(jnp.float32))
 
-    x = arrays(5, 5, batch=1)[0]
+    x = arrays(40, batch=1, dtype=jnp.bfloat16)[0]
     jax.make_jaxpr(jax.grad(layers), static_argnums=1)(x, 1)
-    before = len(traced)
+    before = len(twins)
     jax.make_jaxpr(jax.grad(layers), static_argnums=1)(x, 3)
     layers(x, 1)
-    assert len(traced) == before > 0
+    assert len(twins) == before > 0
 
 
-def test_rows_and_heads_stay_where_they_are() -> None:
+def test_rows_and_heads_stay_where_they_are(twins: list[str]) -> None:
     """Split over devices by batch and heads, nothing is gathered; split places are put together."""
     mesh = Mesh(np.asarray(jax.devices()[:8]).reshape(4, 2), ("data", "heads"))
-    given = arrays(6, 6, batch=4)[:3]
+    given = arrays(6, batch=4)[:3]
 
     def gradients(q: jax.Array, k: jax.Array, v: jax.Array) -> Any:
-        lengths = jnp.asarray([6, 2, 5, 0])
+        ids = ids_of(q.shape, Visible(lengths=jnp.asarray([6, 2, 5, 0])))
 
         def total(*given: jax.Array) -> jax.Array:
-            return jnp.sum(short_attention(*given, lengths, causal=True, scale=0.3) ** 2)
+            return jnp.sum(short_attention(given, ids, causal=True, scale=0.3) ** 2)
 
         return jax.grad(total, (0, 1, 2))(q, k, v)
 
@@ -159,28 +270,46 @@ def test_rows_and_heads_stay_where_they_are() -> None:
             np.testing.assert_allclose(ours, wanted, atol=1e-5)
 
 
+STARTS = Visible(causal=True, starts=jnp.zeros(2, jnp.int32))
+
+
 @pytest.mark.parametrize(
-    ("shape", "kv_heads", "visible"),
+    ("shape", "num_keys", "kv_heads", "dtype", "visible", "has"),
     [
-        ((2, 129, 2, 16), 2, ALL),
-        ((2, 8, 2, 24), 2, ALL),
-        ((2, 8, 2, 16), 1, ALL),
-        ((2, 8, 2, 16), 2, Visible(causal=True, starts=jnp.zeros(2, jnp.int32))),
-        ((2, 8, 2, 16), 2, Visible(segments=(jnp.zeros((2, 8), jnp.int32),) * 2)),
+        ((2, 128, 2, 64), 128, 2, jnp.bfloat16, ALL, True),
+        ((2, 50, 2, 64), 50, 2, jnp.float16, RESTRICTIONS["segments"], True),
+        ((2, 129, 2, 64), 129, 2, jnp.bfloat16, ALL, False),
+        ((2, 50, 2, 64), 40, 2, jnp.bfloat16, ALL, False),
+        ((2, 50, 2, 32), 50, 2, jnp.bfloat16, ALL, False),
+        ((2, 50, 2, 64), 50, 1, jnp.bfloat16, ALL, False),
+        ((2, 50, 2, 64), 50, 2, jnp.float32, ALL, False),
+        ((2, 50, 2, 64), 50, 2, jnp.bfloat16, STARTS, False),
+        ((2, 50, 2, 64), 50, 2, jnp.bfloat16, Visible(causal=True, window=8), False),
+        ((0, 50, 2, 64), 50, 2, jnp.bfloat16, ALL, False),
     ],
-    ids=["long", "odd heads", "grouped", "starts", "segments"],
+    ids="fits half long cross odd_heads grouped float32 starts window empty".split(),
 )
-def test_what_it_does_not_take(
-    shape: tuple[int, int, int, int], kv_heads: int, visible: Visible
+def test_other_sizes_types_and_masks_fall_back(
+    shape: Any,
+    num_keys: int,
+    kv_heads: int,
+    dtype: Any,
+    visible: Visible,
+    has: bool,
+    twins: list[str],
 ) -> None:
-    q = jnp.zeros(shape)
-    k = jnp.zeros((*shape[:2], kv_heads, shape[3]))
-    with pytest.raises(ValueError, match="short attention needs up to 128 positions"):
-        attention(q, k, k, visible, backend="short")
+    assert has_kernel(shape, num_keys, kv_heads, dtype, visible) == has
+    q, k = jnp.zeros(shape, dtype), jnp.zeros((shape[0], num_keys, kv_heads, shape[3]), dtype)
+    if not has:
+        assert attention(q, k, k, visible).shape == shape
+        assert not twins
+    if not has and not visible.is_local:
+        with pytest.raises(ValueError, match="short attention needs a Hopper GPU, as many queries"):
+            attention(q, k, k, visible, backend="short")
 
 
-def test_it_needs_automatic_sharding() -> None:
-    q = jnp.zeros((8, 8, 1, 16))
+def test_it_needs_automatic_sharding(twins: list[str]) -> None:
+    q = jnp.zeros((8, 40, 1, 64), jnp.bfloat16)
     explicit = jax.make_mesh((8,), ("data",), axis_types=(AxisType.Explicit,))
     rows = PartitionSpec("data")
 
@@ -200,37 +329,32 @@ def on_a_gpu(monkeypatch: pytest.MonkeyPatch, capability: str) -> None:
     monkeypatch.setattr(jax, "local_devices", lambda: [device])
 
 
-def test_it_is_chosen_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    q = jnp.zeros((1, 50, 2, 64), jnp.bfloat16)
-    assert _best(q, q, ALL) == "xla"
-    on_a_gpu(monkeypatch, "9.0")
-    assert _best(q, q, ALL) == "short"
-    long = jnp.zeros((1, 200, 2, 64), jnp.bfloat16)
-    assert _best(long, long, ALL) == "cudnn"
-    assert _best(q[:, :1], q, ALL) == "xla"
-    assert _best(q[:0], q[:0], ALL) == "xla"
-    assert _best(q.astype(jnp.float32), q, ALL) == "xla"
-
-
 @pytest.mark.parametrize(
-    ("capability", "chosen"), [("10.0", "short"), ("7.5", "xla"), ("gfx942", "xla")]
+    ("capability", "chosen"),
+    [("9.0", "short"), ("10.0", "cudnn"), ("8.0", "cudnn"), ("7.5", "xla"), ("gfx942", "xla")],
 )
-def test_gpus_that_are_old_or_not_nvidia(
+def test_it_is_chosen_on_hopper_gpus(
     capability: str, chosen: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neither fused kernel runs before Ampere; AMD's are a "gpu" to JAX as well."""
-    on_a_gpu(monkeypatch, capability)
+    """Other NVIDIA GPUs have cuDNN's from Ampere on; AMD's are a "gpu" to JAX as well."""
     q = jnp.zeros((1, 50, 2, 64), jnp.bfloat16)
+    assert _best(q, q, ALL) == "xla"
+    on_a_gpu(monkeypatch, capability)
     assert _best(q, q, ALL) == chosen
+    long = jnp.zeros((1, 200, 2, 64), jnp.bfloat16)
+    assert _best(long, long, ALL) == ("cudnn" if chosen == "short" else chosen)
+    for few in (q[:, :1], q[:0], q.astype(jnp.float32)):
+        assert _best(few, few, ALL) == "xla"
 
 
-def test_where_pallas_is_missing_or_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_pallas_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
     on_a_gpu(monkeypatch, "9.0")
     q = jnp.zeros((8, 50, 2, 64), jnp.bfloat16)
     chosen = []
 
     def note(q: jax.Array) -> jax.Array:
         chosen.append(_best(q, q, ALL))
+        assert choice.is_automatic(q) == (chosen[-1] == "short")
         return q
 
     mesh, rows = Mesh(np.asarray(jax.devices()[:8]), ("data",)), PartitionSpec("data")
@@ -240,5 +364,3 @@ def test_where_pallas_is_missing_or_refuses(monkeypatch: pytest.MonkeyPatch) -> 
     assert chosen == ["cudnn", "cudnn"]
     jax.jit(note)(jax.device_put(q, NamedSharding(mesh, rows)))
     assert chosen[-1] == "short"
-    monkeypatch.setitem(sys.modules, "barrow.nn.attention.short_attention", None)
-    assert _best(q, q, ALL) == "cudnn"

@@ -12,9 +12,10 @@ import torch
 from barrow import nn
 from barrow.nn import hopper
 from barrow.nn.layers import act_rows as module
-from barrow.nn.layers.activations import gelu, gelu_tanh, quick_gelu
+from barrow.nn.layers.activations import gelu, gelu_tanh, quick_gelu, silu
 
 THEIRS = {
+    gelu: torch.nn.functional.gelu,
     gelu_tanh: partial(torch.nn.functional.gelu, approximate="tanh"),
     quick_gelu: lambda y: y * torch.sigmoid(1.702 * y),
 }
@@ -28,7 +29,7 @@ def plain_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "gradient_kernel", module.plain_gradient)
 
 
-@pytest.mark.parametrize("act", [gelu_tanh, quick_gelu])
+@pytest.mark.parametrize("act", [gelu, gelu_tanh, quick_gelu])
 def test_values_and_gradients_are_those_of_pytorch_in_float64(act, plain_kernels) -> None:
     random = np.random.default_rng(0)
     product, above = (random.normal(size=(48, 40)) * 3 for _ in range(2))
@@ -71,7 +72,7 @@ def test_an_mlp_uses_it_and_gives_the_numbers_of_other_hardware(monkeypatch, cap
     )
 
 
-@pytest.mark.parametrize("act", [gelu_tanh, quick_gelu])
+@pytest.mark.parametrize("act", [gelu, gelu_tanh, quick_gelu])
 def test_kernels_are_lowered_for_a_gpu(act) -> None:
     rows, bias = (jax.ShapeDtypeStruct(s, jnp.bfloat16) for s in ((32, 3072), (3072,)))
     for function, given in (
@@ -86,7 +87,8 @@ def test_kernels_are_lowered_for_a_gpu(act) -> None:
     ("shape", "dtype", "act", "has"),
     [
         ((32, 3072), jnp.bfloat16, gelu_tanh, True),
-        ((32, 3072), jnp.bfloat16, gelu, False),
+        ((32, 3072), jnp.bfloat16, gelu, True),
+        ((32, 3072), jnp.bfloat16, silu, False),
         ((32, 3072), jnp.float32, gelu_tanh, False),
         ((33, 3072), jnp.bfloat16, gelu_tanh, False),
         ((32, 3000), jnp.bfloat16, gelu_tanh, False),

@@ -2,7 +2,7 @@
 
 Rows are read a bounded number ahead, sorted by length, and computed in batches of similar lengths;
 results come in the order of the rows. Padding is masked, so a row's vector does not depend on its
-neighbours.
+neighbours. Where a kernel attends to short rows, several texts are packed into one of 128 places.
 """
 
 from __future__ import annotations
@@ -18,18 +18,23 @@ import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
 
-from barrow.models.buckets import bucket
+from barrow.models.buckets import bucket, row_bucket
 from barrow.models.onnx.model import OnnxModel
 from barrow.models.roberta.heads import RobertaWithHead
 from barrow.models.roberta.model import Roberta, RobertaConfig
 from barrow.models.row_batches import Batch, batches
+from barrow.models.row_packing import packing
 from barrow.models.rows import padded
+from barrow.nn.attention.short_attention import MOST, has_kernel
+from barrow.nn.attention.visible import Visible
 
 Pool = Literal["mean", "cls", "max"]
 Vectors = npt.NDArray[np.float32]
 
 # Tokens in a batch: what fits the caches of a CPU, or fills an accelerator.
 _ON_CPU, _ELSEWHERE = 4096, 16384
+# Texts in a packed row, and for each row of a batch on average.
+_MOST, _MEAN = 32, 8
 
 
 def embed(
@@ -53,6 +58,7 @@ def embed(
     if ahead < 1 or (tokens is not None and tokens < 1):
         raise ValueError("ahead and tokens must be ≥ 1")
     run: Callable[..., Any]
+    together = None
     if isinstance(model, OnnxModel):
         if layer not in (-1, model.config.layers):
             raise ValueError(
@@ -62,38 +68,139 @@ def embed(
     else:
         body, params, number = up_to_layer(model, params, layer)
         run = partial(_pooled, body, params, layer=number, pool=pool)
-    return _blocks(model.config, run, iter(rows), tokens, ahead)
+        if packs(body):
+            together = partial(_pooled_together, body, params, layer=number, pool=pool)
+    return _blocks(model.config, run, together, iter(rows), tokens, ahead)
+
+
+def packs(body: Roberta) -> bool:
+    """Whether texts are packed: where there is a kernel for attention to short rows."""
+    config = body.config
+    shape = (1, min(MOST, config.context), config.heads, config.width // config.heads)
+    is_auto = body.backend == "auto"
+    return is_auto and has_kernel(shape, shape[1], config.heads, jnp.dtype(body.dtype), Visible())
 
 
 def _blocks(
     config: RobertaConfig,
     pooled: Callable[..., Any],
+    together: Callable[..., Any] | None,
     rows: Iterator[Any],
     tokens: int | None,
     ahead: int,
 ) -> Iterator[Vectors]:
+    capacity = 0 if together is None else min(MOST, config.context)
     while window := list(islice(rows, ahead)):
+        _refuse_empty(window)
         found = np.empty((len(window), config.width), np.float32)
         running = []
-        for batch in batches_of(window, config.context, tokens):
-            some = [window[i] for i in batch.rows]
+        is_short = np.fromiter((len(row) <= capacity for row in window), bool, len(window))
+        long = np.flatnonzero(~is_short)
+        for batch in batches_of([window[i] for i in long], config.context, tokens):
+            places = long[list(batch.rows)]
+            some = [window[i] for i in places]
             array, lengths = padded(some, config=config, num_rows=batch.num_rows)
             whole = bool((lengths == array.shape[1]).all())
-            out = pooled(array, None if whole else lengths)
-            running.append((batch.rows, out))
+            running.append((places, pooled(array, None if whole else lengths)))
+        if together is not None:
+            short = np.flatnonzero(is_short)
+            texts = [window[i] for i in short]
+            for places, arrays in packed_batches(texts, config, capacity, tokens):
+                running.append((short[places], together(*arrays)))
         for places, out in running:
-            found[list(places)] = np.asarray(out)[: len(places)]
+            found[places] = np.asarray(out)[: len(places)]
         yield found
+
+
+def packed_batches(
+    texts: Sequence[Any],
+    config: RobertaConfig,
+    capacity: int,
+    tokens: int | None = None,
+) -> Iterator[tuple[npt.NDArray[np.int64], tuple[npt.NDArray[np.int32], ...]]]:
+    """Numbers of texts that are computed together, and the arguments of `_pooled_together`."""
+    lengths = np.fromiter(map(len, texts), np.int64, len(texts))
+    where = packing(lengths, capacity, _MOST)
+    most = max(1, (tokens or _ELSEWHERE) // capacity)
+    by_row = np.argsort(where.row, kind="stable")
+    counts = np.bincount(where.row, minlength=where.num_rows)
+    ends = np.cumsum(counts)
+    first = 0
+    while first < where.num_rows:
+        before = int(ends[first - 1]) if first else 0
+        last = int(np.searchsorted(ends, before + _MEAN * most, side="right"))
+        last = min(max(last, first + 1), first + most, where.num_rows)
+        places = by_row[before : ends[last - 1]]
+        num_rows = row_bucket(last - first, most)
+        starts = (where.row[places] - first) * capacity + where.start[places]
+        yield places, _packed([texts[i] for i in places], starts, num_rows, capacity, config)
+        first = last
+
+
+def _packed(
+    texts: Sequence[Any], starts: npt.NDArray[Any], num_rows: int, capacity: int, config: Any
+) -> tuple[npt.NDArray[np.int32], ...]:
+    """Tokens, positions and numbers of texts [rows, capacity]; starts and lengths [texts]."""
+    num = max(_MEAN * num_rows, _MOST)
+    lengths = np.fromiter(map(len, texts), np.int64, len(texts))
+    before = np.cumsum(lengths) - lengths
+    given = np.concatenate([np.asarray(text, np.int32) for text in texts])
+    at = np.repeat(starts - before, lengths) + np.arange(len(given))
+    # As `padded_positions` counts them.
+    is_real = given != config.pad
+    count = np.cumsum(is_real)
+    count = count - np.repeat(count[before] - is_real[before], lengths)
+    tokens = np.full(num_rows * capacity, config.pad, np.int32)
+    positions, numbers = tokens.copy(), np.full_like(tokens, num)
+    tokens[at] = given
+    positions[at] = count * is_real + config.pad
+    numbers[at] = np.repeat(np.arange(len(texts)), lengths)
+    whole = [np.zeros(num, np.int32), np.ones(num, np.int32)]
+    whole[0][: len(texts)], whole[1][: len(texts)] = starts, lengths
+    return *(x.reshape(num_rows, capacity) for x in (tokens, positions, numbers)), *whole
+
+
+@partial(jax.jit, static_argnames=("body", "layer", "pool"))
+def _pooled_together(
+    body: Roberta,
+    params: Mapping[str, Any],
+    tokens: jax.Array,
+    positions: jax.Array,
+    numbers: jax.Array,
+    starts: jax.Array,
+    lengths: jax.Array,
+    *,
+    layer: int,
+    pool: Pool,
+) -> jax.Array:
+    """Vectors [texts, width]; `numbers` [rows, places] are those of the texts, more for padding."""
+    if layer == 0:
+        hidden = body.apply(params, tokens, method=body.embedded, positions=positions)
+    else:
+        hidden = body.apply(params, tokens, positions=positions, segments=numbers)
+    hidden = hidden.reshape(-1, hidden.shape[-1])
+    if pool == "cls":
+        return hidden[starts].astype(jnp.float32)
+    num, of = len(starts), numbers.reshape(-1)
+    if pool == "max":
+        return jax.ops.segment_max(hidden.astype(jnp.float32), of, num + 1)[:num]
+    is_in = (of == jnp.arange(num)[:, None]).astype(hidden.dtype)
+    sums: jax.Array = jnp.dot(is_in, hidden, preferred_element_type=jnp.float32)
+    return sums / lengths[:, None]
 
 
 def batches_of(rows: Sequence[Any], context: int, tokens: int | None = None) -> list[Batch]:
     """Rows that are computed together, of about equal lengths, within so many tokens."""
-    empty = next((number for number, row in enumerate(rows) if not len(row)), None)
-    if empty is not None:
-        raise ValueError(f"row {empty} has no tokens")
+    _refuse_empty(rows)
     most = tokens or (_ON_CPU if jax.default_backend() == "cpu" else _ELSEWHERE)
     lengths = [len(row) for row in rows]
     return batches(lengths, max_length=context, batch_tokens=most, length_of=bucket)
+
+
+def _refuse_empty(rows: Sequence[Any]) -> None:
+    empty = next((number for number, row in enumerate(rows) if not len(row)), None)
+    if empty is not None:
+        raise ValueError(f"row {empty} has no tokens")
 
 
 def up_to_layer(

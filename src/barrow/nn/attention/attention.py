@@ -18,6 +18,7 @@ from barrow.nn.attention.fused_attention import cudnn, has_fused_kernels
 from barrow.nn.attention.local_attention import in_blocks, pays_in_blocks
 from barrow.nn.attention.long_attention import whole_rows
 from barrow.nn.attention.plain_attention import by_rows, plain, powers_of
+from barrow.nn.attention.short_attention import has_kernel, ids_of, short_attention
 from barrow.nn.attention.visible import ALL, Visible
 
 # Places of rows whose scores are not computed all at once.
@@ -37,17 +38,17 @@ def attention(
     """Attention of q over k and v, in q's shape and type. A query that sees no key gets zeros.
 
     "cudnn" is the fused kernel of NVIDIA GPUs for bfloat16 and float16, "short" ours for rows of
-    at most 128 places; "auto" chooses one of them where available; "xla" is plain matrix products
-    and runs everywhere. "long" never has all scores at once; "auto" chooses it for rows of 4,096
-    places and more where there is no fused kernel. "rows" computes one row of the batch after
-    another: on CPUs scores then stay in the cache, and inference is up to three times faster.
-    "mapped" is for programs that `jax.vmap` maps over models: it chooses "cudnn" or "xla".
+    at most 128 places on Hopper GPUs; "auto" chooses one of them where available; "xla" is plain
+    matrix products and runs everywhere. "long" never has all scores at once; "auto" chooses it for
+    rows of 4,096 places and more where there is no fused kernel. "rows" computes one row of the
+    batch after another: on CPUs scores then stay in the cache, and inference is up to three times
+    faster. "mapped" is for programs that `jax.vmap` maps over models: it chooses "cudnn" or "xla".
     """
     _refuse_other_shapes(q, k, v)
     scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
     chosen = _best(q, k, visible) if backend in ("auto", "mapped") else backend
-    has_kernel = chosen == "cudnn" and visible.is_window_alone and q.shape[1] == k.shape[1]
-    if visible.is_local and not has_kernel and pays_in_blocks(q, k, visible):
+    is_known = chosen == "cudnn" and visible.is_window_alone and q.shape[1] == k.shape[1]
+    if visible.is_local and not is_known and pays_in_blocks(q, k, visible):
         return in_blocks(q, k, v, visible, scale)
     if backend == "mapped" and chosen in ("cudnn", "short"):
         return cudnn(q, k, v, visible, scale, heads_of_mask=q.shape[2])
@@ -75,31 +76,21 @@ def attention_weights(
 
 
 def _short(q: jax.Array, k: jax.Array, v: jax.Array, visible: Visible, scale: float) -> jax.Array:
-    # Imported here: it needs a GPU and its compiler.
-    from barrow.nn.attention.short_attention import short_attention
-
-    if not _is_automatic(q):
+    if not is_automatic(q):
         raise ValueError(
             'backend="short" needs automatic sharding, got an explicit mesh or `shard_map`; pass '
             'backend="auto"'
         )
-    if not _is_short(q, k, visible):
+    if not takes_short(q, k, visible):
         raise ValueError(
-            "short attention needs up to 128 positions, heads of 16, 32, 64 or 128, as "
-            f"many key as query heads, and no starts or segments; got q {q.shape}, k "
-            f"{k.shape}"
+            "short attention needs a Hopper GPU, as many queries as keys, up to 128, heads of 64, "
+            "as many key as query heads, bfloat16 or float16, and no starts; got "
+            f"q {q.dtype}{list(q.shape)}, k {list(k.shape)} on {jax.default_backend()}; pass "
+            'backend="auto"'
         )
-    lengths = visible.lengths
-    if lengths is None:
-        lengths = jnp.full((q.shape[0],), k.shape[1], jnp.int32)
-    out: jax.Array = short_attention(q, k, v, lengths, causal=visible.causal, scale=scale)
+    ids = ids_of(q.shape, visible)
+    out: jax.Array = short_attention((q, k, v), ids, causal=visible.causal, scale=scale)
     return out
-
-
-def _is_short(q: jax.Array, k: jax.Array, visible: Visible) -> bool:
-    places, dim = max(q.shape[1], k.shape[1]), q.shape[3]
-    fits = places <= 128 and dim in (16, 32, 64, 128) and q.shape[2] == k.shape[2]
-    return fits and visible.starts is None and visible.segments is None and not visible.is_local
 
 
 def _best(q: jax.Array, k: jax.Array, visible: Visible) -> Backend:
@@ -108,21 +99,15 @@ def _best(q: jax.Array, k: jax.Array, visible: Visible) -> Backend:
     if not fits or q.shape[1] < 32 or 0 in (q.size, k.size) or not has_fused_kernels():
         is_square = q.shape[1] == k.shape[1] and visible.starts is None and visible.sparse is None
         return "long" if is_square and q.shape[1] >= _LONG else "xla"
-    return "short" if _is_short(q, k, visible) and _takes_pallas(q) else "cudnn"
+    return "short" if takes_short(q, k, visible) and is_automatic(q) else "cudnn"
 
 
-def _takes_pallas(q: jax.Array) -> bool:
-    """Whether this JAX has Pallas for GPUs, with automatic sharding."""
-    if not _is_automatic(q):
-        return False
-    try:
-        import barrow.nn.attention.short_attention  # noqa: F401
-    except ImportError:
-        return False
-    return True
+def takes_short(q: jax.Array, k: jax.Array, visible: Visible) -> bool:
+    """Whether "short" takes these here."""
+    return has_kernel(q.shape, k.shape[1], k.shape[2], q.dtype, visible)
 
 
-def _is_automatic(q: jax.Array) -> bool:
+def is_automatic(q: jax.Array) -> bool:
     """Pallas refuses explicit meshes, and `shard_map` unless its checks are off."""
     return all(kind == AxisType.Auto for kind in jax.typeof(q).sharding.mesh.axis_types)
 

@@ -8,13 +8,21 @@ from typing import Literal
 import jax
 import jax.numpy as jnp
 
-from barrow.nn.attention.attention import Backend, attention, attention_weights
+from barrow.nn.attention.attention import (
+    Backend,
+    attention,
+    attention_weights,
+    is_automatic,
+)
 from barrow.nn.attention.cache import KeyValues
 from barrow.nn.attention.long_attention import around_a_ring
 from barrow.nn.attention.paged import Paged
 from barrow.nn.attention.rotary import Rotary
+from barrow.nn.attention.short_attention import has_kernel, ids_of, short_attention
 from barrow.nn.attention.visible import Sparse, Visible
-from barrow.nn.initialisers import Initialiser, fan_in
+from barrow.nn.dot import dot
+from barrow.nn.hopper import is_hopper
+from barrow.nn.initialisers import Initialiser, fan_in, zeros
 from barrow.nn.layers.dense import Dense
 from barrow.nn.layers.norms import RMSNorm
 from barrow.nn.layers.remat import ATTENTION, named
@@ -75,6 +83,22 @@ class MultiHead(Module):
             raise ValueError(f"{scope.name}: {self.heads} heads do not divide a width of {embed}")
         dim = embed // self.heads if self.head_dim is None else self.head_dim
 
+        out = Dense(
+            embed,
+            bias=self.out_bias,
+            num_in=2,
+            axes=("heads", "head_dim", "embed"),
+            weight_init=self.out_init,
+        )
+        if cache is None and kv_heads == self.heads:
+            visible = self._visible(lengths=lengths, segments=segments)
+            if self._can_merge(scope, x, visible, dim):
+                scale = dim**-0.5 if self.scale is None else self.scale
+                qkv, bias = self._merged(scope, x, dim)
+                ids = ids_of(qkv.shape, visible)
+                y = short_attention((qkv,), ids, bias, causal=self.causal, scale=scale)
+                return out(scope / "out", named(y, ATTENTION)), None
+
         def project(name: str, heads: int, axis: str) -> jax.Array:
             dense = Dense(
                 (heads, dim),
@@ -98,13 +122,6 @@ class MultiHead(Module):
                 positions = jnp.broadcast_to(jnp.arange(length), (batch, length))
                 positions = positions if starts is None else positions + starts[:, None]
             q, k = self.rotary(q, positions), self.rotary(k, positions)
-        out = Dense(
-            embed,
-            bias=self.out_bias,
-            num_in=2,
-            axes=("heads", "head_dim", "embed"),
-            weight_init=self.out_init,
-        )
         if isinstance(cache, Paged):
             cache = cache.append(k, v)
             return out(scope / "out", cache.attend(q, scale=self.scale, window=self.window)), cache
@@ -113,14 +130,7 @@ class MultiHead(Module):
             cache = cache.append(k, v, num)
             k, v = cache.view()
             lengths = cache.lengths
-        visible = Visible(
-            causal=self.causal,
-            starts=starts,
-            lengths=lengths,
-            segments=None if segments is None else (segments, segments),
-            window=self.window,
-            sparse=self.sparse,
-        )
+        visible = replace(self._visible(lengths=lengths, segments=segments), starts=starts)
         if scope.is_mutable("intermediates"):
             scope.capture("weights", attention_weights(q, k, visible, scale=self.scale))
         constrain = scope.trace.constrain
@@ -143,6 +153,48 @@ class MultiHead(Module):
             y = scope.constrain(y, "batch", None, "attended_heads", "head_dim")
         y = named(scope.constrain(y, "batch", "length", "heads", "head_dim"), ATTENTION)
         return out(scope / "out", y), cache
+
+    def _visible(self, *, lengths: jax.Array | None, segments: jax.Array | None) -> Visible:
+        return Visible(
+            causal=self.causal,
+            lengths=lengths,
+            segments=None if segments is None else (segments, segments),
+            window=self.window,
+            sparse=self.sparse,
+        )
+
+    def _can_merge(self, scope: Scope, x: jax.Array, visible: Visible, dim: int) -> bool:
+        """Whether a kernel takes queries, keys and values as one product gives them."""
+        is_plain = self.backend == "auto" and self.qk_norm is None and self.rotary is None
+        asks = scope.trace.is_describing or scope.is_mutable("intermediates")
+        is_mapped = getattr(scope.trace.constrain, "is_mapped", False)
+        if not is_plain or asks or is_mapped or not is_hopper() or not is_automatic(x):
+            return False
+        shape = (*x.shape[:2], self.heads, dim)
+        return x.shape[1] >= 32 and has_kernel(shape, shape[1], self.heads, x.dtype, visible)
+
+    def _merged(self, scope: Scope, x: jax.Array, dim: int) -> tuple[jax.Array, jax.Array | None]:
+        """Queries, keys and values [batch, length, 3, heads, head_dim], and what to add to them."""
+        rows = x.reshape(-1, x.shape[-1])
+        width = self.heads * dim
+        kernels, biases = [], []
+        for name, axis in (("q", "heads"), ("k", "kv_heads"), ("v", "kv_heads")):
+            axes = ("embed", axis, "head_dim")
+            shape = (x.shape[-1], self.heads, dim)
+            kernels.append((scope / name).param("kernel", shape, self.weight_init, axes))
+            if self.bias:
+                bias = (scope / name).param("bias", shape[1:], zeros, axes[1:])
+                biases.append(bias.astype(x.dtype))
+        if all(isinstance(kernel, jax.Array) for kernel in kernels):
+            y = dot(
+                rows, jnp.concatenate([kernel.reshape(-1, width) for kernel in kernels], axis=1)
+            )
+        else:  # each has a product of its own
+            y = jnp.concatenate(
+                [dot(rows, kernel).reshape(-1, width) for kernel in kernels], axis=1
+            )
+        y = y.reshape(*x.shape[:2], 3, self.heads, dim)
+        return y, jnp.stack(biases) if biases else None
 
 
 def _needs_ring(constrain: Constrain, length: int, heads: int) -> bool:

@@ -17,7 +17,7 @@ Kernel = Callable[..., tuple[jax.Array, ...]]
 
 
 def over_heads(kernel: Kernel) -> Kernel:
-    """`kernel`, over arrays [batch, places, heads, dim] or [batch], made transformable by JAX.
+    """`kernel`, over arrays [batch, places, heads, dim] or [batch, …], made transformable by JAX.
 
     A kernel is opaque to the compiler, which would gather all arrays on every device. Batch and
     heads may be sharded, places and dim may not. A mapped dimension joins the batch.
@@ -55,11 +55,14 @@ def _split(kernel: Kernel, *arrays: jax.Array) -> Any:
 
     call = custom_partitioning(kernel)
     # Each array has its own positions: queries and keys may differ in number.
-    names = [f"b n{i} h d" if x.ndim == 4 else "b" for i, x in enumerate(arrays)]
+    names = [
+        ["b", f"n{i}", "h", "d"] if x.ndim == 4 else ["b", *(f"n{i}_{j}" for j in range(1, x.ndim))]
+        for i, x in enumerate(arrays)
+    ]
+    rows = [" ".join(each) for each in names]
     num_out = len(jax.eval_shape(kernel, *arrays))
-    rule = f"{', '.join(names)} -> {', '.join(names[:num_out])}"
+    rule = f"{', '.join(rows)} -> {', '.join(rows[:num_out])}"
     # In the order of their first mention.
-    places = [f"n{i}" for i, x in enumerate(arrays) if x.ndim == 4]
-    whole = (places[0], "d", *places[1:])
+    whole = tuple(dict.fromkeys(name for each in names for name in each if name not in "bh"))
     call.def_partition(partition, sharding_rule=rule, need_replication_factors=whole)
     return call

@@ -1,151 +1,142 @@
-"""Attention, forward and backward, over rows so short that one GPU program holds a whole head.
+"""Attention over rows so short that a GPU holds a whole head on the chip, with its gradient.
 
-Queries, keys and values are read once and scores never leave the chip; the backward pass computes
-them again from these. Kernels for long rows work in tiles, keep sums in memory, and need even
-lengths.
+`plain_attention.masked` is the definition. On one Hopper GPU queries, keys and values may come in
+one array, as one product makes them: nothing is then split or put together in memory.
 """
 
 from __future__ import annotations
 
-import functools
-import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.experimental import pallas as pl
-from jax.experimental.pallas import triton
 
+from barrow.nn.attention import short_kernel
 from barrow.nn.attention.over_heads import over_heads
+from barrow.nn.attention.plain_attention import masked
+from barrow.nn.attention.short_kernel import DIM, MOST, Kind
+from barrow.nn.attention.visible import Visible
+from barrow.nn.hopper import is_hopper, log_choice, with_twin
 
 
-@dataclass(frozen=True)
-class _Kind:
-    causal: bool
-    scale: float
+def has_kernel(
+    shape: tuple[int, ...], num_keys: int, kv_heads: int, dtype: Any, visible: Visible
+) -> bool:
+    """Whether there is one here for queries [batch, places, heads, dim] of this shape and type."""
+    if not is_hopper(alone=False):
+        return False
+    _, places, heads, dim = shape
+    fits = places == num_keys and places <= MOST and dim == DIM and heads == kv_heads
+    fits = fits and dtype in (jnp.bfloat16, jnp.float16) and 0 not in shape
+    fits = fits and visible.starts is None and not visible.is_local
+    log_choice("attention of short rows", shape[1:], fits)
+    return fits
 
 
 # A kernel is traced and lowered at each use: so it is made once for all layers and, outside jit,
 # for all calls, each of which would compile it again.
-@functools.partial(jax.jit, static_argnames=("causal", "scale"))
+@partial(jax.jit, static_argnames=("causal", "scale"))
 def short_attention(
-    q: jax.Array, k: jax.Array, v: jax.Array, lengths: jax.Array, *, causal: bool, scale: float
+    arrays: tuple[jax.Array, ...],
+    ids: jax.Array | None,
+    bias: jax.Array | None = None,
+    *,
+    causal: bool,
+    scale: float,
 ) -> jax.Array:
-    """Attention of q [batch, queries, heads, dim] over the first `lengths` keys of each row.
+    """Attention [batch, places, heads, 64] of queries, keys and values, seen by `ids_of`.
 
-    At most 128 queries and 128 keys; dim is 16, 32, 64 or 128; there are as many key heads as
-    query heads. A query that sees no key gets zeros. Products are in the type of q, sums in
-    float32. Without a GPU it is interpreted, slowly.
+    They are three arrays of this shape, which may be split over devices by rows and heads, or, on
+    one GPU, one [batch, places, 3, heads, 64], with a `bias` [3, heads, 64] that is added to it.
+    Products are in their type, sums in float32.
     """
-    return _attend(_Kind(causal, scale), q, k, v, lengths.astype(jnp.int32))
+    assert bias is None or len(arrays) == 1
+    return _attend(Kind(causal, scale), arrays, bias, ids)
 
 
-@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
-def _attend(kind: _Kind, q: jax.Array, k: jax.Array, v: jax.Array, lengths: jax.Array) -> jax.Array:
-    call = over_heads(functools.partial(_run, _forward, kind, 1))
-    out: jax.Array = call(q, k, v, lengths)[0]
-    return out
+def ids_of(shape: tuple[int, ...], visible: Visible) -> jax.Array | None:
+    """Ids of queries and of keys [batch, 2, places], those that are seen equal; None: all are."""
+    batch, places = shape[:2]
+    if visible.segments is None and visible.lengths is None:
+        return None
+    of_q, of_k = (jnp.zeros((batch, places), jnp.int32),) * 2
+    if visible.segments is not None:
+        of_q, of_k = (x.astype(jnp.int32) for x in visible.segments)
+    if visible.lengths is not None:
+        is_there = jnp.arange(places) < visible.lengths[:, None]
+        of_k = jnp.where(is_there, of_k, jnp.iinfo(jnp.int32).min)
+    return jnp.stack([of_q, of_k], axis=1)
 
 
-def _attend_forward(kind: _Kind, *given: jax.Array) -> tuple[jax.Array, tuple[jax.Array, ...]]:
+@partial(jax.custom_vjp, nondiff_argnums=(0,))
+def _attend(
+    kind: Kind, arrays: tuple[jax.Array, ...], bias: jax.Array | None, ids: jax.Array | None
+) -> jax.Array:
+    return _call(kind, short_kernel.forward, _plain, arrays, bias, ids)  # type: ignore[no-any-return]
+
+
+def _forward(kind: Kind, *given: Any) -> tuple[jax.Array, Any]:
     return _attend(kind, *given), given
 
 
-def _attend_backward(
-    kind: _Kind, given: tuple[jax.Array, ...], gradient: jax.Array
-) -> tuple[Any, ...]:
-    call = over_heads(functools.partial(_run, _backward, kind, 3))
-    return *call(*given, gradient), None
+def _backward(kind: Kind, kept: Any, above: jax.Array) -> tuple[Any, jax.Array | None, None]:
+    bias = kept[1]
+    found = _call(kind, short_kernel.gradient, _plain_gradient, *kept, above)
+    if bias is None:
+        return found, None, None
+    # As rows: over two dimensions XLA first writes a transposed float32 copy.
+    of_bias = found[0].reshape(-1, bias.size).sum(axis=0, dtype=jnp.float32).reshape(bias.shape)
+    # That of keys adds the same to all scores of a query: what is summed up there is rounding.
+    return found, of_bias.at[1].set(0).astype(bias.dtype), None
 
 
-_attend.defvjp(_attend_forward, _attend_backward)
+_attend.defvjp(_forward, _backward)
 
 
-def _run(
-    kernel: Callable[..., None], kind: _Kind, num_out: int, *arrays: jax.Array
-) -> tuple[jax.Array, ...]:
-    """A kernel's program for each head of each row; its outputs are like q, k and v."""
-    batch, num_queries, num_heads, dim = arrays[0].shape
-    num_keys = arrays[1].shape[1]
-    # Measured: more warps pay only for a forward pass that fills its block.
-    num_warps = 8 if kernel is _forward and max(num_queries, num_keys) > 96 else 4
-
-    def block(x: jax.Array) -> pl.BlockSpec:
-        if x.ndim == 1:
-            return pl.BlockSpec((1,), lambda row, _: (row,))
-        places = max(16, pl.next_power_of_2(x.shape[1]))
-        return pl.BlockSpec((None, places, None, dim), lambda row, head: (row, 0, head, 0))
-
-    call = pl.pallas_call(
-        functools.partial(kernel, kind, num_queries, num_keys),
-        grid=(batch, num_heads),
-        in_specs=[block(x) for x in arrays],
-        out_specs=[block(x) for x in arrays[:num_out]],
-        out_shape=[jax.ShapeDtypeStruct(x.shape, x.dtype) for x in arrays[:num_out]],
-        compiler_params=triton.CompilerParams(num_warps=num_warps, num_stages=1),
-        interpret=jax.default_backend() != "gpu",
-        name=f"short_attention{kernel.__name__}",
-    )
-    return tuple(call(*arrays))
+def _call(
+    kind: Kind,
+    kernel: Callable[..., Any],
+    twin: Callable[..., Any],
+    arrays: tuple[jax.Array, ...],
+    bias: jax.Array | None,
+    ids: jax.Array | None,
+    *above: jax.Array,
+) -> Any:
+    """The kernel, of arrays alone, so that JAX can transform it."""
+    kept, structure = jax.tree.flatten((arrays, bias, ids))
+    if len(arrays) == 1:
+        both = with_twin(partial(_flat, kernel), partial(_flat, twin), kind, structure)
+        return both(*kept, *above)
+    run = over_heads(lambda *given: tuple(jax.tree.leaves(_flat(kernel, kind, structure, *given))))
+    found = tuple(run(*kept, *above))
+    return found if above else found[0]
 
 
-def _forward(
-    kind: _Kind, num_queries: int, num_keys: int, q: Any, k: Any, v: Any, lengths: Any, out: Any
-) -> None:
-    shares = _shares(kind, num_keys, _read(q, num_queries), _read(k, num_keys), lengths[0])
-    values = _read(v, num_keys)
-    _write(out, triton.dot(shares.astype(values.dtype), values), num_queries)
+def _flat(function: Callable[..., Any], kind: Kind, structure: Any, *given: jax.Array) -> Any:
+    num = structure.num_leaves
+    return function(kind, *structure.unflatten(given[:num]), *given[num:])
 
 
-def _backward(
-    kind: _Kind,
-    num_queries: int,
-    num_keys: int,
-    q: Any,
-    k: Any,
-    v: Any,
-    lengths: Any,
-    gradient: Any,
-    dq: Any,
-    dk: Any,
-    dv: Any,
-) -> None:
-    queries, keys = _read(q, num_queries), _read(k, num_keys)
-    dout = _read(gradient, num_queries)
-    shares = _shares(kind, num_keys, queries, keys, lengths[0])
-    _write(dv, triton.dot(shares.astype(dout.dtype), dout, trans_a=True), num_keys)
-    dshares = triton.dot(dout, _read(v, num_keys), trans_b=True)
-    mean = jnp.sum(shares * dshares, axis=1, keepdims=True)
-    dscores = (shares * (dshares - mean) * kind.scale).astype(queries.dtype)
-    _write(dq, triton.dot(dscores, keys), num_queries)
-    _write(dk, triton.dot(dscores, queries, trans_a=True), num_keys)
-
-
-def _shares(
-    kind: _Kind, num_keys: int, queries: jax.Array, keys: jax.Array, length: jax.Array
+def _plain(
+    kind: Kind, arrays: tuple[jax.Array, ...], bias: jax.Array | None, ids: jax.Array | None
 ) -> jax.Array:
-    """Softmax of the scores [queries, keys] over the keys that are seen; zeros where none is."""
-    scores = triton.dot(queries, keys, trans_b=True) * (kind.scale * math.log2(math.e))
-    place = jax.lax.broadcasted_iota(jnp.int32, scores.shape, 1)
-    seen = place < jnp.minimum(length, num_keys)
-    if kind.causal:
-        seen &= place <= jax.lax.broadcasted_iota(jnp.int32, scores.shape, 0)
-    scores = jnp.where(seen, scores, jnp.finfo(jnp.float32).min)
-    powers = jnp.exp2(scores - jnp.max(scores, axis=1, keepdims=True))
-    powers = jnp.where(seen, powers, 0.0)
-    total = jnp.sum(powers, axis=1, keepdims=True)
-    return powers / jnp.where(total == 0, 1.0, total)
+    if len(arrays) == 1:
+        whole = arrays[0] if bias is None else arrays[0] + bias
+        arrays = tuple(whole[:, :, i] for i in range(3))
+    q, k, v = arrays
+    segments = None if ids is None else (ids[:, 0], ids[:, 1])
+    mask = Visible(causal=kind.causal, segments=segments).mask(q.shape[1], q.shape[1])
+    return masked(q, k, v, mask, kind.scale, is_never_empty=ids is None)
 
 
-def _read(x: Any, num: int) -> jax.Array:
-    """A head's positions, then zeros."""
-    there = jax.lax.broadcasted_iota(jnp.int32, x.shape, 0) < num
-    found: jax.Array = triton.load(x, mask=there, other=0.0)
-    return found
-
-
-def _write(x: Any, value: jax.Array, num: int) -> None:
-    there = jax.lax.broadcasted_iota(jnp.int32, x.shape, 0) < num
-    triton.store(x, value.astype(x.dtype), mask=there)
+def _plain_gradient(
+    kind: Kind,
+    arrays: tuple[jax.Array, ...],
+    bias: jax.Array | None,
+    ids: jax.Array | None,
+    above: jax.Array,
+) -> tuple[jax.Array, ...]:
+    _, back = jax.vjp(lambda *given: _plain(kind, given, bias, ids), *arrays)
+    return tuple(back(above))

@@ -10,6 +10,8 @@ import jax
 
 from barrow.nn.dot import dot
 from barrow.nn.initialisers import Initialiser, fan_in, zeros
+from barrow.nn.layers.act_product import act_product
+from barrow.nn.layers.act_product import has_kernel as fuses
 from barrow.nn.layers.act_rows import act_rows, has_kernel
 from barrow.nn.layers.activations import Activation
 from barrow.nn.module import Module
@@ -46,12 +48,13 @@ class Dense(Module):
         kernel = scope.param("kernel", (*inputs, *out), init, self.axes)
         if not scope.divides("length"):
             x = x.reshape(math.prod(outer), *inputs)
-        y = dot(x, kernel, num=self.num_in)
-        bias = None
+        act, bias = self.activation, None
         if self.bias:
-            bias = scope.param("bias", out, zeros, self.axes[self.num_in :]).astype(y.dtype)
+            bias = scope.param("bias", out, zeros, self.axes[self.num_in :]).astype(x.dtype)
+        if act is not None and self.recompute and bias is not None and fuses(x, kernel, act):
+            return act_product(x, kernel, bias, act).reshape(*outer, *out)
+        y = dot(x, kernel, num=self.num_in)
         finish: Callable[..., jax.Array] = self._finish
-        act = self.activation
         if act is not None and self.recompute:
             if bias is not None and has_kernel(y.shape, y.dtype, act):
                 return act_rows(y, bias, act).reshape(*outer, *out)
