@@ -57,6 +57,9 @@ class Dense(Module):
                 return act_rows(y, bias, act).reshape(*outer, *out)
             # Only the product is kept: reading more back takes longer on a GPU.
             finish = jax.checkpoint(finish)
+        if bias is not None and y.ndim == 1 + len(out):
+            # As a matrix, so that XLA adds the bias in the product's own kernel.
+            y, bias = y.reshape(len(y), -1), bias.reshape(-1)
         # As rows: the gradient of the bias is then a sum over one dimension. For two, XLA first
         # writes a transposed float32 copy of the whole.
         return finish(y, bias).reshape(*outer, *out)
