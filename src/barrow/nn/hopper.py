@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import jax
@@ -23,9 +23,16 @@ def is_hopper() -> bool:
     return getattr(jax.local_devices()[0], "compute_capability", "") == "9.0"
 
 
-def with_twin(kernel: Callable[..., Any], twin: Callable[..., Any]) -> Callable[..., Any]:
-    """The kernel, of arrays; under `jax.vmap` its twin, as a kernel cannot be batched."""
-    call: Any = jax.custom_batching.custom_vmap(kernel)
+@cache
+def with_twin(
+    kernel: Callable[..., Any], twin: Callable[..., Any], *how: Any
+) -> Callable[..., Any]:
+    """The kernel, of arrays; under `jax.vmap` its twin, as a kernel cannot be batched.
+
+    `how` are first arguments of both. A kernel is lowered once for all layers, not at each use.
+    """
+    kernel, twin = partial(kernel, *how), partial(twin, *how)
+    call: Any = jax.custom_batching.custom_vmap(jax.jit(kernel))
 
     def batched(size: int, is_batched: Any, *args: Any) -> tuple[Any, Any]:
         del size

@@ -70,33 +70,49 @@ def _product(x: jax.Array, w: jax.Array) -> jax.Array:
 
 
 def _forward(x: jax.Array, w: jax.Array) -> tuple[jax.Array, tuple[Any, ...]]:
-    small_x, scale_x = _rounded(x, E4M3)
-    small_w, scale_w = _rounded(w, E4M3)
-    y = _multiplied(small_x, small_w, scale_x * scale_w, x.dtype)
-    return y, (small_x, scale_x, small_w, scale_w)
+    small_x, small_w = _rounded(x, E4M3), _rounded(w, E4M3)
+    return _multiplied(small_x, small_w, x.dtype), (small_x, small_w)
 
 
 def _backward(kept: tuple[Any, ...], above: jax.Array) -> tuple[jax.Array, jax.Array]:
-    small_x, scale_x, small_w, scale_w = kept
-    small, scale = _rounded(above, E5M2)
-    by_x = _multiplied(small, small_w.T, scale * scale_w, above.dtype)
-    by_w = _multiplied(small_x.T, small, scale_x * scale, above.dtype)
+    small_x, small_w = kept
+    small = _rounded(above, E5M2)
+    by_x = _multiplied(small, small_w.turned(), above.dtype)
+    by_w = _multiplied(small_x.turned(), small, above.dtype)
     return by_x, by_w
 
 
 _product.defvjp(_forward, _backward)
 
 
-def _rounded(x: jax.Array, kind: Any) -> tuple[jax.Array, jax.Array]:
-    """X over a scale in a small type, the scale the power of two with which the largest fits."""
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class _Small:
+    """A matrix in a small type, over a scale that is a power of two."""
+
+    array: jax.Array
+    scale: jax.Array
+
+    def turned(self) -> _Small:
+        return _Small(self.array.T, self.scale)
+
+    def wide(self, dtype: Any) -> jax.Array:
+        return self.array.astype(dtype) * self.scale.astype(dtype)
+
+
+def _rounded(x: jax.Array, kind: Any) -> _Small:
+    """The scale is the power of two with which the largest number fits."""
     largest = jnp.max(jnp.abs(x)).astype(jnp.float32)
     _, exponent = jnp.frexp(largest / float(jnp.finfo(kind).max))
-    # At least float32's smallest normal number.
+    # At least bfloat16's and float32's smallest normal number.
     scale = jnp.ldexp(jnp.float32(1), jnp.maximum(exponent, -126))
-    return (x.astype(jnp.float32) / scale).astype(kind), scale
+    return _Small((x.astype(jnp.float32) / scale).astype(kind), scale)
 
 
-def _multiplied(x: jax.Array, w: jax.Array, scale: jax.Array, dtype: Any) -> jax.Array:
-    # Results of another type than float32 make XLA end a product with GELU, which it cannot in fp8.
-    y = lax.dot_general(x, w, (((1,), (0,)), ((), ())), preferred_element_type=jnp.float32)
-    return (y * scale).astype(dtype)
+def _multiplied(x: _Small, w: _Small, dtype: Any) -> jax.Array:
+    """XLA makes of this a product in fp8 with both scales, whose result is of the type asked for.
+
+    The barrier is for GELU: XLA would end the product with it, and cannot in fp8.
+    """
+    y = lax.dot_general(x.wide(dtype), w.wide(dtype), (((1,), (0,)), ((), ())))
+    return lax.optimization_barrier(y)

@@ -17,7 +17,7 @@ from barrow.nn.attention.visible import Sparse, Visible
 from barrow.nn.initialisers import Initialiser, fan_in
 from barrow.nn.layers.dense import Dense
 from barrow.nn.layers.norms import RMSNorm
-from barrow.nn.layers.remat import ATTENTION, named
+from barrow.nn.layers.remat import ATTENTION, HEADS, named
 from barrow.nn.module import Module
 from barrow.nn.scope import Scope
 from barrow.nn.trace import Constrain
@@ -121,6 +121,7 @@ class MultiHead(Module):
             window=self.window,
             sparse=self.sparse,
         )
+        q, k, v = (named(x, HEADS) for x in (q, k, v))
         if scope.is_mutable("intermediates"):
             scope.capture("weights", attention_weights(q, k, visible, scale=self.scale))
         constrain = scope.trace.constrain

@@ -54,7 +54,7 @@ def act_rows(product: jax.Array, bias: jax.Array, act: Activation) -> jax.Array:
 
     The backward pass computes the activation again from the product.
     """
-    found: jax.Array = with_twin(partial(kernel, act), partial(plain, act))(product, bias)
+    found: jax.Array = with_twin(kernel, plain, act)(product, bias)
     return found
 
 
@@ -64,7 +64,7 @@ def _forward(product: jax.Array, bias: jax.Array, act: Activation) -> tuple[jax.
 
 def _backward(act: Activation, kept: Any, above: jax.Array) -> tuple[jax.Array, jax.Array]:
     product, bias = kept
-    both = with_twin(partial(gradient_kernel, act), partial(plain_gradient, act))
+    both = with_twin(gradient_kernel, plain_gradient, act)
     of_product, of_bias = both(product, bias, above)
     return of_product, of_bias.astype(bias.dtype)
 

@@ -12,6 +12,7 @@ from barrow.nn.dot import dot
 from barrow.nn.initialisers import Initialiser, fan_in, zeros
 from barrow.nn.layers.act_rows import act_rows, has_kernel
 from barrow.nn.layers.activations import Activation
+from barrow.nn.layers.remat import HIDDEN, named
 from barrow.nn.module import Module
 from barrow.nn.scope import Scope
 from barrow.nn.trace import Axes
@@ -52,6 +53,7 @@ class Dense(Module):
             bias = scope.param("bias", out, zeros, self.axes[self.num_in :]).astype(y.dtype)
         finish: Callable[..., jax.Array] = self._finish
         act = self.activation
+        y = y if act is None else named(y, HIDDEN)
         if act is not None and self.recompute:
             if bias is not None and has_kernel(y.shape, y.dtype, act):
                 return act_rows(y, bias, act).reshape(*outer, *out)

@@ -39,13 +39,9 @@ class LayerNorm(Module):
         if x.ndim < num:
             raise ValueError(f"{scope.name}: x has shape {x.shape}, the norm is over {num}")
         shape = x.shape[x.ndim - num :]
-        if num == 1 and jax.default_backend() == "gpu" and not scope.divides("length"):
-            scale, bias = _affine_params(scope, shape, self.axes, scale=self.scale, bias=self.bias)
-            rows = _rows(scope, x, num)
-            if beside:
-                both = norm_beside(rows, scale, bias, self.eps)
-                return both[0].reshape(x.shape), both[1].reshape(x.shape)
-            return norm_rows(rows, scale, bias, self.eps).reshape(x.shape)
+        if _has_own_gradient(scope, x, num):
+            params = _affine_params(scope, shape, self.axes, scale=self.scale, bias=self.bias)
+            return _by_rows(scope, x, params, self.eps, beside, centred=True)
         y = _standard(_rows(scope, x, num).astype(jnp.float32), tuple(range(-num, 0)), self.eps)
         y = affine(scope, y, shape, self.axes, scale=self.scale, bias=self.bias)
         y = y.astype(x.dtype).reshape(x.shape)
@@ -60,15 +56,20 @@ class RMSNorm(Module):
     scale: bool = True
     axes: Axes = ("embed",)
 
-    def forward(self, scope: Scope, x: jax.Array) -> jax.Array:
-        """The shape and type of x."""
+    def forward(self, scope: Scope, x: jax.Array, *, beside: bool = False) -> Any:
+        """The shape and type of x; with `beside` x itself and the norm, as `LayerNorm`."""
         num = len(self.axes)
+        if _has_own_gradient(scope, x, num):
+            shape = x.shape[x.ndim - num :]
+            params = _affine_params(scope, shape, self.axes, scale=self.scale, bias=False)
+            return _by_rows(scope, x, params, self.eps, beside, centred=False)
         y = _rows(scope, x, num).astype(jnp.float32)
         dims = tuple(range(-num, 0))
         spread = lax.rsqrt(jnp.mean(y * y, axis=dims, keepdims=True) + self.eps)
         y = y * named(spread, STATISTICS)
         y = affine(scope, y, x.shape[-num:], self.axes, scale=self.scale, bias=False)
-        return y.astype(x.dtype).reshape(x.shape)
+        y = y.astype(x.dtype).reshape(x.shape)
+        return (x, y) if beside else y
 
 
 @dataclass(frozen=True)
@@ -127,6 +128,28 @@ def _affine_params(
 ) -> tuple[jax.Array | None, jax.Array | None]:
     by = scope.param("scale", shape, scale_init, axes) if scale else None
     return by, scope.param("bias", shape, zeros, axes) if bias else None
+
+
+def _has_own_gradient(scope: Scope, x: jax.Array, num: int) -> bool:
+    """Whether `norm_rows` is used: over one dimension, on a GPU, where nothing keeps `_rows` apart."""
+    is_apart = scope.divides("length") or (x.ndim > 3 and scope.divides("heads"))
+    return num == 1 and jax.default_backend() == "gpu" and not is_apart
+
+
+def _by_rows(
+    scope: Scope,
+    x: jax.Array,
+    params: tuple[jax.Array | None, jax.Array | None],
+    eps: float,
+    beside: bool,
+    *,
+    centred: bool,
+) -> Any:
+    rows = _rows(scope, x, 1)
+    if not beside:
+        return norm_rows(rows, *params, eps, centred).reshape(x.shape)
+    both = norm_beside(rows, *params, eps, centred)
+    return both[0].reshape(x.shape), both[1].reshape(x.shape)
 
 
 def _rows(scope: Scope, x: jax.Array, num: int) -> jax.Array:
