@@ -56,7 +56,7 @@ def norm_kernel(
 
     rows, width = x.shape
     tile, groups = tile or tile_of(width), width // LANES
-    wide, parts = _wide(), _parts(groups)
+    parts = _parts(groups)
 
     def body(x: Any, *refs: Any) -> None:
         affine, (out, statistics, held, found, arrived) = refs[:-5], refs[-5:]
@@ -85,7 +85,6 @@ def norm_kernel(
         gpu.copy_smem_to_gmem(found, statistics.at[lax.axis_index("row")])
         gpu.wait_smem_to_gmem(0)
 
-    del wide
     num = 2 * tile + _padding(tile)
     made = gpu.kernel(
         body,
