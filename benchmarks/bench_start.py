@@ -1,4 +1,4 @@
-"""Seconds from the start of `barrow train RECIPE` to the end of its first step, and what it waits for.
+"""Seconds from the start of `barrow train` to the end of its first step, and what it waits for.
 
     python benchmarks/bench_start.py STORE [--recipe gpt2.small] [KEY=VALUE …]
 
@@ -18,7 +18,7 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -103,14 +103,12 @@ def start(recipe: str, store: str, changes: list[str], out: str, cache: str) -> 
                 jax.block_until_ready(made.advance(state, batch))
             raise FirstStepDone
 
+        advance.prepare = made.advance.prepare  # type: ignore[attr-defined]
         return replace(made, start=begin, advance=advance)
 
     fitting.make_program = make_program
-    with phases.phase("rest of fit"):
-        try:
-            fitting.fit(run, out)
-        except FirstStepDone:
-            pass
+    with phases.phase("rest of fit"), suppress(FirstStepDone):
+        fitting.fit(run, out)
     inner = ("data", "program", "parameters", "first step")
     phases.seconds["rest of fit"] -= sum(phases.seconds.get(name, 0.0) for name in inner)
     return {

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import sysconfig
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,11 @@ def total(model: Decoder, params: Any, rows: jax.Array) -> jax.Array:
     ones = jnp.ones(rows[:, 1:].shape, jnp.float32)
     found: jax.Array = cross_entropy(hidden, weight, rows[:, 1:], ones, transposed=transposed)
     return found
+
+
+def judged(model: Decoder, precision: Precision, params: Any, rows: jax.Array) -> jax.Array:
+    """`total` in a precision."""
+    return total(model, precision.prepared(precision.cast(params)), rows)
 
 
 def made(model: Decoder, precision: Name, steps: int) -> tuple[Any, Any, StepSettings]:
@@ -131,12 +137,7 @@ def losses(width: int, layers: int, steps: int, precisions: tuple[Name, ...]) ->
                 began = time.perf_counter()
         jax.block_until_ready(state)
         speed = (steps - 10) * rows * length / (time.perf_counter() - began)
-        how = settings.precision
-
-        @jax.jit
-        def judge(params: Any, x: Any) -> jax.Array:
-            return total(model, how.prepared(how.cast(params)), x)
-
+        judge = jax.jit(partial(judged, model, settings.precision))
         other = sum(float(judge(state.params, kept[i : i + rows])) for i in range(0, 64, rows))
         found.append((float(np.mean(np.array(nats[-50:]))), other / (64 * length)))
         figures = f"{found[-1][0]:.4f} | {found[-1][1]:.4f} | {speed:,.0f}"

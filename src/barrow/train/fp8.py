@@ -115,4 +115,5 @@ def _multiplied(x: _Small, w: _Small, dtype: Any) -> jax.Array:
     The barrier is for GELU: XLA would end the product with it, and cannot in fp8.
     """
     y = lax.dot_general(x.wide(dtype), w.wide(dtype), (((1,), (0,)), ((), ())))
-    return lax.optimization_barrier(y)
+    kept: jax.Array = lax.optimization_barrier(y)
+    return kept

@@ -240,7 +240,6 @@ def make_evaluate(objective: Objective, settings: StepSettings, placement: Place
     Totals and weights are added in float64 on the host, so that the mean is that of all tokens,
     however they were divided into batches.
     """
-
     precision = settings.precision
 
     def mean(params: Any, collections: Any, batch: Any, key: jax.Array) -> dict[str, Mean]:

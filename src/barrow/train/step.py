@@ -309,7 +309,7 @@ class _Compiled:
         def make() -> None:
             try:
                 future.set_result(self.lower(state, batch).compile())
-            except Exception as error:  # the step meets it too, and raises
+            except Exception as error:  # noqa: BLE001 - the step meets it too, and raises
                 future.set_exception(error)
 
         Thread(target=make, name="compiles the step", daemon=True).start()
@@ -325,8 +325,9 @@ class _Compiled:
             out = None
             if self._placement is not None:
                 out = (self._placement.of_state(jax.eval_shape(lambda s: s, state)), None)
-            how = {"deterministic": self._settings.deterministic, "out_shardings": out}
-            self._jitted[kind] = Together(compiled(self._step, donate_argnums=0, **how))
+            how: dict[str, Any] = {"donate_argnums": 0, "out_shardings": out}
+            step = compiled(self._step, deterministic=self._settings.deterministic, **how)
+            self._jitted[kind] = Together(step)
         return self._jitted[kind]
 
 

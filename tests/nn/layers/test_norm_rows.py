@@ -123,9 +123,7 @@ def without_hardware(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 @pytest.mark.parametrize(("width", "centred"), [(768, True), (2048, False)])
 @pytest.mark.parametrize("num", [0, 1])
-def test_kernels_as_their_twins(
-    width: int, centred: bool, num: int, without_hardware: Any
-) -> None:
+def test_kernels_as_their_twins(width: int, centred: bool, num: int, without_hardware: Any) -> None:
     random = np.random.default_rng(0)
     x, above, *beside = (
         jnp.asarray(random.normal(size=(16, width)) + 1, jnp.bfloat16) for _ in range(2 + num)

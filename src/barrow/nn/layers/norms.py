@@ -131,9 +131,8 @@ def _affine_params(
 
 
 def _has_own_gradient(scope: Scope, x: jax.Array, num: int) -> bool:
-    """Whether `norm_rows` is used: over one dimension, on a GPU, where nothing keeps `_rows` apart."""
-    is_apart = scope.divides("length") or (x.ndim > 3 and scope.divides("heads"))
-    return num == 1 and jax.default_backend() == "gpu" and not is_apart
+    """Whether `norm_rows` is used: over one dimension, on a GPU."""
+    return num == 1 and jax.default_backend() == "gpu" and not _is_apart(scope, x, num)
 
 
 def _by_rows(
@@ -159,10 +158,13 @@ def _rows(scope: Scope, x: jax.Array, num: int) -> jax.Array:
     transposed float32 copy of the whole. Dimensions after the first that are divided over devices
     stay: in one they would be gathered.
     """
-    outer = x.shape[: x.ndim - num]
-    if scope.divides("length") or (len(outer) > 2 and scope.divides("heads")):
+    if _is_apart(scope, x, num):
         return x
-    return x.reshape(math.prod(outer), *x.shape[x.ndim - num :])
+    return x.reshape(math.prod(x.shape[: x.ndim - num]), *x.shape[x.ndim - num :])
+
+
+def _is_apart(scope: Scope, x: jax.Array, num: int) -> bool:
+    return scope.divides("length") or (x.ndim - num > 2 and scope.divides("heads"))
 
 
 def _standard(x: jax.Array, dims: tuple[int, ...], eps: float) -> jax.Array:
