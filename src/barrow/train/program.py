@@ -23,6 +23,7 @@ from barrow.parallel.pipeline import STAGE, Schedule, schedule_of
 from barrow.parallel.placement import Placement
 from barrow.parallel.processes import Together
 from barrow.train.compiler import compiled
+from barrow.train.fp8 import warn_if_slower
 from barrow.train.objectives.objective import Mean, Objective
 from barrow.train.offloaded_update import refuse_joint_updates
 from barrow.train.one_bit import OneBit, OneBitAdam, OneBitStep
@@ -91,6 +92,8 @@ def make_program(run: Run, scratch: Path | None = None) -> Program:
         logical = axes_apart(logical, jax.eval_shape(init, jax.random.key(0)), "layers")
     shapes = jax.eval_shape(init, jax.random.key(0))
     refuse_uneven(run, mesh, logical, shapes)
+    if run.step.precision.name == "fp8":
+        warn_if_slower(_width(logical, shapes))
     masters = masters_outside(run, task, shapes) if run.mesh.offload_masters else {}
     placement = Placement(mesh, zero, logical, run.mesh.offload, scratch, masters)
     if run.mesh.offload != "none":
@@ -137,6 +140,17 @@ def make_program(run: Run, scratch: Path | None = None) -> Program:
         advance=make(objective, optimizer, run.step, placement=placement),
         evaluate=make_evaluate(evaluation, run.step, placement),
     )
+
+
+def _width(logical: Any, shapes: Any) -> int:
+    """The largest dimension that a model's layers call "embed"; 0 if none is."""
+    found = [0]
+
+    def note(leaf: Any, names: tuple[str | None, ...]) -> None:
+        found.extend(n for name, n in zip(names, leaf.shape, strict=True) if name == "embed")
+
+    jax.tree.map(note, shapes, logical)
+    return max(found)
 
 
 def masters_outside(run: Run, task: Task, shapes: Any) -> dict[str, Any]:
