@@ -218,9 +218,11 @@ def pure_gradients(
             placement=placement,
         )
         weight = jnp.where(loss.weight == 0, 1.0, loss.weight)
-        # Unrolled layers' gradients are stacked here: within the update XLA would compute it, and
-        # stack, once for each of its results, and copy the moments for that.
-        grads = jax.lax.optimization_barrier(grads)
+        if placement is None or placement.mesh.size == 1:
+            # Unrolled layers' gradients are stacked here: within the update XLA would compute it,
+            # and stack, once for each of its results, and copy the moments for that. Over several
+            # devices the sum of gradients and their division must stay together.
+            grads = jax.lax.optimization_barrier(grads)
         grads = jax.tree.map(lambda g: g.astype(jnp.float32) / weight, grads)
         if placement is not None:
             grads = placement.sharded(grads, placement.zero.masters)
