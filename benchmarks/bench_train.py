@@ -59,6 +59,7 @@ class Job:
     profile: bool = False
     flags: str = ""
     keep_memory: bool = False
+    deterministic: bool = True
 
 
 SIZES: dict[str, dict[str, Any]] = {
@@ -98,7 +99,7 @@ def ours(job: Job) -> dict[str, Any]:
     from barrow.models.decoder.model import Decoder, DecoderConfig
     from barrow.nn.attention.rotary import Rotary
     from barrow.nn.cross_entropy import cross_entropy
-    from barrow.nn.layers.remat import ATTENTION_ONLY, EVERYTHING, STATISTICS_ONLY
+    from barrow.nn.layers.remat import STATISTICS_ONLY
     from barrow.train import (
         AdamW,
         Loss,
@@ -108,6 +109,7 @@ def ours(job: Job) -> dict[str, Any]:
         init_state,
         make_step,
     )
+    from barrow.train.run import policy_of
 
     @dataclass(frozen=True)
     class Variant(Decoder):
@@ -143,7 +145,7 @@ def ours(job: Job) -> dict[str, Any]:
             tied=False,
         )
     precision = Precision(job.precision)  # type: ignore[arg-type]
-    policy = {"none": None, "attention": ATTENTION_ONLY, "everything": EVERYTHING}[job.remat]
+    policy = policy_of(job.remat)  # type: ignore[arg-type]
     model = Variant(
         config,
         unroll=job.unroll,
@@ -167,7 +169,7 @@ def ours(job: Job) -> dict[str, Any]:
         )
         return Loss(total, mask.sum(), {}, collections)
 
-    settings = StepSettings(precision)
+    settings = StepSettings(precision, deterministic=job.deterministic)
     optimizer = AdamW().make(1000)
     shape = jax.ShapeDtypeStruct((1, 8), jnp.int32)
     state = init_state(lambda k: model.init(k, shape), optimizer, settings, jax.random.key(0))
@@ -420,10 +422,9 @@ def ablation(base: Job) -> dict[str, Job]:
         "activation kept": replace(base, recompute_activation=False),
         "norms recomputed": replace(base, recompute_norm=True),
         "fp8 products": replace(base, precision="fp8"),
-        "no triton gemm": replace(base, flags="--xla_gpu_enable_triton_gemm=false"),
         "latency hiding": replace(base, flags="--xla_gpu_enable_latency_hiding_scheduler=true"),
         "no command buffers": replace(base, flags="--xla_gpu_enable_command_buffer="),
-        "deterministic": replace(base, flags="--xla_gpu_deterministic_ops=true"),
+        "not deterministic": replace(base, deterministic=False),
     }
 
 
@@ -457,6 +458,8 @@ def main() -> None:
     if "gpt2" in parts:
         base = replace(gpt2, profile=args.profile)
         peer = {
+            "barrow, not deterministic": replace(gpt2, deterministic=False),
+            "barrow, remat=cheap": replace(gpt2, remat="cheap"),
             "transformers, compiled": replace(gpt2, side="theirs"),
             "transformers, compiled, vocabulary padded to 50,304": replace(
                 gpt2, side="theirs", padded_vocab=True
@@ -467,7 +470,10 @@ def main() -> None:
     if "llama" in parts:
         llama = Job("ours", "llama", args.batch or 8, 2048, steps=max(3, args.steps // 2))
         others = {
-            "barrow, attention computed again": replace(llama, remat="attention"),
+            "barrow, not deterministic": replace(llama, deterministic=False),
+            "barrow, fp8": replace(llama, precision="fp8"),
+            "barrow, remat=cheap": replace(llama, remat="cheap"),
+            "barrow, remat=attention": replace(llama, remat="attention"),
             "barrow, layers scanned": replace(llama, unroll=False),
             "transformers, compiled": replace(llama, side="theirs"),
         }
@@ -479,7 +485,7 @@ def main() -> None:
         scanned = replace(gpt2, unroll=False, backend="xla")
         others = {
             "attention alone computed again": replace(scanned, remat="attention"),
-            "all computed again": replace(scanned, remat="everything"),
+            "all computed again": replace(scanned, remat="all"),
         }
         compare("Computed again in the backward pass (scanned, plain attention)", scanned, others)
     if "cpu" in parts:

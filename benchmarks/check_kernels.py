@@ -26,6 +26,7 @@ from barrow.nn.attention.visible import Visible
 from barrow.nn.cross_entropy import _nats, _nats_and_excess
 from barrow.nn.layers import act_product, act_rows
 from barrow.nn.layers.activations import gelu, gelu_tanh, quick_gelu
+from barrow.nn.layers.norm_rows import has_kernel as has_norm_kernel
 from barrow.nn.layers.norm_rows import norm_beside, norm_rows
 from barrow.nn.layers.row_sums import sum_by_id
 from barrow.nn.softmax_rows import has_kernel, softmax_kernel, softmax_rows
@@ -106,6 +107,22 @@ def main() -> None:
         report(f"… beside a residual, {dtype.__name__}", got, again, wanted, 1e-2)
     short_rows(random)
     product_with_act(random)
+    for rows, width in ((4096, 2048), (4096, 768)):
+        x, above, beside = (
+            jnp.asarray(random.normal(size=(rows, width)) * 3, jnp.bfloat16) for _ in range(3)
+        )
+        scale = jnp.asarray(random.normal(size=width), jnp.bfloat16)
+        assert has_norm_kernel(x.shape, x.dtype)
+        ours = jax.jit(lambda *given: jax.vjp(lambda *p: _rms(norm_beside, *p), *given))
+        (got, back), (again, _) = (ours(x, scale) for _ in range(2))
+        with jax.enable_x64(True), jax.default_device(jax.devices("cpu")[0]):
+            wide = [jnp.asarray(np.asarray(a, np.float64)) for a in (x, scale, above)]
+            y, pull = jax.vjp(_float64_rms, *wide[:2])
+            wanted = [np.asarray(a) for a in (y, *pull(wide[2]))]
+        report(f"RMS norm of {rows}×{width}", got[1], again[1], wanted[0])
+        got, again = (jax.jit(back)((beside, above)) for _ in range(2))
+        wanted[1] = wanted[1] + np.asarray(beside, np.float64)
+        report("… its gradients beside a residual", got, again, wanted[1:])
     for act in (gelu, gelu_tanh, quick_gelu):
         x, above = (jnp.asarray(random.normal(size=(4096, 3072)) * 2, jnp.bfloat16) for _ in "ab")
         bias = jnp.asarray(random.normal(size=3072), jnp.bfloat16)
@@ -217,6 +234,14 @@ def pages_twice(
     got, again, wanted = (jnp.where(real, x, 0) for x in (got, again, wanted))
     name = f"pages, {queries} queries, {heads} and {kv_heads} heads of {dim}, window {window}"
     return name, got, again, wanted
+
+
+def _rms(norm: Any, x: jax.Array, scale: jax.Array) -> Any:
+    return norm(x, scale, None, 1e-5, False)
+
+
+def _float64_rms(x: jax.Array, scale: jax.Array) -> jax.Array:
+    return x / jnp.sqrt((x * x).mean(axis=-1, keepdims=True) + 1e-5) * scale
 
 
 def _float64_norm(x: jax.Array, scale: jax.Array, bias: jax.Array) -> jax.Array:

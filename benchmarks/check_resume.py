@@ -1,12 +1,12 @@
 """Whether N + M steps equal N, a restart, and M, bit for bit, on the devices of this machine.
 
-    python benchmarks/check_resume.py [--steps 10] [--small] [--not-deterministic]
+    python benchmarks/check_resume.py [gpt2] [clip] [--steps 10] [--small] [--not-deterministic]
 
 Three processes: one trains through, one stops half way with a checkpoint, the third resumes from
 it; then all arrays of both last states are compared. GPT-2 124M with dropout, 8 rows of 512, fused
 attention, AdamW, bfloat16 on a GPU; the same for CLIP's ViT-B/32 with 64 pairs, whose attention is
-our own kernel. GPUs add in an order of their own unless XLA is set otherwise, as here by
-`--xla_gpu_deterministic_ops=true`. Only jax, optax, numpy and safetensors need be installed.
+our own kernel. GPUs add in an order of their own unless `step.deterministic`, as by default. Only
+jax, optax, numpy and safetensors need be installed.
 """
 
 from __future__ import annotations
@@ -84,7 +84,9 @@ def build(kind: str, small: bool) -> tuple[Any, Any, Any]:
     )
 
 
-def train(kind: str, small: bool, folder: str, stop: int, num: int) -> dict[str, str]:
+def train(
+    kind: str, small: bool, folder: str, stop: int, num: int, deterministic: bool
+) -> dict[str, str]:
     """Train from the folder's last step up to a step; a digest of every array there."""
     import hashlib
 
@@ -102,7 +104,8 @@ def train(kind: str, small: bool, folder: str, stop: int, num: int) -> dict[str,
     )
 
     init, objective, batch = build(kind, small)
-    settings = StepSettings(Precision("fp32" if small else "bf16"), ema=0.99)
+    precision = Precision("fp32" if small else "bf16")
+    settings = StepSettings(precision, ema=0.99, deterministic=deterministic)
     optimizer = AdamW().make(num)
     state = init_state(init, optimizer, settings, jax.random.key(0))
     step = make_step(objective, optimizer, settings)
@@ -123,9 +126,10 @@ def train(kind: str, small: bool, folder: str, stop: int, num: int) -> dict[str,
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("kinds", nargs="*", help="gpt2, clip; none: both")
     parser.add_argument("--steps", type=int, default=10)
     parser.add_argument("--small", action="store_true", help="small models, to see that it runs")
-    parser.add_argument("--not-deterministic", action="store_true", help="without the flag")
+    parser.add_argument("--not-deterministic", action="store_true", help="step.deterministic=false")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.one:
@@ -134,16 +138,14 @@ def main() -> None:
     env = dict(os.environ)
     env["PYTHONPATH"] = os.pathsep.join(p for p in sys.path if p)
     env["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
-    if not args.not_deterministic:
-        flags = f"{env.get('XLA_FLAGS', '')} --xla_gpu_deterministic_ops=true"
-        env["XLA_FLAGS"] = flags.strip()
     worst = 0
-    for kind in ("gpt2", "clip"):
+    for kind in args.kinds or ("gpt2", "clip"):
         with tempfile.TemporaryDirectory() as folder:
 
             def run(name: str, stop: int, kind: str = kind, folder: str = folder) -> Any:
                 job = {"kind": kind, "small": args.small, "num": args.steps, "stop": stop}
                 job["folder"] = f"{folder}/{name}"
+                job["deterministic"] = not args.not_deterministic
                 command = [sys.executable, __file__, "--one", json.dumps(job)]
                 done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
                 if done.returncode:

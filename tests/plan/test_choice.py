@@ -59,9 +59,9 @@ def test_one_mesh_is_tried_in_several_ways() -> None:
 
     one = hardware(devices=1)
     subject = Subject(small_run(batch=2))
-    autotune(subject, one, measure=measure, few=4)
+    autotune(subject, one, measure=measure, few=5)
     mesh = MeshSettings(data=1)
-    remats = ("none", "attention", "all")
+    remats = ("none", "cheap", "attention", "all")
     assert tried == [*(Plan(mesh, 1, remat) for remat in remats), Plan(mesh, 2)]
     tried.clear()
     autotune(subject, one, measure=measure, few=9, least=2, is_split=False)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from barrow import nn
-from barrow.train.fp8 import Fp8Kernel
+from barrow.train.fp8 import PAYS_FROM, Fp8Kernel, warn_if_slower
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(3, 5, 8)).astype(np.float32)
@@ -81,3 +81,9 @@ def test_what_is_not_finite_is_seen() -> None:
 def test_numbers_too_small_for_a_scale_are_zeros() -> None:
     y = nn.dot(jnp.full((2, 8), 1e-37, jnp.float32), Fp8Kernel(jnp.ones((8, 3))))
     np.testing.assert_array_equal(y, np.zeros((2, 3), np.float32))
+
+
+def test_a_narrow_model_is_warned_of() -> None:
+    with pytest.warns(UserWarning, match="fp8 pays from a width of 2,048 on, got 768: bf16"):
+        warn_if_slower(768)
+    warn_if_slower(PAYS_FROM)

@@ -16,7 +16,7 @@ from jax.sharding import PartitionSpec as P
 
 from barrow import nn
 from barrow.models.decoder.model import Decoder, DecoderConfig
-from barrow.nn.layers.remat import ATTENTION_ONLY, EVERYTHING
+from barrow.nn.layers.remat import ATTENTION_ONLY, CHEAP, EVERYTHING
 from barrow.parallel import ZERO, bytes_per_device, make_mesh, whole
 from barrow.train import (
     Loss,
@@ -183,7 +183,7 @@ def everything_kept(batch_of):
     return taken(DEEP, batch_of(8, length=64, vocab=64))
 
 
-@pytest.mark.parametrize("policy", [EVERYTHING, ATTENTION_ONLY])
+@pytest.mark.parametrize("policy", [EVERYTHING, ATTENTION_ONLY, CHEAP])
 def test_remat_changes_memory_and_no_gradient(everything_kept, batch_of, policy) -> None:
     """FLAX-3, DEEPSPEED-8: to 1e-5, at least 30 % less temporary memory."""
     (_, wanted), before = everything_kept

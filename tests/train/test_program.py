@@ -60,6 +60,11 @@ def test_how_the_model_is_run(run: Run, change: dict[str, Any], model: dict[str,
     assert made.config == run.model
 
 
+def test_fp8_for_a_narrow_model_is_warned_of(run: Run) -> None:
+    with pytest.warns(UserWarning, match="fp8 pays from a width of 2,048 on, got 16"):
+        make_program(replace(run, step=StepSettings(Precision("fp8"))))
+
+
 def test_batches_that_cannot_be_divided(run: Run) -> None:
     accumulated = replace(run, step=StepSettings(accumulate=2))
     with pytest.raises(ValueError, match="8 rows .* 8 devices in 2 micro-batches: .* of 16"):

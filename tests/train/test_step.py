@@ -54,6 +54,28 @@ def test_one_step_by_hand() -> None:
     assert metrics.scale is None
 
 
+def test_a_step_compiled_ahead_is_used_and_gives_the_same() -> None:
+    batch = {"x": np.array([[1.0, 0.0], [0.0, 1.0]], np.float32)}
+    state, step = start()
+    wanted, _ = step(state, batch)
+    state, step = start()
+    step.prepare(jax.eval_shape(lambda: start()[0]), batch)
+    got, _ = step(state, batch)
+    np.testing.assert_array_equal(got.params["w"], wanted.params["w"])
+    (used,) = step._jitted.values()
+    assert used._program is not None
+    # An array of another type is for the function itself.
+    step(got, {"x": batch["x"].astype(np.float16)})
+    assert used._program is None
+
+
+def test_what_cannot_be_compiled_ahead_is_an_error_of_the_step() -> None:
+    state, step = start()
+    step.prepare(state, {"x": np.zeros((2, 3), np.float32)})
+    with pytest.raises(TypeError, match="contracting"):
+        step(state, {"x": np.zeros((2, 3), np.float32)})
+
+
 def test_a_batch_in_which_nothing_counts() -> None:
     """ACCELERATE-9: nothing is divided by nothing; the step is one without a gradient."""
 

@@ -20,7 +20,7 @@ GIB = 1 << 30
 FORMULA_ERROR = 0.45
 # A plan that is simpler is worth this much time.
 _SIMPLER = 0.03
-REMATS: tuple[Remat, ...] = ("none", "attention", "all")
+REMATS: tuple[Remat, ...] = ("none", "cheap", "attention", "all")
 # Axes that need no fast links and keep every layer whole, which are tried first.
 _FIRST = ("data", "fsdp", "expert")
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import jax
 from jax.profiler import TraceAnnotation
 
 from barrow import config
@@ -103,6 +104,9 @@ def _fit(
     if is_on_disk:
         make_folder(folder.path)
     program = make_program(run, folder.path)
+    if jax.default_backend() == "gpu" and others.num == 1:
+        # While parameters are made or read.
+        program.prepare(data.place(start or 0, program.placement.rows()))
     if start is None:
         start, losses = 0, Watch()
         if isinstance(task, Started):

@@ -22,13 +22,14 @@ from barrow.parallel.offload import in_use, refuse_without_memory
 from barrow.parallel.pipeline import STAGE, Schedule, schedule_of
 from barrow.parallel.placement import Placement
 from barrow.parallel.processes import Together
+from barrow.train.compiler import compiled
+from barrow.train.fp8 import warn_if_slower
 from barrow.train.objectives.objective import Mean, Objective
 from barrow.train.offloaded_update import refuse_joint_updates
 from barrow.train.one_bit import OneBit, OneBitAdam, OneBitStep
-from barrow.train.precision import Precision
 from barrow.train.run import Run
 from barrow.train.state import TrainState
-from barrow.train.step import Step, init_state, make_step
+from barrow.train.step import Step, StepSettings, init_state, make_step
 from barrow.train.tasks.task import Judged, Started, Task, task_of
 
 
@@ -58,6 +59,16 @@ class Program:
         found: TrainState = self.placement.of_state(self.shapes, kept=True)
         return found
 
+    def prepare(self, batch: Any) -> None:
+        """Compile the step in a thread, where it can be."""
+        if (prepare := getattr(self.advance, "prepare", None)) is not None:
+            kept = jax.tree.map(
+                lambda x, at: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=at),
+                self.shapes,
+                self.shardings,
+            )
+            prepare(kept, batch)
+
     @property
     def num_params(self) -> int:
         """Parameters of the model."""
@@ -81,6 +92,8 @@ def make_program(run: Run, scratch: Path | None = None) -> Program:
         logical = axes_apart(logical, jax.eval_shape(init, jax.random.key(0)), "layers")
     shapes = jax.eval_shape(init, jax.random.key(0))
     refuse_uneven(run, mesh, logical, shapes)
+    if run.step.precision.name == "fp8":
+        warn_if_slower(_width(logical, shapes))
     masters = masters_outside(run, task, shapes) if run.mesh.offload_masters else {}
     placement = Placement(mesh, zero, logical, run.mesh.offload, scratch, masters)
     if run.mesh.offload != "none":
@@ -125,8 +138,19 @@ def make_program(run: Run, scratch: Path | None = None) -> Program:
         shapes=whole,
         start=start,
         advance=make(objective, optimizer, run.step, placement=placement),
-        evaluate=make_evaluate(evaluation, run.step.precision, placement),
+        evaluate=make_evaluate(evaluation, run.step, placement),
     )
+
+
+def _width(logical: Any, shapes: Any) -> int:
+    """The largest dimension that a model's layers call "embed"; 0 if none is."""
+    found = [0]
+
+    def note(leaf: Any, names: tuple[str | None, ...]) -> None:
+        found.extend(n for name, n in zip(names, leaf.shape, strict=True) if name == "embed")
+
+    jax.tree.map(note, shapes, logical)
+    return max(found)
 
 
 def masters_outside(run: Run, task: Task, shapes: Any) -> dict[str, Any]:
@@ -224,19 +248,20 @@ def refuse_uneven(run: Run, mesh: Mesh | AbstractMesh, logical: Any, shapes: Any
 Evaluate = Callable[[TrainState, Iterable[Any]], dict[str, Mean]]
 
 
-def make_evaluate(objective: Objective, precision: Precision, placement: Placement) -> Evaluate:
-    """The mean of a loss and of its metrics over batches, in the step's precision.
+def make_evaluate(objective: Objective, settings: StepSettings, placement: Placement) -> Evaluate:
+    """The mean of a loss and of its metrics over batches, computed as a step's is.
 
     Totals and weights are added in float64 on the host, so that the mean is that of all tokens,
     however they were divided into batches.
     """
+    precision = settings.precision
 
-    @Together
-    @jax.jit
-    def one(params: Any, collections: Any, batch: Any, key: jax.Array) -> dict[str, Mean]:
+    def mean(params: Any, collections: Any, batch: Any, key: jax.Array) -> dict[str, Mean]:
         used = placement.sharded(precision.cast(params), placement.zero.params)
         loss = objective.loss(precision.prepared(used), collections, batch, key)
         return {"loss": Mean(loss.total, loss.weight), **loss.metrics}
+
+    one = Together(compiled(mean, deterministic=settings.deterministic))
 
     def evaluate(state: TrainState, batches: Iterable[Any]) -> dict[str, Mean]:
         params = in_use(state.params)

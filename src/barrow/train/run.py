@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from barrow import config
 from barrow.models.family import Family
-from barrow.nn.layers.remat import ATTENTION_ONLY, EVERYTHING, Policy
+from barrow.nn.layers.remat import ATTENTION_ONLY, CHEAP, EVERYTHING, Policy
 from barrow.parallel.offload import Offload
 from barrow.stream import StreamSettings
 from barrow.stream.pairs import PairSettings
@@ -107,7 +107,8 @@ class Run:
     - `mask_documents`: documents are masked from each other, and their positions start at 0.
     - `unroll`: layers one after another in the program instead of a loop over them; faster to run,
       slower to compile.
-    - `remat`: what the backward pass recomputes, to save memory: nothing, attention or all.
+    - `remat`: what the backward pass recomputes, to save memory: nothing, what is cheap (norms and
+      activations), attention or all.
     - `prefetch`: batches prepared ahead, on half as many threads.
     - `diverged`: a loss above so many times the median of the last hundred, and a nat above it,
       stops the run; None never does.
@@ -232,9 +233,11 @@ def batches_of(data: DataOf) -> tuple[int, ...]:
     return () if isinstance(data, Batches) else data.batches
 
 
-Remat = Literal["none", "attention", "all"]
+Remat = Literal["none", "cheap", "attention", "all"]
 
 
 def policy_of(name: Remat) -> Policy | None:
     """The policy of a name; None where nothing is recomputed."""
-    return {"none": None, "attention": ATTENTION_ONLY, "all": EVERYTHING}[name]
+    named: dict[Remat, Policy | None]
+    named = {"none": None, "cheap": CHEAP, "attention": ATTENTION_ONLY, "all": EVERYTHING}
+    return named[name]

@@ -8,7 +8,9 @@ batch, micro-batches and several devices give the same step, ragged rows or not.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
+from threading import Thread
 from typing import Any
 
 import jax
@@ -20,6 +22,7 @@ from barrow.parallel import num_row_shards, whole
 from barrow.parallel.offload import in_use
 from barrow.parallel.placement import Placement
 from barrow.parallel.processes import Together
+from barrow.train.compiler import compiled
 from barrow.train.gradients import gradients, params_in_use, take_gradient
 from barrow.train.loss_scale import LossScale, pick
 from barrow.train.objectives.objective import Mean, Objective
@@ -37,12 +40,14 @@ class StepSettings:
     - `precision`: of the computation; `accumulate`: micro-batches of a step.
     - `clip`: the global norm that gradients are clipped to; None does not clip.
     - `ema`: the share of the average that stays at each step (0.999); None keeps no average.
+    - `deterministic`: whether a GPU computes the same bits each time, for some % of its speed.
     """
 
     precision: Precision = field(default_factory=Precision)
     accumulate: int = 1
     clip: float | None = 1.0
     ema: float | None = None
+    deterministic: bool = True
 
     def __post_init__(self) -> None:
         if self.accumulate < 1:
@@ -213,6 +218,11 @@ def pure_gradients(
             placement=placement,
         )
         weight = jnp.where(loss.weight == 0, 1.0, loss.weight)
+        if placement is None or placement.mesh.size == 1:
+            # Unrolled layers' gradients are stacked here: within the update XLA would compute it,
+            # and stack, once for each of its results, and copy the moments for that. Over several
+            # devices the sum of gradients and their division must stay together.
+            grads = jax.lax.optimization_barrier(grads)
         grads = jax.tree.map(lambda g: g.astype(jnp.float32) / weight, grads)
         if placement is not None:
             grads = placement.sharded(grads, placement.zero.masters)
@@ -246,7 +256,10 @@ class _Offloaded:
         settings: StepSettings,
         placement: Placement,
     ) -> None:
-        take_means = jax.jit(lambda state, batch: replace(take(state, batch), grads=None))
+        take_means = compiled(
+            lambda state, batch: replace(take(state, batch), grads=None),
+            deterministic=settings.deterministic,
+        )
         self._take = Together(take_means)
         self._update, self._settings, self._placement = update, settings, placement
         self._finish = jax.jit(self._finished, donate_argnums=(0, 1))
@@ -282,25 +295,65 @@ class _Compiled:
         self._step, self._settings, self._placement = step, settings, placement
         self._more = more
         self._jitted: dict[Any, Any] = {}
+        self._ahead: dict[Any, Future[Any]] = {}
 
     def __call__(self, state: TrainState, batch: Any) -> tuple[TrainState, StepMetrics]:
-        return self._of_kind(state, batch)(state, batch, *self._more)  # type: ignore[no-any-return]
+        call = self._of_kind(state, batch)
+        ahead = self._ahead.pop(_kind(batch), None)
+        if ahead is not None and ahead.exception() is None:
+            self._jitted[_kind(batch)] = call = _Prepared(ahead.result(), call)
+        return call(state, batch, *self._more)  # type: ignore[no-any-return]
+
+    def prepare(self, state: TrainState, batch: Any) -> None:
+        """Compile in a thread; the first step waits for it. The shapes of a state are enough."""
+        self._ahead[_kind(batch)] = future = Future[Any]()
+
+        def make() -> None:
+            try:
+                future.set_result(self.lower(state, batch).compile())
+            except Exception as error:  # noqa: BLE001 - the step meets it too, and raises
+                future.set_exception(error)
+
+        Thread(target=make, name="compiles the step", daemon=True).start()
 
     def lower(self, state: TrainState, batch: Any) -> Any:
         """As `jax.jit(…).lower`: arrays, or only their shapes."""
         return self._of_kind(state, batch).lower(state, batch, *self._more)
 
     def _of_kind(self, state: TrainState, batch: Any) -> Any:
-        leaves, structure = jax.tree.flatten(batch)
-        kind = structure, tuple(jnp.shape(x) for x in leaves)
+        kind = _kind(batch)
         if kind not in self._jitted:
             refuse_bad_batch(batch, self._settings, self._placement)
             out = None
             if self._placement is not None:
                 out = (self._placement.of_state(jax.eval_shape(lambda s: s, state)), None)
-            jitted = jax.jit(self._step, donate_argnums=0, out_shardings=out)
-            self._jitted[kind] = Together(jitted)
+            how: dict[str, Any] = {"donate_argnums": 0, "out_shardings": out}
+            step = compiled(self._step, deterministic=self._settings.deterministic, **how)
+            self._jitted[kind] = Together(step)
         return self._jitted[kind]
+
+
+class _Prepared:
+    """A program that was compiled ahead; for other arrays than it is for, the function itself."""
+
+    def __init__(self, program: Any, function: Any) -> None:
+        self._program, self._function = program, function
+
+    def __call__(self, *args: Any) -> Any:
+        if self._program is not None:
+            try:
+                return self._program(*args)
+            except (TypeError, ValueError):  # of another type or place; nothing was donated yet
+                self._program = None
+        return self._function(*args)
+
+    def lower(self, *args: Any) -> Any:
+        return self._function.lower(*args)
+
+
+def _kind(batch: Any) -> Any:
+    leaves, structure = jax.tree.flatten(batch)
+    return structure, tuple(jnp.shape(x) for x in leaves)
 
 
 def bad_tensor_name(params: Any, index: int) -> str | None:

@@ -1,6 +1,7 @@
 """The norm with a gradient of its own, against float64 (FLAX-2)."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import jax
@@ -8,8 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import torch
+from jax.experimental.pallas import mosaic_gpu as gpu
 
 from barrow import nn
+from barrow.nn.layers import norm_kernels as kernels
 from barrow.nn.layers import norm_rows as module
 from barrow.nn.layers.norm_rows import norm_beside, norm_rows
 
@@ -53,7 +56,9 @@ def test_layers_on_a_gpu_give_the_numbers_of_other_hardware(
     class Both(nn.Module):
         def forward(self, scope: nn.Scope, ids: jax.Array) -> jax.Array:
             x = nn.Embed(30, 8)(scope / "embed", ids)
-            return nn.LayerNorm()(scope / "norm", x)
+            x = nn.LayerNorm()(scope / "norm", x)
+            x, y = nn.RMSNorm()(scope / "rms_norm", x, beside=True)
+            return x + y
 
     ids = jnp.asarray(np.random.default_rng(2).integers(0, 30, (4, 50)), jnp.int32)
     params = Both().init(jax.random.key(0), ids)
@@ -71,41 +76,102 @@ def test_layers_on_a_gpu_give_the_numbers_of_other_hardware(
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4), got, wanted)
 
 
+@pytest.mark.parametrize("centred", [True, False])
 @pytest.mark.parametrize("is_kernel", [True, False])
 def test_a_residual_beside_the_norm_has_its_gradient_added(
-    is_kernel: bool, monkeypatch: pytest.MonkeyPatch
+    is_kernel: bool, centred: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As on a GPU, but for the kernel itself: its plain twin takes its place."""
-    used: list[int] = []
+    """As on a GPU, but for the kernels themselves: their plain twins take their place."""
+    used: list[str] = []
+
+    def noted(name: str, twin: Any) -> Any:
+        return lambda *given: (used.append(name), twin(*given))[1]
+
     if is_kernel:
         monkeypatch.setattr(module, "has_kernel", lambda *_: True)
-        plain = module.plain_gradient
-        monkeypatch.setattr(
-            module, "gradient_kernel", lambda *g: (used.append(len(g)), plain(*g))[1]
-        )
+        monkeypatch.setattr(module, "norm_kernel", noted("norm", module._twin))
+        monkeypatch.setattr(module, "gradient_kernel", noted("gradient", module._gradient_twin))
     random = np.random.default_rng(0)
     x, above, beside = (random.normal(size=(32, 24)) * 3 + 5 for _ in range(3))
     params = [random.normal(size=24) for _ in range(2)]
     wide = [torch.tensor(a, requires_grad=True) for a in (x, *params)]
-    wanted = torch.nn.functional.layer_norm(wide[0], (24,), wide[1], wide[2], eps=1e-5)
+    wanted = (
+        torch.nn.functional.layer_norm(wide[0], (24,), wide[1], wide[2], eps=1e-5)
+        if centred
+        else torch.nn.functional.rms_norm(wide[0], (24,), wide[1], eps=1e-5)
+    )
     ((wanted * torch.tensor(above)).sum() + (wide[0] * torch.tensor(beside)).sum()).backward()
     given = [jnp.asarray(a, jnp.float32) for a in (x, *params)]
-    (same, got), back = jax.vjp(lambda *p: norm_beside(*p, 1e-5), *given)
+    given = given if centred else [*given[:2], None]
+    (same, got), back = jax.vjp(lambda *p: norm_beside(*p, 1e-5, centred), *given)
     np.testing.assert_array_equal(same, given[0])
     np.testing.assert_allclose(got, wanted.detach(), atol=1e-5)
     grads = back((jnp.asarray(beside, jnp.float32), jnp.asarray(above, jnp.float32)))
-    for ours, theirs in zip(grads, wide, strict=True):
+    for ours, theirs in zip(grads, wide if centred else wide[:2], strict=centred):
         np.testing.assert_allclose(ours, theirs.grad, atol=2e-4, rtol=1e-4)
-    assert used == ([6] if is_kernel else [])
+    assert used == (["norm", "gradient"] if is_kernel else [])
 
 
+@pytest.fixture
+def without_hardware(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The interpreter; layouts mean nothing."""
+    params = pytest.importorskip("jax._src.pallas.mosaic_gpu.interpret.params")
+    monkeypatch.setattr(gpu, "layout_cast", lambda x, layout: x)
+    monkeypatch.setattr(gpu, "load", lambda ref, at, **_: ref[at])
+    return params.InterpretGPUParams()
+
+
+@pytest.mark.parametrize(("width", "centred"), [(768, True), (2048, False)])
+@pytest.mark.parametrize("num", [0, 1])
+def test_kernels_as_their_twins(width: int, centred: bool, num: int, without_hardware: Any) -> None:
+    random = np.random.default_rng(0)
+    x, above, *beside = (
+        jnp.asarray(random.normal(size=(16, width)) + 1, jnp.bfloat16) for _ in range(2 + num)
+    )
+    scale, bias = (jnp.asarray(random.normal(size=width), jnp.bfloat16) for _ in range(2))
+    given = (x, scale, bias) if centred else (x, scale)
+    y, statistics = kernels.norm_kernel(1e-5, centred, *given, interpret=without_hardware)
+    wanted, mean, spread = module.plain_norm(1e-5, centred, *given)
+    np.testing.assert_allclose(y.astype("f4"), wanted.astype("f4"), atol=0.05)
+    expected = kernels.packed(mean, spread, width)
+    first = 0 if centred else kernels.tile_of(width)
+    last = 2 * kernels.tile_of(width)
+    np.testing.assert_allclose(
+        statistics[:, first:last], expected[:, first:last], rtol=1e-5, atol=1e-5
+    )
+    got = kernels.gradient_kernel(
+        centred, x, expected, scale, above, *beside, interpret=without_hardware
+    )
+    wanted = module.plain_gradient(centred, x, mean, spread, scale, above, *beside)
+    assert len(got) == len(wanted) == (3 if centred else 2)
+    for ours, theirs in zip(got, wanted, strict=True):
+        largest = float(jnp.abs(theirs).max())
+        np.testing.assert_allclose(ours.astype("f4"), theirs.astype("f4"), atol=8e-3 * largest)
+
+
+def test_statistics_are_unpacked_as_packed() -> None:
+    mean, spread = (jnp.arange(i, i + 64.0)[:, None] for i in (0, 100))
+    for width in (768, 2048):
+        again = kernels.unpacked(kernels.packed(mean, spread, width), width)
+        np.testing.assert_array_equal(again, (mean, spread))
+
+
+@pytest.mark.parametrize("centred", [True, False])
 @pytest.mark.parametrize("width", [768, 1024, 2048])
 @pytest.mark.parametrize("num", [0, 1])
-def test_kernel_is_lowered_for_a_gpu(width: int, num: int) -> None:
+def test_kernels_are_lowered_for_a_gpu(width: int, num: int, centred: bool) -> None:
     rows, row = (jax.ShapeDtypeStruct(s, jnp.bfloat16) for s in ((32, width), (width,)))
-    one = jax.ShapeDtypeStruct((32, 1), jnp.float32)
-    traced = jax.jit(module.gradient_kernel).trace(rows, one, one, row, rows, *[rows] * num)
-    assert "mosaic_gpu" in traced.lower(lowering_platforms=("cuda",)).as_text()
+    one = jax.ShapeDtypeStruct((32 // kernels.tile_of(width), 32), jnp.float32)
+    norm, gradient = (
+        jax.jit(partial(kernel, *how))
+        for kernel, how in ((kernels.norm_kernel, (1e-5,)), (kernels.gradient_kernel, ()))
+        for how in [(*how, centred)]
+    )
+    for traced in (
+        norm.trace(rows, row, *[row] * centred),
+        gradient.trace(rows, one, row, rows, *[rows] * num),
+    ):
+        assert "mosaic_gpu" in traced.lower(lowering_platforms=("cuda",)).as_text()
 
 
 @pytest.mark.parametrize(
@@ -114,7 +180,8 @@ def test_kernel_is_lowered_for_a_gpu(width: int, num: int) -> None:
         ((32, 768), jnp.bfloat16, True),
         ((32, 768), jnp.float32, False),
         ((33, 768), jnp.bfloat16, False),
-        ((32, 700), jnp.bfloat16, False),
+        ((32, 640), jnp.bfloat16, False),
+        ((24, 2048), jnp.bfloat16, True),
         ((32, 4096), jnp.bfloat16, False),
     ],
 )

@@ -9,9 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.ad_checkpoint import print_saved_residuals
+from jax.extend.core import jaxprs_in_params
 
 from barrow import nn
-from barrow.nn.layers.remat import ATTENTION, ATTENTION_ONLY, EVERYTHING
+from barrow.nn.layers.remat import ATTENTION, ATTENTION_ONLY, CHEAP, EVERYTHING
 
 
 @dataclass(frozen=True)
@@ -148,3 +149,37 @@ def test_keyword_arguments_pass() -> None:
             return x + by
 
     assert float(nn.Remat(Shifted()).apply({}, jnp.zeros(()), by=2.0)) == 2
+
+
+def products(policy) -> list[bool]:
+    """Of each product in a block's gradient, whether it is one of attention: with rows of a batch."""
+    block = nn.Block(nn.MultiHead(4, causal=True), nn.MLP(256, gated=True, activation="silu"))
+    model = block if policy is None else nn.Remat(block, policy)
+    x = X.reshape(2, 32, 64)
+    params = model.init(jax.random.key(0), x)
+    found: list[bool] = []
+
+    def look(jaxpr) -> None:
+        for equation in jaxpr.eqns:
+            if equation.primitive.name == "dot_general":
+                found.append(bool(equation.params["dimension_numbers"][1][0]))
+            for inner in jaxprs_in_params(equation.params):
+                look(inner)
+
+    grad = jax.grad(lambda params: jnp.sum(model.apply(params, x)[0] ** 2))
+    look(jax.make_jaxpr(grad)(params).jaxpr)
+    return found
+
+
+def test_what_is_cheap_has_no_product_with_weights() -> None:
+    kept, cheap, all_again = products(None), products(CHEAP), products(EVERYTHING)
+    assert cheap.count(False) == kept.count(False) < all_again.count(False)
+    assert cheap.count(True) > kept.count(True)  # of plain attention, which has no fused kernel
+
+
+def test_results_of_fused_attention_are_kept() -> None:
+    fused = pytest.importorskip("jax._src.cudnn.fused_attention_stablehlo")
+    keeps = CHEAP.saveable()
+    assert keeps(fused._dot_product_attention_fwd_p_wrapper)
+    assert not keeps(jax.lax.dot_general_p)
+    assert not EVERYTHING.saveable()(fused._dot_product_attention_fwd_p_wrapper)

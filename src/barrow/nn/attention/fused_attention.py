@@ -5,6 +5,9 @@ from __future__ import annotations
 import itertools
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 
 import jax
@@ -102,7 +105,18 @@ def has_fused_kernels() -> bool:
 _ASKED = re.compile(
     r"--xla_gpu_(?:deterministic_ops|exclude_nondeterministic_ops)(?:=(?:true|1))?(?:\s|$)", re.I
 )
-_CALLS = itertools.count(1)
+_CALLS: ContextVar[Iterator[int] | None] = ContextVar("calls", default=None)
+_EVERYWHERE = itertools.count(1)
+
+
+@contextmanager
+def distinct_scales() -> Iterator[None]:
+    """Within it, `distinct_scale` counts from the start: equal programs have equal numbers."""
+    before = _CALLS.set(itertools.count(1))
+    try:
+        yield
+    finally:
+        _CALLS.reset(before)
 
 
 def distinct_scale(scale: float) -> float:
@@ -112,6 +126,9 @@ def distinct_scale(scale: float) -> float:
     and has no program for the others (IndexError). Kernels compute in float32, in which all these
     numbers are equal.
     """
-    if not _ASKED.search(os.environ.get("XLA_FLAGS", "")):
-        return scale
-    return float(np.float32(scale)) * (1 + next(_CALLS) % 2**12 * 2.0**-44)
+    calls = _CALLS.get()
+    if calls is None:
+        if not _ASKED.search(os.environ.get("XLA_FLAGS", "")):
+            return scale
+        calls = _EVERYWHERE
+    return float(np.float32(scale)) * (1 + next(calls) % 2**12 * 2.0**-44)

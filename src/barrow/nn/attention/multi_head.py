@@ -25,7 +25,7 @@ from barrow.nn.hopper import is_hopper
 from barrow.nn.initialisers import Initialiser, fan_in, zeros
 from barrow.nn.layers.dense import Dense
 from barrow.nn.layers.norms import RMSNorm
-from barrow.nn.layers.remat import ATTENTION, named
+from barrow.nn.layers.remat import ATTENTION, HEADS, named
 from barrow.nn.module import Module
 from barrow.nn.scope import Scope
 from barrow.nn.trace import Constrain
@@ -131,6 +131,7 @@ class MultiHead(Module):
             k, v = cache.view()
             lengths = cache.lengths
         visible = replace(self._visible(lengths=lengths, segments=segments), starts=starts)
+        q, k, v = (named(x, HEADS) for x in (q, k, v))
         if scope.is_mutable("intermediates"):
             scope.capture("weights", attention_weights(q, k, visible, scale=self.scale))
         constrain = scope.trace.constrain

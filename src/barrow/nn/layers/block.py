@@ -10,7 +10,8 @@ import jax
 from barrow.nn.attention.multi_head import MultiHead
 from barrow.nn.layers.dropout import Dropout
 from barrow.nn.layers.experts import Experts
-from barrow.nn.layers.norms import LayerNorm
+from barrow.nn.layers.norms import LayerNorm, RMSNorm
+from barrow.nn.layers.remat import RESIDUAL, named
 from barrow.nn.module import Module
 from barrow.nn.scope import Scope
 
@@ -71,7 +72,7 @@ class Block(Module):
 
         def apart(name: str, x: jax.Array) -> tuple[jax.Array, jax.Array]:
             """A residual, and the norm of it."""
-            if isinstance(self.norm, LayerNorm):
+            if isinstance(self.norm, LayerNorm | RMSNorm):
                 both: tuple[jax.Array, jax.Array] = self.norm(scope / name, x, beside=True)
                 return both
             return x, self.norm(scope / name, x)
@@ -82,16 +83,16 @@ class Block(Module):
         elif self.norms == "pre":
             x, normed = apart("attention_norm", x)
             y, cache = attend(normed)
-            x, normed = apart("mlp_norm", x + y)
+            x, normed = apart("mlp_norm", named(x + y, RESIDUAL))
             x = x + feed(normed)
         elif self.norms == "after":
             y, cache = attend(x)
-            x = x + first(y)
-            x = x + second(feed(x))
+            x = x + first(named(y, RESIDUAL))
+            x = x + second(named(feed(x), RESIDUAL))
         else:
             y, cache = attend(x)
-            x = first(x + y)
-            x = second(x + feed(x))
+            x = first(named(x + y, RESIDUAL))
+            x = second(named(x + feed(x), RESIDUAL))
         x = scope.constrain(x.reshape(shape), "batch", "length", "embed")
         scope.capture("hidden", x)
         return x, cache

@@ -14,6 +14,7 @@ from barrow.nn.layers.act_product import act_product
 from barrow.nn.layers.act_product import has_kernel as fuses
 from barrow.nn.layers.act_rows import act_rows, has_kernel
 from barrow.nn.layers.activations import Activation
+from barrow.nn.layers.remat import HIDDEN, named
 from barrow.nn.module import Module
 from barrow.nn.scope import Scope
 from barrow.nn.trace import Axes
@@ -55,11 +56,15 @@ class Dense(Module):
             return act_product(x, kernel, bias, act).reshape(*outer, *out)
         y = dot(x, kernel, num=self.num_in)
         finish: Callable[..., jax.Array] = self._finish
+        y = y if act is None else named(y, HIDDEN)
         if act is not None and self.recompute:
             if bias is not None and has_kernel(y.shape, y.dtype, act):
                 return act_rows(y, bias, act).reshape(*outer, *out)
             # Only the product is kept: reading more back takes longer on a GPU.
             finish = jax.checkpoint(finish)
+        if bias is not None and y.ndim == 1 + len(out):
+            # As a matrix, so that XLA adds the bias in the product's own kernel.
+            y, bias = y.reshape(len(y), -1), bias.reshape(-1)
         # As rows: the gradient of the bias is then a sum over one dimension. For two, XLA first
         # writes a transposed float32 copy of the whole.
         return finish(y, bias).reshape(*outer, *out)

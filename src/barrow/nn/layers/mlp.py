@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import jax
@@ -9,6 +10,7 @@ import jax
 from barrow.nn.initialisers import Initialiser, fan_in
 from barrow.nn.layers.activations import Activation, activation
 from barrow.nn.layers.dense import Dense
+from barrow.nn.layers.remat import HIDDEN, named
 from barrow.nn.module import Module
 from barrow.nn.scope import Scope
 
@@ -49,7 +51,14 @@ class MLP(Module):
             return scope.constrain(y, "batch", "length", "mlp") if x.ndim == 3 else y
 
         act = activation(self.activation)
-        y = grow("gate", act) * grow("up") if self.gated else grow("up", act)
+        if self.gated:
+            # As one function of both: its gradient is then one pass over them.
+            gate: Callable[..., jax.Array] = lambda x, up: act(x) * up  # noqa: E731
+            y = (jax.checkpoint(gate) if self.recompute else gate)(
+                *(named(grow(name), HIDDEN) for name in ("gate", "up"))
+            )
+        else:
+            y = grow("up", act)
         back = Dense(x.shape[-1], bias=self.bias, axes=("mlp", "embed"), weight_init=self.out_init)
         z: jax.Array = back(scope / "down", y)
         return z

@@ -39,13 +39,9 @@ class LayerNorm(Module):
         if x.ndim < num:
             raise ValueError(f"{scope.name}: x has shape {x.shape}, the norm is over {num}")
         shape = x.shape[x.ndim - num :]
-        if num == 1 and jax.default_backend() == "gpu" and not scope.divides("length"):
-            scale, bias = _affine_params(scope, shape, self.axes, scale=self.scale, bias=self.bias)
-            rows = _rows(scope, x, num)
-            if beside:
-                both = norm_beside(rows, scale, bias, self.eps)
-                return both[0].reshape(x.shape), both[1].reshape(x.shape)
-            return norm_rows(rows, scale, bias, self.eps).reshape(x.shape)
+        if _has_own_gradient(scope, x, num):
+            params = _affine_params(scope, shape, self.axes, scale=self.scale, bias=self.bias)
+            return _by_rows(scope, x, params, self.eps, beside, centred=True)
         y = _standard(_rows(scope, x, num).astype(jnp.float32), tuple(range(-num, 0)), self.eps)
         y = affine(scope, y, shape, self.axes, scale=self.scale, bias=self.bias)
         y = y.astype(x.dtype).reshape(x.shape)
@@ -60,15 +56,20 @@ class RMSNorm(Module):
     scale: bool = True
     axes: Axes = ("embed",)
 
-    def forward(self, scope: Scope, x: jax.Array) -> jax.Array:
-        """The shape and type of x."""
+    def forward(self, scope: Scope, x: jax.Array, *, beside: bool = False) -> Any:
+        """The shape and type of x; with `beside` x itself and the norm, as `LayerNorm`."""
         num = len(self.axes)
+        if _has_own_gradient(scope, x, num):
+            shape = x.shape[x.ndim - num :]
+            params = _affine_params(scope, shape, self.axes, scale=self.scale, bias=False)
+            return _by_rows(scope, x, params, self.eps, beside, centred=False)
         y = _rows(scope, x, num).astype(jnp.float32)
         dims = tuple(range(-num, 0))
         spread = lax.rsqrt(jnp.mean(y * y, axis=dims, keepdims=True) + self.eps)
         y = y * named(spread, STATISTICS)
         y = affine(scope, y, x.shape[-num:], self.axes, scale=self.scale, bias=False)
-        return y.astype(x.dtype).reshape(x.shape)
+        y = y.astype(x.dtype).reshape(x.shape)
+        return (x, y) if beside else y
 
 
 @dataclass(frozen=True)
@@ -129,6 +130,27 @@ def _affine_params(
     return by, scope.param("bias", shape, zeros, axes) if bias else None
 
 
+def _has_own_gradient(scope: Scope, x: jax.Array, num: int) -> bool:
+    """Whether `norm_rows` is used: over one dimension, on a GPU."""
+    return num == 1 and jax.default_backend() == "gpu" and not _is_apart(scope, x, num)
+
+
+def _by_rows(
+    scope: Scope,
+    x: jax.Array,
+    params: tuple[jax.Array | None, jax.Array | None],
+    eps: float,
+    beside: bool,
+    *,
+    centred: bool,
+) -> Any:
+    rows = _rows(scope, x, 1)
+    if not beside:
+        return norm_rows(rows, *params, eps, centred).reshape(x.shape)
+    both = norm_beside(rows, *params, eps, centred)
+    return both[0].reshape(x.shape), both[1].reshape(x.shape)
+
+
 def _rows(scope: Scope, x: jax.Array, num: int) -> jax.Array:
     """As rows: all dimensions but the last `num` in one.
 
@@ -136,10 +158,13 @@ def _rows(scope: Scope, x: jax.Array, num: int) -> jax.Array:
     transposed float32 copy of the whole. Dimensions after the first that are divided over devices
     stay: in one they would be gathered.
     """
-    outer = x.shape[: x.ndim - num]
-    if scope.divides("length") or (len(outer) > 2 and scope.divides("heads")):
+    if _is_apart(scope, x, num):
         return x
-    return x.reshape(math.prod(outer), *x.shape[x.ndim - num :])
+    return x.reshape(math.prod(x.shape[: x.ndim - num]), *x.shape[x.ndim - num :])
+
+
+def _is_apart(scope: Scope, x: jax.Array, num: int) -> bool:
+    return scope.divides("length") or (x.ndim - num > 2 and scope.divides("heads"))
 
 
 def _standard(x: jax.Array, dims: tuple[int, ...], eps: float) -> jax.Array:

@@ -15,6 +15,9 @@ from barrow.nn.scope import Scope
 
 # Names that modules give to their values; see `named`.
 ATTENTION = "attention"
+HEADS = "heads"  # queries, keys and values as attention takes them
+HIDDEN = "hidden"  # products of an MLP, before the activation
+RESIDUAL = "residual"  # what a norm after attention reads
 STATISTICS = "statistics"  # of norms: a few numbers for each row
 
 
@@ -24,11 +27,12 @@ class Policy:
 
     `keep` are names given with `nn.named`. `keep_dots` keeps the results of matrix products with
     weights: only attention (products of activations, the softmax) and cheap operations are then
-    recomputed.
+    recomputed. `keep_fused` keeps the results of fused attention, so that it does not run again.
     """
 
     keep: tuple[str, ...] = ()
     keep_dots: bool = False
+    keep_fused: bool = False
 
     def saveable(self) -> Callable[..., Any]:
         """The policy for `jax.checkpoint`."""
@@ -41,11 +45,20 @@ class Policy:
             chosen = policies.save_from_both_policies(
                 chosen, policies.save_only_these_names(*self.keep)
             )
+        if self.keep_fused:
+            chosen = policies.save_from_both_policies(chosen, _is_fused)
         return chosen
+
+
+def _is_fused(primitive: Any, *_: Any, **__: Any) -> bool:
+    """Of `jax.nn.dot_product_attention` by cuDNN: its output, and a number for each query."""
+    return str(primitive).startswith("dot_product_attention_fwd")
 
 
 EVERYTHING = Policy()
 ATTENTION_ONLY = Policy(keep_dots=True)
+# No product and no fused attention is computed again: norms and activations are.
+CHEAP = Policy(keep=(ATTENTION, HEADS, HIDDEN, RESIDUAL), keep_fused=True)
 STATISTICS_ONLY = Policy(keep=(STATISTICS,))
 
 
