@@ -62,7 +62,9 @@ def made(bits: int, name: str) -> tuple[Any, Any, list[np.ndarray]]:
     x = drawn(random, rows, WIDTH)
     has_bias = not is_gated
     around = Around(
-        None if has_residual else Norm(
+        None
+        if has_residual
+        else Norm(
             drawn(random, WIDTH), drawn(random, WIDTH) if is_centred else None, 1e-5, is_centred
         ),
         tuple(drawn(random, num) for num in outputs) if has_bias else (),
@@ -75,9 +77,11 @@ def made(bits: int, name: str) -> tuple[Any, Any, list[np.ndarray]]:
         y = y * np.asarray(norm.scale, np.float64)
         y = y if norm.bias is None else y + np.asarray(norm.bias, np.float64)
     found = [y @ w.T for w in wide]
-    found = [z + np.asarray(b, np.float64) for z, b in zip(found, around.biases, strict=True)] if (
-        has_bias
-    ) else found
+    found = (
+        [z + np.asarray(b, np.float64) for z, b in zip(found, around.biases, strict=True)]
+        if (has_bias)
+        else found
+    )
     if act is not None:
         found[0] = np.asarray(act(jnp.asarray(found[0], jnp.float32)), np.float64)
     found = [found[0] * found[1]] if is_gated else found
@@ -129,7 +133,7 @@ def test_kernels_are_lowered_for_a_gpu(bits: int, name: str) -> None:
 def test_more_inputs_than_are_read_at_a_time(
     without_hardware: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_CHUNK", 128)
+    monkeypatch.setattr(module, "_PART", 1)
     for bits in (16, 4):
         given, how, wanted = made(bits, "gelu")
         close(module._kernel(*given, **how, interpret=without_hardware), wanted)

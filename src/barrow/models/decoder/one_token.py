@@ -22,9 +22,8 @@ from barrow.nn.row_products import Around, Held, Norm, has_kernel, row_products
 from barrow.nn.tree import Tree
 from barrow.nn.weights.row_weight import RowWeight, in_rows
 
-# Programs that use a kernel in every layer have it once.
+# Traced and lowered once, not for each layer.
 _products = partial(jax.jit, static_argnames=("act", "is_gated"))(row_products)
-_attend = partial(jax.jit, static_argnames=("scale",))(append_and_attend)
 
 
 def for_one_token(model: Decoder, params: Tree, batch: int) -> Tree:
@@ -107,9 +106,8 @@ def one_token(
         first = [attention[name] for name in ("q", "k", "v")]
         q, k, v = products(x, first, norm=norm(layer["attention_norm"]))
         q, k, v = (one.reshape(num, -1, dim) for one in (q, k, v))
-        y, keys, values = _attend(
-            q, k, v, cache.keys, cache.values, lengths, turn, scale=dim**-0.5
-        )
+        caches_of = cache.keys, cache.values
+        y, keys, values = append_and_attend(q, k, v, *caches_of, lengths, turn, scale=dim**-0.5)
         after.append(replace(cache, keys=keys, values=values, lengths=cache.lengths + real))
         (x,) = products(y.reshape(num, -1), [attention["out"]], residual=x)
         grow = [mlp[name] for name in ("gate", "up") if name in mlp]

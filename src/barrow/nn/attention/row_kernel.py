@@ -19,6 +19,7 @@ from barrow.nn.attention.plain_attention import masked
 from barrow.nn.hopper import is_hopper, log_choice, with_twin
 
 _TILE = 64  # places
+_HELD = 32 << 10  # numbers of keys, and of values, that are on their way
 _LONGEST = 4096  # places; a head has a single multiprocessor
 Turn = tuple[jax.Array, jax.Array]
 Found = tuple[jax.Array, jax.Array, jax.Array]
@@ -84,6 +85,7 @@ def has_kernel(shape: tuple[int, ...], dtype: Any) -> bool:
     return fits and capacity % 8 == 0 and is_hopper()
 
 
+@partial(jax.jit, static_argnames=("scale", "interpret"))
 def _kernel(
     q: jax.Array,
     k: jax.Array,
@@ -96,17 +98,20 @@ def _kernel(
     scale: float,
     interpret: Any = None,
 ) -> Found:
-    """The same as `plain`; caches are written in place."""
+    """The same as `plain`; caches are written in place.
+
+    It is traced and lowered once, not for each layer.
+    """
     from jax.experimental import pallas as pl
     from jax.experimental.pallas import mosaic_gpu as gpu
 
     batch, heads, dim = q.shape
     kv_heads, capacity = keys.shape[1:3]
-    group, half = jnp.int32(heads // kv_heads), dim // 2
+    group, half = heads // kv_heads, dim // 2
     layout, halved = _tiles(dim), _tiles(half).reduce(0)
     across, down = layout.reduce(0), layout.reduce(1)
     tile = math.gcd(_TILE, capacity)
-    shape = tile, dim
+    shape, stages = (tile, dim), min(_HELD // (tile * dim), capacity // tile)
     in_bits = scale * math.log2(math.e)  # exp2 is one instruction
 
     def wide(ref: Any, at: tuple[Any, ...], how: Any) -> jax.Array:
@@ -115,16 +120,29 @@ def _kernel(
     def spread(x: jax.Array, dims: list[int]) -> jax.Array:
         return gpu.layout_cast(lax.broadcast_in_dim(x, shape, dims), layout)
 
-    def body(*refs: Any) -> None:
-        held = [gpu.SMEM((dim,), q.dtype)] * (0 if turn is None else 2)
-        pl.run_scoped(partial(inside, *refs), *held)
+    def attention_of_one_place(*refs: Any) -> None:
+        held = [gpu.SMEM((stages, tile, dim), q.dtype)] * 2
+        turned = [gpu.SMEM((dim,), q.dtype)] * (0 if turn is None else 2)
+        here = gpu.Barrier(num_arrivals=2, num_barriers=stages)
+        pl.run_scoped(partial(inside, *refs), *turned, *held, here)
 
-    def inside(
-        keys: Any, values: Any, lengths: Any, q: Any, k: Any, v: Any, *others: Any
-    ) -> None:
+    def inside(keys: Any, values: Any, lengths: Any, q: Any, k: Any, v: Any, *others: Any) -> None:
+        *others, k_held, v_held, arrived = others
         row, head = lax.axis_index("row"), lax.axis_index("head")
-        kv_head = lax.div(head, group)
+        kv_head = lax.div(head, jnp.int32(group))
         length = lengths[row]
+        num = lax.div(length + (tile - 1), jnp.int32(tile))
+
+        def fetch(step: Any) -> None:
+            @pl.when(step < num)
+            def _() -> None:
+                slot = lax.rem(step, jnp.int32(stages))
+                at = row, kv_head, pl.ds(step * tile, tile)
+                gpu.copy_gmem_to_smem(keys.at[at], k_held.at[slot], arrived.at[slot])
+                gpu.copy_gmem_to_smem(values.at[at], v_held.at[slot], arrived.at[slot])
+
+        for step in range(stages):
+            fetch(jnp.int32(step))
 
         def turned(x: Any, at: tuple[Any, ...], here: Any) -> jax.Array:
             cos, sin = (wide(ref, (row,), halved) for ref in others[:2])
@@ -147,22 +165,23 @@ def _kernel(
 
         def step(number: Any, carry: Any) -> Any:
             total, top, summed = carry
-            at = row, kv_head, pl.ds(number * tile, tile)
-            score = (wide(keys, at, layout) * mine).sum(axis=1)
+            slot = lax.rem(number, jnp.int32(stages))
+            gpu.barrier_wait(arrived.at[slot])
+            score = (wide(k_held, (slot,), layout) * mine).sum(axis=1)
             place = gpu.broadcasted_iota(jnp.int32, (tile,), 0, layout=down) + number * tile
             seen = place < length
             best = jnp.where(seen, jnp.maximum(top, score), top)
             weight = jnp.where(seen, jnp.exp2(score - best), 0.0)
             old = jnp.exp2(top - best)
-            summed = summed * spread(old, [0]) + wide(values, at, layout) * spread(weight, [0])
-            return total * old + weight, best, summed
+            more = wide(v_held, (slot,), layout) * spread(weight, [0])
+            fetch(number + stages)
+            return total * old + weight, best, summed * spread(old, [0]) + more
 
         def filled(value: float, shape: tuple[int, ...], how: Any) -> jax.Array:
             return gpu.layout_cast(jnp.full(shape, value, jnp.float32), how)
 
         # Finite, as the difference of two infinities is not a number.
         nothing = filled(0.0, (tile,), down), filled(-1e30, (tile,), down)
-        num = lax.div(length + (tile - 1), jnp.int32(tile))
         carry = lax.fori_loop(0, num, step, (*nothing, filled(0.0, shape, layout)))
         total, top, summed = carry
         best = jnp.maximum(jnp.max(top), newest)
@@ -170,22 +189,25 @@ def _kernel(
         y = (summed * spread(part, [0])).sum(axis=0) + new_v * last
         out[row, head] = (y / (jnp.sum(total * part) + last)).astype(out.dtype)
 
-        @pl.when(lax.rem(head, group) == 0)
+        @pl.when(lax.rem(head, jnp.int32(group)) == 0)
         def _() -> None:
             place = jnp.minimum(length, capacity - 1)  # as a slice that is updated
             keys[row, kv_head, place] = new_k.astype(keys.dtype)
             values[row, kv_head, place] = new_v.astype(values.dtype)
 
     made = pl.kernel(
-        body,
+        attention_of_one_place,
         out_type=jax.ShapeDtypeStruct(q.shape, q.dtype),
         mesh=gpu.Mesh(grid=(batch, heads), grid_names=("row", "head")),
         compiler_params=gpu.CompilerParams(approx_math=True, reduction_scratch_bytes=4096),
         **({} if interpret is None else {"interpret": interpret}),
     )
-    held = jax.new_ref(keys), jax.new_ref(values)
-    out = made(*held, lengths, q, k, v, *(turn or ()))
-    return out, jax.freeze(held[0]), jax.freeze(held[1])
+    def run(refs: Any) -> None:
+        caches, out = refs
+        out[...] = made(*caches, lengths, q, k, v, *(turn or ()))
+
+    caches, out = pl.run_state(run)(((keys, values), jnp.zeros_like(q)))
+    return out, *caches
 
 
 def _tiles(width: int) -> Any:

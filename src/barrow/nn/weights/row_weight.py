@@ -117,7 +117,7 @@ def _in_words(values: jax.Array) -> jax.Array:
     """Bytes of two numbers [groups, 32, outputs] (see `Grouped`) as words (see `Held`)."""
     numbers = jnp.concatenate([values & 15, values >> 4], axis=1).astype(jnp.uint32)
     groups, _, outputs = numbers.shape
-    shifted = numbers.reshape(groups, 8, 8, outputs) << 4 * jnp.arange(8, dtype=jnp.uint32)[
-        :, None, None
-    ]
+    shifted = (
+        numbers.reshape(groups, 8, 8, outputs) << 4 * jnp.arange(8, dtype=jnp.uint32)[:, None, None]
+    )
     return shifted.sum(axis=1, dtype=jnp.uint32).transpose(2, 0, 1)
