@@ -1,7 +1,8 @@
 """Whether what runs only on a GPU gives the numbers of its plain twin.
 
-    python benchmarks/check_kernels.py
+    python benchmarks/check_kernels.py [rows]
 
+With rows, only those for a few rows: what decoding uses.
 Values and gradients of each, against the same formula in float64 on the host or the plain JAX of
 other hardware; the largest difference relative to the largest number. Exits with 1 above 1e-2
 (bfloat16 has steps of 4e-3) or where two runs differ in a bit.
@@ -10,22 +11,27 @@ other hardware; the largest difference relative to the largest number. Exits wit
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from barrow.nn import row_products
 from barrow.nn.attention.attention import attention
 from barrow.nn.attention.paged import Paged, Pages, Rows
 from barrow.nn.attention.paged_kernel import attend_pages
 from barrow.nn.attention.paged_kernel import has_kernel as has_paged_kernel
+from barrow.nn.attention.row_kernel import append_and_attend
+from barrow.nn.attention.row_kernel import has_kernel as has_row_kernel
+from barrow.nn.attention.row_kernel import plain as plain_append
 from barrow.nn.attention.short_attention import has_kernel as has_short_kernel
 from barrow.nn.attention.short_attention import ids_of, short_attention
 from barrow.nn.attention.visible import Visible
 from barrow.nn.cross_entropy import _nats, _nats_and_excess
 from barrow.nn.layers import act_product, act_rows
-from barrow.nn.layers.activations import gelu, gelu_tanh, quick_gelu
+from barrow.nn.layers.activations import gelu, gelu_tanh, quick_gelu, silu
 from barrow.nn.layers.norm_rows import has_kernel as has_norm_kernel
 from barrow.nn.layers.norm_rows import norm_beside, norm_rows
 from barrow.nn.layers.row_sums import sum_by_id
@@ -59,6 +65,9 @@ def main() -> None:
     if jax.default_backend() != "gpu":
         sys.exit("this needs a GPU")
     random = np.random.default_rng(0)
+    check_rows(random)
+    if sys.argv[1:] == ["rows"]:
+        sys.exit(failed)
     for rows, columns, num in ((512, 50304, 50257), (64, 32000, 32000), (7, 2048, 2047)):
         x = jnp.asarray(random.normal(size=(rows, columns)) * 4, jnp.bfloat16)
         x = x.at[0].set(-300).at[0, 5].set(500)
@@ -199,6 +208,72 @@ def product_with_act(random: np.random.Generator) -> None:
     run = jax.jit(lambda *given: act_product.act_product(*given, quick_gelu))
     got, again = run(*given), run(*given)
     report("product with quick-GELU", got, again, act_product.plain(quick_gelu, *given))
+
+
+def check_rows(random: np.random.Generator) -> None:
+    """Products of a few rows and attention of one place, against plain JAX in float32."""
+
+    def drawn(*shape: int) -> jax.Array:
+        return jnp.asarray(random.normal(size=shape), jnp.bfloat16)
+
+    def wide(tree: Any) -> Any:
+        return jax.tree.map(lambda x: x.astype(jnp.float32) if x.dtype == jnp.bfloat16 else x, tree)
+
+    def weight(bits: int, outputs: int, width: int) -> row_products.Held:
+        if bits == 16:
+            return row_products.Held(drawn(outputs, width))
+        if bits == 8:
+            values = random.integers(-127, 128, (outputs, width))
+            scales = random.uniform(0.5, 1, outputs)
+            return row_products.Held(jnp.asarray(values, jnp.int8), jnp.asarray(scales))
+        words = random.integers(0, 2**32, (outputs, width // 64, 8), np.uint32)
+        scales = random.uniform(0.5, 1, (outputs, width // 64))
+        return row_products.Held(jnp.asarray(words), jnp.asarray(scales, jnp.float16))
+
+    def check(name: str, kernel: Any, plain: Any, given: Any) -> None:
+        got, again = (jax.jit(kernel)(*given) for _ in range(2))
+        with jax.default_matmul_precision("highest"):
+            report(name, got, again, jax.jit(plain)(*wide(given)))
+
+    for bits in (16, 8, 4):
+        for rows, width, outputs, act, is_gated in (
+            (1, 768, (768, 768, 768), None, False),
+            (1, 2048, (5376, 5376), silu, True),
+            (1, 5376, (2048,), None, False),
+            (2, 768, (3072,), gelu_tanh, False),
+            (4, 2048, (50257,), None, False),
+        ):
+            norm = row_products.Norm(drawn(width), drawn(width), 1e-5, is_centred=not is_gated)
+            residual = drawn(rows, outputs[0]) if width > 2048 else None
+            biases = tuple(drawn(num) for num in outputs)
+            around = row_products.Around(None if width > 2048 else norm, biases, residual)
+            held = tuple(weight(bits, num, width) for num in outputs)
+            x = drawn(rows, width)
+            assert row_products.has_kernel(x.shape, x.dtype, held, act)
+            how = {"act": act, "is_gated": is_gated}
+            check(
+                f"{rows}×{width}×{outputs} in {bits} bits",
+                partial(row_products.row_products, **how),
+                partial(row_products.plain, **how),
+                (x, held, around),
+            )
+    for batch, heads, kv_heads, dim, capacity, lengths in (
+        (1, 12, 12, 64, 512, [300]),
+        (1, 16, 16, 128, 1024, [1023]),
+        (3, 8, 2, 128, 96, [0, 95, 32]),
+    ):
+        places = jnp.asarray(lengths, jnp.int32)
+        angles = places[:, None] * 10_000.0 ** (-jnp.arange(0, dim, 2) / dim)
+        turn = (jnp.cos(angles), jnp.sin(angles)) if dim == 128 else None
+        new = (drawn(batch, num, dim) for num in (heads, kv_heads, kv_heads))
+        caches = (drawn(batch, kv_heads, capacity, dim) for _ in range(2))
+        assert has_row_kernel((batch, kv_heads, capacity, dim), jnp.bfloat16)
+        check(
+            f"attention of one place, {heads} heads of {dim}, {lengths} places",
+            partial(append_and_attend, scale=0.1),
+            partial(plain_append, scale=0.1),
+            (*new, *caches, places, turn),
+        )
 
 
 def pages_twice(

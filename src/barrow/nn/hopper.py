@@ -36,7 +36,7 @@ def with_twin(
 
     def batched(size: int, is_batched: Any, *args: Any) -> tuple[Any, Any]:
         del size
-        axes = tuple(0 if one else None for one in is_batched)
+        axes = jax.tree.map(lambda one: 0 if one else None, tuple(is_batched))
         found = jax.vmap(twin, in_axes=axes)(*args)
         return found, jax.tree.map(lambda _: True, found)
 

@@ -16,9 +16,13 @@ import jax.numpy as jnp
 from jax import lax
 
 from barrow.models.decoder.model import Decoder, empty_caches
+from barrow.models.decoder.one_token import one_token, takes
 from barrow.models.decoder.sampling import Chooser, choose
 from barrow.nn.attention.cache import Cache
 from barrow.nn.tree import Tree
+
+# Tokens of a turn on GPUs, where a loop waits for its condition on the host.
+_TURNS = 8
 
 
 @jax.tree_util.register_dataclass
@@ -74,29 +78,40 @@ def decode(
 
     Ends early when every row has reached a stop. `room` is part of the program, `limit` is not.
     """
+    batch, turns = state.last.shape[0], _TURNS if jax.default_backend() == "gpu" else 1
+    is_short = takes(params)
 
     def go_on(carry: tuple[jax.Array, State, jax.Array]) -> jax.Array:
         step, now, _ = carry
         return (step < limit) & ~jnp.all(now.done)
 
-    def one(carry: tuple[jax.Array, State, jax.Array]) -> tuple[jax.Array, State, jax.Array]:
+    def one(_: Any, carry: tuple[jax.Array, State, jax.Array]) -> Any:
         step, now, out = carry
-        real = (~now.done).astype(jnp.int32)
-        logits, caches = model.apply(params, now.last[:, None], lengths=real, caches=now.caches)
-        chosen = choose(how, logits[:, 0], _keys(now.keys, now.num))
-        out = lax.dynamic_update_slice(out, jnp.where(now.done, -1, chosen)[:, None], (0, step))
+        is_open = ~now.done & (step < limit)
+        real = is_open.astype(jnp.int32)
+        if is_short:
+            logits, caches = one_token(model, params, now.last, real, now.caches)
+        else:
+            tokens = now.last[:, None]
+            logits, caches = model.apply(params, tokens, lengths=real, caches=now.caches)
+            logits = logits[:, 0]
+        chosen = choose(how, logits, _keys(now.keys, now.num))
+        out = lax.dynamic_update_slice(out, jnp.where(is_open, chosen, -1)[:, None], (0, step))
         after = replace(
             now,
             caches=caches,
-            last=jnp.where(now.done, now.last, chosen),
+            last=jnp.where(is_open, chosen, now.last),
             num=now.num + real,
-            done=now.done | _is_stop(chosen, stops),
+            done=now.done | (is_open & _is_stop(chosen, stops)),
         )
         return step + 1, after, out
 
-    out = jnp.full((state.last.shape[0], room), -1, jnp.int32)
-    _, state, out = lax.while_loop(go_on, one, (jnp.int32(0), state, out))
-    return state, out
+    def several(carry: tuple[jax.Array, State, jax.Array]) -> Any:
+        return lax.fori_loop(0, turns, one, carry)
+
+    out = jnp.full((batch, -(-room // turns) * turns), -1, jnp.int32)
+    _, state, out = lax.while_loop(go_on, several, (jnp.int32(0), state, out))
+    return state, out[:, :room]
 
 
 def _keys(rows: jax.Array, num: jax.Array) -> jax.Array:

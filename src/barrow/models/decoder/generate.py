@@ -15,6 +15,7 @@ import numpy.typing as npt
 from barrow.models.buckets import bucket
 from barrow.models.decoder.decoding import decode, prefill, row_keys
 from barrow.models.decoder.model import Decoder
+from barrow.models.decoder.one_token import for_one_token
 from barrow.models.decoder.sampling import GREEDY, Sampling, chooser
 from barrow.nn.layers.repeat import take_apart
 from barrow.nn.tree import Tree
@@ -80,7 +81,7 @@ def stream(
     """
     _refuse(model, prompts, max_tokens, chunk, stops)
     model = replace(model, unroll=True, remat=None)
-    params = for_decoding(params)
+    params = for_one_token(model, for_decoding(params), len(prompts))
     tokens, lengths = _padded(prompts, model.config.context)
     longest = int(lengths.max()) + max_tokens
     capacity = max(bucket(longest, model.config.context), tokens.shape[1])

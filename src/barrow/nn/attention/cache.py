@@ -61,8 +61,8 @@ class Cache:
             raise ValueError(f"{k.shape[1]} positions for a cache of {self.capacity}")
         return replace(
             self,
-            keys=_written(self.keys, k, self.lengths),
-            values=_written(self.values, v, self.lengths),
+            keys=written(self.keys, k, self.lengths),
+            values=written(self.values, v, self.lengths),
             lengths=self.lengths + num,
         )
 
@@ -79,7 +79,7 @@ class Cache:
         return replace(self, keys=jnp.pad(self.keys, pad), values=jnp.pad(self.values, pad))
 
 
-def _written(held: jax.Array, more: jax.Array, starts: jax.Array) -> jax.Array:
+def written(held: jax.Array, more: jax.Array, starts: jax.Array) -> jax.Array:
     more = more.swapaxes(1, 2).astype(held.dtype)
     if held.shape[0] == 1:  # a slice is updated in place everywhere, a scatter not on CPUs
         return lax.dynamic_update_slice_in_dim(held, more, starts[0], axis=2)

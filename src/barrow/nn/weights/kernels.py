@@ -21,20 +21,30 @@ def is_weight(x: Any) -> bool:
     return not isinstance(x, jax.Array) and isinstance(x, Weight)
 
 
-def with_weights(params: Any, make: Callable[[str, Any, NumIn], Any], prefix: str = "") -> Any:
+def with_weights(
+    params: Any,
+    make: Callable[[str, Any, NumIn], Any],
+    prefix: str = "",
+    *,
+    also_substitutes: bool = False,
+) -> Any:
     """Parameters in which ``make(path, array, num_in)`` replaces each kernel and table.
 
     Layers are a tuple (`nn.take_apart`), and in paths they have numbers. Norms, biases, experts,
-    positions, convolutions and heads of labels stay.
+    positions, convolutions and heads of labels stay; substitutes for arrays stay unless asked for.
     """
+
+    def inside(held: Any, name: str | int) -> Any:
+        return with_weights(held, make, f"{prefix}{name}/", also_substitutes=also_substitutes)
+
     if isinstance(params, tuple):
-        return tuple(with_weights(p, make, f"{prefix}{i}/") for i, p in enumerate(params))
+        return tuple(inside(held, number) for number, held in enumerate(params))
     if isinstance(params, Mapping):
-        inside = {name: with_weights(p, make, f"{prefix}{name}/") for name, p in params.items()}
-        return Tree(inside)
+        return Tree({name: inside(held, name) for name, held in params.items()})
     path = prefix[:-1]
     num_in = num_in_of(path)
-    return params if num_in == 0 or is_weight(params) else make(path, params, num_in)
+    stays = num_in == 0 or (is_weight(params) and not also_substitutes)
+    return params if stays else make(path, params, num_in)
 
 
 def weights_in(params: Any) -> dict[str, tuple[Any, NumIn]]:
