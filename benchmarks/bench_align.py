@@ -9,7 +9,8 @@ bfloat16 on a GPU, float32 on a CPU. Prints seconds of rollouts, measuring and t
 share of rollouts, tokens per second, the gap between the sampler's log-probabilities and the
 update's, the share of tokens whose ratio is outside 0.9 to 1.1, and memory. `--sharp` multiplies
 the logits: with random weights nearly all tokens are equally likely; with 10 the entropy is 2.7
-nats, as a trained model's, and the gap is larger. `--profile` prints what the device's time is spent on.
+nats, as a trained model's, and the gap is larger. `--profile` prints what the device's time is
+spent on.
 
 `--heads`: fused log-probabilities with entropy beside the plain ones, time and temporary memory.
 
