@@ -27,7 +27,7 @@ from barrow.align.rollouts.rewards import (
 )
 from barrow.align.rollouts.settings import Policy, Prompts
 from barrow.align.rollouts.step import RolloutError
-from barrow.align.runs import RolloutSettings, _optimizer, rollout_run
+from barrow.align.runs import AlignSettings, align_run, rollout_settings
 from barrow.checkpoint.params import load_params
 from barrow.errors import ConfigError
 from barrow.nn.tree import paths
@@ -56,20 +56,19 @@ def prompts(tmp_path_factory: pytest.TempPathFactory) -> str:
     return write(tmp_path_factory.mktemp("prompts") / "prompts.jsonl", rows)
 
 
-def settings(path: str, algorithm: Any, **more: Any) -> RolloutSettings:
+def settings(path: str, algorithm: Any, **more: Any) -> AlignSettings:
     given = {"rewards": (Weighed(vowels),), **more.pop("policy", {})}
     data = Prompts(path, prompts=4, answers=4, max_tokens=8, slots=4)
     return replace(
-        RolloutSettings(data, Policy(algorithm, **given)),
+        rollout_settings(data, Policy(algorithm, **given), 2e-2),
         steps=2,
-        optimizer=_optimizer(2e-2),
         checkpoint=CheckpointSettings(every=1, keep_last=2),
         **more,
     )
 
 
 def run_of(chat_model: Path, path: str, algorithm: Any, **more: Any) -> Run:
-    return rollout_run(settings(path, algorithm, **more), str(chat_model))
+    return align_run(settings(path, algorithm, **more), str(chat_model))
 
 
 def logged(folder: Path) -> list[dict[str, Any]]:
@@ -273,4 +272,4 @@ def test_bad_settings(message: str, chat_model: Path, prompts: str, tmp_path: Pa
         policy = dict(given.get("policy", {}))
         made = settings(prompts, given.get("algorithm", "grpo"), policy=policy)
         made = replace(made, data=replace(made.data, **given.get("data", {})))
-        fit(rollout_run(made, str(chat_model)), tmp_path / "run")
+        fit(align_run(made, str(chat_model)), tmp_path / "run")

@@ -94,7 +94,7 @@ class Rewards:
 
     centre: float = 0.01
 
-    unit, measure = "pair", "nats per pair"
+    unit, measure, needs_reference = "pair", "nats per pair", False
 
     def __post_init__(self) -> None:
         if not self.centre >= 0:
@@ -112,7 +112,7 @@ class Rewards:
 class Sft:
     """Nats of the assistant's tokens."""
 
-    unit, measure = "token", "nats per token"
+    unit, measure, needs_reference = "token", "nats per token", False
 
     def __call__(
         self, model: Aligned, *, is_training: bool, constrain: Constrain | None
