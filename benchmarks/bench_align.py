@@ -135,12 +135,14 @@ class Phases:
 
     def __init__(self) -> None:
         self.seconds: Counter[str] = Counter()
+        self.times: Counter[str] = Counter()
 
     def timed(self, name: str, run: Any) -> Any:
         def timed(*args: Any, **kwargs: Any) -> Any:
             start = time.perf_counter()
             found = run(*args, **kwargs)
             self.seconds[name] += time.perf_counter() - start
+            self.times[name] += 1
             return found
 
         return timed
@@ -155,24 +157,34 @@ def ours(given: argparse.Namespace, dtype: str) -> None:
     step._measured = phases.timed("measuring", step._measured)  # type: ignore[method-assign]
     num = given.prompts * given.answers * given.tokens
     best: tuple[float, Counter[str]] = (float("inf"), Counter())
-    for turn in range(4):
+    for turn in range(given.turns):
         phases.seconds.clear()
+        phases.times.clear()
         start = time.perf_counter()
         state, metrics = step(state, batch)
         jax.block_until_ready(state)
         seconds = time.perf_counter() - start
         if turn == 0:
-            print(f"first step, with compilation: {seconds:.1f} s")
+            print(f"first step, with compilation: {seconds:.1f} s", flush=True)
+            engine: Any = step.sampler._engine
+            engine.step = phases.timed("steps", engine.step)
+            programs = engine.programs._programs
+            programs |= {name: phases.timed("starts", run) for name, run in programs.items()}
         else:
             best = min(best, (seconds, phases.seconds.copy()), key=lambda one: one[0])
     seconds, parts = best
-    rest = seconds - parts.total()
+    rest = seconds - parts["rollouts"] - parts["measuring"]
     print(
         f"{given.prompts} × {given.answers} × {given.tokens}, {given.micro} rows at a time"
         f"{', lora' if given.lora else ''}: a step {seconds:.2f} s: rollouts "
         f"{parts['rollouts']:.2f} s ({parts['rollouts'] / seconds:.0%}), measuring "
         f"{parts['measuring']:.2f} s, updates and the rest {rest:.2f} s; {num / seconds:,.0f} "
         f"tokens/s, rollouts alone {num / parts['rollouts']:,.0f}"
+    )
+    steps = phases.times["steps"]
+    print(
+        f"{steps} steps of the engine, {1e3 * parts['rollouts'] / steps:.2f} ms each; to start its "
+        f"programs takes {1e3 * parts['starts'] / steps:.2f} ms"
     )
     told = {name: float(mean.value) for name, mean in metrics.metrics.items()}
     print(
@@ -266,6 +278,7 @@ def main() -> None:
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--slots", type=int)
     parser.add_argument("--sharp", type=float, default=1.0)
+    parser.add_argument("--turns", type=int, default=4, help="steps; the first is not counted")
     for name in ("lora", "heads", "profile"):
         parser.add_argument(f"--{name}", action="store_true")
     parser.add_argument("--peers", default="", help="of trl, batch, generate, with commas")
