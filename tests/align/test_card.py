@@ -52,6 +52,7 @@ def test_divergence_is_the_difference_of_log_probabilities(chat_model: Path) -> 
     assert divergence(one, one, prompts, answers) == 0
 
 
+@pytest.mark.usefixtures("one_device")
 def test_the_card_of_a_run(
     chat_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -128,35 +126,6 @@ def test_it_runs_and_resumes_with_the_same_bits(
     assert documents[0].text == meta["prompt"] + meta["answer"]
     if algorithm == "ppo":
         assert lines[1]["kl_weight"] != lines[0]["kl_weight"]
-
-
-@pytest.mark.soak
-def test_a_killed_process_goes_on_with_the_same_bits(
-    chat_model: Path, prompts: str, tmp_path: Path
-) -> None:
-    given = ["data.prompts=4", "data.answers=2", "data.max_tokens=8", "data.slots=8", "steps=5"]
-    given += ["lora.rank=4", "optimizer.schedule.peak=0.02", "checkpoint.every=1"]
-    words = [sys.executable, "-m", "barrow", "align", "grpo", str(chat_model), "--reward"]
-    words += ["regex:[a-m]", "--prompts", prompts, *given]
-    for name, kills in (("whole", 0), ("killed", 2)):
-        for number in range(kills + 1):
-            process = subprocess.Popen(
-                [*words, "--out", str(tmp_path / name)], stderr=subprocess.PIPE, text=True
-            )
-            assert process.stderr is not None
-            lines = 0
-            for line in process.stderr:
-                lines += "loss" in line
-                if number < kills and lines == 2:
-                    process.kill()
-            assert process.wait() == (-9 if number < kills else 0)
-    one, other = (tmp_path / name for name in ("whole", "killed"))
-    assert logged(one) == logged(other)
-    for step in range(5):
-        shard = f"rollouts/step-{step:09d}.jsonl.zst"
-        assert (one / shard).read_bytes() == (other / shard).read_bytes()
-    mine, theirs = (paths(load_params(folder)) for folder in (one, other))
-    assert all(np.array_equal(mine[path], theirs[path]) for path in mine)
 
 
 def test_the_first_pass_must_have_ratios_of_one(
