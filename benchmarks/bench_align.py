@@ -1,16 +1,23 @@
-"""A step of GRPO: rollouts, measuring and updates, beside transformers for the rollouts.
+"""A step of GRPO: rollouts, measuring and updates, beside TRL's trainer and transformers.
 
     python benchmarks/bench_align.py [--model smollm|tiny] [--prompts 64] [--answers 8]
-        [--tokens 256] [--micro 16] [--lora] [--alone]
+        [--tokens 256] [--micro 64] [--slots N] [--lora] [--sharp 1] [--profile]
+        [--peers trl,batch] [--heads]
 
 Random weights of SmolLM2-135M's shape, prompts of 64 random tokens, answers of full length. In
-bfloat16 on a GPU, float32 on a CPU. Prints seconds of rollouts and of the whole step, the share of
-rollouts, tokens per second, the gap between the sampler's log-probabilities and the update's, the
-share of tokens whose ratio is outside 0.9 to 1.1, and memory; then fused log-probabilities with
-entropy beside the plain ones: time and temporary memory; then, unless --alone, transformers'
-continuous batching (in a process of its own) on the same prompts.
+bfloat16 on a GPU, float32 on a CPU. Prints seconds of rollouts, measuring and the whole step, the
+share of rollouts, tokens per second, the gap between the sampler's log-probabilities and the
+update's, the share of tokens whose ratio is outside 0.9 to 1.1, and memory. `--sharp` multiplies
+the logits: with random weights nearly all tokens are equally likely; with 10 the entropy is 2.7
+nats, as a trained model's, and the gap is larger. `--profile` prints what the device's time is
+spent on.
 
-Needs jax, numpy and optax; torch and transformers for the peer.
+`--heads`: fused log-probabilities with entropy beside the plain ones, time and temporary memory.
+
+Each of `--peers` runs in a process of its own on the same prompts: a step of TRL's GRPO trainer
+(trl), transformers' continuous batching (batch) or `generate` (generate).
+
+Needs jax, numpy and optax; torch, transformers and trl for the peers.
 """
 
 from __future__ import annotations
@@ -20,6 +27,7 @@ import os
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -50,7 +58,7 @@ from barrow.nn.tree import Tree
 from barrow.serve import Request
 from barrow.train.precision import Precision
 from barrow.train.step import StepSettings, init_state
-from bench_serve import MODELS
+from bench_serve import MODELS, profile
 
 LENGTH = 64
 
@@ -76,6 +84,13 @@ def worth(prompt: str, answer: str, record: Mapping[str, Any]) -> float:
     return answer.count("a") / max(1, len(answer))
 
 
+def drawn(given: argparse.Namespace) -> Any:
+    """Prompts, [prompts, length]."""
+    rng = np.random.default_rng(0)
+    shape = given.prompts, LENGTH
+    return rng.integers(3, MODELS[given.model].vocab_size, shape).astype(np.int32)
+
+
 def made(given: argparse.Namespace, dtype: str) -> tuple[RolloutStep, Any]:
     """The step and a state."""
     body = MODELS[given.model]
@@ -83,9 +98,7 @@ def made(given: argparse.Namespace, dtype: str) -> tuple[RolloutStep, Any]:
     config = AlignedConfig(body, lora, frozen=dtype)
     model = config.module(unroll=given.lora, dtype=dtype)
     step = StepSettings(precision=Precision("bf16" if dtype == "bfloat16" else "fp32"))
-    rng = np.random.default_rng(0)
-    drawn = rng.integers(0, body.vocab_size, (given.prompts, LENGTH))
-    prompts = list(drawn.astype(np.int32))
+    prompts = list(drawn(given))
     data = Prompts("", given.prompts, given.answers, given.tokens, slots=given.slots)
     policy = Policy("grpo", (Weighed(worth),))
     records = [Prompt(str(n), "", {}) for n in range(given.prompts)]
@@ -96,12 +109,15 @@ def made(given: argparse.Namespace, dtype: str) -> tuple[RolloutStep, Any]:
 
     def init(key: jax.Array) -> Any:
         params = model.init(key, *config.example)
-        return take_apart(params, "layers") if given.lora else params
+        return take_apart(params, "layers") if given.lora else sharp(params)
+
+    def sharp(params: Any) -> Any:
+        return params | {"norm": {"scale": given.sharp * params["norm"]["scale"]}}
 
     state = init_state(init, optimizer, step, jax.random.key(0))
     if given.lora:
         whole = jax.jit(lambda: model.body.init(jax.random.key(1), *config.example))()
-        base = jax.tree.map(lambda x: x.astype(dtype), take_apart(whole, "layers"))
+        base = jax.tree.map(lambda x: x.astype(dtype), take_apart(sharp(whole), "layers"))
         state = replace(state, collections=Tree({BASE: base}))
     made = RolloutStep(
         objective,
@@ -114,43 +130,89 @@ def made(given: argparse.Namespace, dtype: str) -> tuple[RolloutStep, Any]:
     return made, state
 
 
-def ours(given: argparse.Namespace, dtype: str) -> float:
-    """Tokens per second of rollouts; prints the rest."""
+class Phases:
+    """Seconds of some functions of a step, by name; each ends with its results on the host."""
+
+    def __init__(self) -> None:
+        self.seconds: Counter[str] = Counter()
+        self.times: Counter[str] = Counter()
+
+    def timed(self, name: str, run: Any) -> Any:
+        def timed(*args: Any, **kwargs: Any) -> Any:
+            start = time.perf_counter()
+            found = run(*args, **kwargs)
+            self.seconds[name] += time.perf_counter() - start
+            self.times[name] += 1
+            return found
+
+        return timed
+
+
+def ours(given: argparse.Namespace, dtype: str) -> None:
+    """Prints times of the step and its phases, the gap, and memory."""
     step, state = made(given, dtype)
     batch = {"items": np.arange(given.prompts)}
-    drawing: list[float] = []
-    draw = step.sampler.draw
-
-    def timed(*args: Any, **kwargs: Any) -> Any:
-        start = time.perf_counter()
-        found = draw(*args, **kwargs)
-        drawing.append(time.perf_counter() - start)
-        return found
-
-    step.sampler.draw = timed  # type: ignore[method-assign]
-    total = []
-    for _ in range(3):
+    phases = Phases()
+    step.sampler.draw = phases.timed("rollouts", step.sampler.draw)  # type: ignore[method-assign]
+    step._measured = phases.timed("measuring", step._measured)  # type: ignore[method-assign]
+    num = given.prompts * given.answers * given.tokens
+    best: tuple[float, Counter[str]] = (float("inf"), Counter())
+    for turn in range(given.turns):
+        phases.seconds.clear()
+        phases.times.clear()
         start = time.perf_counter()
         state, metrics = step(state, batch)
         jax.block_until_ready(state)
-        total.append(time.perf_counter() - start)
-    num = given.prompts * given.answers * given.tokens
-    print(f"first step, with compilation: {total[0]:.1f} s")
-    seconds, rollouts = min(total[1:]), min(drawing[1:])
+        seconds = time.perf_counter() - start
+        if turn == 0:
+            print(f"first step, with compilation: {seconds:.1f} s", flush=True)
+            engine: Any = step.sampler._engine
+            engine.step = phases.timed("steps", engine.step)
+            programs = engine.programs._programs
+            programs |= {name: phases.timed("starts", run) for name, run in programs.items()}
+        else:
+            best = min(best, (seconds, phases.seconds.copy()), key=lambda one: one[0])
+    seconds, parts = best
+    rest = seconds - parts["rollouts"] - parts["measuring"]
     print(
-        f"a step of {given.prompts} × {given.answers} × {given.tokens}: {seconds:.2f} s, rollouts "
-        f"{rollouts:.2f} s ({rollouts / seconds:.0%}); {num / seconds:,.0f} tokens/s, rollouts "
-        f"alone {num / rollouts:,.0f}"
+        f"{given.prompts} × {given.answers} × {given.tokens}, {given.micro} rows at a time"
+        f"{', lora' if given.lora else ''}: a step {seconds:.2f} s: rollouts "
+        f"{parts['rollouts']:.2f} s ({parts['rollouts'] / seconds:.0%}), measuring "
+        f"{parts['measuring']:.2f} s, updates and the rest {rest:.2f} s; {num / seconds:,.0f} "
+        f"tokens/s, rollouts alone {num / parts['rollouts']:,.0f}"
+    )
+    steps = phases.times["steps"]
+    print(
+        f"{steps} steps of the engine, {1e3 * parts['rollouts'] / steps:.2f} ms each; to start its "
+        f"programs takes {1e3 * parts['starts'] / steps:.2f} ms"
     )
     told = {name: float(mean.value) for name, mean in metrics.metrics.items()}
     print(
-        f"gap {told['gap']:.5f} nats, {told['gap_out']:.2%} of tokens outside 0.9 to 1.1; "
-        "first ratios are exactly 1 (or it would have stopped)"
+        f"entropy {told['entropy']:.2f}, gap {told['gap']:.5f} nats, {told['gap_out']:.2%} of "
+        "tokens outside 0.9 to 1.1; first ratios are exactly 1 (or it would have stopped)"
     )
     known = jax.local_devices()[0].memory_stats() or {}
     if known:
         print(f"highest memory {known['peak_bytes_in_use'] / 1e9:.1f} GB")
-    return num / rollouts
+    if given.profile:
+        profiled(step, state, given)
+
+
+def profiled(step: RolloutStep, state: Any, given: argparse.Namespace) -> None:
+    """Operations of a part of the rollouts, of measuring rows and of their gradient."""
+    ids = step.data.ids
+    how: dict[str, Any] = {"answers": given.answers, "stops": (), "seed": 0, "step": 0}
+    print("rollouts of 16 tokens:")
+    profile(lambda: step.sampler.draw(state, ids, max_tokens=16, **how), 1)
+    seen: list[Any] = []
+    add = step.programs.add
+    step.programs.add = lambda *args: (seen.append(args), add(*args))[1]  # type: ignore[method-assign]
+    state, _ = step(state, {"items": np.arange(given.prompts)})
+    rows = seen[-1][2]
+    print(f"measuring {given.micro} rows:")
+    profile(lambda: step.programs.measure(state, rows)["logprobs"], 3)
+    print(f"the gradient of {given.micro} rows:")
+    profile(lambda: add(state, None, rows)[1].total, 3)
 
 
 def plain(hidden: jax.Array, weight: jax.Array, targets: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -191,44 +253,52 @@ def heads(given: argparse.Namespace, dtype: str) -> None:
         print(f"log-probabilities and entropy, {name}: {1000 * spent:.1f} ms, {size}")
 
 
-def peer_speed() -> float:
-    """Tokens per second of transformers in a process of its own."""
-    words = [sys.executable, __file__, "--peer", *sys.argv[1:]]
-    found = subprocess.run(words, capture_output=True, text=True, check=False)
-    lines = [line for line in found.stdout.splitlines() if line.endswith("tokens/s")]
-    print("\n".join(lines) or f"transformers failed: {found.stderr.strip().splitlines()[-1:]}")
-    speeds = [line.split()[-2].replace(",", "") for line in lines if " first:" not in line]
-    return max(map(float, speeds), default=0.0)
+def peer(given: argparse.Namespace, name: str, dtype: str) -> None:
+    """A peer on the prompts of `made`."""
+    import align_peers
+    import serve_peers
+
+    config = MODELS[given.model]
+    prompts = drawn(given).tolist()
+    if name == "trl":
+        how = {"answers": given.answers, "tokens": given.tokens, "micro": given.micro}
+        align_peers.grpo(config, prompts, **how, dtype=dtype)
+        return
+    requests = [Request(prompt, given.tokens) for prompt in prompts for _ in range(given.answers)]
+    if name == "batch":
+        serve_peers.generate_batch(config, requests, dtype, 128, given.patience)
+    else:
+        serve_peers.generate(config, requests, dtype)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", default="smollm", choices=MODELS)
-    for name, default in (("prompts", 64), ("answers", 8), ("tokens", 256), ("micro", 16)):
+    for name, default in (("prompts", 64), ("answers", 8), ("tokens", 256), ("micro", 64)):
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--slots", type=int)
-    parser.add_argument("--lora", action="store_true")
-    parser.add_argument("--alone", action="store_true", help="without transformers")
-    parser.add_argument("--peer", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--sharp", type=float, default=1.0)
+    parser.add_argument("--turns", type=int, default=4, help="steps; the first is not counted")
+    for name in ("lora", "heads", "profile"):
+        parser.add_argument(f"--{name}", action="store_true")
+    parser.add_argument("--peers", default="", help="of trl, batch, generate, with commas")
+    parser.add_argument("--patience", type=float, default=30, help="seconds for batch")
+    parser.add_argument("--peer", help=argparse.SUPPRESS)
     given = parser.parse_args()
-    is_gpu = jax.default_backend() != "cpu"
-    dtype = "bfloat16" if is_gpu else "float32"
+    dtype = "float32" if jax.default_backend() == "cpu" else "bfloat16"
     if given.peer:
-        rng = np.random.default_rng(0)
-        vocab = MODELS[given.model].vocab_size
-        prompts = [rng.integers(0, vocab, LENGTH).tolist() for _ in range(given.prompts)]
-        requests = [Request(p, given.tokens) for p in prompts for _ in range(given.answers)]
-        import serve_peers
-
-        peer_of = serve_peers.generate_batch if is_gpu else serve_peers.generate
-        peer_of(MODELS[given.model], requests, dtype)
+        peer(given, given.peer, dtype)
         return
-    peer = 0.0 if given.alone else peer_speed()  # before ours has memory of the device
+    for name in filter(None, given.peers.split(",")):  # before ours has memory of the device
+        words = [sys.executable, __file__, "--peer", name, *sys.argv[1:]]
+        found = subprocess.run(words, capture_output=True, text=True, check=False)
+        lines = [line for line in found.stdout.splitlines() if line.endswith("tokens/s")]
+        print("\n".join(lines) or f"{name} failed: {found.stderr.strip()[-600:]}", flush=True)
     print(f"{jax.devices()[0].device_kind}, jax {jax.__version__}, {dtype}")
-    speed = ours(given, dtype)
-    if peer:
-        print(f"rollouts beside transformers: {speed / peer:.2f} times as fast")
-    heads(given, dtype)
+    if given.heads:
+        heads(given, dtype)
+    else:
+        ours(given, dtype)
 
 
 if __name__ == "__main__":

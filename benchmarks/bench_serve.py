@@ -29,7 +29,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -175,16 +175,16 @@ def copy_speed() -> float:
     return 10 * 2 * x.nbytes / (time.perf_counter() - start)
 
 
-def profile(engine: Engine, steps: int = 5) -> None:
-    """What the time of a step is spent on."""
+def profile(once: Callable[[], Any], steps: int = 5, most: int = 25) -> None:
+    """What the time of a step is spent on; `once` starts one and returns an array of its end."""
     from barrow.train.profile.trace import WINDOW, read_trace
 
     with tempfile.TemporaryDirectory() as folder:
         with jax.profiler.trace(folder), jax.profiler.TraceAnnotation(WINDOW):
             start = time.perf_counter()
             for _ in range(steps):
-                engine.step()
-            jax.block_until_ready(engine.programs._pool)
+                last = once()
+            jax.block_until_ready(last)
             wall = (time.perf_counter() - start) / steps
         found = read_trace(Path(folder))
     times: Counter[str] = Counter()
@@ -195,7 +195,7 @@ def profile(engine: Engine, steps: int = 5) -> None:
         nums[name] += 1
     busy = sum(times.values()) / steps
     print(f"a step takes {1e3 * wall:.2f} ms with the profiler; operations {1e3 * busy:.2f} ms:")
-    for name, total in times.most_common(25):
+    for name, total in times.most_common(most):
         print(f"  {1e3 * total / steps:8.3f} ms {nums[name] / steps:6.0f}×  {name[:90]}")
 
 
@@ -319,7 +319,7 @@ def main() -> None:
     fill(engine, requests)
     decoding(engine, params)
     if asked.profile:
-        profile(engine)
+        profile(lambda: (engine.step(), engine.programs._pool)[1])
     drop(engine)
     if asked.exact:
         del engine

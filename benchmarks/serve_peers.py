@@ -13,7 +13,8 @@ from barrow.models import DecoderConfig
 from barrow.serve import Request
 
 
-def _model(config: DecoderConfig, dtype: str) -> Any:
+def llama(config: DecoderConfig, dtype: str) -> Any:
+    """The model of transformers, with random weights."""
     import torch
     import transformers
 
@@ -45,7 +46,7 @@ def generate(config: DecoderConfig, requests: Sequence[Request], dtype: str) -> 
     """Transformers' `generate` of all requests as one batch; they have the same lengths."""
     import torch
 
-    model = _model(config, dtype)
+    model = llama(config, dtype)
     ids = torch.tensor([list(request.prompt) for request in requests])
     num = requests[0].max_tokens
 
@@ -81,7 +82,7 @@ def generate_batch(
     from transformers.generation.configuration_utils import ContinuousBatchingConfig
     from transformers.generation.continuous_batching.utils import WorkloadHints
 
-    model = _model(config, dtype)
+    model = llama(config, dtype)
     how = transformers.GenerationConfig(
         max_new_tokens=1024, do_sample=False, eos_token_id=-1, pad_token_id=0
     )

@@ -21,7 +21,6 @@ from barrow.align import (
     make_card,
     ppo_settings,
     reward_settings,
-    rollout_run,
     sft_settings,
 )
 from barrow.models.decoder.model import DecoderConfig
@@ -88,7 +87,7 @@ ppo = replace(
     steps=15,
     optimizer=AdamW(schedule=Constant(peak=2e-3), weight_decay=0.0),
 )
-run = rollout_run(ppo, str(work / "sft"))
+run = align_run(ppo, str(work / "sft"))
 fit(run, work / "ppo")
 log = read_log(work / "ppo" / "log.jsonl")
 print(f"reward: {log[0]['reward']:+.2f} → {log[-1]['reward']:+.2f}")

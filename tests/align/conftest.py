@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import jax
@@ -12,6 +14,7 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 from barrow.models.decoder.model import DecoderConfig
 from barrow.models.save import save
 from barrow.nn.attention.rotary import Rotary
+from barrow.weights.hub.cache import cache_folder
 
 TEMPLATE = (
     "{{ bos_token }}{% for message in messages %}<|start|>{{ message.role }}\n"
@@ -56,6 +59,21 @@ def write_tokenizer(folder: Path, *, template: bool = True) -> None:
     if template:
         settings["chat_template"] = TEMPLATE
     (folder / "tokenizer_config.json").write_text(json.dumps(settings))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled_once() -> Iterator[None]:
+    """What was compiled once is kept, where the command keeps it: runs share their programs."""
+    from jax.experimental.compilation_cache import compilation_cache
+
+    from barrow.models.compile_cache import keep_compiled
+
+    before = jax.config.jax_compilation_cache_dir
+    keep_compiled(cache_folder(os.environ) / "compiled")
+    compilation_cache.reset_cache()
+    yield
+    jax.config.update("jax_compilation_cache_dir", before)
+    compilation_cache.reset_cache()
 
 
 @pytest.fixture(scope="session")

@@ -14,8 +14,9 @@ import scipy.special
 from tests.align.data_files import chats, write
 
 from barrow.align.card.card import make_card
-from barrow.align.card.samples import Said, divergence, style
+from barrow.align.card.samples import divergence, style
 from barrow.align.lora import Lora
+from barrow.align.rollouts.sampler import Drawn
 from barrow.align.runs import _optimizer, align_run, sft_settings
 from barrow.archive import Document, Writer
 from barrow.cli.main import run as command
@@ -25,9 +26,13 @@ from barrow.score import open_model as open_scorer
 from barrow.train import fit
 
 
+def drawn(ids: list[int], reason: str) -> Drawn:
+    return Drawn(np.array(ids, np.int32), np.zeros(len(ids), np.float32), reason)
+
+
 def test_length_and_repetition() -> None:
-    first = Said("", (1, 2, 3, 4, 1, 2, 3, 4), (), "length")
-    second = Said("", (5, 6), (5, 6, 7), "stop")
+    first = drawn([1, 2, 3, 4, 1, 2, 3, 4], "length")
+    second = drawn([5, 6, 7], "stop")
     found = style([first, second])
     assert (found.length, found.ended) == (5.0, 0.5)
     assert found.repeated == pytest.approx(1 / 5)
@@ -36,7 +41,7 @@ def test_length_and_repetition() -> None:
 def test_divergence_is_the_difference_of_log_probabilities(chat_model: Path) -> None:
     one = open_model(chat_model, dtype="float32")
     other = replace(one, params=jax.tree.map(lambda x: x * 1.1, one.params))
-    prompts, answers = [[3, 4, 5]], [Said("", (6, 7), (6, 7, 8), "stop")]
+    prompts, answers = [[3, 4, 5]], [drawn([6, 7, 8], "stop")]
     total = 0.0
     for sign, loaded in ((1, one), (-1, other)):
         model: Any = loaded.model
@@ -47,6 +52,7 @@ def test_divergence_is_the_difference_of_log_probabilities(chat_model: Path) -> 
     assert divergence(one, one, prompts, answers) == 0
 
 
+@pytest.mark.usefixtures("one_device")
 def test_the_card_of_a_run(
     chat_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -18,6 +18,7 @@ def short(prompt, answer, record):
 """
 
 
+@pytest.mark.usefixtures("one_device")
 def test_sft_reward_ppo_and_grpo(
     chat_model: Path,
     tmp_path: Path,

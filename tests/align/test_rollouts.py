@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -27,7 +25,7 @@ from barrow.align.rollouts.rewards import (
 )
 from barrow.align.rollouts.settings import Policy, Prompts
 from barrow.align.rollouts.step import RolloutError
-from barrow.align.runs import RolloutSettings, _optimizer, rollout_run
+from barrow.align.runs import AlignSettings, align_run, rollout_settings
 from barrow.checkpoint.params import load_params
 from barrow.errors import ConfigError
 from barrow.nn.tree import paths
@@ -56,20 +54,19 @@ def prompts(tmp_path_factory: pytest.TempPathFactory) -> str:
     return write(tmp_path_factory.mktemp("prompts") / "prompts.jsonl", rows)
 
 
-def settings(path: str, algorithm: Any, **more: Any) -> RolloutSettings:
+def settings(path: str, algorithm: Any, **more: Any) -> AlignSettings:
     given = {"rewards": (Weighed(vowels),), **more.pop("policy", {})}
     data = Prompts(path, prompts=4, answers=4, max_tokens=8, slots=4)
     return replace(
-        RolloutSettings(data, Policy(algorithm, **given)),
+        rollout_settings(data, Policy(algorithm, **given), 2e-2),
         steps=2,
-        optimizer=_optimizer(2e-2),
         checkpoint=CheckpointSettings(every=1, keep_last=2),
         **more,
     )
 
 
 def run_of(chat_model: Path, path: str, algorithm: Any, **more: Any) -> Run:
-    return rollout_run(settings(path, algorithm, **more), str(chat_model))
+    return align_run(settings(path, algorithm, **more), str(chat_model))
 
 
 def logged(folder: Path) -> list[dict[str, Any]]:
@@ -129,35 +126,6 @@ def test_it_runs_and_resumes_with_the_same_bits(
     assert documents[0].text == meta["prompt"] + meta["answer"]
     if algorithm == "ppo":
         assert lines[1]["kl_weight"] != lines[0]["kl_weight"]
-
-
-@pytest.mark.soak
-def test_a_killed_process_goes_on_with_the_same_bits(
-    chat_model: Path, prompts: str, tmp_path: Path
-) -> None:
-    given = ["data.prompts=4", "data.answers=2", "data.max_tokens=8", "data.slots=8", "steps=5"]
-    given += ["lora.rank=4", "optimizer.schedule.peak=0.02", "checkpoint.every=1"]
-    words = [sys.executable, "-m", "barrow", "align", "grpo", str(chat_model), "--reward"]
-    words += ["regex:[a-m]", "--prompts", prompts, *given]
-    for name, kills in (("whole", 0), ("killed", 2)):
-        for number in range(kills + 1):
-            process = subprocess.Popen(
-                [*words, "--out", str(tmp_path / name)], stderr=subprocess.PIPE, text=True
-            )
-            assert process.stderr is not None
-            lines = 0
-            for line in process.stderr:
-                lines += "loss" in line
-                if number < kills and lines == 2:
-                    process.kill()
-            assert process.wait() == (-9 if number < kills else 0)
-    one, other = (tmp_path / name for name in ("whole", "killed"))
-    assert logged(one) == logged(other)
-    for step in range(5):
-        shard = f"rollouts/step-{step:09d}.jsonl.zst"
-        assert (one / shard).read_bytes() == (other / shard).read_bytes()
-    mine, theirs = (paths(load_params(folder)) for folder in (one, other))
-    assert all(np.array_equal(mine[path], theirs[path]) for path in mine)
 
 
 def test_the_first_pass_must_have_ratios_of_one(
@@ -273,4 +241,4 @@ def test_bad_settings(message: str, chat_model: Path, prompts: str, tmp_path: Pa
         policy = dict(given.get("policy", {}))
         made = settings(prompts, given.get("algorithm", "grpo"), policy=policy)
         made = replace(made, data=replace(made.data, **given.get("data", {})))
-        fit(rollout_run(made, str(chat_model)), tmp_path / "run")
+        fit(align_run(made, str(chat_model)), tmp_path / "run")

@@ -201,6 +201,7 @@ def test_a_reward_model_is_learned_and_opened(
         align_run(settings, str(tmp_path / "run"))
 
 
+@pytest.mark.usefixtures("one_device")
 def test_on_the_command_line(
     files: dict[str, str], chat_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -17,13 +17,12 @@ if TYPE_CHECKING:
     from barrow.align.rollouts.settings import Policy, Prompts
     from barrow.align.runs import (
         AlignSettings,
-        RolloutSettings,
         align_run,
         grpo_settings,
         ppo_settings,
         preference_settings,
         reward_settings,
-        rollout_run,
+        rollout_settings,
         sft_settings,
     )
 
@@ -42,7 +41,6 @@ __all__ = [
     "Prompts",
     "RewardModel",
     "Rewards",
-    "RolloutSettings",
     "Sft",
     "UnitTests",
     "Weighed",
@@ -54,7 +52,7 @@ __all__ = [
     "preference_objective",
     "preference_settings",
     "reward_settings",
-    "rollout_run",
+    "rollout_settings",
     "sft_settings",
     "write_adapter",
     "write_model",
@@ -62,54 +60,19 @@ __all__ = [
 
 # Loaded on first use: policies are trained where the libraries of archives are not installed.
 _HOMES = {
-    "card.card": (
-        "Card",
-        "make_card",
-    ),
-    "data.settings": (
-        "Chats",
-        "Pairs",
-    ),
-    "finish": (
-        "finish",
-        "write_adapter",
-        "write_model",
-    ),
-    "lora": ("Lora",),
-    "model": (
-        "Aligned",
-        "AlignedConfig",
-    ),
-    "objectives": (
-        "Preference",
-        "Rewards",
-        "Sft",
-        "preference_objective",
-    ),
-    "rollouts.code": ("UnitTests",),
-    "rollouts.rewards": (
-        "Exact",
-        "Matches",
-        "RewardModel",
-        "Weighed",
-    ),
-    "rollouts.settings": (
-        "Policy",
-        "Prompts",
-    ),
-    "runs": (
-        "AlignSettings",
-        "RolloutSettings",
-        "align_run",
-        "grpo_settings",
-        "ppo_settings",
-        "preference_settings",
-        "reward_settings",
-        "rollout_run",
-        "sft_settings",
-    ),
+    "card.card": "Card make_card",
+    "data.settings": "Chats Pairs",
+    "finish": "finish write_adapter write_model",
+    "lora": "Lora",
+    "model": "Aligned AlignedConfig",
+    "objectives": "Preference Rewards Sft preference_objective",
+    "rollouts.code": "UnitTests",
+    "rollouts.rewards": "Exact Matches RewardModel Weighed",
+    "rollouts.settings": "Policy Prompts",
+    "runs": "AlignSettings align_run grpo_settings ppo_settings preference_settings "
+    "reward_settings rollout_settings sft_settings",
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:

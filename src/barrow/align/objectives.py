@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import jax
@@ -34,22 +35,82 @@ def answer_logprobs(
     return logprobs, entropy, states
 
 
-def sft_objective(model: Aligned, *, constrain: Constrain | None = None) -> Objective:
+@dataclass(frozen=True)
+class Sft:
     """Nats of the assistant's tokens: those whose mask is 1."""
 
-    def loss(params: Any, frozen: Any, batch: Any, key: jax.Array) -> Loss:
-        del key
-        whole = model.whole(params, frozen)
-        where = {name: batch[name] for name in ("segments", "positions")}
-        states = model.hidden(whole, batch["tokens"], constrain=constrain, **where)
-        weight, transposed = model.body.head_weight(whole)
-        mask = batch["mask"].astype(jnp.float32)
-        total = cross_entropy(
-            states, weight, batch["targets"], mask, transposed=transposed, constrain=constrain
-        )
-        return Loss(total, mask.sum(), {}, frozen)
+    unit, measure, needs_reference = "token", "nats per token", False
 
-    return Objective(loss)
+    def __call__(
+        self, model: Aligned, *, is_training: bool, constrain: Constrain | None
+    ) -> Objective:
+        """See `MakeObjective`."""
+        del is_training
+
+        def loss(params: Any, frozen: Any, batch: Any, key: jax.Array) -> Loss:
+            del key
+            whole = model.whole(params, frozen)
+            where = {name: batch[name] for name in ("segments", "positions")}
+            states = model.hidden(whole, batch["tokens"], constrain=constrain, **where)
+            weight, transposed = model.body.head_weight(whole)
+            mask = batch["mask"].astype(jnp.float32)
+            total = cross_entropy(
+                states, weight, batch["targets"], mask, transposed=transposed, constrain=constrain
+            )
+            return Loss(total, mask.sum(), {}, frozen)
+
+        return Objective(loss)
+
+
+@dataclass(frozen=True)
+class Rewards:
+    """Bradley–Terry of the rewards at the last tokens of whole texts [pairs, 2, length].
+
+    The chosen answers come first.
+
+    - `centre`: the weight of (chosen + rejected)², which keeps rewards around 0.
+    """
+
+    centre: float = 0.01
+
+    unit, measure, needs_reference = "pair", "nats per pair", False
+
+    def __post_init__(self) -> None:
+        if not self.centre >= 0:
+            raise ValueError(f"centre must be ≥ 0, got {self.centre}")
+
+    def __call__(
+        self, model: Aligned, *, is_training: bool, constrain: Constrain | None
+    ) -> Objective:
+        """See `MakeObjective`."""
+        del is_training
+
+        def loss(params: Any, frozen: Any, batch: Any, key: jax.Array) -> Loss:
+            del key
+            pairs, _, length = batch["whole"].shape
+            tokens, lengths = batch["whole"].reshape(-1, length), batch["lengths"].reshape(-1)
+            rewards = last_scores(model, model.whole(params, frozen), tokens, lengths, constrain)
+            chosen, rejected = rewards.reshape(pairs, 2).T
+            real = batch["real"].astype(jnp.float32)
+            found = bradley_terry(chosen, rejected, real, centre=self.centre)
+            mean = Mean(jnp.sum((chosen + rejected) / 2 * real), real.sum())
+            metrics = _compared(chosen, rejected, real) | {"reward": mean}
+            return Loss(found.total, found.weight, metrics, frozen)
+
+        return Objective(loss)
+
+
+def last_scores(
+    model: Aligned,
+    whole: Any,
+    tokens: jax.Array,
+    lengths: jax.Array,
+    constrain: Constrain | None = None,
+) -> jax.Array:
+    """The head's number at the last real token of each row, float32 [rows]."""
+    states = model.hidden(whole, tokens, constrain=constrain)
+    scores = model.scores(whole, states, tokens, constrain=constrain)
+    return jnp.take_along_axis(scores, jnp.maximum(lengths, 1)[:, None] - 1, axis=1)[:, 0]
 
 
 @dataclass(frozen=True)
@@ -82,128 +143,61 @@ class Preference:
     ) -> Objective:
         """See `MakeObjective`."""
         del is_training
-        return preference_objective(model, self, constrain=constrain)
-
-
-@dataclass(frozen=True)
-class Rewards:
-    """How rewards of pairs are learned.
-
-    - `centre`: the weight of (chosen + rejected)², which keeps rewards around 0.
-    """
-
-    centre: float = 0.01
-
-    unit, measure = "pair", "nats per pair"
-
-    def __post_init__(self) -> None:
-        if not self.centre >= 0:
-            raise ValueError(f"centre must be ≥ 0, got {self.centre}")
-
-    def __call__(
-        self, model: Aligned, *, is_training: bool, constrain: Constrain | None
-    ) -> Objective:
-        """See `MakeObjective`."""
-        del is_training
-        return reward_objective(model, centre=self.centre, constrain=constrain)
-
-
-@dataclass(frozen=True)
-class Sft:
-    """Nats of the assistant's tokens."""
-
-    unit, measure = "token", "nats per token"
-
-    def __call__(
-        self, model: Aligned, *, is_training: bool, constrain: Constrain | None
-    ) -> Objective:
-        """See `MakeObjective`."""
-        del is_training
-        return sft_objective(model, constrain=constrain)
-
-
-def reward_objective(
-    model: Aligned, *, centre: float = 0.0, constrain: Constrain | None = None
-) -> Objective:
-    """Bradley–Terry of the rewards at the last tokens of whole texts [pairs, 2, length].
-
-    The chosen answers come first.
-    """
-
-    def loss(params: Any, frozen: Any, batch: Any, key: jax.Array) -> Loss:
-        del key
-        pairs, _, length = batch["whole"].shape
-        tokens, lengths = batch["whole"].reshape(-1, length), batch["lengths"].reshape(-1)
-        rewards = last_scores(model, model.whole(params, frozen), tokens, lengths, constrain)
-        chosen, rejected = rewards.reshape(pairs, 2).T
-        real = batch["real"].astype(jnp.float32)
-        found = bradley_terry(chosen, rejected, real, centre=centre)
-        metrics = _compared(chosen, rejected, real) | {
-            "reward": Mean(jnp.sum((chosen + rejected) / 2 * real), real.sum())
-        }
-        return Loss(found.total, found.weight, metrics, frozen)
-
-    return Objective(loss)
-
-
-def last_scores(
-    model: Aligned,
-    whole: Any,
-    tokens: jax.Array,
-    lengths: jax.Array,
-    constrain: Constrain | None = None,
-) -> jax.Array:
-    """The head's number at the last real token of each row, float32 [rows]."""
-    states = model.hidden(whole, tokens, constrain=constrain)
-    scores = model.scores(whole, states, tokens, constrain=constrain)
-    return jnp.take_along_axis(scores, jnp.maximum(lengths, 1)[:, None] - 1, axis=1)[:, 0]
+        if self.loss == "kto":
+            return _kto_objective(model, self, constrain)
+        if self.loss == "ipo":
+            loss: PairLoss = partial(ipo, beta=self.beta)
+            return preference_objective(model, loss, per_token=True, constrain=constrain)
+        loss = partial(dpo, beta=self.beta, smoothing=self.smoothing)
+        return preference_objective(model, loss, constrain=constrain)
 
 
 def preference_objective(
-    model: Aligned, settings: Preference | PairLoss, *, constrain: Constrain | None = None
+    model: Aligned, loss: PairLoss, *, per_token: bool = False, constrain: Constrain | None = None
 ) -> Objective:
-    """A loss of answers against the reference, for batches of arrays [rows, 2, length].
+    """A loss of log ratios of pairs, or of their means if `per_token`; the chosen come first."""
 
-    The two are the chosen and the rejected answer. With kto they are an answer, `good` or not, and
-    that of another row after the same prompt, which measures the distance from the reference.
+    def of_batch(params: Any, frozen: Any, batch: Any, key: jax.Array) -> Loss:
+        del key
+        ratios, num = _log_ratios(model, params, frozen, batch, constrain)
+        chosen, rejected = (ratios / jnp.maximum(num, 1.0) if per_token else ratios).T
+        real = batch["real"].astype(jnp.float32)
+        found = loss(chosen, rejected, real)
+        return Loss(found.total, found.weight, _compared(chosen, rejected, real), frozen)
+
+    return Objective(of_batch)
+
+
+def _kto_objective(model: Aligned, how: Preference, constrain: Constrain | None) -> Objective:
+    """KTO of answers, `good` or not; the second of two is that of another row.
+
+    It comes after the same prompt, and measures the distance from the reference.
     """
 
     def loss(params: Any, frozen: Any, batch: Any, key: jax.Array) -> Loss:
         del key
-        rows, _, length = batch["tokens"].shape
-        flat = {name: batch[name].reshape(-1, length) for name in ("tokens", "targets", "mask")}
-        mask = flat["mask"].astype(jnp.float32)
-        now, _, _ = answer_logprobs(model, model.whole(params, frozen), flat, constrain)
-        first = model.first(frozen, params)
-        then, _, _ = answer_logprobs(model, first, flat, constrain)
-        ratios = jnp.sum((now - jax.lax.stop_gradient(then)) * mask, axis=1)
+        one, other = _log_ratios(model, params, frozen, batch, constrain)[0].T
         real = batch["real"].astype(jnp.float32)
-        if isinstance(settings, Preference) and settings.loss == "ipo":
-            ratios = ratios / jnp.maximum(mask.sum(axis=1), 1.0)
-        one, other = ratios.reshape(rows, 2).T
-        if isinstance(settings, Preference) and settings.loss == "kto":
-            distance = jnp.sum(other * real) / jnp.maximum(real.sum(), 1.0)
-            found = kto(
-                one,
-                batch["good"],
-                distance,
-                real,
-                beta=settings.beta,
-                good=settings.good,
-                bad=settings.bad,
-            )
-            metrics = {"distance": Mean(jnp.maximum(distance, 0.0), jnp.float32(1))}
-            return Loss(found.total, found.weight, metrics, frozen)
-        if not isinstance(settings, Preference):
-            found = settings(one, other, real)
-        elif settings.loss == "ipo":
-            found = ipo(one, other, real, beta=settings.beta)
-        else:
-            found = dpo(one, other, real, beta=settings.beta, smoothing=settings.smoothing)
-        return Loss(found.total, found.weight, _compared(one, other, real), frozen)
+        distance = jnp.sum(other * real) / jnp.maximum(real.sum(), 1.0)
+        weights: dict[str, Any] = {"beta": how.beta, "good": how.good, "bad": how.bad}
+        found = kto(one, batch["good"], distance, real, **weights)
+        metrics = {"distance": Mean(jnp.maximum(distance, 0.0), jnp.float32(1))}
+        return Loss(found.total, found.weight, metrics, frozen)
 
-    is_kto = isinstance(settings, Preference) and settings.loss == "kto"
-    return Objective(loss, is_sum_over_rows=not is_kto)
+    return Objective(loss, is_sum_over_rows=False)
+
+
+def _log_ratios(
+    model: Aligned, params: Any, frozen: Any, batch: Any, constrain: Constrain | None
+) -> tuple[jax.Array, jax.Array]:
+    """Log ratios of answers to the reference, and their tokens, of [rows, 2, length]: [rows, 2]."""
+    rows, _, length = batch["tokens"].shape
+    flat = {name: batch[name].reshape(-1, length) for name in ("tokens", "targets", "mask")}
+    mask = flat["mask"].astype(jnp.float32)
+    now, _, _ = answer_logprobs(model, model.whole(params, frozen), flat, constrain)
+    then, _, _ = answer_logprobs(model, model.first(frozen, params), flat, constrain)
+    ratios = jnp.sum((now - jax.lax.stop_gradient(then)) * mask, axis=1)
+    return ratios.reshape(rows, 2), mask.sum(axis=1).reshape(rows, 2)
 
 
 def _compared(chosen: jax.Array, rejected: jax.Array, real: jax.Array) -> dict[str, Mean]:

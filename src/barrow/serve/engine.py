@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from barrow.tokens import Tokenizer
 
 _DEFAULT = EngineSettings()
-_Result = tuple[Sequence[Row | None], Drawn]
+_Result = tuple[Sequence[Row | None], Future[Drawn]]
 
 
 @dataclass(eq=False)
@@ -157,15 +158,16 @@ class Engine:
             rows += [None] * (self.programs.num_rows - len(rows))
             shape = len(singles), len(parts)
             allowed = self._allowed(rows)
-            needed = [self._open[row.job].answer.request for row in rows if self._draws(row)]
+            needed = [
+                held.answer.request
+                for row in rows
+                if row is not None and row.draws and (held := self._open.get(row.job))
+            ]
             level = "all" if allowed is not None else level_of(needed)
             has_top = any(request.num_top for request in needed)
             drawn = self.programs.run(rows, shape, level, allowed, has_top=has_top, reads=reads)
             started.append((rows, drawn))
         return started
-
-    def _draws(self, row: Row | None) -> TypeGuard[Row]:
-        return row is not None and row.draws and row.job in self._open
 
     def _allowed(self, rows: list[Row | None]) -> npt.NDArray[np.uint32] | None:
         """The bits of tokens that rows may draw; None for all. A row that fails is taken out."""
@@ -203,27 +205,30 @@ class Engine:
     def _read(self, results: list[_Result]) -> list[Answer]:
         grown: dict[Answer, None] = dict.fromkeys(self._failed)
         self._failed = []
-        for rows, drawn in results:
+        for rows, started in results:
+            drawn = started.result()
             tokens, numbers = np.asarray(drawn.tokens), np.asarray(drawn.logprobs)
             for place, (row, token, number) in enumerate(
                 zip(rows, tokens.tolist(), numbers.tolist(), strict=True)
             ):
+                held = None if row is None else self._open.get(row.job)
                 # One that has ended since then drew a token too many.
-                if row is None or row.job not in self._open:
+                if row is None or held is None:
                     continue
-                answer = self._open[row.job].answer
+                answer = held.answer
                 if drawn.read is not None:
                     _read_part(answer, row, drawn)
                 if row.draws:
                     num = answer.request.num_top
                     top = _likeliest(drawn.top, place, num) if drawn.top and num else None
-                    self._take(row.job, token, number, top)
+                    self._take(row.job, held, token, number, top)
                     grown[answer] = None
         return list(grown)
 
-    def _take(self, job: Job, token: int, logprob: float, top: Likeliest | None) -> None:
-        answer, text = self._open[job].answer, self._open[job].text
-        request = answer.request
+    def _take(
+        self, job: Job, held: _Open, token: int, logprob: float, top: Likeliest | None
+    ) -> None:
+        answer, text, request = held.answer, held.text, held.answer.request
         if token in request.stops or not request.max_tokens:
             if request.max_tokens:
                 answer.stop = token, logprob
@@ -234,10 +239,12 @@ class Engine:
         answer.logprobs.append(logprob)
         if top is not None:
             answer.top.append(top)
-        is_over = text is not None and text.add(token)
-        is_over |= request.is_over is not None and request.is_over(answer.tokens)
+        is_over = False
         if text is not None:
+            is_over = text.add(token)
             answer.text = text.shown
+        if request.is_over is not None:
+            is_over |= request.is_over(answer.tokens)
         if is_over or len(job.tokens) == job.most:
             self._end(job, "stop" if is_over else "length")
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -22,7 +23,17 @@ from barrow.serve.pages import PAGE
 from barrow.serve.requests import LEVELS, Level, Request
 from barrow.serve.sampling import known, likeliest
 from barrow.serve.schedule import Job, Row
-from barrow.serve.step import Top, admit, draw, empty_pool, empty_slots, forward, packed, slot_of
+from barrow.serve.step import (
+    Packing,
+    Slots,
+    Top,
+    admit,
+    draw,
+    empty_pool,
+    empty_slots,
+    forward,
+    slot_of,
+)
 
 # Of the free memory of a CPU, pages get this share; an accelerator's they get but for this one.
 _SHARE_OF_CPU = 0.25
@@ -103,15 +114,22 @@ class Programs:
         self._width = -(-config.context // PAGE)
         self.num_pages = self._num_pages(settings.max_tokens_in_flight)
         self._slots = empty_slots(config, self.num_slots)
+        self._admitted: list[tuple[np.int32, Slots]] = []
+        self._packing = Packing(self.num_slots, self._width)
+        # To start hundreds of kernels takes as long as to plan the next step: a thread does it,
+        # which must not wait for the interpreter's lock for long (5 ms are usual).
+        self._starting = ThreadPoolExecutor(1, "barrow-engine")
+        if not is_cpu:
+            sys.setswitchinterval(min(sys.getswitchinterval(), 2e-4))
         self._pool = empty_pool(config, self.num_pages, self._dtype)
         self._all = jnp.full((self.num_rows, -(-config.vocab_size // 32)), 2**32 - 1, jnp.uint32)
         # A row that draws is exact if one program draws it, whatever the others need.
         self._levels = ("greedy", "all") if settings.exact else LEVELS
         logits = _shaped(self.num_rows, config.vocab_size, dtype=model.dtype)
         drawn = self._slots, logits, self._rows, self._all
-        one = slot_of(config, [], Request([], 0))
+        ones = _stacked([(np.int32(0), slot_of(config, [], Request([], 0)))] * self.num_parts)
         lowered: dict[Any, Any] = {
-            "admit": jax.jit(admit, donate_argnums=0).lower(self._slots, np.int32(0), one),
+            "admit": jax.jit(admit, donate_argnums=0).lower(self._slots, *ones),
             "known": jax.jit(known).lower(logits, _shaped(self.num_rows)),
             "likeliest": jax.jit(likeliest).lower(logits),
         }
@@ -135,10 +153,10 @@ class Programs:
             self._params = turned(apart) if jax.default_backend() == "cpu" else apart
 
     def admit(self, job: Job, request: Request) -> None:
-        """Write a request into its slot."""
+        """Write a request into its slot, before the next step."""
         assert job.slot is not None
         one = slot_of(self._model.config, job.tokens, request)
-        self._slots = self._programs["admit"](self._slots, np.int32(job.slot), one)
+        self._admitted.append((np.int32(job.slot), one))
 
     def run(
         self,
@@ -149,21 +167,35 @@ class Programs:
         *,
         has_top: bool = False,
         reads: bool = False,
-    ) -> Drawn:
+    ) -> Future[Drawn]:
         """Start a step of `shape` single tokens and parts; `reads`: one part of a prompt."""
         level = level if level in self._levels else "all"
-        lines = packed(rows, width=self._width)
+        lines = self._packing(rows)
         best = min(
             (has for has in self._shapes if has[0] >= shape[0] and has[1] >= shape[1]),
             key=lambda has: has[0] + PAGE * has[1],
         )
         run = self._programs["reads" if reads else best]
-        self._pool, logits, read = run(self._params, self._pool, self._slots.tokens, lines)
-        self._slots, chosen = self._programs[level](
-            self._slots, logits, lines, self._all if allowed is None else allowed
-        )
-        top = self._programs["likeliest"](logits) if has_top else None
-        return Drawn(chosen, self._programs["known"](logits, chosen), top, read)
+
+        admitted, self._admitted = self._admitted, []
+
+        def start() -> Drawn:
+            for first in range(0, len(admitted), self.num_parts):
+                self._admit(admitted[first : first + self.num_parts])
+            self._pool, logits, read = run(self._params, self._pool, self._slots.tokens, lines)
+            self._slots, chosen = self._programs[level](
+                self._slots, logits, lines, self._all if allowed is None else allowed
+            )
+            top = self._programs["likeliest"](logits) if has_top else None
+            return Drawn(chosen, self._programs["known"](logits, chosen), top, read)
+
+        return self._starting.submit(start)
+
+    def _admit(self, some: list[tuple[np.int32, Slots]]) -> None:
+        # Filled up with a slot that is not there, which is not written.
+        some = some + [(np.int32(self.num_slots), some[0][1])] * (self.num_parts - len(some))
+        places, ones = _stacked(some)
+        self._slots = self._programs["admit"](self._slots, places, ones)
 
     @property
     def _rows(self) -> Any:
@@ -206,6 +238,10 @@ def _compiled(lowered: Any) -> Any:
     # Trying Triton's products for each shape takes long; a step was 3 % slower without them.
     is_gpu = jax.default_backend() == "gpu"
     return lowered.compile({"xla_gpu_enable_triton_gemm": False} if is_gpu else None)
+
+
+def _stacked(some: Sequence[tuple[np.int32, Slots]]) -> Any:
+    return jax.tree.map(lambda *each: np.stack(each), *some)
 
 
 def _shaped(*shape: int, dtype: str = "int32") -> Any:

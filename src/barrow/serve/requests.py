@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -65,7 +66,7 @@ class Choice:
         if not 0 <= self.seed < 2**32:
             raise ValueError(f"seed must be from 0 to 2³² − 1, got {self.seed}")
 
-    @property
+    @cached_property
     def is_plain(self) -> bool:
         """Whether it is greedy, or draws from all tokens as the model has them."""
         changed = (self.repetition, self.presence, self.frequency) != (1, 0, 0) or self.bias

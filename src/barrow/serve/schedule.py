@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from barrow.serve.pages import PAGE, Pages, chain
 
@@ -59,8 +60,7 @@ class Job:
         return self._names[number]
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """Positions `start` to `start + num` of a job; `draws`: the token after them is chosen."""
 
     job: Job
@@ -118,7 +118,7 @@ class Scheduler:
     def record(self, job: Job, token: int) -> None:
         """The next token of a job is known."""
         job.tokens.append(token)
-        if job.slot is not None:
+        if job.slot is not None and job.computed // PAGE > job.num_registered:
             self._register(job)
 
     def plan(self) -> Plan:

@@ -99,21 +99,41 @@ def draw(
     return replace(slots, tokens=tokens), chosen
 
 
-def admit(slots: Slots, slot: jax.Array, one: Slots) -> Slots:
-    """A request written into its slot."""
-    after: Slots = jax.tree.map(lambda held, new: held.at[slot].set(new), slots, one)
+def admit(slots: Slots, places: jax.Array, ones: Slots) -> Slots:
+    """Requests written into their slots; one past the last is left out."""
+
+    def write(held: jax.Array, new: jax.Array) -> jax.Array:
+        return held.at[places].set(new, mode="drop")
+
+    after: Slots = jax.tree.map(write, slots, ones)
     return after
 
 
-def packed(rows: Sequence[Row | None], *, width: int) -> npt.NDArray[np.int32]:
-    """Rows as `step` takes them: slot, start, number of tokens, whether it draws, and its pages."""
-    out = np.zeros((len(rows), _TABLE + width), np.int32)
-    for line, row in zip(out, rows, strict=True):
-        if row is not None:
-            assert row.job.slot is not None
-            line[:_TABLE] = row.job.slot, row.start, row.num, row.draws
-            line[_TABLE : _TABLE + len(row.job.pages)] = row.job.pages
-    return out
+class Packing:
+    """Rows as `forward` takes them; remembers the pages of each slot, which seldom change."""
+
+    def __init__(self, slots: int, width: int) -> None:
+        self._tables = np.zeros((slots, width), np.int32)
+        self._known: list[tuple[list[int], int]] = [([], 0)] * slots
+
+    def __call__(self, rows: Sequence[Row | None]) -> npt.NDArray[np.int32]:
+        """Of each: slot, start, number of tokens, whether it draws, and its pages."""
+        for row in rows:
+            if row is not None:
+                slot, pages = row.job.slot, row.job.pages
+                assert slot is not None
+                held, num = self._known[slot]
+                # A list only grows; a job that gives its pages back gets another.
+                if held is not pages or num != len(pages):
+                    self._known[slot] = pages, len(pages)
+                    self._tables[slot] = 0
+                    self._tables[slot, : len(pages)] = pages
+        head = np.array(
+            [(0, 0, 0, 0) if r is None else (r.job.slot, r.start, r.num, r.draws) for r in rows],
+            np.int32,
+        )
+        is_real = head[:, _NUM : _NUM + 1] > 0
+        return np.concatenate([head, np.where(is_real, self._tables[head[:, _SLOT]], 0)], axis=1)
 
 
 def slot_of(config: DecoderConfig, tokens: list[int], request: Request) -> Slots:

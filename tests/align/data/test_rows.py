@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from tests.align.conftest import TEMPLATE, make_model
 from tests.align.data_files import chat, chats, pairs, write
 
-from barrow.align.data.batches import Order, PackedRows
+from barrow.align.data.batches import Order, PackedRows, PairedRows
 from barrow.align.data.records import Bad, answered, labelled, pair, prompted, read
 from barrow.align.data.rows import Words, answer_rows, pair_rows, prompt_rows
 from barrow.align.tasks.start import open_words
@@ -32,10 +33,10 @@ def shown(words: Words, row: Any) -> str:
 def test_only_answers_are_learned(words: Words) -> None:
     record = chat("hi", "well met")
     record["messages"] += [{"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}]
-    (row,) = answer_rows(words, [answered("f:1", record)], Bad(), length=120)
+    ((row, _),) = answer_rows(words, [answered("f:1", record)], Bad(), length=120)
     assert shown(words, row) == "well met<|end|>y<|end|>"
     plain = answered("f:2", {"prompt": "two and two is", "completion": " four"})
-    (row,) = answer_rows(words, [plain], Bad(), length=120)
+    ((row, _),) = answer_rows(words, [plain], Bad(), length=120)
     assert shown(words, row) == " four<|end|>"
     assert words.tokenizer.decode_marked(row.ids) == "<|begin|>two and two is four<|end|>"
 
@@ -44,7 +45,7 @@ def test_the_mask_is_that_of_transformers(words: Words, chat_model: Path) -> Non
     from transformers import AutoTokenizer
 
     record = chat("what?", "that — ünïcode 🙂")
-    (row,) = answer_rows(words, [answered("f:1", record)], Bad(), length=120)
+    ((row, _),) = answer_rows(words, [answered("f:1", record)], Bad(), length=120)
     peer = AutoTokenizer.from_pretrained(chat_model)
     found = peer.apply_chat_template(
         record["messages"], return_dict=True, return_assistant_tokens_mask=True
@@ -154,14 +155,14 @@ def test_a_model_without_a_template(tmp_path: Path) -> None:
     file = tmp_path / "t.jinja"
     file.write_text(TEMPLATE.replace("{{ bos_token }}", "<|begin|>"))
     given = open_words(str(model), "", str(file))
-    (row,) = answer_rows(given, [record], Bad(), length=64)
+    ((row, _),) = answer_rows(given, [record], Bad(), length=64)
     assert shown(given, row) == "b<|end|>"
     assert given.about()["tokenizer_config"]["chat_template"] == file.read_text()
 
 
 def test_what_is_too_long(words: Words) -> None:
     record = answered("f:1", chat("hi", "x" * 100))
-    (row,) = answer_rows(words, [record], Bad(), length=40)
+    ((row, _),) = answer_rows(words, [record], Bad(), length=40)
     assert len(row.ids) == 41
     long = answered("f:1", chat("x" * 100, "hi"))
     with pytest.raises(
@@ -178,9 +179,8 @@ def test_what_is_too_long(words: Words) -> None:
 
 
 def test_packed_rows_have_borders(words: Words) -> None:
-    rows = answer_rows(
-        words, [answered(f"f:{n}", one) for n, one in enumerate(chats(9))], Bad(), length=100
-    )
+    records = [answered(f"f:{n}", one) for n, one in enumerate(chats(9))]
+    rows = [row for row, _ in answer_rows(words, records, Bad(), length=100)]
     packed, alone = PackedRows(rows, 100, True), PackedRows(rows, 100, False)
     assert len(packed.places) < len(alone.places) == 9
     assert sorted(place for row in packed.places for place in row) == sorted(
@@ -195,6 +195,21 @@ def test_packed_rows_have_borders(words: Words) -> None:
             assert out["positions"][line][at].tolist() == list(range(at.sum()))
             ids = np.append(out["tokens"][line][at], out["targets"][line][at][-1])
             assert any(np.array_equal(ids, row.ids) for row in rows)
+
+
+@pytest.mark.parametrize("good", [None, [True, False] * 3])
+def test_the_first_batch_of_pairs_is_as_long_as_any(words: Words, good: Any) -> None:
+    """Memory fails at step 0 or never."""
+    records = [pair(f"f:{n}", one) for n, one in enumerate(pairs(6))]
+    records[4] = pair("f:4", {"prompt": "x" * 60, "chosen": "y", "rejected": "z"})
+    records[5] = pair("f:5", {"prompt": "x", "chosen": "y" * 50, "rejected": "z"})
+    rows = PairedRows(pair_rows(words, records, Bad(), length=120), 120, good)
+    every = [np.array(some) for some in itertools.permutations(range(6), 2)]
+    lengths = [rows(some, 2)["tokens"].shape[2] for some in every]
+    first = rows(np.array([0, 1]), 2, True)
+    assert first["tokens"].shape[2] == max(lengths) > min(lengths)
+    usual = rows(np.array([0, 1]), 2)
+    assert not first["mask"][..., usual["mask"].shape[2] :].any()
 
 
 def test_the_order_reads_all_in_every_epoch() -> None:

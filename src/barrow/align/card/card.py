@@ -10,18 +10,21 @@ from pathlib import Path
 from typing import Any
 
 from barrow.align.card.page import card_page
-from barrow.align.card.samples import Style, divergence, draw, engine_of, style
+from barrow.align.card.samples import Style, divergence, style
 from barrow.align.data.rows import Words
 from barrow.align.data.settings import Chats, Pairs
+from barrow.align.rollouts.sampler import drawn, small_engine
 from barrow.align.rollouts.settings import Prompts
 from barrow.align.tasks.rollouts import open_run_prompts
 from barrow.align.tasks.start import open_words
 from barrow.align.tasks.static import open_data
 from barrow.files import write_bytes
-from barrow.models.open_model import open_model
+from barrow.models.decoder.model import Decoder
+from barrow.models.open_model import of_kind, open_model
 from barrow.score import ModelOptions, Result, open_corpus, score
 from barrow.score import open_model as open_scorer
 from barrow.score.diff import Comparison, compare
+from barrow.stream.order.permutation import derive
 from barrow.train.run import Run
 
 FILE, PAGE = "card.json", "card.html"
@@ -71,13 +74,15 @@ def make_card(
     before = open_model(run.init, unstack=True)
     after = open_model(folder, unstack=True, dtype=before.model.dtype)  # type: ignore[attr-defined]
     context = before.family.context  # type: ignore[attr-defined]
-    room = context - max(map(len, prompts))
-    most = max(1, min(max_tokens, room))
-    engine = engine_of(before, prompts, max_tokens=most)
+    longest = max(map(len, prompts))
+    most = max(1, min(max_tokens, context - longest))
+    decoder = of_kind(before, run.init, Decoder)
+    engine = small_engine(decoder, before.params, slots=4, tokens=longest + most)
+    seeds = [derive(run.seed, "sample", number) for number in range(len(prompts))]
     said = []
     for one in (before, after):
         engine.use(one.params)
-        said.append(draw(engine, words, prompts, max_tokens=most, seed=run.seed))
+        said.append(drawn(engine, prompts, seeds, max_tokens=most, stops=words.stops))
     tax = _tax(run.init, folder, corpus, limit) if corpus else None
     card = Card(
         run.init,
@@ -87,8 +92,8 @@ def make_card(
         style(said[0]),
         style(said[1]),
         tuple(
-            Sample(text, one.text, other.text)
-            for text, one, other in zip(texts, *said, strict=True)
+            Sample(text, *(words.tokenizer.decode(one.said) for one in both))
+            for text, *both in zip(texts, *said, strict=True)
         ),
     )
     write_bytes(folder / FILE, json.dumps(asdict(card), indent=1, ensure_ascii=False).encode())

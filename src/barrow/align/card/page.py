@@ -9,6 +9,7 @@ from barrow.pages.markup import Markup, element, paragraph, section, table
 
 if TYPE_CHECKING:
     from barrow.align.card.card import Card
+    from barrow.score.diff import Difference
 
 # Samples keep their lines.
 _STYLE = "#samples td, #samples th { white-space: pre-wrap; vertical-align: top; }"
@@ -40,32 +41,25 @@ def _tax(card: Card) -> Markup:
     if card.tax is None:
         words = "Not measured: pass --corpus CORPUS to `barrow align card`."
         return section("tax", "Bits per byte by domain", paragraph(words))
-    rows = [
-        (
-            row.name,
-            _number(row.second),
-            _number(row.first),
-            "" if row.difference is None else f"{row.difference:+.4f}",
-            "" if row.low is None else f"{row.low:+.4f} to {row.high:+.4f}",
-        )
-        for row in card.tax.domains
-    ]
-    whole = card.tax.overall
-    total = (
-        *("all", _number(whole.second), _number(whole.first)),
-        "" if whole.difference is None else f"{whole.difference:+.4f}",
-        "" if whole.low is None else f"{whole.low:+.4f} to {whole.high:+.4f}",
-    )
     return section(
         "tax",
         "Bits per byte by domain",
         table(
             "Of validation documents; lower is better. Intervals of 95 % by pairs of documents.",
             ("Domain", "Before", "After", "Difference", "Interval"),
-            rows,
-            total=total,
+            [_row(row.name, row) for row in card.tax.domains],
+            total=_row("all", card.tax.overall),
             text=(0,),
         ),
+    )
+
+
+def _row(name: str, row: Difference) -> tuple[str, ...]:
+    return (
+        name,
+        *("" if value is None else f"{value:.4f}" for value in (row.second, row.first)),
+        "" if row.difference is None else f"{row.difference:+.4f}",
+        "" if row.low is None else f"{row.low:+.4f} to {row.high:+.4f}",
     )
 
 
@@ -92,7 +86,3 @@ def _samples(card: Card) -> Markup:
         "Samples side by side",
         table(words, ("Prompt", "Before", "After"), rows, text=(0, 1, 2)),
     )
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.4f}"

@@ -1,4 +1,4 @@
-"""Answers of the model before and after, to the same prompts, and what they look like."""
+"""What answers look like, and how far they are from those of another model."""
 
 from __future__ import annotations
 
@@ -10,29 +10,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from barrow.align.data.rows import Words
+from barrow.align.rollouts.sampler import Drawn
 from barrow.models.buckets import bucket
 from barrow.models.decoder.model import Decoder
 from barrow.models.decoder.next_token_nats import next_token_nats
 from barrow.models.load import Loaded
 from barrow.models.open_model import of_kind
-from barrow.serve.engine import Engine
-from barrow.serve.offline import answers_in_order
-from barrow.serve.programs import EngineSettings
-from barrow.serve.requests import Choice, Request
-from barrow.stream.order.permutation import derive
 
-_GRAM, _SLOTS = 4, 4
-
-
-@dataclass(frozen=True)
-class Said:
-    """An answer: its text, its tokens without the end, and how it ended."""
-
-    text: str
-    tokens: tuple[int, ...]
-    ids: tuple[int, ...]
-    reason: str
+_GRAM = 4
 
 
 @dataclass(frozen=True)
@@ -47,53 +32,23 @@ class Style:
     repeated: float
 
 
-def engine_of(loaded: Loaded, prompts: Sequence[Sequence[int]], *, max_tokens: int) -> Engine:
-    """An engine for a few answers: few programs are compiled."""
-    model = of_kind(loaded, "the model", Decoder)
-    longest = max(map(len, prompts)) + max_tokens
-    room = _SLOTS * (-(-longest // 64) * 64 + 64)
-    settings = EngineSettings(slots=_SLOTS, parts=(1,), max_tokens_in_flight=room)
-    return Engine(model, loaded.params, settings=settings)
-
-
-def draw(
-    engine: Engine, words: Words, prompts: Sequence[Sequence[int]], *, max_tokens: int, seed: int
-) -> list[Said]:
-    """An answer to each prompt, at temperature 1; the same seed gives the same draws."""
-    requests = [
-        Request(
-            [int(token) for token in prompt],
-            max_tokens,
-            Choice(temperature=1.0, seed=derive(seed, "sample", number) % (1 << 32)),
-            stops=words.stops,
-        )
-        for number, prompt in enumerate(prompts)
-    ]
-    found = []
-    for answer in answers_in_order(engine, requests):
-        end = () if answer.stop is None else (answer.stop[0],)
-        text = words.tokenizer.decode(answer.tokens)
-        tokens = tuple(answer.tokens)
-        found.append(Said(text, tokens, (*tokens, *end), str(answer.reason)))
-    return found
-
-
-def style(answers: Sequence[Said]) -> Style:
+def style(answers: Sequence[Drawn]) -> Style:
     """Length and repetition."""
     repeated, runs = 0, 0
     for answer in answers:
-        grams = [answer.tokens[at : at + _GRAM] for at in range(len(answer.tokens) - _GRAM + 1)]
+        said = answer.said.tolist()
+        grams = [tuple(said[at : at + _GRAM]) for at in range(len(said) - _GRAM + 1)]
         repeated += len(grams) - len(set(grams))
         runs += len(grams)
     return Style(
-        float(np.mean([len(answer.tokens) for answer in answers])),
+        float(np.mean([len(answer.said) for answer in answers])),
         float(np.mean([answer.reason == "stop" for answer in answers])),
         repeated / runs if runs else 0.0,
     )
 
 
 def divergence(
-    after: Loaded, before: Loaded, prompts: Sequence[Sequence[int]], answers: Sequence[Said]
+    after: Loaded, before: Loaded, prompts: Sequence[Sequence[int]], answers: Sequence[Drawn]
 ) -> float:
     """KL(after ‖ before) in nats per answer, estimated on answers that `after` drew."""
     longest = max(len(p) + len(a.ids) for p, a in zip(prompts, answers, strict=True))

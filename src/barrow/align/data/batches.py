@@ -56,8 +56,8 @@ class Order:
         return max(1, -(-int(epochs * self.num) // self.batch))
 
 
-# (items of a step, rows to fill up to) → arrays
-Collate = Callable[[Numbers, int], Arrays]
+# (items of a step, rows to fill up to, whether it is the first step) → arrays
+Collate = Callable[[Numbers, int, bool], Arrays]
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,9 +78,8 @@ class AlignData:
     def place(self, step: int, sharding: Sharding) -> dict[str, Any]:
         """The batch of a step on the devices."""
         parts = len(sharding.device_set) * self.parts
-        return placed(
-            self.collate(self.order(step), -(-self.order.batch // parts) * parts), sharding
-        )
+        rows = -(-self.order.batch // parts) * parts
+        return placed(self.collate(self.order(step), rows, step == 0), sharding)
 
     def describe(self, step: int) -> list[str]:
         """The records of a step."""
@@ -139,8 +138,9 @@ class PackedRows:
             for r in range(self.packing.num_rows)
         ]
 
-    def __call__(self, items: Numbers, num: int) -> Arrays:
+    def __call__(self, items: Numbers, num: int, is_first: bool = False) -> Arrays:
         """Tokens, targets, mask, segments and positions [rows, length]."""
+        del is_first
         names = ("tokens", "targets", "mask", "segments", "positions")
         out: Arrays = {name: np.zeros((num, self.length), np.int32) for name in names}
         for line, item in enumerate(items):
@@ -161,15 +161,26 @@ class PackedRows:
 class PairedRows:
     """Two rows for each item, [items, 2, length]; with kto, answers and those of other prompts.
 
-    `good` are labels of single answers; then `rows` has one for each item, and `prompts` how many
-    of its tokens are the prompt's.
+    `good` are labels of single answers; then the two rows of an item are the same. The length is
+    that of a batch's longest, in steps; of the first batch that of all: memory fails there or
+    never.
     """
 
     rows: Sequence[tuple[Row, Row]]
     length: int
     good: Sequence[bool] | None = None
 
-    def __call__(self, items: Numbers, num: int) -> Arrays:
+    @cached_property
+    def longest(self) -> int:
+        """Tokens of the longest row that a batch can have."""
+        rows = [row for both in self.rows for row in both]
+        if self.good is None:
+            return max(len(row.ids) for row in rows) - 1
+        begins = [int(np.argmax(row.is_answer)) for row in rows]
+        ends = [len(row.ids) - at for row, at in zip(rows, begins, strict=True)]
+        return min(max(begins) + max(ends) - 1, self.length)
+
+    def __call__(self, items: Numbers, num: int, is_first: bool = False) -> Arrays:
         """Tokens, targets and mask; lengths [items, 2]; real and good [items]."""
         pairs = [self.rows[item] for item in items]
         if self.good is not None:
@@ -177,7 +188,8 @@ class PairedRows:
                 (one, _exchanged(one, pairs[(at + 1) % len(pairs)][0], self.length))
                 for at, (one, _) in enumerate(pairs)
             ]
-        longest = bucket(max(len(row.ids) - 1 for both in pairs for row in both), self.length)
+        longest = max(len(row.ids) - 1 for both in pairs for row in both)
+        longest = bucket(self.longest if is_first else longest, self.length)
         shape = (num, 2, longest)
         out: Arrays = {name: np.zeros(shape, np.int32) for name in ("tokens", "targets", "mask")}
         # The rewards of whole texts read their last token too.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -79,6 +79,11 @@ class Bad:
             self.examples.setdefault(error.reason, f"{place}: {error}")
             return None
 
+    def kept(self, make: Callable[..., Made], records: Iterable[Any]) -> list[Made]:
+        """What `make` gives of (place, record) for each that is not left out."""
+        found = (self.made(make, one.place, one) for one in records)
+        return [one for one in found if one is not None]
+
     def lines(self) -> list[str]:
         """A line for each reason."""
         return [
@@ -89,8 +94,7 @@ class Bad:
 
 def read(source: str, make: Callable[[str, Mapping[str, Any]], Made], bad: Bad) -> list[Made]:
     """The records of a .jsonl, .csv or .parquet file, or of an archive."""
-    found = (bad.made(make, one.place, one.values) for one in _records(source))
-    made = [one for one in found if one is not None]
+    made = bad.kept(lambda place, one: make(place, one.values), _records(source))
     if not made:
         raise ConfigError(f"{source} has no records that can be used; " + "; ".join(bad.lines()))
     return made

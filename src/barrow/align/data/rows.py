@@ -128,14 +128,15 @@ def words_of(loaded: Loaded, *, tokenizer: str = "", template: str = "") -> Word
     return Words(opened, known, source, settings, stops)
 
 
-def answer_rows(words: Words, records: Sequence[Answered], bad: Bad, *, length: int) -> list[Row]:
-    """The rows of chats, cut to `length` tokens."""
+def answer_rows(
+    words: Words, records: Sequence[Answered], bad: Bad, *, length: int
+) -> list[tuple[Row, Answered]]:
+    """Chats as rows, cut to `length` tokens, each with its record."""
 
-    def make(place: str, one: Answered) -> Row:
-        return _cut(words.row(place, one.prompt, one.answer), length)
+    def make(place: str, one: Answered) -> tuple[Row, Answered]:
+        return _cut(words.row(place, one.prompt, one.answer), length), one
 
-    found = (bad.made(make, one.place, one) for one in records)
-    return [row for row in found if row is not None]
+    return bad.kept(make, records)
 
 
 def pair_rows(
@@ -149,8 +150,7 @@ def pair_rows(
             raise BadRecord("equal-answers", "the two answers have the same tokens")
         return _cut(both[0], length), _cut(both[1], length)
 
-    found = (bad.made(make, one.place, one) for one in records)
-    return [rows for rows in found if rows is not None]
+    return bad.kept(make, records)
 
 
 def prompt_rows(
@@ -167,8 +167,7 @@ def prompt_rows(
             )
         return ids, one
 
-    found = (bad.made(make, one.place, one) for one in records)
-    return [one for one in found if one is not None]
+    return bad.kept(make, records)
 
 
 def _cut(row: Row, length: int) -> Row:

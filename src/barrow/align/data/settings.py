@@ -42,7 +42,8 @@ class Chats:
     def open(self, words: Words, bad: Bad, *, path: str, loss: str, parts: int) -> AlignData:
         """The batches of a file."""
         del loss
-        rows = answer_rows(words, read(path, answered, bad), bad, length=self.length)
+        found = answer_rows(words, read(path, answered, bad), bad, length=self.length)
+        rows = [row for row, _ in found]
         packed = PackedRows(rows, self.length, self.packed)
         return AlignData(
             Order(len(packed.places), self.batch, self.seed),
@@ -89,11 +90,7 @@ class Pairs:
             if self.batch < 2:
                 raise ValueError("kto needs data.batch ≥ 2: answers are compared within a batch")
             records = [one for some in read(path, labelled, bad) for one in some]
-            kept = []
-            for record in records:
-                kept += [
-                    (row, record) for row in answer_rows(words, [record], bad, length=self.length)
-                ]
+            kept = answer_rows(words, records, bad, length=self.length)
             rows = [(row, row) for row, _ in kept]
             good = [bool(record.is_good) for _, record in kept]
         else:

@@ -77,14 +77,11 @@ class Programs:
         if self._zeros is not None:
             zeros, self._zeros = self._zeros, None
             return zeros  # type: ignore[no-any-return]
-        return _zero_sums(self._shapes(state, rows), state.params)
-
-    def _shapes(self, state: TrainState, rows: Any) -> Any:
-        def loss(params: Any, frozen: Any, rows: Any) -> Loss:
-            return self._objective.loss(params, frozen, rows, jax.random.key(0))
-
-        shapes = jax.eval_shape(loss, state.params, state.collections, rows)
-        return replace(shapes, collections=())
+        key = jax.random.key(0)
+        loss = jax.eval_shape(self._objective.loss, state.params, state.collections, rows, key)
+        grads = jax.jit(partial(jax.tree.map, lambda x: jnp.zeros(x.shape, jnp.float32)))
+        none = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), replace(loss, collections=()))
+        return grads(state.params), none
 
     def _in_use(self, params: Any) -> Any:
         return params_in_use(params, self._settings.precision, self._placement)
@@ -141,13 +138,3 @@ class Programs:
             scale=None,
         )
         return after, metrics
-
-
-@partial(jax.jit, static_argnums=())
-def _zeros_like(tree: Any) -> Any:
-    return jax.tree.map(lambda x: jnp.zeros(x.shape, jnp.float32), tree)
-
-
-def _zero_sums(loss: Any, params: Any) -> Sums:
-    grads = _zeros_like(params)
-    return grads, jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), loss)

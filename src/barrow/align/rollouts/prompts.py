@@ -64,8 +64,9 @@ class PromptData:
         )
 
 
-def _items(items: Numbers, num: int) -> Arrays:
+def _items(items: Numbers, num: int, is_first: bool = False) -> Arrays:
     """The numbers of prompts, [rows]; −1 where there is none."""
+    del is_first  # rows have one length
     out = np.full(num, -1, np.int32)
     out[: len(items)] = items
     return {"items": out}

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from barrow.align.model import Aligned
+from barrow.models.decoder.model import Decoder
 from barrow.nn.layers.repeat import take_apart
 from barrow.nn.tree import Tree
 from barrow.serve.engine import Engine
@@ -28,6 +29,52 @@ class Drawn:
     ids: npt.NDArray[np.int32]
     logprobs: npt.NDArray[np.float32]
     reason: str
+
+    @property
+    def said(self) -> npt.NDArray[np.int32]:
+        """The tokens without the one that ended it."""
+        return self.ids[:-1] if self.reason == "stop" else self.ids
+
+
+def small_engine(model: Decoder, params: Any, *, slots: int, tokens: int) -> Engine:
+    """An engine whose answers have at most so many tokens with their prompts.
+
+    Its pages are no more than all slots need: the rest of the memory is the update's.
+    """
+    room = (-(-tokens // 64) + 1) * 64 * slots
+    # Few slots are for little work: fewer programs are compiled for it.
+    parts = (1,) if slots <= 8 else None
+    settings = EngineSettings(slots=slots, parts=parts, max_tokens_in_flight=room)
+    return Engine(model, params, settings=settings)
+
+
+def drawn(
+    engine: Engine,
+    prompts: Sequence[Sequence[int]],
+    seeds: Sequence[int],
+    *,
+    max_tokens: int,
+    stops: Sequence[int],
+) -> list[Drawn]:
+    """An answer to each prompt at temperature 1, a function of its seed."""
+    requests = [
+        Request(
+            [int(token) for token in prompt],
+            max_tokens,
+            Choice(temperature=1.0, seed=seed % (1 << 32)),
+            stops=tuple(stops),
+        )
+        for prompt, seed in zip(prompts, seeds, strict=True)
+    ]
+    found = []
+    for answer in answers_in_order(engine, requests):
+        ids, logs = list(answer.tokens), list(answer.logprobs)
+        if answer.stop is not None:
+            ids.append(answer.stop[0])
+            logs.append(answer.stop[1])
+        assert answer.reason is not None
+        found.append(Drawn(np.array(ids, np.int32), np.array(logs, np.float32), answer.reason))
+    return found
 
 
 class Sampler:
@@ -61,35 +108,18 @@ class Sampler:
         """
         params = self.params(state)
         if self._engine is None:
-            usual = 8 if jax.default_backend() == "cpu" else 256
+            usual = 8 if jax.default_backend() == "cpu" else 512
             slots = self._slots or min(usual, len(prompts) * answers)
-            # No more than all slots need: the rest of the memory is the update's.
-            room = (-(-self._tokens // 64) + 1) * 64 * slots
-            # Few slots are for little work: fewer programs are compiled for it.
-            parts = (1,) if slots <= 8 else None
-            settings = EngineSettings(slots=slots, parts=parts, max_tokens_in_flight=room)
-            self._engine = Engine(self._decoder, params, settings=settings)
+            self._engine = small_engine(self._decoder, params, slots=slots, tokens=self._tokens)
         else:
             self._engine.use(params)
-        requests = [
-            Request(
-                [int(token) for token in prompt],
-                max_tokens,
-                Choice(temperature=1.0, seed=derive(seed, "answer", step, at, number) % (1 << 32)),
-                stops=tuple(stops),
-            )
-            for at, prompt in enumerate(prompts)
+        seeds = [
+            derive(seed, "answer", step, at, number)
+            for at in range(len(prompts))
             for number in range(answers)
         ]
-        found = []
-        for answer in answers_in_order(self._engine, requests):
-            ids, logs = list(answer.tokens), list(answer.logprobs)
-            if answer.stop is not None:
-                ids.append(answer.stop[0])
-                logs.append(answer.stop[1])
-            assert answer.reason is not None
-            found.append(Drawn(np.array(ids, np.int32), np.array(logs, np.float32), answer.reason))
-        return found
+        asked = [prompt for prompt in prompts for _ in range(answers)]
+        return drawn(self._engine, asked, seeds, max_tokens=max_tokens, stops=stops)
 
     def params(self, state: TrainState) -> Any:
         """All parameters of the policy, with the layers apart, on one device."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,6 @@ import jax.numpy as jnp
 
 from barrow.align.data.batches import AlignData
 from barrow.align.data.records import Bad
-from barrow.align.model import Aligned, AlignedConfig
 from barrow.align.rollouts.keep import FOLDER, Kept
 from barrow.align.rollouts.programs import Programs
 from barrow.align.rollouts.prompts import PromptData, open_prompts
@@ -21,36 +20,21 @@ from barrow.align.rollouts.rewards import RewardModel
 from barrow.align.rollouts.sampler import Sampler
 from barrow.align.rollouts.settings import Policy, Prompts
 from barrow.align.rollouts.step import KL, RolloutStep
-from barrow.align.tasks.start import open_words, started
-from barrow.align.tasks.static import refuse_precision
+from barrow.align.tasks.start import AlignTask, described, open_words
 from barrow.errors import ConfigError
-from barrow.train.run import Run, policy_of
+from barrow.train.run import Run
 from barrow.train.tasks.task import Data, Work
 
 if TYPE_CHECKING:
     import optax
 
-    from barrow.nn.trace import Constrain
     from barrow.parallel.placement import Placement
-    from barrow.train.objectives.objective import Objective
-    from barrow.train.program import Program
-    from barrow.train.state import TrainState
     from barrow.train.step import StepSettings
 
 
 @dataclass(frozen=True)
-class RolloutTask:
+class RolloutTask(AlignTask):
     """The task of a run whose data are `Prompts` and whose objective is a `Policy`."""
-
-    run: Run
-    unit = "token"
-    measure = "loss per token"
-
-    @property
-    def config(self) -> AlignedConfig:
-        """The decoder, and what is trained of it."""
-        assert isinstance(self.run.model, AlignedConfig)
-        return self.run.model
 
     @property
     def settings(self) -> Prompts:
@@ -70,12 +54,8 @@ class RolloutTask:
         return self.config.lora is not None
 
     def check(self) -> None:
-        """Require a model and an algorithm for the data."""
-        if not isinstance(self.run.model, AlignedConfig) or not isinstance(
-            self.run.objective, Policy
-        ):
-            raise ValueError("prompts need a run that learns from rewards; see rollout_run")
-        refuse_precision(self.run)
+        """Require answers that can be compared, and divided into updates."""
+        AlignTask.check(self)
         if self.policy.algorithm != "ppo" and self.settings.answers < 2:
             raise ValueError(
                 f"{self.policy.algorithm} compares answers to the same prompt: data.answers must "
@@ -92,32 +72,11 @@ class RolloutTask:
         if jax.process_count() > 1:
             raise ValueError("rollouts need a single process; use devices of one machine")
 
-    @cached_property
-    def model(self) -> Aligned:
-        """The model, run as the settings say."""
-        dtype = jnp.dtype(self.run.step.precision.dtype).name
-        unroll = self.run.unroll or self.is_apart
-        return self.config.module(unroll=unroll, remat=policy_of(self.run.remat), dtype=dtype)
-
-    @property
-    def example(self) -> tuple[Any, ...]:
-        """Tokens."""
-        return self.config.example
-
     def optimizer(self) -> optax.GradientTransformation:
         """The run's, for all updates of all steps."""
         return self.run.optimizer.make(
             self.run.steps * self.policy.epochs * self.policy.minibatches
         )
-
-    def objective(self, constrain: Constrain | None) -> Objective:
-        """None but the run's."""
-        del constrain
-        raise ConfigError("a run that learns from rewards names its objective")
-
-    def evaluation(self, constrain: Constrain | None) -> Objective:
-        """None but the run's."""
-        return self.objective(constrain)
 
     def data(self) -> AlignData:
         """The prompts, in order."""
@@ -143,23 +102,9 @@ class RolloutTask:
         length = self.prompts.length
         return Work(rows * length, rows * length * self.config.body.flops(num_params, length))
 
-    def fitted(self) -> Run:
-        """As it is."""
-        return self.run
-
-    def frozen(self) -> Any:
-        """See `Started`."""
-        shapes = self.model.frozen_shapes(apart=self.is_apart)
-        if self.policy.kl_target is None:
-            return shapes
-        return shapes | {KL: jax.eval_shape(lambda: jnp.float32(0))}
-
-    def start(self, program: Program) -> TrainState:
-        """See `Started`."""
-        more = {}
-        if self.policy.kl_target is not None:
-            more[KL] = jnp.float32(self.policy.kl)
-        return started(self.run, program, apart=self.is_apart, more=more)
+    def more(self) -> dict[str, Any]:
+        """The weight of the distance, where it is adjusted."""
+        return {} if self.policy.kl_target is None else {KL: jnp.float32(self.policy.kl)}
 
     def make_step(
         self,
@@ -188,8 +133,6 @@ class RolloutTask:
 
 @lru_cache(maxsize=2)
 def _opened(settings: Prompts, init: str) -> tuple[PromptData, Bad]:
-    from barrow.align.tasks.start import described
-
     architecture, _ = described(init)
     words = open_words(init, settings.tokenizer, settings.template)
     return open_prompts(settings, words, architecture.context)

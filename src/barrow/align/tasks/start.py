@@ -1,26 +1,113 @@
-"""The model that a run starts from: its words, and its parameters in a state."""
+"""What kinds of alignment runs share: the model, its words, and the state that it starts from."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
-from functools import lru_cache
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
 
 from barrow import config
 from barrow.align.data.rows import Words, words_of
-from barrow.align.model import BASE, REFERENCE, AlignedConfig
+from barrow.align.model import BASE, REFERENCE, Aligned, AlignedConfig
 from barrow.errors import ConfigError
 from barrow.models.decoder.model import Decoder, DecoderConfig
 from barrow.models.load import Loaded
 from barrow.models.open_model import of_kind, open_model
 from barrow.nn.tree import Tree
 from barrow.train.program import Program
-from barrow.train.run import Run
+from barrow.train.run import Run, policy_of
 from barrow.train.state import TrainState
+
+if TYPE_CHECKING:
+    import optax
+
+    from barrow.nn.trace import Constrain
+    from barrow.train.objectives.objective import Objective
+
+
+@dataclass(frozen=True)
+class AlignTask:
+    """A `Task` but for its data; the objective is the run's."""
+
+    run: Run
+
+    @property
+    def unit(self) -> str:
+        """As the objective says."""
+        return str(getattr(self.run.objective, "unit", "pair"))
+
+    @property
+    def measure(self) -> str:
+        """As the objective says."""
+        return str(getattr(self.run.objective, "measure", f"per {self.unit}"))
+
+    @property
+    def config(self) -> AlignedConfig:
+        """The decoder, and what is trained of it."""
+        assert isinstance(self.run.model, AlignedConfig)
+        return self.run.model
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether layers are not stacked."""
+        return False
+
+    @cached_property
+    def model(self) -> Aligned:
+        """The model, run as the settings say."""
+        dtype = jnp.dtype(self.run.step.precision.dtype).name
+        unroll = self.run.unroll or self.is_apart
+        return self.config.module(unroll=unroll, remat=policy_of(self.run.remat), dtype=dtype)
+
+    @property
+    def example(self) -> tuple[Any, ...]:
+        """Tokens."""
+        return self.config.example
+
+    def check(self) -> None:
+        """Require a model, an objective, a number format and devices that alignment has."""
+        run = self.run
+        if not isinstance(run.model, AlignedConfig) or run.objective is None:
+            raise ValueError("chats, pairs and prompts need a run of barrow.align.align_run")
+        if run.step.precision.name not in ("fp32", "bf16"):
+            raise ValueError(
+                f"the precision of alignment must be fp32 or bf16, got {run.step.precision.name}"
+            )
+        if run.mesh.offload != "none":
+            raise ValueError(f"alignment runs on the devices: mesh.offload={run.mesh.offload}")
+
+    def optimizer(self) -> optax.GradientTransformation:
+        """The run's, which has state for what is trained."""
+        return self.run.optimizer.make(self.run.steps)
+
+    def objective(self, constrain: Constrain | None) -> Objective:
+        """None but the run's."""
+        del constrain
+        raise ConfigError("an alignment run names its objective")
+
+    def evaluation(self, constrain: Constrain | None) -> Objective:
+        """None but the run's."""
+        return self.objective(constrain)
+
+    def fitted(self) -> Run:
+        """As it is."""
+        return self.run
+
+    def more(self) -> dict[str, Any]:
+        """Arrays of the first state beside parameters, by name."""
+        return {}
+
+    def frozen(self) -> Any:
+        """See `Started`."""
+        return self.model.frozen_shapes(apart=self.is_apart) | jax.eval_shape(self.more)
+
+    def start(self, program: Program) -> TrainState:
+        """See `Started`."""
+        return started(self.run, program, apart=self.is_apart, more=self.more())
 
 
 @lru_cache(maxsize=2)
@@ -44,9 +131,7 @@ def open_words(init: str, tokenizer: str, template: str) -> Words:
     return words
 
 
-def started(
-    run: Run, program: Program, *, apart: bool, more: Mapping[str, Any] | None = None
-) -> TrainState:
+def started(run: Run, program: Program, *, apart: bool, more: Mapping[str, Any]) -> TrainState:
     """The initial state: parameters of `run.init`, copies of what stays as it is, and `more`."""
     settings = run.model
     assert isinstance(settings, AlignedConfig)
@@ -72,7 +157,7 @@ def started(
                 if f"critic/{path}" in wanted
             }
         state = program.start(given)
-    placed = jax.device_put(Tree({**frozen, **(more or {})}), program.shardings.collections)
+    placed = jax.device_put(Tree({**frozen, **more}), program.shardings.collections)
     return replace(state, collections=placed)
 
 

@@ -103,9 +103,9 @@ def _run(
     if show:
         show_keys(settings)
         return
-    from barrow.align.runs import rollout_run
+    from barrow.align.runs import align_run
 
-    train(lambda init: rollout_run(settings, init), model, out, summary=_summary, corpus=corpus)
+    train(lambda init: align_run(settings, init), model, out, summary=_summary, corpus=corpus)
 
 
 def _weighed(given: str) -> Weighed:
