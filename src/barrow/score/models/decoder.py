@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, cast
 
 import jax
@@ -57,7 +57,7 @@ class DecoderTokenModel:
             model = replace(cast("Any", model), backend="rows")
         self._mesh = make_mesh(devices=devices, tensor=tensor)
         self._params = params if tensor > 1 else jax.device_put(params, whole(self._mesh))
-        self._nats = jax.jit(partial(next_token_nats_on_cpu if on_cpu else next_token_nats, model))
+        self._nats = _program(model, on_cpu)
 
     def log_probs(self, rows: Sequence[npt.NDArray[np.int32]]) -> list[npt.NDArray[np.float32]]:
         """As in `TokenModel`."""
@@ -83,6 +83,12 @@ class DecoderTokenModel:
             ids[k, : len(rows[number])] = rows[number]
         nats: jax.Array = self._nats(self._params, jax.device_put(ids, rows_sharding(self._mesh)))
         return nats
+
+
+@lru_cache(maxsize=4)
+def _program(model: CausalModule, on_cpu: bool) -> Any:
+    """Kept for the next parameters of the same model: a search scores many of them."""
+    return jax.jit(partial(next_token_nats_on_cpu if on_cpu else next_token_nats, model))
 
 
 def default_batch_tokens(*, on_cpu: bool) -> int:
