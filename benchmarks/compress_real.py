@@ -90,7 +90,7 @@ class Amounts:
     width: int = 768
     steps: int = 2000
     student_steps: int = 500
-    encoder_steps: int = 600
+    encoder_steps: int = 500
     documents: int = 16
     masked_documents: int = 8
     rows: int = 32
@@ -288,7 +288,7 @@ class Bench:
 
     def encoder_distil(self) -> None:
         """Six of its layers, taught: DistilRoBERTa's recipe."""
-        run = self._encoder(6, self.amounts.student_steps, peak=5e-3)
+        run = self._encoder(6, self.amounts.student_steps, peak=3e-3)
         run = replace(run, unroll=False)
         self._distilled("encoder", "encoder-student", run, card=False)
 
@@ -401,7 +401,7 @@ class Bench:
             unroll=True,
         )
 
-    def _encoder(self, layers: int, steps: int, *, peak: float = 1e-2) -> Run:
+    def _encoder(self, layers: int, steps: int, *, peak: float = 5e-3) -> Run:
         amounts, store = self.amounts, open_store(self.folder / "store-roberta")
         length = amounts.length // 2
         model = RobertaConfig(
@@ -413,9 +413,7 @@ class Bench:
             positions=max(length, 512) + 2,
             dropout=0.0,
         )
-        optimizer = Muon(
-            schedule=Cosine(peak=peak, warmup=max(1, steps // 10)), momentum=0.98, beta2=0.98
-        )
+        optimizer = Muon(schedule=Cosine(peak=peak, warmup=max(1, steps // 10)), beta2=0.98)
         return Run(
             model=model,
             data=StreamSettings(seq_len=length, batch=2 * amounts.rows, mlm=Mlm(), pad=model.pad),
