@@ -85,9 +85,16 @@ class DecoderTokenModel:
         return nats
 
 
-@lru_cache(maxsize=4)
 def _program(model: CausalModule, on_cpu: bool) -> Any:
     """Kept for the next parameters of the same model: a search scores many of them."""
+    try:
+        return _kept(model, on_cpu)
+    except TypeError:  # a model of someone's own that has no hash
+        return _kept.__wrapped__(model, on_cpu)
+
+
+@lru_cache(maxsize=4)
+def _kept(model: CausalModule, on_cpu: bool) -> Any:
     return jax.jit(partial(next_token_nats_on_cpu if on_cpu else next_token_nats, model))
 
 
