@@ -175,7 +175,9 @@ def short_rows(random: np.random.Generator) -> None:
             return short_attention(arrays, ids, bias, causal=visible.causal, scale=0.125)
 
         def plain(q: Any, k: Any, v: Any, bias: Any, *, visible: Any = visible) -> Any:
-            q, k, v = (q, k, v) if bias is None else (x + b for x, b in zip((q, k, v), bias))
+            q, k, v = (
+                (q, k, v) if bias is None else (x + b for x, b in zip((q, k, v), bias, strict=True))
+            )
             return attention(q, k, v, visible, scale=0.125, backend="xla")
 
         def both(run: Any, above: Any, *given: Any) -> Any:

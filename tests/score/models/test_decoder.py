@@ -45,6 +45,29 @@ def test_eight_devices_and_any_batch_give_what_one_gives(
             np.testing.assert_allclose(logs, expected[i], atol=1e-6, rtol=1e-6)
 
 
+def test_other_parameters_of_a_model_are_not_compiled_again(decoder: tuple[Decoder, Any]) -> None:
+    model, params = decoder
+    scorers = [
+        DecoderTokenModel(model, p, ByteTokenizer())
+        for p in (params, jax.tree.map(lambda x: 1.5 * x, params))
+    ]
+    first = scorers[0].log_probs(ROWS)
+    before = scorers[0]._nats._cache_size()
+    second = scorers[1].log_probs(ROWS)
+    assert scorers[1]._nats._cache_size() == before > 0
+    assert not np.allclose(first[0], second[0])
+
+
+def test_a_model_without_a_hash_is_scored_too(decoder: tuple[Decoder, Any]) -> None:
+    class Unhashable(Decoder):
+        __hash__ = None  # type: ignore[assignment]
+
+    model, params = decoder
+    found = DecoderTokenModel(Unhashable(model.config), params, ByteTokenizer()).log_probs(ROWS)
+    expected = DecoderTokenModel(model, params, ByteTokenizer()).log_probs(ROWS)
+    np.testing.assert_allclose(found[0], expected[0], atol=1e-6, rtol=1e-6)
+
+
 def test_a_tokenizer_with_more_ids_than_the_model_is_refused() -> None:
     model = Decoder(DecoderConfig(vocab_size=258, width=8, layers=1, heads=1, hidden=8, context=8))
     with pytest.raises(ValueError, match="ids up to 258, but the model's vocabulary is 258"):

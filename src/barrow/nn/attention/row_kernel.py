@@ -202,6 +202,7 @@ def _kernel(
         compiler_params=gpu.CompilerParams(approx_math=True, reduction_scratch_bytes=4096),
         **({} if interpret is None else {"interpret": interpret}),
     )
+
     def run(refs: Any) -> None:
         caches, out = refs
         out[...] = made(*caches, lengths, q, k, v, *(turn or ()))

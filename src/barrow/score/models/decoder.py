@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, cast
 
 import jax
@@ -20,10 +20,6 @@ from barrow.models.family import CausalModule
 from barrow.models.row_batches import Batch, batches
 from barrow.parallel import make_mesh, num_row_shards, rows_sharding, whole
 from barrow.tokens import Tokenizer
-
-# Compiled once for all models of a description, whatever their parameters.
-_NATS = jax.jit(next_token_nats, static_argnums=0)
-_NATS_ON_CPU = jax.jit(next_token_nats_on_cpu, static_argnums=0)
 
 
 class DecoderTokenModel:
@@ -61,7 +57,7 @@ class DecoderTokenModel:
             model = replace(cast("Any", model), backend="rows")
         self._mesh = make_mesh(devices=devices, tensor=tensor)
         self._params = params if tensor > 1 else jax.device_put(params, whole(self._mesh))
-        self._nats = partial(_NATS_ON_CPU if on_cpu else _NATS, model)
+        self._nats = _program(model, on_cpu)
 
     def log_probs(self, rows: Sequence[npt.NDArray[np.int32]]) -> list[npt.NDArray[np.float32]]:
         """As in `TokenModel`."""
@@ -87,6 +83,19 @@ class DecoderTokenModel:
             ids[k, : len(rows[number])] = rows[number]
         nats: jax.Array = self._nats(self._params, jax.device_put(ids, rows_sharding(self._mesh)))
         return nats
+
+
+def _program(model: CausalModule, on_cpu: bool) -> Any:
+    """Kept for the next parameters of the same model: a search scores many of them."""
+    try:
+        return _kept(model, on_cpu)
+    except TypeError:  # a model of someone's own that has no hash
+        return _kept.__wrapped__(model, on_cpu)
+
+
+@lru_cache(maxsize=4)
+def _kept(model: CausalModule, on_cpu: bool) -> Any:
+    return jax.jit(partial(next_token_nats_on_cpu if on_cpu else next_token_nats, model))
 
 
 def default_batch_tokens(*, on_cpu: bool) -> int:
