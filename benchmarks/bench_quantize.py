@@ -29,6 +29,7 @@ from barrow.score.diff import compare
 SCHEMES = {
     "int8 nearest": Scheme("int8", "nearest"),
     "int8 mse": Scheme("int8", "mse"),
+    "int8 gptq": Scheme("int8", "gptq"),
     "int8 mse, dynamic": Scheme("int8", "mse", dynamic=True),
     "fp8": Scheme("fp8"),
     "int4 nearest": Scheme("int4", "nearest"),

@@ -86,8 +86,16 @@ def test_what_is_removed_is_the_least_important_and_nothing_else() -> None:
     for layer, group in ((0, 1), (1, 3)):
         zeroed = changed(zeroed, layer, "attention", "out", slice(2 * group, 2 * group + 2), 0)
         zeroed = changed(zeroed, layer, "mlp", "down", slice(6 * layer, 6 * layer + 6), 0)
-    expected = model.apply(zeroed, jnp.asarray(ROWS))[0]
-    np.testing.assert_allclose(small.apply(fewer, jnp.asarray(ROWS))[0], expected, atol=1e-4)
+    expected = computed(model, zeroed, ROWS)
+    np.testing.assert_allclose(computed(small, fewer, ROWS), expected, atol=1e-4)
+
+
+def computed(model: Any, params: Any, rows: np.ndarray) -> jax.Array:
+    """Logits."""
+    return _RUN(model, params, jnp.asarray(rows))
+
+
+_RUN = jax.jit(lambda model, params, rows: model.apply(params, rows)[0], static_argnums=0)
 
 
 def test_layers_and_single_weights() -> None:
@@ -98,7 +106,7 @@ def test_layers_and_single_weights() -> None:
     layers, nats = params["layers"], []
     for i in range(4):
         without = params | {"layers": layers[:i] + layers[i + 1 :]}
-        logits = small.apply(without, jnp.asarray(ROWS[:, :-1]))[0]
+        logits = computed(small, without, ROWS[:, :-1])
         logs = np.asarray(jax.nn.log_softmax(logits), np.float64)
         nats.append(-np.take_along_axis(logs, ROWS[:, 1:, None], axis=-1).mean())
     worst = int(np.argmin(nats))
@@ -132,7 +140,7 @@ def test_a_pruned_model_opens_in_transformers_and_recovers(
         expected = theirs(torch.from_numpy(ids)).logits.numpy()
     ours = open_model(tmp_path / "small")
     found: Any = ours.model
-    np.testing.assert_allclose(found.apply(ours.params, jnp.asarray(ids))[0], expected, atol=1e-3)
+    np.testing.assert_allclose(computed(found, ours.params, ids), expected, atol=1e-3)
     run = recovery(config, store, steps=30, seq_len=16)
     out = tmp_path / "recovered"
     rate = ["optimizer.schedule.peak=0.003"]

@@ -12,7 +12,7 @@ from jax import lax
 from barrow.errors import ConfigError
 from barrow.models.decoder.model import Decoder
 from barrow.models.open_model import open_model
-from barrow.models.roberta.model import Roberta, head_weight
+from barrow.models.roberta.model import head_weight
 from barrow.nn.trace import Constrain
 from barrow.stream.rows.masking import Mlm
 from barrow.train.objectives.causal import causal_objective
@@ -61,11 +61,9 @@ class Distil:
         loaded = open_model(self.teacher, dtype=model.dtype)
         teacher: Any = loaded.model
         _refuse_other(self, model.config, teacher.config)
-        of_kind: Any = self._of_decoder if isinstance(model, Decoder) else self._of_encoder
 
         def bind(known: Any) -> Objective:
-            found: Objective = of_kind(model, teacher, known, constrain)
-            return found
+            return self._objective(model, teacher, known, constrain)
 
         params = jax.tree.map(jnp.asarray, loaded.params)
         return replace(bind(params), frozen=params, bind=bind)
@@ -80,112 +78,98 @@ class Distil:
         mlm = Mlm(probability=self.masked)
         return masked_objective(calm, mlm, mask_documents=documents, constrain=constrain)
 
-    def _of_decoder(
-        self, model: Decoder, teacher: Decoder, known: Any, constrain: Constrain | None
+    def _objective(
+        self, model: Any, teacher: Any, known: Any, constrain: Constrain | None
     ) -> Objective:
-        borders = ("segments", "positions") if self.mask_documents else ()
+        is_causal = isinstance(model, Decoder)
+        borders = ("segments", "positions") if self.mask_documents or not is_causal else ()
 
         def loss(params: Any, collections: Any, batch: Any, key: jax.Array) -> Loss:
             check_token_arrays(batch, "targets", "mask", *borders)
-            read = {name: batch[name] for name in borders}
-            weight, transposed = model.head_weight(params)
-            run = replace(model, dtype=jnp.dtype(weight.dtype).name)
             keys = {"dropout": key} if model.config.dropout else None
-            hidden, _ = run.apply(
-                params, batch["tokens"], method=run.hidden, keys=keys, constrain=constrain, **read
-            )
-            seen, _ = teacher.apply(
-                known, batch["tokens"], method=teacher.hidden, constrain=constrain, **read
-            )
-            theirs, theirs_transposed = teacher.head_weight(known)
-            heads = _Heads(
-                _turned(weight, transposed), None, _turned(theirs, theirs_transposed), None
-            )
-            mask = batch["mask"].astype(jnp.float32)
-            return self._loss(
-                (hidden, seen), (hidden, seen), heads, batch["targets"], mask, mask, collections
-            )
+            ours = self._computed(model, params, batch, constrain, keys)
+            theirs = self._computed(teacher, known, batch, constrain)
+            real = hard = batch["mask"].astype(jnp.float32)
+            if not is_causal:
+                real = (batch["segments"] > 0).astype(jnp.float32)
+                hard = (batch["mask"] != 0).astype(jnp.float32) / self.masked
+            return self._loss(ours, theirs, batch["targets"], real, hard, collections)
 
         return Objective(loss)
 
-    def _of_encoder(
-        self, model: Roberta, teacher: Roberta, known: Any, constrain: Constrain | None
-    ) -> Objective:
-        config = model.config
-
-        def loss(params: Any, collections: Any, batch: Any, key: jax.Array) -> Loss:
-            check_token_arrays(batch, "targets", "mask", "segments", "positions")
-            weight, bias, transposed = head_weight(config, params)
-            run = replace(model, dtype=jnp.dtype(weight.dtype).name)
-            read = masked_read(config, batch, mask_documents=self.mask_documents)
-            keys = {"dropout": key} if config.dropout else None
-            hidden = run.apply(params, batch["tokens"], keys=keys, constrain=constrain, **read)
-            read = masked_read(teacher.config, batch, mask_documents=self.mask_documents)
-            seen = teacher.apply(known, batch["tokens"], constrain=constrain, **read)
+    def _computed(
+        self,
+        model: Any,
+        params: Any,
+        batch: Any,
+        constrain: Constrain | None,
+        keys: dict[str, jax.Array] | None = None,
+    ) -> _Computed:
+        if isinstance(model, Decoder):
+            (weight, transposed), bias = model.head_weight(params), None
+            read = {n: batch[n] for n in ("segments", "positions") if self.mask_documents}
+        else:
+            weight, bias, transposed = head_weight(model.config, params)
+            read = masked_read(model.config, batch, mask_documents=self.mask_documents)
+        run = replace(model, dtype=jnp.dtype(weight.dtype).name)
+        given: Any = {"keys": keys, "constrain": constrain, **read}
+        if isinstance(run, Decoder):
+            hidden, _ = run.apply(params, batch["tokens"], method=run.hidden, **given)
+            states = hidden
+        else:
+            hidden = run.apply(params, batch["tokens"], **given)
             states = run.apply(params, hidden, method=run.head_states, constrain=constrain)
-            taught = teacher.apply(known, seen, method=teacher.head_states, constrain=constrain)
-            theirs, theirs_bias, theirs_transposed = head_weight(teacher.config, known)
-            heads = _Heads(
-                _turned(weight, transposed), bias, _turned(theirs, theirs_transposed), theirs_bias
-            )
-            real = (batch["segments"] > 0).astype(jnp.float32)
-            hard = (batch["mask"] != 0).astype(jnp.float32) / self.masked
-            return self._loss(
-                (states, taught), (hidden, seen), heads, batch["targets"], real, hard, collections
-            )
-
-        return Objective(loss)
+        return _Computed(states, hidden, weight if transposed else weight.T, bias)
 
     def _loss(
         self,
-        states: tuple[jax.Array, jax.Array],
-        hidden: tuple[jax.Array, jax.Array],
-        heads: _Heads,
+        ours: _Computed,
+        theirs: _Computed,
         targets: jax.Array,
         real: jax.Array,
         hard: jax.Array,
         collections: Any,
     ) -> Loss:
-        taught = lax.stop_gradient(states[1])
+        taught = lax.stop_gradient(theirs.states)
         divergence, nats = _by_slices(
-            partial_terms(heads, self.temperature, self.divergence),
-            (states[0], taught, targets, real, hard),
-            heads.weight.shape[0],
+            partial_terms(ours, theirs, self.temperature, self.divergence),
+            (ours.states, taught, targets, real, hard),
+            ours.weight.shape[0],
         )
         weight = real.sum()
         total = self.soft * self.temperature**2 * divergence + self.hard * nats
         metrics = {"divergence": Mean(divergence, weight), "nats": Mean(nats, weight)}
         if self.cosine:
-            apart = (1 - _cosines(hidden[0], lax.stop_gradient(hidden[1]))) * real
+            apart = (1 - _cosines(ours.hidden, lax.stop_gradient(theirs.hidden))) * real
             total = total + self.cosine * apart.sum()
             metrics["cosine_distance"] = Mean(apart.sum(), weight)
         return Loss(total, weight, metrics, collections)
 
 
 @dataclass(frozen=True)
-class _Heads:
-    """What makes logits [vocab] of states: weights [vocab, width] and biases of both models."""
+class _Computed:
+    """Of a model: what its head sees, the last hidden states, and what makes logits [vocab]."""
 
+    states: jax.Array
+    hidden: jax.Array
     weight: jax.Array
     bias: jax.Array | None
-    theirs: jax.Array
-    theirs_bias: jax.Array | None
 
 
-def partial_terms(heads: _Heads, temperature: float, divergence: str) -> Any:
+def partial_terms(ours: _Computed, theirs: _Computed, temperature: float, divergence: str) -> Any:
     """Sums of divergence and nats over the rows of a slice."""
 
     def terms(
         state: jax.Array, taught: jax.Array, target: jax.Array, real: jax.Array, hard: jax.Array
     ) -> tuple[jax.Array, jax.Array]:
-        ours = _logits(state, heads.weight, heads.bias)
-        theirs = lax.stop_gradient(_logits(taught, heads.theirs, heads.theirs_bias))
-        logs, wanted = (jax.nn.log_softmax(x / temperature) for x in (ours, theirs))
+        made = _logits(state, ours.weight, ours.bias)
+        known = lax.stop_gradient(_logits(taught, theirs.weight, theirs.bias))
+        logs, wanted = (jax.nn.log_softmax(x / temperature) for x in (made, known))
         if divergence == "forward":
             each = (jnp.exp(wanted) * (wanted - logs)).sum(axis=-1)
         else:
             each = (jnp.exp(logs) * (logs - wanted)).sum(axis=-1)
-        chosen = jnp.take_along_axis(jax.nn.log_softmax(ours), target[..., None], axis=-1)[..., 0]
+        chosen = jnp.take_along_axis(jax.nn.log_softmax(made), target[..., None], axis=-1)[..., 0]
         return (each * real).sum(), -(chosen * hard).sum()
 
     return terms
@@ -214,10 +198,6 @@ def _by_slices(terms: Any, arrays: tuple[jax.Array, ...], vocab: int) -> Any:
 def _logits(states: jax.Array, weight: jax.Array, bias: jax.Array | None) -> jax.Array:
     y = jnp.einsum("blw,vw->blv", states, weight.astype(states.dtype)).astype(jnp.float32)
     return y if bias is None else y + bias.astype(jnp.float32)
-
-
-def _turned(weight: jax.Array, transposed: bool) -> jax.Array:
-    return weight if transposed else weight.T
 
 
 def _cosines(one: jax.Array, other: jax.Array) -> jax.Array:

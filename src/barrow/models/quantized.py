@@ -25,6 +25,8 @@ from barrow.models.keys_report import KeysReport
 from barrow.models.load import Loaded
 from barrow.models.save import save_tokenizer
 from barrow.models.sources import CONFIG, Source
+from barrow.nn.dot import as_array
+from barrow.nn.layers.repeat import put_together
 from barrow.nn.module import describe
 from barrow.nn.tree import Tree, from_paths
 from barrow.nn.weights.grouped import Grouped
@@ -152,6 +154,13 @@ def num_elements(params: Any) -> int:
     """Numbers that parameters represent, in however many bits."""
     leaves = jax.tree.leaves(params, is_leaf=is_weight)
     return sum(math.prod(leaf.shape) for leaf in leaves)
+
+
+def expanded(params: Any, *, unstack: bool = False) -> Any:
+    """Parameters with arrays in the place of quantized weights; layers are stacked, or a tuple."""
+    wide = jax.tree.map(as_array, params, is_leaf=is_weight)
+    is_apart = isinstance(wide.get("layers"), tuple)
+    return put_together(wide, "layers") if is_apart and not unstack else wide
 
 
 def is_quantized_tree(params: Any) -> bool:

@@ -17,7 +17,6 @@ from tests.models.clip_peers import random_params
 from tests.models.conftest import CONFIGS
 from tests.models.roberta_models import save as save_roberta
 
-from barrow.compress import Measuring, compress
 from barrow.compress.export.hf import export_hf
 from barrow.compress.export.onnx import export_onnx, onnx_bytes
 from barrow.compress.quantize import quantized
@@ -29,7 +28,7 @@ from barrow.models.clip.model import CLIP
 from barrow.models.keys_report import KeysReport
 from barrow.models.load import Loaded, load
 from barrow.models.onnx.model import OnnxModel, open_onnx
-from barrow.models.quantized import is_quantized_tree
+from barrow.models.quantized import is_quantized_tree, save_quantized
 from barrow.nn import Routing, take_apart
 from barrow.nn.attention.visible import Sparse
 
@@ -196,9 +195,10 @@ def test_a_graph_of_others_is_refused(tmp_path: Path) -> None:
         open_onnx(tmp_path / "other.onnx")
 
 
-def test_hf_expands_quantized_weights(folder: Path, corpus: Path, tmp_path: Path) -> None:
-    few = Measuring(documents=2, rows=2, length=16, speeds=False)
-    compress(folder, tmp_path / "small", Scheme("int4", "nearest", 8), corpus, measuring=few)
+def test_hf_expands_quantized_weights(decoder: Any, tmp_path: Path) -> None:
+    whole, params = decoder
+    integers = quantized(whole, params, Scheme("int4", "nearest", 8))
+    save_quantized(tmp_path / "small", whole, integers, scheme="int4")
     export_hf(tmp_path / "small", tmp_path / "hf")
     theirs = transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "hf").eval()
     small = load(tmp_path / "small", unstack=True)
@@ -207,7 +207,7 @@ def test_hf_expands_quantized_weights(folder: Path, corpus: Path, tmp_path: Path
     with torch.inference_mode():
         expected = theirs(torch.from_numpy(ids)).logits.numpy()
     model: Any = small.model
-    ours = model.apply(small.params, jnp.asarray(ids))[0]
+    ours = jax.jit(lambda params: model.apply(params, jnp.asarray(ids))[0])(small.params)
     np.testing.assert_allclose(ours, expected, atol=1e-3)
     with pytest.raises(ValueError, match="already exists"):
         export_hf(tmp_path / "small", tmp_path / "hf")

@@ -17,6 +17,7 @@ from barrow.errors import ConfigError
 from barrow.models.decoder.model import Decoder, DecoderConfig
 from barrow.models.load import Loaded
 from barrow.models.open_model import of_kind, open_model
+from barrow.models.quantized import expanded
 from barrow.nn.tree import Tree
 from barrow.train.program import Program
 from barrow.train.run import Run, policy_of
@@ -137,6 +138,8 @@ def started(run: Run, program: Program, *, apart: bool, more: Mapping[str, Any])
     assert isinstance(settings, AlignedConfig)
     loaded = open_model(run.init, dtype="float32", unstack=apart, trust=config.outside(run))
     of_kind(loaded, run.init, Decoder)
+    # Adapters of a quantized model learn beside its values, which take their whole size here.
+    loaded = replace(loaded, params=expanded(loaded.params, unstack=apart))
     frozen: dict[str, Any] = {}
 
     def kept() -> Any:

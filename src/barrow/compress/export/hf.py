@@ -8,17 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import jax
-
 from barrow.models.decoder.model import Decoder
 from barrow.models.open_model import open_model
-from barrow.models.quantized import is_quantized_tree
+from barrow.models.quantized import expanded
 from barrow.models.roberta.heads import RobertaWithHead
 from barrow.models.roberta.model import Roberta
 from barrow.models.save import save
-from barrow.nn.dot import as_array
-from barrow.nn.layers.repeat import put_together
-from barrow.nn.weights.kernels import is_weight
 
 
 def export_hf(
@@ -34,20 +29,14 @@ def export_hf(
         raise ValueError(
             f"export --to hf lacks {kind}; of a run, `barrow checkpoint convert --to hf` writes it"
         )
-    params = loaded.params
-    if is_quantized_tree(params):
-        loaded = open_model(path, unstack=True, trust=trust)
-        model = loaded.model
-        apart = jax.tree.map(as_array, loaded.params, is_leaf=is_weight)
-        params = put_together(apart, "layers")
-        if isinstance(model, RobertaWithHead):
-            model = replace(model, body=replace(model.body, unroll=False))
-        else:
-            model = replace(model, unroll=False)
+    if isinstance(model, RobertaWithHead):
+        model = replace(model, body=replace(model.body, unroll=False))
+    else:
+        model = replace(model, unroll=False)
     save(
         out,
         model,
-        params,
+        expanded(loaded.params),
         tokenizer=loaded.tokenizer,
         begin=loaded.begin,
         stops=loaded.stops,
