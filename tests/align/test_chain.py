@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ from barrow.train.trackers import read_log
 
 REWARD = """
 def short(prompt, answer, record):
+    if "1" in prompt or "2" in prompt:
+        raise RuntimeError("no")
     return -len(answer) / 10
 """
 
@@ -43,7 +46,13 @@ def test_sft_reward_ppo_and_grpo(
     assert {"reward", "reward_rewardmodel", "value_loss", "entropy", "gap", "distance"} <= set(line)
     grpo = ["align", "grpo", "sft", "--prompts", "prompts.jsonl", *drawn, "data.answers=2"]
     given = ["--reward", "0.5*my_rewards:short", "--reward", "regex:[a-z]"]
+    assert command([*grpo, "--out", "grpo", *given, "algorithm=rloo"]) == 1
+    assert "the reward short raised RuntimeError: no for an answer to" in capsys.readouterr().err
+    given += ["objective.on_bad_reward=zero"]
+    shutil.rmtree("grpo")
     assert command([*grpo, "--out", "grpo", *given, "algorithm=rloo"]) == 0
+    (line,) = read_log(Path("grpo") / "log.jsonl")
+    assert line["bad_rewards"] in (2, 4)  # one or both of these prompts, two answers each
     documents = list(barrow.archive.open("grpo/rollouts"))
     assert len(documents) == 8
     meta = documents[0].meta

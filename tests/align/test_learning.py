@@ -61,7 +61,7 @@ def learned(trained: Path, out: Path, settings: AlignSettings) -> tuple[list[Any
 @pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize("algorithm", ["grpo", "ppo"])
 def test_a_verifiable_reward_rises_by_a_deviation(
-    algorithm: Any, seed: int, trained: Path, tmp_path: Path
+    algorithm: Any, seed: int, trained: Path, tmp_path: Path, record_property: Any
 ) -> None:
     file = write(tmp_path / "prompts.jsonl", [{"prompt": f"{n}: "} for n in range(100)])
     policy = Policy("grpo", (Weighed(share_of_a),), kl=0.1)
@@ -75,10 +75,12 @@ def test_a_verifiable_reward_rises_by_a_deviation(
     log, deviation = learned(trained, tmp_path / "run", settings)
     # Of step 0, before any update: five steps later much is learned already.
     start, end = log[0]["reward"], np.mean([line["reward"] for line in log[-5:]])
+    far = max(line["distance"] for line in log)
+    record_property("reward", f"{start:.3f} → {end:.3f}, σ {deviation:.3f}, KL up to {far:.2f}")
     assert abs(start - 0.5) < 0.15
     assert end >= start + deviation
     # Always a is 8 ln 2 nats from a fair coin: what is further away has left it for nothing.
-    assert max(line["distance"] for line in log) < 8 * np.log(2)
+    assert far < 8 * np.log(2)
     assert max(line["gap"] for line in log) < 1e-4
 
 
@@ -101,7 +103,9 @@ def accuracy(model: Path, pairs: list[dict[str, str]]) -> float:
     return right / len(pairs)
 
 
-def test_dpo_learns_a_planted_preference_that_sft_does_not(tmp_path: Path) -> None:
+def test_dpo_learns_a_planted_preference_that_sft_does_not(
+    tmp_path: Path, record_property: Any
+) -> None:
     rng = random.Random(1)
 
     def pair(number: int) -> dict[str, str]:
@@ -124,5 +128,7 @@ def test_dpo_learns_a_planted_preference_that_sft_does_not(tmp_path: Path) -> No
     pairs = Pairs(write(tmp_path / "pairs.jsonl", rows), length=60, batch=16)
     dpo = AlignSettings(pairs, Preference(), steps=60, optimizer=_optimizer(2e-3))
     fit(align_run(dpo, str(tmp_path / "sft")), tmp_path / "dpo")
-    assert accuracy(tmp_path / "sft", held) < 0.8
-    assert accuracy(tmp_path / "dpo", held) >= 0.9
+    before, after = (accuracy(tmp_path / name, held) for name in ("sft", "dpo"))
+    record_property("in the right order", f"{before:.0%} after SFT, {after:.0%} after DPO")
+    assert before < 0.8
+    assert after >= 0.9

@@ -142,7 +142,7 @@ def test_the_first_pass_must_have_ratios_of_one(
 
     monkeypatch.setattr(RolloutStep, "_measured", other)
     with pytest.raises(RolloutError, match="step 0: the first pass must have ratios of exactly 1"):
-        fit(run_of(chat_model, prompts, "grpo"), tmp_path / "run")
+        fit(run_of(chat_model, prompts, "ppo", **CASES["ppo"]), tmp_path / "run")
 
 
 def test_a_wide_gap_stops_a_run(chat_model: Path, prompts: str, tmp_path: Path) -> None:

@@ -182,7 +182,7 @@ def test_adapters_are_served_as_they_are(adapted: Path, chat_model: Path) -> Non
     leaves = joined(base, load_params(adapted), 2.0)
     found = []
     for params in (loaded.params, leaves):
-        settings = EngineSettings(slots=2, parts=(1,), max_tokens_in_flight=256)
+        settings = EngineSettings(2, (1,), max_tokens_in_flight=256, plain=True)
         engine = Engine(loaded.model, params, settings=settings)
         (answer,) = engine.run([Request(list(range(9)), 8)])
         found.append((answer.tokens, answer.logprobs))

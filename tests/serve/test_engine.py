@@ -294,6 +294,19 @@ def test_the_seed_and_the_position_decide(engine: Engine) -> None:
     assert first != other
 
 
+def test_a_plain_engine_draws_the_same(engine: Engine) -> None:
+    settings = EngineSettings(slots=4, parts=(2,), max_tokens_in_flight=PAGE * 24, plain=True)
+    plain = Engine(*model(), settings=settings)
+    requests = [
+        Request(prompt, 8, Choice(temperature=number % 2, seed=number))
+        for number, prompt in enumerate(prompts(6))
+    ]
+    one, other = answered(engine, requests), answered(plain, requests)
+    assert [a.tokens for a in one] == [a.tokens for a in other]
+    with pytest.raises(ValueError, match="need EngineSettings\\(plain=False\\)"):
+        plain.submit(Request([1], 1, Choice(temperature=1.0, top_k=3)))
+
+
 def test_answers_end_before_a_stop(engine: Engine) -> None:
     (whole,) = answered(engine, [Request(prompts(1)[0], 40)])
     stop = whole.tokens[10]

@@ -101,6 +101,8 @@ class Engine:
             raise ValueError("stop_texts need a tokenizer; pass one to the engine")
         if request.reads_prompt and not self.settings.reads_prompts:
             raise ValueError("log-probabilities of prompts need EngineSettings(reads_prompts=True)")
+        if self.settings.plain and (request.allowed is not None or not request.choice.is_plain):
+            raise ValueError("these settings of a request need EngineSettings(plain=False)")
         prompt = [int(token) for token in request.prompt]
         most = len(prompt) + request.max_tokens
         waits, reads = request.allowed is not None, request.reads_prompt

@@ -53,6 +53,8 @@ class EngineSettings:
     - `cache_dtype`: of keys and values; None for the model's, or int8.
     - `int8_weights`: kernels and embeddings in 8 bits, with a scale for each output channel.
     - `reads_prompts`: requests may ask for log-probabilities of prompts; one program more.
+    - `plain`: requests take the likeliest token or draw from all as the model has them; two
+      programs less.
     """
 
     slots: int | None = None
@@ -62,6 +64,7 @@ class EngineSettings:
     cache_dtype: str | None = None
     int8_weights: bool = False
     reads_prompts: bool = False
+    plain: bool = False
 
     def __post_init__(self) -> None:
         if self.slots is not None and self.slots < 1:
@@ -124,7 +127,9 @@ class Programs:
         self._pool = empty_pool(config, self.num_pages, self._dtype)
         self._all = jnp.full((self.num_rows, -(-config.vocab_size // 32)), 2**32 - 1, jnp.uint32)
         # A row that draws is exact if one program draws it, whatever the others need.
-        self._levels = ("greedy", "all") if settings.exact else LEVELS
+        self._levels: tuple[Level, ...] = ("greedy", "all") if settings.exact else LEVELS
+        if settings.plain:
+            self._levels = ("drawn",)
         logits = _shaped(self.num_rows, config.vocab_size, dtype=model.dtype)
         drawn = self._slots, logits, self._rows, self._all
         ones = _stacked([(np.int32(0), slot_of(config, [], Request([], 0)))] * self.num_parts)
@@ -169,7 +174,8 @@ class Programs:
         reads: bool = False,
     ) -> Future[Drawn]:
         """Start a step of `shape` single tokens and parts; `reads`: one part of a prompt."""
-        level = level if level in self._levels else "all"
+        # The least that is there and does it.
+        level = next(one for one in self._levels if LEVELS.index(one) >= LEVELS.index(level))
         lines = self._packing(rows)
         best = min(
             (has for has in self._shapes if has[0] >= shape[0] and has[1] >= shape[1]),

@@ -25,7 +25,7 @@ from barrow.parallel.processes import Together
 from barrow.train.compiler import compiled
 from barrow.train.gradients import gradients, params_in_use, take_gradient
 from barrow.train.loss_scale import LossScale, pick
-from barrow.train.objectives.objective import Mean, Objective
+from barrow.train.objectives.objective import Loss, Mean, Objective
 from barrow.train.offloaded_update import OffloadedUpdate, start_outside
 from barrow.train.precision import Precision
 from barrow.train.state import TrainState
@@ -177,19 +177,29 @@ def pure_step(
 
     def step(state: TrainState, batch: Any) -> tuple[TrainState, StepMetrics]:
         found = take(state, batch)
-        updates, optimizer_state = optimizer.update(found.grads, state.optimizer, state.params)
-        params = optax.apply_updates(state.params, updates)
-        after = replace(
-            state,
-            params=params,
-            optimizer=optimizer_state,
-            collections=found.collections,
-            ema=averaged(state.ema, params, settings.ema),
-        )
-        after = pick(found.is_finite, after, state)
+        after = updated(state, found, optimizer, settings)
         return replace(after, scale=found.scale, step=state.step + 1), found.metrics
 
     return step
+
+
+def updated(
+    state: TrainState,
+    found: Gradients,
+    optimizer: optax.GradientTransformation,
+    settings: StepSettings,
+) -> TrainState:
+    """The state after a step of the optimizer; as it was where gradients are not finite."""
+    updates, optimizer_state = optimizer.update(found.grads, state.optimizer, state.params)
+    params = optax.apply_updates(state.params, updates)
+    after = replace(
+        state,
+        params=params,
+        optimizer=optimizer_state,
+        collections=found.collections,
+        ema=averaged(state.ema, params, settings.ema),
+    )
+    return pick(found.is_finite, after, state)  # type: ignore[no-any-return]
 
 
 def pure_gradients(
@@ -217,33 +227,47 @@ def pure_gradients(
             num=settings.accumulate,
             placement=placement,
         )
-        weight = jnp.where(loss.weight == 0, 1.0, loss.weight)
         if placement is None or placement.mesh.size == 1:
             # Unrolled layers' gradients are stacked here: within the update XLA would compute it,
             # and stack, once for each of its results, and copy the moments for that. Over several
             # devices the sum of gradients and their division must stay together.
             grads = jax.lax.optimization_barrier(grads)
-        grads = jax.tree.map(lambda g: g.astype(jnp.float32) / weight, grads)
-        if placement is not None:
-            grads = placement.sharded(grads, placement.zero.masters)
-        squares = jnp.stack([jnp.sum(jnp.square(g)) for g in jax.tree.leaves(grads)])
-        norm = jnp.sqrt(squares.sum())
-        is_finite = jnp.isfinite(norm) & jnp.isfinite(loss.total)
-        means, shrink = grads, jnp.float32(1)
-        if settings.clip is not None:
-            shrink = jnp.minimum(1.0, settings.clip / jnp.maximum(norm, 1e-30))
-            grads = jax.tree.map(lambda g: g * shrink, grads)
-        metrics = StepMetrics(
-            loss=Mean(loss.total, loss.weight),
-            metrics=dict(loss.metrics),
-            grad_norm=norm,
-            bad_tensor=bad_tensor(is_finite, squares),
-            scale=scale,
-        )
-        scaled = None if state.scale is None else state.scale.after(is_finite, precision.scale)
-        return Gradients(grads, means, shrink, is_finite, loss.collections, scaled, metrics)
+        found = clipped(grads, loss, settings, placement=placement, scale=scale)
+        if state.scale is None:
+            return found
+        return replace(found, scale=state.scale.after(found.is_finite, precision.scale))
 
     return take
+
+
+def clipped(
+    grads: Any,
+    loss: Loss,
+    settings: StepSettings,
+    *,
+    placement: Placement | None = None,
+    scale: jax.Array | None = None,
+) -> Gradients:
+    """Gradients of the mean of a loss, of those of its total, clipped; `scale` is reported."""
+    weight = jnp.where(loss.weight == 0, 1.0, loss.weight)
+    grads = jax.tree.map(lambda g: g.astype(jnp.float32) / weight, grads)
+    if placement is not None:
+        grads = placement.sharded(grads, placement.zero.masters)
+    squares = jnp.stack([jnp.sum(jnp.square(g)) for g in jax.tree.leaves(grads)])
+    norm = jnp.sqrt(squares.sum())
+    is_finite = jnp.isfinite(norm) & jnp.isfinite(loss.total)
+    means, shrink = grads, jnp.float32(1)
+    if settings.clip is not None:
+        shrink = jnp.minimum(1.0, settings.clip / jnp.maximum(norm, 1e-30))
+        grads = jax.tree.map(lambda g: g * shrink, grads)
+    metrics = StepMetrics(
+        loss=Mean(loss.total, loss.weight),
+        metrics=dict(loss.metrics),
+        grad_norm=norm,
+        bad_tensor=bad_tensor(is_finite, squares),
+        scale=scale,
+    )
+    return Gradients(grads, means, shrink, is_finite, loss.collections, None, metrics)
 
 
 class _Offloaded:

@@ -18,10 +18,9 @@ import optax
 from barrow.align.rollouts.objective import Outputs, PolicyObjective
 from barrow.parallel.placement import Placement
 from barrow.train.gradients import params_in_use
-from barrow.train.loss_scale import pick
-from barrow.train.objectives.objective import Loss, Mean
+from barrow.train.objectives.objective import Loss
 from barrow.train.state import TrainState
-from barrow.train.step import StepMetrics, StepSettings, averaged, bad_tensor
+from barrow.train.step import StepMetrics, StepSettings, clipped, updated
 
 # Gradients of totals, and what they are divided by.
 Sums = tuple[Any, Loss]
@@ -118,23 +117,6 @@ class Programs:
 
     def _updated(self, state: TrainState, sums: Sums) -> tuple[TrainState, StepMetrics]:
         grads, loss = sums
-        weight = jnp.where(loss.weight == 0, 1.0, loss.weight)
-        grads = jax.tree.map(lambda g: g / weight, grads)
-        squares = jnp.stack([jnp.sum(jnp.square(g)) for g in jax.tree.leaves(grads)])
-        norm = jnp.sqrt(squares.sum())
-        is_finite = jnp.isfinite(norm) & jnp.isfinite(loss.total)
-        if self._settings.clip is not None:
-            shrink = jnp.minimum(1.0, self._settings.clip / jnp.maximum(norm, 1e-30))
-            grads = jax.tree.map(lambda g: g * shrink, grads)
-        updates, optimizer = self._optimizer.update(grads, state.optimizer, state.params)
-        params = optax.apply_updates(state.params, updates)
-        ema = averaged(state.ema, params, self._settings.ema)
-        after = pick(is_finite, replace(state, params=params, optimizer=optimizer, ema=ema), state)
-        metrics = StepMetrics(
-            loss=Mean(loss.total, loss.weight),
-            metrics=dict(loss.metrics),
-            grad_norm=norm,
-            bad_tensor=bad_tensor(is_finite, squares),
-            scale=None,
-        )
-        return after, metrics
+        loss = replace(loss, collections=state.collections)
+        found = clipped(grads, loss, self._settings, placement=self._placement)
+        return updated(state, found, self._optimizer, self._settings), found.metrics
