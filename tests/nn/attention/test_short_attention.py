@@ -287,7 +287,18 @@ STARTS = Visible(causal=True, starts=jnp.zeros(2, jnp.int32))
         ((2, 50, 2, 64), 50, 2, jnp.bfloat16, Visible(causal=True, window=8), False),
         ((0, 50, 2, 64), 50, 2, jnp.bfloat16, ALL, False),
     ],
-    ids="fits half long cross odd_heads grouped float32 starts window empty".split(),
+    ids=[
+        "fits",
+        "half",
+        "long",
+        "cross",
+        "odd_heads",
+        "grouped",
+        "float32",
+        "starts",
+        "window",
+        "empty",
+    ],
 )
 def test_other_sizes_types_and_masks_fall_back(
     shape: Any,

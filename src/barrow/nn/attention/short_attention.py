@@ -74,7 +74,7 @@ def ids_of(shape: tuple[int, ...], visible: Visible) -> jax.Array | None:
 def _attend(
     kind: Kind, arrays: tuple[jax.Array, ...], bias: jax.Array | None, ids: jax.Array | None
 ) -> jax.Array:
-    return _call(kind, short_kernel.forward, _plain, arrays, bias, ids)  # type: ignore[no-any-return]
+    return _call(kind, arrays, bias, ids)  # type: ignore[no-any-return]
 
 
 def _forward(kind: Kind, *given: Any) -> tuple[jax.Array, Any]:
@@ -83,7 +83,7 @@ def _forward(kind: Kind, *given: Any) -> tuple[jax.Array, Any]:
 
 def _backward(kind: Kind, kept: Any, above: jax.Array) -> tuple[Any, jax.Array | None, None]:
     bias = kept[1]
-    found = _call(kind, short_kernel.gradient, _plain_gradient, *kept, above)
+    found = _call(kind, *kept, above)
     if bias is None:
         return found, None, None
     # As rows: over two dimensions XLA first writes a transposed float32 copy.
@@ -97,26 +97,33 @@ _attend.defvjp(_forward, _backward)
 
 def _call(
     kind: Kind,
-    kernel: Callable[..., Any],
-    twin: Callable[..., Any],
     arrays: tuple[jax.Array, ...],
     bias: jax.Array | None,
     ids: jax.Array | None,
     *above: jax.Array,
 ) -> Any:
-    """The kernel, of arrays alone, so that JAX can transform it."""
+    """The kernel of the result, or of its gradient; of arrays alone, so that JAX transforms it."""
     kept, structure = jax.tree.flatten((arrays, bias, ids))
     if len(arrays) == 1:
-        both = with_twin(partial(_flat, kernel), partial(_flat, twin), kind, structure)
-        return both(*kept, *above)
-    run = over_heads(lambda *given: tuple(jax.tree.leaves(_flat(kernel, kind, structure, *given))))
-    found = tuple(run(*kept, *above))
+        return with_twin(_by_kernel, _by_twin, kind, structure)(*kept, *above)
+    call = over_heads(lambda *given: tuple(jax.tree.leaves(_by_kernel(kind, structure, *given))))
+    found = tuple(call(*kept, *above))
     return found if above else found[0]
 
 
-def _flat(function: Callable[..., Any], kind: Kind, structure: Any, *given: jax.Array) -> Any:
+def _by_kernel(kind: Kind, structure: Any, *given: jax.Array) -> Any:
+    run = short_kernel.gradient if len(given) > structure.num_leaves else short_kernel.forward
+    return _flat(run, kind, structure, given)
+
+
+def _by_twin(kind: Kind, structure: Any, *given: jax.Array) -> Any:
+    run = _plain_gradient if len(given) > structure.num_leaves else _plain
+    return _flat(run, kind, structure, given)
+
+
+def _flat(run: Callable[..., Any], kind: Kind, structure: Any, given: tuple[Any, ...]) -> Any:
     num = structure.num_leaves
-    return function(kind, *structure.unflatten(given[:num]), *given[num:])
+    return run(kind, *structure.unflatten(given[:num]), *given[num:])
 
 
 def _plain(

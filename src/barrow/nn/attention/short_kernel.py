@@ -212,7 +212,7 @@ class _Work:
         return bias, ids, refs
 
     def _queries(self, held: Any, bias: Any) -> Any:
-        """This warpgroup's, with their bias, in registers; without one where they are held."""
+        """Those of this warpgroup: with their bias in registers, without one where they lie."""
         mine = _matrix(held.at[_mine()])
         if bias is None:
             return mine
@@ -262,7 +262,7 @@ class _Work:
 
 
 def _mine() -> Any:
-    """This warpgroup's part of what is held, in tiles."""
+    """The part of this warpgroup in what is held, in tiles."""
     from jax.experimental import pallas as pl
 
     num = _TILE // _LINES
@@ -270,7 +270,7 @@ def _mine() -> Any:
 
 
 def _my_column(ref: Any) -> Any:
-    """This warpgroup's keys, for all queries."""
+    """The keys of this warpgroup, for all queries."""
     from jax.experimental import pallas as pl
 
     return ref.at[:, pl.ds(lax.axis_index(_AXES[2]), 1)]
@@ -286,7 +286,7 @@ def _columns(bias: Any, part: int) -> Any:
 
 
 def _place(ref: Any, part: int) -> Any:
-    """This warpgroup's places of this block's head."""
+    """The places of this warpgroup in the head of this block."""
     from jax.experimental import pallas as pl
 
     row, head, group = (lax.axis_index(name) for name in _AXES)
