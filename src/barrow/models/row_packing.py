@@ -25,7 +25,7 @@ class Packing:
         return int(self.row.max(initial=-1)) + 1
 
 
-def packing(lengths: Sequence[int], capacity: int, most: int) -> Packing:
+def packing(lengths: Sequence[int] | Numbers, capacity: int, most: int) -> Packing:
     """Texts of these lengths in rows of `capacity` places, at most `most` of them in a row.
 
     A row has the longest text that is left, then the longest that still fits, and so on; rows of

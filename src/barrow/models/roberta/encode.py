@@ -25,7 +25,8 @@ from barrow.models.roberta.model import Roberta, RobertaConfig
 from barrow.models.row_batches import Batch, batches
 from barrow.models.row_packing import packing
 from barrow.models.rows import padded
-from barrow.nn.attention.short_attention import MOST, has_kernel
+from barrow.nn.attention.short_attention import has_kernel
+from barrow.nn.attention.short_kernel import MOST
 from barrow.nn.attention.visible import Visible
 
 Pool = Literal["mean", "cls", "max"]
@@ -179,14 +180,16 @@ def _pooled_together(
     else:
         hidden = body.apply(params, tokens, positions=positions, segments=numbers)
     hidden = hidden.reshape(-1, hidden.shape[-1])
-    if pool == "cls":
-        return hidden[starts].astype(jnp.float32)
     num, of = len(starts), numbers.reshape(-1)
-    if pool == "max":
-        return jax.ops.segment_max(hidden.astype(jnp.float32), of, num + 1)[:num]
-    is_in = (of == jnp.arange(num)[:, None]).astype(hidden.dtype)
-    sums: jax.Array = jnp.dot(is_in, hidden, preferred_element_type=jnp.float32)
-    return sums / lengths[:, None]
+    found: jax.Array
+    if pool == "cls":
+        found = hidden[starts].astype(jnp.float32)
+    elif pool == "max":
+        found = jax.ops.segment_max(hidden.astype(jnp.float32), of, num + 1)[:num]
+    else:
+        is_in = (of == jnp.arange(num)[:, None]).astype(hidden.dtype)
+        found = jnp.dot(is_in, hidden, preferred_element_type=jnp.float32) / lengths[:, None]
+    return found
 
 
 def batches_of(rows: Sequence[Any], context: int, tokens: int | None = None) -> list[Batch]:

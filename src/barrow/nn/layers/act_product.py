@@ -17,6 +17,7 @@ from barrow.nn.dot import dot
 from barrow.nn.hopper import is_hopper, log_choice, with_twin
 from barrow.nn.layers import act_rows
 from barrow.nn.layers.activations import Activation, quick_gelu
+from barrow.nn.layers.remat import HIDDEN, named
 
 _DEPTH = 64  # of a step: 128 bytes of a line
 _TILE = 128  # lines and columns of a warpgroup; a block has two, one below the other
@@ -55,7 +56,7 @@ def act_product(x: jax.Array, weight: jax.Array, bias: jax.Array, act: Activatio
 def _forward(
     x: jax.Array, weight: jax.Array, bias: jax.Array, act: Activation
 ) -> tuple[jax.Array, tuple[jax.Array, ...]]:
-    product = dot(x, weight)
+    product = named(dot(x, weight), HIDDEN)
     return act_rows.act_rows(product, bias, act), (x, weight, product, bias)
 
 
@@ -83,7 +84,7 @@ def kernel(act: Activation, x: jax.Array, weight: jax.Array, bias: jax.Array) ->
     (rows, inner), columns = x.shape, weight.shape[1]
     counts = (rows // (2 * _TILE), columns // _TILE)
     tiled = (gpu.TilingTransform((8, _DEPTH)), gpu.SwizzleTransform(128))
-    spec = {"transforms": tiled, "memory_space": gpu.SMEM}
+    spec: dict[str, Any] = {"transforms": tiled, "memory_space": gpu.SMEM}
 
     def pipeline(body: Any, context: Any) -> Any:
         return gpu.emit_pipeline_warp_specialized(
