@@ -302,7 +302,8 @@ def _matrix(ref: Any) -> Any:
     """Tiles [tiles, columns, 8, 64] as a matrix."""
     from jax.experimental.pallas import mosaic_gpu as gpu
 
-    return replace(ref, transforms=(*ref.transforms, gpu.TilingTransform((_LINES, DIM)).undo(None)))
+    untiled = gpu.TilingTransform((_LINES, DIM)).undo(jax.typeof(ref.ref))
+    return replace(ref, transforms=(*ref.transforms, untiled))
 
 
 def _turned(ref: Any) -> Any:
