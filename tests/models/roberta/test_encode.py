@@ -65,6 +65,14 @@ def test_packed_as_if_each_were_alone(
         list(embed(loaded.model, loaded.params, [[5], []]))
 
 
+def test_many_very_short_texts_are_packed(loaded: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [row[: 1 + number % 3] for number, row in enumerate(ROWS * 20)]
+    wanted = np.concatenate(list(embed(loaded.model, loaded.params, rows)))
+    monkeypatch.setattr(encode, "packs", lambda body: True)
+    found = np.concatenate(list(embed(loaded.model, loaded.params, rows, tokens=1024)))
+    np.testing.assert_allclose(found, wanted, atol=1e-5)
+
+
 def test_batches_and_windows_change_nothing(loaded: Any) -> None:
     """ROBERTA-5: to 1e-5."""
     whole = np.concatenate(list(embed(loaded.model, loaded.params, ROWS)))

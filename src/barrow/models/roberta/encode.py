@@ -142,7 +142,7 @@ def _packed(
     texts: Sequence[Any], starts: npt.NDArray[Any], num_rows: int, capacity: int, config: Any
 ) -> tuple[npt.NDArray[np.int32], ...]:
     """Tokens, positions and numbers of texts [rows, capacity]; starts and lengths [texts]."""
-    num = max(_MEAN * num_rows, _MOST)
+    num = max(_MEAN * num_rows, row_bucket(len(texts)))
     lengths = np.fromiter(map(len, texts), np.int64, len(texts))
     before = np.cumsum(lengths) - lengths
     given = np.concatenate([np.asarray(text, np.int32) for text in texts])
