@@ -94,6 +94,7 @@ def ours(job: Job) -> dict[str, Any]:
     from barrow.models.clip.config import ClipConfig, TextConfig, VisionConfig
     from barrow.models.clip.model import CLIP, normalised
     from barrow.models.clip.tower import Running, towers_apart
+    from barrow.models.inference import jitted
     from barrow.nn.layers.remat import ATTENTION_ONLY, EVERYTHING
     from barrow.train import (
         AdamW,
@@ -121,7 +122,7 @@ def ours(job: Job) -> dict[str, Any]:
             jax.random.key(0)
         )
         params = towers_apart(params) if job.apart else params
-        encode = jax.jit(lambda p, x: model.apply(p, x, method=model.image))
+        encode = jitted(lambda p, x: model.apply(p, x, method=model.image))
         given = jax.device_put(images.astype(dtype))
         held: list[Any] = [None]
 

@@ -17,6 +17,7 @@ from barrow.models.buckets import parts
 from barrow.models.clip.model import CLIP, MAX_SCALE
 from barrow.models.clip.templates import PLAIN
 from barrow.models.clip.zero_shot import Floats, ZeroShot, classified, ensemble, unit
+from barrow.models.inference import jitted
 from barrow.models.keys_report import KeysReport
 from barrow.nn.tree import Tree
 from barrow.tokens.clip.tokenizer import ClipTokenizer
@@ -163,7 +164,7 @@ class Clip:
         return found
 
 
-@functools.partial(jax.jit, static_argnums=0)
+@functools.partial(jitted, static_argnums=0)
 def _image(
     module: CLIP, params: Mapping[str, Any], collections: Mapping[str, Any], images: jax.Array
 ) -> jax.Array:
@@ -171,7 +172,7 @@ def _image(
     return found
 
 
-@functools.partial(jax.jit, static_argnums=0)
+@functools.partial(jitted, static_argnums=0)
 def _text(
     module: CLIP, params: Mapping[str, Any], collections: Mapping[str, Any], ids: jax.Array
 ) -> jax.Array:

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from barrow.models.buckets import bucket, row_bucket
+from barrow.models.inference import jitted
 from barrow.models.onnx.model import OnnxModel
 from barrow.models.roberta.heads import RobertaWithHead
 from barrow.models.roberta.model import Roberta, RobertaConfig
@@ -161,7 +162,7 @@ def _packed(
     return *(x.reshape(num_rows, capacity) for x in (tokens, positions, numbers)), *whole
 
 
-@partial(jax.jit, static_argnames=("body", "layer", "pool"))
+@partial(jitted, static_argnames=("body", "layer", "pool"))
 def _pooled_together(
     body: Roberta,
     params: Mapping[str, Any],
@@ -244,7 +245,7 @@ def _pooled_by_onnx(
     return np.asarray(_pool(jnp.asarray(model.hidden(tokens, lengths)), lengths, pool))
 
 
-@partial(jax.jit, static_argnames=("body", "layer", "pool"))
+@partial(jitted, static_argnames=("body", "layer", "pool"))
 def _pooled(
     body: Roberta,
     params: Mapping[str, Any],
