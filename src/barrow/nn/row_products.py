@@ -21,7 +21,7 @@ from barrow.nn.hopper import is_hopper, log_choice, with_twin
 from barrow.nn.layers.activations import Activation, gelu_tanh, quick_gelu, relu, silu
 
 GROUP = 64  # inputs that share a scale, of 4 bits
-_MOST = 8  # rows
+_MOST = 4  # rows; of more, arithmetic takes longer than reading the weights
 _PART = 12 << 10  # bytes that are copied at a time, at least
 _BLOCKS = 3 * 132  # three on each multiprocessor
 _ACTIVATIONS = (None, gelu_tanh, quick_gelu, relu, silu)
@@ -89,9 +89,9 @@ def row_products(
     fits = has_kernel(x.shape, x.dtype, weights, act)
     log_choice("product of rows", shape, fits)
     twin = partial(plain, act=act, is_gated=is_gated)
-    if not fits:
-        return twin(x, weights, around)
-    return with_twin(partial(_kernel, act=act, is_gated=is_gated), twin)(x, weights, around)
+    call = with_twin(partial(_kernel, act=act, is_gated=is_gated), twin) if fits else twin
+    found: tuple[jax.Array, ...] = call(x, weights, around)
+    return found
 
 
 def plain(
@@ -182,16 +182,16 @@ def _kernel(
     line: tuple[int, ...] = (width // GROUP, 8, 8) if bits == 4 else (width // size, size)
     lines = size // GROUP if bits == 4 else 1  # of a piece
 
-    def read(ref: Any, at: tuple[Any, ...], how: Any) -> jax.Array:
+    def read(ref: Any, at: tuple[Any, ...], how: Any) -> Any:
         return gpu.load(ref, at, layout=how, optimized=False)
 
-    def wide(ref: Any, at: tuple[Any, ...], how: Any) -> jax.Array:
+    def wide(ref: Any, at: tuple[Any, ...], how: Any) -> Any:
         return read(ref, at, how).astype(jnp.float32)
 
-    def spread(value: jax.Array, shape: tuple[int, ...], dims: list[int]) -> jax.Array:
+    def spread(value: Any, shape: tuple[int, ...], dims: list[int]) -> Any:
         return gpu.layout_cast(lax.broadcast_in_dim(value, shape, dims), layout)
 
-    def filled(shape: tuple[int, ...]) -> jax.Array:
+    def filled(shape: tuple[int, ...]) -> Any:
         return gpu.layout_cast(jnp.full(shape, 0.0, jnp.float32), layout)
 
     def added(sums: list[jax.Array], x: Any, span: int, held: list[Any]) -> list[jax.Array]:
@@ -211,8 +211,9 @@ def _kernel(
             sums = [s + scales * in_fours(x, row, place, words) for row, s in enumerate(sums)]
         return sums
 
-    def in_fours(x: Any, row: int, place: int, words: jax.Array) -> jax.Array:
-        summed = offset = None
+    def in_fours(x: Any, row: int, place: int, words: Any) -> Any:
+        summed: Any = None
+        offset: Any = None
         for i in range(8):
             # Four bits as the first of a mantissa: 1 + n / 16, without a conversion.
             shift = 19 - 4 * i
@@ -226,7 +227,7 @@ def _kernel(
         # 16 times 1 + n / 16 is 16 + n, and n − 8 is meant.
         return summed - spread(1.5 * offset, words.shape, [1, 2])
 
-    def normed(given: Any, here: Any) -> None:
+    def normed(norm: Norm, given: Any, here: Any) -> None:
         each = next(each for each in (8, 4, 2, 1) if width // 128 % each == 0)
         whole = gpu.Layout.WG_STRIDED(line, vec_size=each)
         for row in range(rows):
@@ -264,7 +265,7 @@ def _kernel(
         for step in range(stages):
             fetch(jnp.int32(step // parts), step % parts, step)
         if norm is not None:
-            normed(given, held[0])
+            normed(norm, given, held[0])
 
         def one(turn: Any, _: None) -> None:
             tile = (height, lines, 8) if bits == 4 else (height, size)
@@ -303,7 +304,7 @@ def _kernel(
         lax.fori_loop(0, turns, one, None)
 
     values = [w.values if bits == 4 else w.values.reshape(-1, *line) for w in weights]
-    scales = [w.scales for w in weights]
+    scales: list[Any] = [w.scales for w in weights]
     if bits == 4:  # in types and sizes that can be copied in the background
         sources = [Held(v, s.astype(jnp.float32)) for v, s in zip(values, scales, strict=True)]
     else:
@@ -353,6 +354,7 @@ def _tiles(bits: int) -> tuple[Any, int, int]:
     from jax.experimental.mosaic.gpu.fragmented_array import Tiling
     from jax.experimental.pallas import mosaic_gpu as gpu
 
+    lanes: tuple[int, ...]
     if bits == 4:
         tiling, warps, lanes = Tiling(((16, 4, 8), (4, 4, 8), (4,))), -7, (-4, -3, -2)
         height, size = 16, 4 * GROUP

@@ -21,9 +21,6 @@ from barrow.models.decoder.sampling import Chooser, choose
 from barrow.nn.attention.cache import Cache
 from barrow.nn.tree import Tree
 
-# Tokens of a turn on GPUs, where a loop waits for its condition on the host.
-_TURNS = 8
-
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
@@ -78,7 +75,7 @@ def decode(
 
     Ends early when every row has reached a stop. `room` is part of the program, `limit` is not.
     """
-    batch, turns = state.last.shape[0], _TURNS if jax.default_backend() == "gpu" else 1
+    batch, turns = state.last.shape[0], _tokens_of_a_turn()
     is_short = takes(params)
 
     def go_on(carry: tuple[jax.Array, State, jax.Array]) -> jax.Array:
@@ -112,6 +109,11 @@ def decode(
     out = jnp.full((batch, -(-room // turns) * turns), -1, jnp.int32)
     _, state, out = lax.while_loop(go_on, several, (jnp.int32(0), state, out))
     return state, out[:, :room]
+
+
+def _tokens_of_a_turn() -> int:
+    """On a GPU a loop waits for the host, which reads its condition, unless its turns are known."""
+    return 8 if jax.default_backend() == "gpu" else 1
 
 
 def _keys(rows: jax.Array, num: jax.Array) -> jax.Array:

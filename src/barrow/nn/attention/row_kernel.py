@@ -114,10 +114,10 @@ def _kernel(
     shape, stages = (tile, dim), min(_HELD // (tile * dim), capacity // tile)
     in_bits = scale * math.log2(math.e)  # exp2 is one instruction
 
-    def wide(ref: Any, at: tuple[Any, ...], how: Any) -> jax.Array:
+    def wide(ref: Any, at: tuple[Any, ...], how: Any) -> Any:
         return gpu.load(ref, at, layout=how, optimized=False).astype(jnp.float32)
 
-    def spread(x: jax.Array, dims: list[int]) -> jax.Array:
+    def spread(x: jax.Array, dims: list[int]) -> Any:
         return gpu.layout_cast(lax.broadcast_in_dim(x, shape, dims), layout)
 
     def attention_of_one_place(*refs: Any) -> None:
@@ -127,7 +127,7 @@ def _kernel(
         pl.run_scoped(partial(inside, *refs), *turned, *held, here)
 
     def inside(keys: Any, values: Any, lengths: Any, q: Any, k: Any, v: Any, *others: Any) -> None:
-        *others, k_held, v_held, arrived = others
+        *rest, k_held, v_held, arrived = others
         row, head = lax.axis_index("row"), lax.axis_index("head")
         kv_head = lax.div(head, jnp.int32(group))
         length = lengths[row]
@@ -141,11 +141,11 @@ def _kernel(
                 gpu.copy_gmem_to_smem(keys.at[at], k_held.at[slot], arrived.at[slot])
                 gpu.copy_gmem_to_smem(values.at[at], v_held.at[slot], arrived.at[slot])
 
-        for step in range(stages):
-            fetch(jnp.int32(step))
+        for number in range(stages):
+            fetch(jnp.int32(number))
 
-        def turned(x: Any, at: tuple[Any, ...], here: Any) -> jax.Array:
-            cos, sin = (wide(ref, (row,), halved) for ref in others[:2])
+        def turned(x: Any, at: tuple[Any, ...], here: Any) -> Any:
+            cos, sin = (wide(ref, (row,), halved) for ref in rest[:2])
             low, high = (wide(x, (*at, pl.ds(place, half)), halved) for place in (0, half))
             here[pl.ds(0, half)] = (low * cos - high * sin).astype(here.dtype)
             here[pl.ds(half, half)] = (high * cos + low * sin).astype(here.dtype)
@@ -153,12 +153,12 @@ def _kernel(
             return wide(here, (), across)
 
         if turn is None:
-            (out,) = others
+            (out,) = rest
             mine, new_k = wide(q, (row, head), across), wide(k, (row, kv_head), across)
         else:
-            out = others[2]
-            mine = turned(q, (row, head), others[3])
-            new_k = turned(k, (row, kv_head), others[4])
+            out = rest[2]
+            mine = turned(q, (row, head), rest[3])
+            new_k = turned(k, (row, kv_head), rest[4])
         new_v = wide(v, (row, kv_head), across)
         newest = jnp.sum(mine * new_k) * in_bits
         mine = spread(mine * in_bits, [1])
@@ -177,7 +177,7 @@ def _kernel(
             fetch(number + stages)
             return total * old + weight, best, summed * spread(old, [0]) + more
 
-        def filled(value: float, shape: tuple[int, ...], how: Any) -> jax.Array:
+        def filled(value: float, shape: tuple[int, ...], how: Any) -> Any:
             return gpu.layout_cast(jnp.full(shape, value, jnp.float32), how)
 
         # Finite, as the difference of two infinities is not a number.
@@ -216,6 +216,7 @@ def _tiles(width: int) -> Any:
     from jax.experimental.mosaic.gpu.fragmented_array import Tiling
     from jax.experimental.pallas import mosaic_gpu as gpu
 
+    lanes: tuple[int, ...]
     if width == 128:
         tiling, warps, lanes = Tiling(((4, 128), (4,))), -3, (-2,)
     else:
