@@ -89,8 +89,9 @@ def test_others_stay() -> None:
             "gate": Tree({"kernel": eight}),
         }
     )
-    found = in_rows(params)
+    found = in_rows(params, "bfloat16")
     assert isinstance(found["up"]["kernel"], RowWeight)
+    assert found["up"]["kernel"].dtype == jnp.bfloat16
     assert isinstance(found["up"]["bias"], jax.Array)
     assert found["down"]["kernel"] is dynamic
     assert found["gate"]["kernel"] is eight

@@ -43,10 +43,10 @@ def for_one_token(model: Decoder, params: Tree, batch: int) -> Tree:
     table: Any = jax.ShapeDtypeStruct((config.vocab_size, config.width), jnp.bfloat16)
     shape, act = (batch, config.width), activation(config.activation)
     fits = is_plain and has_kernel(shape, jnp.dtype(model.dtype), (Held(table),), act)
-    return _in_rows(params) if fits and _has_room(params) else params
+    return _in_rows(params, model.dtype) if fits and _has_room(params) else params
 
 
-_in_rows = jax.jit(in_rows)
+_in_rows = partial(jax.jit, static_argnames="dtype")(in_rows)
 
 
 def _has_room(params: Any) -> bool:
