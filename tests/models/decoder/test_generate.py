@@ -173,4 +173,8 @@ def test_several_tokens_in_a_turn_are_the_same_tokens(monkeypatch: pytest.Monkey
         for ours, theirs in zip(after, before, strict=True):
             assert ours.reason == theirs.reason
             np.testing.assert_array_equal(ours.tokens, theirs.tokens)
+    # Pieces that end within a turn.
+    pieces = zip(*stream(decoder, params, prompts, max_tokens=12, chunk=7), strict=True)
+    for ours, theirs in zip(map(np.concatenate, pieces), wanted[0], strict=True):
+        np.testing.assert_array_equal(ours, theirs.tokens)
     decode.clear_cache()
