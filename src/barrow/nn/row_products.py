@@ -1,4 +1,4 @@
-"""Products of a few rows with weights, and what stands around them, as one kernel each.
+"""Products of a few rows with weights, fused with norm, bias, activation and residual.
 
 For one token the time is that of reading the weights and of starting kernels: on an H200 about 2 µs
 each. So the norm before a product is computed again by every block (a row is short), and bias,
@@ -32,7 +32,7 @@ _ACTIVATIONS = (None, gelu_tanh, quick_gelu, relu, silu)
 class Held:
     """A weight [outputs, inputs]: bfloat16; or int8 with `scales` [outputs]; or 4 bits.
 
-    Of 4 bits (0…15, which stand for −8…7) `values` are uint32 [outputs, groups, 8] and `scales`
+    Of 4 bits (0…15, which mean −8…7) `values` are uint32 [outputs, groups, 8] and `scales`
     [outputs, groups]: bits 4i to 4i + 3 of word j are number 8i + j of a group of 64.
     """
 
@@ -63,7 +63,7 @@ class Norm:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Around:
-    """What stands around products: a norm of x, a bias for each, a residual of each row."""
+    """What is fused with products: a norm of x, a bias for each, a residual of each row."""
 
     norm: Norm | None = None
     biases: tuple[jax.Array, ...] = ()
