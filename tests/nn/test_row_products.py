@@ -133,7 +133,7 @@ def test_kernels_are_lowered_for_a_gpu(bits: int, name: str) -> None:
 def test_more_inputs_than_are_read_at_a_time(
     without_hardware: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_PART", 1)
+    monkeypatch.setattr(module, "_CHUNK", 128)
     for bits in (16, 4):
         given, how, wanted = made(bits, "gelu")
         close(module._kernel(*given, **how, interpret=without_hardware), wanted)
@@ -147,7 +147,7 @@ def test_where_there_is_a_kernel(
     assert not has_kernel(*fitting, held)
     monkeypatch.setattr(module, "is_hopper", lambda: True)
     assert has_kernel(*fitting, held, silu)
-    assert not has_kernel((9, WIDTH), jnp.bfloat16, held)
+    assert not has_kernel((5, WIDTH), jnp.bfloat16, held)
     assert not has_kernel((1, 200), jnp.bfloat16, held)
     assert not has_kernel((1, WIDTH), jnp.float32, held)
     assert not has_kernel(*fitting, held, jnp.tanh)

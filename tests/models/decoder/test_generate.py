@@ -152,3 +152,29 @@ def test_a_completion_has_its_fields() -> None:
     (found,) = generate(*model(), [[2]], max_tokens=1)
     assert isinstance(found, Completion)
     assert found.tokens.shape == (1,)
+
+
+def test_several_tokens_in_a_turn_are_the_same_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+    decoder, params = model()
+    prompts = [[1, 2, 3], [4]]
+    (long, _) = generate(decoder, params, prompts, max_tokens=12)
+    stop = int(long.tokens[9])
+    cases: list[dict[str, Any]] = [
+        {"max_tokens": 12},
+        {"max_tokens": 12, "stops": [stop]},
+        {"max_tokens": 12, "sampling": Sampling(1.0), "seed": 3},
+        {"max_tokens": decoder.config.context - 3},  # whose buckets are no multiple of a turn
+    ]
+    wanted = [generate(decoder, params, prompts, **case) for case in cases]
+    monkeypatch.setattr("barrow.models.decoder.decoding._tokens_of_a_turn", lambda: 5)
+    decode.clear_cache()
+    for case, before in zip(cases, wanted, strict=True):
+        after = generate(decoder, params, prompts, **case)
+        for ours, theirs in zip(after, before, strict=True):
+            assert ours.reason == theirs.reason
+            np.testing.assert_array_equal(ours.tokens, theirs.tokens)
+    # Pieces that end within a turn.
+    pieces = zip(*stream(decoder, params, prompts, max_tokens=12, chunk=7), strict=True)
+    for ours, theirs in zip(map(np.concatenate, pieces), wanted[0], strict=True):
+        np.testing.assert_array_equal(ours, theirs.tokens)
+    decode.clear_cache()

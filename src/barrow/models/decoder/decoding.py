@@ -21,9 +21,6 @@ from barrow.models.decoder.sampling import Chooser, choose
 from barrow.nn.attention.cache import Cache
 from barrow.nn.tree import Tree
 
-# Tokens of a turn on GPUs, where a loop waits for its condition on the host.
-_TURNS = 8
-
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
@@ -78,15 +75,16 @@ def decode(
 
     Ends early when every row has reached a stop. `room` is part of the program, `limit` is not.
     """
-    batch, turns = state.last.shape[0], _TURNS if jax.default_backend() == "gpu" else 1
+    batch, turns = state.last.shape[0], _tokens_of_a_turn()
     is_short = takes(params)
 
-    def go_on(carry: tuple[jax.Array, State, jax.Array]) -> jax.Array:
-        step, now, _ = carry
+    def go_on(carry: Any) -> Any:
+        step, now, *_ = carry
         return (step < limit) & ~jnp.all(now.done)
 
-    def one(_: Any, carry: tuple[jax.Array, State, jax.Array]) -> Any:
-        step, now, out = carry
+    def one(_: Any, carry: Any) -> Any:
+        step, now, lengths, out = carry
+        now = _with_lengths(now, lengths)
         is_open = ~now.done & (step < limit)
         real = is_open.astype(jnp.int32)
         if is_short:
@@ -104,14 +102,25 @@ def decode(
             num=now.num + real,
             done=now.done | (is_open & _is_stop(chosen, stops)),
         )
-        return step + 1, after, out
+        return step + 1, _with_lengths(after, None), caches[0].lengths, out
 
-    def several(carry: tuple[jax.Array, State, jax.Array]) -> Any:
+    def several(carry: Any) -> Any:
         return lax.fori_loop(0, turns, one, carry)
 
     out = jnp.full((batch, -(-room // turns) * turns), -1, jnp.int32)
-    _, state, out = lax.while_loop(go_on, several, (jnp.int32(0), state, out))
-    return state, out[:, :room]
+    # All layers share the lengths: in each of them, each would be added to by a kernel.
+    begin = jnp.int32(0), _with_lengths(state, None), state.caches[0].lengths, out
+    _, state, lengths, out = lax.while_loop(go_on, several, begin)
+    return _with_lengths(state, lengths), out[:, :room]
+
+
+def _with_lengths(state: State, lengths: Any) -> State:
+    return replace(state, caches=tuple(replace(c, lengths=lengths) for c in state.caches))
+
+
+def _tokens_of_a_turn() -> int:
+    """On a GPU a loop waits for the host, which reads its condition, unless its turns are known."""
+    return 8 if jax.default_backend() == "gpu" else 1
 
 
 def _keys(rows: jax.Array, num: jax.Array) -> jax.Array:

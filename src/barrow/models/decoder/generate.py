@@ -44,7 +44,8 @@ def generate(
     """Completions of each prompt: up to `max_tokens`, or until one of `stops`.
 
     The same arguments give the same tokens; a row depends only on its prompt, the seed and its
-    number. Stacked layers are unstacked first: do that once (`for_decoding`) for many calls.
+    number. Stacked layers are unstacked first, and on a Hopper GPU weights turned: do that once
+    (`for_decoding`, then `for_one_token`) for many calls.
     """
     pieces = stream(
         model,

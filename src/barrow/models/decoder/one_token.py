@@ -29,8 +29,10 @@ _products = partial(jax.jit, static_argnames=("act", "is_gated"))(row_products)
 def for_one_token(model: Decoder, params: Tree, batch: int) -> Tree:
     """Parameters as `one_token` needs them, where it takes this model, else as they are.
 
-    It is a copy: where memory has no room for it, they stay as they are.
+    It is a copy, to be made once for many calls; where memory has no room for it, they stay too.
     """
+    if takes(params):
+        return params
     config = model.config
     rotary = config.rotary
     is_plain = (
@@ -38,19 +40,20 @@ def for_one_token(model: Decoder, params: Tree, batch: int) -> Tree:
         and (config.qk_norm, config.experts, config.window, config.sparse) == (None,) * 4
         and (rotary is None or rotary.dim in (None, config.size_of_head))
     )
-    table = jax.ShapeDtypeStruct((config.vocab_size, config.width), jnp.bfloat16)
+    table: Any = jax.ShapeDtypeStruct((config.vocab_size, config.width), jnp.bfloat16)
     shape, act = (batch, config.width), activation(config.activation)
     fits = is_plain and has_kernel(shape, jnp.dtype(model.dtype), (Held(table),), act)
-    return _in_rows(params) if fits and _has_room(params) else params
+    return _in_rows(params, model.dtype) if fits and _has_room(params) else params
 
 
-_in_rows = jax.jit(in_rows)
+_in_rows = partial(jax.jit, static_argnames="dtype")(in_rows)
 
 
 def _has_room(params: Any) -> bool:
     known = jax.local_devices()[0].memory_stats() or {}
     left = known.get("bytes_limit", 0) - known.get("bytes_in_use", 0)
-    return sum(x.nbytes for x in jax.tree.leaves(params)) * 1.1 < left
+    size: int = sum(x.nbytes for x in jax.tree.leaves(params))
+    return bool(1.1 * size < left)
 
 
 def takes(params: Mapping[str, Any]) -> bool:
@@ -90,7 +93,9 @@ def one_token(
             tuple(dense["bias"].reshape(-1) for dense in denses if "bias" in dense),
             how.pop("residual", None),
         )
-        return _products(x, tuple(dense["kernel"].held for dense in denses), around, **how)
+        held = tuple(dense["kernel"].held for dense in denses)
+        found: tuple[jax.Array, ...] = _products(x, held, around, **how)
+        return found
 
     x = _rows(params["embed"]["table"], tokens).astype(dtype)
     turn = None

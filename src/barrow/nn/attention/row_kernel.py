@@ -19,7 +19,6 @@ from barrow.nn.attention.plain_attention import masked
 from barrow.nn.hopper import is_hopper, log_choice, with_twin
 
 _TILE = 64  # places
-_HELD = 32 << 10  # numbers of keys, and of values, that are on their way
 _LONGEST = 4096  # places; a head has a single multiprocessor
 Turn = tuple[jax.Array, jax.Array]
 Found = tuple[jax.Array, jax.Array, jax.Array]
@@ -111,40 +110,25 @@ def _kernel(
     layout, halved = _tiles(dim), _tiles(half).reduce(0)
     across, down = layout.reduce(0), layout.reduce(1)
     tile = math.gcd(_TILE, capacity)
-    shape, stages = (tile, dim), min(_HELD // (tile * dim), capacity // tile)
+    shape = tile, dim
     in_bits = scale * math.log2(math.e)  # exp2 is one instruction
 
-    def wide(ref: Any, at: tuple[Any, ...], how: Any) -> jax.Array:
+    def wide(ref: Any, at: tuple[Any, ...], how: Any) -> Any:
         return gpu.load(ref, at, layout=how, optimized=False).astype(jnp.float32)
 
-    def spread(x: jax.Array, dims: list[int]) -> jax.Array:
+    def spread(x: jax.Array, dims: list[int]) -> Any:
         return gpu.layout_cast(lax.broadcast_in_dim(x, shape, dims), layout)
 
     def attention_of_one_place(*refs: Any) -> None:
-        held = [gpu.SMEM((stages, tile, dim), q.dtype)] * 2
         turned = [gpu.SMEM((dim,), q.dtype)] * (0 if turn is None else 2)
-        here = gpu.Barrier(num_arrivals=2, num_barriers=stages)
-        pl.run_scoped(partial(inside, *refs), *turned, *held, here)
+        pl.run_scoped(partial(inside, *refs), *turned)
 
     def inside(keys: Any, values: Any, lengths: Any, q: Any, k: Any, v: Any, *others: Any) -> None:
-        *others, k_held, v_held, arrived = others
         row, head = lax.axis_index("row"), lax.axis_index("head")
         kv_head = lax.div(head, jnp.int32(group))
         length = lengths[row]
-        num = lax.div(length + (tile - 1), jnp.int32(tile))
 
-        def fetch(step: Any) -> None:
-            @pl.when(step < num)
-            def _() -> None:
-                slot = lax.rem(step, jnp.int32(stages))
-                at = row, kv_head, pl.ds(step * tile, tile)
-                gpu.copy_gmem_to_smem(keys.at[at], k_held.at[slot], arrived.at[slot])
-                gpu.copy_gmem_to_smem(values.at[at], v_held.at[slot], arrived.at[slot])
-
-        for step in range(stages):
-            fetch(jnp.int32(step))
-
-        def turned(x: Any, at: tuple[Any, ...], here: Any) -> jax.Array:
+        def turned(x: Any, at: tuple[Any, ...], here: Any) -> Any:
             cos, sin = (wide(ref, (row,), halved) for ref in others[:2])
             low, high = (wide(x, (*at, pl.ds(place, half)), halved) for place in (0, half))
             here[pl.ds(0, half)] = (low * cos - high * sin).astype(here.dtype)
@@ -165,23 +149,22 @@ def _kernel(
 
         def step(number: Any, carry: Any) -> Any:
             total, top, summed = carry
-            slot = lax.rem(number, jnp.int32(stages))
-            gpu.barrier_wait(arrived.at[slot])
-            score = (wide(k_held, (slot,), layout) * mine).sum(axis=1)
+            at = row, kv_head, pl.ds(number * tile, tile)
+            score = (wide(keys, at, layout) * mine).sum(axis=1)
             place = gpu.broadcasted_iota(jnp.int32, (tile,), 0, layout=down) + number * tile
             seen = place < length
             best = jnp.where(seen, jnp.maximum(top, score), top)
             weight = jnp.where(seen, jnp.exp2(score - best), 0.0)
             old = jnp.exp2(top - best)
-            more = wide(v_held, (slot,), layout) * spread(weight, [0])
-            fetch(number + stages)
-            return total * old + weight, best, summed * spread(old, [0]) + more
+            summed = summed * spread(old, [0]) + wide(values, at, layout) * spread(weight, [0])
+            return total * old + weight, best, summed
 
-        def filled(value: float, shape: tuple[int, ...], how: Any) -> jax.Array:
+        def filled(value: float, shape: tuple[int, ...], how: Any) -> Any:
             return gpu.layout_cast(jnp.full(shape, value, jnp.float32), how)
 
         # Finite, as the difference of two infinities is not a number.
         nothing = filled(0.0, (tile,), down), filled(-1e30, (tile,), down)
+        num = lax.div(length + (tile - 1), jnp.int32(tile))
         carry = lax.fori_loop(0, num, step, (*nothing, filled(0.0, shape, layout)))
         total, top, summed = carry
         best = jnp.maximum(jnp.max(top), newest)
@@ -216,6 +199,7 @@ def _tiles(width: int) -> Any:
     from jax.experimental.mosaic.gpu.fragmented_array import Tiling
     from jax.experimental.pallas import mosaic_gpu as gpu
 
+    lanes: tuple[int, ...]
     if width == 128:
         tiling, warps, lanes = Tiling(((4, 128), (4,))), -3, (-2,)
     else:

@@ -97,11 +97,14 @@ class RowWeight:
         return (values * jnp.take(scales, ids, axis=0, mode="fill")[..., None]).astype(self.dtype)
 
 
-def in_rows(params: Any) -> Any:
-    """Parameters in which weights have their outputs first, where there is such a form."""
+def in_rows(params: Any, dtype: Any) -> Any:
+    """Parameters in which weights have their outputs first, where there is such a form.
+
+    Arrays are cast to the type of activations, as `nn.dot` would.
+    """
 
     def one(_: str, leaf: Any, num_in: int | None) -> Any:
-        found = RowWeight.of(leaf, num_in)
+        found = RowWeight.of(leaf if is_weight(leaf) else leaf.astype(dtype), num_in)
         return leaf if found is None else found
 
     return with_weights(params, one, also_substitutes=True)
