@@ -17,12 +17,12 @@ import jax
 import jax.numpy as jnp
 import optax
 
+from barrow.nn.compiled import compiled
 from barrow.nn.tree import Tree, paths
 from barrow.parallel import num_row_shards, whole
 from barrow.parallel.offload import in_use
 from barrow.parallel.placement import Placement
 from barrow.parallel.processes import Together
-from barrow.train.compiler import compiled
 from barrow.train.gradients import gradients, params_in_use, take_gradient
 from barrow.train.loss_scale import LossScale, pick
 from barrow.train.objectives.objective import Loss, Mean, Objective

@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import pytest
 
 from barrow.nn.attention.fused_attention import distinct_scale
+from barrow.nn.compiled import compiled
 from barrow.train import StepSettings
-from barrow.train.compiler import compiled
 
 
 def test_elsewhere_it_is_jit() -> None:
