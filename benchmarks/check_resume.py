@@ -5,8 +5,8 @@
 Three processes: one trains through, one stops half way with a checkpoint, the third resumes from
 it; then all arrays of both last states are compared. GPT-2 124M with dropout, 8 rows of 512, fused
 attention, AdamW, bfloat16 on a GPU; the same for CLIP's ViT-B/32 with 64 pairs, whose attention is
-our own kernel. GPUs add in an order of their own unless `step.deterministic`, as by default. Only
-jax, optax, numpy and safetensors need be installed.
+our own kernel. GPUs add in an order of their own unless `step.deterministic`, as here. Only jax,
+optax, numpy and safetensors need be installed.
 """
 
 from __future__ import annotations

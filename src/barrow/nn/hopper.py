@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any
 
 import jax
@@ -23,7 +23,7 @@ def is_hopper(*, alone: bool = True) -> bool:
     return getattr(jax.local_devices()[0], "compute_capability", "") == "9.0"
 
 
-@cache
+@lru_cache(maxsize=256)
 def with_twin(
     kernel: Callable[..., Any], twin: Callable[..., Any], *how: Any
 ) -> Callable[..., Any]:

@@ -14,6 +14,7 @@ import numpy as np
 from jax.sharding import AbstractMesh, Mesh
 
 from barrow.errors import ConfigError
+from barrow.nn.compiled import compiled
 from barrow.nn.layers.repeat import axes_apart, take_apart
 from barrow.nn.module import Module, axes, init_collections, num_params
 from barrow.nn.tree import paths
@@ -22,7 +23,6 @@ from barrow.parallel.offload import in_use, refuse_without_memory
 from barrow.parallel.pipeline import STAGE, Schedule, schedule_of
 from barrow.parallel.placement import Placement
 from barrow.parallel.processes import Together
-from barrow.train.compiler import compiled
 from barrow.train.fp8 import warn_if_slower
 from barrow.train.objectives.objective import Mean, Objective
 from barrow.train.offloaded_update import refuse_joint_updates

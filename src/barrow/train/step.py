@@ -17,12 +17,12 @@ import jax
 import jax.numpy as jnp
 import optax
 
+from barrow.nn.compiled import compiled
 from barrow.nn.tree import Tree, paths
 from barrow.parallel import num_row_shards, whole
 from barrow.parallel.offload import in_use
 from barrow.parallel.placement import Placement
 from barrow.parallel.processes import Together
-from barrow.train.compiler import compiled
 from barrow.train.gradients import gradients, params_in_use, take_gradient
 from barrow.train.loss_scale import LossScale, pick
 from barrow.train.objectives.objective import Loss, Mean, Objective
@@ -40,14 +40,14 @@ class StepSettings:
     - `precision`: of the computation; `accumulate`: micro-batches of a step.
     - `clip`: the global norm that gradients are clipped to; None does not clip.
     - `ema`: the share of the average that stays at each step (0.999); None keeps no average.
-    - `deterministic`: whether a GPU computes the same bits each time, for some % of its speed.
+    - `deterministic`: whether a GPU computes the same bits each time, for a tenth of its speed.
     """
 
     precision: Precision = field(default_factory=Precision)
     accumulate: int = 1
     clip: float | None = 1.0
     ema: float | None = None
-    deterministic: bool = True
+    deterministic: bool = False
 
     def __post_init__(self) -> None:
         if self.accumulate < 1:

@@ -1,4 +1,4 @@
-"""Rematerialisation (FLAX-3, FLAX-12)."""
+"""Rematerialisation (FLAX-3, FLAX-12, DEEPSPEED-8)."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_keyword_arguments_pass() -> None:
 
 
 def products(policy) -> list[bool]:
-    """Of each product in a block's gradient, whether it is one of attention: with rows of a batch."""
+    """Of each product in a block's gradient, whether it is of attention, over rows of a batch."""
     block = nn.Block(nn.MultiHead(4, causal=True), nn.MLP(256, gated=True, activation="silu"))
     model = block if policy is None else nn.Remat(block, policy)
     x = X.reshape(2, 32, 64)

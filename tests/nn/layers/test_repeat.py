@@ -81,6 +81,22 @@ def test_scanned_is_compiled_once() -> None:
     assert num_lines(False) * 3 < num_lines(True)
 
 
+def test_layers_that_are_recomputed_are_traced_one_by_one() -> None:
+    """Each with its own kernels: XLA lacks the deterministic program of a second equal one."""
+    traced: list[int] = []
+
+    class Counted(Layer):
+        def forward(self, scope, x, own=None, shared=None):
+            traced.append(1)
+            return super().forward(scope, x, own, shared)
+
+    model = nn.Repeat(Counted(), 3, unroll=True, remat=nn.Policy())
+    params = model.init(jax.random.key(0), X)
+    traced.clear()
+    jax.make_jaxpr(lambda p: model.apply(p, X))(params)
+    assert len(traced) == 3
+
+
 def test_inside_vmap_and_another_path() -> None:
     @dataclass(frozen=True)
     class Model(nn.Module):

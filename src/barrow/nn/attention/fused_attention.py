@@ -105,18 +105,18 @@ def has_fused_kernels() -> bool:
 _ASKED = re.compile(
     r"--xla_gpu_(?:deterministic_ops|exclude_nondeterministic_ops)(?:=(?:true|1))?(?:\s|$)", re.I
 )
-_CALLS: ContextVar[Iterator[int] | None] = ContextVar("calls", default=None)
-_EVERYWHERE = itertools.count(1)
+_CALLS = itertools.count(1)
+_IS_ASKED = ContextVar("is_asked", default=False)
 
 
 @contextmanager
 def distinct_scales() -> Iterator[None]:
-    """Within it, `distinct_scale` counts from the start: equal programs have equal numbers."""
-    before = _CALLS.set(itertools.count(1))
+    """Within it, programs that are traced must be deterministic, whatever XLA_FLAGS has."""
+    before = _IS_ASKED.set(True)
     try:
         yield
     finally:
-        _CALLS.reset(before)
+        _IS_ASKED.reset(before)
 
 
 def distinct_scale(scale: float) -> float:
@@ -124,11 +124,8 @@ def distinct_scale(scale: float) -> float:
 
     XLA marks a kernel's backward pass as deterministic only in the first of several equal calls,
     and has no program for the others (IndexError). Kernels compute in float32, in which all these
-    numbers are equal.
+    numbers are equal. Two programs of a process must not share them either.
     """
-    calls = _CALLS.get()
-    if calls is None:
-        if not _ASKED.search(os.environ.get("XLA_FLAGS", "")):
-            return scale
-        calls = _EVERYWHERE
-    return float(np.float32(scale)) * (1 + next(calls) % 2**12 * 2.0**-44)
+    if not (_IS_ASKED.get() or _ASKED.search(os.environ.get("XLA_FLAGS", ""))):
+        return scale
+    return float(np.float32(scale)) * (1 + next(_CALLS) % 2**12 * 2.0**-44)

@@ -1,4 +1,4 @@
-"""How a step is compiled for a GPU: the same bits each time, without trials of kernels."""
+"""How a step is compiled for a GPU: quickly or, if asked, with the same bits each time."""
 
 from __future__ import annotations
 
@@ -10,6 +10,12 @@ import jax
 
 from barrow.nn.attention.fused_attention import distinct_scales
 
+# Products by Triton are no faster than cuBLAS's, and trying them takes most of the compilation. A
+# product merged with others cannot add its bias.
+_FREE = {"xla_gpu_enable_triton_gemm": False, "xla_gpu_dot_merger_threshold_mb": 0}
+# Without the trials cuBLAS's first choices are slow here: Triton's products stay.
+_DETERMINISTIC = {"xla_gpu_deterministic_ops": True}
+
 
 def compiled(function: Callable[..., Any], *, deterministic: bool, **options: Any) -> Any:
     """`jax.jit(function, **options)`; on a GPU, `deterministic` gives the same bits each time.
@@ -18,17 +24,12 @@ def compiled(function: Callable[..., Any], *, deterministic: bool, **options: An
     """
     if jax.default_backend() != "gpu":
         return jax.jit(function, **options)
-    # Products by Triton are no faster than cuBLAS's, and trying them takes most of the compilation.
-    # A product merged with others cannot add its bias.
-    how: dict[str, Any] = {"xla_gpu_enable_triton_gemm": False}
-    how["xla_gpu_dot_merger_threshold_mb"] = 0
     if not deterministic:
-        return jax.jit(function, compiler_options=how, **options)
+        return jax.jit(function, compiler_options=_FREE, **options)
 
     @wraps(function)
     def traced(*args: Any) -> Any:
         with distinct_scales():
             return function(*args)
 
-    how["xla_gpu_deterministic_ops"] = True
-    return jax.jit(traced, compiler_options=how, **options)
+    return jax.jit(traced, compiler_options=_DETERMINISTIC, **options)
