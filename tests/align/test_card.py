@@ -1,4 +1,4 @@
-"""The card of a run: what it cost, by domain, and how its answers changed (DEEPSPEED-6, BEYOND-8)."""
+"""The card of a run: what it cost by domain, how its answers changed (DEEPSPEED-6, BEYOND-8)."""
 
 from __future__ import annotations
 

@@ -55,6 +55,8 @@ class EngineSettings:
     - `reads_prompts`: requests may ask for log-probabilities of prompts; one program more.
     - `plain`: requests take the likeliest token or draw from all as the model has them; two
       programs less.
+    - `wide_logits`: in float32. In bfloat16 the probabilities of a trained model are off by some
+      percent.
     """
 
     slots: int | None = None
@@ -65,6 +67,7 @@ class EngineSettings:
     int8_weights: bool = False
     reads_prompts: bool = False
     plain: bool = False
+    wide_logits: bool = False
 
     def __post_init__(self) -> None:
         if self.slots is not None and self.slots < 1:
@@ -111,7 +114,7 @@ class Programs:
         self.num_parts = self._shapes[-1][1]
         self.num_rows = self.num_slots + self.num_parts
         self._model = replace(model, unroll=True, remat=None)
-        self._int8 = settings.int8_weights
+        self._int8, self._wide = settings.int8_weights, settings.wide_logits
         self.use(params)
         self._dtype = settings.cache_dtype or model.dtype
         self._width = -(-config.context // PAGE)
@@ -130,7 +133,8 @@ class Programs:
         self._levels: tuple[Level, ...] = ("greedy", "all") if settings.exact else LEVELS
         if settings.plain:
             self._levels = ("drawn",)
-        logits = _shaped(self.num_rows, config.vocab_size, dtype=model.dtype)
+        kind = "float32" if settings.wide_logits else model.dtype
+        logits = _shaped(self.num_rows, config.vocab_size, dtype=kind)
         drawn = self._slots, logits, self._rows, self._all
         ones = _stacked([(np.int32(0), slot_of(config, [], Request([], 0)))] * self.num_parts)
         lowered: dict[Any, Any] = {
@@ -210,7 +214,8 @@ class Programs:
     def _lowered(self, shape: tuple[int, int], num_pages: int, *, reads: bool = False) -> Any:
         pool = jax.eval_shape(partial(empty_pool, self._model.config, num_pages, self._dtype))
         tokens = _shaped(self.num_slots, self._model.config.context)
-        step = partial(forward, self._model, shape=shape, slots=self.num_slots, reads=reads)
+        how: dict[str, Any] = {"shape": shape, "slots": self.num_slots, "reads": reads}
+        step = partial(forward, self._model, wide=self._wide, **how)
         run = jax.jit(step, donate_argnums=1)
         return run.lower(self._params, pool, tokens, self._rows)
 

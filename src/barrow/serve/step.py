@@ -45,12 +45,14 @@ def forward(
     shape: tuple[int, int],
     slots: int,
     reads: bool = False,
+    wide: bool = False,
 ) -> tuple[Pool, jax.Array, tuple[jax.Array, Top] | None]:
-    """The pages with new keys, and logits [rows, vocab] after each of `rows` (see `packed`).
+    """The pages with new keys, and logits [rows, vocab] after each of `rows` (see `Packing`).
 
     Of the first rows, as many as there are `slots`, each has one token; the others are parts of
     prompts. Only the first `shape` of each kind are computed; others have logits of 0. With
     `reads`, also the log-probability of the token after each position, and the likeliest there.
+    With `wide` logits are float32, otherwise of the model's type.
     """
     singles, parts = shape
     taken = jnp.concatenate([rows[:singles], rows[slots : slots + parts]])
@@ -63,15 +65,26 @@ def forward(
     of_token = jnp.concatenate([slot[:singles], jnp.repeat(slot[singles:], PAGE)])
     last = singles + PAGE * jnp.arange(parts) + jnp.maximum(num[singles:], 1) - 1
     where = Rows(taken[:, _TABLE:], start, num, singles)
-    logits, caches = model.apply(
+    at = jnp.arange(len(real)) if reads else jnp.concatenate([jnp.arange(singles), last])
+    compute = partial(
+        model.apply,
         params,
         tokens[of_token, positions][None],
         positions=positions[None],
         segments=real[None].astype(jnp.int32),
         caches=tuple(Paged(keys, values, where) for keys, values in pool),
-        at=None if reads else jnp.concatenate([jnp.arange(singles), last])[None],
     )
-    found, read = logits[0], None
+    if wide:
+        hidden, caches = compute(method=model.hidden)
+        weight, transposed = model.head_weight(params)
+        product = (((1,), (int(transposed),)), ((), ()))
+        found = jax.lax.dot_general(
+            hidden[0][at], weight.astype(hidden.dtype), product, preferred_element_type=jnp.float32
+        )
+    else:
+        logits, caches = compute(at=None if reads else at[None])
+        found = logits[0]
+    read = None
     if reads:
         after = tokens[of_token, jnp.minimum(positions + 1, model.config.context - 1)]
         read = known(found, after), likeliest(found)

@@ -44,7 +44,7 @@ def small_engine(model: Decoder, params: Any, *, slots: int, tokens: int) -> Eng
     room = (-(-tokens // 64) + 1) * 64 * slots
     # Few slots are for little work: fewer programs are compiled for it.
     parts = (1,) if slots <= 8 else None
-    settings = EngineSettings(slots, parts, max_tokens_in_flight=room, plain=True)
+    settings = EngineSettings(slots, parts, max_tokens_in_flight=room, plain=True, wide_logits=True)
     return Engine(model, params, settings=settings)
 
 
