@@ -293,7 +293,7 @@ class Bench:
 
     def encoder_distil(self) -> None:
         """Six of its layers, taught: DistilRoBERTa's recipe."""
-        run = self._encoder(6, self.amounts.student_steps, peak=3e-3)
+        run = self._encoder(6, self.amounts.student_steps, share=0.6)
         run = replace(run, unroll=False)
         self._distilled("encoder", "encoder-student", run, card=False)
 
@@ -423,9 +423,9 @@ class Bench:
             unroll=True,
         )
 
-    def _encoder(self, layers: int, steps: int, *, peak: float = 5e-3) -> Run:
+    def _encoder(self, layers: int, steps: int, *, share: float = 1.0) -> Run:
         amounts, store = self.amounts, open_store(self.folder / "store-roberta")
-        length = amounts.length // 2
+        length, peak = amounts.length // 2, share * min(2e-2, 3.84 / amounts.width)
         model = RobertaConfig(
             vocab_size=store.vocab_size,
             width=amounts.width,
