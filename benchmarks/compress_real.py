@@ -319,7 +319,8 @@ class Bench:
             limit=_SHORT,
         )
         optimizer = usual_optimizer()
-        optimizer = replace(optimizer, schedule=replace(optimizer.schedule, peak=1e-4))
+        peak = 0.0768 / self.amounts.width
+        optimizer = replace(optimizer, schedule=replace(optimizer.schedule, peak=peak))
         settings = FinetuneSettings(rows, optimizer=optimizer, step=self._step())
         is_there = not self.is_rehearsal
         model = self.folder / name if is_there else self._random(self._encoder(6, 1), "six-layers")
