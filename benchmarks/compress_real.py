@@ -53,9 +53,9 @@ from barrow.config import to_json
 from barrow.engine import Engine
 from barrow.errors import ScoreError
 from barrow.models.compile_cache import keep_compiled
+from barrow.models.decoder.model import DecoderConfig
 from barrow.models.decoder.next_token_nats import next_token_nats
 from barrow.models.family import family_table
-from barrow.models.open_model import open_model
 from barrow.models.roberta.labelled_rows import Limit
 from barrow.models.roberta.model import RobertaConfig
 from barrow.nn.dot import as_array
@@ -63,7 +63,7 @@ from barrow.nn.weights.kernels import is_weight, with_weights
 from barrow.recipes.llama import SHAPE
 from barrow.score.diff import Comparison, compare
 from barrow.stream import StreamSettings
-from barrow.stream.labelled.examples import read_examples
+from barrow.stream.labelled.examples import Example, read_examples
 from barrow.stream.rows.masking import Mlm
 from barrow.tokens.load import load as load_tokenizer
 from barrow.tokens.store.build import tokenize
@@ -101,7 +101,8 @@ class Amounts:
 
 
 _PEAK = 5e-4  # of the rate that recovers a pruned model
-_SHORT = Limit(128, truncate=True)  # of a labelled row
+_TOKENS = 64  # of a labelled row
+_SHORT = Limit(_TOKENS, truncate=True)
 SMALL = Amounts(64, 40, 10, 10, 2, 1, 8, 64, "fp32", 1, 2)
 
 
@@ -168,11 +169,7 @@ class Bench:
             ("decoder", self._decoder(12, 1)),
             ("encoder", self._encoder(12, 1)),
         ):
-            model: Any = run.model
-            params = jax.jit(model.module().init)(jax.random.key(0), *model.example)
-            store = open_store(run.store)
-            about = {"model": family_table(model), "tokenizer": str(store.tokenizer_folder)}
-            save_params(self.folder / name, params, about | {"begin": store.begin})
+            self._random(run, name)
 
     def score(self, name: str) -> None:
         """A decoder's bits per byte."""
@@ -261,24 +258,32 @@ class Bench:
     def speed(self) -> None:
         """Tokens a second of the decoder and the pruned one: forward, in rows as in training.
 
-        A rehearsal compiles and waits for the file "go" before it measures.
+        Weights are random: they do not matter. A rehearsal compiles, and waits for the file "go".
         """
-        runs, last = [], "/init" if self.is_rehearsal else ""
+        config = self._shape(12, 8192)
+        heads, hidden = config.heads * 3 // 4, config.hidden * 3 // 4
+        small = replace(config, heads=heads, head_dim=config.size_of_head, hidden=hidden)
         shape = (self.amounts.rows, self.amounts.length)
-        for name in ("decoder", f"pruned{last}"):
-            loaded = open_model(self.folder / name, dtype="bfloat16", unstack=True)
-            model: Any = replace(loaded.model, unroll=True, dtype="bfloat16")  # type: ignore[call-arg]
-            params = jax.tree.map(jnp.asarray, loaded.params)
-            ids = np.random.default_rng(0).integers(0, model.config.vocab_size, shape, np.int32)
-            program = jax.jit(partial(next_token_nats, model))
-            runs.append(partial(_done, program, params, jnp.asarray(ids)))
-            runs[-1]()
-            print(f"{name}: {sum(x.size for x in jax.tree.leaves(params)):,} parameters")
+        ids = np.random.default_rng(0).integers(0, config.vocab_size, shape, np.int32)
+        pairs: dict[str, list[Any]] = {"bfloat16": [], "float32": []}
+        for dtype, runs in pairs.items():
+            for one in (config, small):
+                model = one.module(unroll=True, dtype=dtype)
+                params = jax.jit(model.init)(jax.random.key(0), *one.example)
+                params = jax.tree.map(lambda x, kind=dtype: x.astype(kind), params)
+                program = jax.jit(partial(next_token_nats, model))
+                runs.append(partial(_done, program, params, jnp.asarray(ids)))
+                runs[-1]()
+                print(f"{dtype}: {sum(x.size for x in jax.tree.leaves(params)):,} parameters")
         while self.is_rehearsal and not (self.folder / "go").exists():
             time.sleep(0.1)
-        before, after = times(runs)
-        speeds = f"{ids.size / before:,.0f} tokens a second, pruned {ids.size / after:,.0f}"
-        print(f"forward, {shape[0]}×{shape[1]}: {speeds}, {before / after:.3f} times")
+        for dtype, runs in pairs.items():
+            before, after = times(runs)
+            speeds = f"{ids.size / before:,.0f} tokens a second, pruned {ids.size / after:,.0f}"
+            ratio = before / after
+            print(
+                f"forward, {dtype}, {shape[0]}×{shape[1]}: {speeds}, {ratio:.3f} times", flush=True
+            )
 
     # An encoder
 
@@ -288,7 +293,7 @@ class Bench:
 
     def encoder_distil(self) -> None:
         """Six of its layers, taught: DistilRoBERTa's recipe."""
-        run = self._encoder(6, self.amounts.student_steps, peak=3e-3)
+        run = self._encoder(6, self.amounts.student_steps, share=0.6)
         run = replace(run, unroll=False)
         self._distilled("encoder", "encoder-student", run, card=False)
 
@@ -302,8 +307,8 @@ class Bench:
         measuring = replace(self._measuring(), documents=self.amounts.masked_documents)
         self._beside("encoder-student", "encoder-scratch", measuring)
 
-    def finetune(self) -> None:
-        """The distilled encoder learns which domain of The Pile a passage is from."""
+    def finetune(self, name: str = "encoder-student") -> None:
+        """An encoder of six layers learns which domain of The Pile a passage is from."""
         task = self._task
         rows = LabelledRows(
             str(task / "train.jsonl"),
@@ -314,41 +319,47 @@ class Bench:
             limit=_SHORT,
         )
         optimizer = usual_optimizer()
-        optimizer = replace(optimizer, schedule=replace(optimizer.schedule, peak=1e-4))
+        peak = 0.0768 / self.amounts.width
+        optimizer = replace(optimizer, schedule=replace(optimizer.schedule, peak=peak))
         settings = FinetuneSettings(rows, optimizer=optimizer, step=self._step())
-        model = self.folder / "encoder-student" / ("init" if self.is_rehearsal else "")
+        is_there = not self.is_rehearsal
+        model = self.folder / name if is_there else self._random(self._encoder(6, 1), "six-layers")
         run = finetune_run(settings, str(model))
         done = run_finetune(run, self.folder / "finetuned", trackers=self._trackers())
         print(f"best epoch {done.progress.best_epoch}: {dict(done.metrics)}")
 
-    def onnx(self) -> None:
-        """Exported in float32 and int8, on the test rows, by this machine's processor."""
-        best = self.folder / "finetuned" / "best"
-        small = self.folder / "finetuned-int8"
-        measuring = replace(self._measuring(), rows=16)
-        card = compress(best, small, Scheme("int8", "mse"), self._corpus, measuring=measuring)
-        print(f"bytes: {card.bytes_before:,} → {card.bytes_after:,}")
-        for path, name in ((best, "float32"), (small, "int8")):
-            export_onnx(path, self.folder / f"{name}.onnx")
+    def onnx(self, kind: str) -> None:
+        """Exported as float32 or int8, on the test rows, by this machine's processor."""
+        best = source = self.folder / "finetuned" / "best"
+        if kind == "int8":
+            source = self.folder / "finetuned-int8"
+            measuring = replace(self._measuring(), rows=16, length=_TOKENS)
+            card = compress(best, source, Scheme("int8", "mse"), self._corpus, measuring=measuring)
+            print(f"bytes: {card.bytes_before:,} → {card.bytes_after:,}")
+        export_onnx(source, self.folder / f"{kind}.onnx")
         rows = list(read_examples(str(self._task / "test.jsonl"), "classify"))
-        found = {}
-        for name, at, num in (
-            ("JAX float32", best, 2 * self.amounts.rows),
-            ("ONNX float32", self.folder / "float32.onnx", len(rows)),
-            ("ONNX int8", self.folder / "int8.onnx", len(rows)),
-        ):
-            opened = open_finetuned(at)
-            tally = Tally(opened.kind, opened.labels)
-            began = time.perf_counter()
-            said = predictions(opened, rows[:num], limit=_SHORT, tally=tally)
-            found[name] = np.array([list(one["scores"].values()) for _, one in said])
-            took = time.perf_counter() - began
-            print(f"{name}: {len(found[name]):,} rows in {took:.1f} s: {dict(tally.metrics())}")
-        ours, graph, small_graph = found.values()
-        apart = np.abs(np.log(ours) - np.log(graph[: len(ours)])).max()
-        print(f"log-probabilities of ONNX float32 and JAX are at most {apart:.1e} apart")
-        same = np.mean(graph.argmax(axis=1) == small_graph.argmax(axis=1))
-        print(f"int8 says the same as float32 for {same:.2%} of the rows")
+        found = self._predicted(f"ONNX {kind}", self.folder / f"{kind}.onnx", rows)
+        np.save(self.folder / f"{kind}.npy", found)
+        if kind == "float32":
+            ours = self._predicted("JAX float32", best, rows[:64])
+            apart = np.abs(np.log(ours) - np.log(found[: len(ours)])).max()
+            print(f"log-probabilities of ONNX float32 and JAX are at most {apart:.1e} apart")
+
+    def _predicted(self, name: str, path: Path, rows: list[Example]) -> Any:
+        opened = open_finetuned(path)
+        tally = Tally(opened.kind, opened.labels)
+        began = time.perf_counter()
+        said = predictions(opened, rows, limit=_SHORT, tally=tally)
+        found = np.array([list(one["scores"].values()) for _, one in said])
+        took = time.perf_counter() - began
+        print(f"{name}: {len(rows):,} rows in {took:.1f} s: {dict(tally.metrics())}", flush=True)
+        return found
+
+    def agreement(self) -> None:
+        """How often int8 says what float32 says."""
+        first, second = (np.load(self.folder / f"{k}.npy") for k in ("float32", "int8"))
+        same = np.mean(first.argmax(axis=1) == second.argmax(axis=1))
+        print(f"int8 says the same as float32 for {same:.2%} of {len(first):,} rows")
 
     # What the phases share
 
@@ -359,6 +370,14 @@ class Bench:
     @property
     def _task(self) -> Path:
         return self.folder / "texts" / "task"
+
+    def _random(self, run: Run, name: str) -> Path:
+        model: Any = run.model
+        params = jax.jit(model.module().init)(jax.random.key(0), *model.example)
+        store = open_store(run.store)
+        about = {"model": family_table(model), "tokenizer": str(store.tokenizer_folder)}
+        save_params(self.folder / name, params, about | {"begin": store.begin})
+        return self.folder / name
 
     def _trackers(self) -> list[Tracker]:
         return [terminal(sys.stderr), *([Stop()] if self.is_rehearsal else [])]
@@ -378,17 +397,21 @@ class Bench:
     def _step(self) -> StepSettings:
         return StepSettings(precision=Precision(self.amounts.precision))
 
+    def _shape(self, layers: int, vocab_size: int) -> DecoderConfig:
+        width = self.amounts.width
+        return replace(
+            SHAPE,
+            vocab_size=vocab_size,
+            width=width,
+            layers=layers,
+            heads=12 if width % 12 == 0 else 4,
+            hidden=8 * width // 3,
+            context=self.amounts.length,
+        )
+
     def _decoder(self, layers: int, steps: int) -> Run:
         amounts, store = self.amounts, open_store(self.folder / "store-gpt2")
-        model = replace(
-            SHAPE,
-            vocab_size=store.vocab_size,
-            width=amounts.width,
-            layers=layers,
-            heads=12 if amounts.width % 12 == 0 else 4,
-            hidden=8 * amounts.width // 3,
-            context=amounts.length,
-        )
+        model = self._shape(layers, store.vocab_size)
         return Run(
             model=model,
             data=StreamSettings(seq_len=amounts.length, batch=amounts.rows),
@@ -401,9 +424,9 @@ class Bench:
             unroll=True,
         )
 
-    def _encoder(self, layers: int, steps: int, *, peak: float = 5e-3) -> Run:
+    def _encoder(self, layers: int, steps: int, *, share: float = 1.0) -> Run:
         amounts, store = self.amounts, open_store(self.folder / "store-roberta")
-        length = amounts.length // 2
+        length, peak = amounts.length // 2, share * min(2e-2, 3.84 / amounts.width)
         model = RobertaConfig(
             vocab_size=store.vocab_size,
             width=amounts.width,
@@ -498,7 +521,8 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("phase")
     arguments.add_argument("folder", type=Path)
-    arguments.add_argument("--of", help="the model to score")
+    arguments.add_argument("--of", help="which model, or kind")
+    arguments.add_argument("--wait", type=Path, help="begin when this is there")
     arguments.add_argument("--small", action="store_true")
     arguments.add_argument("--rehearse", action="store_true", help="end runs after a step")
     arguments.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
@@ -507,6 +531,8 @@ def main() -> None:
     amounts = replace(SMALL if given.small else Amounts(), **changes)
     bench = Bench(given.folder, amounts, given.rehearse)
     keep_compiled((given.folder / "compiled").resolve())  # a link: programs are known by its path
+    while given.wait is not None and not given.wait.exists():
+        time.sleep(0.1)
     began = time.perf_counter()
     with suppress(Rehearsed):
         getattr(bench, given.phase.replace("-", "_"))(*filter(None, [given.of]))
