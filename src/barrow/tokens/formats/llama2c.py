@@ -3,8 +3,9 @@
 The file is the longest token's length (int32), and for each token its score (float32), its length
 (int32) and its bytes, little-endian. The tokens are those of a SentencePiece model with spaces for
 ▁: first `<unk>`, the begin and the end of a text, then the 256 bytes as `<0x00>` to `<0xFF>` (in
-files of 2023 as the characters U+0000 to U+00FF), then the pieces. A text gets a space before it, is cut into characters, or bytes where a character is not
-a token, and neighbours are merged, the highest score first.
+files of 2023 as the characters U+0000 to U+00FF), then the pieces. A text gets a space before it,
+is cut into characters, or bytes where a character is not a token, and neighbours are merged, the
+highest score first.
 """
 
 from __future__ import annotations
