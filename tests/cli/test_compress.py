@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 from tests.cli.test_generate import saved
 
+from barrow.engine import Engine
+from barrow.tokens import load, tokenize
+
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
@@ -72,3 +75,18 @@ def test_options_that_do_not_belong_together(barrow: Callable, tmp_path: Path) -
         assert found.code == 2
         assert why in " ".join(found.err.split())
     assert not (tmp_path / "small").exists()
+
+
+def test_a_store_knows_its_corpus(barrow: Callable, tmp_path: Path, corpus: Path) -> None:
+    model, store = saved(tmp_path / "model"), tmp_path / "store"
+    tokenize(corpus, tokenizer=load("bytes"), out=store, engine=Engine("local", 0))
+    few = ("--rows", 2, "--length", 16, "--no-speed", "--steps", 1)
+    given = ("--prune", "channels=0.5", "--recover", store, *few, "data.batch=8", "data.seq_len=8")
+    code, _, err = barrow("compress", model, *given, "--out", tmp_path / "small")
+    assert code == 0, err
+    card = json.loads((tmp_path / "small" / "card.json").read_text())
+    assert [row["name"] for row in card["comparison"]["domains"]] == ["A", "B"]
+    corpus.unlink()
+    found = barrow("compress", model, *given, "--out", tmp_path / "again")
+    assert found.code == 2
+    assert "pass --calibrate CORPUS" in found.err

@@ -58,7 +58,7 @@ def compress(
         typer.Option(
             metavar="CORPUS",
             help="Text to calibrate with, of all domains; others of its documents are measured.",
-            show_default=False,
+            show_default="the corpus of the token store, if there is one",
         ),
     ] = None,
     to: Annotated[
@@ -150,6 +150,7 @@ def compress(
         raise typer.BadParameter("--recover trains what --prune left: pass --prune SHARES")
     if store is not None and distill is None:
         raise typer.BadParameter("--store is for --distill; --recover names its own")
+    calibrate = calibrate or _corpus_of(recover or store)
     if calibrate is None and distill is None:
         raise typer.BadParameter("pass --calibrate CORPUS: text of all domains")
     if overrides and distill is None and recover is None:
@@ -190,6 +191,16 @@ def compress(
         typer.echo(f"Next: barrow score {out} CORPUS")
         return
     show_card(card, out, as_json=as_json)
+
+
+def _corpus_of(store: str | None) -> str | None:
+    """What a token store was made from, if it is still there."""
+    if store is None:
+        return None
+    from barrow.tokens import open_store
+
+    path = open_store(store).manifest.corpus.path
+    return path if Path(path).exists() else None
 
 
 def _distilled(
