@@ -16,7 +16,7 @@ from barrow.files.atomic import (
     named_failures,
     write_bytes,
 )
-from barrow.files.checksum import sha256_of
+from barrow.files.checksum import Version, sha256_of, version_of
 from barrow.files.folder import (
     hidden_beside,
     listed,
@@ -31,6 +31,7 @@ from barrow.files.names import checked_name, inside, local_path
 
 __all__ = [
     "AtomicFile",
+    "Version",
     "WrittenFile",
     "atomic_file",
     "checked_name",
@@ -47,5 +48,6 @@ __all__ = [
     "sha256_of",
     "sync_folder",
     "sync_tree",
+    "version_of",
     "write_bytes",
 ]

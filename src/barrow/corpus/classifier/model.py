@@ -33,7 +33,7 @@ from barrow.corpus.kernels.word_hashes import (
     word_hashes,
 )
 from barrow.errors import ConfigError, MissingExtra
-from barrow.files import sha256_of, write_bytes
+from barrow.files import Version, sha256_of, version_of, write_bytes
 
 _METADATA_KEY = "barrow.classifier"
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
@@ -121,8 +121,7 @@ def save_classifier(
 
 def load_classifier(path: Path) -> Classifier:
     """A classifier from its file; read again only when the file has changed."""
-    status = path.stat()
-    return _load(path, status.st_mtime_ns, status.st_size)
+    return _load(path, version_of(path))
 
 
 def classifier_sha256(path: Path) -> str:
@@ -131,8 +130,8 @@ def classifier_sha256(path: Path) -> str:
 
 
 @lru_cache(maxsize=4)
-def _load(path: Path, mtime_ns: int, size: int) -> Classifier:
-    del mtime_ns, size
+def _load(path: Path, version: Version) -> Classifier:
+    del version
     return _classifier(path.read_bytes(), path)
 
 

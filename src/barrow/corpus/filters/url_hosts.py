@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from barrow.errors import ConfigError
+from barrow.files import Version, version_of
 
 _MAX_HOST = 253  # a longer name is not a host; its end is enough
 _SCHEME = re.compile(r"(?:[a-z][a-z0-9+.-]*:)?//")
@@ -61,22 +62,17 @@ def read_hosts(path: Path) -> frozenset[str]:
     Blank lines and comments (``#``) are ignored; lines of hosts files (``0.0.0.0 example.org``)
     are understood.
     """
-    return _read(path, *_version(path))[0]
+    return _read(path, version_of(path))[0]
 
 
 def hosts_sha256(path: Path) -> str:
     """The hash of a list, for the key of a task."""
-    return _read(path, *_version(path))[1]
-
-
-def _version(path: Path) -> tuple[int, int]:
-    status = path.stat()
-    return status.st_mtime_ns, status.st_size
+    return _read(path, version_of(path))[1]
 
 
 @lru_cache(maxsize=16)
-def _read(path: Path, mtime_ns: int, size: int) -> tuple[frozenset[str], str]:
-    del mtime_ns, size
+def _read(path: Path, version: Version) -> tuple[frozenset[str], str]:
+    del version
     hosts = set()
     data = path.read_bytes()
     with io.TextIOWrapper(io.BytesIO(data), "utf-8-sig") as file:

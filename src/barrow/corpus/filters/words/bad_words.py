@@ -19,6 +19,7 @@ from barrow.corpus.filters.sample import draws
 from barrow.corpus.filters.texts import Texts
 from barrow.corpus.mixture import below
 from barrow.errors import ConfigError, NotFound
+from barrow.files import Version, version_of
 
 _PURPOSE = (1 << 32) + 1
 _OTHER = r"[^\pL\pN\pM_]"  # not part of a word
@@ -106,9 +107,8 @@ class BadWords(Filter):
         for code, path in sorted(self.lists.items()):
             if not path.is_file():
                 raise NotFound(f"{path} is not a file; expected a list of words for {code!r}")
-            status = path.stat()
             unspaced = language_rules().get(code, {}).get("unspaced", False)
-            yield code, _read(path, unspaced, status.st_mtime_ns, status.st_size)
+            yield code, _read(path, unspaced, version_of(path))
 
 
 @dataclass(frozen=True)
@@ -137,9 +137,9 @@ class _Words:
 
 
 @lru_cache(maxsize=64)
-def _read(path: Path, unspaced: bool, mtime_ns: int, size: int) -> _Words:
+def _read(path: Path, unspaced: bool, version: Version) -> _Words:
     """A list; read again only when the file has changed."""
-    del mtime_ns, size
+    del version
     data = path.read_bytes()
     try:
         lines = data.decode("utf-8-sig").splitlines()

@@ -25,7 +25,7 @@ from barrow.corpus.kernels.scratch import Scratch
 from barrow.corpus.kernels.word_hashes import Hashes, Offsets, word_hashes
 from barrow.corpus.kernels.word_spans import word_spans
 from barrow.errors import ConfigError, NotFound
-from barrow.files import write_bytes
+from barrow.files import Version, version_of, write_bytes
 
 _LINE = re.compile(r"(.+)[\t,]\s*(\d+)")
 
@@ -87,8 +87,7 @@ class Unigrams(Filter):
     def _table(self) -> _Table:
         if not self.table.is_file():
             raise NotFound(f"{self.table} is not a file; expected a table of words and counts")
-        status = self.table.stat()
-        table = _read(self.table, status.st_mtime_ns, status.st_size)
+        table = _read(self.table, version_of(self.table))
         if self.sha256 not in (None, table.sha256):
             raise ConfigError(
                 f"{self.table} has changed: expected sha256 {self.sha256}, got {table.sha256}"
@@ -130,9 +129,9 @@ class _Table(NamedTuple):
 
 
 @lru_cache(maxsize=4)
-def _read(path: Path, mtime_ns: int, size: int) -> _Table:
+def _read(path: Path, version: Version) -> _Table:
     """A table; read again only when the file has changed."""
-    del mtime_ns, size
+    del version
     data = path.read_bytes()
     names, numbers = [], []
     for k, line in enumerate(data.decode("utf-8-sig", "replace").splitlines(), 1):
