@@ -206,7 +206,7 @@ class _Work:
         gpu.wait_smem_to_gmem(0)
 
     def _apart(self, refs: Any) -> tuple[Any, Any, Any]:
-        """Bias and ids, None where there is none, and the rest."""
+        """The bias and the ids (or None), and the other references."""
         bias, refs = (refs[0], refs[1:]) if self.biased else (None, refs)
         ids, refs = (refs[0], refs[1:]) if self.masked else (None, refs)
         return bias, ids, refs
