@@ -3,10 +3,11 @@
     python benchmarks/compress_real.py PHASE FOLDER [--small]
 
 `compress_real_data.py` made the text, FOLDER/corpus.tar. A phase is a process of its own: `unpack`,
-`train` (a decoder of 12 layers), `quantize`, `prune`, `distil`, `scratch`, `students`, `budget`,
-`cards`, `speed`; `encoder-tokens`, `encoder` (12 layers), `encoder-distil`, `encoder-scratch`,
-`encoder-students`, `finetune`, `onnx`. Tables are printed, cards are in FOLDER/cards. `--small` is
-a trial on a CPU; `random` models and `--rehearse` compile while something else trains.
+`tokens --of gpt2`, `train` (a decoder of 12 layers), `quantize`, `prune`, `distil`, `scratch`,
+`students`, `budget`, `cards`, `speed`; `tokens --of roberta`, `encoder` (12 layers),
+`encoder-distil`, `encoder-scratch`, `encoder-students`, `finetune`, `onnx --of float32` (and int8),
+`agreement`. Tables are printed, cards are in FOLDER/cards. `--small` is a trial on a CPU; `random`
+models in another folder and `--rehearse` compile ahead.
 """
 
 from __future__ import annotations
@@ -38,7 +39,6 @@ from barrow.compress.card import _times as times
 from barrow.compress.compressed import (
     Measuring,
     Original,
-    compared,
     compress,
     open_original,
     texts_for,
@@ -54,7 +54,6 @@ from barrow.engine import Engine
 from barrow.errors import ScoreError
 from barrow.models.compile_cache import keep_compiled
 from barrow.models.decoder.model import DecoderConfig
-from barrow.models.decoder.next_token_nats import next_token_nats
 from barrow.models.family import family_table
 from barrow.models.roberta.labelled_rows import Limit
 from barrow.models.roberta.model import RobertaConfig
@@ -62,6 +61,7 @@ from barrow.nn.dot import as_array
 from barrow.nn.weights.kernels import is_weight, with_weights
 from barrow.recipes.llama import SHAPE
 from barrow.score.diff import Comparison, compare
+from barrow.score.models.decoder import DecoderTokenModel
 from barrow.stream import StreamSettings
 from barrow.stream.labelled.examples import Example, read_examples
 from barrow.stream.rows.masking import Mlm
@@ -90,19 +90,24 @@ class Amounts:
     width: int = 768
     steps: int = 2000
     student_steps: int = 500
-    encoder_steps: int = 500
+    encoder_steps: int = 1800
     documents: int = 16
     masked_documents: int = 8
     rows: int = 32
     length: int = 1024
     precision: Literal["fp32", "bf16"] = "bf16"
-    epochs: int = 2
+    epochs: int = 4
     workers: int = 16
 
 
 _PEAK = 5e-4  # of the rate that recovers a pruned model
 _TOKENS = 64  # of a labelled row
 _SHORT = Limit(_TOKENS, truncate=True)
+# Each of ours beside GGUF's of as many bits.
+_VARIANTS = (
+    *("int4 gptq", "GGUF Q4_0", "int4 mse", "int4 nearest"),
+    *("int8 mse", "GGUF Q8_0", "int8 nearest"),
+)
 SMALL = Amounts(64, 40, 10, 10, 2, 1, 8, 64, "fp32", 1, 2)
 
 
@@ -133,7 +138,7 @@ class Bench:
     is_rehearsal: bool = False
 
     def unpack(self) -> None:
-        """The corpus as archives, the task, and the decoder's tokens."""
+        """The corpus as archives, and the task."""
         texts = self.folder / "texts"
         with tarfile.open(self.folder / "corpus.tar") as tar:
             tar.extractall(texts, filter="data")
@@ -147,13 +152,9 @@ class Bench:
                         name = hashlib.blake2b(f"{domain} {number}".encode(), digest_size=8)
                         identity = f"{name.hexdigest()}-{number:08x}"
                         writer.add(Document(text, {"pile_set_name": domain, "id": identity}))
-        self._tokenize("gpt2")
 
-    def encoder_tokens(self) -> None:
-        """The encoder's tokens."""
-        self._tokenize("roberta")
-
-    def _tokenize(self, kind: str) -> None:
+    def tokens(self, kind: str) -> None:
+        """Those of the decoder (gpt2) or of the encoder (roberta)."""
         store = tokenize(
             self._corpus / "train",
             tokenizer=load_tokenizer(self._task / kind),
@@ -171,11 +172,6 @@ class Bench:
         ):
             self._random(run, name)
 
-    def score(self, name: str) -> None:
-        """A decoder's bits per byte."""
-        opened, texts, _ = self._opened(name)
-        print(f"{name}: {scored(opened, opened.params, texts).overall.bpb:.4f}")
-
     # A decoder
 
     def train(self) -> None:
@@ -191,6 +187,8 @@ class Bench:
             found = compare(scored(opened, small, texts), before, num_worst=0)
             self._table(found, name)
             self._write(found, name)
+            if self.is_rehearsal:
+                return
 
     def cards(self) -> None:
         """int8 and int4 as `barrow compress` makes them."""
@@ -236,7 +234,7 @@ class Bench:
 
     def students(self) -> None:
         """The student beside the one from scratch."""
-        self._beside("student", "scratch", self._measuring())
+        self._beside(self._measuring(), "student", "scratch")
 
     def budget(self) -> None:
         """The smallest that loses at most 0.01 bits per byte in every domain."""
@@ -256,34 +254,27 @@ class Bench:
             self._show(card, "smallest")
 
     def speed(self) -> None:
-        """Tokens a second of the decoder and the pruned one: forward, in rows as in training.
-
-        Weights are random: they do not matter. A rehearsal compiles, and waits for the file "go".
+        """Tokens a second of the decoder and the pruned one, in bfloat16 and with random weights:
+        the program of `barrow score`, by itself and from tokens to nats on the host.
         """
-        config = self._shape(12, 8192)
+        config, tokenizer = self._shape(12, 8192), load_tokenizer(self._task / "gpt2")
         heads, hidden = config.heads * 3 // 4, config.hidden * 3 // 4
         small = replace(config, heads=heads, head_dim=config.size_of_head, hidden=hidden)
-        shape = (self.amounts.rows, self.amounts.length)
-        ids = np.random.default_rng(0).integers(0, config.vocab_size, shape, np.int32)
-        pairs: dict[str, list[Any]] = {"bfloat16": [], "float32": []}
-        for dtype, runs in pairs.items():
-            for one in (config, small):
-                model = one.module(unroll=True, dtype=dtype)
-                params = jax.jit(model.init)(jax.random.key(0), *one.example)
-                params = jax.tree.map(lambda x, kind=dtype: x.astype(kind), params)
-                program = jax.jit(partial(next_token_nats, model))
-                runs.append(partial(_done, program, params, jnp.asarray(ids)))
-                runs[-1]()
-                print(f"{dtype}: {sum(x.size for x in jax.tree.leaves(params)):,} parameters")
-        while self.is_rehearsal and not (self.folder / "go").exists():
-            time.sleep(0.1)
-        for dtype, runs in pairs.items():
-            before, after = times(runs)
-            speeds = f"{ids.size / before:,.0f} tokens a second, pruned {ids.size / after:,.0f}"
-            ratio = before / after
-            print(
-                f"forward, {dtype}, {shape[0]}×{shape[1]}: {speeds}, {ratio:.3f} times", flush=True
-            )
+        programs, wholes = [], []
+        for one in (config, small):
+            model = one.module(dtype="bfloat16")
+            params = jax.jit(model.init)(jax.random.key(0), *one.example)
+            params = jax.tree.map(lambda x: x.astype("bfloat16"), params)
+            print(f"{sum(x.size for x in jax.tree.leaves(params)):,} parameters")
+            scorer = DecoderTokenModel(model, params, tokenizer)
+            rows, length = scorer.batch_tokens // one.context, one.context + 1
+            ids = np.random.default_rng(0).integers(0, 8192, (rows, length), np.int32)
+            programs.append(partial(_done, scorer._nats, scorer._params, jnp.asarray(ids)))
+            wholes.append(partial(scorer.log_probs, list(ids)))
+        for what, runs in (("program", programs), ("with transfers", wholes)):
+            before, after = (rows * (length - 1) / seconds for seconds in times(runs))
+            speeds = f"{before:,.0f} tokens a second, pruned {after:,.0f}"
+            print(f"{what}, {rows}×{length - 1}: {speeds}, {after / before:.3f} times", flush=True)
 
     # An encoder
 
@@ -293,19 +284,19 @@ class Bench:
 
     def encoder_distil(self) -> None:
         """Six of its layers, taught: DistilRoBERTa's recipe."""
-        run = self._encoder(6, self.amounts.student_steps, share=0.6)
-        run = replace(run, unroll=False)
+        run = replace(self._encoder(6, self.amounts.student_steps), unroll=False)
         self._distilled("encoder", "encoder-student", run, card=False)
 
     def encoder_scratch(self) -> None:
         """The same six layers from random weights, as many tokens."""
-        run = replace(self._encoder(6, self.amounts.student_steps), unroll=False)
+        # So short a run from random weights learns more at a higher rate.
+        run = replace(self._encoder(6, self.amounts.student_steps, peak=3.84), unroll=False)
         self._fit(replace(run, data=replace(run.data, seed=1)), "encoder-scratch")
 
     def encoder_students(self) -> None:
-        """The student beside the one from scratch, by pseudo-likelihood."""
+        """The student beside the one from scratch and its teacher, by pseudo-likelihood."""
         measuring = replace(self._measuring(), documents=self.amounts.masked_documents)
-        self._beside("encoder-student", "encoder-scratch", measuring)
+        self._beside(measuring, "encoder-student", "encoder-scratch", "encoder")
 
     def finetune(self, name: str = "encoder-student") -> None:
         """An encoder of six layers learns which domain of The Pile a passage is from."""
@@ -341,8 +332,8 @@ class Bench:
         found = self._predicted(f"ONNX {kind}", self.folder / f"{kind}.onnx", rows)
         np.save(self.folder / f"{kind}.npy", found)
         if kind == "float32":
-            ours = self._predicted("JAX float32", best, rows[:64])
-            apart = np.abs(np.log(ours) - np.log(found[: len(ours)])).max()
+            ours = self._predicted("JAX float32", best, rows[::16])
+            apart = np.abs(np.log(ours) - np.log(found[::16])).max()
             print(f"log-probabilities of ONNX float32 and JAX are at most {apart:.1e} apart")
 
     def _predicted(self, name: str, path: Path, rows: list[Example]) -> Any:
@@ -424,9 +415,9 @@ class Bench:
             unroll=True,
         )
 
-    def _encoder(self, layers: int, steps: int, *, share: float = 1.0) -> Run:
+    def _encoder(self, layers: int, steps: int, *, peak: float = 2.3) -> Run:
         amounts, store = self.amounts, open_store(self.folder / "store-roberta")
-        length, peak = amounts.length // 2, share * min(2e-2, 3.84 / amounts.width)
+        length, rate = amounts.length // 2, min(2e-2, peak / amounts.width)
         model = RobertaConfig(
             vocab_size=store.vocab_size,
             width=amounts.width,
@@ -436,7 +427,7 @@ class Bench:
             positions=max(length, 512) + 2,
             dropout=0.0,
         )
-        optimizer = Muon(schedule=Cosine(peak=peak, warmup=max(1, steps // 10)), beta2=0.98)
+        optimizer = Muon(schedule=Cosine(peak=rate, warmup=max(1, steps // 10)), beta2=0.98)
         return Run(
             model=model,
             data=StreamSettings(seq_len=length, batch=2 * amounts.rows, mlm=Mlm(), pad=model.pad),
@@ -467,14 +458,16 @@ class Bench:
             say=_say,
         )
 
-    def _beside(self, first: str, second: str, measuring: Measuring) -> None:
-        opened = open_original(self.folder / first)
-        texts = texts_for(opened.loaded, self._corpus, measuring)
-        found = compared(
-            self.folder / second, self.folder / first, texts.measured, opened.loaded.tokenizer
-        )
-        self._table(found, f"{first} less {second}")
-        self._write(found, first)
+    def _beside(self, measuring: Measuring, first: str, *others: str) -> None:
+        results = []
+        for name in (first, *others):
+            opened = open_original(self.folder / name)
+            texts = texts_for(opened.loaded, self._corpus, measuring)
+            results.append(scored(opened, opened.params, texts))
+        for name, other in zip(others, results[1:], strict=True):
+            found = compare(results[0], other, num_worst=0)
+            self._table(found, f"{first} less {name}")
+            self._write(found, f"{first}-less-{name}")
 
     def _show(self, card: Card, name: str | None = None) -> None:
         print(f"{card.scheme}: {card.bytes_before:,} bytes to {card.bytes_after:,}")
@@ -496,12 +489,13 @@ class Bench:
 
 def variants(opened: Original, rows: Any) -> Iterator[tuple[str, Any]]:
     """Parameters as each method leaves them, expanded."""
-    for name in ("int8 nearest", "int8 mse", "int4 nearest", "int4 mse", "int4 gptq"):
-        small = quantized(opened.model, opened.params, SCHEMES[name], rows)
-        yield name, jax.tree.map(as_array, small, is_leaf=is_weight)
     table = quantized(opened.model, opened.params, SCHEMES["int8 nearest"])["embed"]["table"]
-    for name, kind in THEIRS.items():
-        yield name, with_weights(opened.params, partial(by_gguf, kind, as_array(table)))
+    for name in _VARIANTS:
+        if name in THEIRS:
+            yield name, with_weights(opened.params, partial(by_gguf, THEIRS[name], as_array(table)))
+        else:
+            small = quantized(opened.model, opened.params, SCHEMES[name], rows)
+            yield name, jax.tree.map(as_array, small, is_leaf=is_weight)
 
 
 def _decompress(path: Path) -> None:
@@ -531,8 +525,10 @@ def main() -> None:
     amounts = replace(SMALL if given.small else Amounts(), **changes)
     bench = Bench(given.folder, amounts, given.rehearse)
     keep_compiled((given.folder / "compiled").resolve())  # a link: programs are known by its path
-    while given.wait is not None and not given.wait.exists():
-        time.sleep(0.1)
+    if given.wait is not None:
+        jax.devices()  # takes seconds
+        while not given.wait.exists():
+            time.sleep(0.1)
     began = time.perf_counter()
     with suppress(Rehearsed):
         getattr(bench, given.phase.replace("-", "_"))(*filter(None, [given.of]))
