@@ -25,11 +25,9 @@ from barrow.align.runs import (
 )
 from barrow.checkpoint.params import load_params
 from barrow.cli.main import run as command
-from barrow.compress import Scheme, quantized
 from barrow.errors import NotFound, WeightsError
 from barrow.models.decoder.model import Decoder
 from barrow.models.open_model import open_model
-from barrow.models.quantized import expanded, save_quantized
 from barrow.nn.tree import paths
 from barrow.train import fit
 from barrow.train.run import CheckpointSettings
@@ -90,23 +88,6 @@ def test_sft_learns_and_resumes_exactly(
     assert losses(tmp_path / "again") == found
     one, other = (paths(load_params(tmp_path / name)) for name in ("whole", "again"))
     assert all(np.array_equal(one[path], other[path]) for path in one)
-
-
-def test_adapters_beside_int4(files: dict[str, str], chat_model: Path, tmp_path: Path) -> None:
-    """What is added to is the values of the integers; they stay, and the loss falls."""
-    loaded = open_model(chat_model, dtype="float32", unstack=True)
-    whole: Any = loaded.model
-    integers = quantized(whole, loaded.params, Scheme("int4", "nearest", 8))
-    small_model = tmp_path / "int4"
-    save_quantized(small_model, whole, integers, scheme="int4", tokenizer=chat_model)
-    settings = small(sft_settings(files["chats"]), lora=Lora(4, 8.0, ("layers/attention/*",)))
-    state = fit(align_run(settings, str(small_model)), tmp_path / "run")
-    seen = losses(tmp_path / "run")
-    assert seen[-1] < seen[0]
-    base, values = (paths(tree) for tree in (state.collections["base"], expanded(integers)))
-    for path, array in values.items():
-        np.testing.assert_array_equal(base[path], array)
-    assert isinstance(open_model(tmp_path / "run").model, Decoder)
 
 
 def test_adapters_are_pefts(adapted: Path, chat_model: Path, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from barrow.checkpoint.params import load_collections, load_params
 from barrow.models.decoder.model import Decoder, DecoderConfig
 from barrow.models.keys_report import KeysReport
 from barrow.models.load import Loaded
+from barrow.models.quantized import from_arrays
 from barrow.nn.initialisers import zeros
 from barrow.nn.layers.dense import Dense
 from barrow.nn.layers.remat import Policy
@@ -22,7 +23,9 @@ from barrow.nn.layers.repeat import put_together, take_apart
 from barrow.nn.module import Module, describe
 from barrow.nn.scope import Scope
 from barrow.nn.tree import Tree, paths
+from barrow.nn.weights.kernels import is_weight
 from barrow.nn.weights.low_rank import joined, merged
+from barrow.nn.weights.per_channel import PerChannel
 
 # What a state keeps beside trained parameters.
 BASE, REFERENCE = "base", "reference"
@@ -95,11 +98,12 @@ class AlignedConfig:
         """
         params = numbered(load_params(folder))
         if self.lora is not None:
-            base = numbered(load_collections(folder)[BASE])
+            specs = describe(self.body.module(), *self.body.example)
+            base = from_arrays(numbered(load_collections(folder)[BASE]), specs)
             params = merged(joined(base, params, self.lora.scale))
         if isinstance(params["layers"], tuple):
             params = put_together(params, "layers")
-        kind = dtype or params["embed"]["table"].dtype.name
+        kind = dtype or ("float32" if self.lora is None else self.frozen)
         params = jax.tree.map(lambda x: jnp.asarray(x, kind), params)
         model: Module = self.body.module(unroll=unstack, dtype=kind)
         if self.head == "reward":
@@ -154,14 +158,12 @@ class Aligned(Module):
         if self.config.lora is None:
             return params
         kind = jax.tree.leaves(params)[0].dtype
-        base = jax.tree.map(lambda x: x.astype(kind), frozen[BASE])
-        return joined(base, params, self.config.lora.scale)
+        return joined(_cast(frozen[BASE], kind), params, self.config.lora.scale)
 
     def first(self, frozen: Any, like: Any) -> Any:
         """The parameters of the reference, in the type of `like`."""
         name = REFERENCE if self.config.lora is None else BASE
-        kind = jax.tree.leaves(like)[0].dtype
-        return jax.tree.map(lambda x: x.astype(kind), frozen[name])
+        return _cast(frozen[name], jax.tree.leaves(like)[0].dtype)
 
     def hidden(self, params: Any, tokens: jax.Array, *, constrain: Any = None, **where: Any) -> Any:
         """The last hidden states [rows, length, width] of whole parameters."""
@@ -192,24 +194,42 @@ class Aligned(Module):
         scores: jax.Array = (states.astype(jnp.float32) @ kernel)[..., 0]
         return scores
 
-    def frozen_shapes(self, *, apart: bool) -> Tree:
-        """What a state keeps beside trained parameters, as shapes."""
+    def frozen_shapes(self, first: Any, *, apart: bool) -> Tree:
+        """What a state keeps of the first parameters beside those that are trained, as shapes."""
         config = self.config
         name = BASE if config.lora is not None else REFERENCE
         if config.lora is None and not config.reference:
             return Tree()
 
-        def make() -> Any:
-            made = self.body.init(jax.random.key(0), *config.example)
-            made = take_apart(made, "layers") if apart else made
-            return jax.tree.map(lambda x: x.astype(config.frozen), made)
+        def make(first: Any) -> Any:
+            is_stacked = not isinstance(first["layers"], tuple)
+            return kept(
+                take_apart(first, "layers") if apart and is_stacked else first, config.frozen
+            )
 
-        return Tree({name: jax.eval_shape(make)})
+        return Tree({name: jax.eval_shape(make, first)})
 
     def _typed(self, params: Any) -> Decoder:
         apart = isinstance(params["layers"], tuple)
         dtype = jnp.dtype(params["embed"]["table"].dtype).name
         return replace(self.body, dtype=dtype, unroll=apart or self.body.unroll)
+
+
+def kept(params: Any, kind: str) -> Any:
+    """A copy of parameters that are not trained, in a type; quantized weights stay what they are.
+
+    Those that round activations do so no more: rounding has no gradient.
+    """
+
+    def one(leaf: Any) -> Any:
+        leaf = replace(leaf, dynamic=False) if isinstance(leaf, PerChannel) else leaf
+        return jax.tree.map(jnp.array, leaf.astype(kind))
+
+    return jax.tree.map(one, params, is_leaf=is_weight)
+
+
+def _cast(params: Any, kind: Any) -> Any:
+    return jax.tree.map(lambda x: x.astype(kind), params, is_leaf=is_weight)
 
 
 def _score() -> Dense:

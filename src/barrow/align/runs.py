@@ -13,6 +13,8 @@ from barrow.align.objectives import Preference, Rewards, Sft
 from barrow.align.rollouts.rewards import Weighed
 from barrow.align.rollouts.settings import Policy, Prompts
 from barrow.align.tasks.start import described
+from barrow.errors import ConfigError
+from barrow.models.quantized import is_quantized_tree
 from barrow.train.objectives.objective import MakeObjective
 from barrow.train.optimizers import AdamW, Optimizer
 from barrow.train.run import CheckpointSettings, EvaluationSettings, MeshSettings, Remat, Run
@@ -93,7 +95,12 @@ def rollout_settings(data: Prompts, policy: Policy, rate: float) -> AlignSetting
 
 def align_run(settings: AlignSettings, init: str) -> Run:
     """The run that such settings give on the model at `init`."""
-    body, _ = described(init)
+    body, first = described(init)
+    if settings.lora is None and is_quantized_tree(first.params):
+        raise ConfigError(
+            f"{init} is quantized, and integers are not trained: pass lora.rank=16 for adapters "
+            "beside them, or the model that it was made from"
+        )
     objective, rows = settings.objective, settings.data
     head: Head = "reward" if isinstance(objective, Rewards) else "none"
     if isinstance(objective, Policy) and objective.algorithm == "ppo":

@@ -25,12 +25,13 @@ from barrow.models.keys_report import KeysReport
 from barrow.models.load import Loaded
 from barrow.models.save import save_tokenizer
 from barrow.models.sources import CONFIG, Source
-from barrow.nn.dot import as_array
 from barrow.nn.layers.repeat import put_together
 from barrow.nn.module import describe
+from barrow.nn.trace import ParamSpec
 from barrow.nn.tree import Tree, from_paths
 from barrow.nn.weights.grouped import Grouped
-from barrow.nn.weights.kernels import is_weight
+from barrow.nn.weights.kernels import is_weight, num_in_of
+from barrow.nn.weights.low_rank import merged
 from barrow.nn.weights.per_channel import PerChannel
 from barrow.weights.foreign_model import write_json
 from barrow.weights.place import Place
@@ -156,11 +157,36 @@ def num_elements(params: Any) -> int:
     return sum(math.prod(leaf.shape) for leaf in leaves)
 
 
-def expanded(params: Any, *, unstack: bool = False) -> Any:
-    """Parameters with arrays in the place of quantized weights; layers are stacked, or a tuple."""
-    wide = jax.tree.map(as_array, params, is_leaf=is_weight)
-    is_apart = isinstance(wide.get("layers"), tuple)
-    return put_together(wide, "layers") if is_apart and not unstack else wide
+def expanded(params: Any) -> Any:
+    """Parameters with arrays in the place of quantized weights, and stacked layers."""
+    wide = merged(params)
+    return put_together(wide, "layers") if isinstance(wide.get("layers"), tuple) else wide
+
+
+def from_arrays(
+    held: Any, specs: Mapping[str, ParamSpec], path: str = "", *, is_stacked: bool = True
+) -> Any:
+    """Parameters of a tree whose quantized weights are arrays by name, as in a checkpoint.
+
+    What else describes a weight is known from its shape; `specs` are those of `nn.describe`.
+    """
+    if isinstance(held, tuple):
+        return tuple(from_arrays(layer, specs, path, is_stacked=False) for layer in held)
+    if not isinstance(held, Mapping):
+        return held
+    if path not in specs:
+        start = f"{path}/" if path else ""
+        inside = {
+            n: from_arrays(x, specs, start + n, is_stacked=is_stacked) for n, x in held.items()
+        }
+        return Tree(inside)
+    spec, num_in = specs[path], num_in_of(path)
+    stack, shape = spec.shape[: spec.num_stacked], spec.shape[spec.num_stacked :]
+    values = held["values"]
+    if values.shape == ((*stack, *shape) if is_stacked else shape):
+        return PerChannel(**held, num_in=num_in)
+    bits = 4 if values.dtype == jnp.uint8 else 8
+    return Grouped(**held, inputs=shape[:num_in], outputs=shape[num_in:], bits=bits)
 
 
 def is_quantized_tree(params: Any) -> bool:

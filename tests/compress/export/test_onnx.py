@@ -195,10 +195,11 @@ def test_a_graph_of_others_is_refused(tmp_path: Path) -> None:
         open_onnx(tmp_path / "other.onnx")
 
 
-def test_hf_expands_quantized_weights(decoder: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("bits", ["int4", "int8"])
+def test_hf_expands_quantized_weights(bits: Any, decoder: Any, tmp_path: Path) -> None:
     whole, params = decoder
-    integers = quantized(whole, params, Scheme("int4", "nearest", 8))
-    save_quantized(tmp_path / "small", whole, integers, scheme="int4")
+    integers = quantized(whole, params, Scheme(bits, "nearest", 8))
+    save_quantized(tmp_path / "small", whole, integers, scheme=bits)
     export_hf(tmp_path / "small", tmp_path / "hf")
     theirs = transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "hf").eval()
     small = load(tmp_path / "small", unstack=True)

@@ -49,3 +49,12 @@ def test_layers_are_scanned_or_taken_apart() -> None:
     _, scanned = jax.lax.scan(lambda c, w: (c, nn.dot(x, w)), None, held)
     each = [nn.dot(x, jax.tree.map(lambda a, i=i: a[i], held)) for i in range(3)]
     np.testing.assert_allclose(scanned, jnp.stack(each), rtol=1e-6)
+
+
+def test_the_kernel_is_not_kept_for_the_gradient() -> None:
+    held = Grouped(jnp.zeros((2, 4, 32), jnp.uint8), jnp.ones((2, 32)), (16,), (32,), 4)
+    _, back = jax.vjp(lambda x: nn.dot(x, held), jnp.ones((3, 16)))
+    (grad,) = back(jnp.ones((3, 32)))
+    np.testing.assert_array_equal(grad, np.full((3, 16), -8 * 32))
+    kept = [x.size for x in jax.tree.leaves(back) if jnp.issubdtype(x.dtype, jnp.floating)]
+    assert max(kept) < 16 * 32

@@ -26,15 +26,15 @@ def test_it_is_its_merged_array() -> None:
     for made, num in ((leaf(6, 5), 1), (leaf(6, 2, 3), 1), (leaf(2, 3, 6, num_in=2), 2)):
         x = jax.random.normal(jax.random.key(1), (4, *made.shape[:num]))
         np.testing.assert_allclose(
-            nn.dot(x, made, num=num), nn.dot(x, made.merged(), num=num), rtol=1e-5, atol=1e-5
+            nn.dot(x, made, num=num), nn.dot(x, made.array(), num=num), rtol=1e-5, atol=1e-5
         )
         plain = np.float64(made.base) + 0.5 * np.tensordot(made.down, made.up, 1)
-        np.testing.assert_allclose(made.merged(), plain, rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(made.array(), plain, rtol=1e-5, atol=1e-5)
 
 
 def test_layers_are_scanned() -> None:
     made = leaf(5, 5, layers=3)
-    whole = made.merged()
+    whole = merged(Tree({"layers": {"kernel": made}}))["layers"]["kernel"]
 
     def scanned(weight: object) -> jax.Array:
         x = jnp.ones((2, 5))
@@ -56,5 +56,5 @@ def test_joined_with_what_is_there() -> None:
     assert isinstance(tree["layers"][0]["k"], LowRank)
     assert tree["score"].shape == (2,)
     plain = merged(tree)
-    np.testing.assert_array_equal(plain["a"]["kernel"], kernel.merged())
+    np.testing.assert_array_equal(plain["a"]["kernel"], kernel.array())
     np.testing.assert_array_equal(plain["a"]["bias"], jnp.ones(3))

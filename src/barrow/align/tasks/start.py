@@ -12,12 +12,11 @@ import jax.numpy as jnp
 
 from barrow import config
 from barrow.align.data.rows import Words, words_of
-from barrow.align.model import BASE, REFERENCE, Aligned, AlignedConfig
+from barrow.align.model import BASE, REFERENCE, Aligned, AlignedConfig, kept
 from barrow.errors import ConfigError
 from barrow.models.decoder.model import Decoder, DecoderConfig
 from barrow.models.load import Loaded
 from barrow.models.open_model import of_kind, open_model
-from barrow.models.quantized import expanded
 from barrow.nn.tree import Tree
 from barrow.train.program import Program
 from barrow.train.run import Run, policy_of
@@ -54,8 +53,8 @@ class AlignTask:
 
     @property
     def is_apart(self) -> bool:
-        """Whether layers are not stacked."""
-        return False
+        """Whether layers are not stacked: if they are quantized in different ways."""
+        return isinstance(described(self.run.init)[1].params["layers"], tuple)
 
     @cached_property
     def model(self) -> Aligned:
@@ -104,7 +103,8 @@ class AlignTask:
 
     def frozen(self) -> Any:
         """See `Started`."""
-        return self.model.frozen_shapes(apart=self.is_apart) | jax.eval_shape(self.more)
+        first = described(self.run.init)[1].params
+        return self.model.frozen_shapes(first, apart=self.is_apart) | jax.eval_shape(self.more)
 
     def start(self, program: Program) -> TrainState:
         """See `Started`."""
@@ -113,10 +113,10 @@ class AlignTask:
 
 @lru_cache(maxsize=2)
 def described(init: str) -> tuple[DecoderConfig, Loaded]:
-    """The architecture of a model, and what its files say, without its parameters."""
+    """The architecture of a model, and what its files say, with the shapes of its parameters."""
     loaded = open_model(init)
     decoder = of_kind(loaded, init, Decoder)
-    return decoder.config, replace(loaded, params=Tree())
+    return decoder.config, replace(loaded, params=jax.eval_shape(lambda: loaded.params))
 
 
 @lru_cache(maxsize=2)
@@ -138,19 +138,13 @@ def started(run: Run, program: Program, *, apart: bool, more: Mapping[str, Any])
     assert isinstance(settings, AlignedConfig)
     loaded = open_model(run.init, dtype="float32", unstack=apart, trust=config.outside(run))
     of_kind(loaded, run.init, Decoder)
-    # Adapters of a quantized model learn beside its values, which take their whole size here.
-    loaded = replace(loaded, params=expanded(loaded.params, unstack=apart))
     frozen: dict[str, Any] = {}
-
-    def kept() -> Any:
-        return jax.tree.map(lambda x: jnp.array(x, settings.frozen), loaded.params)
-
     if settings.lora is not None:
-        frozen[BASE] = kept()
+        frozen[BASE] = kept(loaded.params, settings.frozen)
         state = program.start({})
     else:
         if settings.reference:
-            frozen[REFERENCE] = kept()
+            frozen[REFERENCE] = kept(loaded.params, settings.frozen)
         given = _by_path(loaded.params)
         if settings.head == "own":
             wanted = _by_path(program.shapes.params)

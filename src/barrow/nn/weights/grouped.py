@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -51,10 +51,14 @@ class Grouped:
         """Of the kernel."""
         return jnp.dtype(self.kind)
 
+    def astype(self, dtype: Any) -> Grouped:
+        """The same numbers, for an array of another type."""
+        return replace(self, kind=jnp.dtype(dtype).name)
+
     def contract(self, x: jax.Array, num: int, *, transposed: bool) -> jax.Array:
-        """See `nn.dot`: the kernel is expanded where it is used."""
+        """See `nn.dot`: the kernel is expanded where it is used, again for the gradient."""
         assert num == len(self.inputs) and not transposed  # noqa: PT018
-        return dot(x, self._expanded(x.dtype).reshape(self.shape), num=num)
+        return _product(self, x)
 
     def array(self) -> jax.Array:
         """The kernel it represents."""
@@ -70,6 +74,12 @@ class Grouped:
         wide = values.astype(dtype) * scales
         *stack, groups, size, outputs = wide.shape
         return wide.reshape(*stack, groups * size, outputs)[..., : math.prod(self.inputs), :]
+
+
+@jax.checkpoint
+def _product(kernel: Grouped, x: jax.Array) -> jax.Array:
+    wide = kernel._expanded(x.dtype).reshape(kernel.shape)
+    return dot(x, wide, num=len(kernel.inputs))
 
 
 def packed(values: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.uint8]:

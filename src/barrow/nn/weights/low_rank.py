@@ -10,8 +10,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from barrow.nn.dot import dot
+from barrow.nn.dot import as_array, dot
 from barrow.nn.tree import Tree
+from barrow.nn.weights.kernels import is_weight
 
 
 @partial(
@@ -46,23 +47,24 @@ class LowRank:
         narrow = dot(x, self.down, num=num)
         return dot(x, self.base, num=num) + self.scale * dot(narrow, self.up)
 
-    def merged(self) -> jax.Array:
-        """The weight as one array, in the type of the base; sums are float32."""
-        down, up = (x.astype(jnp.float32) for x in (self.down, self.up))
-        product = partial(jnp.tensordot, axes=1)
-        is_stacked = down.ndim + up.ndim - 2 > len(self.shape)
-        low = (jax.vmap(product) if is_stacked else product)(down, up)
-        whole: jax.Array = self.base.astype(jnp.float32) + self.scale * low
+    def array(self) -> jax.Array:
+        """The weight of one layer, in the type of the base; sums are float32."""
+        base, down, up = (x.astype(jnp.float32) for x in (self.base, self.down, self.up))
+        whole: jax.Array = as_array(base) + self.scale * jnp.tensordot(down, up, axes=1)
         return whole.astype(self.dtype)
 
 
 def merged(params: Any) -> Any:
-    """Parameters with plain arrays where they have `LowRank`."""
+    """Parameters with arrays where they have `LowRank` or quantized weights."""
 
-    def one(leaf: Any) -> Any:
-        return leaf.merged() if isinstance(leaf, LowRank) else leaf
+    def whole(tree: Any) -> Any:
+        return jax.tree.map(as_array, tree, is_leaf=is_weight)
 
-    return jax.tree.map(one, params, is_leaf=lambda leaf: isinstance(leaf, LowRank))
+    if not isinstance(params.get("layers", ()), Mapping):
+        return whole(params)
+    # Layer by layer: the scales of a stack do not fit its values.
+    rest = Tree({name: x for name, x in params.items() if name != "layers"})
+    return whole(rest) | {"layers": jax.vmap(whole)(params["layers"])}
 
 
 def joined(base: Any, adapters: Any, scale: float) -> Any:

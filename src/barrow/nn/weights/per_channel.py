@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -56,6 +56,10 @@ class PerChannel:
         """Of the weight."""
         return jnp.dtype(self.kind)
 
+    def astype(self, dtype: Any) -> PerChannel:
+        """The same numbers, for an array of another type."""
+        return replace(self, kind=jnp.dtype(dtype).name)
+
     def contract(self, x: jax.Array, num: int, *, transposed: bool) -> jax.Array:
         """See `nn.dot`; the scales of outputs multiply the result."""
         assert transposed if self.num_in is None else (num == self.num_in and not transposed)
@@ -63,8 +67,11 @@ class PerChannel:
             x = (x / self.inputs).astype(x.dtype)
         if self.dynamic:
             return self._of_integers(x, num, transposed=transposed)
-        y = dot(x, self.values.astype(x.dtype), num=num, transposed=transposed)
-        return (y * self.scales).astype(x.dtype)
+        # The gradient needs the values in the type of x: they are cast again, not kept.
+        product = jax.checkpoint(
+            lambda x, values: dot(x, values.astype(x.dtype), num=num, transposed=transposed)
+        )
+        return (product(x, self.values) * self.scales).astype(x.dtype)
 
     def _of_integers(self, x: jax.Array, num: int, *, transposed: bool) -> jax.Array:
         last = tuple(range(x.ndim - num, x.ndim))
