@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from barrow.align.tasks.static import open_data
 from barrow.files import write_bytes
 from barrow.models.decoder.model import Decoder
 from barrow.models.open_model import of_kind, open_model
+from barrow.nn.weights.low_rank import merged
 from barrow.score import ModelOptions, Result, open_corpus, score
 from barrow.score import open_model as open_scorer
 from barrow.score.diff import Comparison, compare
@@ -72,6 +73,8 @@ def make_card(
     folder = Path(folder)
     words, prompts, texts = _prompts(run, num)
     before = open_model(run.init, unstack=True)
+    # As a run opens, whatever its base: both are answered by one engine.
+    before = replace(before, params=merged(before.params))
     after = open_model(folder, unstack=True, dtype=before.model.dtype)  # type: ignore[attr-defined]
     context = before.family.context  # type: ignore[attr-defined]
     longest = max(map(len, prompts))
