@@ -58,7 +58,8 @@ class Grouped:
     def contract(self, x: jax.Array, num: int, *, transposed: bool) -> jax.Array:
         """See `nn.dot`: the kernel is expanded where it is used, again for the gradient."""
         assert num == len(self.inputs) and not transposed  # noqa: PT018
-        return _product(self, x)
+        y: jax.Array = _product(self, x)
+        return y
 
     def array(self) -> jax.Array:
         """The kernel it represents."""

@@ -71,7 +71,8 @@ class PerChannel:
         product = jax.checkpoint(
             lambda x, values: dot(x, values.astype(x.dtype), num=num, transposed=transposed)
         )
-        return (product(x, self.values) * self.scales).astype(x.dtype)
+        y: jax.Array = product(x, self.values)
+        return (y * self.scales).astype(x.dtype)
 
     def _of_integers(self, x: jax.Array, num: int, *, transposed: bool) -> jax.Array:
         last = tuple(range(x.ndim - num, x.ndim))
