@@ -158,6 +158,7 @@ def test_it_learns_as_beside_the_expanded_base(
     assert sizes[0] <= (0.35 if name == "dynamic" else 0.3) * sizes[1]
 
 
+@pytest.mark.usefixtures("one_device")
 def test_it_resumes_and_opens(
     models: dict[str, Path], files: dict[str, str], chat_model: Path, tmp_path: Path
 ) -> None:
@@ -193,6 +194,7 @@ def test_it_resumes_and_opens(
         np.testing.assert_allclose(logits, expected, atol=1e-4)
 
 
+@pytest.mark.usefixtures("one_device")
 def test_preferences_refer_to_the_integers(
     models: dict[str, Path], files: dict[str, str], tmp_path: Path
 ) -> None:
@@ -207,6 +209,7 @@ def test_preferences_refer_to_the_integers(
     assert 0 < abs(card.divergence) < 1
 
 
+@pytest.mark.usefixtures("one_device")
 def test_rollouts_come_from_the_integers(
     models: dict[str, Path], files: dict[str, str], tmp_path: Path
 ) -> None:
