@@ -63,6 +63,25 @@ def test_a_pipeline_is_described_first(
     assert err.splitlines()[1] == "pipeline: 4 stages, 8 micro-batches, bubble 27%"
 
 
+def test_what_would_fit_is_said_when_memory_runs_out(
+    barrow: Callable,
+    stores: tuple[Path, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 1 bytes")
+
+    monkeypatch.setattr(train, "fit", fail)
+    code, _, err = barrow(
+        "train", "gpt2.tiny", "--store", stores[0], "--out", tmp_path / "run", *SMALL
+    )
+    assert code == 1
+    assert re.search(
+        r"the devices ran out of memory\. plan: one device, .* would fit", err.replace("\n", " ")
+    )
+
+
 def test_a_recipe_from_end_to_end(
     barrow: Callable, stores: tuple[Path, Path], tmp_path: Path
 ) -> None:

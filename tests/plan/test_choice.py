@@ -15,6 +15,7 @@ from barrow.plan import (
     Plan,
     Request,
     Subject,
+    advice,
     ask,
     autotune,
     candidate,
@@ -122,12 +123,13 @@ def test_what_is_given_stays(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("one_device")
-def test_on_one_cpu_nothing_is_chosen_or_traced(
+def test_on_one_device_nothing_is_chosen_or_traced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delattr(Hardware, "subject")
     run = small_run()
-    same, said = said_by(run, tmp_path, hardware=hardware(1 << 30, devices=1))
+    gpu = replace(hardware(1 << 30, devices=1), is_cpu=False)
+    same, said = said_by(run, tmp_path, hardware=gpu)
     assert (same, said) == (run, ["plan: one device, at least 0.00 of 1.0 GiB"])
     _, said = said_by(run, tmp_path, hardware=hardware(1000, devices=1))
     assert said[0].endswith("too little")
@@ -135,11 +137,10 @@ def test_on_one_cpu_nothing_is_chosen_or_traced(
 
 
 @pytest.mark.usefixtures("one_device")
-def test_one_accelerator_is_checked(tmp_path: Path) -> None:
+def test_advice_for_a_run_without_room() -> None:
     run = small_run(batch=64)
     gpu = replace(hardware(devices=1), is_cpu=False)
     total = candidate(Subject(run), Plan.of(run, 1), gpu).memory.total
-    _, said = said_by(run, tmp_path, hardware=replace(gpu, memory=total))
-    assert said[0].startswith("plan: one device, about 0.")
-    _, said = said_by(run, tmp_path, hardware=replace(gpu, memory=total // 2))
-    assert "too little; micro-batch 16 would fit" in said[0]
+    said = advice(run, replace(gpu, memory=total // 2))
+    assert said.startswith("plan: one device, about 0.")
+    assert said.endswith("; micro-batch 16 would fit")

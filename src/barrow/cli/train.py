@@ -103,8 +103,11 @@ def train(
     import jax
 
     from barrow import config
+    from barrow.errors import ConfigError
     from barrow.launch import join
     from barrow.parallel.processes import open_peers
+    from barrow.plan import advice
+    from barrow.plan.worker import OUT_OF_MEMORY
     from barrow.train import Interrupted, fit
     from barrow.train.profile import Profile
     from barrow.train.program import mesh_of, pipeline_of
@@ -177,6 +180,10 @@ def train(
             _print_profile(folder)
         typer.echo(str(stopped), err=True)
         raise typer.Exit(_INTERRUPTED) from None
+    except jax.errors.JaxRuntimeError as error:
+        if OUT_OF_MEMORY not in str(error) or is_own:
+            raise
+        raise ConfigError(f"the devices ran out of memory. {advice(run)}") from error
     if profiled is not None:
         _print_profile(folder)
     if jax.process_index() == 0:  # of several processes, one tells

@@ -6,7 +6,7 @@ counted from shapes and rules; activations by a formula, or by compiling the ste
 
 from __future__ import annotations
 
-from barrow.plan.choice import Choice, Measured, autotune, planned
+from barrow.plan.choice import Choice, Measured, advice, autotune, planned
 from barrow.plan.layers import PlacedModel, place_layers
 from barrow.plan.predict import Plan, Subject, predict_memory
 from barrow.plan.search import Candidate, candidate, choose, no_fit, search, would_fit
@@ -26,6 +26,7 @@ __all__ = [
     "Request",
     "Subject",
     "Time",
+    "advice",
     "ask",
     "autotune",
     "candidate",

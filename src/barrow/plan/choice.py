@@ -140,16 +140,18 @@ def planned(
 
 
 def _on_one(run: Run, hardware: Hardware) -> str:
-    """One device: whether the run fits. On a CPU only the state is counted, which takes no time."""
-    if hardware.is_cpu:
-        task = task_of(run)
-        shapes = jax.eval_shape(lambda key: task.model.init(key, *task.example), jax.random.key(0))
-        num = _BYTES * sum(x.size for x in jax.tree.leaves(shapes))
-        words = f"at least {num / GIB:.2f} of {hardware.memory / GIB:.1f} GiB"
-        return f"plan: one device, {words}" + ("" if num <= hardware.memory else ": too little")
+    """One device: the state is counted, which takes no time; `advice` predicts the rest."""
+    task = task_of(run)
+    shapes = jax.eval_shape(lambda key: task.model.init(key, *task.example), jax.random.key(0))
+    num = _BYTES * sum(x.size for x in jax.tree.leaves(shapes))
+    words = f"at least {num / GIB:.2f} of {hardware.memory / GIB:.1f} GiB"
+    return f"plan: one device, {words}" + ("" if num <= hardware.memory else ": too little")
+
+
+def advice(run: Run, hardware: Hardware | None = None) -> str:
+    """What a run that ran out of memory needs, and what would fit."""
+    hardware = hardware or here()
     subject = hardware.subject(run)
-    found = candidate(subject, Plan.of(run, 1), hardware)
-    if found.fits:
-        return str(found)
+    found = candidate(subject, Plan.of(run, hardware.devices), hardware)
     fix = would_fit(subject, found.plan, hardware)
-    return f"{found}: too little" + (f"; {fix} would fit" if fix else "")
+    return str(found) + (f"; {fix} would fit" if fix else "")

@@ -28,7 +28,7 @@ from barrow.train.profile.memory import Memory
 from barrow.train.program import Program, make_program
 from barrow.train.run import Run
 
-_OUT_OF_MEMORY = "RESOURCE_EXHAUSTED"
+OUT_OF_MEMORY = "RESOURCE_EXHAUSTED"
 # For `ask(env=…)`, where the peak of a CPU's process matters more than its time: every large piece
 # goes back as soon as it is freed. By default the C library reuses pieces below 32 MiB, of which
 # each thread has its own, so that the process has up to a fifth more than is in use.
@@ -80,7 +80,7 @@ def ask(
         text=True,
         env={**os.environ, **extra, **(env or {})},
     )
-    if done.returncode == -9 or _OUT_OF_MEMORY in done.stderr:  # ended by the kernel, or by XLA
+    if done.returncode == -9 or OUT_OF_MEMORY in done.stderr:  # ended by the kernel, or by XLA
         return Answer(is_out_of_memory=True)
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
@@ -98,7 +98,7 @@ def answer(request: Request) -> Answer:
     memory = predict_memory(subject, plan).compiled(compiled.memory_analysis())
     if request.limit is not None and memory.total > request.limit:
         raise jax.errors.JaxRuntimeError(
-            f"{_OUT_OF_MEMORY}: {memory.total} bytes, more than {request.limit}"
+            f"{OUT_OF_MEMORY}: {memory.total} bytes, more than {request.limit}"
         )
     if not request.steps:
         return Answer(memory)
@@ -165,7 +165,7 @@ def main() -> None:
     try:
         found = answer(request)
     except jax.errors.JaxRuntimeError as error:
-        if _OUT_OF_MEMORY not in str(error):
+        if OUT_OF_MEMORY not in str(error):
             raise
         found = Answer(is_out_of_memory=True)
     sys.stdout.write(f"\n{json.dumps(config.to_dict(found))}\n")
