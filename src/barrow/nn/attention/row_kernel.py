@@ -113,8 +113,11 @@ def _kernel(
     shape = tile, dim
     in_bits = scale * math.log2(math.e)  # exp2 is one instruction
 
+    def read(ref: Any, at: tuple[Any, ...], how: Any) -> Any:
+        return gpu.load(ref, at, layout=how, optimized=False)
+
     def wide(ref: Any, at: tuple[Any, ...], how: Any) -> Any:
-        return gpu.load(ref, at, layout=how, optimized=False).astype(jnp.float32)
+        return read(ref, at, how).astype(jnp.float32)
 
     def spread(x: jax.Array, dims: list[int]) -> Any:
         return gpu.layout_cast(lax.broadcast_in_dim(x, shape, dims), layout)
@@ -128,45 +131,54 @@ def _kernel(
         kv_head = lax.div(head, jnp.int32(group))
         length = lengths[row]
 
-        def turned(x: Any, at: tuple[Any, ...], here: Any) -> Any:
-            cos, sin = (wide(ref, (row,), halved) for ref in others[:2])
-            low, high = (wide(x, (*at, pl.ds(place, half)), halved) for place in (0, half))
+        def tiles(number: Any) -> tuple[Any, Any]:
+            at = row, kv_head, pl.ds(number * tile, tile)
+            return read(keys, at, layout), read(values, at, layout)
+
+        def halves(x: Any, at: tuple[Any, ...]) -> list[Any]:
+            return [wide(x, (*at, pl.ds(place, half)), halved) for place in (0, half)]
+
+        def turned(parts: list[Any], here: Any) -> Any:
+            low, high = parts
             here[pl.ds(0, half)] = (low * cos - high * sin).astype(here.dtype)
             here[pl.ds(half, half)] = (high * cos + low * sin).astype(here.dtype)
-            gpu.commit_smem()
             return wide(here, (), across)
 
+        # All is asked for before anything is waited for.
+        new_v = wide(v, (row, kv_head), across)
         if turn is None:
             (out,) = others
             mine, new_k = wide(q, (row, head), across), wide(k, (row, kv_head), across)
+            near = tiles(0)
         else:
             out = others[2]
-            mine = turned(q, (row, head), others[3])
-            new_k = turned(k, (row, kv_head), others[4])
-        new_v = wide(v, (row, kv_head), across)
+            cos, sin = (wide(ref, (row,), halved) for ref in others[:2])
+            parts = halves(q, (row, head)), halves(k, (row, kv_head))
+            near = tiles(0)
+            mine, new_k = (turned(x, here) for x, here in zip(parts, others[3:], strict=True))
         newest = jnp.sum(mine * new_k) * in_bits
         mine = spread(mine * in_bits, [1])
+        num = lax.div(length + (tile - 1), jnp.int32(tile))
 
         def step(number: Any, carry: Any) -> Any:
-            total, top, summed = carry
-            at = row, kv_head, pl.ds(number * tile, tile)
-            score = (wide(keys, at, layout) * mine).sum(axis=1)
+            total, top, summed, key, value = carry
+            after = tiles(jnp.minimum(number + 1, num - 1))
+            score = (key.astype(jnp.float32) * mine).sum(axis=1)
             place = gpu.broadcasted_iota(jnp.int32, (tile,), 0, layout=down) + number * tile
             seen = place < length
             best = jnp.where(seen, jnp.maximum(top, score), top)
             weight = jnp.where(seen, jnp.exp2(score - best), 0.0)
             old = jnp.exp2(top - best)
-            summed = summed * spread(old, [0]) + wide(values, at, layout) * spread(weight, [0])
-            return total * old + weight, best, summed
+            summed = summed * spread(old, [0]) + value.astype(jnp.float32) * spread(weight, [0])
+            return total * old + weight, best, summed, *after
 
         def filled(value: float, shape: tuple[int, ...], how: Any) -> Any:
             return gpu.layout_cast(jnp.full(shape, value, jnp.float32), how)
 
         # Finite, as the difference of two infinities is not a number.
         nothing = filled(0.0, (tile,), down), filled(-1e30, (tile,), down)
-        num = lax.div(length + (tile - 1), jnp.int32(tile))
-        carry = lax.fori_loop(0, num, step, (*nothing, filled(0.0, shape, layout)))
-        total, top, summed = carry
+        carry = lax.fori_loop(0, num, step, (*nothing, filled(0.0, shape, layout), *near))
+        total, top, summed = carry[:3]
         best = jnp.maximum(jnp.max(top), newest)
         part, last = jnp.exp2(top - best), jnp.exp2(newest - best)
         y = (summed * spread(part, [0])).sum(axis=0) + new_v * last
