@@ -1,8 +1,8 @@
 """Whether what runs only on a GPU gives the numbers of its plain twin.
 
-    python benchmarks/check_kernels.py [rows]
+    python benchmarks/check_kernels.py [rows [16|8|4|attention]]
 
-With rows, only those for a few rows: what decoding uses.
+With rows, only those for a few rows: what decoding uses; or of these one kind.
 Values and gradients of each, against the same formula in float64 on the host or the plain JAX of
 other hardware; the largest difference relative to the largest number. Exits with 1 above 1e-2
 (bfloat16 has steps of 4e-3) or where two runs differ in a bit.
@@ -65,8 +65,8 @@ def main() -> None:
     if jax.default_backend() != "gpu":
         sys.exit("this needs a GPU")
     random = np.random.default_rng(0)
-    check_rows(random)
-    if sys.argv[1:] == ["rows"]:
+    check_rows(random, sys.argv[2:] or ["16", "8", "4", "attention"])
+    if sys.argv[1:2] == ["rows"]:
         sys.exit(failed)
     for rows, columns, num in ((512, 50304, 50257), (64, 32000, 32000), (7, 2048, 2047)):
         x = jnp.asarray(random.normal(size=(rows, columns)) * 4, jnp.bfloat16)
@@ -212,7 +212,7 @@ def product_with_act(random: np.random.Generator) -> None:
     report("product with quick-GELU", got, again, act_product.plain(quick_gelu, *given))
 
 
-def check_rows(random: np.random.Generator) -> None:
+def check_rows(random: np.random.Generator, kinds: list[str]) -> None:
     """Products of a few rows and attention of one place, against plain JAX in float32."""
 
     def drawn(*shape: int) -> jax.Array:
@@ -228,27 +228,34 @@ def check_rows(random: np.random.Generator) -> None:
             values = random.integers(-127, 128, (outputs, width))
             scales = random.uniform(0.5, 1, outputs)
             return row_products.Held(jnp.asarray(values, jnp.int8), jnp.asarray(scales))
-        words = random.integers(0, 2**32, (outputs, width // 64, 8), np.uint32)
-        scales = random.uniform(0.5, 1, (outputs, width // 64))
+        words = random.integers(0, 2**32, (outputs, width // 8), np.uint32)
+        scales = random.uniform(0.5, 1, (width // 64, outputs))
         return row_products.Held(jnp.asarray(words), jnp.asarray(scales, jnp.float16))
 
     def check(name: str, kernel: Any, plain: Any, given: Any) -> None:
-        got, again = (jax.jit(kernel)(*given) for _ in range(2))
+        run = jax.jit(kernel)
+        got, again = run(*given), run(*given)
         with jax.default_matmul_precision("highest"):
             report(name, got, again, jax.jit(plain)(*wide(given)))
 
-    for bits in (16, 8, 4):
-        for rows, width, outputs, act, is_gated in (
-            (1, 768, (768, 768, 768), None, False),
-            (1, 2048, (5376, 5376), silu, True),
-            (1, 5376, (2048,), None, False),
-            (2, 768, (3072,), gelu_tanh, False),
-            (4, 2048, (50257,), None, False),
+    for bits in (int(kind) for kind in kinds if kind != "attention"):
+        for rows, width, outputs, norm_of, has_bias, act, is_gated in (
+            (1, 768, (768, 768, 768), "layer", True, None, False),
+            (1, 2048, (2048, 2048, 2048), "rms", False, None, False),
+            (1, 2048, (5376, 5376), "rms", False, silu, True),
+            (1, 5376, (2048,), None, False, None, False),
+            (2, 3072, (768,), None, True, None, False),
+            (3, 384, (771,), "rms", True, gelu_tanh, False),
+            (4, 2048, (50257,), "layer", False, None, False),
         ):
-            norm = row_products.Norm(drawn(width), drawn(width), 1e-5, is_centred=not is_gated)
-            residual = drawn(rows, outputs[0]) if width > 2048 else None
-            biases = tuple(drawn(num) for num in outputs)
-            around = row_products.Around(None if width > 2048 else norm, biases, residual)
+            is_centred = norm_of == "layer"
+            shift = drawn(width) if is_centred else None
+            norm = row_products.Norm(drawn(width), shift, 1e-5, is_centred)
+            around = row_products.Around(
+                None if norm_of is None else norm,
+                tuple(drawn(num) for num in outputs if has_bias),
+                drawn(rows, outputs[0]) if norm_of is None else None,
+            )
             held = tuple(weight(bits, num, width) for num in outputs)
             x = drawn(rows, width)
             assert row_products.has_kernel(x.shape, x.dtype, held, act)
@@ -259,6 +266,8 @@ def check_rows(random: np.random.Generator) -> None:
                 partial(row_products.plain, **how),
                 (x, held, around),
             )
+    if "attention" not in kinds:
+        return
     for batch, heads, kv_heads, dim, capacity, lengths in (
         (1, 12, 12, 64, 512, [300]),
         (1, 16, 16, 128, 1024, [1023]),

@@ -82,8 +82,11 @@ def test_others_stay() -> None:
     plain = jnp.ones((128, 8))
     dynamic = PerChannel(jnp.ones((128, 8), jnp.int8), jnp.ones(8), 1, dynamic=True)
     eight = Grouped(jnp.ones((2, 64, 8), jnp.int8), jnp.ones((2, 8)), (128,), (8,), 8)
+    # 100 inputs, filled up to two groups.
+    filled_up = Grouped(jnp.ones((2, 32, 8), jnp.uint8), jnp.ones((2, 8)), (100,), (8,), 4)
     params = Tree(
         {
+            "out": Tree({"kernel": filled_up}),
             "up": Tree({"kernel": plain, "bias": jnp.ones(8)}),
             "down": Tree({"kernel": dynamic}),
             "gate": Tree({"kernel": eight}),
@@ -95,3 +98,4 @@ def test_others_stay() -> None:
     assert isinstance(found["up"]["bias"], jax.Array)
     assert found["down"]["kernel"] is dynamic
     assert found["gate"]["kernel"] is eight
+    assert found["out"]["kernel"] is filled_up

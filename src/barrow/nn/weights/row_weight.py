@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from barrow.nn.row_products import GROUP, Held, expanded, has_kernel, row_products
+from barrow.nn.row_products import GROUP, Held, expanded, has_kernel, row_products, shifts
 from barrow.nn.weights.grouped import Grouped
 from barrow.nn.weights.kernels import is_weight, with_weights
 from barrow.nn.weights.per_channel import PerChannel
@@ -46,9 +46,10 @@ class RowWeight:
         inputs, outputs = (shape[num:], shape[:num]) if is_table else (shape[:num], shape[num:])
         held: Held
         if isinstance(leaf, Grouped):
-            if leaf.bits != 4 or leaf.values.shape[-2] != GROUP // 2:
+            is_filled_up = math.prod(inputs) % GROUP > 0
+            if leaf.bits != 4 or leaf.values.shape[-2] != GROUP // 2 or is_filled_up:
                 return None
-            held = Held(_in_words(leaf.values), leaf.scales.T)
+            held = Held(_in_words(leaf.values), leaf.scales)
         elif isinstance(leaf, PerChannel):
             if leaf.dynamic or leaf.inputs is not None or leaf.values.dtype != jnp.int8:
                 return None
@@ -119,8 +120,5 @@ def _rows_of(values: jax.Array, num_in: int | None) -> jax.Array:
 def _in_words(values: jax.Array) -> jax.Array:
     """Bytes of two numbers [groups, 32, outputs] (see `Grouped`) as words (see `Held`)."""
     numbers = jnp.concatenate([values & 15, values >> 4], axis=1).astype(jnp.uint32)
-    groups, _, outputs = numbers.shape
-    shifted = (
-        numbers.reshape(groups, 8, 8, outputs) << 4 * jnp.arange(8, dtype=jnp.uint32)[:, None, None]
-    )
-    return shifted.sum(axis=1, dtype=jnp.uint32).transpose(2, 0, 1)
+    eights = numbers.reshape(-1, 8, numbers.shape[-1]) << shifts()[:, None]
+    return eights.sum(axis=1, dtype=jnp.uint32).T
