@@ -187,6 +187,10 @@ def _kernel(
     height = tiles.height
     counts = [-(-num // height) for num in results]
     norm = around.norm
+    # Products need not wait for an RMS norm: its factor is one number, which sums get at the end.
+    is_late = norm is not None and not norm.is_centred and norm.bias is None
+    line = (4, width // 4) if is_late else (width,)  # a part for each warp
+    vector = next(size for size in (8, 4, 2, 1) if width // _WIDE % size == 0)
     # As many at a time as registers hold, in parts of equal length.
     num_tiles, at_once = length // tiles.span, _LOADS // (1 + is_gated)
     chunk = tiles.span * -(-num_tiles // -(-num_tiles // at_once))
@@ -207,8 +211,8 @@ def _kernel(
         return _sums(tiles, xs, *held)
 
     def normed(y: Any, scale: Any, shift: Any) -> Any:
-        if norm is None:
-            return y
+        if norm is None or is_late:
+            return y if norm is None else y.astype(jnp.float32) * scale.astype(jnp.float32)
         y = y.astype(jnp.float32)
         y = y - jnp.sum(y) / width if norm.is_centred else y
         y = y * lax.rsqrt(jnp.sum(y * y) / width + norm.eps)
@@ -218,7 +222,8 @@ def _kernel(
     def body(*refs: Any) -> None:
         given = jax.tree.unflatten(tree, refs[: len(flat)])
         outs = refs[len(flat) : len(flat) + len(results)]
-        here, parts = refs[-2:]
+        here, parts, squares = refs[-3:]
+        as_rows = here.reshape(rows, width) if is_late else here
         block = lax.axis_index("block")
 
         def one(number: int, first: int) -> None:
@@ -227,8 +232,9 @@ def _kernel(
             mine = range(len(weights)) if is_gated else [number]
             held = [given["weights"][i] for i in mine]
             # All is asked for before anything is waited for.
-            vector = next(size for size in (8, 4, 2, 1) if width // _WIDE % size == 0)
-            whole = gpu.Layout.WG_STRIDED((width,), vec_size=vector)
+            whole = (
+                tiles.quarters(vector) if is_late else gpu.Layout.WG_STRIDED(line, vec_size=vector)
+            )
             ys = [read(given["x"], (row,), whole) for row in range(rows)]
             scale, shift = (
                 None if given[name] is None else read(given[name], (), whole)
@@ -245,17 +251,23 @@ def _kernel(
             for row, y in enumerate(ys):
                 here[row] = normed(y, scale, shift).astype(here.dtype)
             for i, weight in enumerate(held):
-                sums = summed(here, 0, near[i])
+                sums = summed(as_rows, 0, near[i])
                 for place in range(chunk, length, chunk):
-                    more = summed(here, place, fetched(weight, at, place))
+                    more = summed(as_rows, place, fetched(weight, at, place))
                     sums = [a + b for a, b in zip(sums, more, strict=True)]
                 for row in range(rows):
                     parts[i, row] = sums[row]
+            for row in range(rows if is_late else 0):
+                squares[row] = (ys[row].astype(jnp.float32) ** 2).sum(axis=1)
             for row in range(rows):
                 found = []
+                if norm is not None and is_late:
+                    mean = sum(squares[row, n] for n in range(4)) / width
+                    factor = lax.rsqrt(mean + norm.eps)
                 for i in range(len(held)):
                     y = sum(read(parts, (i, row, n), tiles.outputs) for n in range(tiles.ways))
                     y = y * OVER if bits < 16 else y
+                    y = y * factor if is_late else y
                     y = y * by[i].astype(jnp.float32) if by else y
                     found.append(y + biases[i].astype(jnp.float32) if biases else y)
                 y = found[0] if act is None else act(found[0])
@@ -273,8 +285,8 @@ def _kernel(
             first += count
 
     arrays = {
-        "x": x,
-        "scale": None if norm is None else norm.scale,
+        "x": x.reshape(rows, *line),
+        "scale": None if norm is None else norm.scale.reshape(line),
         "shift": None if norm is None else norm.bias,
         "weights": list(weights),
         "biases": list(around.biases),
@@ -286,8 +298,9 @@ def _kernel(
         body,
         out_type=tuple(jax.ShapeDtypeStruct((rows, num), x.dtype) for num in results),
         scratch_types=[
-            gpu.SMEM((rows, width), x.dtype),
+            gpu.SMEM((rows, *line), x.dtype),
             gpu.SMEM((1 + is_gated, rows, tiles.ways, height), jnp.float32),
+            gpu.SMEM((rows, 4), jnp.float32),
         ],
         grid=(sum(counts),),
         grid_names=("block",),
@@ -311,6 +324,7 @@ class _Tiles(NamedTuple):
     scales: Any  # of 4 bits: [groups, outputs]
     sums: Any  # [ways, outputs]
     outputs: Any
+    quarters: Any  # [4, inputs / 4], by the size of a thread's vector
     ways: int  # warps that share the inputs of an output
     height: int  # outputs of a block
     span: int  # elements of a tile
@@ -360,6 +374,7 @@ def _tiles(bits: int, length: int, *, is_odd: bool) -> _Tiles:
             ((-3 - less, across), (None, ways)),
             (same, -2 - less),
         ),
+        lambda size: tiled(((4, 32 * size), (1, 32 * size), (size,)), ((-5, 4),), (-2,)),
         ways,
         height,
         span,
