@@ -98,11 +98,11 @@ def without_hardware(monkeypatch: pytest.MonkeyPatch) -> Any:
     What a warp does is tested in `weights/test_fragments.py`.
     """
 
-    def sums(tiles: Any, xs: list[Any], values: Any, scales: Any = None) -> list[Any]:
+    def sums(tiles: Any, height: int, xs: list[Any], values: Any, scales: Any = None) -> list[Any]:
         wide, _ = expanded(Held(values, scales), jnp.float32)
         by = 1 if values.dtype == jnp.bfloat16 else 1 / 128
         found = [by * wide @ x.astype(jnp.float32) for x in xs]
-        return [jnp.zeros((tiles.ways, tiles.height)).at[-1].set(one) for one in found]
+        return [jnp.zeros((tiles.ways, height)).at[-1].set(one) for one in found]
 
     def load(ref: Any, at: tuple[Any, ...], **_: Any) -> Any:
         if not isinstance(ref, TransformedRef):
@@ -155,6 +155,29 @@ def test_more_inputs_than_are_read_at_a_time(
     for bits in (16, 4):
         given, how, wanted = made(bits, "gelu")
         close(module._kernel(*given, **how, interpret=without_hardware), wanted)
+
+
+@pytest.mark.parametrize("name", ["queries, keys, values", "gated", "outputs that no tile divides"])
+def test_of_many_outputs_a_block_has_twice_as_many(
+    name: str, without_hardware: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sums, heights = module._sums, []
+
+    def seen(tiles: Any, height: int, *given: Any) -> Any:
+        heights.append(height)
+        return sums(tiles, height, *given)
+
+    monkeypatch.setattr(module, "_AT_ONCE", 1)
+    monkeypatch.setattr(module, "_sums", seen)
+    given, how, wanted = made(4, name)
+    close(module._kernel(*given, **how, interpret=without_hardware), wanted)
+    assert set(heights) == {16}
+    monkeypatch.undo()
+    monkeypatch.setattr(module, "_AT_ONCE", 1)
+    for bits in (8, 4):
+        given, how, _ = made(bits, name)
+        run = jax.jit(partial(module._kernel, **how))
+        assert "mosaic_gpu" in run.trace(*given).lower(lowering_platforms=("cuda",)).as_text()
 
 
 def test_where_there_is_a_kernel(

@@ -26,6 +26,7 @@ GROUP = 64  # inputs that share a scale, of 4 bits
 _MOST = 4  # rows; of more, arithmetic takes longer than reading the weights
 _WIDE = 128  # inputs are a multiple of it
 _ROOM = 196_608  # bytes of shared memory for the rows
+_AT_ONCE = 3 * 132  # blocks that an H200 runs at a time, by their registers
 _LOADS = 24  # of a thread, on their way at a time; more do not fit its registers
 _ACTIVATIONS = (None, gelu_tanh, quick_gelu, relu, silu)
 
@@ -184,7 +185,9 @@ def _kernel(
     outputs = [len(weight.values) for weight in weights]
     results = outputs[:1] if is_gated else outputs
     tiles = _tiles(bits, length, is_odd=any(num % 2 for num in outputs))
-    height = tiles.height
+    # Of many blocks each has twice the outputs: all run at once, and x is read half as often.
+    is_tall = rows == 1 and bits < 16 and sum(results) > _AT_ONCE * tiles.height
+    height = tiles.height * (1 + is_tall)
     counts = [-(-num // height) for num in results]
     norm = around.norm
     # Products need not wait for an RMS norm: its factor is one number, which sums get at the end.
@@ -192,7 +195,7 @@ def _kernel(
     line = (4, width // 4) if is_late else (width,)  # a part for each warp
     vector = next(size for size in (8, 4, 2, 1) if width // _WIDE % size == 0)
     # As many at a time as registers hold, in parts of equal length.
-    num_tiles, at_once = length // tiles.span, _LOADS // (1 + is_gated)
+    num_tiles, at_once = length // tiles.span, _LOADS // (1 + is_gated) // (1 + is_tall)
     chunk = tiles.span * -(-num_tiles // -(-num_tiles // at_once))
 
     def read(ref: Any, at: tuple[Any, ...], how: Any) -> Any:
@@ -208,7 +211,7 @@ def _kernel(
     def summed(here: Any, start: int, held: tuple[Any, ...]) -> list[Any]:
         size = each * held[0].shape[1]
         xs = [read(here, (row, pl.ds(each * start, size)), tiles.x) for row in range(rows)]
-        return _sums(tiles, xs, *held)
+        return _sums(tiles, height, xs, *held)
 
     def normed(y: Any, scale: Any, shift: Any) -> Any:
         if norm is None or is_late:
@@ -255,6 +258,7 @@ def _kernel(
                 for place in range(chunk, length, chunk):
                     more = summed(as_rows, place, fetched(weight, at, place))
                     sums = [a + b for a, b in zip(sums, more, strict=True)]
+                # A store between two weights keeps x out of registers, of which others have need.
                 for row in range(rows):
                     parts[i, row] = sums[row]
             for row in range(rows if is_late else 0):
@@ -326,7 +330,7 @@ class _Tiles(NamedTuple):
     outputs: Any
     quarters: Any  # [4, inputs / 4], by the size of a thread's vector
     ways: int  # warps that share the inputs of an output
-    height: int  # outputs of a block
+    height: int  # outputs of a tile
     span: int  # elements of a tile
 
 
@@ -381,11 +385,11 @@ def _tiles(bits: int, length: int, *, is_odd: bool) -> _Tiles:
     )
 
 
-def _sums(tiles: _Tiles, xs: list[Any], *held: Any) -> list[Any]:
+def _sums(tiles: _Tiles, height: int, xs: list[Any], *held: Any) -> list[Any]:
     """Of each row: sums [ways, outputs] of what each warp has; of 8 and 4 bits, over `OVER`."""
     from jax.experimental.pallas import mosaic_gpu as gpu
 
-    shape = tiles.ways, tiles.height
+    shape = tiles.ways, height
     given = [tiles.x] * len(xs), tiles.values, tiles.scales
     made = gpu.inline_mgpu(
         arg_types=given[: 1 + len(held)],
