@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import pytest
 
 from barrow.models.inference import jitted
+from barrow.nn.compiled import NO_TRITON
 
 
 def test_compiled_once_with_options_on_a_gpu_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -23,7 +24,7 @@ def test_compiled_once_with_options_on_a_gpu_alone(monkeypatch: pytest.MonkeyPat
     assert [call(2, 3.0) for _ in range(2)] == [6, 6]
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
     assert call(2, 3.0) == 6
-    assert made == [(None, 0), ({"xla_gpu_enable_triton_gemm": False}, 0)]
+    assert made == [(None, 0), (NO_TRITON, 0)]
 
 
 def test_inside_another_jit_it_is_the_function() -> None:

@@ -8,18 +8,17 @@ from typing import Any
 
 import jax
 
+from barrow.nn.compiled import NO_TRITON
+
 
 def jitted(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
-    """`jax.jit`; on a GPU XLA does not try Triton's products.
-
-    They are no faster, take most of the compilation, and where cuBLAS's is chosen after all, its
-    bias is added by a kernel of its own. Called inside another jit it is the function itself.
-    """
+    """`jax.jit`; on a GPU without Triton. Inside another jit it is the function itself."""
 
     @cache
     def made(backend: str) -> Any:
-        how = {"xla_gpu_enable_triton_gemm": False} if backend == "gpu" else None
-        return jax.jit(function, compiler_options=how, **options)
+        return jax.jit(
+            function, compiler_options=NO_TRITON if backend == "gpu" else None, **options
+        )
 
     @wraps(function)
     def call(*args: Any, **named: Any) -> Any:

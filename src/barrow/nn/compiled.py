@@ -10,9 +10,11 @@ import jax
 
 from barrow.nn.attention.fused_attention import distinct_scales
 
-# Products by Triton are no faster than cuBLAS's, and trying them takes most of the compilation. A
-# product merged with others cannot add its bias.
-_FREE = {"xla_gpu_enable_triton_gemm": False, "xla_gpu_dot_merger_threshold_mb": 0}
+# Products by Triton are no faster than cuBLAS's, and trying them takes most of the compilation.
+# Where cuBLAS's is chosen after all, its bias is added by a kernel of its own.
+NO_TRITON = {"xla_gpu_enable_triton_gemm": False}
+# A product merged with others cannot add its bias.
+_FREE = NO_TRITON | {"xla_gpu_dot_merger_threshold_mb": 0}
 # Without the trials cuBLAS's first choices are slow here: Triton's products stay.
 _DETERMINISTIC = {"xla_gpu_deterministic_ops": True}
 
