@@ -125,6 +125,22 @@ def test_gradients_of_micro_batches_are_summed_in_float32() -> None:
     assert (grads["w"].dtype, float(grads["w"])) == (jnp.float32, 264)
 
 
+def test_micro_batches_trace_the_loss_once() -> None:
+    """A large model is traced for seconds, before every run."""
+    traced = []
+
+    def loss(params, collections, batch, key) -> Loss:
+        traced.append(batch["x"].shape)
+        total = jnp.sum(params["w"] * batch["x"])
+        return Loss(total, jnp.float32(batch["x"].size), {"sum": total}, collections)
+
+    take = take_gradient(Objective(loss), Precision(), None, None)
+    given = {"w": jnp.ones(3)}, {}, {"x": jnp.ones((4, 3))}, jax.random.key(0)
+    found, grads = jax.jit(lambda *g: gradients(take, *g, num=2, placement=None))(*given)
+    assert traced == [(2, 3)]
+    assert (float(found.total), grads["w"].tolist()) == (12, [4, 4, 4])
+
+
 def test_which_rows_a_micro_batch_has_and_that_each_has_dropout_of_its_own() -> None:
     """ACCELERATE-10: row r is in micro-batch r mod n, so that each is spread over all devices."""
 

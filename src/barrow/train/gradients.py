@@ -72,6 +72,7 @@ def gradients(
     if num == 1:
         grads, loss = take(used, collections, batch, key)
         return loss, grads
+    take = jax.jit(take, inline=True)  # traced once: for its shapes, and for the loop
     # Row r goes to micro-batch r mod n, so each is spread over all devices.
     pieces = jax.tree.map(
         lambda x: jnp.moveaxis(x.reshape(x.shape[0] // num, num, *x.shape[1:]), 1, 0), batch
