@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from barrow.models.decoder.generate import for_decoding
 from barrow.models.decoder.model import Decoder
+from barrow.nn.compiled import NO_TRITON
 from barrow.nn.weights.kernels import with_int8
 from barrow.nn.weights.turned import turned
 from barrow.serve.pages import PAGE
@@ -248,7 +249,7 @@ class Programs:
 def _compiled(lowered: Any) -> Any:
     # Trying Triton's products for each shape takes long; a step was 3 % slower without them.
     is_gpu = jax.default_backend() == "gpu"
-    return lowered.compile({"xla_gpu_enable_triton_gemm": False} if is_gpu else None)
+    return lowered.compile(NO_TRITON if is_gpu else None)
 
 
 def _stacked(some: Sequence[tuple[np.int32, Slots]]) -> Any:
