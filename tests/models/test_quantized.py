@@ -32,14 +32,23 @@ def one_group(_: str, leaf: Any, num_in: int | None) -> Any:
     return Grouped(jnp.ones((1, size, num), jnp.int8), jnp.ones((1, num)), inputs, outputs, 8)
 
 
+def in_heads(_: str, leaf: Any, num_in: int | None) -> Any:
+    """Groups of 8 bits as long as a head, as GGUF's Q8_0: of `out`, in the kernel's own shape."""
+    if num_in is None:
+        return leaf
+    inputs, outputs = leaf.shape[:num_in], leaf.shape[num_in:]
+    shape = int(np.prod(inputs)) // 16 or 1, 16, int(np.prod(outputs))
+    return Grouped(jnp.ones(shape, jnp.int8), jnp.ones(shape[::2]), inputs, outputs, 8)
+
+
 @pytest.mark.parametrize("is_stacked", [True, False])
-@pytest.mark.parametrize("kind", ["int4", "int8", "smooth", "fp8", "one group"])
+@pytest.mark.parametrize("kind", ["int4", "int8", "smooth", "fp8", "one group", "heads"])
 def test_arrays_tell_what_they_are(kind: Any, is_stacked: bool) -> None:
     model = CONFIG.module(unroll=True)
     shapes = jax.eval_shape(model.init, jax.random.key(0), *CONFIG.example)
     params: Any = take_apart(jax.tree.map(lambda x: np.ones(x.shape, x.dtype), shapes), "layers")
-    if kind == "one group":
-        params = with_weights(params, one_group)
+    if kind in ("one group", "heads"):
+        params = with_weights(params, one_group if kind == "one group" else in_heads)
     elif kind == "smooth":
         scheme = Scheme("int8", "nearest", dynamic=True, smooth=0.5)
         params = quantized(model, jax.tree.map(jnp.asarray, params), scheme, np.zeros((1, 4), int))

@@ -182,8 +182,10 @@ def from_arrays(
         return Tree(inside)
     spec, num_in = specs[path], num_in_of(path)
     stack, shape = spec.shape[: spec.num_stacked], spec.shape[spec.num_stacked :]
-    values = held["values"]
-    if values.shape == ((*stack, *shape) if is_stacked else shape):
+    values, outputs = held["values"], shape[:1] if num_in is None else shape[num_in:]
+    of_values, of_scales = ((*stack, *x) if is_stacked else x for x in (shape, outputs))
+    # In groups as long as a head, values of a kernel `out` have its shape too.
+    if (values.shape, held["scales"].shape) == (of_values, of_scales):
         return PerChannel(**held, num_in=num_in)
     bits = 4 if values.dtype == jnp.uint8 else 8
     return Grouped(**held, inputs=shape[:num_in], outputs=shape[num_in:], bits=bits)
