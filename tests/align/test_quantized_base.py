@@ -20,6 +20,7 @@ from tests.align.test_rollouts import vowels
 from barrow.align.card.card import make_card
 from barrow.align.finish import write_adapter
 from barrow.align.lora import Lora
+from barrow.align.model import AlignedConfig
 from barrow.align.rollouts.rewards import Weighed
 from barrow.align.rollouts.settings import Policy, Prompts
 from barrow.align.runs import (
@@ -35,10 +36,12 @@ from barrow.compress import Scheme, quantized
 from barrow.compress.quantize import weights_of
 from barrow.errors import ConfigError
 from barrow.models.decoder.model import Decoder
+from barrow.models.huggingface.adapters import Adapter, save_adapter
 from barrow.models.open_model import open_model
 from barrow.models.quantized import save_quantized
 from barrow.nn.layers.repeat import take_apart
 from barrow.nn.tree import Tree, from_paths, paths
+from barrow.nn.weights.low_rank import joined, merged
 from barrow.train import Run, fit
 from barrow.train.gradients import take_gradient
 from barrow.train.program import make_program
@@ -223,6 +226,18 @@ def test_rollouts_come_from_the_integers(
     kernel = state.collections["base"]["layers"][0]["attention"]["q"]["kernel"]
     assert kernel.values.dtype == jnp.uint8
     assert isinstance(open_model(tmp_path / "run").model, Decoder)
+
+
+def test_adapters_of_layers_that_differ_open(models: dict[str, Path], tmp_path: Path) -> None:
+    body: Any = open_model(models["mixed"]).family
+    adapters = AlignedConfig(body, ADAPTERS).module().init(jax.random.key(0), *body.example)
+    adapters = jax.tree.map(wavy, adapters)
+    save_adapter(tmp_path, body, Adapter(4, 8.0, adapters, str(models["mixed"])))
+    arrays = nested(in_numpy(models["mixed"]))
+    expected, _ = body.module().apply(merged(joined(arrays, adapters, ADAPTERS.scale)), IDS)
+    loaded: Any = open_model(tmp_path)
+    logits, _ = loaded.model.apply(loaded.params, IDS)
+    np.testing.assert_allclose(logits, expected, atol=1e-4)
 
 
 def test_integers_are_not_trained(models: dict[str, Path], files: dict[str, str]) -> None:

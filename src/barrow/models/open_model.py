@@ -25,6 +25,7 @@ from barrow.models.family import Opened, described_family
 from barrow.models.huggingface.adapters import ADAPTER_CONFIG, is_adapter, read_adapter
 from barrow.models.keys_report import KeysReport
 from barrow.models.load import Loaded, layout_of, load
+from barrow.models.quantized import expanded
 from barrow.models.sources import CONFIG, read_json
 from barrow.nn.layers.repeat import take_apart
 from barrow.nn.module import Module
@@ -136,8 +137,9 @@ def _with_adapter(folder: Path, *, dtype: str | None, unstack: bool) -> Loaded:
     decoder = of_kind(loaded, base, Decoder)
     adapter = read_adapter(folder, decoder.config)
     kind = dtype or "float32"
-    params = merged(joined(loaded.params, adapter.params, adapter.scale))
-    params = jax.tree.map(lambda x: x.astype(kind), params)
+    # Adapters have stacked layers; a base whose layers are quantized in different ways has not.
+    params = merged(joined(expanded(loaded.params), adapter.params, adapter.scale))
+    params = jax.tree.map(lambda x: jnp.asarray(x, kind), params)
     return replace(
         loaded,
         model=decoder.config.module(unroll=unstack, dtype=kind),
