@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import jax
 import pytest
 from tests.plan.small_run import hardware, small_run
 
@@ -24,6 +25,7 @@ from barrow.plan import (
 )
 from barrow.plan.worker import answer
 from barrow.train import Run
+from barrow.train.optimizers import AdamW, Lion
 from barrow.train.run import MeshSettings
 
 
@@ -131,9 +133,20 @@ def test_on_one_device_nothing_is_chosen_or_traced(
     gpu = replace(hardware(1 << 30, devices=1), is_cpu=False)
     same, said = said_by(run, tmp_path, hardware=gpu)
     assert (same, said) == (run, ["plan: one device, at least 0.00 of 1.0 GiB"])
-    _, said = said_by(run, tmp_path, hardware=hardware(1000, devices=1))
-    assert said[0].endswith("too little")
     assert not (tmp_path / "plan.json").exists()
+
+
+@pytest.mark.usefixtures("one_device")
+@pytest.mark.parametrize(("optimizer", "bytes_each"), [(AdamW(), 12), (Lion(), 8)])
+def test_on_one_device_too_little_memory_is_said(
+    tmp_path: Path, optimizer: Any, bytes_each: int
+) -> None:
+    """Parameters in float32, and two moments of each, or one."""
+    run = replace(small_run(), optimizer=optimizer)
+    num = bytes_each * sum(x.size for x in jax.tree.leaves(Subject(run).state.params))
+    for memory, is_enough in ((num - 1, False), (num + 1000, True)):
+        _, said = said_by(run, tmp_path, hardware=hardware(memory, devices=1))
+        assert said[0].endswith(": too little") != is_enough
 
 
 @pytest.mark.usefixtures("one_device")

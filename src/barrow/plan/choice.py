@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import jax
 
@@ -24,8 +25,6 @@ NAME = "plan.json"
 # Plans that are measured, and the steps of each.
 _FEW = 3
 _STEPS = 3
-# Bytes of training one parameter: masters, gradients and two moments.
-_BYTES = 16
 
 
 @dataclass(frozen=True)
@@ -140,10 +139,18 @@ def planned(
 
 
 def _on_one(run: Run, hardware: Hardware) -> str:
-    """One device: the state is counted, which takes no time; `advice` predicts the rest."""
+    """One device: parameters and what the optimizer keeps, which takes no time to count.
+
+    `advice` predicts the rest.
+    """
     task = task_of(run)
-    shapes = jax.eval_shape(lambda key: task.model.init(key, *task.example), jax.random.key(0))
-    num = _BYTES * sum(x.size for x in jax.tree.leaves(shapes))
+
+    def make(key: jax.Array) -> Any:
+        params = task.model.init(key, *task.example)
+        return params, task.optimizer().init(params)
+
+    shapes = jax.tree.leaves(jax.eval_shape(make, jax.random.key(0)))
+    num = sum(x.size * x.dtype.itemsize for x in shapes)
     words = f"at least {num / GIB:.2f} of {hardware.memory / GIB:.1f} GiB"
     return f"plan: one device, {words}" + ("" if num <= hardware.memory else ": too little")
 
