@@ -120,10 +120,10 @@ class Service:
                 is_over = piece.reason is not None
                 yield piece
         finally:
+            self.num_open -= 1
             if not is_over:
                 self.counts.cancelled += 1
                 self._inbox.put(("cancel", client))
-            self.num_open -= 1
 
     def close(self) -> None:
         """End all answers and the thread."""
