@@ -60,6 +60,7 @@ class Job:
     flags: str = ""
     keep_memory: bool = False
     deterministic: bool = False
+    documents: bool = False  # rows of several, masked from each other, as runs have them
 
 
 SIZES: dict[str, dict[str, Any]] = {
@@ -155,7 +156,8 @@ def ours(job: Job) -> dict[str, Any]:
     )
 
     def loss(params: Any, collections: Any, batch: Any, key: Any) -> Loss:
-        hidden, _ = model.apply(params, batch["tokens"], method=model.hidden)
+        borders = {name: batch[name] for name in ("segments", "positions") if name in batch}
+        hidden, _ = model.apply(params, batch["tokens"], **borders, method=model.hidden)
         weight, transposed = Decoder(config).head_weight(params)
         mask = batch["mask"]
         total = cross_entropy(
@@ -177,6 +179,12 @@ def ours(job: Job) -> dict[str, Any]:
     ids = np.random.default_rng(0).integers(0, config.vocab_size, (job.rows, job.length + 1))
     ids = ids.astype(np.int32)
     batch = {"tokens": ids[:, :-1], "targets": ids[:, 1:], "mask": np.ones_like(ids[:, 1:], "f4")}
+    if job.documents:
+        ends = np.random.default_rng(1).random(ids[:, 1:].shape) < 1 / 400
+        ends[:, 0] = True
+        places = np.broadcast_to(np.arange(job.length, dtype=np.int32), ends.shape)
+        begins = np.maximum.accumulate(np.where(ends, places, 0), axis=1)
+        batch |= {"segments": ends.cumsum(axis=1).astype(np.int32), "positions": places - begins}
     batch = jax.device_put(batch)
     looked_up = ("embed/table",) if not config.tied else ()
     used = {
@@ -459,6 +467,7 @@ def main() -> None:
         base = replace(gpt2, profile=args.profile)
         peer = {
             "barrow, deterministic": replace(gpt2, deterministic=True),
+            "barrow, documents of 400 tokens masked": replace(gpt2, documents=True),
             "barrow, remat=cheap": replace(gpt2, remat="cheap"),
             "transformers, compiled": replace(gpt2, side="theirs"),
             "transformers, compiled, vocabulary padded to 50,304": replace(

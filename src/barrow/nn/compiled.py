@@ -8,15 +8,15 @@ from typing import Any
 
 import jax
 
-from barrow.nn.attention.fused_attention import distinct_scales
+from barrow.nn.attention.fused_attention import deterministic_kernels
 
 # Products by Triton are no faster than cuBLAS's, and trying them takes most of the compilation.
 # Where cuBLAS's is chosen after all, its bias is added by a kernel of its own.
 NO_TRITON = {"xla_gpu_enable_triton_gemm": False}
 # A product merged with others cannot add its bias.
 _FREE = NO_TRITON | {"xla_gpu_dot_merger_threshold_mb": 0}
-# Without the trials cuBLAS's first choices are slow here: Triton's products stay.
-_DETERMINISTIC = {"xla_gpu_deterministic_ops": True}
+# XLA then takes cuBLAS's first choice for each product, without trials.
+_DETERMINISTIC = _FREE | {"xla_gpu_deterministic_ops": True}
 
 
 def compiled(function: Callable[..., Any], *, deterministic: bool, **options: Any) -> Any:
@@ -31,7 +31,7 @@ def compiled(function: Callable[..., Any], *, deterministic: bool, **options: An
 
     @wraps(function)
     def traced(*args: Any) -> Any:
-        with distinct_scales():
+        with deterministic_kernels():
             return function(*args)
 
     return jax.jit(traced, compiler_options=_DETERMINISTIC, **options)

@@ -273,16 +273,29 @@ def test_a_program_mapped_over_models_gives_the_fused_kernel_a_mask_of_all_heads
     np.testing.assert_allclose(out, plain, atol=1e-5)
 
 
-@pytest.mark.parametrize("visible", [CAUSAL, Visible(lengths=jnp.asarray([2, 6, 0]))])
-def test_fused_kernels_are_told_apart_where_xla_shall_be_deterministic(
-    fused: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch, visible: Visible
-) -> None:
-    """ACCELERATE-11, on GPUs: XLA confuses backward passes that are alike."""
-    monkeypatch.setenv("XLA_FLAGS", "--xla_gpu_deterministic_ops=true")
+def test_documents_in_the_fused_kernel(fused: list[dict[str, Any]]) -> None:
+    """It knows that attention is causal beside the mask, and no result is set to 0 after it."""
     q, k, v = arrays()
-    for _ in range(3):
-        attention(q, k, v, visible, backend="cudnn")
-    assert len({given["scale"] for given in fused}) == 3
+    segments = jnp.asarray([[1, 1, 1, 2, 2, 2], [1, 2, 2, 2, 3, 0], [1, 1, 1, 1, 1, 1]])
+    visible = Visible(causal=True, segments=(segments, segments))
+    program = jax.make_jaxpr(lambda *qkv: attention(*qkv, visible, backend="cudnn"))(q, k, v)
+    assert fused[0]["is_causal"]
+    assert fused[0]["mask"].shape == (3, 1, 6, 6)
+    assert program.eqns[-1].outvars[0].aval.shape == q.shape
+    assert "select_n" not in str(program.eqns[-1].primitive)
+    expected = reference(q, k, v, seen(visible, 3, 6, 6), 8**-0.5)
+    np.testing.assert_allclose(attention(q, k, v, visible, backend="cudnn"), expected, atol=1e-5)
+
+
+def test_queries_after_a_cache_are_not_causal_to_the_fused_kernel(
+    fused: list[dict[str, Any]],
+) -> None:
+    q, k, v = arrays(4, 8)
+    visible = Visible(causal=True, starts=jnp.asarray([4, 2, 0]))
+    out = attention(q, k, v, visible, backend="cudnn")
+    assert not fused[0]["is_causal"]
+    expected = reference(q, k, v, seen(visible, 3, 4, 8), 8**-0.5)
+    np.testing.assert_allclose(out, expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("case", ["all", "causal", "lengths", "segments", "cache"])

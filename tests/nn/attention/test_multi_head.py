@@ -146,3 +146,30 @@ def test_heads_that_do_not_divide_are_refused() -> None:
         MultiHead(4).init(jax.random.key(0), x)
     with pytest.raises(ValueError, match="3 key heads do not divide 5 heads"):
         MultiHead(5, kv_heads=3).init(jax.random.key(0), x)
+
+
+def test_on_a_gpu_products_can_add_all_gradients_of_x(monkeypatch: pytest.MonkeyPatch) -> None:
+    """XLA adds the other term within a product if that product is the first term of the sum."""
+    module = MultiHead(HEADS, backend="xla")
+    params, x = made(module)
+
+    def gradient(x: jax.Array) -> jax.Array:
+        return jax.grad(lambda x: module.apply(params, x)[0].sum())(x)
+
+    plain = gradient(x)
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    program = jax.make_jaxpr(gradient)(x)
+    makers = {out: eqn for eqn in program.eqns for out in eqn.outvars}
+
+    def made_by(variable: Any) -> str:
+        while makers[variable].primitive.name in ("reshape", "jit", "pjit", "transpose"):
+            variable = makers[variable].invars[0]
+        return makers[variable].primitive.name
+
+    sums = [e for e in program.eqns if e.primitive.name == "add_any"]
+    sums = [e for e in sums if e.outvars[0].aval.shape[-1] == WIDTH]
+    assert [[made_by(term) for term in one.invars] for one in sums] == [
+        ["dot_general", "dot_general"],
+        ["dot_general", "add_any"],
+    ]
+    np.testing.assert_allclose(gradient(x), plain, rtol=1e-6)

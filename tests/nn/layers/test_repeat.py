@@ -81,8 +81,7 @@ def test_scanned_is_compiled_once() -> None:
     assert num_lines(False) * 3 < num_lines(True)
 
 
-def test_layers_that_are_recomputed_are_traced_one_by_one() -> None:
-    """Each with its own kernels: XLA lacks the deterministic program of a second equal one."""
+def test_layers_that_are_recomputed_are_traced_once() -> None:
     traced: list[int] = []
 
     class Counted(Layer):
@@ -94,7 +93,7 @@ def test_layers_that_are_recomputed_are_traced_one_by_one() -> None:
     params = model.init(jax.random.key(0), X)
     traced.clear()
     jax.make_jaxpr(lambda p: model.apply(p, X))(params)
-    assert len(traced) == 3
+    assert len(traced) == 1
 
 
 def test_inside_vmap_and_another_path() -> None:

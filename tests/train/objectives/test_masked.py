@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -112,6 +113,15 @@ def test_the_head_is_computed_at_hidden_places_alone(params: Any) -> None:
     assert f"f32[{2 * room},128]" in gathered
     assert "f32[512,128]" not in gathered
     assert "f32[512,128]" in whole
+
+
+def test_no_order_of_sums_in_the_gradient_of_hidden_states(params: Any) -> None:
+    """ACCELERATE-11: XLA would sort the terms of a gradient that may have several for a place."""
+    loss = masked_objective(MODEL, MLM).loss
+    text = jax.jit(jax.grad(lambda p: loss(p, nn.Tree(), batch(), KEY).total)).lower(params)
+    scatters = re.findall(r'scatter"\(.*?-> tensor<2x256x16xf32>', text.as_text(), re.DOTALL)
+    assert scatters
+    assert all("unique_indices = true" in one.rpartition('scatter"(')[2] for one in scatters)
 
 
 def test_room() -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
+import json
 import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
+from functools import cache
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -45,12 +47,13 @@ def cudnn(
         k,
         v,
         mask=mask,
-        scale=distinct_scale(scale),
-        is_causal=visible.causal and is_known,
+        scale=marked_scale(scale),
+        # A mask has it too, but the kernel leaves out what it knows that nobody sees.
+        is_causal=visible.causal and visible.starts is None,
         local_window_size=None if window is None else (window - 1, 0),
         implementation="cudnn",
     )
-    if mask is None:
+    if mask is None or visible.is_never_empty:
         return out
     # The kernel adds a large negative number: a query that sees no key would get the mean of all.
     sees = jnp.any(mask, axis=-1)[:, 0, :, None, None]
@@ -65,7 +68,7 @@ def _padded(q: jax.Array, k: jax.Array, v: jax.Array, visible: Visible, scale: f
         q,
         k,
         v,
-        scale=distinct_scale(scale),
+        scale=marked_scale(scale),
         # A row without keys would be 0/0 in the kernel: it reads one key, and is set to 0 below.
         key_value_seq_lengths=jnp.maximum(lengths, 1),
         implementation="cudnn",
@@ -105,12 +108,12 @@ def has_fused_kernels() -> bool:
 _ASKED = re.compile(
     r"--xla_gpu_(?:deterministic_ops|exclude_nondeterministic_ops)(?:=(?:true|1))?(?:\s|$)", re.I
 )
-_CALLS = itertools.count(1)
 _IS_ASKED = ContextVar("is_asked", default=False)
+_MARK = 1 + 2.0**-44  # what float32, in which kernels compute, does not see
 
 
 @contextmanager
-def distinct_scales() -> Iterator[None]:
+def deterministic_kernels() -> Iterator[None]:
     """Within it, programs that are traced must be deterministic, whatever XLA_FLAGS has."""
     before = _IS_ASKED.set(True)
     try:
@@ -119,13 +122,34 @@ def distinct_scales() -> Iterator[None]:
         _IS_ASKED.reset(before)
 
 
-def distinct_scale(scale: float) -> float:
-    """The scale; where XLA must be deterministic, a different number for each call.
+def marked_scale(scale: float) -> float:
+    """The scale; where XLA must be deterministic, one that marks the kernel as deterministic.
 
-    XLA marks a kernel's backward pass as deterministic only in the first of several equal calls,
-    and has no program for the others (IndexError). Kernels compute in float32, in which all these
-    numbers are equal. Two programs of a process must not share them either.
+    XLA does so by itself, but only in the first of several equal backward passes, and then has no
+    program for the others (IndexError). The scale is what JAX hands down from here to the call.
     """
     if not (_IS_ASKED.get() or _ASKED.search(os.environ.get("XLA_FLAGS", ""))):
         return scale
-    return float(np.float32(scale)) * (1 + next(_CALLS) % 2**12 * 2.0**-44)
+    _mark_calls()
+    return float(np.float32(scale)) * _MARK
+
+
+@cache
+def _mark_calls() -> None:
+    """From now on, calls with a marked scale say that they are deterministic."""
+    from jax._src.cudnn import fused_attention_stablehlo as calls
+
+    plain = calls.create_dot_product_attention_backend_config
+
+    def described(*args: Any, **named: Any) -> str:
+        words: str = plain(*args, **named)
+        config = json.loads(words)
+        call = config["cudnn_fmha_backend_config"]
+        scale = call["fmha_scale"]
+        is_backward = "bmm1_grad_gemm1_dot_dimension_numbers" in call
+        if is_backward and scale == float(np.float32(scale)) * _MARK:
+            call["force_deterministic"] = True
+            return json.dumps(config)
+        return words
+
+    calls.create_dot_product_attention_backend_config = described

@@ -99,7 +99,7 @@ class MultiHead(Module):
                 y = short_attention((qkv,), ids, bias, causal=self.causal, scale=scale)
                 return out(scope / "out", named(y, ATTENTION)), None
 
-        def project(name: str, heads: int, axis: str) -> jax.Array:
+        def project(name: str, x: jax.Array, heads: int, axis: str) -> jax.Array:
             dense = Dense(
                 (heads, dim),
                 bias=self.bias,
@@ -113,9 +113,12 @@ class MultiHead(Module):
                 y = RMSNorm(eps=self.norm_eps, axes=axes)(scope / f"{name}_norm", y)
             return y
 
-        q = project("q", self.heads, "heads")
-        k = project("k", kv_heads, "kv_heads")
-        v = project("v", kv_heads, "kv_heads")
+        # So ordered, XLA adds all three gradients of x within products; it tries only the first
+        # term of a sum, and a product that adds a term cannot add another.
+        apart = _same(x) if jax.default_backend() == "gpu" else x
+        k = project("k", apart, kv_heads, "kv_heads")
+        v = project("v", apart, kv_heads, "kv_heads")
+        q = project("q", x, self.heads, "heads")
         starts = None if cache is None else cache.lengths
         if self.rotary is not None:
             if positions is None:
@@ -202,3 +205,12 @@ def _needs_ring(constrain: Constrain, length: int, heads: int) -> bool:
     """Whether places are divided, and heads cannot be divided instead."""
     places = constrain.parts("length", length)
     return constrain.parts("attended_heads", heads) < places * constrain.parts("heads", heads)
+
+
+@jax.custom_vjp
+def _same(x: jax.Array) -> jax.Array:
+    """X, whose gradient is summed up by itself before it is added to that of others."""
+    return x
+
+
+_same.defvjp(lambda x: (x, None), lambda _, g: (g,))

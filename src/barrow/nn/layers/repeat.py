@@ -60,13 +60,11 @@ class Repeat(Module):
             held = replace(held, params=Tree())
         if within is not None and apart is None:
             return self._in_stages(scope, within, held, carry, shared)
-        # One for each layer: of one, JAX would trace a single layer that is to be recomputed, and
-        # kernels that XLA must tell apart (`distinct_scale`) would be the same.
-        functions = [self._function(scope) for _ in range(self.num if self.unroll else 1)]
+        function = self._function(scope)
         layers = replace(held, keys=self._split(held.keys))
 
-        def layer(state: Any, given: tuple[Variables, Any], i: int = 0) -> tuple[Any, Any]:
-            (after, out), written = functions[i](given[0], state, given[1], *shared)
+        def layer(state: Any, given: tuple[Variables, Any]) -> tuple[Any, Any]:
+            (after, out), written = function(given[0], state, given[1], *shared)
             return after, (out, written)
 
         if self.unroll:
@@ -75,7 +73,7 @@ class Repeat(Module):
             for i, own in enumerate(each):
                 given = apiece[i]
                 given = given if apart is None else replace(given, params=apart[i])
-                carry, step = layer(carry, (given, own), i)
+                carry, step = layer(carry, (given, own))
                 steps.append(step)
             outs = tuple(out for out, _ in steps)
             written = _stacked([written for _, written in steps])

@@ -75,8 +75,7 @@ def masked_objective(
         def gathered() -> jax.Array:
             at = _first(mask, room)
             weights = jnp.arange(room) < counts[:, None]
-            chosen = jnp.take_along_axis(hidden, at[..., None], axis=1)
-            return nats(chosen, jnp.take_along_axis(targets, at, axis=1), weights)
+            return nats(_taken(hidden, at), _taken(targets, at), weights)
 
         def whole() -> jax.Array:
             return nats(hidden, targets, mask)
@@ -106,7 +105,19 @@ def room_for(places: int, mlm: Mlm) -> int:
 
 
 def _first(mask: jax.Array, num: int) -> jax.Array:
-    """Positions of the first `num` that are true in each row; 0 where there are fewer."""
+    """Different positions: the first `num` that are true in each row, then some past its end."""
     counted = jnp.cumsum(mask.astype(jnp.int32), axis=1)
     at = jax.vmap(lambda row: jnp.searchsorted(row, jnp.arange(1, num + 1)))(counted)
-    return jnp.where(at < mask.shape[1], at, 0)
+    return jnp.where(at < mask.shape[1], at, mask.shape[1] + jnp.arange(num))
+
+
+def _taken(x: jax.Array, at: jax.Array) -> jax.Array:
+    """What is at different positions of each row; 0 past its end.
+
+    As they are different, the gradient has one term for each place: no order of sums to keep.
+    """
+
+    def row(x: jax.Array, at: jax.Array) -> jax.Array:
+        return x.at[at].get(mode="fill", fill_value=0, unique_indices=True)
+
+    return jax.vmap(row)(x, at)
