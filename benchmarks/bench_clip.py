@@ -94,7 +94,7 @@ def ours(job: Job) -> dict[str, Any]:
     from barrow.models.clip.config import ClipConfig, TextConfig, VisionConfig
     from barrow.models.clip.model import CLIP, normalised
     from barrow.models.clip.tower import Running, towers_apart
-    from barrow.models.inference import jitted
+    from barrow.nn.compiled import jitted
     from barrow.nn.layers.remat import ATTENTION_ONLY, EVERYTHING
     from barrow.train import (
         AdamW,

@@ -1,4 +1,4 @@
-"""What a step is compiled with on a GPU, and that nothing changes elsewhere."""
+"""What programs are compiled with on a GPU, and that nothing changes elsewhere."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import pytest
 
 from barrow.nn.attention.fused_attention import marked_scale
-from barrow.nn.compiled import compiled
+from barrow.nn.compiled import NO_TRITON, compiled, jitted
 from barrow.train import StepSettings
 
 
@@ -31,3 +31,34 @@ def test_options_on_a_gpu(deterministic: bool, monkeypatch: pytest.MonkeyPatch) 
 def test_steps_have_the_same_bits_unless_asked_otherwise() -> None:
     """ACCELERATE-11: a run that resumes is the run that never stopped, on a GPU too."""
     assert StepSettings().deterministic
+
+
+def test_compiled_once_with_options_on_a_gpu_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Any] = []
+
+    def jit(function: Any, *, compiler_options: Any, static_argnums: int) -> Any:
+        made.append((compiler_options, static_argnums))
+        return function
+
+    call = jitted(lambda num, x: num * x, static_argnums=0)
+    monkeypatch.setattr(jax, "jit", jit)
+    assert [call(2, 3.0) for _ in range(2)] == [6, 6]
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    assert call(2, 3.0) == 6
+    assert made == [(None, 0), (NO_TRITON, 0)]
+
+
+def test_inside_another_jit_it_is_the_function() -> None:
+    """JAX takes options of the compiler only outside."""
+    traced: list[Any] = []
+
+    def double(x: jax.Array) -> jax.Array:
+        traced.append(x)
+        return 2 * x
+
+    call = jitted(double)
+    for _ in range(2):
+        assert float(call(jnp.float32(2))) == 4
+    assert len(traced) == 1
+    assert float(jax.jit(lambda x: call(x) + 1)(jnp.float32(2))) == 5
+    assert len(traced) == 2

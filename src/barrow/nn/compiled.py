@@ -1,9 +1,9 @@
-"""How a step is compiled for a GPU: quickly or, if asked, with the same bits each time."""
+"""How programs are compiled for a GPU: those that train, with the same bits each time."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from functools import cache, wraps
 from typing import Any
 
 import jax
@@ -35,3 +35,21 @@ def compiled(function: Callable[..., Any], *, deterministic: bool, **options: An
             return function(*args)
 
     return jax.jit(traced, compiler_options=_DETERMINISTIC, **options)
+
+
+def jitted(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+    """`jax.jit` for inference; on a GPU without Triton. Inside another jit it is the function."""
+
+    @cache
+    def made(backend: str) -> Any:
+        return jax.jit(
+            function, compiler_options=NO_TRITON if backend == "gpu" else None, **options
+        )
+
+    @wraps(function)
+    def call(*args: Any, **named: Any) -> Any:
+        is_inside = any(isinstance(x, jax.core.Tracer) for x in jax.tree.leaves((args, named)))
+        return (function if is_inside else made(jax.default_backend()))(*args, **named)
+
+    call.made = made  # type: ignore[attr-defined]
+    return call

@@ -17,8 +17,8 @@ from barrow.models.buckets import parts
 from barrow.models.clip.model import CLIP, MAX_SCALE
 from barrow.models.clip.templates import PLAIN
 from barrow.models.clip.zero_shot import Floats, ZeroShot, classified, ensemble, unit
-from barrow.models.inference import jitted
 from barrow.models.keys_report import KeysReport
+from barrow.nn.compiled import jitted
 from barrow.nn.tree import Tree
 from barrow.tokens.clip.tokenizer import ClipTokenizer
 

@@ -19,7 +19,6 @@ import numpy as np
 import numpy.typing as npt
 
 from barrow.models.buckets import bucket, row_bucket
-from barrow.models.inference import jitted
 from barrow.models.onnx.model import OnnxModel
 from barrow.models.roberta.heads import RobertaWithHead
 from barrow.models.roberta.model import Roberta, RobertaConfig
@@ -29,6 +28,7 @@ from barrow.models.rows import padded
 from barrow.nn.attention.short_attention import has_kernel
 from barrow.nn.attention.short_kernel import MOST
 from barrow.nn.attention.visible import Visible
+from barrow.nn.compiled import jitted
 
 Pool = Literal["mean", "cls", "max"]
 Vectors = npt.NDArray[np.float32]
