@@ -53,7 +53,9 @@ def twins(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(short_kernel, "gradient", noting("gradient", module._plain_gradient))
     monkeypatch.setattr(module, "is_hopper", lambda **_: True)
     monkeypatch.setattr(multi_head, "is_hopper", lambda **_: True)
-    jax.clear_caches()
+    # What was traced with other kernels; all caches would be every program of all tests.
+    short_attention.clear_cache()
+    hopper.with_twin.cache_clear()
     return used
 
 
