@@ -60,23 +60,15 @@ def test_as_the_plain_form(
 ) -> None:
     q, keys, values, tables, first = drawn(*shape, starts)
     lengths = first + jnp.asarray(nums)
-    found = attend_pages(
-        q,
-        keys,
-        values,
-        tables,
-        first,
-        lengths,
-        scale=0.2,
-        window=window,
-        interpret=without_hardware,
-    )
+    kernel = partial(attend_pages, scale=0.2, window=window, interpret=without_hardware)
+    found = jax.jit(kernel)(q, keys, values, tables, first, lengths)
     rows = Rows(tables, first, jnp.asarray(nums), shape[0] if shape[1] == 1 else 0)
     plain = Paged(Pages(keys), Pages(values), rows)
     flat = q.reshape(1, -1, *q.shape[2:])
-    expected = plain.attend(flat, scale=0.2, window=window).reshape(q.shape)
+    attend = jax.jit(lambda plain, flat: plain.attend(flat, scale=0.2, window=window))
+    expected = attend(plain, flat).reshape(q.shape)
     for row, num in enumerate(nums):
-        got, wanted = (np.asarray(x[row, :num], np.float32) for x in (found, expected))
+        got, wanted = (np.asarray(x, np.float32)[row, :num] for x in (found, expected))
         np.testing.assert_allclose(got, wanted, atol=0.01)
     assert np.isfinite(np.asarray(found, np.float32)).all()
 

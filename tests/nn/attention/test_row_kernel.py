@@ -95,7 +95,8 @@ def test_the_kernel_gives_the_numbers_of_float64(case: Any, without_hardware: An
 @pytest.mark.parametrize("case", CASES)
 def test_and_so_does_plain_jax(case: Any) -> None:
     given, wanted = made(case, jnp.float32)
-    close(module.append_and_attend(*given, scale=SCALE), wanted, 1e-5)
+    run = jax.jit(partial(module.append_and_attend, scale=SCALE))
+    close(run(*given), wanted, 1e-5)
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -130,8 +130,9 @@ def test_kernels_as_their_twins(width: int, centred: bool, num: int, without_har
     )
     scale, bias = (jnp.asarray(random.normal(size=width), jnp.bfloat16) for _ in range(2))
     given = (x, scale, bias) if centred else (x, scale)
-    y, statistics = kernels.norm_kernel(1e-5, centred, *given, interpret=without_hardware)
-    wanted, mean, spread = module.plain_norm(1e-5, centred, *given)
+    norm = partial(kernels.norm_kernel, 1e-5, centred, interpret=without_hardware)
+    y, statistics = jax.jit(norm)(*given)
+    wanted, mean, spread = jax.jit(partial(module.plain_norm, 1e-5, centred))(*given)
     np.testing.assert_allclose(y.astype("f4"), wanted.astype("f4"), atol=0.05)
     expected = kernels.packed(mean, spread, width)
     first = 0 if centred else kernels.tile_of(width)
@@ -139,10 +140,10 @@ def test_kernels_as_their_twins(width: int, centred: bool, num: int, without_har
     np.testing.assert_allclose(
         statistics[:, first:last], expected[:, first:last], rtol=1e-5, atol=1e-5
     )
-    got = kernels.gradient_kernel(
-        centred, x, expected, scale, above, *beside, interpret=without_hardware
-    )
-    wanted = module.plain_gradient(centred, x, mean, spread, scale, above, *beside)
+    gradient = partial(kernels.gradient_kernel, centred, interpret=without_hardware)
+    got = jax.jit(gradient)(x, expected, scale, above, *beside)
+    plain = jax.jit(partial(module.plain_gradient, centred))
+    wanted = plain(x, mean, spread, scale, above, *beside)
     assert len(got) == len(wanted) == (3 if centred else 2)
     for ours, theirs in zip(got, wanted, strict=True):
         largest = float(jnp.abs(theirs).max())
