@@ -7,17 +7,18 @@ import sys
 import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import mlflow
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-from wandb.proto.wandb_internal_pb2 import Record
 
 from barrow.errors import ConfigError, MissingExtra
 from barrow.train.trackers import NAMES, make_tracker
 from barrow.train.trackers.named import Guarded
 from barrow.train.trackers.tracker import Values
+
+if TYPE_CHECKING:  # they take seconds: what only collects the tests need not wait
+    from wandb.proto.wandb_internal_pb2 import Record
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -109,6 +110,8 @@ _BLOCK, _HEADER = 32768, 7
 
 def records(path: Path) -> Iterator[Record]:
     """The records of such a file: LevelDB's log format, after seven bytes of W&B's."""
+    from wandb.proto.wandb_internal_pb2 import Record
+
     data, at, parts = path.read_bytes(), _HEADER, b""
     while at + _HEADER <= len(data):
         if _BLOCK - at % _BLOCK < _HEADER:  # the rest of a block that has no room for a header
@@ -170,6 +173,8 @@ def follow_mlflow(folder: Path, start: int, loss: float) -> None:
 
 def test_a_resumed_run_in_mlflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """ACCELERATE-14: in MLflow's own store, SQLite where no server is named."""
+    import mlflow
+
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
     follow_mlflow(tmp_path / "run", 0, 1.5)
     follow_mlflow(tmp_path / "run", 2, 0.25)
