@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import importlib
 import os
@@ -39,6 +40,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 import pytest
+import typer.main
 from hypothesis import HealthCheck, settings
 from tests.pages.chromium import NAMES, Chromium, Page, find_chromium
 
@@ -56,7 +58,6 @@ def pytest_collection_finish() -> None:
     """What was imported stays: the collector of garbage need not look through it again."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(10_000, 20, 20)  # tracing makes much, and little of it lasts
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:
@@ -94,6 +95,14 @@ def no_power_cut() -> Iterator[None]:
     """Nobody cuts the power: no test waits for the disk. Tests of the order of writes patch it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda _descriptor: None)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def commands_made_once() -> Iterator[None]:
+    """Typer makes every verb and option anew for each call: that is most of a short one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(typer.main, "get_command", functools.cache(typer.main.get_command))
         yield
 
 
