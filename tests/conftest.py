@@ -58,6 +58,7 @@ def pytest_collection_finish() -> None:
     """What was imported stays: the collector of garbage need not look through it again."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(10_000, 20, 20)  # tracing makes much, and little of it lasts
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:
