@@ -142,11 +142,12 @@ def main() -> None:
         make(Path(rest[0]))
     elif what == "features":
         open_clip = import_open_clip()
-        model = open_clip.create_model(f"local-dir:{rest[0]}").eval()
-        side = model.visual.image_size
-        side = side[0] if isinstance(side, tuple) else side
-        found = features(model, side, model.context_length, model.vocab_size)
-        np.savez(Path(rest[0]) / "features.npz", **found)
+        for folder in rest:
+            model = open_clip.create_model(f"local-dir:{folder}").eval()
+            side = model.visual.image_size
+            side = side[0] if isinstance(side, tuple) else side
+            found = features(model, side, model.context_length, model.vocab_size)
+            np.savez(Path(folder) / "features.npz", **found)
     elif what == "tokens":
         import_open_clip()
         from open_clip.tokenizer import SimpleTokenizer

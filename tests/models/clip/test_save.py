@@ -57,13 +57,21 @@ def test_transformers_opens_what_is_saved(tmp_path: Path) -> None:
     assert ours.tokenizer().hash == tokenizer.hash  # type: ignore[operator, union-attr, misc]
 
 
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> dict[ClipConfig, Path]:
+    """Models for open_clip, with what it makes of them: it takes seconds to import."""
+    folders = {config: tmp_path_factory.mktemp("saved") for config in (RESNET, TINY)}
+    for config, folder in folders.items():
+        params, stats = whole(config)
+        assert save_open_clip(folder, config, params, collections=stats).is_exact
+    reference("features", *folders.values())
+    return folders
+
+
 @pytest.mark.parametrize("config", [RESNET, TINY], ids=["resnet", "vision transformer"])
-def test_open_clip_opens_what_is_saved(config: ClipConfig, tmp_path: Path) -> None:
-    params, stats = whole(config)
-    assert save_open_clip(tmp_path, config, params, collections=stats).is_exact
-    reference("features", tmp_path)
-    expected = arrays(tmp_path / "features.npz")
-    ours, _ = load(weights=tmp_path)
+def test_open_clip_opens_what_is_saved(config: ClipConfig, saved: dict[ClipConfig, Path]) -> None:
+    expected = arrays(saved[config] / "features.npz")
+    ours, _ = load(weights=saved[config])
     assert ours.module.config == config
     for found, theirs in (
         (ours.encode_image(expected["images"]), expected["image"]),
