@@ -55,6 +55,23 @@ CASES: dict[str, tuple[int, list[int], bool, bool, Any, bool]] = {
 }
 
 
+# How a weight is held and what is around its product are apart: two of these with all weights.
+every_case = pytest.mark.parametrize(
+    ("bits", "name"),
+    [
+        pytest.param(
+            bits,
+            name,
+            marks=[]
+            if bits == 4 or name in ("queries, keys, values", "gated")
+            else [pytest.mark.soak],
+        )
+        for name in CASES
+        for bits in (16, 8, 4)
+    ],
+)
+
+
 def made(bits: int, name: str) -> tuple[Any, Any, list[np.ndarray]]:
     """Arguments of the products, how, and what is expected."""
     rows, outputs, is_centred, has_residual, act, is_gated = CASES[name]
@@ -123,15 +140,13 @@ def close(got: Any, wanted: list[np.ndarray]) -> None:
         np.testing.assert_allclose(np.asarray(ours, np.float64), theirs, atol=atol)
 
 
-@pytest.mark.parametrize("bits", [16, 8, 4])
-@pytest.mark.parametrize("name", CASES)
+@every_case
 def test_kernels_give_the_numbers_of_float64(bits: int, name: str, without_hardware: Any) -> None:
     given, how, wanted = made(bits, name)
     close(jax.jit(partial(module._kernel, **how, interpret=without_hardware))(*given), wanted)
 
 
-@pytest.mark.parametrize("bits", [16, 8, 4])
-@pytest.mark.parametrize("name", CASES)
+@every_case
 def test_and_so_does_plain_jax(bits: int, name: str) -> None:
     (x, held, around), how, wanted = made(bits, name)
     wide, around = jax.tree.map(
@@ -140,8 +155,7 @@ def test_and_so_does_plain_jax(bits: int, name: str) -> None:
     close(jax.jit(partial(plain, **how))(wide, held, around), wanted)
 
 
-@pytest.mark.parametrize("bits", [16, 8, 4])
-@pytest.mark.parametrize("name", CASES)
+@every_case
 def test_kernels_are_lowered_for_a_gpu(bits: int, name: str) -> None:
     given, how, _ = made(bits, name)
     run = jax.jit(partial(module._kernel, **how))
