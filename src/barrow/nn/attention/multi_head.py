@@ -99,7 +99,8 @@ class MultiHead(Module):
                 y = short_attention((qkv,), ids, bias, causal=self.causal, scale=scale)
                 return out(scope / "out", named(y, ATTENTION)), None
 
-        def project(name: str, x: jax.Array, heads: int, axis: str) -> jax.Array:
+        def project(name: str, x: jax.Array) -> jax.Array:
+            heads, axis = (self.heads, "heads") if name == "q" else (kv_heads, "kv_heads")
             dense = Dense(
                 (heads, dim),
                 bias=self.bias,
@@ -113,12 +114,11 @@ class MultiHead(Module):
                 y = RMSNorm(eps=self.norm_eps, axes=axes)(scope / f"{name}_norm", y)
             return y
 
-        # So ordered, XLA adds all three gradients of x within products; it tries only the first
-        # term of a sum, and a product that adds a term cannot add another.
-        apart = _same(x) if jax.default_backend() == "gpu" else x
-        k = project("k", apart, kv_heads, "kv_heads")
-        v = project("v", apart, kv_heads, "kv_heads")
-        q = project("q", x, self.heads, "heads")
+        # On a GPU so ordered that XLA adds all three gradients of x within products: it tries only
+        # the first term of a sum, and a product that adds a term cannot add another.
+        apart, order = (_same(x), "kvq") if jax.default_backend() == "gpu" else (x, "qkv")
+        made = {name: project(name, x if name == "q" else apart) for name in order}
+        q, k, v = (made[name] for name in "qkv")
         starts = None if cache is None else cache.lengths
         if self.rotary is not None:
             if positions is None:
