@@ -1,12 +1,14 @@
 """Whether N + M steps equal N, a restart, and M, bit for bit, on the devices of this machine.
 
-    python benchmarks/check_resume.py [gpt2] [clip] [--steps 10] [--small] [--not-deterministic]
+    python benchmarks/check_resume.py [gpt2] [documents] [clip] [--steps 10] [--small]
+        [--not-deterministic]
 
 Three processes: one trains through, one stops half way with a checkpoint, the third resumes from
 it; then all arrays of both last states are compared. GPT-2 124M with dropout, 8 rows of 512, fused
-attention, AdamW, bfloat16 on a GPU; the same for CLIP's ViT-B/32 with 64 pairs, whose attention is
-our own kernel. GPUs add in an order of their own unless `step.deterministic`, as here. Only jax,
-optax, numpy and safetensors need be installed.
+attention, AdamW, bfloat16 on a GPU; the same with documents masked from each other and norms and
+activations computed again; and CLIP's ViT-B/32 with 64 pairs, whose attention is our own kernel.
+GPUs add in an order of their own unless `step.deterministic`, as here. Only jax, optax, numpy and
+safetensors need be installed.
 """
 
 from __future__ import annotations
@@ -30,20 +32,26 @@ def build(kind: str, small: bool) -> tuple[Any, Any, Any]:
     from barrow.train import Loss, Objective
 
     dtype = "float32" if small else "bfloat16"
-    if kind == "gpt2":
+    if kind in ("gpt2", "documents"):
         import jax
 
         from barrow.models.decoder.model import Decoder, DecoderConfig
         from barrow.nn.cross_entropy import cross_entropy
+        from barrow.nn.layers.remat import CHEAP
 
         size = {"vocab_size": 512, "width": 64, "layers": 2, "heads": 2, "hidden": 128}
         config = DecoderConfig(**(size if small else {}), dropout=0.1)
-        model: Any = Decoder(config, unroll=True, dtype=dtype)
+        is_masked = kind == "documents"
+        policy = CHEAP if is_masked else None
+        model: Any = Decoder(config, unroll=True, dtype=dtype, remat=policy)
         length = 32 if small else 512
 
         def loss(params: Any, collections: Any, batch: Any, key: Any) -> Loss:
-            keys = {"dropout": key}
-            hidden, _ = model.apply(params, batch["tokens"], keys=keys, method=model.hidden)
+            more: Any = {"keys": {"dropout": key}}
+            if is_masked:  # four documents in a row
+                ids = jnp.broadcast_to(jnp.arange(length) * 4 // length, batch["tokens"].shape)
+                more["segments"] = ids + 1
+            hidden, _ = model.apply(params, batch["tokens"], **more, method=model.hidden)
             weight, transposed = Decoder(config).head_weight(params)
             ones = jnp.ones(batch["targets"].shape, jnp.float32)
             total = cross_entropy(hidden, weight, batch["targets"], ones, transposed=transposed)
@@ -126,7 +134,7 @@ def train(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("kinds", nargs="*", help="gpt2, clip; none: both")
+    parser.add_argument("kinds", nargs="*", help="gpt2, documents, clip; none: all")
     parser.add_argument("--steps", type=int, default=10)
     parser.add_argument("--small", action="store_true", help="small models, to see that it runs")
     parser.add_argument("--not-deterministic", action="store_true", help="step.deterministic=false")
@@ -139,7 +147,7 @@ def main() -> None:
     env["PYTHONPATH"] = os.pathsep.join(p for p in sys.path if p)
     env["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
     worst = 0
-    for kind in args.kinds or ("gpt2", "clip"):
+    for kind in args.kinds or ("gpt2", "documents", "clip"):
         with tempfile.TemporaryDirectory() as folder:
 
             def run(name: str, stop: int, kind: str = kind, folder: str = folder) -> Any:
