@@ -48,7 +48,7 @@ def test_every_backward_pass_says_that_it_is_deterministic(
 ) -> None:
     """ACCELERATE-11, on GPUs: XLA says so in the first of equal calls only, and loses the others.
 
-    Lowered for a GPU, not run. Calls stay equal: XLA keeps few different kernels ready.
+    Lowered for a GPU, not run. Calls stay equal: of different ones each step took longer to start.
     """
     from jax._src.cudnn import fused_attention_stablehlo as kernel
 
