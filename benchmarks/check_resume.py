@@ -1,14 +1,19 @@
 """Whether N + M steps equal N, a restart, and M, bit for bit, on the devices of this machine.
 
-    python benchmarks/check_resume.py [gpt2] [documents] [clip] [--steps 10] [--small]
-        [--not-deterministic]
+    python benchmarks/check_resume.py [gpt2] [documents] [masked] [clip] [resnet] [--steps 10]
+        [--small] [--not-deterministic]
 
 Three processes: one trains through, one stops half way with a checkpoint, the third resumes from
-it; then all arrays of both last states are compared. GPT-2 124M with dropout, 8 rows of 512, fused
-attention, AdamW, bfloat16 on a GPU; the same with documents masked from each other and norms and
-activations computed again; and CLIP's ViT-B/32 with 64 pairs, whose attention is our own kernel.
-GPUs add in an order of their own unless `step.deterministic`, as here. Only jax, optax, numpy and
-safetensors need be installed.
+it; then all arrays of both last states are compared. AdamW, bfloat16 on a GPU:
+
+gpt2       GPT-2 124M with dropout, 8 rows of 512, fused attention
+documents  the same, documents masked from each other, norms and activations computed again
+masked     distilroberta's size with dropout, 8 rows of 512, the objective of `barrow train`
+clip       CLIP's ViT-B/32, 64 pairs: its attention is our own kernel
+resnet     CLIP's ResNet-50, 64 pairs: convolutions and batch norms
+
+GPUs add in an order of their own unless `step.deterministic`, as here. Kinds run at the same time.
+Only jax, optax, numpy and safetensors need be installed.
 """
 
 from __future__ import annotations
@@ -19,77 +24,92 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 
-def build(kind: str, small: bool) -> tuple[Any, Any, Any]:
-    """What makes parameters, the objective, and the batch of a step."""
+def build(kind: str, small: bool) -> tuple[Any, Any, Any, Any]:
+    """The model, what its first parameters are drawn for, the objective, and a step's batch.
+
+    All with the objectives of `barrow train`.
+    """
+    import jax
     import jax.numpy as jnp
     import numpy as np
-    import optax
 
-    from barrow.train import Loss, Objective
+    from barrow.models.decoder.model import Decoder, DecoderConfig
+    from barrow.models.roberta.model import Roberta, RobertaConfig
+    from barrow.nn.layers.remat import CHEAP
+    from barrow.stream.rows.masking import Mlm
+    from barrow.train.objectives.causal import causal_objective
+    from barrow.train.objectives.masked import masked_objective
 
-    dtype = "float32" if small else "bfloat16"
-    if kind in ("gpt2", "documents"):
-        import jax
+    if kind in ("clip", "resnet"):
+        return build_clip(kind, small)
+    dtype, length = ("float32", 32) if small else ("bfloat16", 512)
+    size = {"vocab_size": 512, "width": 64, "layers": 2, "heads": 2, "hidden": 128} if small else {}
+    tokens = np.arange(length, dtype=np.int32)
+    shape = (8, length)
+    if kind == "masked":
+        full = {} if small else {"layers": 6}
+        bert = Roberta(RobertaConfig(**size, **full), unroll=True, dtype=dtype)
+        model, objective = bert, masked_objective(bert, Mlm())
+    else:
+        documents = kind == "documents"
+        remat = CHEAP if documents else None
+        config = DecoderConfig(**size, dropout=0.1)
+        gpt = Decoder(config, unroll=True, dtype=dtype, remat=remat)
+        model, objective = gpt, causal_objective(gpt, mask_documents=documents)
 
-        from barrow.models.decoder.model import Decoder, DecoderConfig
-        from barrow.nn.cross_entropy import cross_entropy
-        from barrow.nn.layers.remat import CHEAP
+    def batch(step: int) -> Any:
+        rng = np.random.default_rng(step)
+        ids = rng.integers(5, model.config.vocab_size, (8, length + 1)).astype(np.int32)
+        quarter = length // 4  # four documents in a row
+        found = {
+            "tokens": ids[:, :-1],
+            "targets": ids[:, 1:],
+            "mask": np.ones(shape, np.float32),
+            "segments": np.broadcast_to(tokens // quarter + 1, shape),
+            "positions": np.broadcast_to(tokens % quarter, shape),
+        }
+        if kind == "masked":
+            found["mask"] = (rng.random(shape) < 0.15).astype(np.float32)
+            found["targets"] = ids[:, :-1]
+            found["tokens"] = np.where(found["mask"], 4, ids[:, :-1])
+        return found
 
-        size = {"vocab_size": 512, "width": 64, "layers": 2, "heads": 2, "hidden": 128}
-        config = DecoderConfig(**(size if small else {}), dropout=0.1)
-        is_masked = kind == "documents"
-        policy = CHEAP if is_masked else None
-        model: Any = Decoder(config, unroll=True, dtype=dtype, remat=policy)
-        length = 32 if small else 512
+    return model, (jax.ShapeDtypeStruct((1, 8), jnp.int32),), objective, batch
 
-        def loss(params: Any, collections: Any, batch: Any, key: Any) -> Loss:
-            more: Any = {"keys": {"dropout": key}}
-            if is_masked:  # four documents in a row
-                ids = jnp.broadcast_to(jnp.arange(length) * 4 // length, batch["tokens"].shape)
-                more["segments"] = ids + 1
-            hidden, _ = model.apply(params, batch["tokens"], **more, method=model.hidden)
-            weight, transposed = Decoder(config).head_weight(params)
-            ones = jnp.ones(batch["targets"].shape, jnp.float32)
-            total = cross_entropy(hidden, weight, batch["targets"], ones, transposed=transposed)
-            return Loss(total, ones.sum(), {}, collections)
 
-        def batch(step: int) -> Any:
-            ids = np.random.default_rng(step).integers(0, config.vocab_size, (8, length + 1))
-            return {"tokens": ids[:, :-1].astype(np.int32), "targets": ids[:, 1:].astype(np.int32)}
+def build_clip(kind: str, small: bool) -> tuple[Any, Any, Any, Any]:
+    """The same for CLIP."""
+    import numpy as np
 
-        shape = jax.ShapeDtypeStruct((1, 8), jnp.int32)
-        return lambda k: model.init(k, shape), Objective(loss), batch
+    from barrow.models.clip.config import ClipConfig, ResNetConfig, TextConfig, VisionConfig
+    from barrow.nn.layers.batch_norm import COLLECTION
+    from barrow.train.objectives.contrastive import contrastive_objective
 
-    from barrow.models.clip.config import ClipConfig, TextConfig, VisionConfig
-    from barrow.models.clip.model import CLIP, normalised
-    from barrow.models.clip.tower import Running
-
-    sizes = (32, VisionConfig(32, 8, 64, 2, 2), TextConfig(64, 12, 32, 2, 2)) if small else ()
-    clip = CLIP(ClipConfig(*sizes), Running(unroll=True, dtype=dtype))
-    side, text = clip.config.image.resolution, clip.config.text
-
-    def contrast(params: Any, collections: Any, batch: Any, key: Any) -> Loss:
-        a, b, scale = clip.apply(params, batch["images"], batch["texts"])
-        logits = scale * jnp.dot(normalised(a), normalised(b).T)
-        right = jnp.arange(len(logits))
-        nats = optax.softmax_cross_entropy_with_integer_labels
-        total = (nats(logits, right) + nats(logits.T, right)).sum() / 2
-        return Loss(total, jnp.float32(len(logits)), {}, collections)
+    texts = TextConfig(64, 12, 32, 2, 2) if small else TextConfig()
+    if kind == "resnet":
+        image: Any = ResNetConfig(32, 8, (1, 1, 1, 1), 4) if small else ResNetConfig()
+    else:
+        image = VisionConfig(32, 8, 64, 2, 2) if small else VisionConfig()
+    config = ClipConfig(32 if small else 512, image, texts)
+    clip = config.module(unroll=True, dtype="float32" if small else "bfloat16")
+    mutable = (COLLECTION,) if kind == "resnet" else ()
 
     def pairs(step: int) -> Any:
         rng = np.random.default_rng(step)
-        images = rng.standard_normal((64, side, side, 3), np.float32)
-        return {"images": images, "texts": rng.integers(1, text.vocab_size, (64, text.context))}
+        side = image.resolution
+        return {
+            "images": rng.integers(0, 256, (64, side, side, 3), np.uint8),
+            "texts": rng.integers(1, texts.vocab_size, (64, texts.context)).astype(np.int32),
+            "mask": np.ones(64, np.float32),
+        }
 
-    return (
-        lambda k: clip.init(k, *clip.config.example),
-        Objective(contrast, is_sum_over_rows=False),
-        pairs,
-    )
+    return clip, config.example, contrastive_objective(clip, mutable=mutable), pairs
 
 
 def train(
@@ -103,6 +123,7 @@ def train(
     import numpy as np
 
     from barrow.checkpoint import Checkpoints
+    from barrow.nn.module import init_collections
     from barrow.train import (
         AdamW,
         Precision,
@@ -111,11 +132,17 @@ def train(
         make_step,
     )
 
-    init, objective, batch = build(kind, small)
+    model, example, objective, batch = build(kind, small)
     precision = Precision("fp32" if small else "bf16")
     settings = StepSettings(precision, ema=0.99, deterministic=deterministic)
     optimizer = AdamW().make(num)
-    state = init_state(init, optimizer, settings, jax.random.key(0))
+    state = init_state(
+        lambda key: model.init(key, *example),
+        optimizer,
+        settings,
+        jax.random.key(0),
+        collections=init_collections(model, *example),
+    )
     step = make_step(objective, optimizer, settings)
     checkpoints = Checkpoints(Path(folder))
     latest = checkpoints.latest()
@@ -134,7 +161,7 @@ def train(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("kinds", nargs="*", help="gpt2, documents, clip; none: all")
+    parser.add_argument("kinds", nargs="*", help="see above; none: all")
     parser.add_argument("--steps", type=int, default=10)
     parser.add_argument("--small", action="store_true", help="small models, to see that it runs")
     parser.add_argument("--not-deterministic", action="store_true", help="step.deterministic=false")
@@ -146,27 +173,33 @@ def main() -> None:
     env = dict(os.environ)
     env["PYTHONPATH"] = os.pathsep.join(p for p in sys.path if p)
     env["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
-    worst = 0
-    for kind in args.kinds or ("gpt2", "documents", "clip"):
-        with tempfile.TemporaryDirectory() as folder:
+    kinds = args.kinds or ["gpt2", "documents", "masked", "clip", "resnet"]
 
-            def run(name: str, stop: int, kind: str = kind, folder: str = folder) -> Any:
+    def compared(kind: str) -> int:
+        """How many arrays differ."""
+        began = time.perf_counter()
+        with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(1) as beside:
+
+            def run(name: str, stop: int) -> Any:
                 job = {"kind": kind, "small": args.small, "num": args.steps, "stop": stop}
                 job["folder"] = f"{folder}/{name}"
                 job["deterministic"] = not args.not_deterministic
                 command = [sys.executable, __file__, "--one", json.dumps(job)]
                 done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
                 if done.returncode:
-                    raise SystemExit(done.stderr[-2000:])
+                    raise SystemExit(f"{kind}: {done.stderr[-2000:]}")
                 return json.loads(done.stdout.splitlines()[-1])
 
-            whole = run("whole", args.steps)
+            through = beside.submit(run, "whole", args.steps)
             run("parts", args.steps // 2)
-            parts = run("parts", args.steps)
+            parts, whole = run("parts", args.steps), through.result()
         other = [name for name in whole if whole[name] != parts[name]]
-        print(f"{kind}: {len(whole)} arrays, {len(other)} differ {other[:3]}", flush=True)
-        worst = max(worst, len(other))
-    sys.exit(1 if worst else 0)
+        took = time.perf_counter() - began
+        print(f"{kind}: {len(other)} of {len(whole)} arrays differ {other[:3]}, {took:.0f} s")
+        return len(other)
+
+    with ThreadPoolExecutor(len(kinds)) as pool:
+        sys.exit(1 if sum(pool.map(compared, kinds)) else 0)
 
 
 if __name__ == "__main__":
