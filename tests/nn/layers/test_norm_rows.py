@@ -123,10 +123,17 @@ def without_hardware(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 @pytest.mark.parametrize(("width", "centred"), [(768, True), (2048, False)])
 @pytest.mark.parametrize("num", [0, 1])
-def test_kernels_as_their_twins(width: int, centred: bool, num: int, without_hardware: Any) -> None:
+def test_kernels_as_their_twins(
+    width: int,
+    centred: bool,
+    num: int,
+    without_hardware: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(kernels, "_BLOCKS", 2)  # of two tiles, or four
     random = np.random.default_rng(0)
     x, above, *beside = (
-        jnp.asarray(random.normal(size=(16, width)) + 1, jnp.bfloat16) for _ in range(2 + num)
+        jnp.asarray(random.normal(size=(32, width)) + 1, jnp.bfloat16) for _ in range(2 + num)
     )
     scale, bias = (jnp.asarray(random.normal(size=width), jnp.bfloat16) for _ in range(2))
     given = (x, scale, bias) if centred else (x, scale)
@@ -148,6 +155,12 @@ def test_kernels_as_their_twins(width: int, centred: bool, num: int, without_har
     for ours, theirs in zip(got, wanted, strict=True):
         largest = float(jnp.abs(theirs).max())
         np.testing.assert_allclose(ours.astype("f4"), theirs.astype("f4"), atol=8e-3 * largest)
+
+
+@pytest.mark.parametrize(("num", "tiles"), [(4096, 16), (512, 2), (300, 1), (771, 3), (8, 1)])
+def test_every_tile_has_a_block(num: int, tiles: int) -> None:
+    assert kernels._tiles_of(num) == tiles
+    assert num % tiles == 0
 
 
 def test_statistics_are_unpacked_as_packed() -> None:
@@ -182,7 +195,8 @@ def test_kernels_are_lowered_for_a_gpu(width: int, num: int, centred: bool) -> N
         ((32, 768), jnp.float32, False),
         ((33, 768), jnp.bfloat16, False),
         ((32, 640), jnp.bfloat16, False),
-        ((24, 2048), jnp.bfloat16, True),
+        ((28, 2048), jnp.bfloat16, True),
+        ((28, 768), jnp.bfloat16, False),
         ((32, 4096), jnp.bfloat16, False),
     ],
 )
