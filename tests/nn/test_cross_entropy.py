@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from barrow.nn.cross_entropy import cross_entropy, token_nats
+from barrow.nn.cross_entropy import _nats_and_excess, cross_entropy, token_nats
 from barrow.nn.softmax_rows import softmax_rows
 
 BATCH, LENGTH, WIDTH, VOCAB = 3, 8, 16, 37
@@ -251,3 +251,17 @@ def test_nats_of_bfloat16_have_float32_logits() -> None:
     chosen = np.take_along_axis(logits, targets[..., None].astype(np.int64), -1)[..., 0]
     expected = np.log(np.exp(logits).sum(-1)) - chosen
     np.testing.assert_allclose(token_nats(*low, targets, transposed=True), expected, atol=1e-4)
+
+
+def test_logits_are_read_before_the_kernel_writes_over_them() -> None:
+    """Another use of them afterwards would have XLA copy all."""
+    rows = jnp.zeros((4, 8), jnp.bfloat16)
+    weight = jnp.zeros((2048, 8), jnp.bfloat16)
+    given = rows, jnp.zeros(4, jnp.int32), jnp.ones(4, jnp.float32), weight, 2000
+    equations = jax.make_jaxpr(_nats_and_excess, static_argnums=4)(*given).eqns
+    names = [one.primitive.name for one in equations]
+    (logits,) = equations[names.index("dot_general")].outvars
+    barrier = names.index("optimization_barrier")
+    users = [i for i, one in enumerate(equations) if logits in one.invars]
+    assert len(users) == 2
+    assert users[-1] == barrier

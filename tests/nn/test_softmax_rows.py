@@ -23,7 +23,9 @@ def test_plain_form_is_that_of_float64() -> None:
 def test_kernel_is_lowered_for_a_gpu(columns: int, num: int) -> None:
     given = jax.ShapeDtypeStruct((16, columns), jnp.bfloat16), jax.ShapeDtypeStruct((16,), "f4")
     traced = jax.jit(softmax_kernel, static_argnums=2).trace(*given, num)
-    assert "mosaic_gpu" in traced.lower(lowering_platforms=("cuda",)).as_text()
+    text = traced.lower(lowering_platforms=("cuda",)).as_text()
+    assert "mosaic_gpu" in text
+    assert "output_operand_alias<output_tuple_indices = [1], operand_index = 0" in text
 
 
 def test_other_hardware_has_no_kernel() -> None:

@@ -195,8 +195,10 @@ def _nats_and_excess(
     """Of one slice of rows, by the kernel: the sum, and its gradient of the logits."""
     logits = lax.dot_general(hidden, matrix, (((1,), (1,)), ((), ())))
     softmax = with_twin(partial(softmax_kernel, num=vocab), partial(softmax_rows, num=vocab))
-    excess, norm = softmax(logits, mask)
     chosen = jnp.take_along_axis(logits, targets[:, None], axis=-1)[:, 0].astype(jnp.float32)
+    # The kernel writes over the logits: what else is read of them is read before.
+    logits, chosen = lax.optimization_barrier((logits, chosen))
+    excess, norm = softmax(logits, mask)
     of_chosen = mask * (jnp.exp(chosen - norm) - 1)
     at = jnp.arange(len(targets)), targets
     excess = excess.at[at].set(of_chosen.astype(excess.dtype), unique_indices=True)

@@ -5,6 +5,7 @@ XLA reads the row once for its highest number, once for the sum and once for the
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import jax
@@ -39,7 +40,7 @@ def has_kernel(shape: tuple[int, ...], dtype: Any) -> bool:
 
 
 def softmax_kernel(x: jax.Array, weight: jax.Array, num: int) -> tuple[jax.Array, jax.Array]:
-    """The same as `softmax_rows`, for what `has_kernel` accepts."""
+    """The same as `softmax_rows`, for what `has_kernel` accepts; the result is written over x."""
     from jax.experimental import pallas as pl
     from jax.experimental.pallas import mosaic_gpu as gpu
 
@@ -51,7 +52,7 @@ def softmax_kernel(x: jax.Array, weight: jax.Array, num: int) -> tuple[jax.Array
     part = max(size for size in range(1, 257) if groups % size == 0)
     parts = [pl.ds(at, part) for at in range(0, groups, part)]
 
-    def body(x: Any, weight: Any, out: Any, norm: Any, held: Any, arrived: Any) -> None:
+    def of_row(x: Any, weight: Any, norm: Any, held: Any, arrived: Any) -> None:
         row = lax.axis_index("row")
         for at in parts:
             gpu.copy_gmem_to_smem(x.at[row, at], held.at[at], arrived)
@@ -92,22 +93,24 @@ def softmax_kernel(x: jax.Array, weight: jax.Array, num: int) -> tuple[jax.Array
         held[pl.ds(first, rest)] = (jnp.exp(last - highest) * scale).astype(held.dtype)
         gpu.commit_smem()
         for at in parts:
-            gpu.copy_smem_to_gmem(held.at[at], out.at[row, at])
+            gpu.copy_smem_to_gmem(held.at[at], x.at[row, at])
         gpu.wait_smem_to_gmem(0)
 
-    kernel = gpu.kernel(
+    def body(*refs: Any) -> None:
+        scratch = gpu.SMEM((groups, LANES), x.dtype), gpu.Barrier(num_arrivals=len(parts))
+        pl.run_scoped(partial(of_row, *refs), *scratch)
+
+    made = pl.kernel(
         body,
-        out_type=(
-            jax.ShapeDtypeStruct((rows, groups, LANES), x.dtype),
-            jax.ShapeDtypeStruct((rows,), jnp.float32),
-        ),
-        scratch_types=[
-            gpu.SMEM((groups, LANES), x.dtype),
-            gpu.Barrier(num_arrivals=len(parts)),
-        ],
-        grid=(rows,),
-        grid_names=("row",),
+        out_type=jax.ShapeDtypeStruct((rows,), jnp.float32),
+        mesh=gpu.Mesh(grid=(rows,), grid_names=("row",)),
         compiler_params=gpu.CompilerParams(approx_math=True),
     )
-    out, norm = kernel(x.reshape(rows, groups, LANES), weight)
+
+    def run(refs: Any) -> None:
+        over, norm = refs
+        norm[...] = made(over, weight)
+
+    grouped = x.reshape(rows, groups, LANES)
+    out, norm = pl.run_state(run)((grouped, jnp.zeros(rows, jnp.float32)))
     return out.reshape(rows, columns), norm
