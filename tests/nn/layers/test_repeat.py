@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from barrow import nn
+from barrow.nn.layers import repeat
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,67 @@ def test_24_layers_scanned_equal_the_loop() -> None:
             # Gradients reach 150: a small one beside it has the rounding of the large ones.
             atol = 1e-5 * max(1.0, float(jnp.abs(other).max()))
             np.testing.assert_allclose(one, other, rtol=0, atol=atol)
+
+
+@pytest.fixture
+def copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a GPU with large layers."""
+    monkeypatch.setattr(repeat, "_is_copied", lambda x, num: x.ndim == 3)
+
+
+def test_gradients_that_are_copied_are_those_of_a_scan(copied: None) -> None:
+    def loss(params, x, unroll):
+        return jnp.sum(nn.Repeat(Layer(), 4, unroll=unroll).apply(params, x)[0] ** 2)
+
+    params = nn.Repeat(Layer(), 4).init(jax.random.key(0), X)
+    wanted, found = (jax.jit(jax.grad(loss), static_argnums=2)(params, X, u) for u in (False, True))
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-4), found, wanted)
+    text = jax.jit(jax.grad(loss), static_argnums=2).lower(params, X, True).as_text()
+    kernel, scale = (f"tensor<4x{size}xf32>" for size in ("6x6", "6"))
+    assert any("dynamic_update_slice" in row and kernel in row for row in text.splitlines())
+    assert not any("concatenate" in row and kernel in row for row in text.splitlines())
+    assert any("concatenate" in row and scale in row for row in text.splitlines())
+
+
+def test_copied_gradients_of_several_models_at_once_and_of_gradients(copied: None) -> None:
+    def loss(params, x, unroll):
+        return jnp.sum(nn.Repeat(Layer(), 3, unroll=unroll).apply(params, x)[0] ** 2)
+
+    def norm(params, x, unroll):
+        return sum(jnp.sum(g**2) for g in jax.tree.leaves(jax.grad(loss)(params, x, unroll)))
+
+    params = nn.Repeat(Layer(), 3).init(jax.random.key(0), X)
+    many = jax.tree.map(lambda p: jnp.stack([p, 0.5 * p]), params)
+    for of in (loss, norm):
+        wanted, found = (
+            jax.jit(jax.vmap(jax.grad(lambda p, x, u=u, of=of: of(p, x, u)), in_axes=(0, None)))(
+                many, X
+            )
+            for u in (False, True)
+        )
+        jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-3), found, wanted)
+
+
+@pytest.mark.parametrize(
+    ("backend", "devices", "shape", "is_copied"),
+    [
+        ("gpu", 1, (2, 2048, 2048), True),
+        ("gpu", 1, (2, 2048, 2047), False),
+        ("gpu", 2, (2, 2048, 2048), False),
+        ("cpu", 1, (2, 2048, 2048), False),
+    ],
+)
+def test_large_gradients_are_copied_on_one_gpu(
+    backend: str,
+    devices: int,
+    shape: tuple[int, ...],
+    is_copied: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(jax, "default_backend", lambda: backend)
+    monkeypatch.setattr(jax, "device_count", lambda: devices)
+    x = jax.eval_shape(lambda: jnp.zeros(shape, jnp.bfloat16))
+    assert repeat._is_copied(x, 2) == is_copied  # type: ignore[arg-type]
 
 
 def test_names_are_the_same_scanned_or_unrolled() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import jax
@@ -17,6 +18,8 @@ from barrow.nn.module import Module
 from barrow.nn.scope import Scope
 from barrow.nn.trace import Constrain, inside
 from barrow.nn.tree import Tree, paths
+
+_LARGE = 1 << 23  # bytes of a layer's array: below, one kernel for all layers is as quick
 
 
 @dataclass(frozen=True)
@@ -191,14 +194,56 @@ def _unstacked(tree: Any, num: int) -> list[Any]:
     arrays of the whole size.
     """
     leaves, structure = jax.tree.flatten(tree)
-    parts = [[x[i] for i in range(num)] if _is_key(x) else _split(x, num) for x in leaves]
+    large = [i for i, x in enumerate(leaves) if _is_copied(x, num)]
+    parts = [() if i in large else _split(x, num) for i, x in enumerate(leaves)]
+    for i, entries in zip(large, split_to_copy([leaves[i] for i in large], num), strict=True):
+        parts[i] = entries
     return [jax.tree.unflatten(structure, each) for each in zip(*parts, strict=True)] or [
         tree
     ] * num
 
 
-def _split(x: jax.Array, num: int) -> list[jax.Array]:
-    return [lax.squeeze(part, (0,)) for part in lax.split(x, (1,) * num)]
+def _split(x: jax.Array, num: int) -> tuple[jax.Array, ...]:
+    if _is_key(x):
+        return tuple(x[i] for i in range(num))
+    return tuple(lax.squeeze(part, (0,)) for part in lax.split(x, (1,) * num))
+
+
+def _is_copied(x: jax.Array, num: int) -> bool:
+    """Whether gradients of the entries are copied: on one GPU, where they are large."""
+    is_alone = jax.default_backend() == "gpu" and jax.device_count() == 1
+    is_large = not _is_key(x) and x.size // num * x.dtype.itemsize >= _LARGE
+    return is_alone and is_large
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(1,))
+def split_to_copy(arrays: list[jax.Array], num: int) -> list[tuple[jax.Array, ...]]:
+    """The entries of each array; their gradients are copied into one array, entry by entry.
+
+    A GPU copies at the speed of its memory; XLA's concatenation of many arrays has a fifth of it.
+    """
+    return [_split(x, num) for x in arrays]
+
+
+def _split_forward(arrays: list[jax.Array], num: int) -> tuple[list[tuple[jax.Array, ...]], None]:
+    return split_to_copy(arrays, num), None
+
+
+def _split_backward(
+    num: int, _: None, given: list[tuple[jax.Array, ...]]
+) -> tuple[list[jax.Array]]:
+    # When all are there: before, activations still need the memory.
+    given = lax.optimization_barrier(given)
+    found = []
+    for parts in given:
+        whole = lax.empty((num, *parts[0].shape), parts[0].dtype)
+        for i, part in enumerate(parts):
+            whole = lax.dynamic_update_index_in_dim(whole, part, i, 0)
+        found.append(whole)
+    return (found,)
+
+
+split_to_copy.defvjp(_split_forward, _split_backward)
 
 
 def _is_key(x: jax.Array) -> bool:
