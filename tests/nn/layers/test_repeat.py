@@ -101,25 +101,61 @@ def test_copied_gradients_of_several_models_at_once_and_of_gradients(copied: Non
         jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-3), found, wanted)
 
 
+@dataclass(frozen=True)
+class Adapted(nn.Module):
+    """With a matrix that is trained beside one that need not be."""
+
+    is_stopped: bool = False
+
+    def forward(self, scope, x, own=None):
+        base = nn.Dense(6)(scope / "base", x)
+        base = jax.lax.stop_gradient(base) if self.is_stopped else base
+        return x + base + nn.Dense(6)(scope / "more", jnp.tanh(x)), None
+
+
+def test_gradients_of_what_is_not_trained_are_not_computed(copied: None) -> None:
+    """Low-rank training: the base's products with gradients are most of the work."""
+    model = nn.Repeat(Adapted(), 3, unroll=True)
+    params = model.init(jax.random.key(0), X)
+
+    def loss(more, params):
+        return jnp.sum(model.apply(params | {"more": more}, X)[0] ** 2)
+
+    def products(run) -> int:
+        return run.lower(params["more"], params).compile().as_text().count(" dot(")
+
+    num = products(jax.jit(jax.grad(loss)))
+    assert num < products(jax.jit(jax.grad(loss, argnums=(0, 1))))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(repeat, "_is_copied", lambda x, num: False)
+        assert num == products(jax.jit(jax.grad(loss)))
+    stopped = nn.Repeat(Adapted(is_stopped=True), 3, unroll=True)
+    found = jax.jit(jax.grad(lambda p: jnp.sum(stopped.apply(p, X)[0] ** 2)))(params)
+    assert not found["base"]["kernel"].any()
+    assert found["more"]["kernel"].all()
+
+
 @pytest.mark.parametrize(
-    ("backend", "devices", "shape", "is_copied"),
+    ("backend", "devices", "shape", "dtype", "is_copied"),
     [
-        ("gpu", 1, (2, 2048, 2048), True),
-        ("gpu", 1, (2, 2048, 2047), False),
-        ("gpu", 2, (2, 2048, 2048), False),
-        ("cpu", 1, (2, 2048, 2048), False),
+        ("gpu", 1, (2, 2048, 2048), "bfloat16", True),
+        ("gpu", 1, (2, 2048, 2047), "bfloat16", False),
+        ("gpu", 1, (2, 4096, 4096), "int8", False),
+        ("gpu", 2, (2, 2048, 2048), "bfloat16", False),
+        ("cpu", 1, (2, 2048, 2048), "bfloat16", False),
     ],
 )
 def test_large_gradients_are_copied_on_one_gpu(
     backend: str,
     devices: int,
     shape: tuple[int, ...],
+    dtype: str,
     is_copied: bool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(jax, "default_backend", lambda: backend)
     monkeypatch.setattr(jax, "device_count", lambda: devices)
-    x = jax.eval_shape(lambda: jnp.zeros(shape, jnp.bfloat16))
+    x = jax.eval_shape(lambda: jnp.zeros(shape, dtype))
     assert repeat._is_copied(x, 2) == is_copied  # type: ignore[arg-type]
 
 

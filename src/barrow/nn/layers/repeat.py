@@ -212,8 +212,9 @@ def _split(x: jax.Array, num: int) -> tuple[jax.Array, ...]:
 def _is_copied(x: jax.Array, num: int) -> bool:
     """Whether gradients of the entries are copied: on one GPU, where they are large."""
     is_alone = jax.default_backend() == "gpu" and jax.device_count() == 1
-    is_large = not _is_key(x) and x.size // num * x.dtype.itemsize >= _LARGE
-    return is_alone and is_large
+    if not is_alone or not jnp.issubdtype(x.dtype, jnp.floating):
+        return False
+    return x.size // num * x.dtype.itemsize >= _LARGE
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(1,))
