@@ -29,6 +29,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+KINDS = ("gpt2", "documents", "masked", "clip", "resnet")
+
 
 def build(kind: str, small: bool) -> tuple[Any, Any, Any, Any]:
     """The model, what its first parameters are drawn for, the objective, and a step's batch.
@@ -173,7 +175,9 @@ def main() -> None:
     env = dict(os.environ)
     env["PYTHONPATH"] = os.pathsep.join(p for p in sys.path if p)
     env["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
-    kinds = args.kinds or ["gpt2", "documents", "masked", "clip", "resnet"]
+    kinds = args.kinds or list(KINDS)
+    if unknown := set(kinds) - set(KINDS):
+        parser.error(f"kinds are {', '.join(KINDS)}; got {', '.join(sorted(unknown))}")
 
     def compared(kind: str) -> int:
         """How many arrays differ."""
@@ -195,7 +199,10 @@ def main() -> None:
             parts, whole = run("parts", args.steps), through.result()
         other = [name for name in whole if whole[name] != parts[name]]
         took = time.perf_counter() - began
-        print(f"{kind}: {len(other)} of {len(whole)} arrays differ {other[:3]}, {took:.0f} s")
+        print(
+            f"{kind}: {len(other)} of {len(whole)} arrays differ {other[:3]}, {took:.0f} s",
+            flush=True,
+        )
         return len(other)
 
     with ThreadPoolExecutor(len(kinds)) as pool:
