@@ -1,4 +1,4 @@
-"""Layers beside PyTorch's: outputs, and gradients of the input and of every parameter."""
+"""Layers beside PyTorch's: outputs and all gradients; and the interpreter of kernels."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import torch
+from jax.experimental import pallas as pl
+from jax.experimental.pallas import mosaic_gpu as gpu
 
 from barrow import nn
 
@@ -87,3 +89,24 @@ def normal() -> Callable[..., np.ndarray[Any, Any]]:
         return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
 
     return normal
+
+
+@pytest.fixture
+def without_hardware(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The interpreter; layouts mean nothing, and it must be told where arrays are."""
+    params = pytest.importorskip("jax._src.pallas.mosaic_gpu.interpret.params")
+
+    def run_state(f: Callable[[Any], None]) -> Callable[[Any], Any]:
+        def call(given: Any) -> Any:
+            refs = jax.tree.map(lambda x: jax.new_ref(x, memory_space=gpu.GMEM), given)
+            f(refs)
+            return jax.tree.map(jax.freeze, refs)
+
+        return call
+
+    monkeypatch.setattr(pl, "run_state", run_state)
+    monkeypatch.setattr(gpu, "layout_cast", lambda x, layout: x)
+    monkeypatch.setattr(gpu, "load", lambda ref, at, **_: ref[at] if at else ref[...])
+    iota = jax.lax.broadcasted_iota
+    monkeypatch.setattr(gpu, "broadcasted_iota", lambda *given, layout: iota(*given))
+    return params.InterpretGPUParams()

@@ -1,4 +1,7 @@
-"""Softmax of long rows: the plain form here, and that the kernel can be made for a GPU (FLAX-2)."""
+"""Softmax of long rows: the plain form, and the kernel in an interpreter (FLAX-2)."""
+
+from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -26,6 +29,20 @@ def test_kernel_is_lowered_for_a_gpu(columns: int, num: int) -> None:
     text = traced.lower(lowering_platforms=("cuda",)).as_text()
     assert "mosaic_gpu" in text
     assert "output_operand_alias<output_tuple_indices = [1], operand_index = 0" in text
+
+
+@pytest.mark.parametrize(("columns", "num"), [(2304, 2304), (4352, 4200)])
+def test_kernel_is_that_of_float64(columns: int, num: int, without_hardware: Any) -> None:
+    random = np.random.default_rng(0)
+    x = jnp.asarray(random.normal(size=(3, columns)) * 4, jnp.bfloat16)
+    weight = jnp.asarray(random.uniform(size=3), jnp.float32)
+    run = jax.jit(partial(softmax_kernel, num=num, interpret=without_hardware))
+    got, norm = run(x, weight)
+    wide = np.asarray(x, np.float64)[:, :num]
+    wanted = scipy.special.softmax(wide, axis=1) * np.asarray(weight, np.float64)[:, None]
+    np.testing.assert_allclose(got[:, :num].astype("f4"), wanted, rtol=5e-3, atol=1e-30)
+    assert (got[:, num:] == 0).all()
+    np.testing.assert_allclose(norm, scipy.special.logsumexp(wide, axis=1), rtol=1e-6)
 
 
 def test_other_hardware_has_no_kernel() -> None:

@@ -39,7 +39,9 @@ def has_kernel(shape: tuple[int, ...], dtype: Any) -> bool:
     return fits
 
 
-def softmax_kernel(x: jax.Array, weight: jax.Array, num: int) -> tuple[jax.Array, jax.Array]:
+def softmax_kernel(
+    x: jax.Array, weight: jax.Array, num: int, *, interpret: Any = None
+) -> tuple[jax.Array, jax.Array]:
     """The same as `softmax_rows`, for what `has_kernel` accepts; the result is written over x."""
     from jax.experimental import pallas as pl
     from jax.experimental.pallas import mosaic_gpu as gpu
@@ -105,6 +107,7 @@ def softmax_kernel(x: jax.Array, weight: jax.Array, num: int) -> tuple[jax.Array
         out_type=jax.ShapeDtypeStruct((rows,), jnp.float32),
         mesh=gpu.Mesh(grid=(rows,), grid_names=("row",)),
         compiler_params=gpu.CompilerParams(approx_math=True),
+        **({} if interpret is None else {"interpret": interpret}),
     )
 
     def run(refs: Any) -> None:

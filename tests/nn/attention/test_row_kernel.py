@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import logging
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -12,8 +11,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax.experimental import pallas as pl
-from jax.experimental.pallas import mosaic_gpu as gpu
 
 from barrow.nn import hopper
 
@@ -63,27 +60,6 @@ def made(case: Any, dtype: Any) -> tuple[list[Any], list[np.ndarray]]:
 def close(got: Any, wanted: list[np.ndarray], atol: float) -> None:
     for ours, theirs in zip(got, wanted, strict=True):
         np.testing.assert_allclose(np.asarray(ours, np.float64), theirs, atol=atol)
-
-
-@pytest.fixture
-def without_hardware(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The interpreter; layouts mean nothing, and it must be told where arrays are."""
-    params = pytest.importorskip("jax._src.pallas.mosaic_gpu.interpret.params")
-
-    def run_state(f: Callable[[Any], None]) -> Callable[[Any], Any]:
-        def call(given: Any) -> Any:
-            refs = jax.tree.map(lambda x: jax.new_ref(x, memory_space=gpu.GMEM), given)
-            f(refs)
-            return jax.tree.map(jax.freeze, refs)
-
-        return call
-
-    monkeypatch.setattr(pl, "run_state", run_state)
-    monkeypatch.setattr(gpu, "layout_cast", lambda x, layout: x)
-    monkeypatch.setattr(gpu, "load", lambda ref, at, **_: ref[at] if at else ref[...])
-    iota = jax.lax.broadcasted_iota
-    monkeypatch.setattr(gpu, "broadcasted_iota", lambda *given, layout: iota(*given))
-    return params.InterpretGPUParams()
 
 
 @pytest.mark.parametrize("case", CASES)

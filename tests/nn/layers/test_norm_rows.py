@@ -9,7 +9,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import torch
-from jax.experimental.pallas import mosaic_gpu as gpu
 
 from barrow import nn
 from barrow.nn.layers import norm_kernels as kernels
@@ -110,15 +109,6 @@ def test_a_residual_beside_the_norm_has_its_gradient_added(
     for ours, theirs in zip(grads, wide if centred else wide[:2], strict=centred):
         np.testing.assert_allclose(ours, theirs.grad, atol=2e-4, rtol=1e-4)
     assert used == (["norm", "gradient"] if is_kernel else [])
-
-
-@pytest.fixture
-def without_hardware(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The interpreter; layouts mean nothing."""
-    params = pytest.importorskip("jax._src.pallas.mosaic_gpu.interpret.params")
-    monkeypatch.setattr(gpu, "layout_cast", lambda x, layout: x)
-    monkeypatch.setattr(gpu, "load", lambda ref, at, **_: ref[at])
-    return params.InterpretGPUParams()
 
 
 @pytest.mark.parametrize(("width", "centred"), [(768, True), (2048, False)])
