@@ -7,7 +7,7 @@ from typing import Any
 
 import jax
 import pytest
-from tests.plan.small_run import hardware, small_run
+from tests.plan.small_run import SHAPE, hardware, small_run
 
 from barrow.errors import ConfigError
 from barrow.plan import (
@@ -21,6 +21,7 @@ from barrow.plan import (
     autotune,
     candidate,
     choose,
+    no_fit,
     planned,
 )
 from barrow.plan.worker import answer
@@ -157,3 +158,16 @@ def test_advice_for_a_run_without_room() -> None:
     said = advice(run, replace(gpu, memory=total // 2))
     assert said.startswith("plan: one device, about 0.")
     assert said.endswith("; micro-batch 16 would fit")
+
+
+@pytest.mark.usefixtures("one_device")
+def test_advice_for_long_rows() -> None:
+    run = small_run(batch=8, precision="bf16", model=replace(SHAPE, context=8192))
+    run = replace(run, data=replace(run.data, seq_len=8192))
+    gpu = replace(hardware(2 << 30, devices=1), is_cpu=False)
+    words = "; attention needs 4.00 GiB to give the same bits each time, and none with "
+    assert advice(run, gpu).endswith(words + "step.deterministic=false")
+    subject = gpu.subject(run)
+    assert words in no_fit(subject, candidate(subject, Plan(MeshSettings(data=1)), gpu), gpu)
+    free = replace(run, step=replace(run.step, deterministic=False))
+    assert "same bits" not in advice(free, gpu)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import jax
 import pytest
-from tests.plan.small_run import hardware, small_run
+from tests.plan.small_run import SHAPE, hardware, small_run
 
 from barrow.errors import ConfigError
 from barrow.launch.constants import Constants, Link
@@ -15,7 +16,7 @@ from barrow.plan import Hardware, Plan, Subject, predict_memory
 from barrow.plan.predict import lower
 from barrow.plan.times import known, predict_time
 from barrow.train.program import make_program
-from barrow.train.run import MeshSettings
+from barrow.train.run import MeshSettings, Run
 
 DIVIDED = MeshSettings(data=2, fsdp=2, zero=2, tensor=2)
 
@@ -125,6 +126,25 @@ def test_scores_of_attention_exist_only_without_a_kernel() -> None:
     plain, fused = (predict_memory(Subject(run, is_fused=yes), plan) for yes in (False, True))
     # Two layers of 4 rows × 4 heads × 64 × 64 in two bytes at least.
     assert plain.activations - fused.activations >= 2 * 4 * 4 * 64 * 64 * 2
+
+
+def long_run(**changes: Any) -> Run:
+    """Rows of 8,190 tokens, which cuDNN fills up to 8,192."""
+    run = small_run(batch=8, precision="bf16", model=replace(SHAPE, context=8192, **changes))
+    return replace(run, data=replace(run.data, seq_len=8190))
+
+
+def test_attention_that_gives_the_same_bits_holds_all_scores() -> None:
+    run = long_run()
+    free = replace(run, step=replace(run.step, deterministic=False))
+    one, eight = Plan(MeshSettings(data=1)), Plan(MeshSettings(data=4, tensor=2))
+    for plan, rows, heads in ((one, 8, 4), (eight, 2, 2)):
+        more, less = (predict_memory(Subject(r, is_fused=True), plan) for r in (run, free))
+        assert more.temporaries == 2 * rows * heads * 8192**2
+        assert more.temporaries > 2 * less.temporaries
+        assert more.activations == less.activations
+    for other in (Subject(run), Subject(long_run(window=1024), is_fused=True)):
+        assert other.scores(one) == 0
 
 
 def test_devices_by_name() -> None:

@@ -13,7 +13,16 @@ from barrow import config
 from barrow.errors import ConfigError
 from barrow.files import make_folder, write_bytes
 from barrow.plan.predict import Plan, Subject
-from barrow.plan.search import GIB, REMATS, accumulations, candidate, choose, search, would_fit
+from barrow.plan.search import (
+    GIB,
+    REMATS,
+    accumulations,
+    candidate,
+    choose,
+    for_same_bits,
+    search,
+    would_fit,
+)
 from barrow.plan.times import Hardware, here
 from barrow.plan.worker import Answer, Request, ask
 from barrow.stream import StreamSettings
@@ -161,4 +170,5 @@ def advice(run: Run, hardware: Hardware | None = None) -> str:
     subject = hardware.subject(run)
     found = candidate(subject, Plan.of(run, hardware.devices), hardware)
     fix = would_fit(subject, found.plan, hardware)
-    return str(found) + (f"; {fix} would fit" if fix else "")
+    words = str(found) + (f"; {fix} would fit" if fix else "")
+    return words + for_same_bits(subject, found.plan)

@@ -33,6 +33,7 @@ _shape: Any = jax.ShapeDtypeStruct
 _TENSOR = ("heads", "kv_heads", "mlp", "vocab")
 # Of an unrolled model, layers that are traced: each more adds what the one before added.
 _FEW, _MORE = 2, 3
+_TILE = 64  # places that cuDNN's attention computes together
 
 
 @dataclass(frozen=True)
@@ -217,6 +218,19 @@ class Subject:
         """Rows of one device's micro-batch."""
         return max(self.batch // (num_row_shards(plan.abstract) * plan.accumulate), 1)
 
+    def scores(self, plan: Plan) -> float:
+        """Bytes that a device's fused attention needs to give the same bits each time.
+
+        cuDNN then holds the gradient of all scores of a layer (`docs/design/0020`).
+        """
+        run, model = self.run, cast("Any", self.run.model)
+        is_whole = getattr(model, "window", None) is None and getattr(model, "sparse", None) is None
+        if not (self.is_fused and run.step.deterministic and run.has_rows_of_tokens and is_whole):
+            return 0.0
+        length = -(-run.seq_len // _TILE) * _TILE
+        num = self.rows(plan) * getattr(model, "heads", 0) * length**2
+        return 2.0 * num / (plan.mesh.tensor * plan.mesh.sequence)
+
     def _equations(self, remat: Remat, rows: int) -> Any:
         def trace() -> Any:
             return jax.make_jaxpr(self.gradient(remat))(self.used, self.batch_shapes(rows)).jaxpr
@@ -249,6 +263,8 @@ def predict_memory(subject: Subject, plan: Plan) -> Memory:
         # A stage keeps what its layers need of all micro-batches, and of those that fill the
         # pipeline.
         found = found._replace(kept=found.kept * (3 * stages - 1) / (2 * stages) / stages)
+    # At another moment than the loss, whose logits are most of what exists `during` it.
+    found = found._replace(during=max(found.during, subject.scores(plan)))
     shapes = subject.batch_shapes(subject.batch // num_row_shards(plan.abstract)).values()
     batch = sum(map(whole_bytes, shapes)) // plan.mesh.sequence
     return subject.arrays(plan.mesh).memory(found, int(batch), plan.accumulate)

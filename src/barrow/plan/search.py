@@ -179,6 +179,17 @@ def would_fit(subject: Subject, short: Plan, hardware: Hardware) -> str:
     return ""
 
 
+def for_same_bits(subject: Subject, plan: Plan) -> str:
+    """How much attention takes that a setting saves; nothing where it is little."""
+    held = subject.scores(plan) / GIB
+    if held < 1:
+        return ""
+    return (
+        f"; attention needs {held:.2f} GiB to give the same bits each time, and none with "
+        "step.deterministic=false"
+    )
+
+
 def _changes(
     subject: Subject, plan: Plan, hardware: Hardware
 ) -> list[tuple[str, Callable[[Plan], Plan]]]:
@@ -231,4 +242,5 @@ def no_fit(subject: Subject, nearest: Candidate, hardware: Hardware) -> str:
         f"no plan fits {hardware.devices} × {hardware.memory / GIB:.2f} GiB: {nearest.plan} needs "
         f"{nearest.memory.total / GIB:.2f} GiB a device, {nearest.excess / GIB:.2f} too many; "
         + (f"it would fit with {fix}" if fix else "use devices with more memory")
+        + for_same_bits(subject, nearest.plan)
     )
