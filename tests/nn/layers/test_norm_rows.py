@@ -147,7 +147,7 @@ def test_kernels_as_their_twins(
         np.testing.assert_allclose(ours.astype("f4"), theirs.astype("f4"), atol=8e-3 * largest)
 
 
-@pytest.mark.parametrize(("num", "tiles"), [(4096, 16), (512, 2), (300, 1), (771, 3), (8, 1)])
+@pytest.mark.parametrize(("num", "tiles"), [(4096, 16), (512, 2), (1000, 2), (1021, 1), (8, 1)])
 def test_every_tile_has_a_block(num: int, tiles: int) -> None:
     assert kernels._tiles_of(num) == tiles
     assert num % tiles == 0
