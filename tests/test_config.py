@@ -91,6 +91,36 @@ def test_overrides() -> None:
     assert RECIPE.seed == 0, "settings are never changed in place"
 
 
+@dataclass(frozen=True)
+class Sizes:
+    rows: int = 4
+    most: int = 4
+    parts: tuple[Domain, ...] = (Domain(),)
+
+    def __post_init__(self) -> None:
+        if self.rows > self.most:
+            raise ValueError(f"{self.rows} rows, at most {self.most}")
+
+
+@pytest.mark.parametrize("assignments", [["rows=8", "most=9"], ["most=9", "rows=8"]])
+def test_overrides_that_are_right_together_have_any_order(assignments: list[str]) -> None:
+    assert config.override(Sizes(), assignments) == Sizes(8, 9)
+
+
+@pytest.mark.parametrize(
+    ("assignments", "answer"),
+    [
+        (["rows=8", "most=7"], "8 rows, at most 7"),
+        (["rows=often", "most=false", "parts.0.epochs=2"], "rows: expected int"),
+        (["rows=8", "rows=3", "most=9"], "8 rows, at most 4"),
+        (["parts.0.epochs=x", "parts.Domain.paths=a"], "epochs: expected float"),
+    ],
+)
+def test_overrides_that_are_wrong_together(assignments: list[str], answer: str) -> None:
+    with pytest.raises(ValueError, match=answer):
+        config.override(Sizes(), assignments)
+
+
 @pytest.mark.parametrize(
     ("assignment", "answer"),
     [

@@ -132,13 +132,38 @@ def override(
     element of a tuple is named by its index or by its class: ``filters.0.min_words=30``,
     ``filters.GopherQuality.min_words=30``. Of a tuple of objects, ``filters.C4=off`` removes one,
     and ``filters.C4=on`` or ``filters.C4={"min_sentences": 3}`` adds it at the end, or replaces it.
+    One that is refused is tried again after the others, since two may be right only together.
     """
-    for assignment in assignments:
-        key, equals, value = assignment.partition("=")
-        if not equals or not key:
-            raise ConfigError(f"expected key=value, got {assignment!r}")
-        settings = _replace(type(settings), settings, key.split("."), value, key, trust)
+    left = [_key_and_value(one) for one in assignments]
+    while left:
+        refused: list[tuple[str, str]] = []
+        errors: list[ValueError] = []
+        for number, (key, value) in enumerate(left, start=1):
+            try:
+                settings = _replace(type(settings), settings, key.split("."), value, key, trust)
+            except ValueError as error:
+                # Of one setting, or of elements by their place, the order matters.
+                if any(_overlap(key, later) for later, _ in left[number:]):
+                    raise
+                refused.append((key, value))
+                errors.append(error)
+        if len(refused) == len(left):
+            raise errors[0]
+        left = refused
     return settings
+
+
+def _key_and_value(assignment: str) -> tuple[str, str]:
+    key, equals, value = assignment.partition("=")
+    if not equals or not key:
+        raise ConfigError(f"expected key=value, got {assignment!r}")
+    return key, value
+
+
+def _overlap(one: str, other: str) -> bool:
+    """Whether one key is the other or within it; a number is any element."""
+    pairs = zip(one.split("."), other.split("."), strict=False)
+    return all(a == b or a.isdigit() or b.isdigit() for a, b in pairs)
 
 
 def describe(settings: Any, prefix: str = "") -> Iterator[tuple[str, str, str]]:

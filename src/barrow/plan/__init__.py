@@ -9,7 +9,15 @@ from __future__ import annotations
 from barrow.plan.choice import Choice, Measured, advice, autotune, planned
 from barrow.plan.layers import PlacedModel, place_layers
 from barrow.plan.predict import Plan, Subject, predict_memory
-from barrow.plan.search import Candidate, candidate, choose, no_fit, search, would_fit
+from barrow.plan.search import (
+    Candidate,
+    candidate,
+    choose,
+    for_same_bits,
+    no_fit,
+    search,
+    would_fit,
+)
 from barrow.plan.times import Hardware, Time, here, known, memory_of, predict_time
 from barrow.plan.worker import Answer, Request, ask
 from barrow.train.profile.memory import Memory
@@ -31,6 +39,7 @@ __all__ = [
     "autotune",
     "candidate",
     "choose",
+    "for_same_bits",
     "here",
     "known",
     "memory_of",

@@ -44,6 +44,17 @@ def test_memory_by_the_kind_of_device(barrow: Callable) -> None:
     assert not any(one["is_compiled"] for one in plans)
 
 
+def test_long_rows_on_a_gpu(barrow: Callable) -> None:
+    """The gradient of deterministic attention; overrides that are right together, in any order."""
+    long = ["data.seq_len=8192", "model.context=8192", "data.batch=8", "step.precision.name=bf16"]
+    given = ["plan", "gpt2.tiny", *SMALL[:2], *long, "--devices", 1, "--memory", "1GiB"]
+    words = "to give the same bits each time, and none with step.deterministic=false"
+    _, out, _ = barrow(*given, "--device", "H200")
+    assert out.rstrip().endswith(words)
+    _, out, _ = barrow(*given, "--device", "H200", "step.deterministic=false")
+    assert "same bits" not in out
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [

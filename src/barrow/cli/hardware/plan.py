@@ -65,7 +65,7 @@ def plan(
 
     from barrow import config
     from barrow.errors import ConfigError
-    from barrow.plan import Plan, candidate, no_fit, search, would_fit
+    from barrow.plan import Plan, candidate, for_same_bits, no_fit, search, would_fit
     from barrow.stream import StreamSettings
     from barrow.stream.pairs import PairSettings
     from barrow.train.tasks.task import task_of
@@ -102,7 +102,9 @@ def plan(
         else:
             words = "" if as_it_is.fits else f": {_over(as_it_is)} too many"
             fix = "" if as_it_is.fits else would_fit(subject, own, hardware)
-            typer.echo(f"as the recipe is: {as_it_is}{words}{fix and f'; would fit with {fix}'}")
+            fix = fix and f"; would fit with {fix}"
+            bits = "" if as_it_is.fits else for_same_bits(subject, own)
+            typer.echo(f"as the recipe is: {as_it_is}{words}{fix}{bits}")
     if not fitting:
         raise ConfigError(no_fit(subject, short[0], hardware))
 
