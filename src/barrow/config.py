@@ -136,8 +136,7 @@ def override(
     """
     left = [_key_and_value(one) for one in assignments]
     while left:
-        refused: list[tuple[str, str]] = []
-        errors: list[ValueError] = []
+        refused: list[tuple[tuple[str, str], ValueError]] = []
         for number, (key, value) in enumerate(left, start=1):
             try:
                 settings = _replace(type(settings), settings, key.split("."), value, key, trust)
@@ -145,11 +144,10 @@ def override(
                 # Of one setting, or of elements by their place, the order matters.
                 if any(_overlap(key, later) for later, _ in left[number:]):
                     raise
-                refused.append((key, value))
-                errors.append(error)
+                refused.append(((key, value), error))
         if len(refused) == len(left):
-            raise errors[0]
-        left = refused
+            raise refused[0][1]
+        left = [one for one, _ in refused]
     return settings
 
 

@@ -92,9 +92,16 @@ def normal() -> Callable[..., np.ndarray[Any, Any]]:
 
 
 @pytest.fixture
-def without_hardware(monkeypatch: pytest.MonkeyPatch) -> Any:
+def interpreter() -> Any:
+    """Of Mosaic GPU kernels. It is private, and there in every JAX that barrow supports."""
+    from jax._src.pallas.mosaic_gpu.interpret.params import InterpretGPUParams
+
+    return InterpretGPUParams()
+
+
+@pytest.fixture
+def without_hardware(monkeypatch: pytest.MonkeyPatch, interpreter: Any) -> Any:
     """The interpreter; layouts mean nothing, and it must be told where arrays are."""
-    params = pytest.importorskip("jax._src.pallas.mosaic_gpu.interpret.params")
 
     def run_state(f: Callable[[Any], None]) -> Callable[[Any], Any]:
         def call(given: Any) -> Any:
@@ -109,4 +116,4 @@ def without_hardware(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(gpu, "load", lambda ref, at, **_: ref[at] if at else ref[...])
     iota = jax.lax.broadcasted_iota
     monkeypatch.setattr(gpu, "broadcasted_iota", lambda *given, layout: iota(*given))
-    return params.InterpretGPUParams()
+    return interpreter

@@ -109,7 +109,7 @@ def made(bits: int, name: str) -> tuple[Any, Any, list[np.ndarray]]:
 
 
 @pytest.fixture
-def without_hardware(monkeypatch: pytest.MonkeyPatch) -> Any:
+def without_hardware(monkeypatch: pytest.MonkeyPatch, interpreter: Any) -> Any:
     """The interpreter; layouts mean nothing, and the last of the warps has all inputs.
 
     What a warp does is tested in `weights/test_fragments.py`.
@@ -128,10 +128,9 @@ def without_hardware(monkeypatch: pytest.MonkeyPatch) -> Any:
         return ref.ref[...].reshape(ref.shape)[row, part.start : part.start + part.size]
 
     monkeypatch.setattr(module, "_sums", sums)
-    params = pytest.importorskip("jax._src.pallas.mosaic_gpu.interpret.params")
     monkeypatch.setattr(gpu, "layout_cast", lambda x, layout: x)
     monkeypatch.setattr(gpu, "load", load)
-    return params.InterpretGPUParams()
+    return interpreter
 
 
 def close(got: Any, wanted: list[np.ndarray]) -> None:

@@ -29,9 +29,8 @@ def drawn(rows: int, queries: int, heads: int, kv_heads: int, dim: int, starts: 
 
 
 @pytest.fixture
-def without_hardware(monkeypatch: pytest.MonkeyPatch) -> Any:
+def without_hardware(monkeypatch: pytest.MonkeyPatch, interpreter: Any) -> Any:
     """The interpreter, with plain products in place of the tensor cores; layouts mean nothing."""
-    params = pytest.importorskip("jax._src.pallas.mosaic_gpu.interpret.params")
 
     def wgmma(sums: Any, a: Any, b: Any) -> None:
         *others, last = b.transforms
@@ -44,7 +43,7 @@ def without_hardware(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(gpu, "layout_cast", lambda x, layout: x)
     iota = jax.lax.broadcasted_iota
     monkeypatch.setattr(gpu, "broadcasted_iota", lambda *given, layout: iota(*given))
-    return params.InterpretGPUParams()
+    return interpreter
 
 
 @pytest.mark.parametrize(

@@ -60,9 +60,8 @@ def twins(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.fixture
-def without_hardware(monkeypatch: pytest.MonkeyPatch) -> None:
+def without_hardware(monkeypatch: pytest.MonkeyPatch, interpreter: Any) -> None:
     """The interpreter, with plain products in place of the tensor cores; layouts mean nothing."""
-    params = pytest.importorskip("jax._src.pallas.mosaic_gpu.interpret.params")
 
     @dataclass(frozen=True)
     class Turned:
@@ -89,7 +88,7 @@ def without_hardware(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(short_kernel, name, function)
     monkeypatch.setattr(gpu, "broadcasted_iota", lambda *given, layout: iota(*given))
     monkeypatch.setattr(gpu, "load", lambda ref, at, **_: ref[at])
-    monkeypatch.setattr(gpu, "kernel", partial(kernel, interpret=params.InterpretGPUParams()))
+    monkeypatch.setattr(gpu, "kernel", partial(kernel, interpret=interpreter))
 
 
 # The interpreter refuses copies past the end: here rows fill their tiles.

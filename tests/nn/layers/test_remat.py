@@ -178,7 +178,8 @@ def test_what_is_cheap_has_no_product_with_weights() -> None:
 
 
 def test_results_of_fused_attention_are_kept() -> None:
-    fused = pytest.importorskip("jax._src.cudnn.fused_attention_stablehlo")
+    from jax._src.cudnn import fused_attention_stablehlo as fused
+
     keeps = CHEAP.saveable()
     assert keeps(fused._dot_product_attention_fwd_p_wrapper)
     assert not keeps(jax.lax.dot_general_p)

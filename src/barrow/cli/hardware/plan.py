@@ -100,11 +100,12 @@ def plan(
         if as_it_is is None:
             typer.echo(f"as the recipe is: {why}")
         else:
-            words = "" if as_it_is.fits else f": {_over(as_it_is)} too many"
-            fix = "" if as_it_is.fits else would_fit(subject, own, hardware)
-            fix = fix and f"; would fit with {fix}"
-            bits = "" if as_it_is.fits else for_same_bits(subject, own)
-            typer.echo(f"as the recipe is: {as_it_is}{words}{fix}{bits}")
+            words = ""
+            if not as_it_is.fits:
+                fix = would_fit(subject, own, hardware)
+                words = f": {_over(as_it_is)} too many{fix and f'; would fit with {fix}'}"
+                words += for_same_bits(subject, own)
+            typer.echo(f"as the recipe is: {as_it_is}{words}")
     if not fitting:
         raise ConfigError(no_fit(subject, short[0], hardware))
 

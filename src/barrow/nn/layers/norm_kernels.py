@@ -147,7 +147,7 @@ def gradient_kernel(
             mean = _over_row(_scalars(found, slot, at)) if centred else 0.0
 
             def read(part: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
-                """Standardised x, the gradient from above, and that of the former."""
+                """Standardised x, the gradient from above, and the gradient of standardised x."""
                 y = _read(arrays[0], slot, at, part)
                 y = (y - mean) * spread if centred else y * spread
                 given = _read(arrays[1], slot, at, part)
