@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 from jax.experimental.pallas import mosaic_gpu as gpu
 
+from barrow.nn import hopper
 from barrow.nn.attention.paged import Paged, Pages, Rows
 from barrow.nn.attention.paged_kernel import attend_pages, has_kernel
 
@@ -80,7 +82,9 @@ def test_it_is_lowered_for_a_gpu(queries: int, dim: int, window: int | None) -> 
     assert "mosaic_gpu" in lowered.as_text()
 
 
-def test_where_there_is_a_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_there_is_a_kernel(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     class Hopper:
         compute_capability = "9.0"
 
@@ -89,8 +93,13 @@ def test_where_there_is_a_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
     monkeypatch.setattr(jax, "device_count", lambda: 1)
     monkeypatch.setattr(jax, "local_devices", lambda: [Hopper()])
-    assert has_kernel(*fitting)
-    assert not has_kernel(16, *fitting[1:])
+    hopper.log_choice.cache_clear()
+    with caplog.at_level(logging.INFO):
+        assert has_kernel(*fitting)
+        assert not has_kernel(16, *fitting[1:])
+    kernel, plain = (one.getMessage() for one in caplog.records)
+    assert kernel == "attention to pages of 64×4×128: a kernel for Hopper GPUs"
+    assert plain == "attention to pages of 16×4×128: plain JAX"
     assert not has_kernel(PAGE, 65, *fitting[2:])
     assert not has_kernel(PAGE, 4, 80, jnp.bfloat16)
     assert not has_kernel(*fitting[:3], jnp.float32)

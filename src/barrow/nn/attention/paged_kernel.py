@@ -14,6 +14,8 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from barrow.nn.hopper import is_hopper, log_choice
+
 _PAGE = 64  # also the rows of the smallest matrix product
 _LINES = 8  # of a tile; queries of a head are padded to so many
 _STAGES = 3  # pages on their way, of keys and of values: two blocks fit into a multiprocessor
@@ -21,11 +23,12 @@ _STAGES = 3  # pages on their way, of keys and of values: two blocks fit into a 
 
 def has_kernel(page: int, group: int, head_dim: int, dtype: Any) -> bool:
     """Whether `attend_pages` takes such pages here."""
-    if jax.default_backend() != "gpu" or jax.device_count() > 1:
+    if not is_hopper():
         return False
-    is_hopper = getattr(jax.local_devices()[0], "compute_capability", "") == "9.0"
     fits = page == _PAGE and group <= _PAGE and head_dim in (64, 128)
-    return is_hopper and fits and dtype in (jnp.bfloat16, jnp.float16)
+    fits = fits and dtype in (jnp.bfloat16, jnp.float16)
+    log_choice("attention to pages", (page, group, head_dim), fits)
+    return fits
 
 
 def attend_pages(
