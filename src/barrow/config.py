@@ -34,6 +34,7 @@ from barrow.errors import ConfigError, nearest
 from barrow.objects import (
     Named,
     class_name,
+    covers,
     import_file,
     is_ours,
     name_of,
@@ -450,23 +451,21 @@ def _build_object(kind: Any, data: Any, where: str, trust: Collection[str] | Non
             f"got {data!r}"
         )
     settings = {key: value for key, value in data.items() if key not in ("object", "source")}
-    data = {**data, "object": _full_name(kind, data["object"])}
-    if trust is None and not is_ours(data["object"].partition(":")[0]):
-        return Named(data["object"], settings)
+    name = _full_name(kind, data["object"])
+    module = name.rpartition(":")[0]
+    if trust is None and not is_ours(module):
+        return Named(name, settings)
     try:
-        thing = resolve(data["object"], trust=trust or ())
+        thing = resolve(name, trust=trust or ())
     except ConfigError as error:
         raise ConfigError(f"{where}: {error}") from None
-    if isinstance(thing, type):
-        made = _build_dataclass(thing, settings, where, trust)
-    elif settings:
-        raise ConfigError(f"{where}: {data['object']} is a function and has no settings")
-    else:
-        made = thing
-    missing = [_missing(option, made) for option in _options(kind) if option is not type(None)]
+    if settings and not isinstance(thing, type):
+        raise ConfigError(f"{where}: {name} is a function and has no settings")
+    anybodys = is_ours(module) and not covers(trust or (), module)
+    missing = [_missing(o, thing, anybodys) for o in _options(kind) if o is not type(None)]
     if all(missing):
-        raise ConfigError(f"{where}: {data['object']} is not a {_name(kind)}: {missing[0]}")
-    return made
+        raise ConfigError(f"{where}: {name} is not a {_name(kind)}: {missing[0]}")
+    return _build_dataclass(thing, settings, where, trust) if isinstance(thing, type) else thing
 
 
 def _full_name(kind: Any, name: str) -> str:
@@ -477,12 +476,19 @@ def _full_name(kind: Any, name: str) -> str:
     return f"{'.'.join(homes[0].split('.')[:2])}:{name}"
 
 
-def _missing(option: Any, made: Any) -> str:
-    """What an object lacks to satisfy an open field, if anything."""
+def _missing(option: Any, thing: Any, anybodys: bool) -> str:
+    """What a class or function lacks to satisfy an open field, if anything.
+
+    Anybody's settings may name an object of barrow. So `anybodys` must have the protocol's methods
+    as methods, be called as the protocol's ``__call__`` is annotated, and fits no plain callable.
+    """
     if _is_callable(option):
-        return "" if callable(made) else "it cannot be called"
+        if anybodys:
+            return "it is part of barrow, and a function of your own is expected"
+        return "" if _has(thing, "__call__") else "it cannot be called"
     if not _is_protocol(option):
-        return "" if isinstance(made, option) else f"it is a {type(made).__name__}"
+        fits = isinstance(thing, type) and issubclass(thing, option)
+        return "" if fits else f"it is a {getattr(thing, '__name__', thing)}"
     wanted = [
         name
         for base in (typing.get_origin(option) or option).__mro__
@@ -490,7 +496,47 @@ def _missing(option: Any, made: Any) -> str:
         for name in {**vars(base), **getattr(base, "__annotations__", {})}
         if not name.startswith("_") or name == "__call__"
     ]
-    return next((f"it has no {name!r}" for name in wanted if not hasattr(made, name)), "")
+    for name in wanted:
+        if not _has(thing, name):
+            return f"it has no {name!r}"
+        is_method = inspect.isfunction(getattr(option, name, None))
+        if anybodys and is_method and not callable(getattr(thing, name, None)):
+            return f"its {name!r} is not a method"
+    if anybodys and "__call__" in wanted and not _is_called_as(option, thing):
+        return "it is called with other arguments, or has another result"
+    return ""
+
+
+def _has(thing: Any, name: str) -> bool:
+    """Whether this function, or objects of this class, have an attribute."""
+    if not isinstance(thing, type):
+        return hasattr(thing, name)
+    fields = getattr(thing, "__dataclass_fields__", {})
+    return name in fields or any(name in vars(base) for base in thing.__mro__)
+
+
+def _is_called_as(option: Any, thing: Any) -> bool:
+    """Whether parameters and result are annotated as those of the protocol's ``__call__``."""
+    want = inspect.signature((typing.get_origin(option) or option).__call__)
+    have = inspect.signature(thing.__call__ if isinstance(thing, type) else thing)
+    wanted = list(want.parameters.values())[1:]
+    given = list(have.parameters.values())[isinstance(thing, type) :]
+    results = {want.return_annotation, *want.return_annotation.split(" | ")}
+    return (
+        len(wanted) == len(given)
+        and all(map(_is_same_parameter, wanted, given))
+        and have.return_annotation in results
+    )
+
+
+def _is_same_parameter(wanted: inspect.Parameter, given: inspect.Parameter) -> bool:
+    by_position = wanted.kind == wanted.POSITIONAL_ONLY
+    kinds = (wanted.kind, given.POSITIONAL_OR_KEYWORD) if by_position else (wanted.kind,)
+    return (
+        given.kind in kinds
+        and (by_position or given.name == wanted.name)
+        and wanted.annotation in ("Any", given.annotation)
+    )
 
 
 def _kinds(option: Any) -> tuple[Any, ...]:

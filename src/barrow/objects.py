@@ -1,8 +1,9 @@
 """Objects by name: ``module:Name``, which of them may be imported, and their source.
 
 Open sets (readers, filters, optimizers, …) are passed as objects. Only saved settings name them.
-Names of barrow's own resolve. Any other module is imported only where the caller trusts it:
-settings that came with another person's corpus or run must not run code.
+Settings that came with another person's corpus or run must not run code. So a name of barrow's own
+is accepted only where it satisfies the protocol of its field (`barrow.config`), and any other
+module is imported only where the caller trusts it.
 
 Trust is a collection of modules (``my_package`` covers ``my_package.readers``) and of Python files
 (``recipes/mine.py``). An object written in such a file is named by the file: ``mine.py:Name``.
@@ -157,7 +158,7 @@ def _import(module: str, name: str, trust: Collection[str]) -> ModuleType:
                 if not Path(trusted).is_file():
                     raise ConfigError(f"{name}: {trusted} does not exist")
                 return import_trusted(trusted)
-    elif any(module == trusted or module.startswith(f"{trusted}.") for trusted in trust):
+    elif covers(trust, module):
         return import_trusted(module)
     raise ConfigError(
         f"{name} is code outside barrow, which is not run unless you trust it: "
@@ -178,7 +179,12 @@ def import_trusted(module: str) -> ModuleType:
 
 
 def is_ours(module: str) -> bool:
-    return module == _OURS or module.startswith(f"{_OURS}.")
+    return covers((_OURS,), module)
+
+
+def covers(trust: Collection[str], module: str) -> bool:
+    """Whether a module is one of those trusted, or within one."""
+    return any(module == trusted or module.startswith(f"{trusted}.") for trusted in trust)
 
 
 def _file_of(module: str) -> Path | None:

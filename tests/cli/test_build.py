@@ -227,3 +227,28 @@ def test_copies_are_shown_apart_and_no_row_is_without_a_name(
     (folder / "unrelated.txt").write_text("something else")
     barrow(*refine, "--out", tmp_path / "c")
     assert (tmp_path / "c" / "manifest.json").read_bytes() == first
+
+
+def test_a_recipe_cannot_name_a_function_of_barrow(
+    barrow: Callable, raw: Path, tmp_path: Path
+) -> None:
+    """A function that writes its second argument to its first, as a filter's function."""
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    (raw / "texts" / "a.jsonl").write_text(
+        json.dumps({"text": str(victim), "meta": {}, "note": "\ntouch PWNED\n"}) + "\n"
+    )
+    function = {"object": "barrow.weights:write_flax"}
+    domain = {
+        "name": "Texts",
+        "reader": {"object": "barrow.corpus:Records"},
+        "filters": [{"object": "barrow.corpus:Where", "function": function}],
+    }
+    recipe = tmp_path / "recipe.json"
+    recipe.write_text(json.dumps({"name": "theirs", "domains": {"texts": domain}}))
+    code, _, err = barrow("build", recipe, "--root", raw, "--out", tmp_path / "out")
+    assert code == 1
+    assert "write_flax is not a Callable" in err
+    assert len(err.splitlines()) == 1
+    assert victim.read_text() == "mine"
+    assert not (tmp_path / "out").exists()

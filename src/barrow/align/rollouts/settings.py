@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal, cast
 
 from barrow.align.data.records import OnBad
 from barrow.align.data.settings import check
@@ -11,6 +11,7 @@ from barrow.align.model import Aligned
 from barrow.align.policy_losses import Reduction
 from barrow.align.rollouts.rewards import Weighed
 from barrow.nn.trace import Constrain
+from barrow.train.objectives.objective import Objective
 
 Algorithm = Literal["grpo", "rloo", "ppo"]
 
@@ -119,9 +120,12 @@ class Policy:
         """Whether the distance from the reference counts."""
         return self.kl > 0
 
-    def __call__(self, model: Aligned, *, is_training: bool, constrain: Constrain | None) -> Any:
+    def __call__(
+        self, model: Aligned, *, is_training: bool, constrain: Constrain | None
+    ) -> Objective:
         """See `MakeObjective`."""
         from barrow.align.rollouts.objective import PolicyObjective
 
         del is_training
-        return PolicyObjective(model, self, constrain)
+        # It has what an `Objective` has, and more that only rollouts use.
+        return cast(Objective, PolicyObjective(model, self, constrain))
