@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
 import tempfile
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from barrow.files import disk
 
 WRITES = ("os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "shutil.rmtree", "open")
 Act = Callable[[], object]
@@ -70,3 +74,34 @@ def moments(act: Act) -> list[int]:
         notes.seek(0)
         kinds = notes.read().splitlines()
     return [k for k, kind in enumerate(kinds, 1) if kind and kinds.index(kind) == k - 1]
+
+
+def killed_before(step: int, act: Act) -> str | None:
+    """Kill −9 before the `step`-th change in `barrow.files`; which change, None if there were less.
+
+    An error of the action is one of the test.
+    """
+    with tempfile.TemporaryFile() as notes:
+        child = os.fork()
+        if child == 0:
+            left = step
+
+            def before(change: str) -> None:
+                nonlocal left
+                left -= 1
+                if not left:
+                    os.pwrite(notes.fileno(), change.encode(), 0)
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+            disk.before = before
+            try:
+                act()
+            except BaseException:  # noqa: BLE001 - the parent sees it by the code
+                traceback.print_exc()
+                os._exit(1)
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        code = os.waitstatus_to_exitcode(status)
+        assert code in (0, -signal.SIGKILL)
+        notes.seek(0)
+        return notes.read().decode() if code else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +15,7 @@ from barrow.compress.observe import Rows
 from barrow.compress.quantize import quantized
 from barrow.compress.scheme import Scheme
 from barrow.compress.texts import Texts, sample_texts, token_rows
-from barrow.files import hidden_beside, publish_folder
+from barrow.files import atomic_path, new_path
 from barrow.models.architecture import Model
 from barrow.models.decoder.generate import for_decoding
 from barrow.models.decoder.model import Decoder
@@ -71,7 +70,7 @@ def compress(
     say: Callable[[str], None] = lambda _: None,
 ) -> Card:
     """Write a smaller model to the folder `out`, with its card, and return the card."""
-    measuring, out = measuring or Measuring(), new_folder(out)
+    measuring, out = measuring or Measuring(), new_path(out)
     opened = open_original(path, tokenizer=tokenizer, trust=trust)
     texts = texts_for(opened.loaded, calibrate, measuring)
     say(f"calibrating on {sum(map(len, texts.calibration.values())):,} documents")
@@ -95,7 +94,7 @@ def as_stored(
 
     Tensors of other types are expanded. The card compares with all of them expanded.
     """
-    measuring, out = measuring or Measuring(), new_folder(out)
+    measuring, out = measuring or Measuring(), new_path(out)
     if Path(path).suffix != ".gguf":
         raise ValueError(f"stored integers are those of a .gguf file, got {path}")
     opened = open_original(path, tokenizer=tokenizer, trust=trust)
@@ -179,17 +178,10 @@ def finished(
     opened: Original, params: Any, out: Path, scheme: str, texts: Texts, measuring: Measuring
 ) -> Card:
     """Write quantized parameters of a model and their card; `out` appears when both are there."""
-    part = hidden_beside(out)
-    try:
+    with atomic_path(out) as part:
         save_small(part, opened, params, scheme)
         card = measured_card(opened, part, scheme, texts, measuring)
-        if card.comparison is not None:
-            card = replace(card, comparison=replace(card.comparison, first=out.name))
         write_card(part, card)
-        publish_folder(part, out)
-    except BaseException:
-        shutil.rmtree(part, ignore_errors=True)
-        raise
     return card
 
 
@@ -286,10 +278,3 @@ def _task(before: Path, after: Path, labels: str) -> dict[str, tuple[float, floa
 
 def _num_bytes(params: Any) -> int:
     return sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(params))
-
-
-def new_folder(out: str | os.PathLike[str]) -> Path:
-    """The path, at which there must not be anything yet."""
-    if Path(out).exists():
-        raise ValueError(f"{out} already exists; choose another folder")
-    return Path(out)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from barrow.files import write_bytes
 from barrow.models.architecture import Model, written_as
 from barrow.models.decoder.model import Decoder
 from barrow.models.huggingface.names import Array, Line
@@ -137,9 +137,9 @@ def save_tokenizer(
     if path.is_dir():
         for name in _TOKENIZER_FILES:
             if (path / name).exists():
-                shutil.copyfile(path / name, folder / name)
+                write_bytes(folder / name, (path / name).read_bytes())
     elif path.name == "tokenizer.json" and path.exists():
-        shutil.copyfile(path, folder / path.name)
+        write_bytes(folder / path.name, path.read_bytes())
     else:
         import barrow.tokens
 

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from barrow.errors import ScoreError
-from barrow.files import locked, make_folder, named_failures
+from barrow.files import locked, make_folder
+from barrow.files.disk import named_failures
 
 _END = {"end": True}
 _READ = 1 << 16

@@ -8,7 +8,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from barrow.compress.export.hf import export_hf
-from barrow.files import hidden_beside
+from barrow.files import atomic_path, new_path
 from barrow.weights.gguf.write import Stored, write_gguf
 
 
@@ -23,13 +23,7 @@ def export_gguf(
     out = Path(out)
     if out.suffix != ".gguf":
         raise ValueError(f"out must end in .gguf, got {out}; pass {out.with_suffix('.gguf')}")
-    if out.exists():
-        raise ValueError(f"{out} already exists; choose another name")
-    part = hidden_beside(out)
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            export_hf(path, Path(folder) / "model", trust=trust)
-            write_gguf(Path(folder) / "model", part, stored=stored)
-        part.rename(out)
-    finally:
-        part.unlink(missing_ok=True)
+    out = new_path(out)
+    with atomic_path(out) as part, tempfile.TemporaryDirectory() as folder:
+        export_hf(path, Path(folder) / "model", trust=trust)
+        write_gguf(Path(folder) / "model", part, stored=stored)

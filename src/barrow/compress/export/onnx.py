@@ -12,7 +12,7 @@ from barrow.compress.export.clip import clip_graph
 from barrow.compress.export.decoder import decoder_graph
 from barrow.compress.export.graph import Graph
 from barrow.compress.export.roberta import roberta_graph
-from barrow.files import write_bytes
+from barrow.files import atomic_path, new_path, write_bytes
 from barrow.models.clip.model import CLIP
 from barrow.models.clip.tower import towers_apart
 from barrow.models.decoder.generate import for_decoding
@@ -47,11 +47,11 @@ def export_onnx(
     out = Path(out)
     if out.suffix != ".onnx":
         raise ValueError(f"out must end in .onnx, got {out}; pass {out.with_suffix('.onnx')}")
-    if out.exists():
-        raise ValueError(f"{out} already exists; choose another name")
+    out = new_path(out)
     loaded = open_model(path, dtype="float32", trust=trust)
     is_short = not has_vnni() if seven_bits is None else seven_bits
-    write_bytes(out, onnx_bytes(loaded, seven_bits=is_short))
+    with atomic_path(out) as part:
+        write_bytes(part, onnx_bytes(loaded, seven_bits=is_short))
     return is_short and is_quantized_tree(loaded.params)
 
 
