@@ -7,13 +7,12 @@ name means complete. Hidden folders are what a killed writer left; the next one 
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
 from barrow.checkpoint.index import INDEX, Index, read_index
 from barrow.errors import CheckpointError, NotFound, UnsafeName
-from barrow.files import inside, sync_folder
+from barrow.files import inside, remove_tree, rename, sync_folder
 
 _NAME = re.compile(r"step-(\d{9,})")
 _HIDDEN = re.compile(r"\.(step-\d{9,})\.(part|gone|before)")
@@ -117,10 +116,10 @@ def removable(
 def remove(folder: Path) -> None:
     """Remove a checkpoint: at once for readers, then its bytes."""
     gone = hidden_beside(folder, "gone")
-    shutil.rmtree(gone, ignore_errors=True)
-    folder.rename(gone)
+    remove_tree(gone)
+    rename(folder, gone)
     sync_folder(folder.parent)
-    shutil.rmtree(gone)
+    remove_tree(gone)
 
 
 def clean(folder: Path) -> None:
@@ -130,20 +129,20 @@ def clean(folder: Path) -> None:
         if found is None or not entry.is_dir():
             continue
         if found[2] == "before" and not (folder / found[1]).is_dir():
-            entry.rename(folder / found[1])
+            rename(entry, folder / found[1])
         else:
-            shutil.rmtree(entry)
+            remove_tree(entry)
 
 
 def commit(part: Path, folder: Path) -> None:
     """Give a finished folder its plain name, replacing what had it."""
     before = hidden_beside(folder, "before")
     if folder.exists():
-        shutil.rmtree(before, ignore_errors=True)
-        folder.rename(before)
-    part.rename(folder)
+        remove_tree(before)
+        rename(folder, before)
+    rename(part, folder)
     sync_folder(folder.parent)
-    shutil.rmtree(before, ignore_errors=True)
+    remove_tree(before)
 
 
 def _is_whole(folder: Path) -> bool:

@@ -17,7 +17,6 @@ import hashlib
 import importlib.util
 import json
 import re
-import shutil
 import sysconfig
 import warnings
 import zlib
@@ -39,6 +38,7 @@ from barrow.corpus import (
     Splits,
 )
 from barrow.corpus.arithmetic import MODULES, problems
+from barrow.files import remove_tree, write_bytes
 
 # A name, and what is in the file.
 Files = Iterator[tuple[str, bytes]]
@@ -91,9 +91,8 @@ def prepare(root: Path, *, share: float = 1.0) -> dict[str, str]:
             raise FileExistsError(
                 f"{root} exists and was not created by the demo; choose another folder"
             )
-        shutil.rmtree(root)
-    root.mkdir(parents=True)
-    (root / _MARK).touch()
+        remove_tree(root)
+    write_bytes(root / _MARK, b"")
     left_out = {}
     for folder, source in _sources().items():
         limit = int(source.megabytes * share * 1e6)
@@ -103,9 +102,7 @@ def prepare(root: Path, *, share: float = 1.0) -> dict[str, str]:
             left_out[folder] = f"{size // 1000:,} kB here, at least {_ENOUGH * limit / 1e3:,.0f}"
             continue
         for name, data in files.items():
-            path = root / folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(data)
+            write_bytes(root / folder / name, data)
     return left_out
 
 

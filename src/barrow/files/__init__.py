@@ -2,9 +2,9 @@
 
 Results are written by `atomic_file` (`write_bytes`, where all bytes are there) or `atomic_path`
 (what has several files, or is written by a library), or grow as an `AppendedFile`. What `disk`
-does is counted there, so that tests can kill a process before any of it. `locked` says who writes to
-a folder, `listed` what is in it. A name that begins with a dot is not published. Every name that
-is read from a file goes through `inside` before it is used.
+does is counted there, so that tests can kill a process before any of it. `locked` keeps other
+writers out of a folder, `listed` says what is in it. A name that begins with a dot is not
+published. Every name that is read from a file goes through `inside` before it is used.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from barrow.files.atomic import (
     write_part,
 )
 from barrow.files.checksum import Version, sha256_of, version_of
-from barrow.files.disk import new_folder, remove, remove_tree, rename
+from barrow.files.disk import new_folder, remove, remove_folder, remove_tree, rename
 from barrow.files.folder import listed, make_folder, sync_folder, sync_tree
 from barrow.files.lock import locked
 from barrow.files.names import checked_name, inside, local_path
@@ -43,6 +43,7 @@ __all__ = [
     "new_folder",
     "new_path",
     "remove",
+    "remove_folder",
     "remove_tree",
     "remove_unfinished",
     "rename",

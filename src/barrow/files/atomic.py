@@ -130,19 +130,20 @@ def atomic_path(path: Path, *, replace: bool = False) -> Iterator[Path]:
 
 
 class AppendedFile:
-    """A file that grows under its name; `keep` bytes of what is there stay.
+    """A file that grows under its name; the first `keep` bytes of what is there stay, or all.
 
     Only its end can be incomplete after a kill, which its readers must see.
     """
 
-    def __init__(self, path: Path, *, keep: int) -> None:
+    def __init__(self, path: Path, *, keep: int | None = None) -> None:
         self.path = path
         with named_failures(path):
             make_folder(path.parent)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | (os.O_TRUNC if keep == 0 else 0)
             self._descriptor: int | None = disk.opened(path, flags)
-            disk.before("write")
-            os.ftruncate(self._descriptor, keep)
+            if keep:
+                disk.before("write")
+                os.ftruncate(self._descriptor, keep)
 
     def write(self, data: bytes) -> None:
         """Append bytes."""
@@ -157,7 +158,7 @@ class AppendedFile:
             disk.sync_open(self._descriptor)
 
     def close(self) -> None:
-        """Stop writing."""
+        """Stop writing; the file stays."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None

@@ -13,8 +13,6 @@ from pathlib import Path
 
 from barrow.errors import WriteFailed
 
-StrPath = str | os.PathLike[str]
-
 
 def _nothing(_: str) -> None:
     pass
@@ -23,7 +21,7 @@ def _nothing(_: str) -> None:
 before: Callable[[str], object] = _nothing
 
 
-def opened(path: StrPath, flags: int) -> int:
+def opened(path: Path, flags: int) -> int:
     """A descriptor to write to; `flags` are those of `os.open`."""
     before("open")
     return os.open(path, flags | os.O_CLOEXEC, 0o666)
@@ -54,32 +52,37 @@ def sync_open(descriptor: int) -> None:
     os.fsync(descriptor)
 
 
-def rename(path: StrPath, to: StrPath) -> None:
+def rename(path: Path, to: Path) -> None:
     """Give a file or folder another name; a file of that name, or an empty folder, is replaced."""
     before("rename")
-    os.replace(path, to)
+    path.replace(to)
 
 
-def link(path: StrPath, to: StrPath) -> None:
+def link(path: Path, to: Path) -> None:
     """Give a file a second name, which must be free."""
     before("rename")
     os.link(path, to)
 
 
-def new_folder(path: StrPath) -> None:
+def new_folder(path: Path) -> None:
     """Create one folder."""
     before("open")
-    os.mkdir(path)
+    path.mkdir()
 
 
-def remove(path: StrPath) -> None:
+def remove(path: Path) -> None:
     """Remove a file, if it is there."""
     before("unlink")
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(path)
+    path.unlink(missing_ok=True)
 
 
-def remove_tree(folder: StrPath) -> None:
+def remove_folder(folder: Path) -> None:
+    """Remove an empty folder."""
+    before("unlink")
+    folder.rmdir()
+
+
+def remove_tree(folder: Path) -> None:
     """Remove a folder and all that is in it, if it is there; links are not followed."""
     with contextlib.suppress(FileNotFoundError):
         for _, folders, names, parent in os.fwalk(folder, topdown=False):
@@ -90,8 +93,7 @@ def remove_tree(folder: StrPath) -> None:
                         os.unlink(name, dir_fd=parent)
                     except (IsADirectoryError, PermissionError):
                         os.rmdir(name, dir_fd=parent)
-        before("unlink")
-        os.rmdir(folder)
+        remove_folder(folder)
 
 
 @contextlib.contextmanager

@@ -91,10 +91,10 @@ def _start(path: Path) -> str:
 
 def _unfinished(folder: Path, start: str) -> list[Path]:
     try:
-        names = os.listdir(folder)
+        paths = list(folder.iterdir())
     except OSError:
         return []
-    return [folder / n for n in names if n.startswith(start) and n.endswith(_SUFFIX)]
+    return [p for p in paths if p.name.startswith(start) and p.name.endswith(_SUFFIX)]
 
 
 def _remove(path: Path) -> None:

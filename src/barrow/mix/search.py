@@ -13,7 +13,6 @@ cost seconds.
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -27,7 +26,7 @@ import numpy as np
 from barrow import config
 from barrow.checkpoint.leaves import leaves
 from barrow.errors import ConfigError
-from barrow.files import make_folder, write_bytes
+from barrow.files import make_folder, remove_tree, write_bytes
 from barrow.mix.law import Law, fit
 from barrow.mix.mixture_file import write_mixture
 from barrow.mix.plan import (
@@ -144,7 +143,7 @@ class Search:
                 "device": f"{len(jax.devices())} × {jax.devices()[0].device_kind}",
             }
             found = _write_results(folder, runs, bits, trained.diverged, validation, about)
-            shutil.rmtree(folder / "checkpoints", ignore_errors=True)
+            remove_tree(folder / "checkpoints")
             for one, result in found.items():
                 if result["diverged"]:
                     self.say(f"{one} diverged and is left out: {result['diverged']}")

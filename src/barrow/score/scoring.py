@@ -13,6 +13,7 @@ from typing import Any
 
 from barrow.archive import Archive, Document
 from barrow.errors import ScoreError
+from barrow.files import remove
 from barrow.score.card import VERSION, Card, CorpusDigest
 from barrow.score.kinds import KINDS, totals
 from barrow.score.models.model import DomainModel, Model, TextScore
@@ -109,7 +110,7 @@ def score(
         if out is not None and parts is not None:
             write_result(out, result)
             for path in parts:
-                path.unlink()
+                remove(path)
         return result
 
 

@@ -19,7 +19,7 @@ from barrow.cli.options import (
     report_bad,
 )
 from barrow.cli.progress import progress_bar
-from barrow.files import local_path
+from barrow.files import local_path, remove
 
 if TYPE_CHECKING:
     from barrow.archive import Archive, BadLog, Document
@@ -136,7 +136,7 @@ def _remove(paths: Iterable[Path]) -> None:
     """Files of an earlier export of the corpus, in which may be what was taken down since."""
     for path in paths:
         if _PART.fullmatch(path.name):
-            path.unlink()
+            remove(path)
 
 
 def _print_end(out: Path, num_documents: int, bad: BadLog, *, as_json: bool) -> None:

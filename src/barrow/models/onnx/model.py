@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import json
 import os
-import shutil
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from barrow.errors import MissingExtra, NotFound, WeightsError
+from barrow.files import remove_tree, write_part
 from barrow.models.family import described_family
 from barrow.models.keys_report import KeysReport
 from barrow.models.load import Loaded
@@ -126,11 +126,11 @@ def _written(files: Mapping[str, str]) -> Path | None:
     if not files:
         return None
     folder = Path(tempfile.mkdtemp(prefix="barrow-tokenizer-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    atexit.register(remove_tree, folder)
     for name, text in files.items():
         if Path(name).name != name:
             raise ValueError(f"{name!r} is not the name of a file")
-        (folder / name).write_text(text, encoding="utf-8")
+        write_part(folder / name, text.encode())
     return folder
 
 
