@@ -133,9 +133,10 @@ def test_folders_of_results_are_made_in_one_place() -> None:
 # Methods of paths and functions of `os`, `shutil` and libraries that change a disk.
 CHANGES = {
     *("write_text", "write_bytes", "touch", "mkdir", "makedirs", "rmdir", "unlink", "rename"),
-    *("renames", "symlink_to", "hardlink_to", "symlink", "link", "truncate", "ftruncate", "rmtree"),
+    *("renames", "symlink_to", "hardlink_to", "symlink", "truncate", "ftruncate", "rmtree"),
     *("copyfile", "copy2", "copytree", "move", "copyfileobj", "save_file", "savez", "tofile"),
 }
+OF_MODULES = ("remove", "replace", "link", "copy", "save")
 WRITING = re.compile(r"[wax+]|O_(WRONLY|RDWR|CREAT|TRUNC|APPEND)")
 # Of the kernel, nothing, and what has no name (parallel/offload.py maps such a file).
 NO_FILES = ("/proc", "os.devnull", "tempfile.", "np.memmap(file,")
@@ -153,11 +154,11 @@ def changes(path: Path) -> list[str]:
         arguments = [ast.unparse(a) for a in node.args if not isinstance(a, ast.Starred)]
         modes = [a for a in arguments if a.startswith(("'", "os.O_"))]
         modes += [ast.unparse(k.value) for k in node.keywords if k.arg in ("mode", "flags")]
-        is_call = name in CHANGES and owner and (name != "copy" or owner == "shutil")
+        is_call = name in CHANGES and owner
         is_open = name in ("open", "memmap") and any(map(WRITING.search, modes))
         # `str.replace` has two arguments, and `dataclasses.replace` no owner.
         is_rename = name == "replace" and len(arguments) == 1 and not node.keywords and owner
-        removes = owner in ("os", "shutil", "np") and name in ("remove", "replace", "copy", "save")
+        removes = owner in ("os", "shutil", "np") and name in OF_MODULES
         if is_call or is_open or is_rename or removes:
             found.append(f"{path.relative_to(path.parents[1])}: {ast.unparse(node)[:80]}")
     return found

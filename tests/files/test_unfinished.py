@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.killed import killed_before
+from tests.killed import killed_at
 
 from barrow.files import AtomicFile, atomic_path, new_path, write_bytes
 from barrow.files.unfinished import hidden_file
@@ -38,7 +38,7 @@ def test_the_next_writer_removes_what_a_killed_one_left(
     while is_killed:
         number += 1
         path = tmp_path / str(number) / "x"
-        is_killed = killed_before(number, lambda path=path: write(path)) is not None
+        is_killed = killed_at(number, lambda path=path: write(path))
         if not path.exists() or write is not write_path:
             write(path)
         else:
@@ -61,13 +61,13 @@ def test_a_folder_that_was_being_replaced_is_there_again(tmp_path: Path) -> None
         number += 1
         with atomic_path(path, replace=True) as part:
             write_bytes(part / "a", b"old")
-        step = killed_before(number, lambda: write_folder(path))
+        is_killed = killed_at(number, lambda: write_folder(path))
         seen.add(path.exists())
         with pytest.raises(ValueError, match="already exists"):
             new_path(path)
         assert os.listdir(tmp_path) == ["x"]
         assert (path / "a").read_bytes() in (b"old", b"new")
-        if step is None:
+        if not is_killed:
             break
     assert seen == {True, False}
 

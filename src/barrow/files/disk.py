@@ -14,16 +14,16 @@ from pathlib import Path
 from barrow.errors import WriteFailed
 
 
-def _nothing(_: str) -> None:
+def _nothing(_change: str, _path: Path | None = None) -> None:
     pass
 
 
-before: Callable[[str], object] = _nothing
+before: Callable[..., object] = _nothing
 
 
 def opened(path: Path, flags: int) -> int:
     """A descriptor to write to; `flags` are those of `os.open`."""
-    before("open")
+    before("open", path)
     return os.open(path, flags | os.O_CLOEXEC, 0o666)
 
 
@@ -54,31 +54,31 @@ def sync_open(descriptor: int) -> None:
 
 def rename(path: Path, to: Path) -> None:
     """Give a file or folder another name; a file of that name, or an empty folder, is replaced."""
-    before("rename")
+    before("rename", to)
     path.replace(to)
 
 
 def link(path: Path, to: Path) -> None:
     """Give a file a second name, which must be free."""
-    before("rename")
+    before("rename", to)
     os.link(path, to)
 
 
 def new_folder(path: Path) -> None:
     """Create one folder."""
-    before("open")
+    before("open", path)
     path.mkdir()
 
 
 def remove(path: Path) -> None:
     """Remove a file, if it is there."""
-    before("unlink")
+    before("unlink", path)
     path.unlink(missing_ok=True)
 
 
 def remove_folder(folder: Path) -> None:
     """Remove an empty folder."""
-    before("unlink")
+    before("unlink", folder)
     folder.rmdir()
 
 

@@ -13,7 +13,7 @@ def make_folder(path: str | os.PathLike[str]) -> Path:
     """Create the folder of a result, and those above it."""
     folder = local_path(path)
     if not folder.is_dir():
-        disk.before("open")
+        disk.before("open", folder)
         folder.mkdir(parents=True, exist_ok=True)
     return folder
 
