@@ -253,7 +253,8 @@ def main() -> None:
         if not process:
             _perform(folder, command.split(), step, log)
         code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
-        print(json.dumps(code), flush=True)
+        sys.stdout.write(f"{code}\n")
+        sys.stdout.flush()
 
 
 def _perform(folder: str, arguments: list[str], step: int, log: str) -> None:
