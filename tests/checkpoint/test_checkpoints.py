@@ -21,6 +21,7 @@ from barrow.checkpoint import checkpoints as module
 from barrow.checkpoint.checkpoints import BackgroundSave
 from barrow.config import from_dict
 from barrow.errors import ConfigError
+from barrow.files import disk
 from barrow.train.loss_scale import LossScale, ScaleSettings
 from barrow.train.optimizers import Lion
 from barrow.train.precision import Precision
@@ -229,11 +230,11 @@ def test_a_killed_removal_is_invisible(saved: Checkpoints, monkeypatch: pytest.M
     class Killed(BaseException):
         pass
 
-    def die(*arguments: object, **options: object) -> None:
-        if not options.get("ignore_errors"):
+    def die(change: str, *_: object) -> None:
+        if change == "unlink":
             raise Killed
 
-    monkeypatch.setattr("barrow.checkpoint.folder.shutil.rmtree", die)
+    monkeypatch.setattr(disk, "before", die)
     with pytest.raises(Killed):
         saved.discard_after(2)
     assert saved.steps() == [1, 2]

@@ -42,7 +42,7 @@ FAST = {
     "tokens stream": "tokens stream store seq_len=16 batch=4 --out out.json",
     "tokens pairs": "tokens pairs index pictures --out out --check",
     "pack": "corpus pack corpus --out out --shard-size 2000",
-    "pack shard": "corpus pack corpus --out out.jsonl.zst --overwrite",
+    "pack shard": "corpus pack corpus --out out.jsonl.zst",
     "pack parquet": "corpus pack corpus --out out.parquet --overwrite",
     "pack parquets": "corpus pack corpus --out out --parquet --overwrite",
     "pack rejects": "corpus pack bad.jsonl --out out --on-bad count --rejects out.rejects",

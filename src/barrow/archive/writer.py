@@ -25,6 +25,7 @@ from barrow.files import (
     make_folder,
     remove,
     remove_folder,
+    remove_left_of,
     remove_unfinished,
     write_part,
 )
@@ -96,6 +97,7 @@ class Writer:
                     f"{name}: one shard cannot grow; append to a folder of shards instead"
                 )
             if target.exists() and not overwrite:
+                remove_left_of(target)
                 raise FileExistsError(f"{name} exists; pass overwrite=True to replace it")
             self._target = _SingleFile(target, may_replace=overwrite)
         self._state = "open"

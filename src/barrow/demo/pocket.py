@@ -38,7 +38,7 @@ from barrow.corpus import (
     Splits,
 )
 from barrow.corpus.arithmetic import MODULES, problems
-from barrow.files import remove_tree, write_bytes
+from barrow.files import make_folder, remove_tree, write_bytes, write_part
 
 # A name, and what is in the file.
 Files = Iterator[tuple[str, bytes]]
@@ -102,7 +102,9 @@ def prepare(root: Path, *, share: float = 1.0) -> dict[str, str]:
             left_out[folder] = f"{size // 1000:,} kB here, at least {_ENOUGH * limit / 1e3:,.0f}"
             continue
         for name, data in files.items():
-            write_bytes(root / folder / name, data)
+            path = root / folder / name
+            make_folder(path.parent)
+            write_part(path, data)
     return left_out
 
 

@@ -91,10 +91,11 @@ def _start(path: Path) -> str:
 
 def _unfinished(folder: Path, start: str) -> list[Path]:
     try:
-        paths = list(folder.iterdir())
+        with os.scandir(folder) as entries:
+            names = [entry.name for entry in entries]
     except OSError:
         return []
-    return [p for p in paths if p.name.startswith(start) and p.name.endswith(_SUFFIX)]
+    return [folder / n for n in names if n.startswith(start) and n.endswith(_SUFFIX)]
 
 
 def _remove(path: Path) -> None:
