@@ -77,7 +77,11 @@ PATTERNS = [
     (
         "CC-BY-*",
         "CC-BY CC-BY-4.0 cc-by-2.5-au CC-BY-3.0-IGO LicenseRef-CC-BY",
-        "CC-BY-SA CC-BY-SA-4.0 CC-BY-NC-4.0 CC-BY-ND CC-BY-NC-SA-4.0 CC0-1.0 CC-BY-4.0-NC "
+        "CC-BY-SA CC-BY-SA-4.0 CC-BY-NC-4.0 CC-BY-ND CC-BY-NC-SA-4.0 CC0-1.0 CC-BY-4.0-NC",
+    ),
+    (
+        "CC-BY-*",
+        "CC-BY",
         "LicenseRef-CC-BY-AND-all-rights-reserved LicenseRef-CC-BY-NC ODC-By-1.0",
     ),
     ("CC-BY*", "CC-BY CC-BY-4.0", "CC-BY-SA-4.0 CC-BY-NC"),

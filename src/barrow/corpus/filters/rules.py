@@ -36,14 +36,16 @@ class LicenceRule(Filter):
     """Keeps documents by their licence: patterns for the SPDX expression in `meta`.
 
     A licence is allowed when a pattern of `allow` matches it (see `licence_matches`), or `allow` is
-    empty, and no pattern of `deny` does: ``("CC-BY-*", "MIT")``. Of ``A OR B`` one must be allowed, of ``A AND B`` both.
-    A licence with an exception matches by its own name and by the whole. `unknown` decides about
-    documents without a licence, or with ``LicenseRef-unknown``.
+    empty, and no pattern of `deny` does: ``("CC-BY-*", "MIT")``. Of ``A OR B`` one must be allowed,
+    of ``A AND B`` both. A licence with an exception matches by its own name and by the whole.
+    `unknown` decides about documents without a licence, or with ``LicenseRef-unknown``.
     """
 
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
     unknown: Literal["reject", "keep"] = "reject"
+
+    version = 2
 
     def __post_init__(self) -> None:
         if self.unknown not in ("reject", "keep"):
