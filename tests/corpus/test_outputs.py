@@ -322,7 +322,7 @@ def made_by_filters(folder: Path) -> Iterator[tuple[str, Any, Any]]:
     texts = Texts.of_strings(TEXTS, METAS, Scratch())
     made: dict[str, list[Any]] = {}
     samples: dict[str, list[Any]] = {}
-    for step in filters(folder):
+    for step in (one.resolved() for one in filters(folder)):
         name = type(step).__name__
         settings = json.dumps(config.identity(step), sort_keys=True).replace(str(folder), "")
         samples.setdefault(name, []).append(settings)
@@ -363,7 +363,7 @@ def at_thresholds(rule: Filter, texts: Texts) -> Iterator[tuple[str, Filter]]:
 
 def with_number(rule: Filter, name: str, value: float) -> Filter | None:
     try:
-        return replace(rule, **{name: value})  # type: ignore[type-var]
+        return replace(rule, **{name: value})
     except ConfigError:
         return None
 

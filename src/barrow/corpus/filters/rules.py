@@ -243,7 +243,7 @@ def _spelled(name: str) -> str:
 
 
 def _words(name: str) -> str:
-    """Each word between hyphens of its own, so that a star alone stands for whole words."""
+    """A name with two hyphens between words, so that a star alone matches whole words."""
     return "".join("*" if word == "*" else f"-{word}-" for word in name.split("-"))
 
 
