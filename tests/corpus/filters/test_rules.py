@@ -92,7 +92,11 @@ PATTERNS = [
     ),
     ("CC-BY-NC-SA-*", "CC-BY-NC-SA-4.0 LicenseRef-CC-BY-SA-NC-4.0", "CC-BY-NC CC-BY-SA-4.0"),
     ("LicenseRef-CC-BY-*", "CC-BY-4.0 LicenseRef-CC-BY", "LicenseRef-CC-BY-NC"),
-    ("*-NC-*", "CC-BY-NC CC-BY-NC-SA-4.0 NC-1.0 LicenseRef-our-nc LicenseRef-CC-BY-NC", "NCSA"),
+    (
+        "*-NC-*",
+        "CC-BY-NC CC-BY-NC-SA-4.0 NC-1.0 LicenseRef-our-nc LicenseRef-CC-BY-NC",
+        "NCSA X-sync-1",
+    ),
     ("CC-*", "CC-BY CC-BY-NC-SA-4.0 CC-PDM-1.0 LicenseRef-CC-BY", "CC0-1.0 MIT"),
     ("CC-BY-*-4.0", "CC-BY-4.0 CC-BY-NC-SA-4.0", "CC-BY CC-BY-3.0 CC0-4.0"),
     ("CC-BY-4.0", "CC-BY-4.0 cc-by-4.0", "CC-BY CC-BY-3.0 CC-BY-SA-4.0 CC-BY-4.0-US"),
