@@ -9,9 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.interrupted import dropped
 from tests.score.board.made_results import result, write
 
 from barrow.errors import NotFound
+from barrow.interrupt import remembered
 from barrow.score.board import server
 from barrow.score.board.gather import read_file
 from barrow.score.board.server import Watched, board_server
@@ -71,6 +73,12 @@ def test_everything_else_is_refused(port: int, folder: Path) -> None:
 def test_only_this_machine_is_answered(folder: Path) -> None:
     with board_server([folder]) as serving:
         assert serving.server_address[0] == "127.0.0.1"
+
+
+def test_it_ends_by_a_ctrl_c_that_was_dropped(folder: Path) -> None:
+    with board_server([folder]) as serving, pytest.raises(KeyboardInterrupt), remembered():
+        dropped()
+        serving.serve_forever(0.01)
 
 
 def test_bad_ports_and_paths(folder: Path, tmp_path: Path) -> None:

@@ -11,9 +11,12 @@ from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
+from tests.interrupted import dropped
 from tests.serve.http.conftest import listening
 
+from barrow.interrupt import remembered
 from barrow.serve.http.app import app
+from barrow.serve.http.run import Server
 from barrow.serve.http.served import Served, ServerSettings, Writer
 from barrow.serve.http.service import Full, Service, Stopped
 from barrow.serve.pages import Pages
@@ -233,3 +236,10 @@ def test_a_client_that_goes_away_is_cancelled(stream: bool) -> None:
             if stream:
                 assert client.recv(1)
         assert stub.cancelled.wait(60)
+
+
+def test_the_server_ends_by_a_ctrl_c_that_was_dropped_before() -> None:
+    server = Server(Served("m"), ServerSettings())
+    with pytest.raises(KeyboardInterrupt), remembered():
+        dropped()
+        server.run()

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from barrow.errors import NotFound
+from barrow.interrupt import check_interrupt
 from barrow.pages.frame import policy
 from barrow.score.board.data import board_data
 from barrow.score.board.gather import Found, Gathered, LeftOut, gather, read_file, result_files
@@ -78,6 +79,10 @@ class _Server(ThreadingHTTPServer):
         self.watched = watched
         self.live = live
         super().__init__((LOOPBACK, port), _Handler)
+
+    def service_actions(self) -> None:
+        """Called several times a second."""
+        check_interrupt()
 
 
 class _Handler(BaseHTTPRequestHandler):

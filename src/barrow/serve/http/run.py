@@ -7,6 +7,7 @@ import socket
 
 import uvicorn
 
+from barrow.interrupt import is_asked
 from barrow.serve.http.app import app
 from barrow.serve.http.served import Served, ServerSettings
 
@@ -40,6 +41,10 @@ class Server(uvicorn.Server):
         super().__init__(config)
         self._writer = offered.writer
         self._patience = patience
+
+    async def on_tick(self, counter: int) -> bool:
+        """Whether to end; a Ctrl-C before the server listened may have been dropped."""
+        return await super().on_tick(counter) or is_asked()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """As uvicorn's, with an end for those who are still answered."""
