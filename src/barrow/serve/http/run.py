@@ -13,7 +13,7 @@ from barrow.serve.http.served import Served, ServerSettings
 
 
 class Server(uvicorn.Server):
-    """Listens at an address; `run` returns after SIGINT or SIGTERM.
+    """Listens at the address of its callers; `run` returns after SIGINT or SIGTERM.
 
     Answers then have `patience` seconds to finish; those that are left fail with the reason.
     """
@@ -23,13 +23,12 @@ class Server(uvicorn.Server):
         offered: Served,
         settings: ServerSettings,
         *,
-        host: str = "127.0.0.1",
         port: int = 0,
         patience: float = 30.0,
     ) -> None:
         config = uvicorn.Config(
             app(offered, settings),
-            host=host,
+            host=settings.callers.address,
             port=port,
             # Its own configuration would close the handlers that the process has.
             log_config=None,
