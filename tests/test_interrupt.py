@@ -3,12 +3,24 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from collections.abc import Callable
+from pathlib import Path
+from queue import SimpleQueue
+from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pytest
 from tests.interrupted import dropped
 
+from barrow import Document
 from barrow.ahead import map_ahead
+from barrow.compress import observe, prune
 from barrow.interrupt import check_interrupt, is_asked, remembered, stop_on_signals
+from barrow.launch import workers
+from barrow.mix.search import Search
+from barrow.score import open_model, score
+from barrow.serve import Engine
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -105,3 +117,43 @@ def test_one_that_a_loop_did_not_act_on_is_raised_after_it() -> None:
             signal.raise_signal(signal.SIGINT)
         check_interrupt()
         pytest.fail("it was lost")
+
+
+def one_group() -> Any:
+    """A search with one group that was not trained."""
+    search = Search(Path("nowhere"), None)  # type: ignore[arg-type]
+    vars(search)["plan"] = SimpleNamespace(runs=[SimpleNamespace(group="g")])
+    return search
+
+
+def one_worker() -> None:
+    """A process that has ended, and says so."""
+    ended = SimpleNamespace(code=None, process=SimpleNamespace(returncode=0), ended=None)
+    said: Any = SimpleQueue()
+    said.put((ended, "end", b""))
+    workers._follow([ended], said, print)  # type: ignore[list-item]
+
+
+ROWS = np.zeros((1, 4), np.int32)
+TWO_LAYERS: Any = SimpleNamespace(config=SimpleNamespace(layers=2))
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        lambda: one_group().train(),
+        one_worker,
+        lambda: next(observe.observed(None, {}, ROWS, products=False)),
+        lambda: prune.importance(None, {"layers": ()}, ROWS),
+        lambda: prune._without_layers(TWO_LAYERS, {}, 0.5, ROWS, None),
+        lambda: list(Engine.run(SimpleNamespace(is_idle=False, _open=()), [])),  # type: ignore[arg-type]
+        lambda: score(open_model("uniform"), [Document("a", {})], on_progress=pytest.fail),  # type: ignore[arg-type]
+    ],
+    ids=["mix", "launch", "observe", "importance", "layers", "engine", "score"],
+)
+def test_loops_raise_one_that_was_dropped(loop: Callable[[], object]) -> None:
+    """Before the next piece of work: what the loops work on here is good for none."""
+    with pytest.raises(KeyboardInterrupt), remembered():
+        dropped()
+        loop()
+        pytest.fail("the loop ended")
