@@ -81,8 +81,10 @@ def test_only_this_machine_is_answered(folder: Path) -> None:
 
 def test_it_ends_by_a_ctrl_c_that_was_dropped(folder: Path) -> None:
     with board_server([folder]) as serving, pytest.raises(KeyboardInterrupt), remembered():
+        serving.service_actions()
         dropped()
-        serving.serve_forever(0.01)
+        serving.service_actions()  # which `serve_forever` calls twice a second
+        pytest.fail("it goes on")
 
 
 def test_bad_ports_and_paths(folder: Path, tmp_path: Path) -> None:

@@ -304,6 +304,7 @@ def test_a_client_that_goes_away_is_cancelled(stream: bool) -> None:
 
 def test_the_server_ends_by_a_ctrl_c_that_was_dropped_before() -> None:
     server = Server(Served("m"), ServerSettings())
+    assert not asyncio.run(server.on_tick(1))
     with pytest.raises(KeyboardInterrupt), remembered():
         dropped()
-        server.run()
+        assert asyncio.run(server.on_tick(1))
