@@ -19,12 +19,13 @@ PARTS = {
     *("images", "nn", "models", "parallel", "checkpoint", "train", "score"),
 }
 
-# DESIGN: errors, config, files and ahead may be imported by all; these are the rest.
+# DESIGN: the floor below may be imported by all; these are the rest.
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "objects": set(),
     "config": {"objects"},
     "ahead": set(),
+    "interrupt": set(),
     "files": set(),
     "malloc": set(),
     "pages": set(),
@@ -59,7 +60,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 
 
 # What all may import.
-FLOOR = ("errors", "config", "objects", "pages", "files", "ahead")
+FLOOR = ("errors", "config", "objects", "pages", "files", "ahead", "interrupt")
 
 
 def imported_parts(path: Path) -> set[str]:

@@ -7,9 +7,13 @@ import sys
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import pytest
+from tests.interrupted import dropped
 
+from barrow import cli
+from barrow.cli.corpus import stats
 from barrow.cli.main import main
 
 PIPELINE = [
@@ -173,6 +177,27 @@ def test_interruption(tmp_path: Path) -> None:
     assert process.returncode == 130
     assert err.strip().endswith("barrow: interrupted")
     assert "Traceback" not in err
+
+
+def test_an_interruption_that_was_dropped(
+    barrow: Callable[..., Any], shard: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Even as the last thing that happened."""
+    monkeypatch.setattr(stats, "print_table", lambda *_, **__: dropped())
+    code, _, err = barrow("corpus", "stats", shard)
+    assert (code, err) == (130, "barrow: interrupted\n")
+
+
+def test_an_interruption_that_was_dropped_by_an_import(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Module:
+        def __getattr__(self, name: str) -> None:
+            if name == "main":
+                dropped()
+
+    monkeypatch.setitem(sys.modules, "barrow.cli.main", Module())
+    source = Path(cli.__file__).read_text()
+    with pytest.raises(KeyboardInterrupt):
+        exec(compile(source, cli.__file__, "exec"), {})
 
 
 def test_progress_is_silent_when_not_a_terminal(shard: Path) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from barrow.checkpoint.index import INDEX, Index, read_index
-from barrow.errors import CheckpointError, NotFound, UnsafeName
+from barrow.errors import CheckpointError, NotFound, UnsafeName, nearest_path
 from barrow.files import inside, remove_tree, rename, sync_folder
 
 _NAME = re.compile(r"step-(\d{9,})")
@@ -94,7 +94,8 @@ def find_checkpoint(path: Path) -> Path:
         if steps:
             return locate(folder, steps[-1])
     if not path.exists():
-        raise NotFound(f"{path} does not exist")
+        how = nearest_path(path) or "pass a run, a folder of checkpoints or a checkpoint"
+        raise NotFound(f"{path} does not exist; {how}")
     raise CheckpointError(
         "expected a checkpoint, a folder of checkpoints or a run; found no complete checkpoint",
         reason="none",

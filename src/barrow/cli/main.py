@@ -56,6 +56,7 @@ from barrow.cli.model import (
 from barrow.cli.terminal import printable
 from barrow.cli.tokens import lineage, pairs, stream, tokenizer
 from barrow.errors import BarrowError, BudgetExceeded, Diverged
+from barrow.interrupt import remembered
 from barrow.malloc import keep_freed_memory
 
 _INTERRUPTED = 130
@@ -252,8 +253,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the program and return its exit code. Errors are one line on stderr."""
     try:
-        result = app(arguments, standalone_mode=False, prog_name="barrow")
-        sys.stdout.flush()
+        with remembered():
+            result = app(arguments, standalone_mode=False, prog_name="barrow")
+            sys.stdout.flush()
     except (BrokenPipeError, SystemExit) as error:
         # The parser turns a broken pipe into an exit.
         if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):

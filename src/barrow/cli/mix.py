@@ -94,12 +94,12 @@ def search(
 
     A search that was stopped resumes; other targets and bounds reuse all its runs.
     """
+    from barrow.interrupt import Interrupted
     from barrow.mix.find import find
     from barrow.mix.mixture_file import read_mixture
     from barrow.mix.plan import Design, Question
     from barrow.mix.proxies import read_proxies
     from barrow.mix.swarm import use_all_cores
-    from barrow.parallel.interrupt import Interrupted
     from barrow.score import open_corpus
     from barrow.tokens import open_store
 

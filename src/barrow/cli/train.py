@@ -238,7 +238,7 @@ def load_run(name: str, *, trust: Collection[str] = ()) -> Run:
     """
     import importlib
 
-    from barrow.errors import nearest
+    from barrow.errors import nearest, nearest_path
     from barrow.recipes import TRAINING
     from barrow.train import Run
     from barrow.train.run_folder import RunFolder, read_run
@@ -254,7 +254,7 @@ def load_run(name: str, *, trust: Collection[str] = ()) -> Run:
         runs = importlib.import_module(f"barrow.recipes.{part}").RUNS
         known |= {f"{part}.{size}": make for size, make in runs.items()}
     if name not in known:
-        hint = nearest(name, known)
+        hint = nearest_path(name) or nearest(name, known)
         raise typer.BadParameter(f"there is no folder and no recipe {name!r}; {hint}")
     made = known[name]()
     assert isinstance(made, Run)

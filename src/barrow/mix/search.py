@@ -27,6 +27,7 @@ from barrow import config
 from barrow.checkpoint.leaves import leaves
 from barrow.errors import ConfigError
 from barrow.files import make_folder, remove_tree, write_bytes
+from barrow.interrupt import check_interrupt
 from barrow.mix.law import Law, fit
 from barrow.mix.mixture_file import write_mixture
 from barrow.mix.plan import (
@@ -124,6 +125,7 @@ class Search:
             folder = self.folder / "runs" / name
             if (folder / "results.json").exists():
                 continue
+            check_interrupt()
             alone = self.proxy(runs[0].params)
             what = f"{len(runs)} proxies of {size_label(runs[0].params)}"
             self.say(f"group {number} of {len(groups)}: {what}, {alone.steps:,} steps")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from barrow.errors import NotFound, WeightsError
+from barrow.errors import NotFound, WeightsError, nearest_path
 from barrow.weights.gguf.model import open_gguf_model
 from barrow.weights.llama2c import open_llama2c
 from barrow.weights.safetensors_read import open_safetensors
@@ -52,7 +52,8 @@ def open_source(path: str | os.PathLike[str]) -> Source:
     """Open a folder or file; its contents and name decide which of the three it is."""
     path = Path(path)
     if not path.exists():
-        raise NotFound(f"{path} does not exist; `barrow model get NAME` fetches known weights")
+        how = nearest_path(path) or "`barrow model get NAME` fetches known weights"
+        raise NotFound(f"{path} does not exist; {how}")
     if path.is_dir():
         return _open_folder(path)
     if path.suffix == ".gguf":

@@ -17,8 +17,8 @@ from barrow.checkpoint.checkpoints import Checkpoints
 from barrow.checkpoint.folder import locate, open_index
 from barrow.errors import CheckpointError, ConfigError, Diverged
 from barrow.files import local_path, locked, make_folder
+from barrow.interrupt import Interrupted, remembered, stop_on_signals
 from barrow.parallel import placing, watch
-from barrow.parallel.interrupt import Interrupted, stop_on_signals
 from barrow.parallel.processes import Peers, open_peers
 from barrow.stream import Prefetch
 from barrow.train.metrics_log import Logbook, Trouble
@@ -64,6 +64,7 @@ def fit(
     answer exits with code 1.
     """
     with (
+        remembered(),
         open_peers("run").watched(shared=(Interrupted, Diverged)) as others,
         watch.busy("training"),
     ):

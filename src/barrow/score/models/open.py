@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from barrow.errors import NotFound, ScoreError
+from barrow.errors import NotFound, ScoreError, nearest_path
 from barrow.objects import resolve
 from barrow.score.models.model import DomainModel, Model, ModelInfo, TokenModel
 from barrow.score.models.windowed import WindowedModel
@@ -87,7 +87,7 @@ def open_model(name: str, options: ModelOptions | None = None) -> Model | Domain
     function = _FUNCTION.fullmatch(name)
     if function is not None:
         return _custom(function[1], function[2], options)
-    raise NotFound(f"{name} is not a model; pass {_FORMS}")
+    raise NotFound(f"{name} is not a model; {nearest_path(name) or f'pass {_FORMS}'}")
 
 
 def causal_model(
