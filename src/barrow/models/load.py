@@ -131,6 +131,7 @@ def load(
 def compare(source: Source, built: Architecture) -> tuple[KeysReport, dict[str, str]]:
     """Keys of the file against those of the model; and the file's key for each that fits."""
     num = built.config.layers
+    refuse_false_layers(source, num, max(line.num_experts or 1 for line in built.lines))
     expected = {key: line.shape for line in built.lines for key in _keys(line, num)}
     reasons = {name: why for name in source.tensors if (why := built.why(name)) is not None}
 
@@ -151,6 +152,17 @@ def compare(source: Source, built: Architecture) -> tuple[KeysReport, dict[str, 
         built.notes,
     )
     return report, dict(found.source)
+
+
+def refuse_false_layers(source: Source, layers: int, experts: int = 1) -> None:
+    """Raise where a config.json has more layers than there are tensors, before all are named."""
+    if layers * experts > len(source.tensors):
+        of_experts = f" of {experts:,} experts" if experts > 1 else ""
+        raise WeightsError(
+            f"{layers:,} layers{of_experts} in config.json, but {len(source.tensors):,} tensors in "
+            "the weights; do the two files match?",
+            path=source.path,
+        )
 
 
 def _keys(line: Line, num: int) -> list[str]:

@@ -22,7 +22,7 @@ import numpy as np
 from barrow.errors import WeightsError
 from barrow.models.architecture import Architecture, Model, architecture_of, written_as
 from barrow.models.keys_report import KeysReport
-from barrow.models.load import Loaded
+from barrow.models.load import Loaded, refuse_false_layers
 from barrow.models.save import save_tokenizer
 from barrow.models.sources import CONFIG, Source
 from barrow.nn.layers.repeat import put_together
@@ -136,7 +136,9 @@ def quantized_architecture(source: Source, *, num_layers: int | None = None) -> 
         raise WeightsError(f"expected the format {FORMAT!r}, got {found!r}", path=source.path)
     config = {k: v for k, v in source.config.items() if k != "quantization_config"}
     keys = [theirs for ours, theirs in _TELLING.items() if _has(tensors, ours)]
-    return architecture_of(config, keys, num_layers=num_layers)
+    built = architecture_of(config, keys, num_layers=num_layers)
+    refuse_false_layers(source, built.config.layers)
+    return built
 
 
 def numbered(params: Any, prefix: str = "") -> dict[str, Any]:

@@ -111,7 +111,8 @@ class JsonTokenizer(Tokenizer):
         try:
             return super().decode(ids)
         except TokenizerError:
-            text: str = self._library.decode(self.checked(ids), skip_special_tokens=True)
+            with panics_named(self._file.where):
+                text: str = self._library.decode(self.checked(ids), skip_special_tokens=True)
             return text
 
     def save(self, folder: Path) -> None:

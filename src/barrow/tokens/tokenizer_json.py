@@ -11,6 +11,7 @@ from typing import Any
 
 from barrow.config import parse_json
 from barrow.errors import TokenizerError
+from barrow.tokens.bounds import refuse_unsafe
 
 _MODELS = ("BPE", "Unigram", "WordPiece", "WordLevel")
 # Defaults of components.
@@ -95,6 +96,9 @@ def parse(text: str | bytes, where: str) -> TokenizerJson:
 def check(data: Any, where: str) -> TokenizerJson:
     """The parsed contents of a `tokenizer.json`, or an error that says what is wrong with them."""
     model = data.get("model") if isinstance(data, dict) else None
+    if isinstance(data, dict):
+        _refuse_deep(data, where)
+        refuse_unsafe(data, where)
     if not isinstance(model, dict) or "vocab" not in model:
         raise TokenizerError(
             f"{where} is not a tokenizer: it has no model with a vocabulary; is it another "
@@ -110,7 +114,6 @@ def check(data: Any, where: str) -> TokenizerJson:
     _refuse_moved(vocab, data.get("added_tokens") or (), where)
     _refuse_unknown_merges(model, set(vocab.values()), where)
     kept = {**data, "model": model, "truncation": None, "padding": None}
-    _refuse_deep(kept, where)
     return TokenizerJson(kept, vocab, added, where)
 
 
@@ -171,7 +174,7 @@ def components(part: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:
         return []
     if part.get("type") != "Sequence":
         return [part]
-    inner = next((value for value in part.values() if isinstance(value, list)), [])
+    inner = [item for value in part.values() if isinstance(value, list) for item in value]
     return [link for item in inner for link in components(item)]
 
 
@@ -290,8 +293,9 @@ def _refuse_unknown_merges(model: Mapping[str, Any], tokens: set[str], where: st
 
 def _refuse_deep(data: Mapping[str, Any], where: str) -> None:
     """Raise where parts are nested so deep that walking them would exhaust the stack."""
-    aside = {"vocab": None, "merges": None}
-    level: list[Any] = [{**data, "model": {**data["model"], **aside}}]
+    model = data.get("model")
+    plain = {**model, "vocab": None, "merges": None} if isinstance(model, dict) else None
+    level: list[Any] = [{**data, "model": plain}]
     for _ in range(_MAX_DEPTH):
         parts = [part.values() if isinstance(part, dict) else part for part in level]
         level = [x for part in parts for x in part if isinstance(x, dict | list)]

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from barrow.errors import MissingExtra, NotFound, WeightsError
-from barrow.files import remove_tree, write_part
+from barrow.files import inside, remove_tree, write_part
 from barrow.models.family import described_family
 from barrow.models.keys_report import KeysReport
 from barrow.models.load import Loaded
@@ -79,15 +79,15 @@ def open_onnx(path: str | os.PathLike[str]) -> Loaded:
     try:
         ids = json.loads(metadata[IDS])
         config, head, labels = _described(metadata, path)
-        files = json.loads(metadata[TOKENIZER])
-    except (KeyError, TypeError, ValueError) as error:
+        tokenizer = _written(json.loads(metadata[TOKENIZER]))
+    except (AttributeError, KeyError, OSError, TypeError, ValueError) as error:
         raise WeightsError(f"its description is damaged: {error!r}", path=path) from None
     model: Any = OnnxModel(config, session, head)
     return Loaded(
         model,
         Tree(),
         KeysReport(),
-        _written(files),
+        tokenizer,
         ids["begin"],
         tuple(ids["stops"]),
         labels=labels,
@@ -128,9 +128,7 @@ def _written(files: Mapping[str, str]) -> Path | None:
     folder = Path(tempfile.mkdtemp(prefix="barrow-tokenizer-"))
     atexit.register(remove_tree, folder)
     for name, text in files.items():
-        if Path(name).name != name:
-            raise ValueError(f"{name!r} is not the name of a file")
-        write_part(folder / name, text.encode())
+        write_part(inside(folder, name), text.encode())
     return folder
 
 
