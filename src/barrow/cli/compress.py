@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from barrow.cli.model.models import locate_model
-from barrow.cli.options import AsJson, Overrides, TextKey, TokenizerOption, Trust
+from barrow.cli.model.models import at_step, locate_model
+from barrow.cli.options import AsJson, Overrides, StepOption, TextKey, TokenizerOption, Trust
 from barrow.cli.terminal import print_table, printable, warnings_in_words
 
 if TYPE_CHECKING:
@@ -136,6 +136,7 @@ def compress(
     ] = True,
     tokenizer: TokenizerOption = None,
     text_key: TextKey = "text",
+    step: StepOption = None,
     trust: Trust = None,
     as_json: AsJson = False,
 ) -> None:
@@ -162,7 +163,7 @@ def compress(
         "trust": trust or (),
         "say": lambda text: typer.echo(printable(text), err=True),
     }
-    path = locate_model(model)
+    path = locate_model(at_step(model, step))
     if distill is not None:
         card = _distilled(path, out, distill, store, calibrate, overrides or [], common)
     elif prune is not None:
