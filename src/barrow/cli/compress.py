@@ -14,7 +14,7 @@ import typer
 
 from barrow.cli.model.models import at_step, locate_model
 from barrow.cli.options import AsJson, Overrides, StepOption, TextKey, TokenizerOption, Trust
-from barrow.cli.terminal import print_table, printable, warnings_in_words
+from barrow.cli.terminal import print_table, printable
 
 if TYPE_CHECKING:
     from barrow.compress.card import Card
@@ -272,8 +272,7 @@ def _stopped() -> Iterator[None]:
     from barrow.train import Interrupted
 
     try:
-        with warnings_in_words():
-            yield
+        yield
     except Interrupted as stopped:
         typer.echo(str(stopped), err=True)
         raise typer.Exit(_INTERRUPTED) from None

@@ -53,7 +53,7 @@ from barrow.cli.model import (
     similar,
     zeroshot,
 )
-from barrow.cli.terminal import printable
+from barrow.cli.terminal import printable, warnings_in_words
 from barrow.cli.tokens import lineage, pairs, stream, tokenizer
 from barrow.errors import BarrowError, BudgetExceeded, Diverged
 from barrow.malloc import keep_freed_memory
@@ -252,7 +252,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the program and return its exit code. Errors are one line on stderr."""
     try:
-        result = app(arguments, standalone_mode=False, prog_name="barrow")
+        with warnings_in_words():
+            result = app(arguments, standalone_mode=False, prog_name="barrow")
         sys.stdout.flush()
     except (BrokenPipeError, SystemExit) as error:
         # The parser turns a broken pipe into an exit.
