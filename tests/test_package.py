@@ -53,7 +53,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "serve": PARTS,
     "recipes": PARTS | {"mix", "compress", "align", "serve"},
     "demo": PARTS | {"recipes"},
+    "verification": PARTS | {"mix"},
     "cli": PARTS
+    | {"verification"}
     | {"mix", "plan", "launch", "compress", "align", "serve", "recipes", "demo", "malloc"},
 }
 
@@ -158,6 +160,7 @@ def test_public_names() -> None:
         "stream",
         "tokens",
         "train",
+        "verify",
         "weights",
     ]
     assert dir(barrow) == sorted(barrow.__all__)

@@ -22,8 +22,8 @@ from barrow.cli import (
     mix,
     score,
     serve,
-    tokenize,
     train,
+    verify,
 )
 from barrow.cli.align import results, rollouts, static
 from barrow.cli.corpus import (
@@ -39,7 +39,6 @@ from barrow.cli.corpus import (
     takedown,
     trace,
     unigrams,
-    verify,
 )
 from barrow.cli.hardware import env, launch, plan
 from barrow.cli.model import (
@@ -54,7 +53,7 @@ from barrow.cli.model import (
     zeroshot,
 )
 from barrow.cli.terminal import printable, warnings_in_words
-from barrow.cli.tokens import lineage, pairs, stream, tokenizer
+from barrow.cli.tokens import lineage, pairs, stream, tokenize, tokenizer
 from barrow.errors import BarrowError, BudgetExceeded, Diverged
 from barrow.malloc import keep_freed_memory
 
@@ -95,7 +94,6 @@ _TOOLS: dict[str, Any] = {
         "stats": stats.stats,
         "head": head.head,
         "cat": cat.cat,
-        "verify": verify.verify,
         "pack": pack.pack,
         "rejects": rejects.rejects,
         "trace": trace.trace,
@@ -133,6 +131,7 @@ _TOOLS: dict[str, Any] = {
         "convert": checkpoint.convert,
     },
     "env": env.env,
+    "verify": verify.verify,
     "completion": completion.completion,
 }
 _HELP = {
@@ -155,6 +154,7 @@ _MOVED = {
     "explain": "tokens lineage",
     "tokenizer": "tokens",
     "models": "model",
+    "corpus verify": "verify",
 }
 _WITH_MODELS = {
     "demo",
@@ -189,8 +189,9 @@ class _Group(typer.core.TyperGroup):
                 formatter.write_dl(said)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        if ctx.parent is None and args[0] in _MOVED:
-            ctx.fail(f"{args[0]} is now `barrow {_MOVED[args[0]]}`")
+        name = f"{ctx.command_path} {args[0]}".partition(" ")[2]
+        if name in _MOVED:
+            ctx.fail(f"{name} is now `barrow {_MOVED[name]}`")
         return super().resolve_command(ctx, args)
 
 

@@ -100,6 +100,20 @@ def _compared(entry: LazyTensor, digest: str, path: Path, name: str) -> LazyTens
     return replace(entry, read=read)
 
 
+def damage_of(path: Path) -> tuple[Header, list[WeightsError]]:
+    """The header of a file, and what its checksums show: tensors, and other files that changed."""
+    header = read_header(path)
+    problems = []
+    for entry in _entries(path, header).values() if header.sums.tensors else ():
+        try:
+            entry.read()
+        except WeightsError as error:
+            problems.append(error)
+    cause = "was changed or removed after the model was written"
+    changed = changed_files(path.parent, header.sums)
+    return header, [*problems, *(WeightsError(cause, path=path.parent / one) for one in changed)]
+
+
 def changed_files(folder: Path, sums: Sums) -> list[str]:
     """Files of a folder that are not as they were when the tensors beside them were written."""
 
