@@ -54,7 +54,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "serve": PARTS,
     "recipes": PARTS | {"mix", "compress", "align", "serve"},
     "demo": PARTS | {"recipes"},
+    "verification": PARTS | {"mix"},
     "cli": PARTS
+    | {"verification"}
     | {"mix", "plan", "launch", "compress", "align", "serve", "recipes", "demo", "malloc"},
 }
 
@@ -214,6 +216,7 @@ def test_public_names() -> None:
         "stream",
         "tokens",
         "train",
+        "verify",
         "weights",
     ]
     assert dir(barrow) == sorted(barrow.__all__)

@@ -56,6 +56,7 @@ def test_help_shows_the_spine_in_order(barrow: Callable) -> None:
         (["tokenizer", "train"], "tokenizer is now `barrow tokens`"),
         (["models", "get", "gpt2"], "models is now `barrow model`"),
         (["stats", "x"], "stats is now `barrow corpus stats`"),
+        (["corpus", "verify", "x"], "corpus verify is now `barrow verify`"),
         (["predict", "x"], "predict is now `barrow model predict`"),
         (["build", "pile", "root=raw", "out=x"], "root is an option now: pass --root raw"),
         (["build", "pile", "--root", "raw", "out=x"], "out is an option now: pass --out x"),
@@ -201,7 +202,7 @@ def test_an_interruption_that_was_dropped_by_an_import(monkeypatch: pytest.Monke
 
 
 def test_progress_is_silent_when_not_a_terminal(shard: Path) -> None:
-    run = program("corpus", "verify", shard)
+    run = program("verify", shard)
     assert run.stderr == ""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -186,6 +187,16 @@ def test_bad_inputs(small: Any, folder: Path, corpus: Path, tmp_path: Path) -> N
 
 def test_damaged_folders_are_refused(small: Any, tmp_path: Path) -> None:
     out, _ = small
+    flipped = shutil.copytree(out, tmp_path / "flipped") / "model.safetensors"
+    data = flipped.read_bytes()
+    for at, words in ((len(data) // 2, "the checksum differs"), (data.index(b"num_in"), "header")):
+        flipped.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+        with pytest.raises(WeightsError, match=words):
+            load(flipped.parent)
+    flipped.write_bytes(data)
+    (flipped.parent / "config.json").write_bytes((out / "config.json").read_bytes() + b"\n")
+    with pytest.warns(UserWarning, match="config.json changed after"):
+        load(flipped.parent)
     tensors = open_safetensors(out)
     arrays = {name: np.array(tensors[name]) for name in tensors}
     facts = dict(tensors.metadata)

@@ -103,7 +103,7 @@ def test_a_recipe_that_came_with_a_corpus_runs_no_code(
     assert run(["corpus", "report", str(corpus), "--out", str(tmp_path / "report.html")]) == 0
     assert "Calm" in (corpus / "datasheet.md").read_text()
     assert run(["corpus", "takedown", str(corpus), "--doc", next(iter_ids(corpus)), "--yes"]) == 0
-    assert run(["corpus", "verify", str(corpus)]) == 0
+    assert run(["verify", str(corpus)]) == 0
     assert run(["corpus", "diff", str(corpus), str(corpus)]) == 0
     weighed = ["score", "zstd:3", str(corpus), "--split", "train", "--weights", str(saved)]
     assert run(weighed) == 2

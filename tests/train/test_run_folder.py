@@ -12,8 +12,8 @@ from barrow.models.family import described_family
 from barrow.stream.saved import Saved
 from barrow.tokens import load
 from barrow.train import Constant, Cosine, Run, Schedule, WarmupStableDecay
-from barrow.train.run_folder import RunFolder, about
-from barrow.train.tasks.token_data import token_data
+from barrow.train.run_folder import RunFolder, about, read_run
+from barrow.train.tasks.token_data import TokenData, token_data
 
 
 def test_written_and_read(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -27,6 +27,38 @@ def test_written_and_read(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     folder.check(run, data, 4)
     with pytest.raises(ConfigError, match=r"other settings \(seed: 0 → 9\)"):
         folder.check(replace(run, seed=9), data, 4)
+
+
+def test_settings_that_were_changed_are_refused(run: Run, tmp_path: Path) -> None:
+    """A flipped bit of the seed would train another model; a folder without sums opens."""
+    data = token_data(run, vocab_size=259)
+    folder = RunFolder(tmp_path)
+    folder.write(run, data)
+    for file in (folder.settings, folder.stream):
+        whole = file.read_bytes()
+        at = whole.index(b'"seed": ') + 8
+        file.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        for read in (folder.read, lambda: read_run(folder.settings)):
+            with pytest.raises(ConfigError, match=f"{file} was changed .*remove .*SHA256SUMS"):
+                read()
+        file.write_bytes(whole)
+    folder.sums.unlink()
+    folder.settings.write_text(config.to_json(replace(run, seed=5)))
+    assert folder.read().seed == 5
+    folder.write(replace(run, steps=run.steps + 1), data)
+    assert folder.read().steps == run.steps + 1
+
+
+def test_a_kill_while_settings_are_written_leaves_no_sums(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They would not be those of the new settings."""
+    data, folder = token_data(run, vocab_size=259), RunFolder(tmp_path)
+    folder.write(run, data)
+    monkeypatch.setattr(TokenData, "save", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        folder.write(replace(run, steps=run.steps + 1), data)
+    assert folder.read().steps == run.steps + 1
 
 
 def planned(run: Run, schedule: Schedule) -> Run:

@@ -78,21 +78,32 @@ def open_index(folder: Path) -> Index:
     return index
 
 
-def one_before(folder: Path) -> Path | None:
-    """The complete checkpoint before one, in the same folder."""
+def previous_one(folder: Path) -> str:
+    """What an error about a checkpoint says of the complete one before it, in the same folder."""
     found = _NAME.fullmatch(folder.name)
     before = [] if found is None else [s for s in complete(folder.parent) if s < int(found[1])]
-    return locate(folder.parent, before[-1]) if before else None
+    if not before:
+        return "there is no earlier one"
+    return f"the previous one is {locate(folder.parent, before[-1])}; choose it with --step"
 
 
-def find_checkpoint(path: Path) -> Path:
-    """The folder of a checkpoint, given it, the folder of several, or a run: then the newest."""
-    if (path / INDEX).is_file():
+def find_checkpoint(path: Path, *, step: int | None = None) -> Path:
+    """The folder of a checkpoint, given it, the folder of several, or a run: then the newest.
+
+    With `step`, that of a run. A newest one that is damaged or incomplete is an error, since the
+    one before it is another model.
+    """
+    if (path / INDEX).is_file() and step is None:
         return path
     for folder in (path / "checkpoints", path):
-        steps = complete(folder)
-        if steps:
-            return locate(folder, steps[-1])
+        if steps := listed(folder):
+            found = locate_step(folder, steps[-1] if step is None else step)
+            try:
+                open_index(found)
+            except CheckpointError as error:
+                cause = f"{error.cause}; {previous_one(found)}"
+                raise CheckpointError(cause, reason=error.reason, folder=found) from None
+            return found
     if not path.exists():
         how = nearest_path(path) or "pass a run, a folder of checkpoints or a checkpoint"
         raise NotFound(f"{path} does not exist; {how}")
@@ -101,6 +112,15 @@ def find_checkpoint(path: Path) -> Path:
         reason="none",
         folder=path,
     )
+
+
+def locate_step(folder: Path, step: int) -> Path:
+    """The folder of a step, which must be there."""
+    where = locate(folder, step)
+    if not where.exists():
+        steps = ", ".join(map(str, complete(folder))) or "none"
+        raise NotFound(f"{folder} has no checkpoint of step {step}; complete ones: {steps}")
+    return where
 
 
 def removable(

@@ -18,7 +18,7 @@ from barrow.cli.corpus.stats import measure, print_composition
 from barrow.cli.progress import progress_bar, staged_progress
 from barrow.cli.score.table import cautions
 from barrow.cli.terminal import print_table, printable
-from barrow.cli.tokenize import print_store
+from barrow.cli.tokens.tokenize import print_store
 from barrow.files import local_path
 
 if TYPE_CHECKING:

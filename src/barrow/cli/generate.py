@@ -8,8 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
+from barrow.cli.model.models import at_step
 from barrow.cli.model.open import open_text_model
-from barrow.cli.options import AsJson, DtypeOption, TensorOption, TokenizerOption, Trust
+from barrow.cli.options import AsJson, DtypeOption, StepOption, TensorOption, TokenizerOption, Trust
 from barrow.cli.terminal import printable
 
 _DEFAULT_TOKENS = 128
@@ -64,12 +65,14 @@ def generate(
     tokenizer: TokenizerOption = None,
     dtype: DtypeOption = None,
     tensor: TensorOption = 1,
+    step: StepOption = None,
     trust: Trust = None,
     as_json: AsJson = False,
 ) -> None:
     """Complete a prompt token by token, or many prompts at a time."""
     if (prompts is None) != (out is None) or (prompts is not None and prompt is not None):
         raise typer.BadParameter("pass --prompt, or --prompts with --out")
+    model = at_step(model, step)
     if prompts is not None and out is not None:
         _answer_file(
             model,

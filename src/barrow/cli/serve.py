@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from barrow.cli.model.models import locate_model
+from barrow.cli.model.models import at_step, locate_model
 from barrow.cli.model.open import open_text_model
-from barrow.cli.options import TokenizerOption, Trust
+from barrow.cli.options import StepOption, TokenizerOption, Trust
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -87,6 +87,7 @@ def serve(
             show_default="the model's",
         ),
     ] = None,
+    step: StepOption = None,
     trust: Trust = None,
 ) -> None:
     """Answer requests over HTTP as OpenAI's API does; a page at / to try the model."""
@@ -110,7 +111,7 @@ def serve(
         reads_prompts=True,
     )
     kind = {"bf16": "bfloat16", "int8": None}.get(dtype or "", dtype)
-    offered = _opened(model, settings, tokenizer=tokenizer, dtype=kind, trust=trust)
+    offered = _opened(at_step(model, step), settings, tokenizer=tokenizer, dtype=kind, trust=trust)
     most = ServerSettings.most_bytes if offered.writer is not None else _MOST_BYTES
     limits = ServerSettings(key=key, callers=callers, timeout=timeout, most_bytes=most)
     shown = f"[{host}]" if ":" in host else host

@@ -15,7 +15,7 @@ from barrow.compress.observe import Rows
 from barrow.compress.quantize import quantized
 from barrow.compress.scheme import Scheme
 from barrow.compress.texts import Texts, sample_texts, token_rows
-from barrow.files import atomic_path, new_path
+from barrow.files import atomic_path, hidden_beside, make_folder, new_path, publish_folder
 from barrow.models.architecture import Model
 from barrow.models.decoder.generate import for_decoding
 from barrow.models.decoder.model import Decoder
@@ -189,6 +189,8 @@ def save_small(out: Path, opened: Original, params: Any, scheme: str) -> None:
     """Write quantized parameters of a model."""
     loaded = opened.loaded
     model: Model = opened.model
+    if isinstance(loaded.tokenizer, Mapping) and loaded.tokenizer_config is not None:
+        write_json(make_folder(out) / "tokenizer_config.json", loaded.tokenizer_config)
     save_quantized(
         out,
         model,
@@ -199,8 +201,6 @@ def save_small(out: Path, opened: Original, params: Any, scheme: str) -> None:
         stops=loaded.stops,
         labels=loaded.labels,
     )
-    if isinstance(loaded.tokenizer, Mapping) and loaded.tokenizer_config is not None:
-        write_json(out / "tokenizer_config.json", loaded.tokenizer_config)
 
 
 def measured_card(

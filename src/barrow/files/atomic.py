@@ -53,6 +53,14 @@ class AtomicFile:
                 disk.write(self._descriptor, piece)
         self.num_bytes += len(view)
 
+    def rewrite(self, data: bytes) -> None:
+        """Write other bytes over the first; the hash of a file that is hashed would be wrong."""
+        assert self._descriptor is not None
+        assert self._hash is None
+        with named_failures(self.path):
+            written = os.pwrite(self._descriptor, data, 0)
+        assert written == len(data)
+
     def publish(self, *, replace: bool = True) -> WrittenFile:
         """Sync, rename to `path`, sync the folder; without `replace` a taken name is refused."""
         assert self._descriptor is not None
@@ -86,9 +94,9 @@ class AtomicFile:
 
 
 @contextlib.contextmanager
-def atomic_file(path: Path) -> Iterator[AtomicFile]:
+def atomic_file(path: Path, *, hashed: bool = True) -> Iterator[AtomicFile]:
     """A file that is published on a normal exit; on an exception `path` stays unchanged."""
-    file = AtomicFile(path)
+    file = AtomicFile(path, hashed=hashed)
     try:
         yield file
         file.publish()

@@ -137,7 +137,7 @@ class Search:
             nats = validation.nats(self._model(runs[0].params, validation), trained.params)
             bits = validation.bits_per_byte(nats)[: len(runs)]
             stored = {p: np.asarray(x)[: len(runs)] for p, x in leaves(trained.params).items()}
-            write_safetensors(folder / _PARAMS, stored)
+            write_safetensors(folder / _PARAMS, stored, beside={})
             about = {
                 "steps": alone.steps,
                 "tokens": alone.steps * alone.batches[0] * alone.seq_len * len(runs),
@@ -242,7 +242,7 @@ class Search:
                 bits = validation.bits_per_byte(validation.nats(model, from_paths(stored)))
             folder = self.folder / "runs" / name
             make_folder(folder)
-            write_safetensors(folder / _PARAMS, stored)
+            write_safetensors(folder / _PARAMS, stored, beside={})
             about = {"steps": 0, "tokens": 0, "seconds": 0.0}
             _write_results(folder, mine, bits, [None] * len(mine), validation, about)
             taken += mine

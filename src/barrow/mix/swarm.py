@@ -212,7 +212,7 @@ def train_swarm(
     run = swarm.run
     checkpoints = Checkpoints(folder, keep_last=1)
     about: dict[str, Any] = {"swarm": swarm.identity(), "losses": []}
-    start = checkpoints.latest() or 0
+    start = checkpoints.to_resume() or 0
     if start:
         found = checkpoints.about(start)
         if found.get("swarm") != config.to_dict(about["swarm"]):

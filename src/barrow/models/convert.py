@@ -69,7 +69,7 @@ def _write(
         # A dot separates PyTorch's names, a slash ours; both are kept.
         save_params(target, from_paths({name: tensors[name] for name in tensors}), about)
     elif to == "safetensors":
-        write_safetensors(target, tensors)
+        write_safetensors(target, tensors, beside={})
     elif to == "msgpack":
         write_flax(target, _nested(tensors))
     else:

@@ -20,6 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from barrow.errors import WeightsError
+from barrow.files import make_folder
 from barrow.models.architecture import Architecture, Model, architecture_of, written_as
 from barrow.models.keys_report import KeysReport
 from barrow.models.load import Loaded, refuse_false_layers
@@ -33,9 +34,9 @@ from barrow.nn.weights.grouped import Grouped
 from barrow.nn.weights.kernels import is_weight, num_in_of
 from barrow.nn.weights.low_rank import merged
 from barrow.nn.weights.per_channel import PerChannel
-from barrow.weights.foreign_model import write_json
+from barrow.weights.foreign_model import write_model
 from barrow.weights.place import Place
-from barrow.weights.safetensors_write import write_safetensors
+from barrow.weights.safetensors_write import refuse_model
 from barrow.weights.tensors import Tensors
 
 FORMAT = "barrow-quantized-1"
@@ -78,14 +79,14 @@ def save_quantized(
             if isinstance(array := getattr(leaf, name, None), jax.Array | np.ndarray):
                 arrays[f"{path}.{name}"] = array
     metadata = {"format": FORMAT, "scheme": scheme, "leaves": json.dumps(leaves)}
-    write_safetensors(folder, arrays, metadata=metadata)
-    save_tokenizer(folder, tokenizer)
+    refuse_model(folder)
+    save_tokenizer(make_folder(folder), tokenizer)
     ids = {
         "bos_token_id": begin,
         "eos_token_id": list(stops) if len(stops) > 1 else next(iter(stops), None),
     }
     said = {"quantization_config": {"quant_method": "barrow", "scheme": scheme}}
-    write_json(folder / CONFIG, {**described, **ids, **said})
+    write_model(folder, arrays, {CONFIG: {**described, **ids, **said}}, metadata=metadata)
 
 
 def load_quantized(

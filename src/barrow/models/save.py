@@ -11,16 +11,16 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from barrow.files import write_bytes
+from barrow.files import make_folder, write_bytes
 from barrow.models.architecture import Model, written_as
 from barrow.models.decoder.model import Decoder
 from barrow.models.huggingface.names import Array, Line
 from barrow.models.keys_report import KeysReport
 from barrow.models.sources import CONFIG, GENERATION_CONFIG
 from barrow.nn.tree import paths
-from barrow.weights.foreign_model import write_json
+from barrow.weights.foreign_model import write_json, write_model
 from barrow.weights.matching import Mismatch
-from barrow.weights.safetensors_write import DEFAULT_SHARD_BYTES, write_safetensors
+from barrow.weights.safetensors_write import DEFAULT_SHARD_BYTES, refuse_model
 from barrow.weights.tensors import LazyTensor, Tensors
 
 _TOKENIZER_FILES = (
@@ -57,17 +57,17 @@ def save(
     if not report.is_exact:
         raise ValueError(f"the parameters do not match the model: {report}")
     tensors = _tensors(num, lines, leaves, dtype)
-    write_safetensors(folder, tensors, metadata={"format": "pt"}, max_shard_bytes=max_shard_bytes)
-    save_tokenizer(folder, tokenizer)
+    refuse_model(folder)
+    save_tokenizer(make_folder(folder), tokenizer)
     ids = {
         "bos_token_id": begin,
         "eos_token_id": list(stops) if len(stops) > 1 else next(iter(stops), None),
     }
+    stored = tensors.entry(next(iter(tensors))).dtype.name
+    tables = {CONFIG: {**described, **ids, "dtype": stored, "torch_dtype": stored}}
     if isinstance(model, Decoder):
-        write_json(folder / GENERATION_CONFIG, {"_from_model_config": True, **ids})
-    first = next(iter(tensors))
-    stored = tensors.entry(first).dtype.name
-    write_json(folder / CONFIG, {**described, **ids, "dtype": stored, "torch_dtype": stored})
+        tables = {GENERATION_CONFIG: {"_from_model_config": True, **ids}} | tables
+    write_model(folder, tensors, tables, max_shard_bytes=max_shard_bytes)
     return report
 
 

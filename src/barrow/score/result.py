@@ -143,7 +143,7 @@ def write_result(folder: str | os.PathLike[str], result: Result) -> Path:
             "kinds": json.dumps(held.kinds, ensure_ascii=False),
         }
         arrays = {name: getattr(held, name) for name in names}
-        write_safetensors(documents_path(path), arrays, metadata=metadata)
+        write_safetensors(documents_path(path), arrays, metadata=metadata, beside={})
     text = json.dumps(result.as_dict(), indent=1, ensure_ascii=False, allow_nan=False)
     write_bytes(path, (text + "\n").encode())
     return path

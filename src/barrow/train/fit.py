@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -89,15 +88,9 @@ def _fit(
         keep_last=run.checkpoint.keep_last,
         keep_every=run.checkpoint.keep_every,
     )
-    start = checkpoints.latest()
-    passed_over = checkpoints.passed_over()
-    if start is None and passed_over:
-        _refuse_none_whole(folder, passed_over)
-    for step in passed_over:
-        warnings.warn(
-            f"{folder.checkpoints}: checkpoint {step} is incomplete; resuming from step {start}",
-            stacklevel=3,
-        )
+    if checkpoints.latest() is None and (steps := checkpoints.passed_over()):
+        _refuse_none_whole(folder, steps)
+    start = checkpoints.to_resume()
     if profile is not None:
         profile = profile.placed(run, start or 0)
     others.agree("settings", _words(run, folder, start, data, validation))

@@ -23,7 +23,7 @@ def test_foreign_files_to_an_archive(barrow: Callable, tmp_path: Path) -> None:
     assert (code, text) == (0, f"51 documents → {out}\n")
     expected = [*(Document(f"a{n}", {"n": n}) for n in range(50)), Document("b")]
     assert list(package.archive.open(out)) == expected
-    assert barrow("corpus", "verify", out, "--deep").code == 0
+    assert barrow("verify", out, "--deep").code == 0
     code, text, _ = barrow(
         "corpus", "pack", inputs[1], "--out", out, "--append", "--text-key", "content", "--json"
     )

@@ -110,6 +110,15 @@ def where(what: What, as_json: AsJson = False) -> None:
     _say(locate(what, cache=_cache()), as_json)
 
 
+def at_step(model: str, step: int | None) -> str:
+    """The checkpoint of a step of a run; without a step, the model as it was given."""
+    if step is None:
+        return model
+    from barrow.checkpoint.folder import find_checkpoint
+
+    return os.fspath(find_checkpoint(locate_model(model), step=step))
+
+
 def locate_model(what: str) -> Path:
     """A path as it is; anything else is searched among the downloads."""
     path = Path(what).expanduser()
