@@ -23,8 +23,8 @@ from barrow.errors import WeightsError
 from barrow.models.architecture import Architecture, Model, architecture_of, written_as
 from barrow.models.keys_report import KeysReport
 from barrow.models.load import Loaded
-from barrow.models.save import save_tokenizer
 from barrow.models.sources import CONFIG, Source
+from barrow.models.tokenizer_files import TokenizerFiles, as_files
 from barrow.nn.layers.repeat import put_together
 from barrow.nn.module import describe
 from barrow.nn.trace import ParamSpec
@@ -55,7 +55,7 @@ def save_quantized(
     params: Mapping[str, Any],
     *,
     scheme: str,
-    tokenizer: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+    tokenizer: TokenizerFiles | str | os.PathLike[str] | Mapping[str, Any] | None = None,
     begin: int | None = None,
     stops: tuple[int, ...] = (),
     labels: tuple[str, ...] = (),
@@ -79,13 +79,10 @@ def save_quantized(
                 arrays[f"{path}.{name}"] = array
     metadata = {"format": FORMAT, "scheme": scheme, "leaves": json.dumps(leaves)}
     write_safetensors(folder, arrays, metadata=metadata)
-    save_tokenizer(folder, tokenizer)
-    ids = {
-        "bos_token_id": begin,
-        "eos_token_id": list(stops) if len(stops) > 1 else next(iter(stops), None),
-    }
+    words = as_files(tokenizer, begin=begin, stops=stops)
+    words.save(folder)
     said = {"quantization_config": {"quant_method": "barrow", "scheme": scheme}}
-    write_json(folder / CONFIG, {**described, **ids, **said})
+    write_json(folder / CONFIG, {**described, **words.ids(), **said})
 
 
 def load_quantized(
@@ -121,10 +118,7 @@ def load_quantized(
         model,
         params,
         KeysReport(matched=tuple(leaves)),
-        source.tokenizer,
-        source.begin,
-        source.stops,
-        source.tokenizer_config,
+        source.words,
         built.labels,
     )
 

@@ -37,8 +37,6 @@ def export_hf(
         out,
         model,
         expanded(loaded.params),
-        tokenizer=loaded.tokenizer,
-        begin=loaded.begin,
-        stops=loaded.stops,
+        tokenizer=loaded.words,
         labels=loaded.labels,
     )

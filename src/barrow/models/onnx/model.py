@@ -21,6 +21,7 @@ from barrow.models.keys_report import KeysReport
 from barrow.models.load import Loaded
 from barrow.models.onnx.metadata import FAMILY, FORMAT, FORMAT_KEY, IDS, TOKENIZER
 from barrow.models.roberta.heads import Head, LabelledConfig
+from barrow.models.tokenizer_files import TokenizerFiles
 from barrow.nn.tree import Tree
 
 Ids = npt.NDArray[np.integer[Any]]
@@ -87,10 +88,8 @@ def open_onnx(path: str | os.PathLike[str]) -> Loaded:
         model,
         Tree(),
         KeysReport(),
-        _written(files),
-        ids["begin"],
-        tuple(ids["stops"]),
-        labels=labels,
+        TokenizerFiles(_written(files), begin=ids["begin"], stops=tuple(ids["stops"])),
+        labels,
     )
 
 
