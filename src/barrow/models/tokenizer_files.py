@@ -114,8 +114,6 @@ class TokenizerFiles:
 
     def _save_settings(self, folder: Path) -> None:
         settings = dict(self.settings)
-        if isinstance(self.source, Mapping):
-            settings = {"tokenizer_class": "PreTrainedTokenizerFast", **settings}
         template = settings.get("chat_template")
         if (folder / _TEMPLATE).exists() and isinstance(template, str):
             write_bytes(folder / _TEMPLATE, template.encode())

@@ -35,8 +35,10 @@ ROLES = {
 # Ends besides eos: of a turn, and of a message.
 ENDS = ("eot", "eom")
 TEMPLATE, TEMPLATES = "tokenizer.chat_template", "tokenizer.chat_templates"
-# Settings that GGUF has no key for, as JSON: what `write_gguf` keeps for a way back.
-SETTINGS = "barrow.tokenizer_config"
+# What GGUF has no key for, as JSON: settings, and parts of the tokenizer.json.
+SETTINGS, KEPT = "barrow.tokenizer_config", "barrow.tokenizer"
+PARTS = ("normalizer", "pre_tokenizer", "decoder")
+_FLAGS = ("single_word", "lstrip", "rstrip", "normalized")
 
 _LLAMA3 = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}"
@@ -140,33 +142,53 @@ def gguf_tokenizer(
         table = make(metadata, pieces, types, path)
     except ValueError as error:
         raise WeightsError(str(error), path=path) from None
-    flags = _kept_settings(metadata, path).get("added_tokens_decoder", {})
-    added = [{**token, **flags.get(str(token["id"]), {})} for token in table["added_tokens"]]
-    return {**table, "added_tokens": added}
+    try:
+        return _as_it_was(table, metadata, path)
+    except (LookupError, TypeError, AttributeError, StopIteration) as error:
+        raise WeightsError(f"{KEPT} or {SETTINGS} is damaged: {error!r}", path=path) from None
+
+
+def _as_it_was(
+    table: dict[str, Any], metadata: Mapping[str, Any], path: str | PathLike[str]
+) -> dict[str, Any]:
+    """The tokenizer with what `write_gguf` kept of it, unless the file's own keys differ by now."""
+    said = _kept(metadata, SETTINGS, path).get("added_tokens_decoder", {})
+    added = [
+        token | {flag: bool(said.get(str(token["id"]), {}).get(flag)) for flag in _FLAGS}
+        for token in table["added_tokens"]
+    ]
+    kept = {key: part for key, part in _kept(metadata, KEPT, path).items() if key in PARTS}
+    before = {key: table[key] for key in kept}
+    is_same = name_of_cut(kept.get("pre_tokenizer")) == name_of_cut(before.get("pre_tokenizer"))
+    is_same = is_same and leading_space(kept) == leading_space(before)
+    return {**table, **(kept if is_same else {}), "added_tokens": added}
 
 
 def gguf_tokenizer_config(
     metadata: Mapping[str, Any], *, max_length: int, path: str | PathLike[str]
 ) -> dict[str, Any]:
     """``tokenizer_config.json`` beside that ``tokenizer.json``: special tokens by their role."""
-    kept = _kept_settings(metadata, path)
+    kept = _kept(metadata, SETTINGS, path)
     # The file's own keys come first, since programs change them; a role may be none by intention.
     special = {
         role: metadata["tokenizer.ggml.tokens"][number]
         for role, number in special_ids(metadata, path).items()
         if role in ROLES and (role not in kept or kept[role] is not None)
     }
+    template = _templates(metadata)
+    if kept:
+        return {**kept, **special, **({} if template is None else {"chat_template": template})}
     begin, end = _edges(metadata, len(metadata["tokenizer.ggml.tokens"]))
     config = tokenizer_config(
         special=special,
         begins=begin is not None,
         ends=end is not None,
         max_length=max_length,
-        chat_template=_templates(metadata),
+        chat_template=template,
     )
     if (spaced := metadata.get("tokenizer.ggml.add_space_prefix")) is not None:
         config["add_prefix_space"] = bool(spaced)
-    return {**config, **kept, **special}
+    return config
 
 
 def special_ids(metadata: Mapping[str, Any], path: str | PathLike[str]) -> dict[str, int]:
@@ -194,12 +216,12 @@ def _templates(metadata: Mapping[str, Any]) -> str | list[dict[str, str]] | None
     return [{"name": name, "template": text} for name, text in found.items()]
 
 
-def _kept_settings(metadata: Mapping[str, Any], path: str | PathLike[str]) -> dict[str, Any]:
-    if SETTINGS not in metadata:
+def _kept(metadata: Mapping[str, Any], key: str, path: str | PathLike[str]) -> dict[str, Any]:
+    if key not in metadata:
         return {}
-    kept = parse_json(str(metadata[SETTINGS]), f"{path}: {SETTINGS}", error=WeightsError)
+    kept = parse_json(str(metadata[key]), f"{path}: {key}", error=WeightsError)
     if not isinstance(kept, dict):
-        raise WeightsError(f"{SETTINGS} is not a JSON object", path=path)
+        raise WeightsError(f"{key} is not a JSON object", path=path)
     return kept
 
 

@@ -19,7 +19,9 @@ from barrow.weights.gguf.tokenizer import (
     BYTE,
     CONTROL,
     ENDS,
+    KEPT,
     NORMAL,
+    PARTS,
     ROLES,
     SETTINGS,
     UNKNOWN,
@@ -40,7 +42,7 @@ _LACKS = (
     "SmolLM, Llama 3 or Qwen 2, and SentencePiece BPE as Llama 2; pass --to hf"
 )
 # Settings that have keys of their own, or are of no use elsewhere.
-_NOT_KEPT = ("chat_template", "tokenizer_class", "auto_map", "added_tokens_decoder")
+_NOT_KEPT = ("chat_template", "auto_map", "added_tokens_decoder")
 
 
 def write_gguf(
@@ -241,3 +243,4 @@ def _add_special(
     kept = {key: value for key, value in settings.items() if key not in _NOT_KEPT}
     flags = {str(one["id"]): {k: one[k] for k in one if k != "id"} for one in added.values()}
     writer.add_string(SETTINGS, json.dumps({**kept, "added_tokens_decoder": flags}))
+    writer.add_string(KEPT, json.dumps({key: table.get(key) for key in PARTS}))
