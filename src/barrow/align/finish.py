@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from barrow.checkpoint.folder import find_checkpoint
 from barrow.checkpoint.index import read_index
 from barrow.checkpoint.params import load_params
 from barrow.errors import ConfigError
-from barrow.files import atomic_path, new_path, write_bytes
+from barrow.files import atomic_path, new_path
 from barrow.models.decoder.model import Decoder
 from barrow.models.family import described_family
 from barrow.models.huggingface.adapters import Adapter, save_adapter
@@ -50,15 +49,8 @@ def write_model(path: str | os.PathLike[str], out: str | os.PathLike[str]) -> No
     out = new_path(out)
     loaded = open_model(path, dtype="float32")
     decoder = of_kind(loaded, path, Decoder)
-    words, begin, stops = loaded.tokenizer, loaded.begin, loaded.stops
-    settings = dict(loaded.tokenizer_config or {})
-    template = settings.pop("chat_template", None)
     with atomic_path(out) as part:
-        save(part, decoder, loaded.params, tokenizer=words, begin=begin, stops=stops)
-        if template is not None:
-            write_bytes(part / "chat_template.jinja", template.encode())
-        if settings and not (part / "tokenizer_config.json").exists():
-            write_bytes(part / "tokenizer_config.json", json.dumps(settings, indent=1).encode())
+        save(part, decoder, loaded.params, tokenizer=loaded.words)
 
 
 def finish(run: Run, folder: Path, *, corpus: str = "") -> list[str]:

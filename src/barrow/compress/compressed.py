@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from barrow.compress.observe import Rows
 from barrow.compress.quantize import quantized
 from barrow.compress.scheme import Scheme
 from barrow.compress.texts import Texts, sample_texts, token_rows
-from barrow.files import atomic_path, hidden_beside, make_folder, new_path, publish_folder
+from barrow.files import atomic_path, new_path
 from barrow.models.architecture import Model
 from barrow.models.decoder.generate import for_decoding
 from barrow.models.decoder.model import Decoder
@@ -24,7 +24,7 @@ from barrow.models.open_model import open_model
 from barrow.models.quantized import is_quantized_tree, save_quantized
 from barrow.models.roberta.heads import RobertaWithHead
 from barrow.models.roberta.model import Roberta
-from barrow.models.text import open_tokenizer
+from barrow.models.tokenizer_files import TokenizerFiles
 from barrow.score.diff import Comparison, compare
 from barrow.score.models.model import Model as Scorer
 from barrow.score.models.open import ModelOptions
@@ -32,7 +32,6 @@ from barrow.score.models.open import open_model as open_scorer
 from barrow.score.result import Result
 from barrow.score.scored_corpus import ScoredCorpus
 from barrow.score.scoring import score
-from barrow.weights.foreign_model import write_json
 from barrow.weights.gguf.tensors import open_gguf
 
 # Pseudo-likelihood runs a row for every token.
@@ -139,11 +138,11 @@ def open_original(
         model = replace(model, body=replace(model.body, unroll=True))
     else:
         model = replace(model, unroll=True)
-    where = loaded.tokenizer if tokenizer is None else tokenizer
-    reader = open_tokenizer(where, settings=None if tokenizer else loaded.tokenizer_config)
-    params = for_decoding(loaded.params)
-    named = replace(loaded, tokenizer=where)
-    return Original(Path(path), named, model, params, reader, tuple(trust), _expanded(Path(path)))
+    if tokenizer is not None:
+        words = TokenizerFiles(tokenizer, begin=loaded.begin, stops=loaded.stops)
+        loaded = replace(loaded, words=words)
+    reader, params = loaded.words.open(), for_decoding(loaded.params)
+    return Original(Path(path), loaded, model, params, reader, tuple(trust), _expanded(Path(path)))
 
 
 def _expanded(path: Path) -> str | None:
@@ -189,16 +188,12 @@ def save_small(out: Path, opened: Original, params: Any, scheme: str) -> None:
     """Write quantized parameters of a model."""
     loaded = opened.loaded
     model: Model = opened.model
-    if isinstance(loaded.tokenizer, Mapping) and loaded.tokenizer_config is not None:
-        write_json(make_folder(out) / "tokenizer_config.json", loaded.tokenizer_config)
     save_quantized(
         out,
         model,
         params,
         scheme=scheme,
-        tokenizer=loaded.tokenizer,
-        begin=loaded.begin,
-        stops=loaded.stops,
+        tokenizer=loaded.words,
         labels=loaded.labels,
     )
 

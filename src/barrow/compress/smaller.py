@@ -144,17 +144,11 @@ def _write(where: Path, opened: Original, model: Any, params: Any) -> None:
     """A Hugging Face folder; where `transformers` has no such shape, a checkpoint of ours."""
     loaded = opened.loaded
     stacked, plain = put_together(params, "layers"), replace(model, unroll=False)
-    words, begin, stops = loaded.tokenizer, loaded.begin, loaded.stops
     try:
         written_as(plain)
     except ValueError:
-        about = {
-            "model": family_table(plain.config),
-            "tokenizer": os.fspath(words) if isinstance(words, str | Path) else None,
-            "begin": begin,
-            "end": next(iter(stops), None),
-        }
+        about = {"model": family_table(plain.config), **loaded.words.about()}
         save_params(where, stacked, about)
         return
     with atomic_path(where) as part:
-        save(part, plain, stacked, tokenizer=words, begin=begin, stops=stops)
+        save(part, plain, stacked, tokenizer=loaded.words)

@@ -21,12 +21,13 @@ from barrow.errors import NotFound
 from barrow.files.dtypes import dtype_of
 from barrow.models.clip.files import OPEN_CLIP_CONFIG
 from barrow.models.decoder.model import Decoder
-from barrow.models.family import Opened, described_family
+from barrow.models.family import CausalModule, Opened, described_family
 from barrow.models.huggingface.adapters import ADAPTER_CONFIG, is_adapter, read_adapter
 from barrow.models.keys_report import KeysReport
 from barrow.models.load import Loaded, layout_of, load
 from barrow.models.quantized import expanded
 from barrow.models.sources import CONFIG, read_json
+from barrow.models.tokenizer_files import described_files
 from barrow.nn.layers.repeat import take_apart
 from barrow.nn.module import Module
 from barrow.nn.tree import Tree, from_paths
@@ -102,14 +103,12 @@ def open_model(
         found = placed(checkpoint, PARAMS + path, where, dtype=wanted, layer=layer)
         return found if layer is None else found[0]
 
-    end = about.get("end")
+    model = family.module(unroll=unstack, dtype=kind)
     return Loaded(
-        family.module(unroll=unstack, dtype=kind),
+        model,
         _layers_apart(stored, put) if unstack else from_paths({path: put(path) for path in stored}),
         KeysReport(matched=tuple(stored)),
-        about.get("tokenizer"),
-        about.get("begin"),
-        () if end is None else (end,),
+        described_files(about, is_causal=isinstance(model, CausalModule)),
         collections=load_collections(folder),
     )
 

@@ -24,8 +24,8 @@ from barrow.files import make_folder
 from barrow.models.architecture import Architecture, Model, architecture_of, written_as
 from barrow.models.keys_report import KeysReport
 from barrow.models.load import Loaded, refuse_false_layers
-from barrow.models.save import save_tokenizer
 from barrow.models.sources import CONFIG, Source
+from barrow.models.tokenizer_files import TokenizerFiles, as_files
 from barrow.nn.layers.repeat import put_together
 from barrow.nn.module import describe
 from barrow.nn.trace import ParamSpec
@@ -56,7 +56,7 @@ def save_quantized(
     params: Mapping[str, Any],
     *,
     scheme: str,
-    tokenizer: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+    tokenizer: TokenizerFiles | str | os.PathLike[str] | Mapping[str, Any] | None = None,
     begin: int | None = None,
     stops: tuple[int, ...] = (),
     labels: tuple[str, ...] = (),
@@ -80,13 +80,10 @@ def save_quantized(
                 arrays[f"{path}.{name}"] = array
     metadata = {"format": FORMAT, "scheme": scheme, "leaves": json.dumps(leaves)}
     refuse_model(folder)
-    save_tokenizer(make_folder(folder), tokenizer)
-    ids = {
-        "bos_token_id": begin,
-        "eos_token_id": list(stops) if len(stops) > 1 else next(iter(stops), None),
-    }
+    words = as_files(tokenizer, begin=begin, stops=stops)
+    words.save(make_folder(folder))
     said = {"quantization_config": {"quant_method": "barrow", "scheme": scheme}}
-    write_model(folder, arrays, {CONFIG: {**described, **ids, **said}}, metadata=metadata)
+    write_model(folder, arrays, {CONFIG: {**described, **words.ids(), **said}}, metadata=metadata)
 
 
 def load_quantized(
@@ -122,10 +119,7 @@ def load_quantized(
         model,
         params,
         KeysReport(matched=tuple(leaves)),
-        source.tokenizer,
-        source.begin,
-        source.stops,
-        source.tokenizer_config,
+        source.words,
         built.labels,
     )
 

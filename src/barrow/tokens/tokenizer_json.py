@@ -168,6 +168,20 @@ def special_tokens(specials: Mapping[str, int]) -> list[dict[str, Any]]:
     return [{"id": i, "content": name, **flags, "special": True} for name, i in ordered]
 
 
+def put_around(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, Any]:
+    """A post-processor that puts special tokens, by name, before and after every text."""
+    first, other = ({"Sequence": {"id": name, "type_id": 0}} for name in "AB")
+    edges = [[{"SpecialToken": {"id": n, "type_id": 0}} for n in some] for some in (before, after)]
+    single = [*edges[0], first, *edges[1]]
+    named = {**before, **after}
+    return {
+        "type": "TemplateProcessing",
+        "single": single,
+        "pair": [*single, other],
+        "special_tokens": {n: {"id": n, "ids": [i], "tokens": [n]} for n, i in named.items()},
+    }
+
+
 def components(part: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:
     """The links of a normalizer, pre-tokenizer or post-processor, one after another."""
     if part is None:

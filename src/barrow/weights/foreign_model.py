@@ -5,13 +5,19 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from barrow.files import listed, sha256_of, write_bytes
-from barrow.weights.safetensors_write import DEFAULT_SHARD_BYTES, Written, write_safetensors
+from barrow.files import listed, make_folder, sha256_of, write_bytes
+from barrow.weights.model_card import write_card
+from barrow.weights.safetensors_write import (
+    DEFAULT_SHARD_BYTES,
+    Written,
+    refuse_model,
+    write_safetensors,
+)
 from barrow.weights.tensors import Tensors
 
 # Of a tokenizer and its templates; notes such as README.md are not part of a model.
@@ -23,13 +29,14 @@ class ForeignModel:
     """Contents of ``config.json``, tensors under Hugging Face's names, and the tokenizer.
 
     `tokenizer` is ``tokenizer.json``, `tokenizer_config` is ``tokenizer_config.json``; both are
-    None where the file holds no tokenizer.
+    None where the file holds no tokenizer. `card` is the head of ``README.md``.
     """
 
     config: Mapping[str, Any]
     tensors: Tensors
     tokenizer: Mapping[str, Any] | None = None
     tokenizer_config: Mapping[str, Any] | None = None
+    card: Mapping[str, str] = field(default_factory=dict)
 
 
 def save_huggingface(
@@ -45,6 +52,8 @@ def save_huggingface(
         "config.json": model.config,
     }
     some = {name: table for name, table in tables.items() if table is not None}
+    refuse_model(Path(folder))
+    write_card(make_folder(folder), model.card)
     return write_model(folder, model.tensors, some, max_shard_bytes=max_shard_bytes)
 
 
@@ -89,15 +98,17 @@ def tokenizer_config(
     *,
     special: Mapping[str, str],
     begins: bool,
+    ends: bool = False,
     max_length: int,
-    chat_template: str | None = None,
+    chat_template: str | list[dict[str, str]] | None = None,
 ) -> dict[str, Any]:
-    """``tokenizer_config.json``: the special tokens, and whether a text begins with one."""
+    """``tokenizer_config.json``: the special tokens, and whether a text begins or ends with one."""
     template = {} if chat_template is None else {"chat_template": chat_template}
     return {
         "tokenizer_class": "PreTrainedTokenizerFast",
         **special,
         "add_bos_token": begins,
+        "add_eos_token": ends,
         "model_max_length": max_length,
         "clean_up_tokenization_spaces": False,
         **template,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from barrow.align.data.records import Answered, Bad, BadRecord, Message, Pair, Prompt, Said
 from barrow.errors import ConfigError
-from barrow.models.text import open_tokenizer, prompt_tokens
+from barrow.models.text import prompt_tokens
+from barrow.models.tokenizer_files import TokenizerFiles
 
 if TYPE_CHECKING:
     from barrow.models.load import Loaded
@@ -36,30 +37,26 @@ class Row:
 class Words:
     """How text becomes tokens: a model's tokenizer and, for messages, its chat template.
 
-    `source` is the tokenizer as `Loaded` has it, and `settings` its tokenizer_config, to be kept
-    with a checkpoint.
+    `files` are kept with a checkpoint.
     """
 
     tokenizer: Tokenizer
     template: ChatTemplate | None = field(compare=False)
-    source: Any = field(compare=False)
-    settings: dict[str, Any] = field(compare=False)
-    stops: tuple[int, ...] = ()
+    files: TokenizerFiles = field(compare=False)
+
+    @property
+    def stops(self) -> tuple[int, ...]:
+        """The tokens that end an answer."""
+        return self.files.stops
 
     @property
     def end(self) -> int | None:
         """The token that ends an answer."""
-        return self.stops[0] if self.stops else self.tokenizer.end
+        return next(iter(self.stops), None)
 
     def about(self) -> dict[str, Any]:
         """What a checkpoint says of it."""
-        source = str(self.source) if isinstance(self.source, Path) else self.source
-        return {
-            "tokenizer": source,
-            "begin": self.tokenizer.begin,
-            "end": self.end,
-            "tokenizer_config": self.settings,
-        }
+        return self.files.about()
 
     def prompt(self, place: str, said: Said) -> Ints:
         """The tokens of a prompt, up to where an answer begins."""
@@ -90,7 +87,7 @@ class Words:
         after = whole[len(before) :]
         if whole[: len(before)] != before:
             # A token across the border: the answer begins with its own, as it will when generated.
-            after = [int(token) for token in self.tokenizer.encode(answer)]
+            after = self.tokenizer.encode_named(answer)[0].tolist()
         if self.end is not None:
             after = [*after, self.end]
         is_answer = np.arange(len(before) + len(after)) >= len(before)
@@ -108,13 +105,13 @@ class Words:
 def words_of(loaded: Loaded, *, tokenizer: str = "", template: str = "") -> Words:
     """The tokenizer and the chat template of a model, unless others are named."""
     # Here, because a machine that only trains may lack what tokenizers need.
-    from barrow.tokens.chat import ChatTemplate, find_template
+    from barrow.tokens.chat import ChatTemplate
 
-    source: Any = tokenizer or loaded.tokenizer
-    opened = open_tokenizer(source, settings=None if tokenizer else loaded.tokenizer_config)
-    folder = Path(source) if isinstance(source, (str, Path)) and Path(source).is_dir() else None
-    known = find_template(None if tokenizer else loaded.tokenizer_config, folder=folder)
-    settings = dict(loaded.tokenizer_config or {})
+    files = TokenizerFiles(tokenizer, stops=loaded.stops) if tokenizer else loaded.words
+    opened, known = files.open(), files.template()
+    # An answer follows: nothing is put after a prompt.
+    opened = opened.with_around(opened.around[0])
+    settings = dict(files.settings)
     if known is not None:
         settings |= known.variables | {"chat_template": known.source}
     if template:
@@ -124,8 +121,9 @@ def words_of(loaded: Loaded, *, tokenizer: str = "", template: str = "") -> Word
         variables = {} if known is None else known.variables
         known = ChatTemplate(path.read_text(encoding="utf-8"), variables)
         settings |= {"chat_template": known.source}
-    stops = loaded.stops or (() if opened.end is None else (opened.end,))
-    return Words(opened, known, source, settings, stops)
+    stops = files.stops or (() if opened.end is None else (opened.end,))
+    files = replace(files, settings=settings, begin=opened.begin, stops=stops)
+    return Words(opened, known, files)
 
 
 def answer_rows(

@@ -9,7 +9,10 @@ from pathlib import Path
 
 from barrow.compress.export.hf import export_hf
 from barrow.files import atomic_path, new_path
+from barrow.tokens import load
+from barrow.tokens.chat.template import read_settings
 from barrow.weights.gguf.write import Stored, write_gguf
+from barrow.weights.model_card import read_card
 
 
 def export_gguf(
@@ -25,5 +28,22 @@ def export_gguf(
         raise ValueError(f"out must end in .gguf, got {out}; pass {out.with_suffix('.gguf')}")
     out = new_path(out)
     with atomic_path(out) as part, tempfile.TemporaryDirectory() as folder:
-        export_hf(path, Path(folder) / "model", trust=trust)
-        write_gguf(Path(folder) / "model", part, stored=stored)
+        model = Path(folder) / "model"
+        export_hf(path, model, trust=trust)
+        is_told = (model / "tokenizer.json").is_file()
+        write_gguf(
+            model,
+            part,
+            stored=stored,
+            settings=read_settings(model),
+            around=load(model).around if is_told else ((), ()),
+            card={"model_name": _name(Path(path)), **read_card(model)},
+        )
+
+
+def _name(path: Path) -> str:
+    """The name of a model that does not say it: that of its folder or file, or on the hub."""
+    path = path.resolve()
+    if path.parent.name == "snapshots":
+        return path.parent.parent.name.rpartition("--")[2]
+    return path.stem if path.is_file() else path.name

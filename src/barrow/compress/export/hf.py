@@ -33,12 +33,4 @@ def export_hf(
     else:
         model = replace(model, unroll=False)
     with atomic_path(out) as part:
-        save(
-            part,
-            model,
-            expanded(loaded.params),
-            tokenizer=loaded.tokenizer,
-            begin=loaded.begin,
-            stops=loaded.stops,
-            labels=loaded.labels,
-        )
+        save(part, model, expanded(loaded.params), tokenizer=loaded.words, labels=loaded.labels)

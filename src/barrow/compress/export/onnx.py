@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from pathlib import Path
 
 from barrow.compress.export.clip import clip_graph
@@ -29,7 +29,6 @@ from barrow.models.roberta.heads import (
     TokenHead,
 )
 from barrow.models.roberta.model import Roberta
-from barrow.models.save import save_tokenizer
 
 
 def export_onnx(
@@ -95,11 +94,9 @@ def _tokenizer_files(loaded: Loaded) -> dict[str, str]:
     if loaded.tokenizer is None:
         return {}
     with tempfile.TemporaryDirectory() as folder:
-        save_tokenizer(Path(folder), loaded.tokenizer)
-        files = {p.name: p.read_text(encoding="utf-8") for p in sorted(Path(folder).iterdir())}
-    if isinstance(loaded.tokenizer, Mapping) and loaded.tokenizer_config is not None:
-        files["tokenizer_config.json"] = json.dumps(loaded.tokenizer_config)
-    return files
+        loaded.words.save(Path(folder))
+        files = [p for p in sorted(Path(folder).iterdir()) if p.suffix != ".model"]
+        return {path.name: path.read_text(encoding="utf-8") for path in files}
 
 
 def has_vnni() -> bool:

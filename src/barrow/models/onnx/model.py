@@ -21,6 +21,7 @@ from barrow.models.keys_report import KeysReport
 from barrow.models.load import Loaded
 from barrow.models.onnx.metadata import FAMILY, FORMAT, FORMAT_KEY, IDS, TOKENIZER
 from barrow.models.roberta.heads import Head, LabelledConfig
+from barrow.models.tokenizer_files import TokenizerFiles
 from barrow.nn.tree import Tree
 
 Ids = npt.NDArray[np.integer[Any]]
@@ -87,9 +88,7 @@ def open_onnx(path: str | os.PathLike[str]) -> Loaded:
         model,
         Tree(),
         KeysReport(),
-        tokenizer,
-        ids["begin"],
-        tuple(ids["stops"]),
+        TokenizerFiles(tokenizer, begin=ids["begin"], stops=tuple(ids["stops"])),
         labels=labels,
     )
 

@@ -183,9 +183,7 @@ def _loaded(path: Path, options: ModelOptions) -> Model:
             f"{path.resolve().name} cannot be scored: it has no language-modelling head"
         )
     tokenizer = (
-        open_tokenizer(loaded.tokenizer, settings=loaded.tokenizer_config)
-        if options.tokenizer is None
-        else open_tokenizer(options.tokenizer)
+        loaded.words.open() if options.tokenizer is None else open_tokenizer(options.tokenizer)
     )
     leaves = jax.tree.leaves(loaded.params)
     info = ModelInfo(

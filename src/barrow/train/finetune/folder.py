@@ -43,9 +43,7 @@ class FinetuneFolder:
                 part,
                 replace(model, body=replace(model.body, unroll=False)),
                 put_together(params, "layers"),
-                tokenizer=loaded.tokenizer,
-                begin=loaded.begin,
-                stops=loaded.stops,
+                tokenizer=loaded.words,
                 labels=labels,
             )
             write_bytes(part / "metrics.json", text.encode())
