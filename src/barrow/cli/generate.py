@@ -60,7 +60,10 @@ def generate(
     top_p: Annotated[float | None, typer.Option(help="Draw from this share of likelihood.")] = None,
     seed: Annotated[int, typer.Option(help="The same seed draws the same text.")] = 0,
     begin: Annotated[
-        bool, typer.Option(help="Put the tokenizer's begin token before the prompt.")
+        bool,
+        typer.Option(
+            help="Put around the prompt what its tokenizer puts there, such as a begin token."
+        ),
     ] = True,
     tokenizer: TokenizerOption = None,
     dtype: DtypeOption = None,

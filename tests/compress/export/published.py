@@ -10,6 +10,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from tokenizers import (
     AddedToken,
     Regex,
@@ -24,6 +25,8 @@ from tokenizers import (
 
 from barrow.models import Decoder, DecoderConfig, save
 from barrow.nn.attention.rotary import Rotary
+from barrow.nn.module import describe
+from barrow.nn.tree import from_paths
 
 TEXTS = [
     "The barrow's 1234 stones, they'll carry 56 more.\n\n  Ünïcode naïve e\u0301\t",
@@ -271,7 +274,14 @@ def model(*, is_gpt2: bool) -> tuple[Decoder, Any]:
             tied=False,
         )
     made = Decoder(config)
-    return made, jax.jit(made.init)(jax.random.key(1), jnp.zeros((1, 1), jnp.int32))
+    draw = np.random.default_rng(1)
+    params = {
+        path: np.ones(spec.shape, np.float32)
+        if path.endswith("scale")
+        else draw.normal(0, config.init_std, spec.shape).astype(np.float32)
+        for path, spec in describe(made, *config.example).items()
+    }
+    return made, from_paths(params)
 
 
 def decided(params: Any) -> Any:

@@ -19,11 +19,19 @@ from barrow.compress.scheme import Scheme
 from barrow.models.decoder.generate import generate
 from barrow.models.open_model import open_model
 from barrow.models.text import prompt_tokens
+from barrow.models.tokenizer_files import TokenizerFiles
+from barrow.weights.gguf.tensors import open_gguf
+from barrow.weights.gguf.tokenizer import gguf_tokenizer, gguf_tokenizer_config
 
 CHAT = [
     {"role": "user", "content": "How  many stones?"},
     {"role": "assistant", "content": "1234"},
     {"role": "user", "content": "A cart?"},
+]
+# A sample; `make soak` runs them all.
+SOME = [
+    family if family in ("llama2", "qwen2") else pytest.param(family, marks=pytest.mark.soak)
+    for family in FAMILIES
 ]
 PROMPTS = ["The barrow", " 56 stones,\n\tnaïve 日本", "a<s>b<|im_end|>c <tool_call>d", "[PAD415]"]
 
@@ -72,7 +80,7 @@ def ours(path: Path) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", SOME)
 def test_a_model_is_as_usable_after_exports(family: str, tmp_path: Path) -> None:
     first = publish(family, tmp_path / "Tiny-Model")
     export_gguf(first, tmp_path / "model.gguf", stored="q8_0")
@@ -150,6 +158,28 @@ def test_what_llama_cpp_reads_is_there(family: str, expected: Any, tmp_path: Pat
     assert found["general.license.link"] == "https://example.org/it's"
     settings = json.loads((folder / "tokenizer_config.json").read_text())
     assert found["tokenizer.chat_template"] == settings["chat_template"]
+
+
+@pytest.mark.parametrize("family", SOME)
+def test_without_what_barrow_keeps_beside(family: str, tmp_path: Path) -> None:
+    """As in a file that another program wrote: the format's own keys are enough for a model."""
+    first = publish(family, tmp_path / "model")
+    export_gguf(first, tmp_path / "model.gguf", stored="f32")
+    known = open_gguf(tmp_path / "model.gguf").metadata
+    plain = {key: value for key, value in known.items() if not key.startswith("barrow.")}
+    settings = gguf_tokenizer_config(plain, max_length=128, path="x")
+    words = TokenizerFiles(gguf_tokenizer(plain, path="x"), settings)
+    (tmp_path / "out").mkdir()
+    words.save(tmp_path / "out")
+    ours = words.open()
+    theirs = transformers.AutoTokenizer.from_pretrained(tmp_path / "out")
+    before = transformers.AutoTokenizer.from_pretrained(first)
+    for text in PROMPTS[:1] if family.startswith("llama") else PROMPTS:
+        ids = before(text).input_ids
+        assert theirs(text).input_ids == prompt_tokens(ours, text) == ids
+    assert theirs.eos_token == before.eos_token
+    assert theirs.pad_token == before.pad_token
+    assert theirs.chat_template == before.chat_template
 
 
 def greedy_here(path: Path, prompt: str) -> tuple[list[int], list[int]]:

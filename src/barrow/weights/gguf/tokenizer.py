@@ -8,6 +8,7 @@ the file, which only names it (``tokenizer.ggml.pre``); the patterns are here.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from os import PathLike
 from typing import Any
 
@@ -94,7 +95,7 @@ def name_of_cut(pre_tokenizer: object) -> str | None:
 
 
 def leading_space(table: Mapping[str, Any]) -> bool | None:
-    """Whether a tokenizer.json of SentencePiece's kind puts a space before a text; else None."""
+    """Whether a space is put before a text; None unless it is of SentencePiece's kind."""
     links = [*_links(table.get("normalizer")), *_links(table.get("pre_tokenizer"))]
     put = [link for link in links if link == {"type": "Prepend", "prepend": SPACE}]
     spaced = {"type": "Replace", "pattern": {"String": " "}, "content": SPACE}
@@ -219,7 +220,7 @@ def _templates(metadata: Mapping[str, Any]) -> str | list[dict[str, str]] | None
 def _kept(metadata: Mapping[str, Any], key: str, path: str | PathLike[str]) -> dict[str, Any]:
     if key not in metadata:
         return {}
-    kept = parse_json(str(metadata[key]), f"{path}: {key}", error=WeightsError)
+    kept = parse_json(str(metadata[key]), key, error=partial(WeightsError, path=path))
     if not isinstance(kept, dict):
         raise WeightsError(f"{key} is not a JSON object", path=path)
     return kept
@@ -311,7 +312,7 @@ def _edges(metadata: Mapping[str, Any], num_pieces: int) -> tuple[int | None, in
     """The tokens that a text begins and ends with, where it does."""
     # The default of SentencePiece models.
     begins = metadata["tokenizer.ggml.model"] == "llama"
-    found = []
+    found: list[int | None] = []
     for name, usual in (("bos", begins), ("eos", False)):
         number = metadata.get(f"tokenizer.ggml.{name}_token_id")
         if not metadata.get(f"tokenizer.ggml.add_{name}_token", usual) or number is None:
