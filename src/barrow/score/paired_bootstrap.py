@@ -27,11 +27,10 @@ Array = npt.NDArray[np.float64]
 class Spread(NamedTuple):
     """Of the differences of models, [model, model, column], the first less the second.
 
-    `low` and `high` are the bounds of 95 % of the resamples. `p` is the largest of three: twice the
-    share of resamples on the other side of 0 (those at 0 count as there); that of Student's t for
-    the jackknife's standard error, as the bootstrap is overconfident where few documents hold most
-    of the bytes; and 2^(1 − n), the least that a sign test of n documents can give. All are NaN
-    where fewer than two documents have any size.
+    `low` and `high` are the bounds of 95 % of the resamples. `p` is the larger of two: twice the
+    share of resamples on the other side of 0 (those at 0 count as there), and that of Student's t
+    for the jackknife's standard error, as the bootstrap is overconfident where few documents hold
+    most of the bytes. All are NaN where fewer than two documents have any size.
     """
 
     low: Array
@@ -102,10 +101,10 @@ def _resampled(nats: Array, sizes: npt.NDArray[np.int64], resamples: int, seed: 
 
 
 def _by_jackknife(differences: Array, sizes: npt.NDArray[np.int64]) -> float:
-    """The two-sided p of Σ difference / Σ size, at least 2^(1 − n).
+    """The two-sided p of Σ difference / Σ size, by the jackknife's standard error.
 
-    The standard error is the jackknife's. The degrees of freedom are one less than the number of
-    documents of one size that would weigh as much (Kish).
+    The degrees of freedom are one less than the number of documents of one size that would weigh
+    as much (Kish). Without any error it is 2^(1 − n), that of a sign test of n documents.
     """
     num, size = np.count_nonzero(sizes), float(sizes.sum())
     mean = round(math.fsum(differences.tolist()) / size, _DECIMALS)
@@ -113,11 +112,10 @@ def _by_jackknife(differences: Array, sizes: npt.NDArray[np.int64]) -> float:
         return 1.0
     left_out = (differences - mean * sizes) / (size - sizes)
     error = math.sqrt((num - 1) / num * float(left_out @ left_out))
-    least = 2.0 ** (1 - num)
     if error < 10**-_DECIMALS:
-        return least
+        return float(2.0 ** (1 - num))
     freedom = size**2 / float(np.square(sizes, dtype=np.float64).sum()) - 1
-    return max(least, student(mean / error, freedom))
+    return student(mean / error, freedom)
 
 
 def student(t: float, freedom: float) -> float:

@@ -41,7 +41,7 @@ def test_ranked_by_bits_per_byte_with_ties(board_file: Path, show: Callable[...,
         )
     ]
     assert behind[0] == "–"
-    assert re.fullmatch(r"\+0\.0200 \(−0\.0\d{3} to \+0\.0\d{3}\)", behind[1])
+    assert re.fullmatch(r"\+0\.0200 −0\.0\d{3} to \+0\.0\d{3}", behind[1])
     # Figures are aligned on their right, with digits of one width.
     assert tab.evaluate(
         "[...document.querySelectorAll('#ranking-table td.number')].every((n) => {"

@@ -18,7 +18,7 @@ const COLUMNS = [
   { key: "bpb", label: "Bits per byte", value: (result) => (stat(result) || {}).bpb },
   { key: "low", label: "95% interval", value: (result) => (stat(result) || {}).low,
     title: "Bootstrap over documents; sorted by its lower end" },
-  { key: "behind", label: "Behind the best", extra: true, text: (result) => signed(behindOf(result)),
+  { key: "behind", label: "Behind the best", extra: true,
     value: (result) => (behindOf(result) || [])[0],
     title: "Bits per byte more than the best, and the 95% interval, document by document" },
   modelColumn("weighted", "Weighted", bits, "Mean over domains by the recipe's weights"),
@@ -111,6 +111,11 @@ const drawTable = (results) => {
     if (column.key === "low") {
       return html("td", { class: "number interval of-low" },
         one && one.low > 0 ? strip(one, low, high) : "", html("span", {}, span(one)));
+    }
+    if (column.key === "behind") {
+      const values = behindOf(result);
+      return html("td", { class: "number extra of-behind" }, values ? [changed(values[0]),
+        html("span", {}, ` ${changed(values[1])} to ${changed(values[2])}`)] : NONE);
     }
     return html("td", { class: "number" + (column.extra ? " extra" : "") },
       column.text(result));
