@@ -5,7 +5,7 @@ validation.safetensors   windows of the validation text
 runs/GROUP/            proxies that are trained together: results.json, params.safetensors
 runs.csv               all runs, as `barrow mix fit` reads them
 mixture.json           the recommendation
-confirmation/          the pair of runs that tests it
+confirmation/          the pairs of runs that test it
 
 Whatever is complete is not done again: an interrupted search resumes, and other targets or bounds
 cost seconds.

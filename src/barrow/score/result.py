@@ -207,7 +207,7 @@ def read_documents(path: str | os.PathLike[str], result: Result | None = None) -
     ):
         raise ScoreError(f"{file} does not belong to {path}")
     try:
-        return Documents(
+        documents = Documents(
             domains=tuple(config.parse_json(metadata["domains"], "domains")),
             kinds=tuple(config.parse_json(metadata["kinds"], "kinds")),
             **{
@@ -217,6 +217,21 @@ def read_documents(path: str | os.PathLike[str], result: Result | None = None) -
         )
     except (KeyError, ValueError) as error:
         raise ScoreError(f"{file} was not written by `barrow score`: {error!r}") from None
+    if result is not None and not _add_up(documents, result.overall):
+        raise ScoreError(f"{file} does not add up to {path}: it was changed; score again")
+    return documents
+
+
+def _add_up(documents: Documents, overall: Row) -> bool:
+    num = overall.documents
+    columns = (documents.domain, documents.bytes, documents.nats)
+    return (
+        all(column.shape == (num,) for column in columns)
+        and documents.text.shape == (num, 16)
+        and bool(((documents.domain >= 0) & (documents.domain < len(documents.domains))).all())
+        and int(documents.bytes.sum()) == overall.bytes
+        and math.isclose(documents.nats.sum(), overall.nats, rel_tol=1e-9, abs_tol=1e-9)
+    )
 
 
 _LIBRARIES = ("jax", "numpy", "tokenizers", "torch", "transformers")
