@@ -18,7 +18,7 @@ import numpy as np
 
 from barrow import config
 from barrow.errors import ConfigError, NotFound
-from barrow.files import inside, make_folder, sha256_of, write_bytes
+from barrow.files import inside, make_folder, remove, sha256_of, write_bytes
 from barrow.train.run import Run, differences
 from barrow.train.tasks.task import Data
 
@@ -70,7 +70,7 @@ class RunFolder:
             validation=None if run.validation is None else _whole(run.validation),
             init=_whole(run.init),
         )
-        self.sums.unlink(missing_ok=True)  # a kill before the new ones leaves none
+        remove(self.sums)  # a kill before the new ones leaves none
         write_bytes(self.settings, config.to_json(run).encode())
         data.save(self.stream)
         files = [file for file in (self.settings, self.stream) if file.is_file()]
