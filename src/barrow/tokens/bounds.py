@@ -152,7 +152,7 @@ def _charsmap_growth(encoded: Any, where: str) -> float:
 
 
 def _offsets(units: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    return units >> 10 << ((units & 512) >> 6)
+    return np.left_shift(units >> 10, (units & 512) >> 6)
 
 
 def _within(units: npt.NDArray[np.int64], places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
