@@ -152,7 +152,8 @@ def _charsmap_growth(encoded: Any, where: str) -> float:
 
 
 def _offsets(units: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    return units >> 10 << ((units & 512) >> 6)
+    offsets: npt.NDArray[np.int64] = units >> 10 << ((units & 512) >> 6)
+    return offsets
 
 
 def _within(units: npt.NDArray[np.int64], places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -164,4 +165,5 @@ def _children(units: npt.NDArray[np.int64], places: npt.NDArray[np.int64]) -> np
     labels = np.tile(np.arange(1, 256), len(places))
     nodes = np.repeat(places, 255) ^ labels
     labels, nodes = labels[nodes < len(units)], _within(units, nodes)
-    return nodes[units[nodes] & 0x800000FF == labels]
+    found: npt.NDArray[np.int64] = nodes[units[nodes] & 0x800000FF == labels]
+    return found
