@@ -17,7 +17,7 @@ from barrow.checkpoint.params import load_collections
 from barrow.checkpoint.read import open_checkpoint
 from barrow.checkpoint.restore import placed
 from barrow.checkpoint.sources import PARAMS
-from barrow.errors import NotFound
+from barrow.errors import NotFound, WeightsError
 from barrow.files.dtypes import dtype_of
 from barrow.models.clip.files import OPEN_CLIP_CONFIG
 from barrow.models.decoder.model import Decoder
@@ -91,6 +91,7 @@ def open_model(
         for path, leaf in checkpoint.index.leaves.items()
         if path.startswith(PARAMS)
     }
+    _refuse_false_layers(folder, family, stored)
     checkpoint.verify(PARAMS + path for path in stored)
     kind = dtype or dtype_of(next(iter(stored.values())).kind.dtype).name
     layout = layout_of(place, family.module(), family.example)
@@ -122,6 +123,15 @@ def of_kind(loaded: Loaded, name: object, *kinds: type[Kind]) -> Kind:
         f"{name} is a {type(loaded.model).__name__}, expected a {expected}; use it with "
         f"`{loaded.family.usage.format(run=name)}`"
     )
+
+
+def _refuse_false_layers(folder: Path, family: object, stored: Mapping[str, Leaf]) -> None:
+    """Raise where a checkpoint's settings have more layers than its arrays have rows."""
+    layers, rows = getattr(family, "layers", 0), sum((*x.kind.shape, 1)[0] for x in stored.values())
+    if isinstance(layers, int) and layers > rows:
+        raise WeightsError(
+            f"{layers:,} layers in {INDEX}, but the parameters have {rows:,} rows", path=folder
+        )
 
 
 def _with_adapter(folder: Path, *, dtype: str | None, unstack: bool) -> Loaded:
