@@ -94,12 +94,12 @@ def _disagreement(expected: dict[str, Any], verdict: Verdict) -> list[str]:
         what.append(f"the measured change, {one.difference:+.4f}, is not in the expected interval")
     if turned:
         what.append(f"the measured change has the other sign in {', '.join(turned)}")
-    return [
-        f"Expected and measured disagree: {'; '.join(what)}.",
+    advice = (
         "Rely on the measured figures, and only for models like those of the confirmation "
         f"({_rests_on(verdict)}). Before training a larger one, search with more or larger "
-        "--proxies or more --tokens-per-param, and --confirm nearer to its size.",
-    ]
+        "--proxies or more --tokens-per-param, and --confirm nearer to its size."
+    )
+    return [f"Expected and measured disagree: {'; '.join(what)}.", advice]
 
 
 def change(values: Sequence[float | None]) -> str:
