@@ -1,4 +1,4 @@
-"""What the demo says of its results, beside what the board and `barrow score diff` say."""
+"""What the demo says of its results, beside the board and `barrow score diff` (PILE-10)."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_demo_board_and_diff_say_the_same(
             assert below[table[domain][column - 1]]
     for name in {"run", "ngram:5", "xz"} - {best}:
         row = diff(name, best)["overall"]
-        figures = [f"{value:+.4f}" for value in first["behind"][""][ids[name]]]
+        figures = [f"{value:+.4f}" for value in first["from_best"][""][ids[name]]]
         assert figures == [row[5], row[6], row[8]]
     assert [table[name][3] for name in ("Chat", "Code", "overall")] == ["+", "-", "="]
     assert [first["places"][""][ids[name]] for name in ("run", "ngram:5", "xz")] == [

@@ -124,12 +124,12 @@ def _cell(place: int, result: Result, standing: Standing, name: str | None) -> s
 def _compared(ours: Result, other: Result, standing: Standing, place: int) -> tuple[str, ...]:
     from barrow.score.card import comparable
 
-    told = standing.verdict(0, place)
+    verdict = standing.verdict(0, place)
     reason = comparable(ours.card, other.card)
     difference, low, high = (float(part[0, place]) for part in standing[:3])
     return (
         other.model.name,
         "" if reason else f"{difference:+.4f}",
         "" if math.isnan(low) else f"{low:+.4f} to {high:+.4f}",
-        f"{told}: {reason}" if reason else told,
+        f"{verdict}: {reason}" if reason else verdict,
     )

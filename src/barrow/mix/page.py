@@ -61,15 +61,15 @@ def remarks(found: Found) -> list[str]:
     """What has to be said beside the answer: how domains count, and whether the law held."""
     counts = found.mixture["counts"]
     same = max(counts.values()) - min(counts.values()) < 1e-9
-    told = [
+    lines = [
         f"All {len(counts)} domains count the same in these figures, whatever their size; "
         "--target changes that."
         if same
         else "Domains count in these figures as the target says."
     ]
     if found.verdict is not None:
-        told += _disagreement(found.mixture["expected"]["current"], found.verdict)
-    return told
+        lines += _disagreement(found.mixture["expected"]["current"], found.verdict)
+    return lines
 
 
 def _disagreement(expected: dict[str, Any], verdict: Verdict) -> list[str]:
@@ -94,12 +94,12 @@ def _disagreement(expected: dict[str, Any], verdict: Verdict) -> list[str]:
         what.append(f"the measured change, {one.difference:+.4f}, is not in the expected interval")
     if turned:
         what.append(f"the measured change has the other sign in {', '.join(turned)}")
-    return [
-        f"Expected and measured disagree: {'; '.join(what)}. Rely on the measured figures, and only "
-        f"for models like those of the confirmation ({_rests_on(verdict)}). Before training a larger "
-        "one, search with more or larger --proxies or more --tokens-per-param, and --confirm nearer "
-        "to its size."
-    ]
+    advice = (
+        "Rely on the measured figures, and only for models like those of the confirmation "
+        f"({_rests_on(verdict)}). Before training a larger one, search with more or larger "
+        "--proxies or more --tokens-per-param, and --confirm nearer to its size."
+    )
+    return [f"Expected and measured disagree: {'; '.join(what)}.", advice]
 
 
 def change(values: Sequence[float | None]) -> str:

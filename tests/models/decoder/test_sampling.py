@@ -47,25 +47,6 @@ def test_probabilities_as_in_transformers(sampling: Sampling) -> None:
     np.testing.assert_allclose(shares(sampling), torch.softmax(scores, -1), atol=1e-6)
 
 
-@pytest.mark.parametrize("temperature", [0.5, 2.0])
-def test_top_p_counts_the_probabilities_after_the_temperature(temperature: float) -> None:
-    """By the definition, in float64. Before it, another number of tokens would stay."""
-    sampling = Sampling(temperature, top_p=0.7)
-    kept = {}
-    for place, row in enumerate(LOGITS.astype(np.float64)):
-        for scale in (temperature, 1.0):
-            every = np.exp(row / scale) / np.exp(row / scale).sum()
-            order = np.argsort(-every)
-            stays = order[: np.searchsorted(every[order].cumsum(), 0.7) + 1]
-            kept[scale] = set(stays.tolist())
-        assert kept[temperature] != kept[1.0]
-        expected = np.zeros(50)
-        stays = list(kept[temperature])
-        expected[stays] = np.exp(row[stays] / temperature)
-        expected /= expected.sum()
-        np.testing.assert_allclose(shares(sampling)[place], expected, atol=1e-6)
-
-
 def test_draws_follow_the_probabilities() -> None:
     sampling = Sampling(1.5, top_k=6, top_p=0.95)
     row = jnp.broadcast_to(jnp.asarray(LOGITS[0]), (20_000, 50))

@@ -38,9 +38,9 @@ def test_results_and_rankings(tmp_path: Path) -> None:
     }
     assert set(first["places"]) == {"", "ArXiv", "Code", "Law"}
     assert all(one["is_paired"] for one in data["results"])
-    behind = {by_id[key]["name"]: values for key, values in first["behind"][""].items()}
-    assert set(behind) == {*places} - {"large"}
-    difference, low, high = behind["medium"]
+    from_best = {by_id[key]["name"]: values for key, values in first["from_best"][""].items()}
+    assert set(from_best) == {*places} - {"large"}
+    difference, low, high = from_best["medium"]
     assert difference == pytest.approx(0.02)
     assert low < 0 < high
 
@@ -56,7 +56,7 @@ def test_a_result_without_documents_settles_no_rank(tmp_path: Path) -> None:
         places = data["groups"][0]["places"][domain]
         assert places[ids["uniform"]] == (1, 3)
         assert sorted(places.values()) == [(1, 2), (1, 3), (2, 3)]
-        assert ids["uniform"] not in data["groups"][0]["behind"][domain]
+        assert ids["uniform"] not in data["groups"][0]["from_best"][domain]
 
 
 def test_figures_are_those_of_the_file(tmp_path: Path) -> None:

@@ -33,15 +33,15 @@ def test_ranked_by_bits_per_byte_with_ties(board_file: Path, show: Callable[...,
     assert tab.texts("#ranking-table td.main")[0] == "1.040"
     assert tab.texts("#ranking-table td.interval")[0] == "1.019–1.061"
     assert tab.texts("#count") == ["7 results"]
-    behind = [
+    from_best = [
         row[5]
         for row in tab.evaluate(
             "[...document.querySelectorAll('#ranking-table tbody tr')].map((row) =>"
             "[...row.children].map((cell) => cell.textContent))"
         )
     ]
-    assert behind[0] == "–"
-    assert re.fullmatch(r"\+0\.0200 −0\.0\d{3} to \+0\.0\d{3}", behind[1])
+    assert from_best[0] == "–"
+    assert re.fullmatch(r"\+0\.0200 −0\.0\d{3} to \+0\.0\d{3}", from_best[1])
     # Figures are aligned on their right, with digits of one width.
     assert tab.evaluate(
         "[...document.querySelectorAll('#ranking-table td.number')].every((n) => {"
@@ -57,7 +57,7 @@ def test_ranked_by_bits_per_byte_with_ties(board_file: Path, show: Callable[...,
         ("name", sorted(IN_ORDER)),
         ("kind", ["large", "medium", "small", "uniform", "xz", "zstd:19", "pythia-70m"]),
         ("low", IN_ORDER),
-        ("behind", [*IN_ORDER[1:], IN_ORDER[0]]),
+        ("from_best", [*IN_ORDER[1:], IN_ORDER[0]]),
         ("weighted", IN_ORDER),
         ("params", ["small", "medium", "pythia-70m", "large", "xz", "zstd:19", "uniform"]),
         ("size", ["small", "medium", "pythia-70m", "large", "xz", "zstd:19", "uniform"]),
@@ -77,7 +77,7 @@ def test_sorting_by_a_column(
     tab.click(f"[data-key=sort-{key}]")
     assert sorts(tab) == {name: "descending" if name == key else "none" for name in sorts(tab)}
     unknown = {
-        "behind": 1,
+        "from_best": 1,
         "params": 3,
         "size": 3,
         "train_tokens": 3,
@@ -109,7 +109,7 @@ def test_every_column_can_be_sorted_and_only_those_with_figures_are_there(
     alone = {name: made for name, made in several().items() if name in ("xz", "zstd")}
     few = show(page_of(alone))
     assert list(sorts(few)) == [
-        *("rank", "name", "kind", "bpb", "low", "behind", "weighted", "seconds"),
+        *("rank", "name", "kind", "bpb", "low", "from_best", "weighted", "seconds"),
     ]
 
 

@@ -104,7 +104,7 @@ def _overlap(result: Result) -> float | None:
 def _group(group: Group, found: Sequence[Found]) -> dict[str, Any]:
     members = [found[k] for k in group.members]
     results = [one.result for one in members]
-    places_of, behind = {}, {}
+    places_of, from_best = {}, {}
     for name, standing in standings(results).items():
         bits = [_bits(result, name) for result in results]
         key = OVERALL if name is None else domain_name(name)
@@ -112,7 +112,7 @@ def _group(group: Group, found: Sequence[Found]) -> dict[str, Any]:
         best = min(there, key=lambda k: (bits[k], members[k].identity), default=0)
         ranks = zip(there, places(standing, there), strict=True)
         places_of[key] = {members[k].identity: place for k, place in ranks}
-        behind[key] = {
+        from_best[key] = {
             members[k].identity: [float(part[k, best]) for part in standing[:3]]
             for k in there
             if k != best and not np.isnan(standing.p[k, best])
@@ -124,7 +124,7 @@ def _group(group: Group, found: Sequence[Found]) -> dict[str, Any]:
         "results": [one.identity for one in members],
         "domains": [key for key in places_of if key != OVERALL],
         "places": places_of,
-        "behind": behind,
+        "from_best": from_best,
     }
 
 

@@ -1,7 +1,7 @@
 // The ranked table, sortable by every column.
 const stat = (result) => (state.domain === "" ? result.overall : result.domains[state.domain]);
 const rankOf = (result) => (group().places[state.domain] || {})[result.id];
-const behindOf = (result) => (group().behind[state.domain] || {})[result.id];
+const fromBest = (result) => (group().from_best[state.domain] || {})[result.id];
 const statColumn = (key, label, text, title) => ({
   key, label, title, text: (result) => text((stat(result) || {})[key]),
   value: (result) => (stat(result) || {})[key], extra: true,
@@ -18,8 +18,8 @@ const COLUMNS = [
   { key: "bpb", label: "Bits per byte", value: (result) => (stat(result) || {}).bpb },
   { key: "low", label: "95% interval", value: (result) => (stat(result) || {}).low,
     title: "Bootstrap over documents; sorted by its lower end" },
-  { key: "behind", label: "Behind the best", extra: true,
-    value: (result) => (behindOf(result) || [])[0],
+  { key: "from_best", label: "From the best", extra: true,
+    value: (result) => (fromBest(result) || [])[0],
     title: "Bits per byte more than the best, and the 95% interval, document by document" },
   modelColumn("weighted", "Weighted", bits, "Mean over domains by the recipe's weights"),
   modelColumn("params", "Parameters", amount),
@@ -112,9 +112,9 @@ const drawTable = (results) => {
       return html("td", { class: "number interval of-low" },
         one && one.low > 0 ? strip(one, low, high) : "", html("span", {}, span(one)));
     }
-    if (column.key === "behind") {
-      const values = behindOf(result);
-      return html("td", { class: "number extra of-behind" }, values ? [changed(values[0]),
+    if (column.key === "from_best") {
+      const values = fromBest(result);
+      return html("td", { class: "number extra of-from_best" }, values ? [changed(values[0]),
         html("span", {}, ` ${changed(values[1])} to ${changed(values[2])}`)] : NONE);
     }
     return html("td", { class: "number" + (column.extra ? " extra" : "") },
