@@ -27,7 +27,7 @@ from barrow.files.folder import (
     sync_tree,
 )
 from barrow.files.lock import locked
-from barrow.files.names import checked_name, inside, local_path
+from barrow.files.names import checked_name, inside, local_path, portable, resolved
 
 __all__ = [
     "AtomicFile",
@@ -43,8 +43,10 @@ __all__ = [
     "locked",
     "make_folder",
     "named_failures",
+    "portable",
     "publish_folder",
     "remove_unfinished",
+    "resolved",
     "sha256_of",
     "sync_folder",
     "sync_tree",
