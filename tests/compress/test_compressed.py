@@ -16,6 +16,7 @@ import transformers
 from tests.models.roberta_models import LINES
 from tests.models.roberta_models import save as save_roberta
 from tests.models.test_packed import written
+from tests.places import naming
 
 from barrow.compress.compressed import Measuring, as_stored, compress
 from barrow.compress.scheme import Scheme
@@ -68,6 +69,12 @@ def test_the_card_is_what_score_finds(small: Any, folder: Path, corpus: Path) ->
     bits = found[0].overall.bpb - found[1].overall.bpb  # type: ignore[operator]
     assert card.comparison.overall.difference == pytest.approx(bits, abs=1e-9)
     assert bits != 0
+
+
+def test_it_names_no_place(small: Any, folder: Path) -> None:
+    out, card = small
+    assert card.original == folder.name
+    assert naming(out.parent.parent, [out]) == []
 
 
 def test_it_opens_as_any_model(small: Any, folder: Path) -> None:

@@ -1,12 +1,16 @@
 from __future__ import annotations
 
 import os
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from barrow import config
+from barrow.checkpoint import save_params
+from barrow.checkpoint.index import read_index
 from barrow.errors import ConfigError, NotFound
 from barrow.models.family import described_family
 from barrow.stream.saved import Saved
@@ -27,6 +31,25 @@ def test_written_and_read(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     folder.check(run, data, 4)
     with pytest.raises(ConfigError, match=r"other settings \(seed: 0 → 9\)"):
         folder.check(replace(run, seed=9), data, 4)
+
+
+def test_a_run_and_its_store_may_be_moved_together(run: Run, tmp_path: Path) -> None:
+    """The stream and checkpoints name the store relative to themselves, so the model is whole."""
+    store = shutil.copytree(run.store, tmp_path / "old" / "store")
+    run = replace(run, store=str(store))
+    data, folder = token_data(run, vocab_size=259), tmp_path / "old" / "run"
+    RunFolder(folder).write(run, data)
+    step = folder / "checkpoints" / "step-000000001"
+    save_params(step, {"a": np.ones(1)}, about(run, data))
+    assert str(tmp_path) not in (folder / "stream.json").read_text()
+    assert str(tmp_path) not in (step / "index.json").read_text()
+    (tmp_path / "old").rename(tmp_path / "new")
+    found = read_index(tmp_path / "new" / step.relative_to(tmp_path / "old")).about
+    place = str(tmp_path / "new" / "store")
+    assert (found["tokenizer"], found["run"]["store"]) == (f"{place}/tokenizer", place)
+    assert Saved.read(tmp_path / "new" / "run").folder == place
+    assert Saved.read(tmp_path / "new" / "run" / "checkpoints" / step.name).folder == place
+    assert load(found["tokenizer"]).hash == data.store.tokenizer_hash
 
 
 def test_settings_that_were_changed_are_refused(run: Run, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from barrow.checkpoint.index import (
     Leaf,
     Piece,
     StoredFile,
+    change_places,
     index_bytes,
     is_covered,
     parse_piece,
@@ -22,7 +24,7 @@ from barrow.checkpoint.index import (
 )
 from barrow.checkpoint.snapshot import HeldPiece, Snapshot
 from barrow.errors import CheckpointError, WriteFailed
-from barrow.files import make_folder, new_folder, remove, remove_tree, sync_folder, write_bytes
+from barrow.files import make_folder, new_folder, portable, remove, remove_tree, sync_folder, write_bytes
 from barrow.parallel.processes import Peers
 from barrow.weights.safetensors_write import write_safetensors
 
@@ -44,7 +46,8 @@ def write_checkpoint(
 
     def finish() -> None:
         files, leaves = _gathered(part, held)
-        write_bytes(part / INDEX, index_bytes(Index(step, about, leaves, files)))
+        kept = change_places(about, partial(portable, folder=folder))
+        write_bytes(part / INDEX, index_bytes(Index(step, kept, leaves, files)))
         for note in part.glob("part-*.json"):
             remove(note)
         sync_folder(part)

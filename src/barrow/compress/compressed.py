@@ -221,7 +221,7 @@ def measured_card(
     labels = measuring.labels
     task = {} if labels is None else _task(opened.path, out, labels)
     return Card(
-        original=str(opened.path),
+        original=opened.path.resolve().name,
         scheme=scheme,
         bytes_before=_num_bytes(opened.params),
         bytes_after=_num_bytes(again.params),

@@ -23,7 +23,7 @@ from barrow.files.checksum import Version, sha256_of, version_of
 from barrow.files.disk import new_folder, remove, remove_folder, remove_tree, rename
 from barrow.files.folder import listed, make_folder, sync_folder, sync_tree
 from barrow.files.lock import locked
-from barrow.files.names import checked_name, inside, local_path
+from barrow.files.names import checked_name, inside, local_path, portable, resolved
 from barrow.files.unfinished import new_path, remove_left_of, remove_unfinished
 
 __all__ = [
@@ -42,12 +42,14 @@ __all__ = [
     "make_folder",
     "new_folder",
     "new_path",
+    "portable",
     "remove",
     "remove_folder",
     "remove_left_of",
     "remove_tree",
     "remove_unfinished",
     "rename",
+    "resolved",
     "sha256_of",
     "sync_folder",
     "sync_tree",

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from barrow import config
 from barrow.errors import ScoreError
-from barrow.files import make_folder, write_bytes
+from barrow.files import make_folder, portable, write_bytes
 from barrow.score.card import Card, card_from_dict
 from barrow.score.models.model import ModelInfo
 from barrow.weights.safetensors_read import open_safetensors
@@ -144,7 +144,10 @@ def write_result(folder: str | os.PathLike[str], result: Result) -> Path:
         }
         arrays = {name: getattr(held, name) for name in names}
         write_safetensors(documents_path(path), arrays, metadata=metadata, beside={})
-    text = json.dumps(result.as_dict(), indent=1, ensure_ascii=False, allow_nan=False)
+    table = result.as_dict()
+    for key in ("model", "contamination"):
+        table[key] = portable(table[key], path.parent)
+    text = json.dumps(table, indent=1, ensure_ascii=False, allow_nan=False)
     write_bytes(path, (text + "\n").encode())
     return path
 

@@ -63,13 +63,7 @@ class RunFolder:
     def write(self, run: Run, data: Data) -> None:
         """Write settings and stream; data by absolute paths, so that a run resumes anywhere."""
         make_folder(self.path)
-        run = replace(
-            run,
-            store=_whole(run.store),
-            pairs=_whole(run.pairs),
-            validation=None if run.validation is None else _whole(run.validation),
-            init=_whole(run.init),
-        )
+        run = _anywhere(run)
         remove(self.sums)  # a kill before the new ones leaves none
         write_bytes(self.settings, config.to_json(run).encode())
         data.save(self.stream)
@@ -139,8 +133,19 @@ def read_run(path: Path, *, trust: Collection[str] | None = ()) -> Run:
 
 def about(run: Run, data: Data, **more: Any) -> dict[str, Any]:
     """The `about` of a checkpoint: enough to resume, to explain and to load the model."""
-    settings = config.to_dict(run)
+    settings = config.to_dict(_anywhere(run))
     return {"run": settings, "model": settings["model"], **data.about(), **more}
+
+
+def _anywhere(run: Run) -> Run:
+    """The run with its data by absolute paths."""
+    return replace(
+        run,
+        store=_whole(run.store),
+        pairs=_whole(run.pairs),
+        validation=None if run.validation is None else _whole(run.validation),
+        init=_whole(run.init),
+    )
 
 
 def _whole(place: str) -> str:

@@ -87,7 +87,7 @@ def _compared(entry: LazyTensor, digest: str, path: Path, name: str) -> LazyTens
     def read() -> Array:
         array = entry.read()
         if unread:
-            if sha256(array.reshape(-1).view(np.uint8)).hexdigest() != digest:
+            if sha256(array.reshape(-1).view(np.uint8).data).hexdigest() != digest:
                 raise WeightsError(
                     "the checksum differs; the file was changed after it was written: copy it "
                     "again",

@@ -12,7 +12,7 @@ from pathlib import Path
 from barrow import config
 from barrow.ahead import available_cores, map_ahead
 from barrow.errors import BadImage, NotFound, UnsafeName
-from barrow.files import AtomicFile, atomic_file, inside, make_folder, remove, write_bytes
+from barrow.files import AtomicFile, atomic_file, inside, make_folder, portable, remove, write_bytes
 from barrow.images import LIMITS, Limits, centre_square, decode
 from barrow.stream.pairs.index import PairIndex, open_index
 from barrow.stream.pairs.index_file import (
@@ -78,7 +78,7 @@ def index_pairs(
             pairs = _add_all(things, table, blob, left_out, source.name, counts, on_progress)
             blob.publish()
             total_bytes += pairs[1]
-            root = str(source.root.resolve())
+            root = portable(str(source.root.resolve()), folder)
             domains.append(DomainEntry(source.name, source.kind, root, pairs[0], blob.size))
         captions_total = table.num_captions
         written = table.write()
