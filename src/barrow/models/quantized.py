@@ -21,6 +21,7 @@ import numpy as np
 
 from barrow.errors import WeightsError
 from barrow.models.architecture import Architecture, Model, architecture_of, written_as
+from barrow.models.decoder.model import Decoder
 from barrow.models.keys_report import KeysReport
 from barrow.models.load import Loaded
 from barrow.models.sources import CONFIG, Source
@@ -79,7 +80,7 @@ def save_quantized(
                 arrays[f"{path}.{name}"] = array
     metadata = {"format": FORMAT, "scheme": scheme, "leaves": json.dumps(leaves)}
     write_safetensors(folder, arrays, metadata=metadata)
-    words = as_files(tokenizer, begin=begin, stops=stops)
+    words = as_files(tokenizer, begin=begin, stops=stops, is_causal=isinstance(model, Decoder))
     words.save(folder)
     said = {"quantization_config": {"quant_method": "barrow", "scheme": scheme}}
     write_json(folder / CONFIG, {**described, **words.ids(), **said})
