@@ -9,7 +9,7 @@ from pathlib import Path
 
 import jax
 import pytest
-from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, processors
+from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 
 from barrow.models.decoder.model import DecoderConfig
 from barrow.models.save import save
@@ -52,10 +52,6 @@ def write_tokenizer(folder: Path, *, template: bool = True) -> None:
     inner.decoder = decoders.ByteLevel()
     inner.add_special_tokens(
         [AddedToken(name, special=True) for name in ("<|begin|>", "<|start|>", "<|end|>")]
-    )
-    begin = ("<|begin|>", inner.token_to_id("<|begin|>"))
-    inner.post_processor = processors.TemplateProcessing(
-        single="<|begin|> $A", pair="<|begin|> $A $B", special_tokens=[begin]
     )
     folder.mkdir(parents=True, exist_ok=True)
     inner.save(str(folder / "tokenizer.json"))

@@ -24,7 +24,15 @@ from barrow.checkpoint.index import (
 )
 from barrow.checkpoint.snapshot import HeldPiece, Snapshot
 from barrow.errors import CheckpointError, WriteFailed
-from barrow.files import make_folder, new_folder, portable, remove, remove_tree, sync_folder, write_bytes
+from barrow.files import (
+    make_folder,
+    new_folder,
+    portable,
+    remove,
+    remove_tree,
+    sync_folder,
+    write_bytes,
+)
 from barrow.parallel.processes import Peers
 from barrow.weights.safetensors_write import write_safetensors
 

@@ -22,6 +22,7 @@ import numpy as np
 from barrow.errors import WeightsError
 from barrow.files import make_folder
 from barrow.models.architecture import Architecture, Model, architecture_of, written_as
+from barrow.models.decoder.model import Decoder
 from barrow.models.keys_report import KeysReport
 from barrow.models.load import Loaded, refuse_false_layers
 from barrow.models.sources import CONFIG, Source
@@ -80,7 +81,7 @@ def save_quantized(
                 arrays[f"{path}.{name}"] = array
     metadata = {"format": FORMAT, "scheme": scheme, "leaves": json.dumps(leaves)}
     refuse_model(folder)
-    words = as_files(tokenizer, begin=begin, stops=stops)
+    words = as_files(tokenizer, begin=begin, stops=stops, is_causal=isinstance(model, Decoder))
     words.save(make_folder(folder))
     said = {"quantization_config": {"quant_method": "barrow", "scheme": scheme}}
     write_model(folder, arrays, {CONFIG: {**described, **words.ids(), **said}}, metadata=metadata)

@@ -41,10 +41,10 @@ def save(
 
     The family is the one that computes the same function (`hf_export.family_of`). `tokenizer` is
     what `Loaded` has as `words`; or a folder or file, which is copied, or the contents of a
-    tokenizer.json, with the ids `begin` and `stops` that begin and end a text. `labels` are the
-    names of a head's classes. `dtype` None keeps
-    the type of the parameters. Tensors are fetched and written one at a time; config.json comes
-    last, so a folder that has one is complete.
+    tokenizer.json, with the ids `begin` and `stops` that begin and end a text: what is written puts
+    `begin` before a decoder's prompts. `labels` are the names of a head's classes. `dtype` None
+    keeps the type of the parameters. Tensors are fetched and written one at a time; config.json
+    comes last, so a folder that has one is complete.
     """
     folder = Path(folder)
     described, lines = written_as(model, labels)
@@ -55,7 +55,7 @@ def save(
         raise ValueError(f"the parameters do not match the model: {report}")
     tensors = _tensors(num, lines, leaves, dtype)
     refuse_model(folder)
-    words = as_files(tokenizer, begin=begin, stops=stops)
+    words = as_files(tokenizer, begin=begin, stops=stops, is_causal=isinstance(model, Decoder))
     words.save(make_folder(folder))
     ids = words.ids()
     stored = tensors.entry(next(iter(tensors))).dtype.name

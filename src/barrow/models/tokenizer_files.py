@@ -141,13 +141,15 @@ def as_files(
     *,
     begin: int | None,
     stops: tuple[int, ...],
+    is_causal: bool,
 ) -> TokenizerFiles:
-    """A tokenizer that has its ids already, or one with these."""
+    """A tokenizer that has its ids already, or one with these; a decoder's prompts have `begin`."""
     if isinstance(tokenizer, TokenizerFiles):
         return tokenizer
     if isinstance(tokenizer, os.PathLike):
         tokenizer = Path(tokenizer)
-    return TokenizerFiles(tokenizer, begin=begin, stops=stops)
+    before = (begin,) if is_causal and begin is not None else None
+    return TokenizerFiles(tokenizer, begin=begin, stops=stops, before=before)
 
 
 def described_files(about: Mapping[str, Any], *, is_causal: bool) -> TokenizerFiles:

@@ -14,7 +14,7 @@ from barrow.tokens.encoders import import_tokenizers
 from barrow.tokens.formats.merges_files import as_roberta
 from barrow.tokens.json_tokenizer import JsonTokenizer
 from barrow.tokens.patterns import pre_tokenizer
-from barrow.tokens.tokenizer_json import byte_level_bpe, check, put_around
+from barrow.tokens.tokenizer_json import byte_level_bpe, check
 
 _MIN_COUNT = 2
 
@@ -42,8 +42,6 @@ def train(
         merges,
         pre_tokenizer=cut,
         specials={name: len(vocab) + number for number, name in enumerate(specials)},
-        # A model learns texts after it: others put it before a prompt too.
-        post_processor=put_around({name: len(vocab) for name in specials[:1]}, {}),
     )
     # It separates documents, so it also ends them. Only others read eos_token: see `roles`.
     settings = dict.fromkeys(("bos_token", "eos_token"), specials[0]) if specials else {}

@@ -30,13 +30,13 @@ def export_gguf(
     with atomic_path(out) as part, tempfile.TemporaryDirectory() as folder:
         model = Path(folder) / "model"
         export_hf(path, model, trust=trust)
-        is_told = (model / "tokenizer.json").is_file()
+        has_words = (model / "tokenizer.json").is_file()
         write_gguf(
             model,
             part,
             stored=stored,
             settings=read_settings(model),
-            around=load(model).around if is_told else ((), ()),
+            around=load(model).around if has_words else ((), ()),
             card={"model_name": _name(Path(path)), **read_card(model)},
         )
 
