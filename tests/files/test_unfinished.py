@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.killed import killed_at
 
-from barrow.files import AtomicFile, atomic_path, new_path, write_bytes
+from barrow.files import AtomicFile, atomic_path, new_path, remove_result, write_bytes
 from barrow.files.unfinished import hidden_file
 
 
@@ -70,6 +70,15 @@ def test_a_folder_that_was_being_replaced_is_there_again(tmp_path: Path) -> None
         if not is_killed:
             break
     assert seen == {True, False}
+
+
+def test_a_folder_is_removed_at_once(tmp_path: Path) -> None:
+    write_folder(tmp_path / "x")
+    assert killed_at(2, lambda: remove_result(tmp_path / "x"))
+    (left,) = tmp_path.iterdir()
+    assert (left / "a").exists()
+    write_folder(tmp_path / "x")
+    assert os.listdir(tmp_path) == ["x"]
 
 
 def test_a_failed_exchange_leaves_the_old_folder(

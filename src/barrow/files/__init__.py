@@ -24,7 +24,7 @@ from barrow.files.disk import new_folder, remove, remove_folder, remove_tree, re
 from barrow.files.folder import listed, make_folder, sync_folder, sync_tree
 from barrow.files.lock import locked
 from barrow.files.names import checked_name, inside, local_path, portable, resolved
-from barrow.files.unfinished import new_path, remove_left_of, remove_unfinished
+from barrow.files.unfinished import new_path, remove_left_of, remove_result, remove_unfinished
 
 __all__ = [
     "AppendedFile",
@@ -46,6 +46,7 @@ __all__ = [
     "remove",
     "remove_folder",
     "remove_left_of",
+    "remove_result",
     "remove_tree",
     "remove_unfinished",
     "rename",

@@ -75,6 +75,13 @@ def remove_left_of(path: Path) -> None:
             os.close(lock)
 
 
+def remove_result(folder: Path) -> None:
+    """Remove a folder of a result: for readers at once, then its bytes."""
+    hidden = hidden_beside(folder)
+    disk.rename(folder, hidden)
+    disk.remove_tree(hidden)
+
+
 def remove_unfinished(folder: Path) -> None:
     """Remove leftovers of killed writers in a folder; the caller is its only writer."""
     for path in _unfinished(folder, "."):

@@ -21,7 +21,14 @@ from barrow.corpus.takedown.rules import LIST, load_list
 from barrow.corpus.times import write_times
 from barrow.engine import Engine, File, Progress, Stages, Store
 from barrow.errors import MissingExtra, NotFound
-from barrow.files import local_path, locked, make_folder, remove_tree, remove_unfinished, sha256_of
+from barrow.files import (
+    local_path,
+    locked,
+    make_folder,
+    remove_result,
+    remove_unfinished,
+    sha256_of,
+)
 
 
 def build(
@@ -94,7 +101,7 @@ def _build(
     }
     for split in SPLITS:  # of an earlier build that had this split
         if split not in shards and (out / split / "archive.json").exists():
-            remove_tree(out / split)
+            remove_result(out / split)
     made = manifest(
         recipe,
         missing,

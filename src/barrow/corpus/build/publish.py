@@ -43,11 +43,11 @@ def publish(folder: Path, results: Sequence[Shard]) -> list[ShardEntry]:
             make_folder(folder / INDEX)
             link_or_copy(facts, inside(folder, f"{INDEX}/{index_name(name)}"))
     catalog = Catalog(shards=tuple(entries))
+    saved = None
     with contextlib.suppress(OSError, ConfigError, ValueError, RecursionError):
         saved = msgspec.json.decode((folder / "archive.json").read_bytes(), type=Catalog)
-        if saved == catalog:
-            return entries
-    write_catalog(folder, catalog)
+    if saved != catalog:
+        write_catalog(folder, catalog)
     _remove_unlisted(folder, {entry.name for entry in entries})
     return entries
 
