@@ -33,7 +33,7 @@ PIPELINE = [
     "export",
     "serve",
 ]
-TOOLS = ["corpus", "tokens", "model", "checkpoint", "env", "completion"]
+TOOLS = ["corpus", "tokens", "model", "checkpoint", "env", "verify", "completion"]
 
 
 def program(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:

@@ -96,13 +96,14 @@ def test_paths_of_a_folder_that_is_moved_with_what_it_names(tmp_path: Path) -> N
     value = {
         "store": str(there / "store"),
         "own": [str(there / "run" / "own"), 3, None, "bytes"],
+        "above": str(there),
         "gone": str(there / "gone"),
         "slash": "/",
         "url": "https://example.org/x",
         "words": "../not a path",
     }
     kept = portable(value, there / "run")
-    assert kept == value | {"store": "../store", "own": ["./own", 3, None, "bytes"]}
+    assert kept == value | {"store": "../store", "above": "..", "own": ["./own", 3, None, "bytes"]}
     assert resolved(kept, there / "run") == value | {"words": str(there / "not a path")}
     there.rename(tmp_path / "here")
     here = tmp_path / "here"

@@ -71,7 +71,7 @@ def resolved(value: Any, folder: str | os.PathLike[str]) -> Any:
     """What `portable` was given; a path that is relative to the working directory stays."""
 
     def change(text: str) -> str:
-        if not text.startswith(("./", "../")):
+        if text.partition("/")[0] not in (".", ".."):
             return text
         place = os.path.normpath(Path(os.path.realpath(folder), text))
         return text if os.path.exists(text) and not os.path.exists(place) else place  # noqa: PTH110
