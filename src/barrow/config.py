@@ -565,6 +565,7 @@ def _build_dataclass(
     for key in data:
         if key not in hints:
             raise _unknown(key, list(hints), f"{where}.{key}")
+    data = {**getattr(kind, "earlier", {}), **data}  # files that are older than a field
     values = {k: _build(hints[k], value, f"{where}.{k}", trust) for k, value in data.items()}
     needed = [f.name for f in dataclasses.fields(kind) if f.init and f.name not in values]
     if lacking := [name for name in needed if _is_required(kind, name)]:

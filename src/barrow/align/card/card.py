@@ -125,7 +125,7 @@ def lines(card: Card) -> list[str]:
 def _prompts(run: Run, num: int) -> tuple[Words, list[list[int]], list[str]]:
     """Prompts of the first steps: what comes before the first answer of their rows."""
     data: Any = run.data
-    words = open_words(run.init, data.tokenizer, data.template)
+    words = open_words(run.init, data.tokenizer, data.template, data.begin)
     if isinstance(data, Prompts):
         found, _ = open_run_prompts(run)
         order = found.data().order

@@ -93,7 +93,8 @@ class AlignData:
         """Raise unless the data are those the run started with."""
         if json.loads(Path(path).read_bytes())["identity"] != self.identity:
             raise ConfigError(
-                f"{path}: the data, the tokenizer or the chat template are not those of this run"
+                f"{path}: the data, the tokenizer or the chat template are not those of this run; "
+                "one on plain prompts that an earlier version began goes on with data.begin=always"
             )
 
     def about(self) -> dict[str, Any]:

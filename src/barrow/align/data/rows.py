@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 
 Ints = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.bool_]
+
+
+# Whether plain prompts begin as the tokenizer says, or always with its begin token and with special
+# tokens as plain text; saved settings that do not say it are of a version that did the latter.
+Begin = Literal["tokenizer", "always"]
+EARLIER = {"begin": "always"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +49,7 @@ class Words:
     tokenizer: Tokenizer
     template: ChatTemplate | None = field(compare=False)
     files: TokenizerFiles = field(compare=False)
+    begin: Begin = "tokenizer"
 
     @property
     def stops(self) -> tuple[int, ...]:
@@ -61,7 +68,7 @@ class Words:
     def prompt(self, place: str, said: Said) -> Ints:
         """The tokens of a prompt, up to where an answer begins."""
         if isinstance(said, str):
-            return np.asarray(prompt_tokens(self.tokenizer, said), np.int32)
+            return np.asarray(self._prompt(said), np.int32)
         ids = self._template(place).encode(said, self.tokenizer, add_generation_prompt=True)
         return ids.astype(np.int32)
 
@@ -82,16 +89,26 @@ class Words:
         return Row(found.ids.astype(np.int32), is_answer, place)
 
     def _plain(self, place: str, prompt: str, answer: str) -> Row:
-        before = prompt_tokens(self.tokenizer, prompt)
-        whole = prompt_tokens(self.tokenizer, prompt + answer)
+        before, whole = self._prompt(prompt), self._prompt(prompt + answer)
         after = whole[len(before) :]
         if whole[: len(before)] != before:
             # A token across the border: the answer begins with its own, as it will when generated.
-            after = self.tokenizer.encode_named(answer)[0].tolist()
+            after = self._text(answer)
         if self.end is not None:
             after = [*after, self.end]
         is_answer = np.arange(len(before) + len(after)) >= len(before)
         return Row(np.asarray([*before, *after], np.int32), is_answer, place)
+
+    def _prompt(self, text: str) -> list[int]:
+        if self.begin == "always" and self.tokenizer.begin is not None:
+            return [self.tokenizer.begin, *self._text(text)]
+        return prompt_tokens(self.tokenizer, text)
+
+    def _text(self, text: str) -> list[int]:
+        if self.begin == "always":
+            return [int(token) for token in self.tokenizer.encode(text)]
+        ids: list[int] = self.tokenizer.encode_named(text)[0].tolist()
+        return ids
 
     def _template(self, place: str) -> ChatTemplate:
         if self.template is None:
@@ -102,7 +119,9 @@ class Words:
         return self.template
 
 
-def words_of(loaded: Loaded, *, tokenizer: str = "", template: str = "") -> Words:
+def words_of(
+    loaded: Loaded, *, tokenizer: str = "", template: str = "", begin: Begin = "tokenizer"
+) -> Words:
     """The tokenizer and the chat template of a model, unless others are named."""
     # Here, because a machine that only trains may lack what tokenizers need.
     from barrow.tokens.chat import ChatTemplate
@@ -123,7 +142,9 @@ def words_of(loaded: Loaded, *, tokenizer: str = "", template: str = "") -> Word
         settings |= {"chat_template": known.source}
     stops = files.stops or (() if opened.end is None else (opened.end,))
     files = replace(files, settings=settings, begin=opened.begin, stops=stops)
-    return Words(opened, known, files)
+    if begin == "always" and opened.begin is not None:
+        files = replace(files, before=(opened.begin,))
+    return Words(opened, known, files, begin)
 
 
 def answer_rows(
