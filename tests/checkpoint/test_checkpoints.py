@@ -238,6 +238,11 @@ def test_a_killed_removal_is_invisible(saved: Checkpoints, monkeypatch: pytest.M
     with pytest.raises(Killed):
         saved.discard_after(2)
     assert saved.steps() == [1, 2]
+    monkeypatch.undo()
+    assert len(os.listdir(saved.folder)) == 3
+    # A run that goes on removes the rest, and what the killed one had not removed yet.
+    replace(saved, keep_last=1).tidy()
+    assert os.listdir(saved.folder) == ["step-000000002"]
 
 
 def test_keys_types_and_empty_arrays_come_back(tmp_path: Path) -> None:

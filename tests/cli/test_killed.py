@@ -26,7 +26,7 @@ from tests.train import labelled_files
 from barrow.files import disk
 
 _SMALL = "model.width=16 model.layers=1 model.heads=2 model.hidden=32 model.context=32"
-_FEW = "data.seq_len=32 data.batch=4 steps=3 checkpoint.every=1 checkpoint.keep_last=2"
+_FEW = "data.seq_len=32 data.batch=4 steps=2 checkpoint.every=1 checkpoint.keep_last=1"
 _LLAMA = f"llama.tiny --store store --validation valid {_SMALL} model.kv_heads=1 {_FEW}"
 _CHATS = "chats.jsonl steps=2 data.length=31 data.batch=4 data.template=template.jinja"
 _MEASURED = "--calibrate corpus --no-speed --documents 4 --rows 4 --length 32"
@@ -55,7 +55,7 @@ FAST = {
 }
 JAX = {
     "train": f"train {_LLAMA} --out out",
-    "finetune": "finetune --train tags.jsonl --task tag --model masked --out out data.epochs=2",
+    "finetune": "finetune --train tags.jsonl --task tag --model masked --out out data.epochs=1",
     "align sft": f"align sft run {_CHATS} --out out lora.rank=2",
     "align adapter": "align adapter sft --out out",
     "align merge": "align merge sft --out out",
@@ -74,9 +74,12 @@ JAX = {
     "mix search": f"mix search store --validation corpus --out out {_SEARCH}",
 }
 VERBS = FAST | JAX
+# Elsewhere in `make test`: tests/align/test_killed.py, tests/mix/test_search.py.
+SLOW = ("align sft", "mix search")
 # What a command that has ended says when it is given again.
 ENDED = re.compile(r"already|exists|nothing in corpus matches")
-_TIME = re.compile(r"second|time|memory|_per_|mfu|^date$|took|peak|rss|bytes_in_use")
+# `versions` are of the libraries that were loaded, and a command that goes on may need fewer.
+_TIME = re.compile(r"second|time|memory|_per_|^date$|peak|^versions$")
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +119,7 @@ def contents(folder: Path) -> dict[str, object]:
         if path.is_symlink() or path.is_dir() or "/.work/" in name or path.stem == "times":
             continue
         data = path.read_bytes()
-        if path.suffix in (".json", ".jsonl") and b"seconds" in data:
+        if path.suffix in (".json", ".jsonl") and _TIME.search(data.decode()):
             found[name] = [_untimed(json.loads(line)) for line in _documents(data)]
         else:
             found[name] = data
@@ -149,7 +152,9 @@ def check(name: str, code: int, said: str, folder: Path, whole: dict[str, object
 
 
 @pytest.mark.usefixtures("one_device")
-@pytest.mark.parametrize("name", VERBS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.soak) if n in SLOW else n for n in VERBS]
+)
 def test_the_same_command_goes_on(
     name: str, barrow: Callable, inputs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -168,20 +168,26 @@ class Checkpoints:
             if later > step:
                 remove(locate(self.folder, later))
 
+    def tidy(self) -> None:
+        """Remove what killed writers left or were about to remove; one process calls this."""
+        self._clean()
+        if steps := self.steps():
+            self._thin_out(steps[-1])
+
     def _write(self, held: Snapshot, step: int, about: Any, peers: Peers) -> None:
-        def begin() -> None:
-            if self.folder.is_dir():
-                clean(self.folder)
-
-        def thin_out() -> None:
-            for old in removable(
-                self.steps(), written=step, keep_last=self.keep_last, keep_every=self.keep_every
-            ):
-                remove(folder_of(self.folder, old))
-
-        peers.lead("clean", begin)
+        peers.lead("clean", self._clean)
         write_checkpoint(folder_of(self.folder, step), held, step=step, about=about, peers=peers)
-        peers.lead("thin-out", thin_out)
+        peers.lead("thin-out", lambda: self._thin_out(step))
+
+    def _clean(self) -> None:
+        if self.folder.is_dir():
+            clean(self.folder)
+
+    def _thin_out(self, written: int) -> None:
+        for old in removable(
+            self.steps(), written=written, keep_last=self.keep_last, keep_every=self.keep_every
+        ):
+            remove(folder_of(self.folder, old))
 
     def _instead_of(self, step: int) -> str:
         before = [other for other in self.steps() if other < step]

@@ -1,6 +1,6 @@
 """The operations that change a disk; `before` is called ahead of each of them.
 
-Tests set it, to end the process at the n-th: the same command then goes on, whatever was left.
+Tests set it to a function that kills the process at the n-th change.
 """
 
 from __future__ import annotations

@@ -109,6 +109,9 @@ def _fit(
             state = program.start(_given(run, program, data))
     else:
         folder.check(run, data, start)
+        if others.process == 0:
+            with locked(folder.path, others="training there"):
+                checkpoints.tidy()
         losses = config.from_dict(Watch, checkpoints.about(start).get("watch", {}))
         state = checkpoints.restore(start, program.shapes, shardings=program.shardings)
     saved = checkpoints.about(start) if start else {}

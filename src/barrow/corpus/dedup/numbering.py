@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,10 +26,10 @@ SAME_URL = "same-url"
 _RANKED = ("size", "quality", "domain", "identity")
 
 
-def save_arrays(file: File, **arrays: npt.NDArray[Any]) -> None:
+def save_arrays(path: str | PathLike[str], **arrays: npt.NDArray[Any]) -> None:
     """Write arrays under their names."""
     data = save({name: np.ascontiguousarray(array) for name, array in arrays.items()})
-    write_part(file.path, data)
+    write_part(Path(path), data)
 
 
 def load_arrays(path: str | PathLike[str]) -> Arrays:
