@@ -58,8 +58,7 @@ class AtomicFile:
         assert self._descriptor is not None
         assert self._hash is None
         with named_failures(self.path):
-            written = os.pwrite(self._descriptor, data, 0)
-        assert written == len(data)
+            disk.rewrite(self._descriptor, data)
 
     def publish(self, *, replace: bool = True) -> WrittenFile:
         """Sync, rename to `path`, sync the folder; without `replace` a taken name is refused."""

@@ -34,6 +34,13 @@ def write(descriptor: int, data: memoryview) -> None:
         data = data[os.write(descriptor, data) :]
 
 
+def rewrite(descriptor: int, data: bytes) -> None:
+    """Write all of the bytes over the first of a file."""
+    before("write")
+    written = os.pwrite(descriptor, data, 0)
+    assert written == len(data)
+
+
 def sync(path: Path) -> None:
     """Have a file or a folder on the disk, where the file system can."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
