@@ -155,10 +155,12 @@ def as_files(
 def described_files(about: Mapping[str, Any], *, is_causal: bool) -> TokenizerFiles:
     """The tokenizer of a checkpoint, from its `about`.
 
-    A decoder was trained on documents after their begin id, so its prompts begin with it.
+    A decoder was trained on documents after their begin id, so its prompts begin with it. Where
+    `about` does not say it, they begin as the tokenizer says.
     """
     begin, end = about.get("begin"), about.get("end")
-    before = about.get("before", [] if begin is None else [begin])
+    trained = None if "begin" not in about else [] if begin is None else [begin]
+    before = about.get("before", trained)
     return TokenizerFiles(
         about.get("tokenizer"),
         about.get("tokenizer_config") or {},

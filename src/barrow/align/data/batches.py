@@ -94,7 +94,7 @@ class AlignData:
         if json.loads(Path(path).read_bytes())["identity"] != self.identity:
             raise ConfigError(
                 f"{path}: the data, the tokenizer or the chat template are not those of this run; "
-                "one on plain prompts that an earlier version began goes on with data.begin=always"
+                "to resume a run of an earlier version on plain prompts, pass data.begin=always"
             )
 
     def about(self) -> dict[str, Any]:
