@@ -114,6 +114,7 @@ def test_code_outside_barrow_is_not_imported_unless_trusted(tmp_path: Path) -> N
         ("nothing", 'expected "module:Name"'),
         ("barrow.nothing:X", "cannot import"),
         ("barrow.config:Nothing", "has no Nothing"),
+        ("barrow.__main__:X", "has no X"),  # and does not run the command line
         ("barrow.config:json", "must be a dataclass or a function"),
         ("barrow.cli.recipe:load_recipe", "not a public object"),
         ("barrow.config:import_file", "not a Shape or null: it has no 'area'"),

@@ -66,8 +66,6 @@ def public() -> dict[str, Any]:
     """Names of all dataclasses of barrow, and of all functions that one of its modules exports."""
     found = {}
     for info in pkgutil.walk_packages(barrow.__path__, "barrow."):
-        if info.name == "barrow.__main__":  # runs the command line
-            continue
         module = importlib.import_module(info.name)
         exported = getattr(module, "__all__", ())
         for name in {*vars(module), *exported}:

@@ -2,4 +2,5 @@
 
 from barrow.cli import main
 
-main()
+if __name__ == "__main__":  # saved settings may name this module
+    main()
