@@ -33,6 +33,13 @@ def replace(old: str, new: str, *, kind: str = "String") -> dict[str, Any]:
     return {"type": "Replace", "pattern": {kind: old}, "content": new}
 
 
+def around(ids: list[int], times: int) -> dict[str, Any]:
+    """A template with a special token, which is several ids, several times before the text."""
+    made, token = template("A"), {"SpecialToken": {"id": "x", "type_id": 0}}
+    names = {"x": {"id": "x", "ids": ids, "tokens": ["x"] * len(ids)}}
+    return {**made, "single": [*[token] * times, *made["single"]], "special_tokens": names}
+
+
 def template(*single: str) -> dict[str, Any]:
     texts = [{"Sequence": {"id": name, "type_id": 0}} for name in single]
     return {"type": "TemplateProcessing", "single": texts, "pair": [], "special_tokens": {}}
@@ -99,6 +106,10 @@ THOUSAND = replace("a", 1000 * "a")
         ({"post_processor": template(*"AAAAA")}, "must have the text A once, got"),
         ({"post_processor": template("B")}, "must have the text A once, got"),
         ({"post_processor": template()}, r"must have the text A once, got \[\]"),
+        (
+            {"post_processor": around([7] * 5000, 5000)},
+            "the template of the post_processor puts 25,000,000 tokens around a text, at most 64",
+        ),
         ({"model": {"continuing_subword_prefix": "x"}}, "merge 0 must begin with the prefix 'x'"),
         (
             {"model": {"continuing_subword_prefix": "x", "merges": ["a b"]}},

@@ -27,6 +27,8 @@ _CONSUMES = re.compile(
     r"(?:[^\\\[\](){}*+?.^$|]|\\[sSdDwWnrt])(?:\+|\{[1-9]\d*,\d*\})?(?![*+?{])[^|]*"
 )
 _MOST_CHARSMAP = 1 << 22
+# Tokens that a template puts around a text.
+_MOST_AROUND = 64
 
 
 class UnsafeTokenizer(TokenizerError):
@@ -53,7 +55,24 @@ def refuse_unsafe(data: Mapping[str, Any], where: str) -> None:
                     f"{where}: the template of the post_processor must have the text A once, got "
                     f"{str(texts)[:80]}"
                 )
+            if (num := _num_around(link)) > _MOST_AROUND:
+                raise UnsafeTokenizer(
+                    f"{where}: the template of the post_processor puts {num:,} tokens around a "
+                    f"text, at most {_MOST_AROUND} are allowed; use another tokenizer"
+                )
     _refuse_other_prefix(data.get("model"), where)
+
+
+def _num_around(template: Mapping[str, Any]) -> int:
+    """The tokens that a template puts around a text: each special token may be many of them."""
+    tokens = template.get("special_tokens")
+    sizes = {
+        name: len(one["ids"])
+        for name, one in (tokens.items() if isinstance(tokens, Mapping) else ())
+        if isinstance(one, Mapping) and isinstance(one.get("ids"), list)
+    }
+    named = (item["SpecialToken"] for item in template["single"] if "SpecialToken" in item)
+    return sum(sizes.get(str(one.get("id")), 1) for one in named if isinstance(one, Mapping))
 
 
 def _refuse_other_prefix(model: Any, where: str) -> None:
