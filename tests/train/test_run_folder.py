@@ -84,6 +84,15 @@ def test_a_kill_while_settings_are_written_leaves_no_sums(
     assert folder.read().steps == run.steps + 1
 
 
+def test_only_settings_and_stream_are_compared(run: Run, tmp_path: Path) -> None:
+    """A stranger's sums, which may have a million lines, lead to no other file."""
+    folder = RunFolder(tmp_path / "run")
+    folder.write(run, token_data(run, vocab_size=259))
+    with folder.sums.open("a") as sums:
+        sums.write(f"{'0' * 64}  ../other\n{'0' * 64}  ./run.json\n")
+    assert folder.read() == read_run(folder.settings)
+
+
 def planned(run: Run, schedule: Schedule) -> Run:
     return replace(run, optimizer=replace(run.optimizer, schedule=schedule))
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from barrow import config
 from barrow.errors import ConfigError, NotFound
-from barrow.files import inside, make_folder, remove, sha256_of, write_bytes
+from barrow.files import make_folder, remove, sha256_of, write_bytes
 from barrow.train.run import Run, differences
 from barrow.train.tasks.task import Data
 
@@ -74,9 +74,10 @@ class RunFolder:
     def refuse_changes(self) -> None:
         """Raise if settings or stream are not as they were written."""
         lines = self.sums.read_text("utf-8").splitlines() if self.sums.is_file() else []
-        for digest, _, name in (line.partition("  ") for line in lines):
-            file = inside(self.path, name)
-            if not file.is_file() or sha256_of(file) != digest:
+        known = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+        for file in (self.settings, self.stream):
+            digest = known.get(file.name)
+            if digest is not None and not (file.is_file() and sha256_of(file) == digest):
                 raise ConfigError(
                     f"{file} was changed after it was written: pass changes as KEY=VALUE, or "
                     f"remove {self.sums} to use it as it is"

@@ -118,6 +118,8 @@ def changed_files(folder: Path, sums: Sums) -> list[str]:
     """Files of a folder that are not as they were when the tensors beside them were written."""
 
     def is_same(name: str, digest: str) -> bool:
+        if "/" in name:  # else a file has any number of names, and is hashed for each
+            raise UnsafeName(f"{name!r} is not the name of a file beside the tensors in {folder}")
         file = inside(folder, name, links_to=_blobs(folder))
         return file.is_file() and sha256_of(file) == digest
 
