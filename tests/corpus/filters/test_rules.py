@@ -76,7 +76,7 @@ def test_documented_denials() -> None:
 PATTERNS = [
     (
         "CC-BY-*",
-        "CC-BY CC-BY-4.0 cc-by-2.5-au CC-BY-3.0-IGO LicenseRef-CC-BY",
+        "CC-BY CC-BY-4.0 cc-by-2.5-au CC-BY-3.0-IGO LicenseRef-CC-BY CC-BY-3.0+",
         "CC-BY-SA CC-BY-SA-4.0 CC-BY-NC-4.0 CC-BY-ND CC-BY-NC-SA-4.0 CC0-1.0 CC-BY-4.0-NC",
     ),
     (
@@ -87,7 +87,7 @@ PATTERNS = [
     ("CC-BY*", "CC-BY CC-BY-4.0", "CC-BY-SA-4.0 CC-BY-NC"),
     (
         "CC-BY-NC-*",
-        "CC-BY-NC CC-BY-NC-3.0 LicenseRef-CC-BY-NC",
+        "CC-BY-NC CC-BY-NC-3.0 LicenseRef-CC-BY-NC CC-BY-NC-3.0+ CC-BY-NC-4.0-or-later",
         "CC-BY CC-BY-NC-SA-4.0 CC-BY-NC-ND",
     ),
     ("CC-BY-NC-SA-*", "CC-BY-NC-SA-4.0 LicenseRef-CC-BY-SA-NC-4.0", "CC-BY-NC CC-BY-SA-4.0"),

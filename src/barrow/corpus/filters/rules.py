@@ -210,9 +210,10 @@ def _decisions(figures: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Decisio
     return decisions
 
 
-# The terms of a Creative Commons licence, in any order, then its version and the country it is for.
+# The terms of a Creative Commons licence, in any order, then its version and the country it is for,
+# or that later versions may be chosen.
 _CC_TERMS = r"(?:licenseref-)?(cc(?:-(?:by|nc|nd|sa))+)"
-_CC_NAME = re.compile(_CC_TERMS + r"(?:-[0-9.]+(?:-(?:(?!nc|nd|sa)[a-z]{2}|igo))?)?")
+_CC_NAME = re.compile(_CC_TERMS + r"(?:-[0-9.]+(?:-(?:(?!nc|nd|sa)[a-z]{2}|igo))?(?:-or-later)?)?")
 _CC_ANY_VERSION = re.compile(_CC_TERMS + r"-?\*")
 
 
