@@ -113,6 +113,26 @@ def test_what_others_are_writing_stays(tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path)) == ["x", "y"]
 
 
+@pytest.mark.parametrize(("name", "other"), [("a.b", "a"), ("x" * 60 + "1", "x" * 60 + "2")])
+def test_an_exchange_of_folders_is_completed_under_its_own_name(
+    tmp_path: Path, name: str, other: str
+) -> None:
+    """Not removed by the writer of a result whose name begins alike."""
+    path = tmp_path / name
+    write_folder(path)
+    number = 1
+    while path.exists():  # killed between the two renames
+        assert killed_at(number, lambda: write_folder(path))
+        number += 1
+    for _ in range(2):
+        write_folder(tmp_path / other)
+    assert not path.exists()
+    new_path(tmp_path / "unrelated")
+    with pytest.raises(ValueError, match="already exists"):
+        new_path(path)
+    assert (path / "a").read_bytes() == b"new"
+
+
 @pytest.mark.parametrize("write", [write_path, lambda path: write_folder(path, replace=False)])
 def test_of_two_writers_one_wins(tmp_path: Path, write: Callable[[Path], object]) -> None:
     path = tmp_path / "x"

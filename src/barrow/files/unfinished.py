@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 from pathlib import Path
 
 from barrow.files import disk
@@ -58,7 +59,7 @@ def new_path(path: str | os.PathLike[str]) -> Path:
 
 def remove_left_of(path: Path) -> None:
     """Remove what killed writers of `path` left; complete an exchange of folders they began."""
-    for hidden in _unfinished(path.parent, _start(path)):
+    for hidden in _unfinished(path.parent, re.escape(_start(path)) + r"\d+\.[0-9a-f]{8}"):
         flags = _FOLDER if hidden.is_dir() else os.O_RDWR  # some need the right to write
         try:
             lock = os.open(hidden, flags | os.O_CLOEXEC | os.O_NOFOLLOW)
@@ -66,8 +67,11 @@ def remove_left_of(path: Path) -> None:
             continue
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if (hidden / BEFORE).exists() and not path.exists():
-                disk.rename(hidden / path.name, path)
+            if (hidden / BEFORE).exists():
+                if any(one.name not in (BEFORE, path.name) for one in hidden.iterdir()):
+                    continue  # of a result whose long name begins alike
+                if not path.exists():
+                    disk.rename(hidden / path.name, path)
             _remove(hidden)
         except OSError:
             pass
@@ -84,7 +88,7 @@ def remove_result(folder: Path) -> None:
 
 def remove_unfinished(folder: Path) -> None:
     """Remove leftovers of killed writers in a folder; the caller is its only writer."""
-    for path in _unfinished(folder, "."):
+    for path in _unfinished(folder, r"\..*"):
         _remove(path)
 
 
@@ -96,13 +100,14 @@ def _start(path: Path) -> str:
     return f".{path.name[:60]}."
 
 
-def _unfinished(folder: Path, start: str) -> list[Path]:
+def _unfinished(folder: Path, pattern: str) -> list[Path]:
+    name = re.compile(pattern + re.escape(_SUFFIX), re.DOTALL)
     try:
         with os.scandir(folder) as entries:
             names = [entry.name for entry in entries]
     except OSError:
         return []
-    return [folder / n for n in names if n.startswith(start) and n.endswith(_SUFFIX)]
+    return [folder / one for one in names if name.fullmatch(one)]
 
 
 def _remove(path: Path) -> None:
