@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from barrow.weights.gguf.sentencepiece import added_token, scored_pieces_json
+from barrow.weights.gguf.sentencepiece import added_token, merges_of, scored_pieces_json
 
 BYTES = [f"<0x{i:02X}>" for i in range(256)]
 JOINED = ["▁t", "he", "▁the", "in", "er", "ing", "▁a", "the", "▁▁", "an", "▁in", "hen"]
@@ -69,6 +69,24 @@ def test_a_text_that_begins_with_a_token() -> None:
     found = Tokenizer.from_str(json.dumps(table))
     assert found.encode("the").ids == [1, *encode("the")]
     assert found.encode("the", add_special_tokens=False).ids == encode("the")
+
+
+class Counted(dict[str, int]):
+    """A vocabulary that counts how often it is asked."""
+
+    asked = 0
+
+    def __contains__(self, piece: object) -> bool:
+        self.asked += 1
+        return super().__contains__(piece)
+
+
+def test_a_long_piece_is_not_cut_everywhere() -> None:
+    """Cutting a stranger's piece of a million characters at each of them would take minutes."""
+    vocab = Counted({"": 0, "a": 1, "ab": 2, "b": 3, "ab" * 5000: 4, "ab" * 4999 + "a": 5})
+    found = merges_of(vocab, [0.0] * 6, aside=())
+    assert found == [["a", "b"], ["ab" * 4999 + "a", "b"]]
+    assert vocab.asked < 20
 
 
 def test_a_piece_twice() -> None:

@@ -7,6 +7,7 @@ score first. The two agree unless two different pairs make the same piece in ove
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -111,11 +112,12 @@ def merges_of(
     vocab: Mapping[str, int], scores: Sequence[float], *, aside: Collection[int]
 ) -> list[list[str]]:
     """Every pair of pieces whose merge is a piece, best score first; none makes those `aside`."""
+    lengths = sorted({*map(len, vocab)} - {0})  # a stranger's piece may have millions of characters
     found = [
         (-scores[number], number, cut, piece)
         for piece, number in vocab.items()
         if number not in aside
-        for cut in range(1, len(piece))
+        for cut in lengths[: bisect_left(lengths, len(piece))]
         if piece[:cut] in vocab and piece[cut:] in vocab
     ]
     return [[piece[:cut], piece[cut:]] for _, _, cut, piece in sorted(found)]
