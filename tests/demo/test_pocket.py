@@ -3,9 +3,11 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import pytest
+from tests.killed import killed_at
 
 import barrow
 from barrow.corpus import build
@@ -121,6 +123,23 @@ class Mound:
     ]
     assert list(pocket.docstrings("print 'old Python'", "a")) == []
     assert list(pocket.docstrings("\0", "a")) == []
+
+
+def test_the_demo_goes_on_wherever_it_was_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before each change of the disk in turn, over the files of an earlier call."""
+    source = pocket._Source(pocket.recipe().domains["licences"], lambda: iter([("a", b"a")]), 1e-6)
+    monkeypatch.setattr(pocket, "_sources", lambda: {"licences": source})
+    number, is_killed = 0, True
+    while is_killed:
+        number += 1
+        root = tmp_path / str(number) / "raw"
+        pocket.prepare(root)
+        is_killed = killed_at(number, partial(pocket.prepare, root))
+        pocket.prepare(root)
+        assert sorted(digests(root.parent)) == ["raw/.pocket", "raw/licences/a"]
+    assert number > 8
 
 
 def test_somebody_elses_folder_is_left_alone(tmp_path: Path) -> None:

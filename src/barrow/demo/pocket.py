@@ -38,7 +38,7 @@ from barrow.corpus import (
     Splits,
 )
 from barrow.corpus.arithmetic import MODULES, problems
-from barrow.files import make_folder, remove_tree, write_bytes, write_part
+from barrow.files import make_folder, remove_left_of, remove_result, write_bytes, write_part
 
 # A name, and what is in the file.
 Files = Iterator[tuple[str, bytes]]
@@ -86,12 +86,14 @@ def prepare(root: Path, *, share: float = 1.0) -> dict[str, str]:
 
     Returns the folders that are left out, and why.
     """
+    for killed in (root, root / _MARK):
+        remove_left_of(killed)
     if root.exists():
-        if not (root / _MARK).exists():
+        if any(root.iterdir()) and not (root / _MARK).exists():
             raise FileExistsError(
                 f"{root} exists and was not created by the demo; choose another folder"
             )
-        remove_tree(root)
+        remove_result(root)
     write_bytes(root / _MARK, b"")
     left_out = {}
     for folder, source in _sources().items():
