@@ -26,6 +26,7 @@ from barrow.checkpoint.folder import (
 )
 from barrow.checkpoint.index import INDEX, index_bytes, read_index
 from barrow.errors import CheckpointError, NotFound
+from barrow.files import disk
 
 
 @given(
@@ -93,6 +94,27 @@ def test_a_replacement_that_was_cut_short_is_finished_or_undone(tmp_path: Path) 
     assert [entry.name for entry in tmp_path.iterdir()] == [plain.name]
     remove(plain)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_reader_has_open_on_nfs_goes_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There an open file stays under another name, so its folder cannot be removed: no failure."""
+
+    def refuse(_: Path) -> None:
+        raise OSError(39, "Directory not empty")
+
+    folder, other = folder_of(tmp_path, 1), folder_of(tmp_path, 2)
+    for path in (folder, other, part := hidden_beside(folder, "part")):
+        path.mkdir()
+    with monkeypatch.context() as patch:
+        patch.setattr(disk, "remove_folder", refuse)
+        commit(part, folder)
+        remove(other)
+        clean(tmp_path)
+    assert len(list(tmp_path.iterdir())) == 3
+    clean(tmp_path)
+    assert list(tmp_path.iterdir()) == [folder]
 
 
 def test_clean_leaves_what_is_not_ours(tmp_path: Path) -> None:

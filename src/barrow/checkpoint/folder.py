@@ -6,6 +6,7 @@ name means complete. Hidden folders are what a killed writer left; the next one 
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -140,7 +141,7 @@ def remove(folder: Path) -> None:
     remove_tree(gone)
     rename(folder, gone)
     sync_folder(folder.parent)
-    remove_tree(gone)
+    _discard(gone)
 
 
 def clean(folder: Path) -> None:
@@ -152,7 +153,7 @@ def clean(folder: Path) -> None:
         if found[2] == "before" and not (folder / found[1]).is_dir():
             rename(entry, folder / found[1])
         else:
-            remove_tree(entry)
+            _discard(entry)
 
 
 def commit(part: Path, folder: Path) -> None:
@@ -163,7 +164,13 @@ def commit(part: Path, folder: Path) -> None:
         rename(folder, before)
     rename(part, folder)
     sync_folder(folder.parent)
-    remove_tree(before)
+    _discard(before)
+
+
+def _discard(folder: Path) -> None:
+    """Remove what has no name; while a reader has it open on NFS, it stays for the next `clean`."""
+    with contextlib.suppress(OSError):
+        remove_tree(folder)
 
 
 def _is_whole(folder: Path) -> bool:
