@@ -13,7 +13,7 @@ import socket
 from dataclasses import dataclass
 
 _HOST = re.compile(r"(\[[^\[\]]+\]|[^\s:/@?#\[\]]+)(?::[0-9]*)?")
-_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/?#@]+|null")
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/?#@A-Z*]+|null")
 _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 
 
@@ -32,14 +32,14 @@ class Callers:
 
     def __post_init__(self) -> None:
         for host in self.hosts:
-            if not _HOST.fullmatch(host) or _name(host) != _plain(host):
+            if not _HOST.fullmatch(host) or _name(host) != _plain(host) or "*" in host:
                 raise ValueError(
                     f"an allowed host must be a name without port, such as example.org, got {host}"
                 )
         for origin in self.origins:
             if not _ORIGIN.fullmatch(origin):
                 raise ValueError(
-                    "an allowed origin must be in lower case and without path, such as "
+                    "an allowed origin must be in lower case and without path or *, such as "
                     f"https://example.org, got {origin}"
                 )
 
