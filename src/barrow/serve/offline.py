@@ -54,8 +54,8 @@ class AnswersFile:
         self._partial = path.with_name(f"{path.name}.partial")
         self._first = json.dumps(asked, ensure_ascii=False, sort_keys=True).encode() + b"\n"
         if path.exists():
-            if self._read().startswith(self._first):  # a run was killed when it had published it
-                remove(self._partial)
+            if self._read() == self._first + path.read_bytes():
+                remove(self._partial)  # of a run that was killed when it had published
             raise ConfigError(f"{path} exists; pass another file, or delete it")
         self.num = self._resume()
 
