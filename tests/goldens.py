@@ -13,9 +13,10 @@ library need not be installed. With ``GOLDEN=check`` in the environment the refe
 its result compared with the stored one, with ``GOLDEN=write`` its result is stored together with
 the library's version, and with ``GOLDEN=compute`` its result is used.
 
-Inputs and results are nested tuples, lists and dictionaries of arrays, numbers and strings; a
-result may be the path of a folder, whose files are stored. An input of floating-point numbers is
-recognised by its shape and a few projections, because a compiler may change its last bits.
+Inputs and results are nested tuples, lists and dictionaries of arrays, numbers and strings, and
+paths of files and folders. An array of floating-point numbers among the inputs is recognised by its
+shape and a few projections, because a compiler may change its last bits; a path by what lies there.
+So a reference that opens a folder written by barrow fails as soon as barrow writes another.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from typing import Any, ParamSpec
 
 import numpy as np
 from safetensors import safe_open
-from safetensors.numpy import save_file
+from safetensors.numpy import load_file, save_file
 
 P = ParamSpec("P")
 FOLDER = Path(__file__).with_name("golden")
@@ -91,6 +92,8 @@ def _described(x: Any) -> Any:
         return [_described(item) for item in x]
     if x is None or isinstance(x, bool | int | float | str):
         return x
+    if isinstance(x, Path):
+        return _described_path(x)
     if isinstance(x, type) or callable(x):
         return x.__qualname__
     array = np.asarray(x)
@@ -101,6 +104,16 @@ def _described(x: Any) -> Any:
     directions = np.random.default_rng(0).standard_normal((3, flat.size))
     norm = float(np.linalg.norm(flat[np.isfinite(flat)]))
     return {**described, "near": [norm, *np.dot(directions, np.nan_to_num(flat)).tolist()]}
+
+
+def _described_path(path: Path) -> Any:
+    if path.is_dir():
+        return {x.name: _described_path(x) for x in sorted(path.iterdir())}
+    if path.suffix == ".safetensors":
+        return _described(load_file(path))
+    if path.suffix == ".json":
+        return _described(json.loads(path.read_text("utf-8")))
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
 
 
 def _is_same(stored: Any, described: Any) -> bool:

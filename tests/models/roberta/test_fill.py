@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-import transformers
+from tests.goldens import golden
+from tests.models import roberta_models
 
 from barrow.models.load import load
 from barrow.models.roberta.fill import fill
@@ -17,11 +18,13 @@ ONE = "Paris is the <mask> of France."
 TWO = "<mask> is the capital of <mask>, naïve 🙂 <mask>"
 
 
-@pytest.fixture(scope="module")
-def pipeline(roberta: Any) -> Any:
-    return transformers.pipeline(
-        "fill-mask", model=roberta.make("mlm"), tokenizer=roberta.make_tokenizer(), device="cpu"
-    )
+@golden("torch", "transformers")
+def pipeline(text: str, top_k: int) -> Any:
+    import transformers
+
+    model, tokenizer = roberta_models.make("mlm"), roberta_models.make_tokenizer()
+    fill_mask = transformers.pipeline("fill-mask", model=model, tokenizer=tokenizer, device="cpu")
+    return fill_mask(text, top_k=top_k)
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +33,7 @@ def loaded(roberta_folder: Callable[[str], Path]) -> Any:
 
 
 @pytest.mark.parametrize("text", [ONE, TWO, "<mask>"])
-def test_as_the_pipeline_of_transformers(text: str, pipeline: Any, loaded: Any) -> None:
+def test_as_the_pipeline_of_transformers(text: str, loaded: Any) -> None:
     """ROBERTA-1: the same tokens, scores, texts; with several masks a list for each."""
     found = fill(loaded.model, loaded.params, open_tokenizer(loaded.tokenizer), text, top=7)
     expected = pipeline(text, top_k=7)
