@@ -1,9 +1,10 @@
-"""Ctrl-C at every place: a program for a process of its own, where a hang ends in seconds."""
+"""Ctrl-C at every place, in a process of its own where a hang ends in seconds; a dropped one."""
 
 from __future__ import annotations
 
 import faulthandler
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable
@@ -71,6 +72,22 @@ def by_signals(count: int, scenario: Callable[[], None]) -> None:
         except KeyboardInterrupt:
             pass
         no_threads()
+
+
+def dropped() -> None:
+    """Send a Ctrl-C inside a finalizer, where Python prints `KeyboardInterrupt` and goes on."""
+
+    class Last:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGINT)
+
+    kinds: list[Any] = []
+    before, sys.unraisablehook = sys.unraisablehook, lambda one: kinds.append(one.exc_type)
+    try:
+        Last()
+    finally:
+        sys.unraisablehook = before
+    assert kinds == [KeyboardInterrupt]
 
 
 def no_threads() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 
 import pytest
 
@@ -70,3 +71,15 @@ def test_divergence_names_the_step_and_crosses_processes() -> None:
     error = errors.Diverged("step 5: the loss is nan", step=5)
     back = pickle.loads(pickle.dumps(error))
     assert (str(back), back.step) == ("step 5: the loss is nan", 5)
+
+
+def test_the_nearest_path_is_one_that_exists(tmp_path: Path) -> None:
+    (tmp_path / "run" / "checkpoints").mkdir(parents=True)
+    (tmp_path / ".runn").mkdir()
+    assert errors.nearest_path(tmp_path / "runn") == f"did you mean {tmp_path / 'run'}?"
+    near = f"did you mean {tmp_path / 'run' / 'checkpoints'}?"
+    assert errors.nearest_path(tmp_path / "runn" / "checkpoints") == near
+    assert errors.nearest_path(str(tmp_path / "run" / "checkpoint")) == near
+    for path in ("runn/nothing", "other", "rnu/chekpoints"):
+        assert errors.nearest_path(tmp_path / path) == ""
+    assert errors.nearest_path("") == ""

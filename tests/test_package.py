@@ -19,12 +19,13 @@ PARTS = {
     *("images", "nn", "models", "parallel", "checkpoint", "train", "score"),
 }
 
-# DESIGN: errors, config, files and ahead may be imported by all; these are the rest.
+# DESIGN: the floor below may be imported by all; these are the rest.
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "objects": set(),
     "config": {"objects"},
     "ahead": set(),
+    "interrupt": set(),
     "files": set(),
     "malloc": set(),
     "pages": set(),
@@ -53,13 +54,15 @@ MAY_IMPORT: dict[str, set[str]] = {
     "serve": PARTS,
     "recipes": PARTS | {"mix", "compress", "align", "serve"},
     "demo": PARTS | {"recipes"},
+    "verification": PARTS | {"mix"},
     "cli": PARTS
+    | {"verification"}
     | {"mix", "plan", "launch", "compress", "align", "serve", "recipes", "demo", "malloc"},
 }
 
 
 # What all may import.
-FLOOR = ("errors", "config", "objects", "pages", "files", "ahead")
+FLOOR = ("errors", "config", "objects", "pages", "files", "ahead", "interrupt")
 
 
 def imported_parts(path: Path) -> set[str]:
@@ -130,6 +133,61 @@ def test_folders_of_results_are_made_in_one_place() -> None:
     assert places <= {"files/folder.py", "demo/pocket.py"}
 
 
+# Methods of paths and functions of `os`, `shutil` and libraries that change a disk.
+CHANGES = {
+    *("write_text", "write_bytes", "touch", "mkdir", "makedirs", "rmdir", "unlink", "rename"),
+    *("renames", "symlink_to", "hardlink_to", "symlink", "truncate", "ftruncate", "rmtree"),
+    *("copyfile", "copy2", "copytree", "move", "copyfileobj", "save_file", "savez", "tofile"),
+}
+OF_MODULES = ("remove", "replace", "link", "copy", "save")
+WRITING = re.compile(r"[wax+]|O_(WRONLY|RDWR|CREAT|TRUNC|APPEND)")
+# Of the kernel, nothing, and what has no name (parallel/offload.py maps such a file).
+NO_FILES = ("/proc", "os.devnull", "tempfile.", "np.memmap(file,")
+
+
+def changes(path: Path) -> list[str]:
+    """Calls in a file that change a disk: of these names, or `open` with a mode that writes."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        if not isinstance(node, ast.Call) or any(ast.unparse(node).count(n) for n in NO_FILES):
+            continue
+        of = node.func
+        name = of.attr if isinstance(of, ast.Attribute) else getattr(of, "id", "")
+        owner = ast.unparse(of.value) if isinstance(of, ast.Attribute) else ""
+        arguments = [ast.unparse(a) for a in node.args if not isinstance(a, ast.Starred)]
+        modes = [a for a in arguments if a.startswith(("'", "os.O_"))]
+        modes += [ast.unparse(k.value) for k in node.keywords if k.arg in ("mode", "flags")]
+        is_call = name in CHANGES and owner
+        is_open = name in ("open", "memmap") and any(map(WRITING.search, modes))
+        # `str.replace` has two arguments, and `dataclasses.replace` no owner.
+        is_rename = name == "replace" and len(arguments) == 1 and not node.keywords and owner
+        removes = owner in ("os", "shutil", "np") and name in OF_MODULES
+        if is_call or is_open or is_rename or removes:
+            found.append(f"{path.relative_to(path.parents[1])}: {ast.unparse(node)[:80]}")
+    return found
+
+
+def test_only_files_changes_the_disk() -> None:
+    """So that all results are atomic, and tests can kill before any change (tests/killed.py)."""
+    outside = [path for path in SOURCE.rglob("*.py") if path.parent.name != "files"]
+    assert [change for path in outside for change in changes(path)] == []
+
+
+def test_a_change_of_the_disk_would_be_seen(tmp_path: Path) -> None:
+    file = tmp_path / "bad.py"
+    lines = (
+        *("open(p, 'wb')", "p.open('a')", "p.open(mode='r+')", "os.open(p, os.O_RDWR)"),
+        *("p.write_text('')", "p.write_bytes(b'')", "p.unlink()", "os.remove(p)", "p.rename(q)"),
+        *("p.replace(q)", "os.replace(p, q)", "shutil.copy(p, q)", "shutil.rmtree(p)", "p.mkdir()"),
+        *("np.save(p, x)", "numpy.save_file(x, p)", "np.memmap(p, t, 'w+')"),
+    )
+    for line in lines:
+        file.write_text(line)
+        assert changes(file), line
+    file.write_text("p.open('rb'); s.replace('a', 'b'); write_bytes(p, b''); replace(x, a=1)")
+    assert not changes(file)
+
+
 def test_a_forbidden_import_would_be_seen(tmp_path: Path) -> None:
     file = tmp_path / "bad.py"
     file.write_text("def f():\n    from barrow.cli import main\n")
@@ -158,6 +216,7 @@ def test_public_names() -> None:
         "stream",
         "tokens",
         "train",
+        "verify",
         "weights",
     ]
     assert dir(barrow) == sorted(barrow.__all__)

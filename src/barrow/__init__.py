@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import barrow.weights as weights
     from barrow.archive import Document
     from barrow.runtime import Runtime
+    from barrow.verification import verify
 
 __all__ = [
     "Document",
@@ -49,11 +50,16 @@ __all__ = [
     "stream",
     "tokens",
     "train",
+    "verify",
     "weights",
 ]
 
 # Loaded on first use, so that `import barrow` is fast and each part needs only its own libraries.
-_HOME_OF = {"Document": "barrow.archive", "Runtime": "barrow.runtime"}
+_HOME_OF = {
+    "Document": "barrow.archive",
+    "Runtime": "barrow.runtime",
+    "verify": "barrow.verification",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -17,6 +17,8 @@ from collections.abc import Callable, Iterable, Iterator
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
 
+from barrow.interrupt import check_interrupt
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -87,6 +89,7 @@ class Ahead(Generic[Item, Result]):
     def __next__(self) -> Result:
         if self._work.is_ended or not len(self):
             raise StopIteration
+        check_interrupt()
         while self._num_taken not in self._waiting:
             done = self._work.done.get()
             if done is None:  # closed by another thread

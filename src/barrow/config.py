@@ -102,7 +102,8 @@ def to_dict(settings: Any) -> Any:
 
 
 def identity(settings: Any) -> Any:
-    """`to_dict`, with the hash of its source in every object from outside barrow.
+    """`to_dict`, with the hash of its source in every object from outside barrow, and the `version`
+    of barrow's own where that was raised.
 
     Equal where the settings and the code they name are equal; machine paths do not count.
     """
@@ -217,9 +218,11 @@ def _dump(kind: Any, value: Any, with_source: bool) -> Any:
         return {"object": value.name, **value.settings}
     if _is_open(kind) and (_is_settings(value) or isinstance(value, types.FunctionType)):
         thing = type(value) if _is_settings(value) else value
-        named = {"object": name_of(thing)}
+        named: dict[str, Any] = {"object": name_of(thing)}
         if with_source and trust_of(thing) is not None:
             named["source"] = source_hash(thing)
+        elif with_source and (version := getattr(thing, "version", 1)) != 1:
+            named["source"] = version  # 1 is left out: keys of earlier builds stay
         return named | (_dump(thing, value, with_source) if thing is not value else {})
     if _is_settings(value):
         hints = _hints(type(value))
@@ -562,6 +565,7 @@ def _build_dataclass(
     for key in data:
         if key not in hints:
             raise _unknown(key, list(hints), f"{where}.{key}")
+    data = {**getattr(kind, "earlier", {}), **data}  # files that are older than a field
     values = {k: _build(hints[k], value, f"{where}.{k}", trust) for k, value in data.items()}
     needed = [f.name for f in dataclasses.fields(kind) if f.init and f.name not in values]
     if lacking := [name for name in needed if _is_required(kind, name)]:

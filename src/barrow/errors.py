@@ -44,6 +44,27 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"there are {', '.join(names[:_LISTED])}{more}"
 
 
+def nearest_path(path: str | PathLike[str]) -> str:
+    """The end of an error about a missing path: the nearest that exists, or nothing.
+
+    One of its names may be misspelt; the others must be there.
+    """
+    import difflib
+    from pathlib import Path
+
+    wrong, rest = Path(path), Path()
+    while not wrong.parent.is_dir():
+        wrong, rest = wrong.parent, wrong.name / rest
+    try:
+        siblings = [name for one in wrong.parent.iterdir() if (name := one.name)[0] != "."]
+    except OSError:  # a folder that may not be read
+        return ""
+    for close in difflib.get_close_matches(wrong.name, siblings):
+        if (found := wrong.with_name(close) / rest).exists():
+            return f"did you mean {found}?"
+    return ""
+
+
 class BarrowError(Exception):
     """Root of every error barrow raises on purpose."""
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import scipy.special
 from tests.align.data_files import chats, write
+from tests.places import naming
 
 from barrow.align.card.card import make_card
 from barrow.align.card.samples import divergence, style
@@ -88,6 +89,8 @@ def test_the_card_of_a_run(
     assert "Samples side by side" in page
     assert "maths" in page
     saved = json.loads((tmp_path / "run" / "card.json").read_text())
+    assert (saved["before"], saved["after"]) == (chat_model.name, "run")
+    assert naming(tmp_path.parent, [tmp_path / "run"]) == ["run.json"]
     assert saved["tax"]["overall"]["difference"] == card.tax.overall.difference
     assert command(["align", "card", str(tmp_path / "run"), "--prompts", "2"]) == 0
     said = capsys.readouterr().out

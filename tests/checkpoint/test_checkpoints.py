@@ -21,6 +21,7 @@ from barrow.checkpoint import checkpoints as module
 from barrow.checkpoint.checkpoints import BackgroundSave
 from barrow.config import from_dict
 from barrow.errors import ConfigError
+from barrow.files import disk
 from barrow.train.loss_scale import LossScale, ScaleSettings
 from barrow.train.optimizers import Lion
 from barrow.train.precision import Precision
@@ -229,14 +230,19 @@ def test_a_killed_removal_is_invisible(saved: Checkpoints, monkeypatch: pytest.M
     class Killed(BaseException):
         pass
 
-    def die(*arguments: object, **options: object) -> None:
-        if not options.get("ignore_errors"):
+    def die(change: str, *_: object) -> None:
+        if change == "unlink":
             raise Killed
 
-    monkeypatch.setattr("barrow.checkpoint.folder.shutil.rmtree", die)
+    monkeypatch.setattr(disk, "before", die)
     with pytest.raises(Killed):
         saved.discard_after(2)
     assert saved.steps() == [1, 2]
+    monkeypatch.undo()
+    assert len(os.listdir(saved.folder)) == 3
+    # A run that goes on removes the rest, and what the killed one had not removed yet.
+    replace(saved, keep_last=1).tidy()
+    assert os.listdir(saved.folder) == ["step-000000002"]
 
 
 def test_keys_types_and_empty_arrays_come_back(tmp_path: Path) -> None:

@@ -103,6 +103,27 @@ def test_clean_leaves_what_is_not_ours(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 4
 
 
+def test_a_damaged_newest_checkpoint_is_not_passed_over(tmp_path: Path) -> None:
+    """The one before it is another model: only resuming takes it."""
+    for step in (4, 7):
+        save_params(folder_of(tmp_path, step), {"a": np.ones(4, np.float32)})
+    index = folder_of(tmp_path, 7) / INDEX
+    data = bytearray(index.read_bytes())
+    data[data.index(b'"F32"') + 1] ^= 1
+    index.write_bytes(data)
+    words = "step-000000007: index.json: its checksum .*; the previous one is .*004; .* --step"
+    with pytest.raises(CheckpointError, match=words):
+        find_checkpoint(tmp_path)
+    assert find_checkpoint(tmp_path, step=4) == folder_of(tmp_path, 4)
+    with pytest.raises(CheckpointError, match="step-000000007"):
+        find_checkpoint(tmp_path, step=7)
+    with pytest.warns(UserWarning, match="checkpoint 7 is damaged .*; resuming from step 4$"):
+        assert Checkpoints(tmp_path).to_resume() == 4
+    remove(folder_of(tmp_path, 4))
+    with pytest.warns(UserWarning, match="checkpoint 7 is damaged .*; starting again$"):
+        assert Checkpoints(tmp_path).to_resume() is None
+
+
 def test_find_checkpoint(tmp_path: Path) -> None:
     state, _ = make_run()
     save_params(tmp_path / "params", state.params)
@@ -112,6 +133,12 @@ def test_find_checkpoint(tmp_path: Path) -> None:
     assert find_checkpoint(tmp_path / "run") == newest
     assert find_checkpoint(tmp_path / "run" / "checkpoints") == newest
     assert find_checkpoint(newest) == newest
+    assert find_checkpoint(tmp_path / "run", step=0) == newest
+    for path in (tmp_path / "run", tmp_path / "run" / "checkpoints"):
+        with pytest.raises(NotFound, match="no checkpoint of step 7; complete ones: 0"):
+            find_checkpoint(path, step=7)
+    with pytest.raises(CheckpointError, match="expected a checkpoint, a folder of"):
+        find_checkpoint(tmp_path / "params", step=0)
     with pytest.raises(NotFound, match="nowhere does not exist"):
         find_checkpoint(tmp_path / "nowhere")
     (tmp_path / "empty").mkdir()

@@ -97,10 +97,12 @@ def test_every_file_is_verified(tmp_path: Path) -> None:
     for process, start in enumerate((0, 2)):
         piece = HeldPiece("x", (start, 0), array[start : start + 2])
         _write_part(folder, (piece,), process)
-    files, leaves = _gathered(folder, Snapshot({"x": Kind("F32", (4, 6))}, ()))
+    _write_part(folder, (HeldPiece("y", (0,), array[0]),), 2)
+    kinds = {"x": Kind("F32", (4, 6)), "y": Kind("F32", (6,))}
+    files, leaves = _gathered(folder, Snapshot(kinds, ()))
     (folder / "index.json").write_bytes(index_bytes(Index(1, {}, leaves, files)))
     checkpoint = open_checkpoint(folder)
-    assert list(files) == ["arrays-00000.safetensors", "arrays-00001.safetensors"]
+    assert list(files) == [f"arrays-0000{process}.safetensors" for process in range(3)]
     assert np.array_equal(checkpoint.tensors()["x"], array)
     checkpoint.verify()
     for name in files:
@@ -108,6 +110,7 @@ def test_every_file_is_verified(tmp_path: Path) -> None:
         (folder / name).write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
         with pytest.raises(CheckpointError, match=f"{name}: the checksum differs"):
             checkpoint.verify()
+        checkpoint.verify(["x"] if name == list(files)[2] else ["y"])
         (folder / name).write_bytes(whole)
 
 

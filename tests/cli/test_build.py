@@ -98,7 +98,7 @@ def test_build_look_and_compare(barrow: Callable, raw: Path, tmp_path: Path) -> 
         json.loads(barrow("corpus", "diff", out, again, "--json").out)["domains"]["Texts"]["kept"]
         == 5
     )
-    assert barrow("corpus", "verify", out, "--deep").code == 0
+    assert barrow("verify", out, "--deep").code == 0
 
 
 @pytest.mark.parametrize(

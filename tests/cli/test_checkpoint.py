@@ -56,6 +56,42 @@ def test_show_json_and_half_a_checkpoint(barrow: Callable, run: Path) -> None:
     assert "incomplete checkpoint" in barrow("checkpoint", "show", run).out
 
 
+@pytest.mark.parametrize(
+    "verb",
+    [
+        "score {run} {text} --out {out}",
+        "generate {run} --prompt a",
+        "serve {run}",
+        "export {run} --out {out}.onnx",
+        "export {run} --out {out} --to hf",
+        "compress {run} --out {out} --calibrate {text}",
+        "checkpoint convert {run} --out {out}",
+    ],
+)
+def test_a_model_is_never_silently_that_of_an_earlier_step(
+    barrow: Callable, run: Path, tmp_path: Path, verb: str
+) -> None:
+    (tmp_path / "text.jsonl").write_text('{"text": "a letter", "meta": {}}\n')
+    places = {"run": run, "out": tmp_path / "out", "text": tmp_path / "text.jsonl"}
+    words = [word.format(**places) for word in verb.split()]
+    index = run / "checkpoints" / "step-000000020" / "index.json"
+    index.write_bytes(index.read_bytes().replace(b'"seed": 3', b'"seed": 2'))
+    code, _, err = barrow(*words)
+    assert code == 1
+    assert "step-000000020: index.json: its checksum differs" in err
+    assert f"the previous one is {index.parent.parent / 'step-000000010'}" in err
+    code, _, err = barrow(*words, "--step", 30)
+    assert code == 1
+    assert "has no checkpoint of step 30; complete ones: 10" in err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_step_is_chosen(barrow: Callable, run: Path, tmp_path: Path) -> None:
+    save_params(run / "checkpoints" / "step-000000005", {"w": jnp.ones(2)})
+    assert barrow("checkpoint", "convert", run, "--out", tmp_path / "x", "--step", 5).code == 0
+    assert list(load_params(tmp_path / "x")) == ["w"]
+
+
 def test_show_what_is_none(barrow: Callable, tmp_path: Path) -> None:
     code, out, err = barrow("checkpoint", "show", tmp_path)
     assert (code, out) == (1, "")

@@ -30,10 +30,10 @@ def test_bash_completes_verbs(barrow: Callable, tmp_path: Path) -> None:
     script = tmp_path / "completion.bash"
     script.write_text(barrow("completion", "bash").out)
     folder = Path(sys.executable).parent
-    ask = f"source {script}; COMP_WORDS=(barrow corpus ver); COMP_CWORD=2; "
+    ask = f"source {script}; COMP_WORDS=(barrow corpus take); COMP_CWORD=2; "
     ask += "_barrow_completion barrow; echo ${COMPREPLY[@]}"
     environment = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}
     run = subprocess.run(
         [bash, "-c", ask], capture_output=True, text=True, env=environment, check=True
     )
-    assert run.stdout.strip() == "verify"
+    assert run.stdout.strip() == "takedown"

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import inspect
 import os
 import re
 import shlex
@@ -13,8 +14,16 @@ import typer.main
 from tests.parallel.several_processes import xla_flags
 
 import barrow as package
+from barrow.cli.demo import demo
 from barrow.cli.main import app
 from barrow.demo import pocket
+
+
+def test_pages_say_how_long_it_trains() -> None:
+    steps = inspect.signature(demo).parameters["steps"].default
+    docs = Path(package.__file__).parents[2] / "docs"
+    assert f"the demo trains it for {steps} steps" in (docs / "train.md").read_text()
+    assert f"`llama.tiny`, {steps} steps" in (docs / "demo.md").read_text()
 
 
 def run_demo(out: Path, *options: str) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 from tests.earlier.folders import earlier_folders
+from tests.places import naming
 
 from barrow.models.open_model import open_model
 from barrow.tokens import open_store
@@ -37,7 +38,9 @@ def arrays(checkpoint: Path) -> dict[str, np.ndarray]:
     }
 
 
-def test_a_run_resumes_where_it_was_stopped(barrow: Callable, copied: Callable) -> None:
+def test_a_run_resumes_where_it_was_stopped(
+    barrow: Callable, copied: Callable, earlier: Path
+) -> None:
     run = copied("run")
     last = run / "checkpoints/step-000000004"
     wanted = arrays(last)
@@ -45,6 +48,9 @@ def test_a_run_resumes_where_it_was_stopped(barrow: Callable, copied: Callable) 
     code, out, err = barrow("train", run)
     assert code == 0, err
     assert "step 3/4" in out + err
+    # The settings name their data by absolute paths; nothing else that is written does.
+    written = [*last.iterdir(), run / "stream.json"]
+    assert naming(earlier.parent.parent, written) == []
     trained = arrays(last)
     assert trained.keys() == wanted.keys()
     start = arrays(run / "checkpoints/step-000000002")
@@ -82,6 +88,7 @@ def test_a_store_and_a_score_card_are_continued(
     assert barrow("build", tmp_path / "recipe.json", *arguments).code == 0
     arguments = ("--tokenizer", tmp_path / "tok", "--out", tmp_path / "store", "--workers", 0)
     assert barrow("tokenize", tmp_path / "corpus", *arguments).code == 0
+    assert naming(tmp_path.parent, [tmp_path / "store", tmp_path / "score"]) == []
     after = ids_of(tmp_path / "store")
     assert len(after.keys() & before.keys()) > 30
     assert all(after[name] == before[name] for name in after.keys() & before.keys())

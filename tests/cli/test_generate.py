@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,16 @@ def test_programs_are_kept(barrow: Callable, tmp_path: Path, cache: Path) -> Non
     assert barrow("generate", model, "--prompt", "ab", "--max-tokens", 2).code == 0
     assert kept("prefill") > before[0]
     assert kept("decode") > before[1]
+
+
+def test_a_changed_text_is_said_in_one_line(barrow: Callable, model: Path, tmp_path: Path) -> None:
+    changed = shutil.copytree(model, tmp_path / "changed")
+    with (changed / "config.json").open("a") as file:
+        file.write("\n")
+    words = "config.json changed after the model was written, and is used as it is"
+    code, out, err = barrow("generate", changed, "--prompt", "a", "--max-tokens", 1)
+    assert (code, err) == (0, f"barrow: {changed}: {words}\n")
+    assert out == barrow("generate", model, "--prompt", "a", "--max-tokens", 1).out
 
 
 def test_json_has_the_tokens(barrow: Callable, model: Path) -> None:

@@ -7,9 +7,13 @@ import sys
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import pytest
+from tests.interrupted import dropped
 
+from barrow import cli
+from barrow.cli.corpus import stats
 from barrow.cli.main import main
 
 PIPELINE = [
@@ -29,7 +33,7 @@ PIPELINE = [
     "export",
     "serve",
 ]
-TOOLS = ["corpus", "tokens", "model", "checkpoint", "env", "completion"]
+TOOLS = ["corpus", "tokens", "model", "checkpoint", "env", "verify", "completion"]
 
 
 def program(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
@@ -52,6 +56,7 @@ def test_help_shows_the_spine_in_order(barrow: Callable) -> None:
         (["tokenizer", "train"], "tokenizer is now `barrow tokens`"),
         (["models", "get", "gpt2"], "models is now `barrow model`"),
         (["stats", "x"], "stats is now `barrow corpus stats`"),
+        (["corpus", "verify", "x"], "corpus verify is now `barrow verify`"),
         (["predict", "x"], "predict is now `barrow model predict`"),
         (["build", "pile", "root=raw", "out=x"], "root is an option now: pass --root raw"),
         (["build", "pile", "--root", "raw", "out=x"], "out is an option now: pass --out x"),
@@ -175,8 +180,29 @@ def test_interruption(tmp_path: Path) -> None:
     assert "Traceback" not in err
 
 
+def test_an_interruption_that_was_dropped(
+    barrow: Callable[..., Any], shard: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Even as the last thing that happened."""
+    monkeypatch.setattr(stats, "print_table", lambda *_, **__: dropped())
+    code, _, err = barrow("corpus", "stats", shard)
+    assert (code, err) == (130, "barrow: interrupted\n")
+
+
+def test_an_interruption_that_was_dropped_by_an_import(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Module:
+        def __getattr__(self, name: str) -> None:
+            if name == "main":
+                dropped()
+
+    monkeypatch.setitem(sys.modules, "barrow.cli.main", Module())
+    source = Path(cli.__file__).read_text()
+    with pytest.raises(KeyboardInterrupt):
+        exec(compile(source, cli.__file__, "exec"), {})
+
+
 def test_progress_is_silent_when_not_a_terminal(shard: Path) -> None:
-    run = program("corpus", "verify", shard)
+    run = program("verify", shard)
     assert run.stderr == ""
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow
@@ -12,8 +13,10 @@ import typer
 import zstandard
 
 import barrow as package
-from barrow.cli.recipe import keys_of, of_sources, resolve
+from barrow import config
+from barrow.cli.recipe import keys_of, load_recipe, of_sources, resolve
 from barrow.corpus import C4, ByLanguage, GopherQuality, Recipe
+from barrow.corpus.report.portable_recipe import recipe_hash
 from barrow.errors import ConfigError
 from barrow.recipes import pile, refine
 
@@ -208,3 +211,22 @@ def test_show(barrow: Callable) -> None:
     assert rows["reader.text_key"] == '"body"'
     assert "filters.C4" not in rows
     assert rows["filters.GopherRepetition.max_repeated_paragraph_characters"] == "0.2"
+
+
+def test_a_recipe_that_was_changed_is_not_built_from(tmp_path: Path) -> None:
+    """The manifest beside it has its hash; one of an earlier version has none."""
+    recipe, manifest = tmp_path / "recipe.json", tmp_path / "manifest.json"
+    made = load_recipe("permissive")
+    recipe.write_text(config.to_json(made))
+    manifest.write_text(json.dumps({"recipe_sha256": recipe_hash(made)}))
+    assert load_recipe(str(recipe)) == made
+    recipe.write_text(config.to_json(replace(made, seed=made.seed ^ 1)))
+    with pytest.raises(ConfigError, match="not the recipe that manifest.json names: it was chang"):
+        load_recipe(str(recipe))
+    recipe.rename(tmp_path / "mine.json")
+    assert load_recipe(str(tmp_path / "mine.json")).seed == made.seed ^ 1
+    with pytest.raises(ConfigError, match="not the recipe"):
+        load_recipe(str(recipe))
+    manifest.write_text("{}")
+    (tmp_path / "mine.json").rename(recipe)
+    assert load_recipe(str(recipe)).seed == made.seed ^ 1

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from starlette.testclient import TestClient
 from tests.cli.test_generate import saved
+from tests.serve.http.conftest import client_to
 
 from barrow.models.clip import load as load_clip
 from barrow.serve.http.run import Server
@@ -25,19 +26,24 @@ def test_a_model_is_served(
     def run(server: Server) -> None:
         found.update(vars(server.config))
         app: Any = server.config.app
-        with TestClient(app, headers={"authorization": "Bearer secret"}) as client:
+        with client_to(app, authorization="Bearer secret") as client:
             found["models"] = client.get("/v1/models").json()
             body = {"prompt": "ab", "max_tokens": 12, "temperature": 0}
             found["answer"] = client.post("/v1/completions", json=body).json()
+            named = [{"host": "m.org"}, {"host": "evil.example"}]
+            named += [{"origin": "https://a.org"}, {"origin": "https://evil.example"}]
+            found["statuses"] = [client.get("/", headers=one).status_code for one in named]
             found["open"] = client.get("/v1/models", headers={"authorization": ""}).status_code
 
     monkeypatch.setattr(Server, "run", run)
     key = tmp_path / "key"
     key.write_text("secret\n")
-    code, _, err = barrow("serve", model, "--slots", 1, "--api-key-file", key, "--port", 8123)
+    allowed = ["--allow-host", "m.org", "--allow-origin", "https://a.org", "--port", 8123]
+    code, _, err = barrow("serve", model, "--slots", 1, "--api-key-file", key, *allowed)
     assert code == 0
     assert "tiny at http://127.0.0.1:8123/v1" in err
     assert (found["host"], found["port"], found["access_log"]) == ("127.0.0.1", 8123, False)
+    assert found["statuses"] == [200, 403, 200, 403]
     assert found["log_config"] is None  # handlers of the process stay open
     assert found["models"]["data"][0]["id"] == "tiny"
     assert found["open"] == 401
@@ -55,6 +61,9 @@ def test_others_need_a_key(barrow: Callable, tmp_path: Path) -> None:
     code, _, err = barrow("serve", tmp_path, "--api-key-file", tmp_path / "key")
     assert code == 1
     assert "key is empty" in err
+    code, _, err = barrow("serve", tmp_path, "--allow-origin", "https://a.org/")
+    assert code == 1
+    assert "an allowed origin must be in lower case and without path" in err
 
 
 def picture(colour: tuple[int, int, int]) -> bytes:
@@ -70,7 +79,7 @@ def test_clip_has_texts_and_images(
 ) -> None:
     clip, preprocess = load_clip(weights=clip_folder / "model")
     clients: list[TestClient] = []
-    monkeypatch.setattr(Server, "run", lambda self: clients.append(TestClient(self.config.app)))
+    monkeypatch.setattr(Server, "run", lambda self: clients.append(client_to(self.config.app)))
     assert barrow("serve", clip_folder / "model").code == 0
     (client,) = clients
     coded = base64.b64encode(picture((200, 10, 10))).decode()

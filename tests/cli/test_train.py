@@ -16,8 +16,8 @@ from tests.parallel.several_processes import xla_flags
 
 from barrow import Document, config, train
 from barrow.cli.train import load_run
+from barrow.interrupt import Interrupted
 from barrow.launch import constants
-from barrow.parallel.interrupt import Interrupted
 from barrow.parallel.pipeline import Schedule
 from barrow.plan import Hardware, choice, known
 from barrow.train import program

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import transformers
 from tests.models.roberta_models import LINES
 from tests.models.roberta_models import save as save_roberta
 from tests.models.test_packed import written
+from tests.places import naming
 
 from barrow.compress.compressed import Measuring, as_stored, compress
 from barrow.compress.scheme import Scheme
@@ -67,6 +69,12 @@ def test_the_card_is_what_score_finds(small: Any, folder: Path, corpus: Path) ->
     bits = found[0].overall.bpb - found[1].overall.bpb  # type: ignore[operator]
     assert card.comparison.overall.difference == pytest.approx(bits, abs=1e-9)
     assert bits != 0
+
+
+def test_it_names_no_place(small: Any, folder: Path) -> None:
+    out, card = small
+    assert card.original == folder.name
+    assert naming(out.parent.parent, [out]) == []
 
 
 def test_it_opens_as_any_model(small: Any, folder: Path) -> None:
@@ -186,6 +194,16 @@ def test_bad_inputs(small: Any, folder: Path, corpus: Path, tmp_path: Path) -> N
 
 def test_damaged_folders_are_refused(small: Any, tmp_path: Path) -> None:
     out, _ = small
+    flipped = shutil.copytree(out, tmp_path / "flipped") / "model.safetensors"
+    data = flipped.read_bytes()
+    for at, words in ((len(data) // 2, "the checksum differs"), (data.index(b"num_in"), "header")):
+        flipped.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+        with pytest.raises(WeightsError, match=words):
+            load(flipped.parent)
+    flipped.write_bytes(data)
+    (flipped.parent / "config.json").write_bytes((out / "config.json").read_bytes() + b"\n")
+    with pytest.warns(UserWarning, match="config.json changed after"):
+        load(flipped.parent)
     tensors = open_safetensors(out)
     arrays = {name: np.array(tensors[name]) for name in tensors}
     facts = dict(tensors.metadata)

@@ -64,6 +64,13 @@ def damage(corpus: Path) -> None:
     shard.write_bytes(data)
 
 
+def flip_recipe(corpus: Path) -> None:
+    path = corpus / "recipe.json"
+    data = path.read_bytes()
+    at = data.index(b'"seed"') - 1
+    path.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+
+
 def count_more(told: Any) -> None:
     told["splits"]["train"]["domains"]["Letters"]["documents"] += 1
 
@@ -127,6 +134,8 @@ BROKEN: list[tuple[Callable[[Path], Any], str]] = [
     (edit_manifest(more_rejects), "bad-manifest"),
     (edit_manifest(forget_split), "bad-manifest"),
     (lambda corpus: (corpus / "manifest.json").write_text("[]"), "bad-manifest"),
+    (flip_recipe, "bad-recipe"),
+    (lambda corpus: (corpus / "recipe.json").unlink(), "bad-recipe"),
     (lambda corpus: (corpus / "copy.txt").write_text("x"), "unexpected-file"),
     (lambda corpus: (corpus / "rejects" / ".0.writing").write_text("x"), "unexpected-file"),
     (lambda corpus: (corpus / "rejects" / "index").mkdir(), "unexpected-file"),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import jobs
 import pytest
+from tests.interrupted import dropped
 
 from barrow.engine import Engine, File, Progress, Stages, StageTime, Store, Task
 from barrow.errors import TaskFailed
@@ -206,6 +207,22 @@ def start(tmp_path: Path) -> subprocess.Popen[str]:
 def num_done(tmp_path: Path) -> int:
     """Results in the store; folders with a dot are not done yet."""
     return len(list(tmp_path.glob("store/*/[!.]*/result.txt")))
+
+
+@pytest.mark.parametrize("engine", [INLINE, pytest.param(TWO, marks=pytest.mark.soak)])
+def test_a_dropped_ctrl_c_stops_after_the_task(engine: Engine, tmp_path: Path) -> None:
+    store, done = Store(tmp_path), []
+
+    def on_bytes(size: int) -> None:
+        done.append(size)
+        if len(done) == 2:
+            dropped()
+
+    with pytest.raises(KeyboardInterrupt):
+        jobs.run(jobs.spins(20), store, engine, Progress(on_bytes=on_bytes))
+    assert len(done) == 2
+    jobs.run(jobs.spins(20), store, INLINE, Progress(on_bytes=done.append))
+    assert len(done) == 2 + 20
 
 
 def processes_of_group(group: int) -> list[str]:

@@ -74,14 +74,14 @@ def test_a_result_is_on_the_disk_before_it_has_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     events: list[str] = []
-    sync, rename = os.fsync, Path.rename
+    sync, rename = os.fsync, Path.replace
 
     def note_sync(descriptor: int) -> None:
         events.append(Path(f"/proc/self/fd/{descriptor}").readlink().name[:11])
         sync(descriptor)
 
     monkeypatch.setattr(os, "fsync", note_sync)
-    monkeypatch.setattr(Path, "rename", lambda a, b: (events.append("rename"), rename(a, b))[1])
+    monkeypatch.setattr(Path, "replace", lambda a, b: (events.append("rename"), rename(a, b))[1])
     (tmp_path / "in.txt").write_text("abc")
     task = copying(tmp_path / "in.txt")
     Store(tmp_path / "store").perform(task)

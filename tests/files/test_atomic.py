@@ -48,9 +48,9 @@ def test_what_is_written_is_synced_before_it_is_renamed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     events: list[str] = []
-    sync, replace = os.fsync, Path.replace
+    sync, replace = os.fsync, os.replace
     monkeypatch.setattr(os, "fsync", lambda fd: (events.append("sync"), sync(fd))[1])
-    monkeypatch.setattr(Path, "replace", lambda a, b: (events.append("name"), replace(a, b))[1])
+    monkeypatch.setattr(os, "replace", lambda a, b: (events.append("name"), replace(a, b))[1])
     write_bytes(tmp_path / "x", b"data")
     assert events == ["sync", "name", "sync"]
 
@@ -116,12 +116,12 @@ def test_a_second_name_or_a_copy(
     if not can_link:
         monkeypatch.setattr(os, "link", refuse)
     (tmp_path / "a").write_text("text")
-    for _ in range(2):  # again: a rename to a name of the same file does nothing
+    for _ in range(2):  # again: a second name stays, a copy is written again
         link_or_copy(tmp_path / "a", tmp_path / "b")
         assert sorted(os.listdir(tmp_path)) == ["a", "b"]
     assert (tmp_path / "b").read_text() == "text"
     assert (tmp_path / "a").samefile(tmp_path / "b") == can_link
-    assert events == (["sync"] if can_link else ["sync", "sync"]) * 2  # the copy, the folder
+    assert events == (["sync"] if can_link else ["sync", "sync"] * 2)  # the copy, the folder
 
 
 def test_a_file_need_not_be_hashed(tmp_path: Path) -> None:

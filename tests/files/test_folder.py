@@ -2,37 +2,41 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from pathlib import Path
 
 import pytest
 
-from barrow.files import listed, publish_folder, remove_unfinished, sync_folder
+from barrow.files import atomic_path, listed, remove_unfinished, sync_folder
 
 
 def test_a_folder_replaces_the_one_before_after_all_of_it_is_on_the_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, text in (("part", "new"), ("out", "old")):
-        (tmp_path / name / "deep").mkdir(parents=True)
-        (tmp_path / name / "deep" / "file").write_text(text)
     events: list[str] = []
-    sync, rename = os.fsync, Path.rename
+    sync, rename = os.fsync, os.replace
+
+    def write(text: str) -> None:
+        with atomic_path(tmp_path / "out", replace=True) as part:
+            (part / "deep").mkdir(parents=True)
+            (part / "deep" / "file").write_text(text)
 
     def synced(descriptor: int) -> None:
         path = Path(f"/proc/self/fd/{descriptor}").readlink()
-        events.append(f"sync {path.relative_to(tmp_path)}")
+        events.append("sync " + re.sub(r"[.]out[^/]*", "part", str(path.relative_to(tmp_path))))
         sync(descriptor)
 
-    def renamed(path: Path, to: Path) -> Path:
-        events.append(f"name {path.name}")
-        return rename(path, to)
+    def renamed(path: Path, to: Path) -> None:
+        events.append(f"name {path.name} {to.name}")
+        rename(path, to)
 
+    write("old")
     monkeypatch.setattr(os, "fsync", synced)
-    monkeypatch.setattr(Path, "rename", renamed)
-    publish_folder(tmp_path / "part", tmp_path / "out")
+    monkeypatch.setattr(os, "replace", renamed)
+    write("new")
     assert events == [
-        *("sync part/deep/file", "sync part/deep", "sync part"),
-        *("name out", "name part", "sync ."),
+        *("sync part/out/deep/file", "sync part/out/deep", "sync part/out", "sync part"),
+        *("name out .before", "name out out", "sync ."),
     ]
     assert (tmp_path / "out" / "deep" / "file").read_text() == "new"
     assert os.listdir(tmp_path) == ["out"]

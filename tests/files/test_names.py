@@ -5,7 +5,15 @@ from pathlib import Path
 import pytest
 
 from barrow.errors import UnsafeName
-from barrow.files import checked_name, inside, local_path, make_folder, write_bytes
+from barrow.files import (
+    checked_name,
+    inside,
+    local_path,
+    make_folder,
+    portable,
+    resolved,
+    write_bytes,
+)
 
 
 @pytest.mark.parametrize("name", ["a", "a/b", "./a", "c:x", ".hidden", "a..b", "here", "here/a"])
@@ -79,3 +87,39 @@ def test_no_folder_of_a_scheme_is_made(tmp_path: Path, monkeypatch: pytest.Monke
             make("s3://bucket/x")
     assert make_folder("a/b").is_dir()
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+def test_paths_of_a_folder_that_is_moved_with_what_it_names(tmp_path: Path) -> None:
+    for name in ("there/run", "there/store/tokenizer", "there/run/own"):
+        (tmp_path / name).mkdir(parents=True)
+    there = tmp_path / "there"
+    value = {
+        "store": str(there / "store"),
+        "own": [str(there / "run" / "own"), 3, None, "bytes"],
+        "above": str(there),
+        "gone": str(there / "gone"),
+        "slash": "/",
+        "url": "https://example.org/x",
+        "words": "../not a path",
+    }
+    kept = portable(value, there / "run")
+    assert kept == value | {"store": "../store", "above": "..", "own": ["./own", 3, None, "bytes"]}
+    assert resolved(kept, there / "run") == value | {"words": str(there / "not a path")}
+    there.rename(tmp_path / "here")
+    here = tmp_path / "here"
+    assert resolved(kept, here / "run")["store"] == str(here / "store")
+    assert resolved(kept, here / "run")["own"][0] == str(here / "run" / "own")
+    # Through a link, the files are those that it leads to.
+    (tmp_path / "link").symlink_to(here / "run")
+    assert portable(str(here / "store"), tmp_path / "link") == "../store"
+    assert resolved("../store", tmp_path / "link") == str(here / "store")
+
+
+def test_what_an_earlier_version_named_relative_to_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("store", "work/here"):
+        (tmp_path / name).mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "work")
+    assert resolved("../store", tmp_path / "runs" / "deep") == "../store"
+    assert resolved(str(tmp_path / "store"), tmp_path) == str(tmp_path / "store")

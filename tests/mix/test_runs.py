@@ -39,6 +39,16 @@ def test_a_second_file_may_have_another_domain(tmp_path: Path) -> None:
     np.testing.assert_array_equal(runs.weights[:3, 2], 0)
 
 
+def test_names_count_within_a_file(tmp_path: Path) -> None:
+    """Everybody numbers runs from 1. The same figures are the same run, in whatever order."""
+    more = "run,params,weight:b,weight:c,loss:a\n1,1e6,0.5,0.5,3.5\n2,1e6,1,0,4\n"
+    runs = read_runs([written(tmp_path, GOOD), written(tmp_path, more, "more.csv")])
+    assert runs.names == ("1", "2", "3", "1", "2")
+    again = "run,params,loss:a,weight:c,weight:b,weight:a\nx,1e6,3.5,0,0.5,0.5\n"
+    with pytest.raises(ConfigError, match="again.csv, line 2: run x is a duplicate of .*line 2"):
+        read_runs([written(tmp_path, GOOD), written(tmp_path, again, "again.csv")])
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

@@ -19,6 +19,7 @@ from tests.checkpoint.runs import bits, make_run
 from barrow.checkpoint import Checkpoints, load_params, save_params
 from barrow.checkpoint.read import open_checkpoint
 from barrow.errors import CheckpointError, WriteFailed
+from barrow.files import disk
 from barrow.models import Decoder, DecoderConfig, family_table
 from barrow.models.convert import convert
 from barrow.nn.tree import paths
@@ -104,6 +105,26 @@ def test_a_full_disk_leaves_nothing_in_the_way(
     monkeypatch.undo()
     assert os.listdir(tmp_path) == ["run"]
     assert convert(run, tmp_path / name, to="safetensors")
+
+
+@pytest.mark.parametrize("name", ["x", "x.safetensors"])
+def test_of_two_at_once_one_wins(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """The second comes when the first has written all, and is about to publish it."""
+    target = tmp_path / name
+
+    def before(_: str, path: Path | None = None) -> None:
+        if path == target:
+            monkeypatch.setattr(disk, "before", lambda *_: None)
+            convert(run, target, to="safetensors")
+
+    monkeypatch.setattr(disk, "before", before)
+    with pytest.raises(FileExistsError, match="was created by another process meanwhile; it was"):
+        convert(run, target, to="safetensors")
+    assert sorted(os.listdir(tmp_path)) == ["run", name]
+    weights = target if target.is_file() else target / "model.safetensors"
+    assert set(safetensors.numpy.load_file(weights)) == set(paths(make_run()[0].params))
 
 
 def test_a_checkpoint_that_does_not_name_its_model(run: Path, tmp_path: Path) -> None:

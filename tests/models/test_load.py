@@ -17,6 +17,7 @@ from safetensors.numpy import load_file, save_file
 from barrow import nn
 from barrow.errors import NotFound, WeightsError
 from barrow.models import generate
+from barrow.models.card import card
 from barrow.models.load import load
 from barrow.parallel import ZERO, bytes_per_device, make_mesh, placing
 
@@ -119,6 +120,9 @@ def test_another_number_of_experts(folder_of: Callable[..., Path]) -> None:
     words = str(caught.value)
     assert "block_sparse_moe.gate.weight: expected [3, 32], found [4, 32]" in words
     assert "6 unexpected: model.layers.0.block_sparse_moe.experts.3.w1.weight" in words
+    (folder / "config.json").write_text(json.dumps({**config, "num_local_experts": 10**9}))
+    with pytest.raises(WeightsError, match="2 layers of 1,000,000,000 experts in config.json, but"):
+        load(folder)
 
 
 def test_layers_apart_are_the_same_numbers(folder_of: Callable[..., Path]) -> None:
@@ -221,6 +225,10 @@ def test_a_config_that_contradicts_the_weights(folder_of: Callable[..., Path]) -
     (folder / "config.json").write_text(json.dumps({**config, "num_hidden_layers": 1}))
     with pytest.raises(WeightsError, match=r"9 unexpected: model.layers.1.input_layernorm.weight"):
         load(folder)
+    (folder / "config.json").write_text(json.dumps({**config, "num_hidden_layers": 10**9}))
+    for open_it in (load, card):
+        with pytest.raises(WeightsError, match="1,000,000,000 layers in config.json, but 21 tens"):
+            open_it(folder)
 
 
 def test_damaged_files(folder_of: Callable[..., Path]) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 
 from barrow.checkpoint import save_params
-from barrow.errors import CheckpointError
+from barrow.errors import CheckpointError, WeightsError
 from barrow.models import Decoder, DecoderConfig, family_table, save
 from barrow.models import open as open_model
 from barrow.models.load import load
@@ -92,6 +93,18 @@ def test_one_that_does_not_say_which_model_it_is_of(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="does not name its model") as raised:
         open_model(tmp_path / "bare")
     assert raised.value.reason == "no-model"
+
+
+def test_more_layers_than_the_parameters_can_have(tmp_path: Path) -> None:
+    config = replace(CONFIGS["decoder"], layers=10**9)
+    save_params(
+        tmp_path / "run", drawn(Decoder(CONFIGS["decoder"])), {"model": family_table(config)}
+    )
+    for apart in (False, True):
+        with pytest.raises(
+            WeightsError, match=r"1,000,000,000 layers in index.json, but the param"
+        ):
+            open_model(tmp_path / "run", unstack=apart)
 
 
 def test_a_model_of_another_kind_says_what_it_is_for(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -12,13 +13,16 @@ import pytest
 from barrow.align.model import kept, numbered
 from barrow.checkpoint.leaves import leaves
 from barrow.compress import Scheme, quantized
+from barrow.errors import WeightsError
 from barrow.models import DecoderConfig
-from barrow.models.quantized import from_arrays
+from barrow.models.quantized import FORMAT, from_arrays, quantized_architecture
+from barrow.models.sources import Source
 from barrow.nn import take_apart
 from barrow.nn.module import describe
 from barrow.nn.tree import from_paths
 from barrow.nn.weights.grouped import Grouped
 from barrow.nn.weights.kernels import with_weights
+from barrow.weights.tensors import Tensors
 
 CONFIG = DecoderConfig(vocab_size=20, width=32, layers=1, heads=2, hidden=24, context=8)
 
@@ -62,3 +66,10 @@ def test_arrays_tell_what_they_are(kind: Any, is_stacked: bool) -> None:
     found = from_arrays(stored, describe(model, *CONFIG.example))
     assert jax.tree.structure(found) == jax.tree.structure(params)
     jax.tree.map(np.testing.assert_array_equal, found, params)
+
+
+def test_more_layers_than_tensors() -> None:
+    tensors = Tensors({}, metadata={"format": FORMAT})
+    source = Source(Path("x"), {"model_type": "gpt2", "n_layer": 10**9}, tensors, None)
+    with pytest.raises(WeightsError, match="x: 1,000,000,000 layers in config.json, but 0 tensors"):
+        quantized_architecture(source)

@@ -14,6 +14,7 @@ from safetensors.numpy import load_file
 from tests.goldens import golden
 
 from barrow import nn
+from barrow.errors import WeightsError
 from barrow.models import Decoder, DecoderConfig, save
 from barrow.models.load import load
 from barrow.nn.attention.rotary import RopeScaling, Rotary
@@ -146,6 +147,25 @@ def test_a_tokenizer_folder_is_copied(tmp_path: Path) -> None:
     assert (tmp_path / "n" / "tokenizer.json").read_text() == "tokenizer.json"
     save(tmp_path / "o", model, params, tokenizer="bytes")
     assert json.loads((tmp_path / "o" / "tokenizer.json").read_text())["model"]
+
+
+def test_a_changed_file_of_a_saved_model_is_noticed(tmp_path: Path) -> None:
+    model, params = made()
+    save(tmp_path / "m", model, params, tokenizer="bytes")
+    changed = {"model.safetensors": -1, "config.json": None}
+    changed |= {"generation_config.json": None, "tokenizer.json": None}
+    for name, at in changed.items():
+        file = tmp_path / "m" / name
+        whole = file.read_bytes()
+        if at is None:
+            file.write_bytes(whole + b"\n")
+            with pytest.warns(UserWarning, match=f"m: {name} changed after the model was written"):
+                load(tmp_path / "m")
+        else:
+            file.write_bytes(whole[:at] + bytes([whole[at] ^ 1]))
+            with pytest.raises(WeightsError, match="the checksum differs"):
+                load(tmp_path / "m")
+        file.write_bytes(whole)
 
 
 def test_parameters_of_another_model_are_refused(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ import pytest
 from tests.parallel.service import Service
 
 from barrow.errors import ConfigError, Diverged, PeerFailed
+from barrow.interrupt import Interrupted
 from barrow.parallel import processes
-from barrow.parallel.interrupt import Interrupted
 from barrow.parallel.processes import Peers, Together, open_peers
 
 SHARED = (Interrupted, Diverged)

@@ -96,6 +96,29 @@ def test_draws_have_the_probabilities_of_the_model() -> None:
     np.testing.assert_allclose(known(x, tokens), plain[np.asarray(tokens)], atol=1e-5)
 
 
+def test_top_p_counts_the_probabilities_after_the_temperature() -> None:
+    """By the definition, in float64. Before it, another number of tokens would be drawn."""
+    num, temperature = 2000, 0.5
+    x = jnp.broadcast_to(logits(1), (num, VOCAB))
+    how = settings(*[Choice(temperature=temperature, top_p=0.7)] * num)
+    lengths = jnp.arange(num, dtype=jnp.int32)
+    given = how, x, jnp.zeros((num, 24), jnp.int32), lengths, np.repeat(EVERYTHING, num, 0)
+    counts = np.bincount(jax.jit(choose)(*given), minlength=VOCAB)
+    row = np.asarray(x[0], np.float64)
+    kept = {}
+    for scale in (temperature, 1.0):
+        every = np.exp(row / scale) / np.exp(row / scale).sum()
+        order = np.argsort(-every)
+        kept[scale] = order[: np.searchsorted(every[order].cumsum(), 0.7) + 1]
+    assert len(kept[temperature]) != len(kept[1.0])
+    expected = np.zeros(VOCAB)
+    expected[kept[temperature]] = np.exp(row[kept[temperature]] / temperature)
+    expected /= expected.sum()
+    assert (counts[expected == 0] == 0).all()
+    spread = np.sqrt(num * expected * (1 - expected)) + 1e-9
+    assert (np.abs(counts - num * expected)[expected > 0] < 5 * spread[expected > 0]).all()
+
+
 def test_rows_do_not_change_each_other() -> None:
     """Also where a neighbour needs what a row does not."""
     choices = [

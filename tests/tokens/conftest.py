@@ -84,10 +84,9 @@ def archive(tmp_path: Path, first_store: TokenStore) -> Path:
 
 @pytest.fixture
 def store(tmp_path: Path, first_store: TokenStore, archive: Path) -> TokenStore:
-    folder = shutil.copytree(first_store.folder, tmp_path / "store")
-    text = (folder / "store.json").read_text()
-    (folder / "store.json").write_text(text.replace(first_store.manifest.corpus.path, str(archive)))
-    return open_store(folder)
+    opened = open_store(shutil.copytree(first_store.folder, tmp_path / "store"))
+    assert opened.manifest.corpus.path == str(archive)  # relative to the store
+    return opened
 
 
 @pytest.fixture

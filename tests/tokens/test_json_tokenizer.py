@@ -125,6 +125,15 @@ def test_spans_are_places_in_the_bytes(trained: JsonTokenizer) -> None:
     assert none.shape == (0, 2)
 
 
+def test_spans_after_the_first_character_of_each_size(trained: JsonTokenizer) -> None:
+    """U+0080, U+0800 and U+10000 are the first with two, three and four bytes in UTF-8."""
+    for text in ("\x7fx", "\x80x", "\u07ffx", "\u0800x", "\uffffx", "\U00010000x"):
+        spans = trained.spans(text)
+        assert spans is not None
+        size = len(text.encode())
+        assert spans[-1].tolist() == [size - 1, size]
+
+
 def test_a_pattern_without_end_is_an_error_that_names_the_file(tmp_path: Path) -> None:
     """The library panics, which is no Exception."""
     split = {"type": "Split", "pattern": {"Regex": "(a|aa|a?a)+$"}, "behavior": "Isolated"}

@@ -17,6 +17,7 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
+from tests.interrupted import dropped
 from tests.parallel.several_processes import xla_flags
 
 from barrow import config
@@ -173,6 +174,15 @@ def test_stopping_saves_and_going_on_changes_nothing(
     assert timeless(tmp_path / "whole" / "log.jsonl") == timeless(tmp_path / "parts" / "log.jsonl")
 
 
+def test_a_ctrl_c_that_was_dropped_stops_after_a_step(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: Any
+) -> None:
+    monkeypatch.setattr(told, "begin", lambda *_: dropped())
+    with pytest.raises(Interrupted, match="stopped after step 0, 7 left; saved"):
+        fit(run, tmp_path, trackers=[told])
+    assert Checkpoints(tmp_path / "checkpoints").latest() == 1
+
+
 def test_a_finished_run_can_be_lengthened(run: Run, tmp_path: Path) -> None:
     """The same bits as a run that was planned that long."""
     run = replace(run, optimizer=replace(run.optimizer, schedule=Constant(peak=1e-2, warmup=2)))
@@ -240,7 +250,7 @@ def test_a_cut_checkpoint_is_passed_over_aloud(run: Run, tmp_path: Path) -> None
     arrays = newest / "arrays-00000.safetensors"
     os.truncate(arrays, arrays.stat().st_size // 2)
     number = int(before.name.removeprefix("step-"))
-    with pytest.warns(UserWarning, match=f"is incomplete; resuming from step {number}$"):
+    with pytest.warns(UserWarning, match=f"or incomplete; resuming from step {number}$"):
         assert same(whole, fit(run, tmp_path))
 
 

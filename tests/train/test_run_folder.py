@@ -1,19 +1,23 @@
 from __future__ import annotations
 
 import os
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from barrow import config
+from barrow.checkpoint import save_params
+from barrow.checkpoint.index import read_index
 from barrow.errors import ConfigError, NotFound
 from barrow.models.family import described_family
 from barrow.stream.saved import Saved
 from barrow.tokens import load
 from barrow.train import Constant, Cosine, Run, Schedule, WarmupStableDecay
-from barrow.train.run_folder import RunFolder, about
-from barrow.train.tasks.token_data import token_data
+from barrow.train.run_folder import RunFolder, about, read_run
+from barrow.train.tasks.token_data import TokenData, token_data
 
 
 def test_written_and_read(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -27,6 +31,57 @@ def test_written_and_read(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     folder.check(run, data, 4)
     with pytest.raises(ConfigError, match=r"other settings \(seed: 0 → 9\)"):
         folder.check(replace(run, seed=9), data, 4)
+
+
+def test_a_run_and_its_store_may_be_moved_together(run: Run, tmp_path: Path) -> None:
+    """The stream and checkpoints name the store relative to themselves, so the model is whole."""
+    store = shutil.copytree(run.store, tmp_path / "old" / "store")
+    run = replace(run, store=str(store))
+    data, folder = token_data(run, vocab_size=259), tmp_path / "old" / "run"
+    RunFolder(folder).write(run, data)
+    step = folder / "checkpoints" / "step-000000001"
+    save_params(step, {"a": np.ones(1)}, about(run, data))
+    assert str(tmp_path) not in (folder / "stream.json").read_text()
+    assert str(tmp_path) not in (step / "index.json").read_text()
+    (tmp_path / "old").rename(tmp_path / "new")
+    found = read_index(tmp_path / "new" / step.relative_to(tmp_path / "old")).about
+    place = str(tmp_path / "new" / "store")
+    assert (found["tokenizer"], found["run"]["store"]) == (f"{place}/tokenizer", place)
+    assert Saved.read(tmp_path / "new" / "run").folder == place
+    assert Saved.read(tmp_path / "new" / "run" / "checkpoints" / step.name).folder == place
+    assert load(found["tokenizer"]).hash == data.store.tokenizer_hash
+
+
+def test_settings_that_were_changed_are_refused(run: Run, tmp_path: Path) -> None:
+    """A flipped bit of the seed would train another model; a folder without sums opens."""
+    data = token_data(run, vocab_size=259)
+    folder = RunFolder(tmp_path)
+    folder.write(run, data)
+    for file in (folder.settings, folder.stream):
+        whole = file.read_bytes()
+        at = whole.index(b'"seed": ') + 8
+        file.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        for read in (folder.read, lambda: read_run(folder.settings)):
+            with pytest.raises(ConfigError, match=f"{file} was changed .*remove .*SHA256SUMS"):
+                read()
+        file.write_bytes(whole)
+    folder.sums.unlink()
+    folder.settings.write_text(config.to_json(replace(run, seed=5)))
+    assert folder.read().seed == 5
+    folder.write(replace(run, steps=run.steps + 1), data)
+    assert folder.read().steps == run.steps + 1
+
+
+def test_a_kill_while_settings_are_written_leaves_no_sums(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They would not be those of the new settings."""
+    data, folder = token_data(run, vocab_size=259), RunFolder(tmp_path)
+    folder.write(run, data)
+    monkeypatch.setattr(TokenData, "save", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        folder.write(replace(run, steps=run.steps + 1), data)
+    assert folder.read().steps == run.steps + 1
 
 
 def planned(run: Run, schedule: Schedule) -> Run:

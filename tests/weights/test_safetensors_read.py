@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barrow.errors import NotFound, WeightsError
+from barrow.errors import NotFound, UnsafeName, WeightsError
 from barrow.weights import open_safetensors, write_safetensors
 
 
@@ -85,6 +87,85 @@ def test_a_folder_of_shards(tmp_path: Path) -> None:
         assert tensors.metadata["total_size"] == str(sum(a.nbytes for a in arrays().values()))
         for name, array in arrays().items():
             np.testing.assert_array_equal(tensors[name], array, strict=True)
+
+
+def flip(file: Path, at: int) -> None:
+    data = bytearray(file.read_bytes())
+    data[at] ^= 1 << at % 8
+    file.write_bytes(data)
+
+
+@pytest.mark.parametrize("max_shard_bytes", [40, 1 << 20])
+def test_a_flipped_bit_is_found_when_its_tensor_is_read(
+    tmp_path: Path, max_shard_bytes: int
+) -> None:
+    """Of a model with checksums; the library opens it too."""
+    write_safetensors(tmp_path, arrays(), max_shard_bytes=max_shard_bytes, beside={})
+    for file in tmp_path.glob("*.safetensors"):
+        whole = file.read_bytes()
+        with safetensors.safe_open(file, "pt") as theirs:
+            assert set(theirs.keys()) <= set(arrays())
+        start = 8 + int.from_bytes(whole[:8], "little")
+        for at in range(start, len(whole), 7):
+            flip(file, at)
+            tensors = open_safetensors(tmp_path)
+            wrong = {}
+            for name, array in arrays().items():
+                try:
+                    np.testing.assert_array_equal(tensors[name], array, strict=True)
+                except WeightsError as error:
+                    wrong[name] = str(error)
+            (words,) = wrong.values()
+            (name,) = wrong
+            assert f"{file}, tensor {name!r}: the checksum differs" in words
+            with pytest.raises(WeightsError):  # also the second time
+                tensors[name]
+            file.write_bytes(whole)
+
+
+def test_a_flipped_bit_of_the_header_is_found_or_harmless(tmp_path: Path) -> None:
+    file = tmp_path / "model.safetensors"
+    write_safetensors(tmp_path, arrays(), metadata={"format": "pt", "bits": "4"}, beside={})
+    whole = file.read_bytes()
+    num_found = 0
+    for at in range(0, 8 + int.from_bytes(whole[:8], "little"), 29):
+        flip(file, at)
+        try:
+            tensors = open_safetensors(file)
+            found = {name: np.array(array) for name, array in tensors.items()}
+        except WeightsError:
+            num_found += 1
+        else:  # the name of the table of checksums, or white space
+            assert {**tensors.metadata, "format": "pt", "bits": "4"} == tensors.metadata
+            assert set(found) == set(arrays())
+            for name, array in arrays().items():
+                np.testing.assert_array_equal(found[name], array, strict=True)
+        file.write_bytes(whole)
+    assert num_found > 40
+
+
+def test_texts_that_changed_are_named(tmp_path: Path) -> None:
+    for name in ("config.json", "tokenizer.json"):
+        (tmp_path / name).write_text("{}")
+    digest = hashlib.sha256(b"{}").hexdigest()
+    beside = {"config.json": digest, "tokenizer.json": digest}
+    write_safetensors(tmp_path, arrays(), max_shard_bytes=40, beside=beside)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        open_safetensors(tmp_path)
+    (tmp_path / "config.json").write_text("{ }")
+    with pytest.warns(UserWarning, match="config.json changed after the model was written") as said:
+        open_safetensors(tmp_path)
+    assert len(said) == 1
+    (tmp_path / "tokenizer.json").unlink()
+    with pytest.warns(UserWarning, match=f"{tmp_path}: config.json, tokenizer.json changed"):
+        open_safetensors(tmp_path)
+
+
+def test_names_of_texts_stay_in_the_folder(tmp_path: Path) -> None:
+    write_safetensors(tmp_path, {"a": np.ones(1)}, beside={"../secret": "0" * 64})
+    with pytest.raises(UnsafeName, match=r"\.\./secret"):
+        open_safetensors(tmp_path)
 
 
 def change(index: Path, **weight_map: Any) -> None:

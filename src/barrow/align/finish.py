@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from barrow.checkpoint.folder import find_checkpoint
 from barrow.checkpoint.index import read_index
 from barrow.checkpoint.params import load_params
 from barrow.errors import ConfigError
-from barrow.files import write_bytes
+from barrow.files import atomic_path, new_path
 from barrow.models.decoder.model import Decoder
 from barrow.models.family import described_family
 from barrow.models.huggingface.adapters import Adapter, save_adapter
@@ -47,16 +46,11 @@ def write_adapter(run: str | os.PathLike[str], out: str | os.PathLike[str]) -> N
 
 def write_model(path: str | os.PathLike[str], out: str | os.PathLike[str]) -> None:
     """Write the decoder of a run, or of adapters, as a folder that `transformers` opens."""
+    out = new_path(out)
     loaded = open_model(path, dtype="float32")
     decoder = of_kind(loaded, path, Decoder)
-    tokenizer = loaded.tokenizer
-    save(out, decoder, loaded.params, tokenizer=tokenizer, begin=loaded.begin, stops=loaded.stops)
-    settings = dict(loaded.tokenizer_config or {})
-    template = settings.pop("chat_template", None)
-    if template is not None:
-        write_bytes(Path(out) / "chat_template.jinja", template.encode())
-    if settings and not (Path(out) / "tokenizer_config.json").exists():
-        write_bytes(Path(out) / "tokenizer_config.json", json.dumps(settings, indent=1).encode())
+    with atomic_path(out) as part:
+        save(part, decoder, loaded.params, tokenizer=loaded.words)
 
 
 def finish(run: Run, folder: Path, *, corpus: str = "") -> list[str]:

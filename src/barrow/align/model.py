@@ -16,6 +16,7 @@ from barrow.models.decoder.model import Decoder, DecoderConfig
 from barrow.models.keys_report import KeysReport
 from barrow.models.load import Loaded
 from barrow.models.quantized import from_arrays
+from barrow.models.tokenizer_files import described_files
 from barrow.nn.initialisers import zeros
 from barrow.nn.layers.dense import Dense
 from barrow.nn.layers.remat import Policy
@@ -111,15 +112,11 @@ class AlignedConfig:
             model = whole.module(unroll=unstack, dtype=kind)
         else:
             params = Tree({n: x for n, x in params.items() if n not in (_SCORE, _CRITIC)})
-        end = about.get("end")
         return Loaded(
             model,
             take_apart(params, "layers") if unstack else params,
             KeysReport(matched=tuple(paths(params))),
-            about.get("tokenizer"),
-            about.get("begin"),
-            () if end is None else (end,),
-            about.get("tokenizer_config"),
+            described_files(about, is_causal=True),
         )
 
 

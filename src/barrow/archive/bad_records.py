@@ -12,6 +12,7 @@ import msgspec
 
 from barrow.archive.records import RAW_LIMIT
 from barrow.errors import ArchiveError
+from barrow.files import AppendedFile
 
 OnBad = Literal["raise", "count"]
 
@@ -40,8 +41,11 @@ class BadLog:
         self.counts[error.reason] += 1
         self.documents_lost[error.reason] += error.num_documents or 0
         if self._rejects is not None:
-            with self._rejects.open("ab") as file:
+            file = AppendedFile(self._rejects)
+            try:
                 file.write(msgspec.json.encode(_as_row(error)) + b"\n")
+            finally:
+                file.close()
 
     def __len__(self) -> int:
         return self.counts.total()

@@ -25,6 +25,7 @@ from barrow.archive.storage import (
 )
 from barrow.archive.writer import UNFINISHED
 from barrow.errors import DamagedShard, NotFound
+from barrow.files import AppendedFile
 
 
 def open(
@@ -55,7 +56,7 @@ def open(
     if max_document < 1 or (threads is not None and threads < 1):
         raise ValueError("max_document and threads must be ≥ 1")
     if rejects is not None:
-        Path(rejects).write_bytes(b"")
+        AppendedFile(Path(rejects), keep=0).close()
     reading = Reading(
         form=RecordForm(text_key=text_key, fields=tuple(fields)),
         on_bad=on_bad,

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, cast
 
 import fsspec
 
-from barrow.errors import NotFound
+from barrow.errors import NotFound, nearest_path
 
 CATALOG_NAME = "archive.json"
 READABLE = (
@@ -95,19 +95,8 @@ def expand(pattern: str) -> list[str]:
         if files or found:
             return sorted(files or found)
         raise NotFound(f"no file matches {pattern}")
-    raise NotFound(f"{pattern} does not exist{_nearest(pattern)}")
-
-
-def _nearest(path: str) -> str:
-    import difflib
-
-    parent = Path(path).parent
-    if is_url(path) or not parent.is_dir():
-        return ""
-    close = difflib.get_close_matches(
-        Path(path).name, [sibling.name for sibling in parent.iterdir()], n=1
-    )
-    return f"; did you mean {parent / close[0]}?" if close else ""
+    near = "" if is_url(pattern) else nearest_path(pattern)
+    raise NotFound(f"{pattern} does not exist" + (f"; {near}" if near else ""))
 
 
 def as_paths(path: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[str]:

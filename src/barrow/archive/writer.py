@@ -19,7 +19,16 @@ from barrow.archive.piece import MAX_DOCUMENT, MAX_FRAME_SIZE, PIECE_SIZE
 from barrow.archive.shard_file import Compression, Frame, FrameBuffer, ShardFile
 from barrow.archive.storage import CATALOG_NAME
 from barrow.errors import WriteFailed
-from barrow.files import local_path, locked, make_folder, remove_unfinished
+from barrow.files import (
+    local_path,
+    locked,
+    make_folder,
+    remove,
+    remove_folder,
+    remove_left_of,
+    remove_unfinished,
+    write_part,
+)
 
 SHARD_SUFFIX = ".jsonl.zst"
 SHARD_SIZE = 1 << 29
@@ -88,6 +97,7 @@ class Writer:
                     f"{name}: one shard cannot grow; append to a folder of shards instead"
                 )
             if target.exists() and not overwrite:
+                remove_left_of(target)
                 raise FileExistsError(f"{name} exists; pass overwrite=True to replace it")
             self._target = _SingleFile(target, may_replace=overwrite)
         self._state = "open"
@@ -263,8 +273,8 @@ class _ArchiveFolder:
             self._lock.enter_context(locked(folder))
             self._old = self._read_old(append=append)
             if (folder / UNFINISHED).exists():
-                self._remove_leftovers()
-            (folder / UNFINISHED).touch()
+                self._remove_leftovers(self._old)
+            write_part(folder / UNFINISHED, b"")
             self._first = self._next_number()
         except BaseException:
             self._lock.close()
@@ -274,6 +284,9 @@ class _ArchiveFolder:
         if (self._folder / CATALOG_NAME).exists():
             if append:
                 return read_catalog(str(self._folder))
+            if (self._folder / UNFINISHED).exists():  # the writer was killed when it had committed
+                self._remove_leftovers(read_catalog(str(self._folder)))
+                remove(self._folder / UNFINISHED)
             raise FileExistsError(
                 f"{self._folder} is already an archive; pass append=True to add to it, or remove it"
             )
@@ -284,12 +297,12 @@ class _ArchiveFolder:
             )
         return Catalog()
 
-    def _remove_leftovers(self) -> None:
-        listed = {shard.name for shard in self._old.shards}
+    def _remove_leftovers(self, old: Catalog) -> None:
+        listed = {shard.name for shard in old.shards}
         remove_unfinished(self._folder)
         for path in self._folder.iterdir():
             if _SHARD_NAME.fullmatch(path.name) and path.name not in listed:
-                path.unlink()
+                remove(path)
 
     def _next_number(self) -> int:
         names = {shard.name for shard in self._old.shards} | {
@@ -304,7 +317,7 @@ class _ArchiveFolder:
     def commit(self, done: list[ShardEntry]) -> None:
         write_catalog(self._folder, Catalog(shards=(*self._old.shards, *done)))
         with contextlib.suppress(OSError):
-            (self._folder / UNFINISHED).unlink()
+            remove(self._folder / UNFINISHED)
 
     def roll_back(self, done: list[ShardEntry]) -> None:
         # Once the catalog lists them they belong to the archive, whatever fails later.
@@ -313,11 +326,11 @@ class _ArchiveFolder:
             listed = {shard.name for shard in read_catalog(str(self._folder)).shards}
         for shard in done:
             if shard.name not in listed:
-                (self._folder / shard.name).unlink(missing_ok=True)
-        (self._folder / UNFINISHED).unlink(missing_ok=True)
+                remove(self._folder / shard.name)
+        remove(self._folder / UNFINISHED)
         if self._made:
             with contextlib.suppress(OSError):
-                self._folder.rmdir()
+                remove_folder(self._folder)
 
     def release(self) -> None:
         self._lock.close()

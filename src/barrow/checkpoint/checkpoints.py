@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +16,7 @@ from barrow.checkpoint.folder import (
     folder_of,
     listed,
     locate,
+    locate_step,
     removable,
     remove,
 )
@@ -23,7 +25,7 @@ from barrow.checkpoint.read import open_checkpoint
 from barrow.checkpoint.restore import restore
 from barrow.checkpoint.snapshot import Snapshot, snapshot
 from barrow.checkpoint.write import write_checkpoint
-from barrow.errors import CheckpointError, NotFound
+from barrow.errors import CheckpointError
 from barrow.parallel.processes import Peers, open_peers
 
 T = TypeVar("T")
@@ -123,14 +125,25 @@ class Checkpoints:
         """The last of `steps`."""
         return max(self.steps(), default=None)
 
+    def to_resume(self) -> int | None:
+        """`latest`, with a warning for each of `passed_over`."""
+        latest = self.latest()
+        instead = "starting again" if latest is None else f"resuming from step {latest}"
+        for step in self.passed_over():
+            warnings.warn(
+                f"{self.folder}: checkpoint {step} is damaged or incomplete; {instead}",
+                stacklevel=4,
+            )
+        return latest
+
     def passed_over(self) -> list[int]:
-        """Steps later than `latest` whose checkpoints are incomplete."""
+        """Steps later than `latest` whose checkpoints are damaged or incomplete."""
         latest = self.latest()
         return [step for step in listed(self.folder) if latest is None or step > latest]
 
     def about(self, step: int) -> dict[str, Any]:
         """What a checkpoint was saved with."""
-        return dict(read_index(self._where(step)).about)
+        return dict(read_index(locate_step(self.folder, step)).about)
 
     def restore(self, step: int, like: T, *, shardings: Any = None) -> T:
         """The state of a step, with the given shardings or those of `like`.
@@ -139,7 +152,8 @@ class Checkpoints:
         (`jax.eval_shape`). Every file is verified against its checksum.
         """
         try:
-            state: T = restore(open_checkpoint(self._where(step)), like, shardings=shardings)
+            found = open_checkpoint(locate_step(self.folder, step))
+            state: T = restore(found, like, shardings=shardings)
         except CheckpointError as error:
             if error.reason not in ("damaged", "incomplete", "none"):
                 raise
@@ -154,29 +168,26 @@ class Checkpoints:
             if later > step:
                 remove(locate(self.folder, later))
 
+    def tidy(self) -> None:
+        """Remove what killed writers left or were about to remove; one process calls this."""
+        self._clean()
+        if steps := self.steps():
+            self._thin_out(steps[-1])
+
     def _write(self, held: Snapshot, step: int, about: Any, peers: Peers) -> None:
-        def begin() -> None:
-            if self.folder.is_dir():
-                clean(self.folder)
-
-        def thin_out() -> None:
-            for old in removable(
-                self.steps(), written=step, keep_last=self.keep_last, keep_every=self.keep_every
-            ):
-                remove(folder_of(self.folder, old))
-
-        peers.lead("clean", begin)
+        peers.lead("clean", self._clean)
         write_checkpoint(folder_of(self.folder, step), held, step=step, about=about, peers=peers)
-        peers.lead("thin-out", thin_out)
+        peers.lead("thin-out", lambda: self._thin_out(step))
 
-    def _where(self, step: int) -> Path:
-        where = locate(self.folder, step)
-        if not where.exists():
-            steps = ", ".join(map(str, self.steps())) or "none"
-            raise NotFound(
-                f"{self.folder} has no checkpoint of step {step}; complete ones: {steps}"
-            )
-        return where
+    def _clean(self) -> None:
+        if self.folder.is_dir():
+            clean(self.folder)
+
+    def _thin_out(self, written: int) -> None:
+        for old in removable(
+            self.steps(), written=written, keep_last=self.keep_last, keep_every=self.keep_every
+        ):
+            remove(folder_of(self.folder, old))
 
     def _instead_of(self, step: int) -> str:
         before = [other for other in self.steps() if other < step]

@@ -7,13 +7,12 @@ name means complete. Hidden folders are what a killed writer left; the next one 
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
 from barrow.checkpoint.index import INDEX, Index, read_index
-from barrow.errors import CheckpointError, NotFound, UnsafeName
-from barrow.files import inside, sync_folder
+from barrow.errors import CheckpointError, NotFound, UnsafeName, nearest_path
+from barrow.files import inside, remove_tree, rename, sync_folder
 
 _NAME = re.compile(r"step-(\d{9,})")
 _HIDDEN = re.compile(r"\.(step-\d{9,})\.(part|gone|before)")
@@ -79,28 +78,49 @@ def open_index(folder: Path) -> Index:
     return index
 
 
-def one_before(folder: Path) -> Path | None:
-    """The complete checkpoint before one, in the same folder."""
+def previous_one(folder: Path) -> str:
+    """What an error about a checkpoint says of the complete one before it, in the same folder."""
     found = _NAME.fullmatch(folder.name)
     before = [] if found is None else [s for s in complete(folder.parent) if s < int(found[1])]
-    return locate(folder.parent, before[-1]) if before else None
+    if not before:
+        return "there is no earlier one"
+    return f"the previous one is {locate(folder.parent, before[-1])}; choose it with --step"
 
 
-def find_checkpoint(path: Path) -> Path:
-    """The folder of a checkpoint, given it, the folder of several, or a run: then the newest."""
-    if (path / INDEX).is_file():
+def find_checkpoint(path: Path, *, step: int | None = None) -> Path:
+    """The folder of a checkpoint, given it, the folder of several, or a run: then the newest.
+
+    With `step`, that of a run. A newest one that is damaged or incomplete is an error, since the
+    one before it is another model.
+    """
+    if (path / INDEX).is_file() and step is None:
         return path
     for folder in (path / "checkpoints", path):
-        steps = complete(folder)
-        if steps:
-            return locate(folder, steps[-1])
+        if steps := listed(folder):
+            found = locate_step(folder, steps[-1] if step is None else step)
+            try:
+                open_index(found)
+            except CheckpointError as error:
+                cause = f"{error.cause}; {previous_one(found)}"
+                raise CheckpointError(cause, reason=error.reason, folder=found) from None
+            return found
     if not path.exists():
-        raise NotFound(f"{path} does not exist")
+        how = nearest_path(path) or "pass a run, a folder of checkpoints or a checkpoint"
+        raise NotFound(f"{path} does not exist; {how}")
     raise CheckpointError(
         "expected a checkpoint, a folder of checkpoints or a run; found no complete checkpoint",
         reason="none",
         folder=path,
     )
+
+
+def locate_step(folder: Path, step: int) -> Path:
+    """The folder of a step, which must be there."""
+    where = locate(folder, step)
+    if not where.exists():
+        steps = ", ".join(map(str, complete(folder))) or "none"
+        raise NotFound(f"{folder} has no checkpoint of step {step}; complete ones: {steps}")
+    return where
 
 
 def removable(
@@ -117,10 +137,10 @@ def removable(
 def remove(folder: Path) -> None:
     """Remove a checkpoint: at once for readers, then its bytes."""
     gone = hidden_beside(folder, "gone")
-    shutil.rmtree(gone, ignore_errors=True)
-    folder.rename(gone)
+    remove_tree(gone)
+    rename(folder, gone)
     sync_folder(folder.parent)
-    shutil.rmtree(gone)
+    remove_tree(gone)
 
 
 def clean(folder: Path) -> None:
@@ -130,20 +150,20 @@ def clean(folder: Path) -> None:
         if found is None or not entry.is_dir():
             continue
         if found[2] == "before" and not (folder / found[1]).is_dir():
-            entry.rename(folder / found[1])
+            rename(entry, folder / found[1])
         else:
-            shutil.rmtree(entry)
+            remove_tree(entry)
 
 
 def commit(part: Path, folder: Path) -> None:
     """Give a finished folder its plain name, replacing what had it."""
     before = hidden_beside(folder, "before")
     if folder.exists():
-        shutil.rmtree(before, ignore_errors=True)
-        folder.rename(before)
-    part.rename(folder)
+        remove_tree(before)
+        rename(folder, before)
+    rename(part, folder)
     sync_folder(folder.parent)
-    shutil.rmtree(before, ignore_errors=True)
+    remove_tree(before)
 
 
 def _is_whole(folder: Path) -> bool:

@@ -5,20 +5,24 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from barrow.checkpoint.leaves import Kind
 from barrow.config import to_dict
 from barrow.errors import CheckpointError
-from barrow.files import checked_name
+from barrow.files import checked_name, resolved
 from barrow.files.dtypes import is_known
 
 INDEX = "index.json"
 FORMAT = "barrow checkpoint"
 VERSION = 1
+
+
+_PLACES = ("run", "stream", "tokenizer")
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,11 @@ class StoredFile:
 
 @dataclass(frozen=True)
 class Index:
-    """A whole checkpoint; `step` is None where it is of no run, `about` is the caller's."""
+    """A whole checkpoint; `step` is None where it is of no run, `about` is the caller's.
+
+    In the file, paths in these parts of `about` are relative to the checkpoint: the settings of the
+    run, its stream, and where its tokenizer is.
+    """
 
     step: int | None
     about: Mapping[str, Any]
@@ -77,6 +85,16 @@ def index_bytes(index: Index) -> bytes:
     }
     whole = {**table, "sha256": _digest(table)}
     return ("{\n" + ",\n".join(_lines(whole)) + "\n}\n").encode()
+
+
+def change_places(about: Mapping[str, Any], change: Callable[[Any], Any]) -> dict[str, Any]:
+    """`about` with what holds paths changed; the contents of a tokenizer hold none."""
+    return {
+        key: change(value)
+        if key in _PLACES and not (key == "tokenizer" and isinstance(value, Mapping))
+        else value
+        for key, value in about.items()
+    }
 
 
 def as_json(about: Mapping[str, Any]) -> dict[str, Any]:
@@ -146,6 +164,8 @@ def parse_index(data: bytes, folder: Path) -> Index:
         raise damaged("its checksum differs: it was changed after it was written")
     try:
         index = _index(table)
+        about = change_places(index.about, partial(resolved, folder=folder))
+        index = replace(index, about=about)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise damaged(f"is malformed: {error!r}") from None
     for path, leaf in index.leaves.items():

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from barrow.checkpoint.folder import find_checkpoint, one_before
+from barrow.checkpoint.folder import find_checkpoint, previous_one
 from barrow.checkpoint.index import INDEX
 from barrow.checkpoint.read import Checkpoint, open_checkpoint
 from barrow.errors import CheckpointError, NotFound
@@ -73,11 +73,8 @@ def open_verified(path: str | os.PathLike[str]) -> Checkpoint:
     try:
         checkpoint.verify()
     except CheckpointError as error:
-        before = one_before(checkpoint.folder)
-        instead = "there is no earlier one" if before is None else f"the previous one is {before}"
-        raise CheckpointError(
-            f"{error.cause}; {instead}", reason=error.reason, folder=error.folder
-        ) from None
+        cause = f"{error.cause}; {previous_one(checkpoint.folder)}"
+        raise CheckpointError(cause, reason=error.reason, folder=error.folder) from None
     return checkpoint
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-import shutil
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from barrow.checkpoint.index import (
     Leaf,
     Piece,
     StoredFile,
+    change_places,
     index_bytes,
     is_covered,
     parse_piece,
@@ -22,7 +24,15 @@ from barrow.checkpoint.index import (
 )
 from barrow.checkpoint.snapshot import HeldPiece, Snapshot
 from barrow.errors import CheckpointError, WriteFailed
-from barrow.files import make_folder, sync_folder, write_bytes
+from barrow.files import (
+    make_folder,
+    new_folder,
+    portable,
+    remove,
+    remove_tree,
+    sync_folder,
+    write_bytes,
+)
 from barrow.parallel.processes import Peers
 from barrow.weights.safetensors_write import write_safetensors
 
@@ -39,14 +49,15 @@ def write_checkpoint(
 
     def begin() -> None:
         make_folder(folder.parent)
-        shutil.rmtree(part, ignore_errors=True)
-        part.mkdir()
+        remove_tree(part)
+        new_folder(part)
 
     def finish() -> None:
         files, leaves = _gathered(part, held)
-        write_bytes(part / INDEX, index_bytes(Index(step, about, leaves, files)))
+        kept = change_places(about, partial(portable, folder=folder))
+        write_bytes(part / INDEX, index_bytes(Index(step, kept, leaves, files)))
         for note in part.glob("part-*.json"):
-            note.unlink()
+            remove(note)
         sync_folder(part)
         commit(part, folder)
 
@@ -56,7 +67,8 @@ def write_checkpoint(
         peers.lead("commit", finish)
     except BaseException as error:
         if peers.process == 0:
-            shutil.rmtree(part, ignore_errors=True)
+            with contextlib.suppress(OSError):
+                remove_tree(part)
         if isinstance(error, OSError) and not isinstance(error, WriteFailed):
             raise WriteFailed(
                 f"{folder} could not be written: {error.strerror or error}"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
-from barrow.cli.main import main
+from barrow.interrupt import remembered
+
+with remembered():  # modules take a while to load
+    from barrow.cli.main import main
 
 __all__ = ["main"]

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from barrow.cli.options import AsJson, Trust
+from barrow.cli.model.models import at_step
+from barrow.cli.options import AsJson, StepOption, Trust
 from barrow.cli.terminal import print_table, printable
 
 if TYPE_CHECKING:
@@ -44,11 +45,12 @@ class TargetFormat(StrEnum):
 
 
 def show(path: Where, as_json: AsJson = False) -> None:
-    """Steps of a run, and what its newest checkpoint holds."""
+    """Steps of a run, and what its newest complete checkpoint holds."""
     from barrow.checkpoint.folder import find_checkpoint, open_index
 
     steps = _steps(path)
-    found = find_checkpoint(path)
+    whole = [entry["step"] for entry in steps if entry["problem"] is None]
+    found = find_checkpoint(path, step=whole[-1] if whole else None)
     index = open_index(found)
     if as_json:
         import json
@@ -114,13 +116,14 @@ def convert(
         SourceFormat | None,
         typer.Option("--from", help="The source's format, where its name does not show it."),
     ] = None,
+    step: StepOption = None,
     trust: Trust = None,
 ) -> None:
     """Write the parameters, and nothing else, in another format."""
     from barrow.models.convert import convert as convert_params
 
     num = convert_params(
-        source,
+        at_step(str(source), step),
         out,
         to=to.value,
         source_format=None if source_format is None else source_format.value,

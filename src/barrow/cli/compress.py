@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from barrow.cli.model.models import locate_model
-from barrow.cli.options import AsJson, Overrides, TextKey, TokenizerOption, Trust
-from barrow.cli.terminal import print_table, printable, warnings_in_words
+from barrow.cli.model.models import at_step, locate_model
+from barrow.cli.options import AsJson, Overrides, StepOption, TextKey, TokenizerOption, Trust
+from barrow.cli.terminal import print_table, printable
 
 if TYPE_CHECKING:
     from barrow.compress.card import Card
@@ -136,6 +136,7 @@ def compress(
     ] = True,
     tokenizer: TokenizerOption = None,
     text_key: TextKey = "text",
+    step: StepOption = None,
     trust: Trust = None,
     as_json: AsJson = False,
 ) -> None:
@@ -162,7 +163,7 @@ def compress(
         "trust": trust or (),
         "say": lambda text: typer.echo(printable(text), err=True),
     }
-    path = locate_model(model)
+    path = locate_model(at_step(model, step))
     if distill is not None:
         card = _distilled(path, out, distill, store, calibrate, overrides or [], common)
     elif prune is not None:
@@ -271,8 +272,7 @@ def _stopped() -> Iterator[None]:
     from barrow.train import Interrupted
 
     try:
-        with warnings_in_words():
-            yield
+        yield
     except Interrupted as stopped:
         typer.echo(str(stopped), err=True)
         raise typer.Exit(_INTERRUPTED) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 import sys
 import time
@@ -18,11 +19,12 @@ from barrow.cli.corpus.stats import measure, print_composition
 from barrow.cli.progress import progress_bar, staged_progress
 from barrow.cli.score.table import cautions
 from barrow.cli.terminal import print_table, printable
-from barrow.cli.tokenize import print_store
+from barrow.cli.tokens.tokenize import print_store
 from barrow.files import local_path
 
 if TYPE_CHECKING:
     from barrow.score import Result
+    from barrow.score.standing import Standing
 
 
 _MEGABYTES = 6.0
@@ -82,30 +84,52 @@ def _timed(what: str, where: Path) -> Iterator[None]:
     typer.echo(f"{what} in {time.perf_counter() - started:.1f} s → {where}\n")
 
 
+# What ours needs beside another, as the sign of the other's figure.
+_SIGNS = {"fewer bits": "+", "more bits": "-", "not settled": "=", "not comparable": " "}
+
+
 def print_scores(results: Sequence[Result]) -> None:
-    """Bits per byte by domain and model, ours first, and a line on what it beats."""
+    """Bits per byte by domain and model, ours first, and how ours compares with the others."""
+    from barrow.score.standing import standings
+
+    beside, ours = standings(results), results[0]
     rows = [
-        (row.name, *(_of(result, row.name) for result in results)) for row in results[0].domains
+        (
+            name or "overall",
+            *(_cell(k, result, beside[name], name) for k, result in enumerate(results)),
+        )
+        for name in (*(row.name for row in ours.domains), None)
     ]
-    rows.append(("overall", *(f"{result.overall.bpb:.3f}" for result in results)))
     print_table(("bits per byte", *(result.model.name for result in results)), rows, width=130)
-    typer.echo(printable(verdict(results)))
+    typer.echo(
+        f"beside {printable(ours.model.name)}: + needs more, - fewer, = not settled by a paired "
+        "bootstrap over documents; without a sign not comparable\n"
+    )
+    print_table(
+        (f"{ours.model.name} less", "bits per byte", "95 % interval", "it needs"),
+        [_compared(ours, other, beside[None], k) for k, other in enumerate(results) if k],
+        left=(f"{ours.model.name} less", "it needs"),
+        width=130,
+    )
 
 
-def verdict(results: Sequence[Result]) -> str:
-    """Which of the others the first is below, overall, in words."""
-    ours, others = results[0], results[1:]
-    assert ours.overall.bpb is not None
-    below = [r.model.name for r in others if (r.overall.bpb or 0.0) > ours.overall.bpb]
-    above = [r.model.name for r in others if r.model.name not in below]
-    text = f"the model needs {ours.overall.bpb:.3f} bits for a byte it has not seen: "
-    text += f"fewer than {', '.join(below)}" if below else "more than all others"
-    if below and above:
-        text += f"; not fewer than {', '.join(above)}"
-    return text
+def _cell(place: int, result: Result, standing: Standing, name: str | None) -> str:
+    """A figure and its sign; a dash where there is none."""
+    rows = (result.overall,) if name is None else result.domains
+    found = next((row.bpb for row in rows if name in (None, row.name)), None)
+    sign = f" {_SIGNS[standing.verdict(0, place)]}" if place else ""
+    return "–" if found is None else f"{found:.3f}{sign}"
 
 
-def _of(result: Result, domain: str) -> str:
-    """A domain's figure; a dash where there is none."""
-    found = next((row.bpb for row in result.domains if row.name == domain), None)
-    return "–" if found is None else f"{found:.3f}"
+def _compared(ours: Result, other: Result, standing: Standing, place: int) -> tuple[str, ...]:
+    from barrow.score.card import comparable
+
+    verdict = standing.verdict(0, place)
+    reason = comparable(ours.card, other.card)
+    difference, low, high = (float(part[0, place]) for part in standing[:3])
+    return (
+        other.model.name,
+        "" if reason else f"{difference:+.4f}",
+        "" if math.isnan(low) else f"{low:+.4f} to {high:+.4f}",
+        f"{verdict}: {reason}" if reason else verdict,
+    )

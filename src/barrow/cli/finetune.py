@@ -13,7 +13,6 @@ import typer
 
 from barrow.cli.model.models import locate_model
 from barrow.cli.options import Overrides, Show, Trust, changes, print_keys
-from barrow.cli.terminal import warnings_in_words
 from barrow.files import local_path
 
 _INTERRUPTED = 130
@@ -104,8 +103,7 @@ def finetune(
         cut = f", {part.num_cut:,} truncated" if settings.data.limit.truncate else ""
         typer.echo(f"{len(part.rows):,} {words} rows{cut}", err=True)
     try:
-        with warnings_in_words():
-            done = run_it(run, folder, trackers=[terminal(sys.stderr)])
+        done = run_it(run, folder, trackers=[terminal(sys.stderr)])
     except Interrupted as stopped:
         typer.echo(str(stopped), err=True)
         raise typer.Exit(_INTERRUPTED) from None

@@ -8,8 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
+from barrow.cli.model.models import at_step
 from barrow.cli.model.open import open_text_model
-from barrow.cli.options import AsJson, DtypeOption, TensorOption, TokenizerOption, Trust
+from barrow.cli.options import AsJson, DtypeOption, StepOption, TensorOption, TokenizerOption, Trust
 from barrow.cli.terminal import printable
 
 _DEFAULT_TOKENS = 128
@@ -59,17 +60,22 @@ def generate(
     top_p: Annotated[float | None, typer.Option(help="Draw from this share of likelihood.")] = None,
     seed: Annotated[int, typer.Option(help="The same seed draws the same text.")] = 0,
     begin: Annotated[
-        bool, typer.Option(help="Put the tokenizer's begin token before the prompt.")
+        bool,
+        typer.Option(
+            help="Put around the prompt what its tokenizer puts there, such as a begin token."
+        ),
     ] = True,
     tokenizer: TokenizerOption = None,
     dtype: DtypeOption = None,
     tensor: TensorOption = 1,
+    step: StepOption = None,
     trust: Trust = None,
     as_json: AsJson = False,
 ) -> None:
     """Complete a prompt token by token, or many prompts at a time."""
     if (prompts is None) != (out is None) or (prompts is not None and prompt is not None):
         raise typer.BadParameter("pass --prompt, or --prompts with --out")
+    model = at_step(model, step)
     if prompts is not None and out is not None:
         _answer_file(
             model,

@@ -22,8 +22,8 @@ from barrow.cli import (
     mix,
     score,
     serve,
-    tokenize,
     train,
+    verify,
 )
 from barrow.cli.align import results, rollouts, static
 from barrow.cli.corpus import (
@@ -39,7 +39,6 @@ from barrow.cli.corpus import (
     takedown,
     trace,
     unigrams,
-    verify,
 )
 from barrow.cli.hardware import env, launch, plan
 from barrow.cli.model import (
@@ -53,9 +52,10 @@ from barrow.cli.model import (
     similar,
     zeroshot,
 )
-from barrow.cli.terminal import printable
-from barrow.cli.tokens import lineage, pairs, stream, tokenizer
+from barrow.cli.terminal import printable, warnings_in_words
+from barrow.cli.tokens import lineage, pairs, stream, tokenize, tokenizer
 from barrow.errors import BarrowError, BudgetExceeded, Diverged
+from barrow.interrupt import remembered
 from barrow.malloc import keep_freed_memory
 
 _INTERRUPTED = 130
@@ -95,7 +95,6 @@ _TOOLS: dict[str, Any] = {
         "stats": stats.stats,
         "head": head.head,
         "cat": cat.cat,
-        "verify": verify.verify,
         "pack": pack.pack,
         "rejects": rejects.rejects,
         "trace": trace.trace,
@@ -133,6 +132,7 @@ _TOOLS: dict[str, Any] = {
         "convert": checkpoint.convert,
     },
     "env": env.env,
+    "verify": verify.verify,
     "completion": completion.completion,
 }
 _HELP = {
@@ -155,6 +155,7 @@ _MOVED = {
     "explain": "tokens lineage",
     "tokenizer": "tokens",
     "models": "model",
+    "corpus verify": "verify",
 }
 _WITH_MODELS = {
     "demo",
@@ -189,8 +190,9 @@ class _Group(typer.core.TyperGroup):
                 formatter.write_dl(said)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        if ctx.parent is None and args[0] in _MOVED:
-            ctx.fail(f"{args[0]} is now `barrow {_MOVED[args[0]]}`")
+        name = f"{ctx.command_path} {args[0]}".partition(" ")[2]
+        if name in _MOVED:
+            ctx.fail(f"{name} is now `barrow {_MOVED[name]}`")
         return super().resolve_command(ctx, args)
 
 
@@ -252,8 +254,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the program and return its exit code. Errors are one line on stderr."""
     try:
-        result = app(arguments, standalone_mode=False, prog_name="barrow")
-        sys.stdout.flush()
+        with remembered(), warnings_in_words():
+            result = app(arguments, standalone_mode=False, prog_name="barrow")
+            sys.stdout.flush()
     except (BrokenPipeError, SystemExit) as error:
         # The parser turns a broken pipe into an exit.
         if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):

@@ -79,7 +79,7 @@ def search(
         str | None,
         typer.Option(
             metavar="SIZE",
-            help="Size of the two models of the confirmation; none leaves it out.",
+            help="Size of the models of the confirmation; none leaves it out.",
             show_default="the largest of --proxies",
         ),
     ] = None,
@@ -94,12 +94,12 @@ def search(
 
     A search that was stopped resumes; other targets and bounds reuse all its runs.
     """
+    from barrow.interrupt import Interrupted
     from barrow.mix.find import find
     from barrow.mix.mixture_file import read_mixture
     from barrow.mix.plan import Design, Question
     from barrow.mix.proxies import read_proxies
     from barrow.mix.swarm import use_all_cores
-    from barrow.parallel.interrupt import Interrupted
     from barrow.score import open_corpus
     from barrow.tokens import open_store
 
@@ -172,7 +172,7 @@ def show(
 
 def _show_found(found: Found, *, as_json: bool) -> None:
     from barrow.config import to_dict, to_json
-    from barrow.mix.page import change, cost, headline
+    from barrow.mix.page import change, cost, headline, remarks
 
     if as_json:
         verdict = None if found.verdict is None else to_dict(found.verdict)
@@ -205,6 +205,8 @@ def _show_found(found: Found, *, as_json: bool) -> None:
         words = change((one.difference, one.low, one.high))
         typer.echo(f"measured against current: {words} bits per byte, p = {one.p:.2g}")
     typer.echo(f"{headline(found)}. {cost(found)}.")
+    for words in remarks(found):
+        typer.echo(printable(words))
 
 
 def _weights(given: list[str] | None, option: str) -> dict[str, float]:

@@ -47,6 +47,10 @@ TensorOption = Annotated[
     int,
     typer.Option(min=1, help="Devices that share the parameters; it divides the model's heads."),
 ]
+StepOption = Annotated[
+    int | None,
+    typer.Option(min=0, help="Of a run: the checkpoint of this step.", show_default="the newest"),
+]
 Trust = Annotated[
     list[str] | None,
     typer.Option(

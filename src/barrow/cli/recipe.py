@@ -28,9 +28,12 @@ def load_recipe(name: str, *, trust: Collection[str] | None = ()) -> Recipe:
     import barrow.recipes
     from barrow import config
     from barrow.corpus import Recipe
+    from barrow.corpus.folder import RECIPE, refuse_changed_recipe
     from barrow.errors import nearest
 
     if name.endswith(".json"):
+        if Path(name).name == RECIPE:
+            refuse_changed_recipe(Path(name))
         return config.from_json(Recipe, Path(name).read_text(), trust=trust, where=name)
     if name.endswith(".py"):
         return made_by(Path(name), "recipe", Recipe)

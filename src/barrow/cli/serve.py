@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from barrow.cli.model.models import locate_model
+from barrow.cli.model.models import at_step, locate_model
 from barrow.cli.model.open import open_text_model
-from barrow.cli.options import TokenizerOption, Trust
+from barrow.cli.options import StepOption, TokenizerOption, Trust
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from barrow.serve import EngineSettings
     from barrow.serve.http.served import Served
 
-_LOCAL = ("127.0.0.1", "::1", "localhost")
 # Of a body with images.
 _MOST_BYTES = 16 << 20
 
@@ -36,6 +35,20 @@ def serve(
     host: Annotated[
         str, typer.Option(help="Address to listen on; another than this needs --api-key-file.")
     ] = "127.0.0.1",
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Another name that callers may use, such as that of a proxy; may be repeated.",
+        ),
+    ] = None,
+    allow_origin: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ORIGIN",
+            help="Pages elsewhere that may ask, as https://example.org; may be repeated.",
+        ),
+    ] = None,
     api_key_file: Annotated[
         Path | None,
         typer.Option(help="A file with the key that callers must send.", show_default="no key"),
@@ -74,9 +87,11 @@ def serve(
             show_default="the model's",
         ),
     ] = None,
+    step: StepOption = None,
     trust: Trust = None,
 ) -> None:
     """Answer requests over HTTP as OpenAI's API does; a page at / to try the model."""
+    from barrow.pages.callers import Callers
     from barrow.serve import EngineSettings
     from barrow.serve.http.run import Server
     from barrow.serve.http.served import ServerSettings
@@ -84,7 +99,8 @@ def serve(
     key = None if api_key_file is None else api_key_file.read_text().strip()
     if key == "":
         raise ValueError(f"{api_key_file} is empty; write a key into it")
-    if host not in _LOCAL and key is None:
+    callers = Callers(host, tuple(allow_host or ()), tuple(allow_origin or ()))
+    if not callers.is_local and key is None:
         raise ValueError(f"--host {host} can be reached by others; pass --api-key-file")
     settings = EngineSettings(
         slots=slots,
@@ -95,11 +111,12 @@ def serve(
         reads_prompts=True,
     )
     kind = {"bf16": "bfloat16", "int8": None}.get(dtype or "", dtype)
-    offered = _opened(model, settings, tokenizer=tokenizer, dtype=kind, trust=trust)
+    offered = _opened(at_step(model, step), settings, tokenizer=tokenizer, dtype=kind, trust=trust)
     most = ServerSettings.most_bytes if offered.writer is not None else _MOST_BYTES
-    limits = ServerSettings(key=key, timeout=timeout, most_bytes=most)
-    typer.echo(f"{offered.name} at http://{host}:{port}/v1; Ctrl-C ends it", err=True)
-    Server(offered, limits, host=host, port=port).run()
+    limits = ServerSettings(key=key, callers=callers, timeout=timeout, most_bytes=most)
+    shown = f"[{host}]" if ":" in host else host
+    typer.echo(f"{offered.name} at http://{shown}:{port}/v1; Ctrl-C ends it", err=True)
+    Server(offered, limits, port=port).run()
 
 
 def _opened(

@@ -50,12 +50,16 @@ def print_table(
 
 @contextmanager
 def warnings_in_words() -> Iterator[None]:
-    """Say warnings on stderr as sentences, without the line of code that they are from."""
+    """Say warnings to users on stderr as sentences, without the line of code they are from."""
+    others = warnings.showwarning
 
-    def say(message: Warning | str, *_: Any, **__: Any) -> None:
-        print(f"barrow: {message}", file=sys.stderr, flush=True)  # noqa: T201
+    def say(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+        if issubclass(category, UserWarning):
+            print(f"barrow: {message}", file=sys.stderr, flush=True)  # noqa: T201
+        else:
+            others(message, category, *where, **more)
 
     with warnings.catch_warnings():
-        warnings.simplefilter("always", UserWarning)
+        warnings.simplefilter("default", UserWarning)
         warnings.showwarning = say
         yield

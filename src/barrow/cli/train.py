@@ -14,7 +14,6 @@ from barrow.cli.finetune import remember_programs
 from barrow.cli.model.models import locate_model
 from barrow.cli.options import Overrides, Show, Trust, changes, print_keys
 from barrow.cli.python_file import made_by
-from barrow.cli.terminal import warnings_in_words
 from barrow.files import local_path
 
 if TYPE_CHECKING:
@@ -171,10 +170,9 @@ def train(
         schedule = pipeline_of(run, mesh_of(run))
         if schedule is not None and jax.process_index() == 0:
             typer.echo(str(schedule), err=True)
-        with warnings_in_words():
-            if profiled is not None:
-                profiled = replace(profiled, ceiling=_ceiling(run))
-            fit(run, folder, trackers=trackers, profile=profiled)
+        if profiled is not None:
+            profiled = replace(profiled, ceiling=_ceiling(run))
+        fit(run, folder, trackers=trackers, profile=profiled)
     except Interrupted as stopped:
         if profiled is not None:
             _print_profile(folder)
@@ -238,7 +236,7 @@ def load_run(name: str, *, trust: Collection[str] = ()) -> Run:
     """
     import importlib
 
-    from barrow.errors import nearest
+    from barrow.errors import nearest, nearest_path
     from barrow.recipes import TRAINING
     from barrow.train import Run
     from barrow.train.run_folder import RunFolder, read_run
@@ -254,7 +252,7 @@ def load_run(name: str, *, trust: Collection[str] = ()) -> Run:
         runs = importlib.import_module(f"barrow.recipes.{part}").RUNS
         known |= {f"{part}.{size}": make for size, make in runs.items()}
     if name not in known:
-        hint = nearest(name, known)
+        hint = nearest_path(name) or nearest(name, known)
         raise typer.BadParameter(f"there is no folder and no recipe {name!r}; {hint}")
     made = known[name]()
     assert isinstance(made, Run)

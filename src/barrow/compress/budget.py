@@ -8,7 +8,6 @@ on calibration rows with one weight quantized at a time, by byte that it saves.
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any
@@ -21,7 +20,6 @@ from barrow.compress.compressed import (
     Measuring,
     Original,
     finished,
-    new_folder,
     open_original,
     rows_for,
     texts_for,
@@ -31,6 +29,7 @@ from barrow.compress.quantize import quantized, weights_of
 from barrow.compress.scheme import default_scheme
 from barrow.compress.texts import Texts
 from barrow.errors import ScoreError
+from barrow.files import new_path, remove_tree
 from barrow.models.decoder.model import Decoder
 from barrow.models.quantized import numbered
 from barrow.models.roberta.heads import RobertaWithHead
@@ -70,7 +69,7 @@ def within_budget(
     say: Callable[[str], None] = lambda _: None,
 ) -> Card:
     """Write the smallest model whose worst domain loses at most `limit` bits per byte."""
-    measuring, out = measuring or Measuring(), new_folder(out)
+    measuring, out = measuring or Measuring(), new_path(out)
     opened = open_original(path, tokenizer=tokenizer, trust=trust)
     if isinstance(opened.model, RobertaWithHead) or not opened.loaded.family.scoring:
         raise ValueError(f"{path} gives no probability of text: a budget in bits needs one")
@@ -99,7 +98,7 @@ def within_budget(
         assert card.worst is not None
         if card.worst[1] <= limit:
             return card
-        shutil.rmtree(out)
+        remove_tree(out)
         num += 1
     raise ScoreError(f"no quantized model of {path} loses at most {limit:g} bits in every domain")
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from barrow.compress.observe import Rows
 from barrow.compress.quantize import quantized
 from barrow.compress.scheme import Scheme
 from barrow.compress.texts import Texts, sample_texts, token_rows
-from barrow.files import hidden_beside, publish_folder
+from barrow.files import atomic_path, new_path
 from barrow.models.architecture import Model
 from barrow.models.decoder.generate import for_decoding
 from barrow.models.decoder.model import Decoder
@@ -25,7 +24,7 @@ from barrow.models.open_model import open_model
 from barrow.models.quantized import is_quantized_tree, save_quantized
 from barrow.models.roberta.heads import RobertaWithHead
 from barrow.models.roberta.model import Roberta
-from barrow.models.text import open_tokenizer
+from barrow.models.tokenizer_files import TokenizerFiles
 from barrow.score.diff import Comparison, compare
 from barrow.score.models.model import Model as Scorer
 from barrow.score.models.open import ModelOptions
@@ -33,7 +32,6 @@ from barrow.score.models.open import open_model as open_scorer
 from barrow.score.result import Result
 from barrow.score.scored_corpus import ScoredCorpus
 from barrow.score.scoring import score
-from barrow.weights.foreign_model import write_json
 from barrow.weights.gguf.tensors import open_gguf
 
 # Pseudo-likelihood runs a row for every token.
@@ -71,7 +69,7 @@ def compress(
     say: Callable[[str], None] = lambda _: None,
 ) -> Card:
     """Write a smaller model to the folder `out`, with its card, and return the card."""
-    measuring, out = measuring or Measuring(), new_folder(out)
+    measuring, out = measuring or Measuring(), new_path(out)
     opened = open_original(path, tokenizer=tokenizer, trust=trust)
     texts = texts_for(opened.loaded, calibrate, measuring)
     say(f"calibrating on {sum(map(len, texts.calibration.values())):,} documents")
@@ -95,7 +93,7 @@ def as_stored(
 
     Tensors of other types are expanded. The card compares with all of them expanded.
     """
-    measuring, out = measuring or Measuring(), new_folder(out)
+    measuring, out = measuring or Measuring(), new_path(out)
     if Path(path).suffix != ".gguf":
         raise ValueError(f"stored integers are those of a .gguf file, got {path}")
     opened = open_original(path, tokenizer=tokenizer, trust=trust)
@@ -140,11 +138,11 @@ def open_original(
         model = replace(model, body=replace(model.body, unroll=True))
     else:
         model = replace(model, unroll=True)
-    where = loaded.tokenizer if tokenizer is None else tokenizer
-    reader = open_tokenizer(where, settings=None if tokenizer else loaded.tokenizer_config)
-    params = for_decoding(loaded.params)
-    named = replace(loaded, tokenizer=where)
-    return Original(Path(path), named, model, params, reader, tuple(trust), _expanded(Path(path)))
+    if tokenizer is not None:
+        words = TokenizerFiles(tokenizer, begin=loaded.begin, stops=loaded.stops)
+        loaded = replace(loaded, words=words)
+    reader, params = loaded.words.open(), for_decoding(loaded.params)
+    return Original(Path(path), loaded, model, params, reader, tuple(trust), _expanded(Path(path)))
 
 
 def _expanded(path: Path) -> str | None:
@@ -179,17 +177,10 @@ def finished(
     opened: Original, params: Any, out: Path, scheme: str, texts: Texts, measuring: Measuring
 ) -> Card:
     """Write quantized parameters of a model and their card; `out` appears when both are there."""
-    part = hidden_beside(out)
-    try:
+    with atomic_path(out) as part:
         save_small(part, opened, params, scheme)
         card = measured_card(opened, part, scheme, texts, measuring)
-        if card.comparison is not None:
-            card = replace(card, comparison=replace(card.comparison, first=out.name))
         write_card(part, card)
-        publish_folder(part, out)
-    except BaseException:
-        shutil.rmtree(part, ignore_errors=True)
-        raise
     return card
 
 
@@ -202,13 +193,9 @@ def save_small(out: Path, opened: Original, params: Any, scheme: str) -> None:
         model,
         params,
         scheme=scheme,
-        tokenizer=loaded.tokenizer,
-        begin=loaded.begin,
-        stops=loaded.stops,
+        tokenizer=loaded.words,
         labels=loaded.labels,
     )
-    if isinstance(loaded.tokenizer, Mapping) and loaded.tokenizer_config is not None:
-        write_json(out / "tokenizer_config.json", loaded.tokenizer_config)
 
 
 def measured_card(
@@ -234,7 +221,7 @@ def measured_card(
     labels = measuring.labels
     task = {} if labels is None else _task(opened.path, out, labels)
     return Card(
-        original=str(opened.path),
+        original=opened.path.resolve().name,
         scheme=scheme,
         bytes_before=_num_bytes(opened.params),
         bytes_after=_num_bytes(again.params),
@@ -286,10 +273,3 @@ def _task(before: Path, after: Path, labels: str) -> dict[str, tuple[float, floa
 
 def _num_bytes(params: Any) -> int:
     return sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(params))
-
-
-def new_folder(out: str | os.PathLike[str]) -> Path:
-    """The path, at which there must not be anything yet."""
-    if Path(out).exists():
-        raise ValueError(f"{out} already exists; choose another folder")
-    return Path(out)

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
 
+from barrow.interrupt import check_interrupt
 from barrow.models.decoder.model import Decoder
 from barrow.models.roberta.model import Roberta
 from barrow.nn.dot import dot
@@ -54,6 +55,7 @@ def observed(
         run = jax.jit(partial(_sums, model, paths, products))
         found: dict[str, Any] = {}
         for start in range(0, len(rows), _ROWS):
+            check_interrupt()
             # Filled up with the first rows: another shape would compile again.
             batch = np.resize(rows[start : start + _ROWS], (_ROWS, rows.shape[1]))
             sums = jax.tree.map(lambda x: np.asarray(x), run(params, jnp.asarray(batch)))

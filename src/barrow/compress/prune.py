@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from barrow.compress.observe import Rows
+from barrow.interrupt import check_interrupt
 from barrow.models.decoder.model import Decoder
 from barrow.models.decoder.next_token_nats import next_token_nats
 from barrow.models.quantized import is_quantized_tree
@@ -110,6 +111,7 @@ def importance(
     gradient = jax.jit(jax.grad(partial(_gated_loss, model, mask)))
     sums = [{name: np.zeros(gate.shape) for name, gate in one.items()} for one in gates]
     for start in range(0, len(rows), _ROWS):
+        check_interrupt()
         batch = np.resize(rows[start : start + _ROWS], (_ROWS, rows.shape[1]))
         for total, grads in zip(sums, gradient(gates, params, jnp.asarray(batch)), strict=True):
             for name in total:
@@ -237,6 +239,7 @@ def _without_layers(
     )
     given = jnp.asarray(rows)
     for _ in range(num):
+        check_interrupt()
         model = replace(model, config=replace(model.config, layers=model.config.layers - 1))
         run = jax.jit(partial(loss_of, model, mask=mask))
         layers = params["layers"]

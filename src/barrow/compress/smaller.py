@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +15,6 @@ from barrow.compress.compressed import (
     Measuring,
     Original,
     measured_card,
-    new_folder,
     open_original,
     rows_for,
     texts_for,
@@ -24,6 +22,7 @@ from barrow.compress.compressed import (
 from barrow.compress.distil import Distil
 from barrow.compress.prune import Pruning, pruned
 from barrow.compress.student import distil_run
+from barrow.files import atomic_path, new_path
 from barrow.models.architecture import written_as
 from barrow.models.family import family_table
 from barrow.models.save import save
@@ -60,7 +59,7 @@ def prune_model(
     `recover` is a run (see `recovery`) that trains it again: `out` is then the folder of that run,
     which resumes if it was stopped, and its first parameters are in OUT/init.
     """
-    measuring, out = measuring or Measuring(), new_folder(out) if recover is None else Path(out)
+    measuring, out = measuring or Measuring(), new_path(out) if recover is None else Path(out)
     opened = open_original(path, tokenizer=tokenizer, trust=trust)
     texts = texts_for(opened.loaded, calibrate, measuring)
     where = out if recover is None else out / "init"
@@ -145,20 +144,11 @@ def _write(where: Path, opened: Original, model: Any, params: Any) -> None:
     """A Hugging Face folder; where `transformers` has no such shape, a checkpoint of ours."""
     loaded = opened.loaded
     stacked, plain = put_together(params, "layers"), replace(model, unroll=False)
-    words, begin, stops = loaded.tokenizer, loaded.begin, loaded.stops
     try:
         written_as(plain)
     except ValueError:
-        about = {
-            "model": family_table(plain.config),
-            "tokenizer": os.fspath(words) if isinstance(words, str | Path) else None,
-            "begin": begin,
-            "end": next(iter(stops), None),
-        }
+        about = {"model": family_table(plain.config), **loaded.words.about()}
         save_params(where, stacked, about)
         return
-    try:
-        save(where, plain, stacked, tokenizer=words, begin=begin, stops=stops)
-    except BaseException:
-        shutil.rmtree(where, ignore_errors=True)
-        raise
+    with atomic_path(where) as part:
+        save(part, plain, stacked, tokenizer=loaded.words)

@@ -1,6 +1,7 @@
 """`manifest.json`: what a corpus is made of, and what every stage did to it.
 
     recipe, version, barrow   the recipe's name, how often the corpus was changed, by what program
+    recipe_sha256             that of recipe.json
     missing                   domains that were left out, and why
     reading                   by folder: files, documents, bytes, rejects by reason, files not read
     evaluation_sets           items searched for, and those too short
@@ -31,6 +32,7 @@ from barrow.corpus.build.sources import Source
 from barrow.corpus.build.stages import Built
 from barrow.corpus.dedup.passages.cut_stage import REASON, REASON_LINES
 from barrow.corpus.recipe import Recipe
+from barrow.corpus.report.portable_recipe import recipe_hash
 from barrow.engine import File
 
 MANIFEST = "manifest.json"
@@ -53,6 +55,7 @@ def manifest(
     """The manifest of a build, from what its tasks counted."""
     return {
         "recipe": recipe.name,
+        "recipe_sha256": recipe_hash(recipe),
         "version": version_number,
         "barrow": version("barrow"),
         "missing": missing,

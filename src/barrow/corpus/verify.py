@@ -4,7 +4,8 @@ Besides what `barrow.archive.verify` finds in its archives, the reasons are: ``b
 lists other shards, or counts other documents), ``bad-facts`` (a file of the index is missing, or of
 other documents, or clusters are wrong), ``taken-down`` (a document or reject that the list of
 takedowns names), ``bad-records`` (the records of takedowns were changed, or do not fit the list),
-``interrupted-takedown``, and ``unexpected-file`` (something that is not part of a corpus).
+``bad-recipe`` (it is not the one that the manifest names), ``interrupted-takedown``, and
+``unexpected-file`` (something that is not part of a corpus).
 """
 
 from __future__ import annotations
@@ -30,7 +31,14 @@ from barrow.corpus.build.gather import count_documents, found_languages
 from barrow.corpus.build.publish import INDEX, index_name
 from barrow.corpus.dedup.exact import content_hashes
 from barrow.corpus.dedup.minhash import band_hashes, shingle_hashes
-from barrow.corpus.folder import RECIPE, REJECTS, WORK, archive_folders, rejects_folder
+from barrow.corpus.folder import (
+    RECIPE,
+    REJECTS,
+    WORK,
+    archive_folders,
+    refuse_changed_recipe,
+    rejects_folder,
+)
 from barrow.corpus.kernels.scratch import Scratch
 from barrow.corpus.kernels.word_hashes import word_hashes
 from barrow.corpus.manifest import MANIFEST, composition, num_reject_records, total_by_domain
@@ -86,6 +94,10 @@ class _Check:
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             self._problem(MANIFEST, "bad-manifest", f"not a manifest ({error!r})")
             return
+        try:
+            refuse_changed_recipe(self.corpus / RECIPE)
+        except ConfigError as error:
+            self._problem(RECIPE, "bad-recipe", str(error))
         for split in SPLITS:
             if (split in folders) != (split in splits):
                 where = "the manifest" if split in splits else "the folder"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import barrow.archive
 from barrow.engine import Engine, Progress
+from barrow.files import make_folder
 
 if TYPE_CHECKING:
     from barrow.score import Result
@@ -86,7 +87,7 @@ def score(
     from barrow.score.training_corpus import receipt_or_hint
 
     corpus, folder = out / "corpus", out / "scores"
-    folder.mkdir(exist_ok=True)
+    make_folder(folder)
     options = ModelOptions(train=str(corpus), cache=folder / "baselines")
     scored = open_corpus(str(corpus), split="test", limit=limit)
     results = []

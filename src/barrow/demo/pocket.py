@@ -17,7 +17,6 @@ import hashlib
 import importlib.util
 import json
 import re
-import shutil
 import sysconfig
 import warnings
 import zlib
@@ -39,6 +38,7 @@ from barrow.corpus import (
     Splits,
 )
 from barrow.corpus.arithmetic import MODULES, problems
+from barrow.files import make_folder, remove_tree, write_bytes, write_part
 
 # A name, and what is in the file.
 Files = Iterator[tuple[str, bytes]]
@@ -91,9 +91,8 @@ def prepare(root: Path, *, share: float = 1.0) -> dict[str, str]:
             raise FileExistsError(
                 f"{root} exists and was not created by the demo; choose another folder"
             )
-        shutil.rmtree(root)
-    root.mkdir(parents=True)
-    (root / _MARK).touch()
+        remove_tree(root)
+    write_bytes(root / _MARK, b"")
     left_out = {}
     for folder, source in _sources().items():
         limit = int(source.megabytes * share * 1e6)
@@ -104,8 +103,8 @@ def prepare(root: Path, *, share: float = 1.0) -> dict[str, str]:
             continue
         for name, data in files.items():
             path = root / folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(data)
+            make_folder(path.parent)
+            write_part(path, data)
     return left_out
 
 

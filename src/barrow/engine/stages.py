@@ -12,6 +12,7 @@ from barrow.engine.store import Store
 from barrow.engine.task import File, Outputs, Task, files_in
 from barrow.engine.workers import Engine, WorkerDied, Workers
 from barrow.errors import TaskFailed
+from barrow.interrupt import check_interrupt, remembered
 
 # A task that took its worker down (killed, out of memory) is tried again this often.
 _ATTEMPTS = 3
@@ -64,6 +65,7 @@ class Stages:
     def __exit__(self, *_: object) -> None:
         self._stop()
 
+    @remembered()
     def run(self, label: str, tasks: Sequence[Task[Out]]) -> list[Out]:
         """Run every task that is not done yet; the outputs of each.
 
@@ -131,6 +133,7 @@ class Stages:
         attempts: dict[str, int] = {}
         num_started, spent = 0, 0.0
         while waiting or num_started:
+            check_interrupt()
             # One more than there are workers, so that none waits for its next task.
             while waiting and num_started <= workers.num_workers:
                 workers.start(waiting.popleft())

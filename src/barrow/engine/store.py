@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import filecmp
 import os
-import shutil
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 from barrow.engine.task import Task
 from barrow.errors import ConfigError, WriteFailed
-from barrow.files import make_folder, sync_folder, sync_tree
+from barrow.files import (
+    make_folder,
+    new_folder,
+    remove,
+    remove_tree,
+    rename,
+    sync_folder,
+    sync_tree,
+)
 
 _UNFINISHED = ".unfinished"
 
@@ -43,14 +51,14 @@ class Store:
         temporary = task.stage.outputs.temporary()
         if final.is_dir() and all((final / name).exists() for name in temporary):
             return
-        final.parent.mkdir(exist_ok=True)
+        make_folder(final.parent)
         out = final.parent / f"{_UNFINISHED}.{task.key}.{os.getpid()}.{os.urandom(4).hex()}"
-        out.mkdir()
+        new_folder(out)
         try:
             task.perform(out)
             sync_tree(out)
             try:
-                out.rename(final)
+                rename(out, final)
                 sync_folder(final.parent)
             except OSError:
                 if not final.is_dir():
@@ -61,8 +69,8 @@ class Store:
                 raise
             raise WriteFailed(f"{out} could not be written: {error.strerror}") from error
         finally:
-            if out.exists():
-                shutil.rmtree(out, ignore_errors=True)
+            with contextlib.suppress(OSError):
+                remove_tree(out)
 
     def _complete(self, final: Path, out: Path, temporary: list[str]) -> None:
         """Add the missing temporary files of a result; the others must have the same bytes."""
@@ -74,16 +82,17 @@ class Store:
                 f"may have been reached only once. Remove {self.folder} and start again"
             )
         for name in missing:
-            (out / name).rename(final / name)
+            rename(out / name, final / name)
         sync_folder(final)
 
     def drop(self, task: Task[Any]) -> None:
         """Remove the temporary files of a result."""
         for name in task.stage.outputs.temporary():
-            (self.path(task.key) / name).unlink(missing_ok=True)
+            remove(self.path(task.key) / name)
 
     def clean(self, keep: Collection[str]) -> None:
         """Remove the results of other tasks, and leftovers of killed runs."""
         for folder in self.folder.glob("??/*"):
             if folder.name not in keep:
-                shutil.rmtree(folder, ignore_errors=True)
+                with contextlib.suppress(OSError):
+                    remove_tree(folder)

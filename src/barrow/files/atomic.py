@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from barrow.errors import WriteFailed
-from barrow.files.folder import hidden_beside, make_folder, sync_folder
+from barrow.files import disk
+from barrow.files.disk import named_failures
+from barrow.files.folder import make_folder, sync_folder, sync_tree
+from barrow.files.unfinished import BEFORE, hidden_beside, hidden_file, hidden_folder
 
 _STEP = 16 << 20
 
@@ -34,12 +35,11 @@ class AtomicFile:
     def __init__(self, path: Path, *, hashed: bool = True) -> None:
         self.path = path
         self.num_bytes = 0
-        self._hidden = hidden_beside(path)
         self._hash = hashlib.sha256() if hashed else None
+        self._descriptor: int | None
         with named_failures(path):
             make_folder(path.parent)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-            self._descriptor: int | None = os.open(self._hidden, flags, 0o666)
+            self._hidden, self._descriptor = hidden_file(path)
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         """Append bytes."""
@@ -50,20 +50,26 @@ class AtomicFile:
             if self._hash is not None:
                 self._hash.update(piece)
             with named_failures(self.path):
-                while piece:
-                    piece = piece[os.write(self._descriptor, piece) :]
+                disk.write(self._descriptor, piece)
         self.num_bytes += len(view)
+
+    def rewrite(self, data: bytes) -> None:
+        """Write other bytes over the first; the hash of a file that is hashed would be wrong."""
+        assert self._descriptor is not None
+        assert self._hash is None
+        with named_failures(self.path):
+            disk.rewrite(self._descriptor, data)
 
     def publish(self, *, replace: bool = True) -> WrittenFile:
         """Sync, rename to `path`, sync the folder; without `replace` a taken name is refused."""
         assert self._descriptor is not None
         with named_failures(self.path):
-            os.fsync(self._descriptor)
-            self._close()
+            disk.sync_open(self._descriptor)
             if replace:
-                self._hidden.replace(self.path)
+                disk.rename(self._hidden, self.path)
             else:
                 _rename_to_free_name(self._hidden, self.path)
+            self._close()  # with its lock, so not before it has its name
             sync_folder(self.path.parent)
         return self.written
 
@@ -75,9 +81,10 @@ class AtomicFile:
 
     def discard(self) -> None:
         """Remove what was written; nothing happens after `publish`."""
-        self._close()
-        with contextlib.suppress(OSError):
-            self._hidden.unlink()
+        if self._descriptor is not None:
+            with contextlib.suppress(OSError):
+                disk.remove(self._hidden)
+            self._close()
 
     def _close(self) -> None:
         if self._descriptor is not None:
@@ -86,9 +93,9 @@ class AtomicFile:
 
 
 @contextlib.contextmanager
-def atomic_file(path: Path) -> Iterator[AtomicFile]:
+def atomic_file(path: Path, *, hashed: bool = True) -> Iterator[AtomicFile]:
     """A file that is published on a normal exit; on an exception `path` stays unchanged."""
-    file = AtomicFile(path)
+    file = AtomicFile(path, hashed=hashed)
     try:
         yield file
         file.publish()
@@ -103,45 +110,112 @@ def write_bytes(path: Path, data: bytes) -> WrittenFile:
     return file.written
 
 
+@contextlib.contextmanager
+def atomic_path(path: Path, *, replace: bool = False) -> Iterator[Path]:
+    """A path in a hidden folder; the file or folder made there becomes `path` on a normal exit.
+
+    On an exception `path` stays unchanged, as it does where it is taken, unless with `replace`: a
+    kill then leaves the old one, the new one, or none until the next writer puts the new one there.
+    """
+    with named_failures(path):
+        make_folder(path.parent)
+        hidden, lock = hidden_folder(path)
+    try:
+        yield hidden / path.name
+        with named_failures(path):
+            sync_tree(hidden)
+            if replace and path.is_dir():
+                disk.rename(path, hidden / BEFORE)
+            _rename_to_free_name(hidden / path.name, path)
+            sync_folder(path.parent)
+    finally:
+        with contextlib.suppress(OSError):
+            if (hidden / BEFORE).exists() and not path.exists():
+                disk.rename(hidden / BEFORE, path)
+            disk.remove_tree(hidden)
+        os.close(lock)
+
+
+class AppendedFile:
+    """A file that grows under its name; the first `keep` bytes of what is there stay, or all.
+
+    Only its end can be incomplete after a kill, which its readers must see.
+    """
+
+    def __init__(self, path: Path, *, keep: int | None = None) -> None:
+        self.path = path
+        with named_failures(path):
+            make_folder(path.parent)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | (os.O_TRUNC if keep == 0 else 0)
+            self._descriptor: int | None = disk.opened(path, flags)
+            if keep:
+                disk.before("write")
+                os.ftruncate(self._descriptor, keep)
+
+    def write(self, data: bytes) -> None:
+        """Append bytes."""
+        assert self._descriptor is not None
+        with named_failures(self.path):
+            disk.write(self._descriptor, memoryview(data))
+
+    def sync(self) -> None:
+        """Have all of it on the disk."""
+        assert self._descriptor is not None
+        with named_failures(self.path):
+            disk.sync_open(self._descriptor)
+
+    def close(self) -> None:
+        """Stop writing; the file stays."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
+def write_part(path: Path, data: bytes) -> None:
+    """Write a small file of a folder that has no name yet; publishing the folder syncs it."""
+    with named_failures(path):
+        descriptor = disk.opened(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        try:
+            disk.write(descriptor, memoryview(data))
+        finally:
+            os.close(descriptor)
+
+
 def link_or_copy(source: Path, target: Path) -> None:
     """Link or, where that is impossible, copy a finished file, atomically."""
+    if target.exists() and target.samefile(source):
+        return
     hidden = hidden_beside(target)
     with named_failures(target):
         try:
-            try:
-                os.link(source, hidden)
-            except OSError:
-                shutil.copyfile(source, hidden)
-                with hidden.open("rb") as file:
-                    os.fsync(file.fileno())
-            hidden.replace(target)
+            disk.link(source, hidden)
+        except OSError:
+            with source.open("rb") as file, atomic_file(target) as copy:
+                while piece := file.read(_STEP):
+                    copy.write(piece)
+            return
+        try:
+            disk.rename(hidden, target)
             sync_folder(target.parent)
-        finally:  # a rename does nothing where both names are one file already
-            hidden.unlink(missing_ok=True)
-
-
-@contextlib.contextmanager
-def named_failures(path: Path) -> Iterator[None]:
-    """Turn an `OSError` while writing into one that names the file."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno is None:  # one of ours: it names the file
+        except BaseException:
+            disk.remove(hidden)
             raise
-        raise WriteFailed(f"{path} could not be written: {error.strerror or error}") from error
 
 
-def _rename_to_free_name(hidden: Path, path: Path) -> None:
+def _rename_to_free_name(made: Path, path: Path) -> None:
     """Rename, unless the name is already taken."""
     try:
-        os.link(hidden, path)
-    except FileExistsError:
-        raise FileExistsError(
-            f"{path} was created by another process meanwhile; it was not changed"
-        ) from None
-    except OSError:  # a file system without links
+        if made.is_dir():
+            disk.rename(made, path)  # refused by the system, unless an empty folder is there
+            return
+        disk.link(made, path)
+    except OSError as error:
         if path.exists():
-            raise FileExistsError(f"{path} was created by another process meanwhile") from None
-        hidden.replace(path)
+            raise FileExistsError(
+                f"{path} was created by another process meanwhile; it was not changed"
+            ) from None
+        if made.is_dir():
+            raise error
+        disk.rename(made, path)  # a file system without links
     else:
-        hidden.unlink()
+        disk.remove(made)

@@ -12,15 +12,16 @@ from typing import BinaryIO, cast
 _STEP = 1 << 22
 
 
-# When it was written, its size, and its number: a file that replaces another has a new one, even
-# if both were written within a tick of the file system's clock.
-Version = tuple[int, int, int]
+# Modification time, size, inode, and time of the last change of any of them (ctime). A file that
+# replaces another has a new inode, even if both were written within a tick of the file system's
+# clock. A program that writes in place can set the modification time back, but not the ctime.
+Version = tuple[int, int, int, int]
 
 
 def version_of(file: str | PathLike[str]) -> Version:
-    """What changes when a file is replaced, without reading it."""
+    """What changes when a file is replaced or written to, without reading it."""
     status = Path(file).stat()
-    return status.st_mtime_ns, status.st_size, status.st_ino
+    return status.st_mtime_ns, status.st_size, status.st_ino, status.st_ctime_ns
 
 
 def sha256_of(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from barrow.errors import UnsafeName
 
@@ -47,3 +49,41 @@ def local_path(path: str | os.PathLike[str]) -> Path:
             "and copy it afterwards"
         )
     return Path(path)
+
+
+def portable(value: Any, folder: str | os.PathLike[str]) -> Any:
+    """A JSON value for a file in `folder`, whose absolute paths become relative to it.
+
+    Then both may be moved together, and shared. Only what exists is a path.
+    """
+
+    def change(text: str) -> str:
+        place = os.path.realpath(text)
+        if not text.startswith("/") or place == "/" or not os.path.exists(text):  # noqa: PTH110
+            return text
+        name = os.path.relpath(place, os.path.realpath(folder))
+        return name if name.startswith("..") else f"./{name}"
+
+    return _changed(value, change)
+
+
+def resolved(value: Any, folder: str | os.PathLike[str]) -> Any:
+    """What `portable` was given; a path that is relative to the working directory stays."""
+
+    def change(text: str) -> str:
+        if text.partition("/")[0] not in (".", ".."):
+            return text
+        place = os.path.normpath(Path(os.path.realpath(folder), text))
+        return text if os.path.exists(text) and not os.path.exists(place) else place  # noqa: PTH110
+
+    return _changed(value, change)
+
+
+def _changed(value: Any, change: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, Mapping):
+        return {key: _changed(one, change) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_changed(one, change) for one in value]
+    return value

@@ -6,10 +6,15 @@ The library does neither: it writes whole arrays from memory, and reads NumPy co
 A file is 8 bytes of length, little-endian; so many bytes of JSON, an object of name → ``{dtype,
 shape, data_offsets}`` and perhaps ``__metadata__``; then the elements. The spans cover the rest of
 the file exactly, without gap or overlap.
+
+The metadata of a model's file has its checksums under `SUMS`: a JSON object of ``tensors``, the
+SHA-256 of the elements of each; ``files``, that of other files in the folder; and ``metadata``,
+that of the other metadata as sorted compact JSON.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,6 +31,7 @@ from barrow.files.dtypes import dtype_of, is_known, name_of, width_of
 
 MAX_HEADER = 100_000_000  # the limit of the safetensors library
 METADATA = "__metadata__"
+SUMS = "barrow.sha256"
 
 _MAX_DIMS = 32  # of NumPy 1; later ones allow 64
 
@@ -41,11 +47,20 @@ class Span:
 
 
 @dataclass(frozen=True)
+class Sums:
+    """SHA-256 by name: of all tensors of a file, and of other files in its folder."""
+
+    tensors: Mapping[str, str]
+    files: Mapping[str, str]
+
+
+@dataclass(frozen=True)
 class Header:
-    """The tensors that a file declares."""
+    """The tensors that a file declares, its metadata, and its checksums where it has some."""
 
     spans: Mapping[str, Span]
     metadata: Mapping[str, str]
+    sums: Sums = Sums({}, {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,36 +73,59 @@ class Column:
 
 
 def write_arrays(
-    path: Path, columns: Mapping[str, Column], *, metadata: Mapping[str, str], alignment: int = 8
+    path: Path,
+    columns: Mapping[str, Column],
+    *,
+    metadata: Mapping[str, str],
+    alignment: int = 8,
+    beside: Mapping[str, str] | None = None,
 ) -> WrittenFile:
     """Write a file, atomically, in the order given; the same contents give the same bytes.
 
     Each part is fetched when it is written and released after. Data begins at a multiple of
-    `alignment`; with the widest elements first, every array is aligned without gaps.
+    `alignment`; with the widest elements first, every array is aligned without gaps. With `beside`,
+    the SHA-256 of other files in the folder, the metadata has these and those of the arrays; the
+    file itself is not hashed.
     """
-    table: dict[str, Any] = {METADATA: dict(metadata)} if metadata else {}
+    digests = {name: hashlib.sha256() for name in columns}
+
+    def head() -> bytes:
+        """All that precedes the data, of the same length before and after the data are hashed."""
+        sums = {} if beside is None else {SUMS: _sums_text(digests, beside, metadata)}
+        said = {**metadata, **sums}
+        text = json.dumps(
+            {METADATA: said, **table} if said else table, ensure_ascii=False, separators=(",", ":")
+        ).encode()
+        text += b" " * (-(8 + len(text)) % alignment)
+        return len(text).to_bytes(8, "little") + text
+
+    table: dict[str, Any] = {}
     at = 0
     for name, column in columns.items():
         end = at + math.prod(column.shape) * column.dtype.itemsize
         dtype = name_of(column.dtype)
         table[name] = {"dtype": dtype, "shape": list(column.shape), "data_offsets": [at, end]}
         at = end
-    header = json.dumps(table, ensure_ascii=False, separators=(",", ":")).encode()
-    header += b" " * (-(8 + len(header)) % alignment)
-    if len(header) > MAX_HEADER:
+    first = head()
+    if len(first) - 8 > MAX_HEADER:
         raise ValueError(
-            f"header of {len(header):,} bytes, must be ≤ {MAX_HEADER:,}; use more shards"
+            f"header of {len(first) - 8:,} bytes, must be ≤ {MAX_HEADER:,}; use more shards"
         )
-    with atomic_file(path) as file:
-        file.write(len(header).to_bytes(8, "little") + header)
+    with atomic_file(path, hashed=beside is None) as file:
+        file.write(first)
         start = file.num_bytes
         for name, column in columns.items():
             for part in column.parts:
                 if part.size:  # an empty view cannot be cast to bytes
                     little = np.ascontiguousarray(part, dtype_of(table[name]["dtype"]))
-                    file.write(little.reshape(-1).view(np.uint8).data)
+                    data = little.reshape(-1).view(np.uint8).data
+                    file.write(data)
+                    if beside is not None:
+                        digests[name].update(data)
             expected = start + table[name]["data_offsets"][1]
             assert file.num_bytes == expected, f"{name} does not have the dtype and shape announced"
+        if beside is not None:
+            file.rewrite(head())
     return file.written
 
 
@@ -142,7 +180,41 @@ def parse_header(text: bytes, *, path: Path, file_size: int) -> Header:
         for name, claim in table.items()
     }
     _check_cover(spans, path=path, data_start=data_start, file_size=file_size)
-    return Header(spans, metadata)
+    text_of_sums = metadata.pop(SUMS, None)
+    if text_of_sums is None:
+        return Header(spans, metadata)
+    return Header(spans, metadata, _parsed_sums(text_of_sums, spans, metadata, path=path))
+
+
+def _sums_text(
+    digests: Mapping[str, hashlib._Hash], files: Mapping[str, str], metadata: Mapping[str, str]
+) -> str:
+    tensors = {name: digest.hexdigest() for name, digest in digests.items()}
+    table = {"tensors": tensors, "files": files, "metadata": _digest_of(metadata)}
+    return json.dumps(table, sort_keys=True, separators=(",", ":"))
+
+
+def _parsed_sums(
+    text: str, spans: Mapping[str, Span], metadata: Mapping[str, str], *, path: Path
+) -> Sums:
+    try:
+        table = json.loads(text)
+        found = Sums(dict(table["tensors"]), dict(table["files"]))
+        fits = found.tensors.keys() == spans.keys() and table["metadata"] == _digest_of(metadata)
+    except (ValueError, TypeError, KeyError, RecursionError):
+        fits = False
+    if not fits:
+        raise WeightsError(
+            "the header does not fit its checksums; the file was changed after it was written: "
+            "copy it again",
+            path=path,
+        )
+    return found
+
+
+def _digest_of(metadata: Mapping[str, str]) -> str:
+    text = json.dumps(dict(metadata), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

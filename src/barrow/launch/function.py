@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from barrow.errors import MissingExtra
+from barrow.files import write_bytes
 from barrow.launch.workers import launch
 from barrow.launch.world import join
 
@@ -29,7 +30,7 @@ def run(function: Callable[..., Any], *arguments: Any, n: int) -> list[Any]:
     name = getattr(getattr(function, "__code__", None), "co_filename", "")
     job = (sys.path, name, linecache.getlines(name), function, arguments)
     with tempfile.TemporaryDirectory(prefix="barrow-") as folder:
-        (Path(folder) / "job").write_bytes(pickle.dumps(job))
+        write_bytes(Path(folder) / "job", pickle.dumps(job))
         command = ["-m", "barrow.launch.function", folder]
         launch(command, num=n, write=lambda line: sys.stderr.write(line))
         return [pickle.loads((Path(folder) / str(rank)).read_bytes()) for rank in range(n)]
@@ -47,7 +48,7 @@ def main(folder: Path) -> None:
         trace = error.__traceback__
         traceback.print_exception(error.with_traceback(trace and trace.tb_next))
         sys.exit(1)
-    (folder / str(world.process)).write_bytes(pickle.dumps(result))
+    write_bytes(folder / str(world.process), pickle.dumps(result))
 
 
 def _cloudpickle() -> Any:

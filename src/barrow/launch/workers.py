@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO
 
 from barrow.errors import BarrowError, ConfigError
+from barrow.interrupt import check_interrupt
 
 _TOGETHER = 0.5  # seconds in which failures count as one, so that the first cause is found
 _STOP = 4.0  # seconds that the others have to end
@@ -181,6 +182,7 @@ def _follow(
     """Pass lines on until all have ended; raise `Failed` if one did not end well."""
     until: float | None = None
     while any(worker.code is None for worker in workers):
+        check_interrupt()
         try:
             worker, stream, line = said.get(timeout=None if until is None else 0.1)
         except queue.Empty:

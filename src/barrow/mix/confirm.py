@@ -1,7 +1,8 @@
-"""The confirmation: the recommended against the current mixture, one pair of runs of `train`.
+"""The confirmation: the recommended against the current mixture, by pairs of runs of `train`.
 
-Both have the same seeds and tokens, and are compared document by document on the validation text,
-as `barrow score diff` does. The verdict is kept whatever it is.
+Both of a pair have the same seed and tokens, and are compared document by document on the
+validation text. Each pair has another seed, and none that of the proxies, on whose batches the law
+was fitted. The verdict is kept whatever it is.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from barrow.score.scored_corpus import Text
 
 _AT_ONCE = 500  # resamples that are held at a time
+_PAIRS = 3  # that are trained, where they take no longer than the proxies took
+_SECONDS = "training_seconds"  # of a run, among the settings of its scores
 
 Answer = Literal["yes", "no", "not shown"]
 
@@ -47,7 +51,12 @@ class Change:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether the recommended mixture is better by the objective: "yes" or "no" with 95%."""
+    """Whether the recommended mixture is better by the objective.
+
+    "yes" and "no" have 95%, of the mean over the pairs, and the same sign in each pair. `seeds` and
+    `differences` (of the objective) are those of the pairs; earlier versions, which trained one
+    pair, left them out.
+    """
 
     answer: Answer
     params: int
@@ -57,6 +66,8 @@ class Verdict:
     domains: dict[str, Change]
     weights: dict[str, float]
     current: dict[str, float]
+    seeds: tuple[int, ...] = ()
+    differences: tuple[float, ...] = ()
 
 
 def confirm(
@@ -67,44 +78,68 @@ def confirm(
     weights: Mapping[str, float],
     current: Mapping[str, float],
     counts: Mapping[str, float],
+    seconds: float,
 ) -> Verdict:
-    """Train both mixtures at a size, score them and compare; what is done is not done again."""
+    """Train both mixtures at a size, score them and compare; what is done is not done again.
+
+    There are three pairs if they take at most `seconds`, by what the first took; else one.
+    """
     from barrow.score.diff import compare
 
-    results = [_scored(search, texts, params, mixture) for mixture in (weights, current)]
-    for result in results:
-        assert result.card.hash == search.validation.card, "the same text, the same windows"
-    compared = compare(*results)
-    first, second = (result.documents for result in results)
-    assert first is not None
-    assert second is not None
-    objective = weighted_change(
-        first.nats - second.nats,
-        first.bytes,
-        first.domain,
-        np.array([counts[name] for name in first.domains]),
-    )
-    assert objective.low is not None
-    assert objective.high is not None
-    answer: Answer = "not shown"
-    if objective.high < 0 or objective.low > 0:
-        answer = "yes" if objective.high < 0 else "no"
+    first = search.plan.design.seed + 1
+    pairs = [_pair(search, texts, params, (weights, current), first)]
+    took = sum(float(result.settings.get(_SECONDS, math.nan)) for result in pairs[0])
+    seeds = range(first, first + (_PAIRS if _PAIRS * took <= seconds else 1))
+    pairs += [_pair(search, texts, params, (weights, current), seed) for seed in seeds[1:]]
+
+    def objective(one: Result, other: Result) -> Change:
+        assert one.documents is not None
+        assert other.documents is not None
+        return weighted_change(
+            one.documents.nats - other.documents.nats,
+            one.documents.bytes,
+            one.documents.domain,
+            np.array([counts[name] for name in one.documents.domains]),
+        )
+
+    mean = [_mean(results) for results in zip(*pairs, strict=True)]
+    change = objective(*mean)
+    differences = [objective(*pair).difference for pair in pairs]
+    compared = compare(*mean)
     run = search.proxy(params)
     verdict = Verdict(
-        answer,
+        _answer(change, differences),
         params,
         run.steps * run.batches[0] * run.seq_len,
         search.validation.card,
-        objective,
+        change,
         {
             row.name: Change(row.difference or 0.0, row.low, row.high, row.p)
             for row in compared.domains
         },
         dict(weights),
         dict(current),
+        tuple(seeds),
+        tuple(differences),
     )
     write_bytes(verdict_file(search.folder), config.to_json(verdict).encode())
     return verdict
+
+
+def _answer(change: Change, differences: Sequence[float]) -> Answer:
+    assert change.low is not None
+    assert change.high is not None
+    if change.high < 0 and max(differences) < 0:
+        return "yes"
+    return "no" if change.low > 0 and min(differences) > 0 else "not shown"
+
+
+def _mean(results: Sequence[Result]) -> Result:
+    """The first, with the means of all in the figures of documents."""
+    held = [result.documents for result in results if result.documents is not None]
+    nats = np.mean([documents.nats for documents in held], axis=0)
+    kind_nats = np.mean([documents.kind_nats for documents in held], axis=0)
+    return replace(results[0], documents=replace(held[0], nats=nats, kind_nats=kind_nats))
 
 
 def verdict_file(folder: Path) -> Path:
@@ -151,8 +186,21 @@ def weighted_change(
     return Change(found, float(low), float(high), min(1.0, 2 * (int(other) + 1) / (resamples + 1)))
 
 
+def _pair(
+    search: Search,
+    texts: Sequence[Text],
+    params: int,
+    mixtures: tuple[Mapping[str, float], Mapping[str, float]],
+    seed: int,
+) -> list[Result]:
+    results = [_scored(search, texts, params, mixture, seed) for mixture in mixtures]
+    for result in results:
+        assert result.card.hash == search.validation.card, "the same text, the same windows"
+    return results
+
+
 def _scored(
-    search: Search, texts: Sequence[Text], params: int, mixture: Mapping[str, float]
+    search: Search, texts: Sequence[Text], params: int, mixture: Mapping[str, float], seed: int
 ) -> Result:
     from barrow.archive import Document
     from barrow.score import ScoredCorpus, open_model, score
@@ -160,18 +208,22 @@ def _scored(
     from barrow.train.fit import fit
 
     identity = hashlib.sha256(json.dumps([params, sorted(mixture.items())]).encode()).hexdigest()
-    folder = search.folder / "confirmation" / f"{size_label(params)}-{identity[:12]}"
+    # Earlier versions trained one pair, whose folders do not have the seed in their names.
+    suffix = "" if seed == search.plan.design.seed + 1 else f"-seed{seed}"
+    folder = search.folder / "confirmation" / f"{size_label(params)}-{identity[:12]}{suffix}"
     if not (folder / "scores.json").exists():
-        # Another seed than the proxies', whose batches the law was fitted on.
-        run = search.proxy(params, seed=search.plan.design.seed + 1)
+        run = search.proxy(params, seed=seed)
         data = token_settings(run.data)
         rows = max(data.batches[0], len(jax.devices()))
         used = {name: weight for name, weight in mixture.items() if weight}
         run = replace(run, data=replace(data, weights=used, batch=rows))
-        search.say(f"confirmation: {size_label(params)}, {run.steps:,} steps")
+        search.say(f"confirmation: {size_label(params)}, {run.steps:,} steps, seed {seed}")
+        began = time.perf_counter()
         fit(run, folder / "run")
+        took = time.perf_counter() - began
         documents = [Document(t.text.decode(), {"pile_set_name": t.domain}) for t in texts]
         # The precision of the proxies' scores.
         model = open_model(str(folder / "run"))
-        score(model, ScoredCorpus("validation", None, documents), out=folder)
+        corpus = ScoredCorpus("validation", None, documents)
+        score(model, corpus, out=folder, settings={_SECONDS: took})
     return read_scored(folder)

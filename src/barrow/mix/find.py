@@ -74,6 +74,7 @@ def find(
                 weights=found.mixture["weights"],
                 current=found.mixture["current"],
                 counts=found.mixture["counts"],
+                seconds=found.seconds,
             )
     return read_found(folder)
 

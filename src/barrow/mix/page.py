@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib.metadata import version
+from typing import Any
 
+from barrow.mix.confirm import Verdict
 from barrow.mix.find import Found
 from barrow.mix.plan import size_label
 from barrow.pages import frame
@@ -25,6 +27,7 @@ def page(found: Found) -> str:
             paragraph("Mixture search", class_="eyebrow"),
             element("h1", headline(found)),
             paragraph(_lead(found), class_="lead"),
+            *(paragraph(words, class_="lead") for words in remarks(found)),
         ),
         element("main", _weights(found), _changes(found), _transfer(found), _runs(found)),
         element(
@@ -35,17 +38,68 @@ def page(found: Found) -> str:
 
 
 def headline(found: Found) -> str:
-    """The answer in a few words."""
+    """The answer in a few words, with what it rests on."""
     if not found.mixture["is_supported"]:
         return "The runs do not support any change"
     if found.verdict is None:
-        return "A better mixture, not confirmed yet"
+        size = size_label(round(found.mixture["params"]))
+        return f"A better mixture by the law for {size} parameters, not confirmed yet"
     words = {
         "yes": "A better mixture, confirmed",
         "no": "The recommended mixture is worse",
         "not shown": "The recommended mixture is not shown to be better",
     }
-    return words[found.verdict.answer]
+    return f"{words[found.verdict.answer]} at {_rests_on(found.verdict)}"
+
+
+def _rests_on(verdict: Verdict) -> str:
+    seeds = max(1, len(verdict.seeds))
+    return f"{size_label(verdict.params)} parameters with {seeds} seed{'s' * (seeds > 1)}"
+
+
+def remarks(found: Found) -> list[str]:
+    """What has to be said beside the answer: how domains count, and whether the law held."""
+    counts = found.mixture["counts"]
+    same = max(counts.values()) - min(counts.values()) < 1e-9
+    lines = [
+        f"All {len(counts)} domains count the same in these figures, whatever their size; "
+        "--target changes that."
+        if same
+        else "Domains count in these figures as the target says."
+    ]
+    if found.verdict is not None:
+        lines += _disagreement(found.mixture["expected"]["current"], found.verdict)
+    return lines
+
+
+def _disagreement(expected: dict[str, Any], verdict: Verdict) -> list[str]:
+    """Where neither interval holds the other's change, or a domain has the other sign."""
+    middle, low, high = expected["objective"]
+    one = verdict.objective
+    assert one.low is not None
+    assert one.high is not None
+    is_outside = not low <= one.difference <= high and not one.low <= middle <= one.high
+    turned = [
+        domain
+        for domain, values in expected["domains"].items()
+        if (other := verdict.domains.get(domain)) is not None
+        and other.low is not None
+        and other.high is not None
+        and (other.low > 0 > values[0] or other.high < 0 < values[0])
+    ]
+    if not is_outside and not turned:
+        return []
+    what = []
+    if is_outside:
+        what.append(f"the measured change, {one.difference:+.4f}, is not in the expected interval")
+    if turned:
+        what.append(f"the measured change has the other sign in {', '.join(turned)}")
+    advice = (
+        "Rely on the measured figures, and only for models like those of the confirmation "
+        f"({_rests_on(verdict)}). Before training a larger one, search with more or larger "
+        "--proxies or more --tokens-per-param, and --confirm nearer to its size."
+    )
+    return [f"Expected and measured disagree: {'; '.join(what)}.", advice]
 
 
 def change(values: Sequence[float | None]) -> str:
@@ -75,10 +129,14 @@ def _lead(found: Found) -> str:
         middle = change(
             (verdict.objective.difference, verdict.objective.low, verdict.objective.high)
         )
+        pairs = "a pair" if len(verdict.seeds) < 2 else f"{len(verdict.seeds)} pairs"
         parts.append(
-            f"Measured by a pair of runs of {size_label(verdict.params)} parameters on "
+            f"Measured by {pairs} of runs of {size_label(verdict.params)} parameters on "
             f"{verdict.tokens:,} tokens each: {middle}, p = {verdict.objective.p:.2g}."
         )
+        if len(verdict.seeds) > 1:
+            each = zip(verdict.seeds, verdict.differences, strict=True)
+            parts.append(", ".join(f"Seed {seed}: {value:+.4f}" for seed, value in each) + ".")
     return " ".join(parts)
 
 

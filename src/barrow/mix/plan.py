@@ -11,6 +11,7 @@ import numpy as np
 
 from barrow import config
 from barrow.errors import ConfigError, NotFound, nearest
+from barrow.files import inside
 from barrow.mix.design import bounds, propose
 from barrow.mix.law import needed_runs
 from barrow.mix.proxies import Proxies
@@ -134,7 +135,10 @@ def read_plan(folder: Path) -> Plan:
     file = folder / "search.json"
     if not file.is_file():
         raise NotFound(f"{folder} is not a search: it has no search.json")
-    return config.from_json(Plan, file.read_text(encoding="utf-8"), where=file)
+    plan = config.from_json(Plan, file.read_text(encoding="utf-8"), where=file)
+    for run in plan.runs:
+        inside(folder, f"runs/{run.group}")
+    return plan
 
 
 def limits(

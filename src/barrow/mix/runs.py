@@ -1,7 +1,8 @@
 """Runs of models on known mixtures, as tables of CSV.
 
-One row is one run: `run` (its name), `params` (the size of its model), `weight:DOMAIN` (shares of
-the tokens it was trained on) and `loss:DOMAIN`. A domain that is weighted need not be scored.
+One row is one run: `run` (its name in the file), `params` (the size of its model), `weight:DOMAIN`
+(shares of the tokens it was trained on) and `loss:DOMAIN`. A domain that is weighted need not be
+scored.
 """
 
 from __future__ import annotations
@@ -72,7 +73,11 @@ def read_runs(paths: Sequence[str | Path]) -> Runs:
         table.require("run", "params")
         for number, name in enumerate(table.texts["run"]):
             where = f"{table.path}, line {table.lines[number]}"
-            for key in (name, tuple(table.values[column][number] for column in table.values)):
+            facts = frozenset(
+                (column, x) for column in table.values if (x := table.values[column][number])
+            )
+            # Every file may number its runs from 1; the same run in two files has the same figures.
+            for key in ((table.path, name), facts):
                 if key in seen:
                     raise ConfigError(f"{where}: run {name} is a duplicate of {seen[key]}")
                 seen[key] = where

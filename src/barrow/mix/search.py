@@ -5,7 +5,7 @@ validation.safetensors   windows of the validation text
 runs/GROUP/            proxies that are trained together: results.json, params.safetensors
 runs.csv               all runs, as `barrow mix fit` reads them
 mixture.json           the recommendation
-confirmation/          the pair of runs that tests it
+confirmation/          the pairs of runs that test it
 
 Whatever is complete is not done again: an interrupted search resumes, and other targets or bounds
 cost seconds.
@@ -13,7 +13,6 @@ cost seconds.
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -27,7 +26,8 @@ import numpy as np
 from barrow import config
 from barrow.checkpoint.leaves import leaves
 from barrow.errors import ConfigError
-from barrow.files import make_folder, write_bytes
+from barrow.files import make_folder, remove_tree, write_bytes
+from barrow.interrupt import check_interrupt
 from barrow.mix.law import Law, fit
 from barrow.mix.mixture_file import write_mixture
 from barrow.mix.plan import (
@@ -125,6 +125,7 @@ class Search:
             folder = self.folder / "runs" / name
             if (folder / "results.json").exists():
                 continue
+            check_interrupt()
             alone = self.proxy(runs[0].params)
             what = f"{len(runs)} proxies of {size_label(runs[0].params)}"
             self.say(f"group {number} of {len(groups)}: {what}, {alone.steps:,} steps")
@@ -136,7 +137,7 @@ class Search:
             nats = validation.nats(self._model(runs[0].params, validation), trained.params)
             bits = validation.bits_per_byte(nats)[: len(runs)]
             stored = {p: np.asarray(x)[: len(runs)] for p, x in leaves(trained.params).items()}
-            write_safetensors(folder / _PARAMS, stored)
+            write_safetensors(folder / _PARAMS, stored, beside={})
             about = {
                 "steps": alone.steps,
                 "tokens": alone.steps * alone.batches[0] * alone.seq_len * len(runs),
@@ -144,7 +145,7 @@ class Search:
                 "device": f"{len(jax.devices())} × {jax.devices()[0].device_kind}",
             }
             found = _write_results(folder, runs, bits, trained.diverged, validation, about)
-            shutil.rmtree(folder / "checkpoints", ignore_errors=True)
+            remove_tree(folder / "checkpoints")
             for one, result in found.items():
                 if result["diverged"]:
                     self.say(f"{one} diverged and is left out: {result['diverged']}")
@@ -241,7 +242,7 @@ class Search:
                 bits = validation.bits_per_byte(validation.nats(model, from_paths(stored)))
             folder = self.folder / "runs" / name
             make_folder(folder)
-            write_safetensors(folder / _PARAMS, stored)
+            write_safetensors(folder / _PARAMS, stored, beside={})
             about = {"steps": 0, "tokens": 0, "seconds": 0.0}
             _write_results(folder, mine, bits, [None] * len(mine), validation, about)
             taken += mine

@@ -24,10 +24,10 @@ from barrow import config
 from barrow.ahead import available_cores
 from barrow.checkpoint.checkpoints import Checkpoints
 from barrow.errors import ConfigError
+from barrow.interrupt import Interrupted, stop_on_signals
 from barrow.mix.runs import Array
 from barrow.nn.module import init_collections
 from barrow.parallel import make_mesh, num_row_shards, rows_sharding, whole
-from barrow.parallel.interrupt import Interrupted, stop_on_signals
 from barrow.stream import Prefetch, Stream
 from barrow.stream.store import Store
 from barrow.train.objectives.causal import causal_objective
@@ -212,7 +212,7 @@ def train_swarm(
     run = swarm.run
     checkpoints = Checkpoints(folder, keep_last=1)
     about: dict[str, Any] = {"swarm": swarm.identity(), "losses": []}
-    start = checkpoints.latest() or 0
+    start = checkpoints.to_resume() or 0
     if start:
         found = checkpoints.about(start)
         if found.get("swarm") != config.to_dict(about["swarm"]):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -12,6 +11,7 @@ from barrow.checkpoint.folder import find_checkpoint
 from barrow.checkpoint.index import read_index
 from barrow.checkpoint.params import save_params
 from barrow.checkpoint.sources import Format, format_of, open_params
+from barrow.files import atomic_path, new_path
 from barrow.models.family import Exported, described_family
 from barrow.nn.tree import from_paths
 from barrow.weights.flax import write_flax
@@ -43,9 +43,7 @@ def convert(
     takes (of CLIP: `clip_load.named_tokenizer`);
     ``about["begin"]`` and ``about["end"]`` are the ids that begin and end a text.
     """
-    target = Path(target)
-    if target.exists():
-        raise ValueError(f"{target} already exists; choose another path")
+    target = new_path(target)
     kind = source_format or format_of(source)
     tensors = open_params(source, format=kind)
     if not len(tensors):
@@ -53,12 +51,8 @@ def convert(
     described = about
     if described is None:
         described = read_index(find_checkpoint(Path(source))).about if kind == "checkpoint" else {}
-    try:
-        _write(Path(source), target, tensors, described, to=to, trust=trust)
-    except BaseException:
-        # A partial folder would block the next attempt.
-        shutil.rmtree(target, ignore_errors=True)
-        raise
+    with atomic_path(target) as part:
+        _write(Path(source), part, tensors, described, to=to, trust=trust)
     return len(tensors)
 
 
@@ -75,7 +69,7 @@ def _write(
         # A dot separates PyTorch's names, a slash ours; both are kept.
         save_params(target, from_paths({name: tensors[name] for name in tensors}), about)
     elif to == "safetensors":
-        write_safetensors(target, tensors)
+        write_safetensors(target, tensors, beside={})
     elif to == "msgpack":
         write_flax(target, _nested(tensors))
     else:

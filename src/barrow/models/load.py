@@ -19,6 +19,7 @@ from barrow.models.huggingface.names import Line
 from barrow.models.keys_report import KeysReport
 from barrow.models.packed import packed_leaf
 from barrow.models.sources import Source, is_quantized, open_source
+from barrow.models.tokenizer_files import TokenizerFiles, TokenizerSource
 from barrow.nn.module import Module, axes
 from barrow.nn.tree import Tree, from_paths, paths
 from barrow.weights.matching import match
@@ -34,19 +35,14 @@ _LAYERS = "layers/"
 class Loaded:
     """A model, its parameters, the report of keys, and what else the files contain.
 
-    `tokenizer` is a path or name for `barrow.tokens.load`, the contents of a tokenizer.json (with
-    its `tokenizer_config`), or None; `models.text.open_tokenizer` opens each. `begin` and `stops`
-    are the ids that begin and end a text; `labels` are the names of a head's classes; `collections`
-    are what a model keeps beside its parameters (running statistics).
+    `words` are the tokenizer and how the model is used; `labels` are the names of a head's classes;
+    `collections` are what a model keeps beside its parameters (running statistics).
     """
 
     model: Module
     params: Tree
     report: KeysReport
-    tokenizer: str | Path | Mapping[str, Any] | None = None
-    begin: int | None = None
-    stops: tuple[int, ...] = ()
-    tokenizer_config: Mapping[str, Any] | None = None
+    words: TokenizerFiles = field(default_factory=TokenizerFiles)
     labels: tuple[str, ...] = ()
     collections: Tree = field(default_factory=Tree)
 
@@ -55,6 +51,26 @@ class Loaded:
         """The settings of the model."""
         found: Family = self.model.config  # type: ignore[attr-defined]
         return found
+
+    @property
+    def tokenizer(self) -> TokenizerSource | None:
+        """A path or name for `barrow.tokens.load`, the contents of a tokenizer.json, or None."""
+        return self.words.source
+
+    @property
+    def tokenizer_config(self) -> Mapping[str, Any]:
+        """The settings that belong to such contents."""
+        return self.words.settings
+
+    @property
+    def begin(self) -> int | None:
+        """The id that begins a text."""
+        return self.words.begin
+
+    @property
+    def stops(self) -> tuple[int, ...]:
+        """The ids that end a text."""
+        return self.words.stops
 
 
 def load(
@@ -116,21 +132,13 @@ def load(
             p: tuple(x) if unstack and p.startswith(_LAYERS) else x for p, x in made.items()
         } | (leaves)
     params = _layers_apart(leaves, num) if unstack else from_paths(leaves)
-    return Loaded(
-        model,
-        params,
-        report,
-        source.tokenizer,
-        source.begin,
-        source.stops,
-        source.tokenizer_config,
-        built.labels,
-    )
+    return Loaded(model, params, report, source.words, built.labels)
 
 
 def compare(source: Source, built: Architecture) -> tuple[KeysReport, dict[str, str]]:
     """Keys of the file against those of the model; and the file's key for each that fits."""
     num = built.config.layers
+    refuse_false_layers(source, num, max(line.num_experts or 1 for line in built.lines))
     expected = {key: line.shape for line in built.lines for key in _keys(line, num)}
     reasons = {name: why for name in source.tensors if (why := built.why(name)) is not None}
 
@@ -151,6 +159,17 @@ def compare(source: Source, built: Architecture) -> tuple[KeysReport, dict[str, 
         built.notes,
     )
     return report, dict(found.source)
+
+
+def refuse_false_layers(source: Source, layers: int, experts: int = 1) -> None:
+    """Raise where a config.json has more layers than there are tensors, before all are named."""
+    if layers * experts > len(source.tensors):
+        of_experts = f" of {experts:,} experts" if experts > 1 else ""
+        raise WeightsError(
+            f"{layers:,} layers{of_experts} in config.json, but {len(source.tensors):,} tensors in "
+            "the weights; do the two files match?",
+            path=source.path,
+        )
 
 
 def _keys(line: Line, num: int) -> list[str]:

@@ -17,16 +17,17 @@ from barrow.checkpoint.params import load_collections
 from barrow.checkpoint.read import open_checkpoint
 from barrow.checkpoint.restore import placed
 from barrow.checkpoint.sources import PARAMS
-from barrow.errors import NotFound
+from barrow.errors import NotFound, WeightsError
 from barrow.files.dtypes import dtype_of
 from barrow.models.clip.files import OPEN_CLIP_CONFIG
 from barrow.models.decoder.model import Decoder
-from barrow.models.family import Opened, described_family
+from barrow.models.family import CausalModule, Opened, described_family
 from barrow.models.huggingface.adapters import ADAPTER_CONFIG, is_adapter, read_adapter
 from barrow.models.keys_report import KeysReport
 from barrow.models.load import Loaded, layout_of, load
 from barrow.models.quantized import expanded
 from barrow.models.sources import CONFIG, read_json
+from barrow.models.tokenizer_files import described_files
 from barrow.nn.layers.repeat import take_apart
 from barrow.nn.module import Module
 from barrow.nn.tree import Tree, from_paths
@@ -90,6 +91,7 @@ def open_model(
         for path, leaf in checkpoint.index.leaves.items()
         if path.startswith(PARAMS)
     }
+    _refuse_false_layers(folder, family, stored)
     checkpoint.verify(PARAMS + path for path in stored)
     kind = dtype or dtype_of(next(iter(stored.values())).kind.dtype).name
     layout = layout_of(place, family.module(), family.example)
@@ -102,14 +104,12 @@ def open_model(
         found = placed(checkpoint, PARAMS + path, where, dtype=wanted, layer=layer)
         return found if layer is None else found[0]
 
-    end = about.get("end")
+    model = family.module(unroll=unstack, dtype=kind)
     return Loaded(
-        family.module(unroll=unstack, dtype=kind),
+        model,
         _layers_apart(stored, put) if unstack else from_paths({path: put(path) for path in stored}),
         KeysReport(matched=tuple(stored)),
-        about.get("tokenizer"),
-        about.get("begin"),
-        () if end is None else (end,),
+        described_files(about, is_causal=isinstance(model, CausalModule)),
         collections=load_collections(folder),
     )
 
@@ -123,6 +123,15 @@ def of_kind(loaded: Loaded, name: object, *kinds: type[Kind]) -> Kind:
         f"{name} is a {type(loaded.model).__name__}, expected a {expected}; use it with "
         f"`{loaded.family.usage.format(run=name)}`"
     )
+
+
+def _refuse_false_layers(folder: Path, family: object, stored: Mapping[str, Leaf]) -> None:
+    """Raise where a checkpoint's settings have more layers than its arrays have rows."""
+    layers, rows = getattr(family, "layers", 0), sum((*x.kind.shape, 1)[0] for x in stored.values())
+    if isinstance(layers, int) and layers > rows:
+        raise WeightsError(
+            f"{layers:,} layers in {INDEX}, but the parameters have {rows:,} rows", path=folder
+        )
 
 
 def _with_adapter(folder: Path, *, dtype: str | None, unstack: bool) -> Loaded:

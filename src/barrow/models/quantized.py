@@ -20,11 +20,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from barrow.errors import WeightsError
+from barrow.files import make_folder
 from barrow.models.architecture import Architecture, Model, architecture_of, written_as
+from barrow.models.decoder.model import Decoder
 from barrow.models.keys_report import KeysReport
-from barrow.models.load import Loaded
-from barrow.models.save import save_tokenizer
+from barrow.models.load import Loaded, refuse_false_layers
 from barrow.models.sources import CONFIG, Source
+from barrow.models.tokenizer_files import TokenizerFiles, as_files
 from barrow.nn.layers.repeat import put_together
 from barrow.nn.module import describe
 from barrow.nn.trace import ParamSpec
@@ -33,9 +35,9 @@ from barrow.nn.weights.grouped import Grouped
 from barrow.nn.weights.kernels import is_weight, num_in_of
 from barrow.nn.weights.low_rank import merged
 from barrow.nn.weights.per_channel import PerChannel
-from barrow.weights.foreign_model import write_json
+from barrow.weights.foreign_model import write_model
 from barrow.weights.place import Place
-from barrow.weights.safetensors_write import write_safetensors
+from barrow.weights.safetensors_write import refuse_model
 from barrow.weights.tensors import Tensors
 
 FORMAT = "barrow-quantized-1"
@@ -55,7 +57,7 @@ def save_quantized(
     params: Mapping[str, Any],
     *,
     scheme: str,
-    tokenizer: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+    tokenizer: TokenizerFiles | str | os.PathLike[str] | Mapping[str, Any] | None = None,
     begin: int | None = None,
     stops: tuple[int, ...] = (),
     labels: tuple[str, ...] = (),
@@ -78,14 +80,11 @@ def save_quantized(
             if isinstance(array := getattr(leaf, name, None), jax.Array | np.ndarray):
                 arrays[f"{path}.{name}"] = array
     metadata = {"format": FORMAT, "scheme": scheme, "leaves": json.dumps(leaves)}
-    write_safetensors(folder, arrays, metadata=metadata)
-    save_tokenizer(folder, tokenizer)
-    ids = {
-        "bos_token_id": begin,
-        "eos_token_id": list(stops) if len(stops) > 1 else next(iter(stops), None),
-    }
+    refuse_model(folder)
+    words = as_files(tokenizer, begin=begin, stops=stops, is_causal=isinstance(model, Decoder))
+    words.save(make_folder(folder))
     said = {"quantization_config": {"quant_method": "barrow", "scheme": scheme}}
-    write_json(folder / CONFIG, {**described, **ids, **said})
+    write_model(folder, arrays, {CONFIG: {**described, **words.ids(), **said}}, metadata=metadata)
 
 
 def load_quantized(
@@ -121,10 +120,7 @@ def load_quantized(
         model,
         params,
         KeysReport(matched=tuple(leaves)),
-        source.tokenizer,
-        source.begin,
-        source.stops,
-        source.tokenizer_config,
+        source.words,
         built.labels,
     )
 
@@ -136,7 +132,9 @@ def quantized_architecture(source: Source, *, num_layers: int | None = None) -> 
         raise WeightsError(f"expected the format {FORMAT!r}, got {found!r}", path=source.path)
     config = {k: v for k, v in source.config.items() if k != "quantization_config"}
     keys = [theirs for ours, theirs in _TELLING.items() if _has(tensors, ours)]
-    return architecture_of(config, keys, num_layers=num_layers)
+    built = architecture_of(config, keys, num_layers=num_layers)
+    refuse_false_layers(source, built.config.layers)
+    return built
 
 
 def numbered(params: Any, prefix: str = "") -> dict[str, Any]:

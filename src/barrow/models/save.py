@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -12,21 +11,18 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from barrow.files import make_folder
 from barrow.models.architecture import Model, written_as
 from barrow.models.decoder.model import Decoder
 from barrow.models.huggingface.names import Array, Line
 from barrow.models.keys_report import KeysReport
 from barrow.models.sources import CONFIG, GENERATION_CONFIG
+from barrow.models.tokenizer_files import TokenizerFiles, as_files, described_files
 from barrow.nn.tree import paths
-from barrow.weights.foreign_model import write_json
+from barrow.weights.foreign_model import write_model
 from barrow.weights.matching import Mismatch
-from barrow.weights.safetensors_write import DEFAULT_SHARD_BYTES, write_safetensors
+from barrow.weights.safetensors_write import DEFAULT_SHARD_BYTES, refuse_model
 from barrow.weights.tensors import LazyTensor, Tensors
-
-_TOKENIZER_FILES = (
-    *("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"),
-    *("vocab.json", "merges.txt", "tokenizer.model", "chat_template.jinja"),
-)
 
 
 def save(
@@ -34,7 +30,7 @@ def save(
     model: Model,
     params: Mapping[str, Any],
     *,
-    tokenizer: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+    tokenizer: TokenizerFiles | str | os.PathLike[str] | Mapping[str, Any] | None = None,
     begin: int | None = None,
     stops: tuple[int, ...] = (),
     labels: tuple[str, ...] = (),
@@ -43,11 +39,12 @@ def save(
 ) -> KeysReport:
     """Write config.json, model.safetensors (in shards from 5 GB on) and what belongs to them.
 
-    The family is the one that computes the same function (`hf_export.family_of`). `tokenizer` is a
-    folder or file, which is copied, or the contents of a tokenizer.json; `begin` and `stops` are
-    the ids that begin and end a text, `labels` the names of a head's classes. `dtype` None keeps
-    the type of the parameters. Tensors are fetched and written one at a time; config.json comes
-    last, so a folder that has one is complete.
+    The family is the one that computes the same function (`hf_export.family_of`). `tokenizer` is
+    what `Loaded` has as `words`; or a folder or file, which is copied, or the contents of a
+    tokenizer.json, with the ids `begin` and `stops` that begin and end a text: what is written puts
+    `begin` before a decoder's prompts. `labels` are the names of a head's classes. `dtype` None
+    keeps the type of the parameters. Tensors are fetched and written one at a time; config.json
+    comes last, so a folder that has one is complete.
     """
     folder = Path(folder)
     described, lines = written_as(model, labels)
@@ -57,17 +54,16 @@ def save(
     if not report.is_exact:
         raise ValueError(f"the parameters do not match the model: {report}")
     tensors = _tensors(num, lines, leaves, dtype)
-    write_safetensors(folder, tensors, metadata={"format": "pt"}, max_shard_bytes=max_shard_bytes)
-    save_tokenizer(folder, tokenizer)
-    ids = {
-        "bos_token_id": begin,
-        "eos_token_id": list(stops) if len(stops) > 1 else next(iter(stops), None),
-    }
+    refuse_model(folder)
+    words = as_files(tokenizer, begin=begin, stops=stops, is_causal=isinstance(model, Decoder))
+    words.save(make_folder(folder))
+    ids = words.ids()
+    stored = tensors.entry(next(iter(tensors))).dtype.name
+    tables = {CONFIG: {**described, **ids, "dtype": stored, "torch_dtype": stored}}
     if isinstance(model, Decoder):
-        write_json(folder / GENERATION_CONFIG, {"_from_model_config": True, **ids})
-    first = next(iter(tensors))
-    stored = tensors.entry(first).dtype.name
-    write_json(folder / CONFIG, {**described, **ids, "dtype": stored, "torch_dtype": stored})
+        how = words.generation or {"_from_model_config": True}
+        tables = {GENERATION_CONFIG: {**how, **ids}} | tables
+    write_model(folder, tensors, tables, max_shard_bytes=max_shard_bytes)
     return report
 
 
@@ -75,9 +71,8 @@ def save_described(
     folder: Path, model: Model, params: Mapping[str, Any], about: Mapping[str, Any]
 ) -> None:
     """Write a model with the tokenizer and the ids of its checkpoint's `about`."""
-    stops = () if about.get("end") is None else (about["end"],)
-    name, begin = about.get("tokenizer"), about.get("begin")
-    save(folder, model, params, tokenizer=name, begin=begin, stops=stops)
+    words = described_files(about, is_causal=isinstance(model, Decoder))
+    save(folder, model, params, tokenizer=words)
 
 
 def _compare(num: int, lines: tuple[Line, ...], leaves: Mapping[str, Any]) -> KeysReport:
@@ -122,25 +117,3 @@ def _theirs(
 ) -> Array:
     held = [leaves[path][at] if at else leaves[path] for path in line.paths]
     return line.theirs([np.asarray(x) for x in held]).astype(dtype)
-
-
-def save_tokenizer(
-    folder: Path, tokenizer: str | os.PathLike[str] | Mapping[str, Any] | None
-) -> None:
-    """Write a tokenizer beside a model: that of a folder or file, or such contents."""
-    if tokenizer is None:
-        return
-    if isinstance(tokenizer, Mapping):
-        write_json(folder / "tokenizer.json", tokenizer)
-        return
-    path = Path(tokenizer)
-    if path.is_dir():
-        for name in _TOKENIZER_FILES:
-            if (path / name).exists():
-                shutil.copyfile(path / name, folder / name)
-    elif path.name == "tokenizer.json" and path.exists():
-        shutil.copyfile(path, folder / path.name)
-    else:
-        import barrow.tokens
-
-        barrow.tokens.load(str(tokenizer)).save(folder)

@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from barrow.errors import NotFound, WeightsError
+from barrow.errors import NotFound, WeightsError, nearest_path
+from barrow.models.tokenizer_files import TokenizerFiles
 from barrow.weights.gguf.model import open_gguf_model
 from barrow.weights.llama2c import open_llama2c
+from barrow.weights.model_card import read_card
 from barrow.weights.safetensors_read import open_safetensors
 from barrow.weights.tensors import Tensors
 
 CONFIG = "config.json"
 GENERATION_CONFIG = "generation_config.json"
+_IDS = ("bos_token_id", "eos_token_id", "pad_token_id")
 _TOKENIZERS = ("tokenizer.json", "vocab.json", "tokenizer.bin")
 
 
@@ -25,7 +28,8 @@ class Source:
     """The contents of files, in Hugging Face's terms, before any tensor is read.
 
     `tokenizer` is a path that `barrow.tokens.load` opens, the contents of a tokenizer.json, or None
-    where there is none; `tokenizer_config` belongs to such contents.
+    where there is none; `tokenizer_config` belongs to such contents. `generation` is the contents
+    of generation_config.json, `card` the head of README.md.
     """
 
     path: Path
@@ -33,6 +37,8 @@ class Source:
     tensors: Tensors
     tokenizer: Path | Mapping[str, Any] | None
     tokenizer_config: Mapping[str, Any] | None = None
+    generation: Mapping[str, Any] = field(default_factory=dict)
+    card: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def begin(self) -> int | None:
@@ -47,17 +53,33 @@ class Source:
         values = value if isinstance(value, list) else [value]
         return tuple(v for v in values if isinstance(v, int))
 
+    @property
+    def words(self) -> TokenizerFiles:
+        """The tokenizer, and how the model is used."""
+        pad = self.config.get("pad_token_id")
+        return TokenizerFiles(
+            self.tokenizer,
+            self.tokenizer_config or {},
+            self.begin,
+            self.stops,
+            pad if isinstance(pad, int) else None,
+            generation={key: self.generation[key] for key in self.generation if key not in _IDS},
+            card=self.card,
+        )
+
 
 def open_source(path: str | os.PathLike[str]) -> Source:
     """Open a folder or file; its contents and name decide which of the three it is."""
     path = Path(path)
     if not path.exists():
-        raise NotFound(f"{path} does not exist; `barrow model get NAME` fetches known weights")
+        how = nearest_path(path) or "`barrow model get NAME` fetches known weights"
+        raise NotFound(f"{path} does not exist; {how}")
     if path.is_dir():
         return _open_folder(path)
     if path.suffix == ".gguf":
         model = open_gguf_model(path)
-        return Source(path, model.config, model.tensors, model.tokenizer, model.tokenizer_config)
+        words = model.tokenizer, model.tokenizer_config
+        return Source(path, model.config, model.tensors, *words, card=model.card)
     if path.suffix == ".bin":
         model = open_llama2c(path)
         return Source(path, model.config, model.tensors, _beside(path))
@@ -87,10 +109,10 @@ def _open_folder(folder: Path, *, weights: Path | None = None) -> Source:
         if weights is None and len(others) == 1:
             return open_source(others[0])
         raise NotFound(f"{folder} has no config.json{_hint(folder)}")
-    config = read_json(folder / CONFIG)
+    config, generation = read_json(folder / CONFIG), {}
     if (folder / GENERATION_CONFIG).exists():
-        ids = read_json(folder / GENERATION_CONFIG)
-        config |= {k: ids[k] for k in ("bos_token_id", "eos_token_id") if ids.get(k) is not None}
+        generation = read_json(folder / GENERATION_CONFIG)
+        config |= {key: generation[key] for key in _IDS if generation.get(key) is not None}
     pickled = sorted(folder.glob("pytorch_model*.bin"))
     if weights is None and pickled and not list(folder.glob("*.safetensors*")):
         raise WeightsError(
@@ -100,7 +122,9 @@ def _open_folder(folder: Path, *, weights: Path | None = None) -> Source:
         )
     has_tokenizer = any((folder / name).exists() for name in _TOKENIZERS)
     tensors = open_safetensors(folder if weights is None else weights)
-    return Source(folder, config, tensors, folder if has_tokenizer else None)
+    words = folder if has_tokenizer else None
+    card = read_card(folder)
+    return Source(folder, config, tensors, words, generation=generation, card=card)
 
 
 def _is_whole_model(path: Path) -> bool:

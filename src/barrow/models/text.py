@@ -35,13 +35,15 @@ def open_tokenizer(
 
 
 def prompt_tokens(tokenizer: Tokenizer, prompt: str, *, begin: bool = True) -> list[int]:
-    """A prompt as the beginning of a document: the tokenizer's begin token, then the text.
+    """A prompt as `transformers` has it: what the tokenizer puts around it, and special tokens.
 
-    Documents are stored and models trained that way. Without `begin` there is only the text.
+    Without `begin` nothing is put around it. A prompt without ids is the token that begins a
+    document.
     """
-    ids = [int(token) for token in tokenizer.encode(prompt)]
-    if begin and tokenizer.begin is not None:
-        return [tokenizer.begin, *ids]
+    found = tokenizer.encode_prompt(prompt) if begin else tokenizer.encode_named(prompt)[0]
+    ids: list[int] = found.tolist()
+    if begin and not ids and tokenizer.begin is not None:
+        return [tokenizer.begin]
     if not ids:
         raise ValueError(
             "the prompt is empty"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,8 +12,9 @@ import numpy.typing as npt
 
 from barrow.errors import NotFound, ScoreError
 from barrow.score.card import Card, comparable
-from barrow.score.paired_bootstrap import RESAMPLES, SEED, Spread, paired_bootstrap
+from barrow.score.paired_bootstrap import RESAMPLES, SEED, paired_bootstrap
 from barrow.score.result import Documents, Result, documents_path, read_documents, read_result
+from barrow.score.standing import LEVEL, document_order, standings
 
 _LN2 = math.log(2)
 
@@ -36,6 +38,13 @@ class Difference:
     low: float | None
     high: float | None
     p: float | None
+
+    @property
+    def better(self) -> str | None:
+        """Which of both needs fewer bits, "A" or "B"; None where `p` > 0.05."""
+        if self.p is None or self.p > LEVEL or not self.difference:
+            return None
+        return "A" if self.difference < 0 else "B"
 
 
 @dataclass(frozen=True)
@@ -92,7 +101,7 @@ def compare(
         if result.documents is None:
             raise ScoreError(f"{result.model.name} has no figures per document to pair")
     assert a.documents is not None and b.documents is not None  # noqa: PT018
-    order_a, order_b = _order(a.documents), _order(b.documents)
+    order_a, order_b = document_order(a.documents), document_order(b.documents)
     _check_pairs(a, b, a.documents, b.documents, order_a, order_b)
     first, second, sizes = (
         a.documents.nats[order_a],
@@ -100,52 +109,44 @@ def compare(
         a.documents.bytes[order_a],
     )
     total = math.fsum((first - second).tolist())
+    beside = standings([a, b], resamples=resamples, seed=seed)
 
-    def differ(
-        names: tuple[str, ...],
-        of_first: npt.NDArray[np.float64],
-        of_second: npt.NDArray[np.float64],
-        of_sizes: npt.NDArray[np.int64],
-    ) -> tuple[Difference, ...]:
-        spreads = paired_bootstrap(of_first - of_second, of_sizes, resamples=resamples, seed=seed)
-        columns = (of_first.T, of_second.T, of_sizes.T)
-        return tuple(
-            _difference(name, one, other, size, spread, total)
-            for name, one, other, size, spread in zip(names, *columns, spreads, strict=True)
-        )
+    def differ(name: str, chosen: npt.NDArray[np.bool_], standing: str | None) -> Difference:
+        found = beside[standing]
+        spread = [float(part[0, 1]) for part in (found.low, found.high, found.p)]
+        return _difference(name, first[chosen], second[chosen], sizes[chosen], spread, total)
 
-    column = (first[:, None], second[:, None], sizes[:, None])
     domains = a.documents.domain[order_a]
-    parts: list[Difference] = []
-    for name, number in sorted((name, k) for k, name in enumerate(a.documents.domains)):
-        chosen = domains == number
-        if chosen.any():
-            parts += differ((name,), *(array[chosen] for array in column))
-    kinds: tuple[Difference, ...] = ()
+    parts = [
+        differ(name, domains == number, name)
+        for name, number in sorted((name, k) for k, name in enumerate(a.documents.domains))
+        if (domains == number).any()
+    ]
+    kinds: list[Difference] = []
     by_kind = a.documents.kind_nats[order_a], b.documents.kind_nats[order_b]
     if a.documents.kinds == b.documents.kinds and not any(np.isnan(k).any() for k in by_kind):
-        kinds = differ(a.documents.kinds, *by_kind, a.documents.kind_bytes[order_a])
+        of_sizes = a.documents.kind_bytes[order_a]
+        spreads = paired_bootstrap(
+            np.stack(by_kind, axis=1), of_sizes, resamples=resamples, seed=seed
+        )
+        for k, name in enumerate(a.documents.kinds):
+            low, high, p = (float(part[0, 1, k]) for part in spreads)
+            spread = [low / _LN2, high / _LN2, p]
+            columns = (by_kind[0][:, k], by_kind[1][:, k], of_sizes[:, k])
+            kinds.append(_difference(name, *columns, spread, total))
     return Comparison(
         first=a.model.name,
         second=b.model.name,
         first_card=a.card.hash,
         second_card=b.card.hash,
         note=_note(a.card, b.card),
-        overall=differ(("overall",), *column)[0],
+        overall=differ("overall", np.ones(len(sizes), np.bool_), None),
         domains=tuple(parts),
-        kinds=kinds,
+        kinds=tuple(kinds),
         worst=_worst(a.documents, order_a, first, second, num_worst),
         resamples=resamples,
         seed=seed,
     )
-
-
-def _order(documents: Documents) -> npt.NDArray[np.int64]:
-    """Documents by domain, text and place: the same for any order of a corpus."""
-    names = np.array(documents.domains, object)
-    rank = np.empty(len(names), np.int64)
-    rank[np.argsort(names, kind="stable")] = np.arange(len(names))
-    return np.lexsort((*documents.text.T[::-1], rank[documents.domain]))
 
 
 def _check_pairs(
@@ -173,13 +174,14 @@ def _difference(
     first: npt.NDArray[np.float64],
     second: npt.NDArray[np.float64],
     sizes: npt.NDArray[np.int64],
-    spread: Spread | None,
+    spread: Sequence[float],
     total: float,
 ) -> Difference:
     num_bytes = int(sizes.sum())
     scale = num_bytes * _LN2
     of_first, of_second = math.fsum(first.tolist()), math.fsum(second.tolist())
     lost = math.fsum((first - second).tolist())
+    low, high, p = (None if math.isnan(value) else value for value in spread)
     return Difference(
         name=name,
         documents=int(np.count_nonzero(sizes)),
@@ -188,9 +190,9 @@ def _difference(
         second=of_second / scale if num_bytes else None,
         difference=lost / scale if num_bytes else None,
         share=lost / total if total else None,
-        low=None if spread is None else spread.low / _LN2,
-        high=None if spread is None else spread.high / _LN2,
-        p=None if spread is None else spread.p,
+        low=low,
+        high=high,
+        p=p,
     )
 
 

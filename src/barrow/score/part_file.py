@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from barrow.errors import ScoreError
-from barrow.files import locked, make_folder, named_failures
+from barrow.files import AppendedFile, locked, remove
 
 _END = {"end": True}
 _READ = 1 << 16
@@ -43,14 +42,13 @@ def held(path: Path | None) -> Iterator[None]:
     if path is None:
         yield
         return
-    make_folder(path.parent)
-    path.touch()
+    AppendedFile(path).close()
     with locked(path, others="scoring to it"):
         try:
             yield
         finally:
             if path.exists() and not path.stat().st_size:
-                path.unlink()
+                remove(path)
 
 
 class PartFile:
@@ -60,9 +58,7 @@ class PartFile:
         self.path = path
         self._kept = _kept(path, about) if path.exists() else 0
         self.is_ended = bool(self._kept) and _has_ended(path)
-        self._file = path.open("r+b" if self._kept else "wb", buffering=0)
-        self._file.truncate(self._kept)
-        self._file.seek(self._kept)
+        self._file = AppendedFile(path, keep=self._kept)
         if not self._kept:
             self._append(about)
 
@@ -85,11 +81,8 @@ class PartFile:
         self._file.close()
 
     def _append(self, value: Any) -> None:
-        with named_failures(self.path):
-            rest = json.dumps(value).encode() + b"\n"
-            while rest:
-                rest = rest[self._file.write(rest) :]
-            os.fsync(self._file.fileno())
+        self._file.write(json.dumps(value).encode() + b"\n")
+        self._file.sync()
 
 
 def read_part(path: Path, about: Mapping[str, Any]) -> Iterator[list[Scored]] | None:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from barrow import config
 from barrow.errors import ScoreError
-from barrow.files import make_folder, write_bytes
+from barrow.files import make_folder, portable, write_bytes
 from barrow.score.card import Card, card_from_dict
 from barrow.score.models.model import ModelInfo
 from barrow.weights.safetensors_read import open_safetensors
@@ -143,8 +143,11 @@ def write_result(folder: str | os.PathLike[str], result: Result) -> Path:
             "kinds": json.dumps(held.kinds, ensure_ascii=False),
         }
         arrays = {name: getattr(held, name) for name in names}
-        write_safetensors(documents_path(path), arrays, metadata=metadata)
-    text = json.dumps(result.as_dict(), indent=1, ensure_ascii=False, allow_nan=False)
+        write_safetensors(documents_path(path), arrays, metadata=metadata, beside={})
+    table = result.as_dict()
+    for key in ("model", "contamination"):
+        table[key] = portable(table[key], path.parent)
+    text = json.dumps(table, indent=1, ensure_ascii=False, allow_nan=False)
     write_bytes(path, (text + "\n").encode())
     return path
 
@@ -207,7 +210,7 @@ def read_documents(path: str | os.PathLike[str], result: Result | None = None) -
     ):
         raise ScoreError(f"{file} does not belong to {path}")
     try:
-        return Documents(
+        documents = Documents(
             domains=tuple(config.parse_json(metadata["domains"], "domains")),
             kinds=tuple(config.parse_json(metadata["kinds"], "kinds")),
             **{
@@ -217,6 +220,21 @@ def read_documents(path: str | os.PathLike[str], result: Result | None = None) -
         )
     except (KeyError, ValueError) as error:
         raise ScoreError(f"{file} was not written by `barrow score`: {error!r}") from None
+    if result is not None and not _add_up(documents, result.overall):
+        raise ScoreError(f"{file} does not add up to {path}: it was changed; score again")
+    return documents
+
+
+def _add_up(documents: Documents, overall: Row) -> bool:
+    num = overall.documents
+    columns = (documents.domain, documents.bytes, documents.nats)
+    return (
+        all(column.shape == (num,) for column in columns)
+        and documents.text.shape == (num, 16)
+        and bool(((documents.domain >= 0) & (documents.domain < len(documents.domains))).all())
+        and int(documents.bytes.sum()) == overall.bytes
+        and math.isclose(documents.nats.sum(), overall.nats, rel_tol=1e-9, abs_tol=1e-9)
+    )
 
 
 _LIBRARIES = ("jax", "numpy", "tokenizers", "torch", "transformers")

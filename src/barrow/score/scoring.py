@@ -13,6 +13,8 @@ from typing import Any
 
 from barrow.archive import Archive, Document
 from barrow.errors import ScoreError
+from barrow.files import remove
+from barrow.interrupt import check_interrupt
 from barrow.score.card import VERSION, Card, CorpusDigest
 from barrow.score.kinds import KINDS, totals
 from barrow.score.models.model import DomainModel, Model, TextScore
@@ -91,6 +93,7 @@ def score(
                     if part is not None:
                         part.add(scored)
                 done.add(scored)
+                check_interrupt()
                 if on_progress is not None:
                     on_progress(sum(text.bytes for text in scored))
         except BaseException:
@@ -109,7 +112,7 @@ def score(
         if out is not None and parts is not None:
             write_result(out, result)
             for path in parts:
-                path.unlink()
+                remove(path)
         return result
 
 

@@ -11,6 +11,7 @@ import jax
 import numpy as np
 import numpy.typing as npt
 
+from barrow.interrupt import check_interrupt
 from barrow.models.decoder.model import Decoder
 from barrow.serve.pages import Pages
 from barrow.serve.programs import Drawn, EngineSettings, Programs
@@ -129,6 +130,7 @@ class Engine:
         left = iter(requests)
         is_left = True
         while is_left or not self.is_idle:
+            check_interrupt()
             while is_left and len(self._open) < 2 * self.programs.num_slots:
                 request = next(left, None)
                 if request is None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from barrow.config import parse_json
 from barrow.errors import ConfigError
-from barrow.files import atomic_file
+from barrow.files import AppendedFile, atomic_file, remove
 from barrow.serve.engine import Engine
 from barrow.serve.requests import Answer, Request
 
@@ -51,17 +50,22 @@ class AnswersFile:
     """
 
     def __init__(self, path: Path, asked: Mapping[str, Any]) -> None:
-        if path.exists():
-            raise ConfigError(f"{path} exists; pass another file, or delete it")
         self.path = path
         self._partial = path.with_name(f"{path.name}.partial")
         self._first = json.dumps(asked, ensure_ascii=False, sort_keys=True).encode() + b"\n"
+        if path.exists():
+            if self._read().startswith(self._first):  # a run was killed when it had published it
+                remove(self._partial)
+            raise ConfigError(f"{path} exists; pass another file, or delete it")
         self.num = self._resume()
 
     def add(self, record: Mapping[str, Any]) -> None:
         """Write one more answer."""
-        with self._partial.open("ab") as file:
+        file = AppendedFile(self._partial)
+        try:
             file.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")
+        finally:
+            file.close()
         self.num += 1
 
     def publish(self) -> None:
@@ -69,19 +73,24 @@ class AnswersFile:
         with self._partial.open("rb") as partial, atomic_file(self.path) as file:
             for line in list(partial)[1:]:
                 file.write(line)
-        self._partial.unlink()
+        remove(self._partial)
 
     def _resume(self) -> int:
         """The number of answers that are there; a line without an end is removed."""
-        data = self._partial.read_bytes() if self._partial.exists() else b""
+        data = self._read()
         whole = data[: data.rfind(b"\n") + 1]
         if whole.count(b"\n") < 2:
-            self._partial.write_bytes(self._first)
+            file = AppendedFile(self._partial, keep=0)
+            file.write(self._first)
+            file.close()
             return 0
         if not whole.startswith(self._first):
             raise ConfigError(
                 f"{self._partial} was begun with other prompts or options; pass another --out, or "
                 "delete it"
             )
-        os.truncate(self._partial, len(whole))
+        AppendedFile(self._partial, keep=len(whole)).close()
         return whole.count(b"\n") - 1
+
+    def _read(self) -> bytes:
+        return self._partial.read_bytes() if self._partial.exists() else b""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from barrow import config
 from barrow.errors import NotFound, StoreError
-from barrow.files import write_bytes
+from barrow.files import portable, resolved, write_bytes
 from barrow.stream.source import Data, DataSettings
 
 NAME = "stream.json"
@@ -36,16 +36,23 @@ class Saved:
             about = table.get("about", {}) if isinstance(table, dict) else {}
             if "stream" not in about:
                 raise NotFound(f"{path} is a checkpoint without a stream; pass the saved stream")
-            return config.from_dict(cls, about["stream"], trust=trust)
+            return config.from_dict(cls, about["stream"], trust=trust)._in(path)
         file = path / NAME if path.is_dir() else path
         if not file.is_file():
             hint = f"the folder has no {NAME}" if path.is_dir() else "no such file"
             raise NotFound(f"{path} is not a saved stream: {hint}; barrow tokens stream makes one")
-        return config.from_json(cls, file.read_text(encoding="utf-8"), where=file, trust=trust)
+        text = file.read_text(encoding="utf-8")
+        return config.from_json(cls, text, where=file, trust=trust)._in(file.parent)
+
+    def _in(self, folder: Path) -> Saved:
+        """As a file of that folder means it."""
+        return replace(self, folder=resolved(self.folder, folder))
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write it atomically."""
-        write_bytes(Path(path), config.to_json(self).encode())
+        """Write it atomically; the data's folder relative to the file."""
+        path = Path(path)
+        made = replace(self, folder=portable(self.folder, path.parent))
+        write_bytes(path, config.to_json(made).encode())
 
     def check(self, data: Data[Any], *, name: str) -> None:
         """Raise `StoreError` unless data are those that the stream was saved with."""

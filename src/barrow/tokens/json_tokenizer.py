@@ -15,9 +15,9 @@ import numpy.typing as npt
 from barrow.errors import TokenizerError
 from barrow.files import make_folder, write_bytes
 from barrow.tokens.encoders import Encoder, make_encoder, panics_named, read_by_reference
-from barrow.tokens.roles import roles
+from barrow.tokens.roles import around, roles
 from barrow.tokens.token_bytes import TokenBytes, token_bytes
-from barrow.tokens.tokenizer import AnyIds, Ids, Offsets, Tokenizer, offsets_of
+from barrow.tokens.tokenizer import AnyIds, Around, Ids, Offsets, Tokenizer, offsets_of
 from barrow.tokens.tokenizer_json import TokenizerJson
 
 JSON_NAME = "tokenizer.json"
@@ -48,6 +48,10 @@ class JsonTokenizer(Tokenizer):
     @property
     def hash(self) -> str:
         return self._file.hash
+
+    @cached_property
+    def around(self) -> Around:
+        return around(self._file.data, self._file.where)
 
     @property
     def encoder(self) -> str:
@@ -111,7 +115,8 @@ class JsonTokenizer(Tokenizer):
         try:
             return super().decode(ids)
         except TokenizerError:
-            text: str = self._library.decode(self.checked(ids), skip_special_tokens=True)
+            with panics_named(self._file.where):
+                text: str = self._library.decode(self.checked(ids), skip_special_tokens=True)
             return text
 
     def save(self, folder: Path) -> None:

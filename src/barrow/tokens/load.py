@@ -12,6 +12,7 @@ from barrow.tokens.formats.llama2c import read_llama2c_file
 from barrow.tokens.formats.merges_files import read_merges_files
 from barrow.tokens.formats.rank_file import read_rank_file
 from barrow.tokens.json_tokenizer import JSON_NAME, SETTINGS_NAME, JsonTokenizer
+from barrow.tokens.roles import flagged
 from barrow.tokens.tokenizer import Tokenizer
 from barrow.tokens.tokenizer_json import check
 
@@ -35,12 +36,14 @@ def load(path: str | Path, *, pattern: str | None = None, fast: bool = True) -> 
     if not path.exists():
         raise NotFound(f"{path} does not exist; pass a file, a folder, or the word bytes")
     file = _in_folder(path) if path.is_dir() else path
-    tokenizer = JsonTokenizer(
-        check(_contents(file, pattern), str(file)), settings=_settings(file.parent), fast=fast
-    )
+    settings = _settings(file.parent)
+    contents = check(_contents(file, pattern), str(file))
+    tokenizer = JsonTokenizer(contents, settings=settings, fast=fast)
+    if file.name != JSON_NAME and contents.data.get("post_processor") is None:
+        tokenizer = tokenizer.with_around(*flagged(settings, tokenizer.specials))
     built_in = ByteTokenizer()
     same = tokenizer.vocab_size == built_in.vocab_size and tokenizer.hash == built_in.hash
-    return built_in if same else tokenizer
+    return built_in.with_around(*tokenizer.around) if same else tokenizer
 
 
 def _in_folder(folder: Path) -> Path:

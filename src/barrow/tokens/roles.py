@@ -1,12 +1,14 @@
-"""Which special tokens begin and end a document, pad rows and mask tokens."""
+"""Which special tokens begin and end a document or a prompt, pad rows and mask tokens."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from barrow.errors import TokenizerError
+from barrow.tokens.tokenizer import Around
 from barrow.tokens.tokenizer_json import TokenizerJson, components
 
 _BEGIN = ("<|begin_of_text|>", "<|endoftext|>", "<|startoftext|>", "<bos>", "<s>", "[CLS]")
@@ -31,7 +33,9 @@ def roles(file: TokenizerJson, settings: Mapping[str, Any]) -> Roles:
     it.
     """
     ids = {token.content: token.id for token in file.added if token.special}
-    begin, end = _around(file, ids)
+    # A store knows special tokens only: what it begins a document with stays as it was.
+    edges = _around(file.data, file.where, {name: (number,) for name, number in ids.items()})
+    begin, end = (edge[0] if edge else None for edge in edges)
     known = {*file.vocab, *(token.id for token in file.added)}
     for edge, number in (("before", begin), ("after", end)):
         if number is not None and number not in known:
@@ -49,34 +53,57 @@ def roles(file: TokenizerJson, settings: Mapping[str, Any]) -> Roles:
     )
 
 
-def _around(file: TokenizerJson, ids: Mapping[str, int]) -> tuple[int | None, int | None]:
-    processor = file.data.get("post_processor")
-    try:
-        for link in components(processor):
+def around(data: Mapping[str, Any], where: str) -> Around:
+    """The ids that a tokenizer.json puts before and after a text that is not of a store."""
+    named = {token["content"]: (token["id"],) for token in data.get("added_tokens") or ()}
+    with _of_a_post_processor(data, where):
+        for link in components(data.get("post_processor")):
+            for name, one in (link.get("special_tokens") or {}).items():
+                named[name] = tuple(one["ids"])
+    return _around(data, where, named)
+
+
+def _around(data: Mapping[str, Any], where: str, named: Mapping[str, tuple[int, ...]]) -> Around:
+    with _of_a_post_processor(data, where):
+        for link in components(data.get("post_processor")):
             if link["type"] in ("RobertaProcessing", "BertProcessing"):
-                return link["cls"][1], link["sep"][1]
+                return (link["cls"][1],), (link["sep"][1],)
             if link["type"] == "TemplateProcessing":
-                return _of_template(link["single"], ids)
+                return _of_template(link["single"], named)
+    return (), ()
+
+
+@contextmanager
+def _of_a_post_processor(data: Mapping[str, Any], where: str) -> Iterator[None]:
+    try:
+        yield
     except (LookupError, TypeError, AttributeError) as error:
         raise TokenizerError(
-            f"{file.where}: the post-processor must have cls and sep, or a template, got "
-            f"{str(processor)[:80]} ({error!r})"
+            f"{where}: the post-processor must have cls and sep, or a template, got "
+            f"{str(data['post_processor'])[:80]} ({error!r})"
         ) from None
-    return None, None
 
 
-def _of_template(
-    single: list[Mapping[str, Any]], ids: Mapping[str, int]
-) -> tuple[int | None, int | None]:
+def _of_template(single: list[Mapping[str, Any]], named: Mapping[str, tuple[int, ...]]) -> Around:
     before: list[int] = []
     after: list[int] = []
     side = before
     for item in single:
         if "Sequence" in item:
             side = after
-        elif "SpecialToken" in item and item["SpecialToken"]["id"] in ids:
-            side.append(ids[item["SpecialToken"]["id"]])
-    return (before[0] if before else None), (after[0] if after else None)
+        elif "SpecialToken" in item:
+            side.extend(named.get(item["SpecialToken"]["id"], ()))
+    return tuple(before), tuple(after)
+
+
+def flagged(settings: Mapping[str, Any], ids: Mapping[str, int]) -> Around:
+    """The same of vocab.json with merges.txt, whose settings say it, as in transformers."""
+
+    def edge(key: str, flag: str) -> tuple[int, ...]:
+        number = _named(key, ("<|endoftext|>",), ids, settings)
+        return (number,) if settings.get(flag) is True and number is not None else ()
+
+    return edge("bos_token", "add_bos_token"), edge("eos_token", "add_eos_token")
 
 
 def _named(

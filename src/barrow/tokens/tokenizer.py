@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import abc
+import copy
 import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TypeAlias
+from typing import Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 Ids: TypeAlias = npt.NDArray[np.uint32]
 Offsets: TypeAlias = npt.NDArray[np.int64]
+# Those before a text and those after it.
+Around: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
 AnyIds: TypeAlias = Sequence[int] | npt.NDArray[np.integer]
 
 
@@ -22,9 +25,10 @@ class Tokenizer(abc.ABC):
 
     `vocab_size` is one more than the largest id. `specials` are ids that no text is encoded to, by
     name. `begin` and `end` are the ids that a document begins and ends with in a token store, `pad`
-    and `mask` are the padding and mask ids; each may be None. `hash` is the
-    sha256 of what determines the ids of a text: two tokenizers with the same hash are the same.
-    `encoder` names the implementation.
+    and `mask` are the padding and mask ids; each may be None. `around` are the ids before and after
+    a text that is no document of a store, such as a prompt. `hash` is the sha256 of what determines
+    the ids of a text: two tokenizers with the same hash are the same. `encoder` names the
+    implementation.
     """
 
     vocab_size: int
@@ -33,6 +37,17 @@ class Tokenizer(abc.ABC):
     end: int | None
     pad: int | None
     mask: int | None
+
+    @cached_property
+    def around(self) -> Around:
+        """What its file says; without a file, the begin of a document."""
+        return (() if self.begin is None else (self.begin,)), ()
+
+    def with_around(self, before: Sequence[int], after: Sequence[int] = ()) -> Self:
+        """The same tokenizer with other ids around a prompt."""
+        other = copy.copy(self)
+        other.around = tuple(before), tuple(after)
+        return other
 
     @property
     @abc.abstractmethod
@@ -74,13 +89,7 @@ class Tokenizer(abc.ABC):
 
     def encode(self, text: str) -> Ids:
         """The ids of one text, as `encode_texts`."""
-        try:
-            data = np.frombuffer(text.encode(), np.uint8)
-        except UnicodeEncodeError as error:
-            raise ValueError(
-                f"character {error.start} is half of a surrogate pair, which UTF-8 cannot "
-                "encode; read the text with errors='replace', or put the halves together"
-            ) from None
+        data = np.frombuffer(_utf8(text), np.uint8)
         return self.encode_texts(data, np.array([0, len(data)], np.int64))[0]
 
     def encode_named(self, text: str) -> tuple[Ids, npt.NDArray[np.int64]]:
@@ -101,6 +110,12 @@ class Tokenizer(abc.ABC):
         """The ids of a text, with special tokens by name, and begin and end tokens around it."""
         around = [np.array([] if x is None else [x], np.uint32) for x in (self.begin, self.end)]
         return np.concatenate([around[0], self.encode_named(text)[0], around[1]])
+
+    def encode_prompt(self, text: str) -> Ids:
+        """The ids of a prompt as `transformers` has them: special tokens by name, and `around`."""
+        _utf8(text)
+        before, after = (np.array(edge, np.uint32) for edge in self.around)
+        return np.concatenate([before, self.encode_named(text)[0], after])
 
     def decode_marked(self, ids: AnyIds) -> str:
         """The text of ids, special tokens by their names."""
@@ -141,6 +156,16 @@ class Tokenizer(abc.ABC):
                     "text encoded with another tokenizer?"
                 )
         return listed
+
+
+def _utf8(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"character {error.start} is half of a surrogate pair, which UTF-8 cannot "
+            "encode; read the text with errors='replace', or put the halves together"
+        ) from None
 
 
 def offsets_of(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

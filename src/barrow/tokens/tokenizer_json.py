@@ -11,6 +11,7 @@ from typing import Any
 
 from barrow.config import parse_json
 from barrow.errors import TokenizerError
+from barrow.tokens.bounds import refuse_unsafe
 
 _MODELS = ("BPE", "Unigram", "WordPiece", "WordLevel")
 # Defaults of components.
@@ -95,6 +96,9 @@ def parse(text: str | bytes, where: str) -> TokenizerJson:
 def check(data: Any, where: str) -> TokenizerJson:
     """The parsed contents of a `tokenizer.json`, or an error that says what is wrong with them."""
     model = data.get("model") if isinstance(data, dict) else None
+    if isinstance(data, dict):
+        _refuse_deep(data, where)
+        refuse_unsafe(data, where)
     if not isinstance(model, dict) or "vocab" not in model:
         raise TokenizerError(
             f"{where} is not a tokenizer: it has no model with a vocabulary; is it another "
@@ -110,7 +114,6 @@ def check(data: Any, where: str) -> TokenizerJson:
     _refuse_moved(vocab, data.get("added_tokens") or (), where)
     _refuse_unknown_merges(model, set(vocab.values()), where)
     kept = {**data, "model": model, "truncation": None, "padding": None}
-    _refuse_deep(kept, where)
     return TokenizerJson(kept, vocab, added, where)
 
 
@@ -165,13 +168,27 @@ def special_tokens(specials: Mapping[str, int]) -> list[dict[str, Any]]:
     return [{"id": i, "content": name, **flags, "special": True} for name, i in ordered]
 
 
+def put_around(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, Any]:
+    """A post-processor that puts special tokens, by name, before and after every text."""
+    first, other = ({"Sequence": {"id": name, "type_id": 0}} for name in "AB")
+    edges = [[{"SpecialToken": {"id": n, "type_id": 0}} for n in some] for some in (before, after)]
+    single = [*edges[0], first, *edges[1]]
+    named = {**before, **after}
+    return {
+        "type": "TemplateProcessing",
+        "single": single,
+        "pair": [*single, other],
+        "special_tokens": {n: {"id": n, "ids": [i], "tokens": [n]} for n, i in named.items()},
+    }
+
+
 def components(part: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:
     """The links of a normalizer, pre-tokenizer or post-processor, one after another."""
     if part is None:
         return []
     if part.get("type") != "Sequence":
         return [part]
-    inner = next((value for value in part.values() if isinstance(value, list)), [])
+    inner = [item for value in part.values() if isinstance(value, list) for item in value]
     return [link for item in inner for link in components(item)]
 
 
@@ -290,8 +307,9 @@ def _refuse_unknown_merges(model: Mapping[str, Any], tokens: set[str], where: st
 
 def _refuse_deep(data: Mapping[str, Any], where: str) -> None:
     """Raise where parts are nested so deep that walking them would exhaust the stack."""
-    aside = {"vocab": None, "merges": None}
-    level: list[Any] = [{**data, "model": {**data["model"], **aside}}]
+    model = data.get("model")
+    plain = {**model, "vocab": None, "merges": None} if isinstance(model, dict) else None
+    level: list[Any] = [{**data, "model": plain}]
     for _ in range(_MAX_DEPTH):
         parts = [part.values() if isinstance(part, dict) else part for part in level]
         level = [x for part in parts for x in part if isinstance(x, dict | list)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from barrow.parallel.interrupt import Interrupted
+from barrow.interrupt import Interrupted
 from barrow.parallel.placement import Placement
 from barrow.train.elastic import ElasticBatch, elastic_batch
 from barrow.train.fit import fit

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -17,8 +16,8 @@ from barrow.checkpoint.checkpoints import Checkpoints
 from barrow.checkpoint.folder import locate, open_index
 from barrow.errors import CheckpointError, ConfigError, Diverged
 from barrow.files import local_path, locked, make_folder
+from barrow.interrupt import Interrupted, remembered, stop_on_signals
 from barrow.parallel import placing, watch
-from barrow.parallel.interrupt import Interrupted, stop_on_signals
 from barrow.parallel.processes import Peers, open_peers
 from barrow.stream import Prefetch
 from barrow.train.metrics_log import Logbook, Trouble
@@ -64,6 +63,7 @@ def fit(
     answer exits with code 1.
     """
     with (
+        remembered(),
         open_peers("run").watched(shared=(Interrupted, Diverged)) as others,
         watch.busy("training"),
     ):
@@ -88,15 +88,9 @@ def _fit(
         keep_last=run.checkpoint.keep_last,
         keep_every=run.checkpoint.keep_every,
     )
-    start = checkpoints.latest()
-    passed_over = checkpoints.passed_over()
-    if start is None and passed_over:
-        _refuse_none_whole(folder, passed_over)
-    for step in passed_over:
-        warnings.warn(
-            f"{folder.checkpoints}: checkpoint {step} is incomplete; resuming from step {start}",
-            stacklevel=3,
-        )
+    if checkpoints.latest() is None and (steps := checkpoints.passed_over()):
+        _refuse_none_whole(folder, steps)
+    start = checkpoints.to_resume()
     if profile is not None:
         profile = profile.placed(run, start or 0)
     others.agree("settings", _words(run, folder, start, data, validation))
@@ -115,6 +109,9 @@ def _fit(
             state = program.start(_given(run, program, data))
     else:
         folder.check(run, data, start)
+        if others.process == 0:
+            with locked(folder.path, others="training there"):
+                checkpoints.tidy()
         losses = config.from_dict(Watch, checkpoints.about(start).get("watch", {}))
         state = checkpoints.restore(start, program.shapes, shardings=program.shardings)
     saved = checkpoints.about(start) if start else {}

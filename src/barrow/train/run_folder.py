@@ -2,6 +2,7 @@
 
 run.json       the settings
 stream.json    the stream, for `barrow tokens lineage`
+SHA256SUMS     of these two
 log.jsonl      one line for each step that was logged
 checkpoints/   step-000001000/ …
 """
@@ -17,7 +18,7 @@ import numpy as np
 
 from barrow import config
 from barrow.errors import ConfigError, NotFound
-from barrow.files import make_folder, write_bytes
+from barrow.files import inside, make_folder, remove, sha256_of, write_bytes
 from barrow.train.run import Run, differences
 from barrow.train.tasks.task import Data
 
@@ -48,7 +49,12 @@ class RunFolder:
         """The folder of the checkpoints."""
         return self.path / "checkpoints"
 
-    def read(self, *, trust: Collection[str] = ()) -> Run:
+    @property
+    def sums(self) -> Path:
+        """SHA-256 of settings and stream, as `sha256sum` has them; older runs have none."""
+        return self.path / "SHA256SUMS"
+
+    def read(self, *, trust: Collection[str] | None = ()) -> Run:
         """The settings of the run in this folder."""
         if not self.settings.is_file():
             raise NotFound(f"{self.path} is not a run folder: it has no run.json")
@@ -57,15 +63,24 @@ class RunFolder:
     def write(self, run: Run, data: Data) -> None:
         """Write settings and stream; data by absolute paths, so that a run resumes anywhere."""
         make_folder(self.path)
-        run = replace(
-            run,
-            store=_whole(run.store),
-            pairs=_whole(run.pairs),
-            validation=None if run.validation is None else _whole(run.validation),
-            init=_whole(run.init),
-        )
+        run = _anywhere(run)
+        remove(self.sums)  # a kill before the new ones leaves none
         write_bytes(self.settings, config.to_json(run).encode())
         data.save(self.stream)
+        files = [file for file in (self.settings, self.stream) if file.is_file()]
+        lines = [f"{sha256_of(file)}  {file.name}\n" for file in files]
+        write_bytes(self.sums, "".join(lines).encode())
+
+    def refuse_changes(self) -> None:
+        """Raise if settings or stream are not as they were written."""
+        lines = self.sums.read_text("utf-8").splitlines() if self.sums.is_file() else []
+        for digest, _, name in (line.partition("  ") for line in lines):
+            file = inside(self.path, name)
+            if not file.is_file() or sha256_of(file) != digest:
+                raise ConfigError(
+                    f"{file} was changed after it was written: pass changes as KEY=VALUE, or "
+                    f"remove {self.sums} to use it as it is"
+                )
 
     def check(self, run: Run, data: Data, start: int) -> None:
         """Raise unless a run would resume at `start` with the same numbers as the one here."""
@@ -106,8 +121,10 @@ class RunFolder:
         )
 
 
-def read_run(path: Path, *, trust: Collection[str] = ()) -> Run:
+def read_run(path: Path, *, trust: Collection[str] | None = ()) -> Run:
     """The settings in a JSON file; an error names the file. `trust` as in `config.from_dict`."""
+    if path == RunFolder(path.parent).settings:
+        RunFolder(path.parent).refuse_changes()
     try:
         return config.from_json(Run, path.read_text(encoding="utf-8"), trust=trust)
     except ValueError as error:
@@ -116,8 +133,19 @@ def read_run(path: Path, *, trust: Collection[str] = ()) -> Run:
 
 def about(run: Run, data: Data, **more: Any) -> dict[str, Any]:
     """The `about` of a checkpoint: enough to resume, to explain and to load the model."""
-    settings = config.to_dict(run)
+    settings = config.to_dict(_anywhere(run))
     return {"run": settings, "model": settings["model"], **data.about(), **more}
+
+
+def _anywhere(run: Run) -> Run:
+    """The run with its data by absolute paths."""
+    return replace(
+        run,
+        store=_whole(run.store),
+        pairs=_whole(run.pairs),
+        validation=None if run.validation is None else _whole(run.validation),
+        init=_whole(run.init),
+    )
 
 
 def _whole(place: str) -> str:

@@ -17,7 +17,6 @@ from barrow.models.keys_report import KeysReport
 from barrow.models.load import Loaded
 from barrow.models.open_model import is_run, open_model
 from barrow.models.quantized import is_quantized_tree
-from barrow.models.text import open_tokenizer
 from barrow.stream.store import store_tokenizer
 from barrow.train.tasks.task import Data
 from barrow.train.tasks.token_data import TokenData
@@ -94,7 +93,7 @@ def _refuse_other_vocabulary(init: str, loaded: Loaded, data: TokenData) -> None
     if loaded.tokenizer is None:
         return
     try:
-        theirs = open_tokenizer(loaded.tokenizer, settings=loaded.tokenizer_config)
+        theirs = loaded.words.open()
     except NotFound as error:
         warnings.warn(f"init={init}: its tokenizer cannot be compared: {error}", stacklevel=3)
         return

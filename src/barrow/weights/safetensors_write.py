@@ -34,30 +34,32 @@ def write_safetensors(
     *,
     metadata: Mapping[str, str] | None = None,
     max_shard_bytes: int = DEFAULT_SHARD_BYTES,
+    beside: Mapping[str, str] | None = None,
 ) -> Written:
     """Write arrays to a ``.safetensors`` file, which is replaced, or into a folder.
 
     In a folder they are ``model.safetensors``, or from `max_shard_bytes` on shards
     ``model-00001-of-0000N.safetensors`` filled in the order given, and the index last; a folder
     that already holds a model is refused. Each tensor is read when it is written, then released.
-    The same contents give the same bytes.
+    The same contents give the same bytes. With `beside`, the SHA-256 of other files in the folder
+    by name, the header holds them and that of each tensor, and `open_safetensors` compares them.
     """
     path = Path(path)
     entries = lazy(tensors)
     _check(entries, metadata or {})
     if path.suffix == ".safetensors":
-        return Written((_write_file(path, entries, list(entries), metadata or {}),))
+        return Written((_write_file(path, entries, list(entries), metadata or {}, beside),))
     if max_shard_bytes < 1:
         raise ValueError(f"max_shard_bytes must be ≥ 1, got {max_shard_bytes}")
-    _check_folder(path)
+    refuse_model(path)
     shards = _split(entries, max_shard_bytes)
     if len(shards) == 1:
-        return Written((_write_file(path / SINGLE, entries, shards[0], metadata or {}),))
+        return Written((_write_file(path / SINGLE, entries, shards[0], metadata or {}, beside),))
     files: list[WrittenFile] = []
     shard_of: dict[str, str] = {}
     for number, names in enumerate(shards, start=1):
         name = f"model-{number:05}-of-{len(shards):05}.safetensors"
-        files.append(_write_file(path / name, entries, names, metadata or {}))
+        files.append(_write_file(path / name, entries, names, metadata or {}, beside))
         shard_of |= dict.fromkeys(names, name)
     index = {
         "metadata": {**(metadata or {}), "total_size": entries.num_bytes},
@@ -77,7 +79,8 @@ def _check(entries: Tensors, metadata: Mapping[str, str]) -> None:
             raise ValueError(f"metadata must map strings to strings, got {key!r}: {value!r}")
 
 
-def _check_folder(folder: Path) -> None:
+def refuse_model(folder: Path) -> None:
+    """Raise if a folder already has a model."""
     if not folder.exists():
         return
     if not folder.is_dir():
@@ -103,7 +106,11 @@ def _split(entries: Tensors, max_shard_bytes: int) -> list[list[str]]:
 
 
 def _write_file(
-    path: Path, entries: Tensors, names: list[str], metadata: Mapping[str, str]
+    path: Path,
+    entries: Tensors,
+    names: list[str],
+    metadata: Mapping[str, str],
+    beside: Mapping[str, str] | None,
 ) -> WrittenFile:
     # Wide types first, so that every tensor begins at a multiple of its element's size.
     order = sorted(names, key=lambda name: (-rank_of(name_of(entries.entry(name).dtype)), name))
@@ -111,7 +118,7 @@ def _write_file(
     for name in order:
         entry = entries.entry(name)
         columns[name] = Column(entry.dtype, entry.shape, _read(name, entry))
-    return write_arrays(path, columns, metadata=dict(sorted(metadata.items())))
+    return write_arrays(path, columns, metadata=dict(sorted(metadata.items())), beside=beside)
 
 
 def _read(name: str, entry: LazyTensor) -> Iterator[Array]:

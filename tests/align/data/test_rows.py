@@ -7,17 +7,22 @@ import json
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
-from tests.align.conftest import TEMPLATE, make_model
+from tests.align.conftest import CONFIG, TEMPLATE, make_model, write_tokenizer
 from tests.align.data_files import chat, chats, pairs, write
 
+from barrow import config
 from barrow.align.data.batches import Order, PackedRows, PairedRows
 from barrow.align.data.records import Bad, answered, labelled, pair, prompted, read
 from barrow.align.data.rows import Words, answer_rows, pair_rows, prompt_rows
+from barrow.align.data.settings import Chats, Pairs
+from barrow.align.rollouts.settings import Prompts
 from barrow.align.tasks.start import open_words
 from barrow.archive import Document, Writer
 from barrow.errors import ConfigError
+from barrow.models.save import save
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +57,31 @@ def test_the_mask_is_that_of_transformers(words: Words, chat_model: Path) -> Non
     )
     assert found["input_ids"] == row.ids.tolist()
     assert found["assistant_masks"] == row.is_answer.astype(int).tolist()
+
+
+def test_prompts_of_an_earlier_version_always_begin_with_the_begin_token(tmp_path: Path) -> None:
+    """Its runs do not say it in their settings, and resume with the same rows."""
+    write_tokenizer(tmp_path / "words")
+    params = CONFIG.module().init(jax.random.key(1), *CONFIG.example)
+    model, words_folder = CONFIG.module(), tmp_path / "words"
+    save(tmp_path / "model", model, params, tokenizer=words_folder, stops=(258,))
+    record = answered("f:1", {"prompt": "a <|end|>", "completion": "b"})
+    found = {}
+    for begin in ("tokenizer", "always"):
+        words = open_words(str(tmp_path / "model"), "", "", begin)
+        ((row, _),) = answer_rows(words, [record], Bad(), length=64)
+        found[begin] = row.ids.tolist()
+        assert words.prompt("f:1", "a").tolist() == row.ids.tolist()[: 1 + (begin == "always")]
+    plain = words.tokenizer.encode("a <|end|>b").tolist()
+    assert found["tokenizer"] == [*plain[:2], 258, *plain[-1:], 258]
+    assert found["always"] == [256, *plain, 258]
+    assert words.about()["before"] == [256]
+
+    for kind in (Chats, Pairs, Prompts):
+        assert config.from_dict(kind, {"path": "x"}).begin == "always"
+        settings = kind("x")
+        assert settings.begin == "tokenizer"
+        assert config.from_dict(kind, config.to_dict(settings)) == settings
 
 
 def test_answers_within_the_prompt_are_not_learned(words: Words) -> None:

@@ -23,7 +23,7 @@ def test_foreign_files_to_an_archive(barrow: Callable, tmp_path: Path) -> None:
     assert (code, text) == (0, f"51 documents → {out}\n")
     expected = [*(Document(f"a{n}", {"n": n}) for n in range(50)), Document("b")]
     assert list(package.archive.open(out)) == expected
-    assert barrow("corpus", "verify", out, "--deep").code == 0
+    assert barrow("verify", out, "--deep").code == 0
     code, text, _ = barrow(
         "corpus", "pack", inputs[1], "--out", out, "--append", "--text-key", "content", "--json"
     )
@@ -49,13 +49,14 @@ def test_bad_input(barrow: Callable, tmp_path: Path) -> None:
     assert code == 1
     assert "document 1" in err
     assert not out.exists()
-    code, _, err = barrow(
-        "corpus", "pack", path, "--out", out, "--on-bad", "count", "--rejects", tmp_path / "r"
-    )
+    given = ("--out", out, "--on-bad", "count", "--rejects", tmp_path / "r")
+    code, _, err = barrow("corpus", "pack", path, *given)
     assert code == 0
     assert "1 × unpaired-surrogate" in err
     assert [d.text for d in package.archive.open(out)] == ["a", "b"]
     assert json.loads((tmp_path / "r").read_text())["document"] == 1
+    assert barrow("corpus", "pack", path, *given).code == 1
+    assert (tmp_path / "r").read_text(), "what is refused leaves the rejects of the first call"
 
 
 def test_parquet_and_back(barrow: Callable, tmp_path: Path) -> None:

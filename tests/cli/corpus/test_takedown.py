@@ -41,7 +41,7 @@ def test_look_then_take_down(barrow: Callable, made: Any, corpus: Path) -> None:
     assert (record["date"], record["by"], record["reason"]) == (
         *("2024-05-06", "A. Lawyer", "court order"),
     )
-    code, out, _ = barrow("corpus", "verify", corpus, "--deep")
+    code, out, _ = barrow("verify", corpus, "--deep")
     assert (code, out[:4]) == (0, "ok: ")
     assert "36 documents" in out, "35 documents and a reject"
     code, _, err = barrow("corpus", "takedown", corpus, "--url", "example.org/a", "--yes")
@@ -78,7 +78,7 @@ def test_everything_is_asked_for(barrow: Callable, made: Any, corpus: Path) -> N
     code, _, err = barrow("corpus", "takedown", corpus, *both)
     assert (code, "--everything" in err) == (2, True)
     assert barrow("corpus", "takedown", corpus, *both, "--everything").code == 0
-    code, out, _ = barrow("corpus", "verify", corpus)
+    code, out, _ = barrow("verify", corpus)
     assert code == 0
     assert "0 documents" in out
 

@@ -98,6 +98,51 @@ def test_failures_are_one_line(barrow: Callable, url: str, monkeypatch: pytest.M
     assert err.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["model", "show"],
+        ["generate", "--prompt", "a"],
+        ["score", ..., "corpus.jsonl"],
+        ["serve"],
+        ["export", "--to", "gguf", "--out", "x.gguf"],
+        ["compress", "--to", "int8", "--out", "x", "--calibrate", "corpus.jsonl"],
+        ["model", "embed", "corpus.jsonl", "--out", "x", "--model"],
+        ["train", "llama.tiny", "--store", "x", "--out", "y", "--init"],
+        ["checkpoint", "show"],
+    ],
+)
+def test_a_path_that_is_not_there_names_the_nearest(
+    arguments: list[Any], barrow: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run").mkdir()
+    (tmp_path / "corpus.jsonl").write_text('{"text": "a"}\n')
+    there = arguments if ... in arguments else [*arguments, ...]
+    code, _, err = barrow(*("runn" if one is ... else one for one in there))
+    assert code == 1
+    assert err.endswith("did you mean run?\n")
+    assert "runn" in err
+    assert "known name" not in err
+
+
+def test_paths_and_names(barrow: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "models" / "one").mkdir(parents=True)
+    (tmp_path / "gpt2x").mkdir()
+    for given, said in {
+        "model/one": "there is no file or folder model/one; did you mean models/one?",
+        "./models/on": "there is no file or folder ./models/on; did you mean models/one?",
+        "gtp2-medium": "no file, folder or known model gtp2-medium; did you mean 'gpt2-medium'?",
+        "gpt2": "to download it: barrow model get openai-community/gpt2",
+        "some/model": "to download it: barrow model get some/model",
+        "unlike-all": "no file, folder or known model unlike-all; there are distilroberta, gpt2",
+    }.items():
+        code, _, err = barrow("model", "show", given)
+        assert code == 1
+        assert said in err
+
+
 @pytest.mark.usefixtures("hub")
 def test_an_empty_cache(barrow: Callable) -> None:
     code, out, _ = barrow("model", "list")

@@ -71,7 +71,10 @@ def test_json_and_options(barrow: Callable, corpus: Path, model: Path) -> None:
     code, out, _ = barrow("score", model, corpus, *options, *more)
     assert code == 0
     data = json.loads(out)
-    assert data == json.loads(Path("x/scores.json").read_text())
+    saved = json.loads(Path("x/scores.json").read_text())
+    assert saved["model"]["about"].pop("path") == "../model"
+    assert data["model"]["about"].pop("path") == str(model)
+    assert data == saved
     window = {"context": 8, "stride": 3, "prefix": "none", "prefix_in": "every"}
     assert data["card"]["window"] == {**window, "protocol": "custom"}
     assert data["card"]["ground"]["documents"] == 2

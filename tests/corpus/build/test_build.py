@@ -371,9 +371,9 @@ def test_killed_again_and_again(root: Path, recipe: Recipe, tmp_path: Path) -> N
     def act() -> None:
         build(whole(recipe), root=root, out=out, engine=INLINE)
 
-    kills, step = 0, 8
+    kills, step = 0, 24
     while killed_at(step, act):
-        kills, step = kills + 1, step + step // 2
+        kills, step = kills + 1, 2 * step
     assert kills > 3
     build(whole(recipe), root=root, out=expected, engine=INLINE)
     assert digests(out) == digests(expected)

@@ -45,6 +45,10 @@ def test_what_is_not_listed_any_more_goes(tmp_path: Path) -> None:
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert names == {"archive.json", INDEX, other.name}
     assert len(list((tmp_path / "out" / INDEX).iterdir())) == 1
+    # So does what a kill left after the new catalog was written.
+    (tmp_path / "out/00001-0badbeef.jsonl.zst").touch()
+    publish(tmp_path / "out", [two])
+    assert {path.name for path in (tmp_path / "out").iterdir()} == names
     publish(tmp_path / "out", [])
     assert len(barrow.archive.open(tmp_path / "out")) == 0
 

@@ -49,6 +49,34 @@ def test_hashes_are_remembered(root: Path, tmp_path: Path) -> None:
     assert HashCache(tmp_path / "hashes.json").raw_file(path, root, seen.append).size == 7
 
 
+def test_a_file_changed_in_place_with_its_size_and_time_kept(tmp_path: Path) -> None:
+    path, cache = tmp_path / "a", HashCache(tmp_path / "hashes.json")
+    path.write_text("one")
+    first, status = cache.raw_file(path, tmp_path, lambda _: None), path.stat()
+    cache.save()
+    path.write_text("two")
+    times = (status.st_atime_ns, status.st_mtime_ns)
+    os.utime(path, ns=times)
+    while path.stat().st_ctime_ns == status.st_ctime_ns:  # the clock of a file system is coarse
+        os.utime(path, ns=times)
+    again = HashCache(tmp_path / "hashes.json").raw_file(path, tmp_path, lambda _: None)
+    assert again.sha256 == hashlib.sha256(b"two").hexdigest() != first.sha256
+
+
+def test_a_cache_of_an_earlier_version_is_hashed_once_more(tmp_path: Path) -> None:
+    """It had no inode and no ctime: rows of size, modification time and hash."""
+    path, saved = tmp_path / "a", tmp_path / "hashes.json"
+    path.write_text("one")
+    status = path.stat()
+    saved.write_text(json.dumps({str(path): [status.st_size, status.st_mtime_ns, "of another"]}))
+    for num_hashed in (1, 0):
+        cache = HashCache(saved)
+        raw = cache.raw_file(path, tmp_path, lambda _: None)
+        assert raw.sha256 == hashlib.sha256(b"one").hexdigest()
+        assert cache.took(0, 0).from_cache == 1 - num_hashed
+        cache.save()
+
+
 def test_folders_as_a_whole(tmp_path: Path) -> None:
     for name in ("b/x.py", "b/deep/y.py", "a/x.py", "c.zip", "note.txt"):
         path = tmp_path / "github" / name

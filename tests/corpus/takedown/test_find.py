@@ -3,9 +3,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from barrow.corpus.takedown.find import find_taken
 from barrow.corpus.takedown.rules import Rules
 from barrow.corpus.takedown.texts import TextRule
+from barrow.errors import ConfigError
 
 
 def test_what_is_found(made: Any, tmp_path: Path) -> None:
@@ -28,6 +31,8 @@ def test_what_is_found(made: Any, tmp_path: Path) -> None:
     assert (excerpt.num_documents, excerpt.num_rejects) == (0, 1)
     assert find_taken(corpus, Rules(licences=("CC-BY-4.0",))).num_documents == 10
     assert find_taken(corpus, Rules(licences=("CC",))).num_documents == 0
+    with pytest.raises(ConfigError, match="as the corpus names it, got the pattern 'CC-BY-\\*'"):
+        find_taken(corpus, Rules(domains=("Notes",), licences=("CC-BY-*",)))
     # Where the index is not enough, documents are looked at: the same is found.
     both = find_taken(corpus, Rules(domains=("Notes",), licences=("none",)))
     assert both.ids == found.ids

@@ -53,6 +53,9 @@ def test_metas() -> None:
     assert Matcher(Rules(domains=("A",))).meta_matches(domain="A")
     assert not Matcher(Rules(domains=("A",))).meta_matches(licence="A", url=7)
     assert Matcher(Rules(licences=("A",))).meta_matches(licence="A")
+    named = Matcher(Rules(licences=("CC-BY-4.0", "CC-BY-*")))  # names alone, no patterns
+    for licence in ("CC-BY", "CC-BY-3.0", "cc-by-4.0", "CC-BY-4.0 OR MIT"):
+        assert not named.meta_matches(licence=licence)
     places = Matcher(Rules(places=(place_of("a.tar", "b"),)))
     assert places.meta_matches(source="a.tar", member="b")
     assert not places.meta_matches(source="a.tar", member="")

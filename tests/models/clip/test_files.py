@@ -91,3 +91,9 @@ def test_what_is_missing_or_strange(tmp_path: Path, hf_clip: tuple[Path, Any]) -
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "gpt2"}))
     with pytest.raises(WeightsError, match="expected model_type 'clip', got 'gpt2'"):
         opened(tmp_path / "alone.safetensors")
+    config = json.loads((hf_clip[0] / "config.json").read_bytes())
+    for tower in ("text_config", "vision_config"):
+        many = {**config, tower: {**config[tower], "num_hidden_layers": 10**9}}
+        (tmp_path / "config.json").write_text(json.dumps(many))
+        with pytest.raises(WeightsError, match="1,000,000,000 layers in its configuration, but"):
+            opened(tmp_path / "alone.safetensors")

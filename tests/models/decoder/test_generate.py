@@ -7,8 +7,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from tests.interrupted import dropped
 
 from barrow import nn
+from barrow.interrupt import remembered
 from barrow.models import Completion, Decoder, DecoderConfig, Sampling, generate, stream
 from barrow.models.decoder.decoding import decode, prefill
 from barrow.models.decoder.generate import for_decoding
@@ -100,6 +102,15 @@ def test_pieces_do_not_depend_on_how_they_are_cut(chunk: int) -> None:
         full = completion.tokens.tolist()
         end = full.index(stops[0]) + 1 if stops[0] in full else len(full)
         assert tokens == full[:end]
+
+
+def test_a_dropped_ctrl_c_stops_before_the_next_piece() -> None:
+    sampling = Sampling(0.9, top_k=20, top_p=0.95)
+    pieces = stream(*model(), PROMPTS, max_tokens=12, sampling=sampling, chunk=3, stops=[7])
+    with pytest.raises(KeyboardInterrupt), remembered():
+        assert len(next(pieces)) == 3
+        dropped()
+        pytest.fail(f"{next(pieces)}")
 
 
 def test_the_seed_decides() -> None:

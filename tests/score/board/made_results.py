@@ -10,9 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from barrow.score.card import Card, CorpusDigest, Window
 from barrow.score.models.model import ModelInfo
-from barrow.score.result import Result, Row, Weighted
+from barrow.score.result import Documents, Result, Row, Weighted, write_result
 
 WINDOW = Window(1024, 512, "begin", protocol="barrow")
 DOMAINS = ("ArXiv", "Code", "Law")
@@ -93,18 +95,56 @@ def result(
 
 
 def write(folder: Path, results: Mapping[str, Result]) -> Path:
-    """Results as files of a folder."""
+    """Results as files of a folder; those with documents have folders of their own."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, made in results.items():
-        (folder / f"{name}.json").write_text(json.dumps(made.as_dict()))
+        if made.documents is None:
+            (folder / f"{name}.json").write_text(json.dumps(made.as_dict()))
+        else:
+            write_result(folder / name, made)
     return folder
+
+
+def paired(made: Result, *, noise: float = 0.2) -> Result:
+    """With the figures of 100 documents of 10 kB in each domain, about those of the domain.
+
+    Overall figures become their sum.
+    """
+    rng = np.random.default_rng(list(made.model.name.encode()))
+    num = len(made.domains)
+    means = np.array([row.nats for row in made.domains])
+    means *= made.overall.nats / means.sum()
+    factors = 1 + noise * rng.standard_normal((num, 100))
+    nats = means[:, None] * factors / factors.sum(axis=1, keepdims=True)
+    sizes = np.full(100 * num, 10_000, np.int64)
+    documents = Documents(
+        domains=tuple(row.name for row in made.domains),
+        kinds=(),
+        domain=np.repeat(np.arange(num, dtype=np.int16), 100),
+        bytes=sizes,
+        tokens=sizes,
+        nats=nats.reshape(-1),
+        text=np.random.default_rng(0).integers(0, 256, (100 * num, 16), np.uint8),
+        kind_bytes=np.empty((100 * num, 0), np.int64),
+        kind_nats=np.empty((100 * num, 0)),
+    )
+    rows = [
+        replace(row, nats=n, bpb=n / (row.bytes * math.log(2)))
+        for row, n in zip(made.domains, means.tolist(), strict=True)
+    ]
+    return replace(
+        made,
+        domains=tuple(rows),
+        overall=replace(made.overall, documents=100 * num),
+        documents=documents,
+    )
 
 
 def several() -> dict[str, Result]:
     """Two windows on one ground, what has no windows, and another ground."""
     wide = Window(2048, 2048, "end", protocol="pile")
     contamination = {"ngram": 13, "train": "pocket train", "documents": 2, "share": 0.0123}
-    return {
+    made = {
         "small": result("small", 1.21, params=10_000_000, about={"path": "runs/small"}),
         "medium": result("medium", 1.06, params=40_000_000, contamination=contamination),
         "large": result("large", 1.04, params=160_000_000),
@@ -115,3 +155,4 @@ def several() -> dict[str, Result]:
         "wide": result("medium, wide", 1.01, params=40_000_000, window=wide),
         "other": result("medium", 0.9, params=40_000_000, on=ground("stories", digest="e" * 64)),
     }
+    return {name: paired(one) for name, one in made.items()}

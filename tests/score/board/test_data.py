@@ -26,7 +26,7 @@ def test_results_and_rankings(tmp_path: Path) -> None:
     assert first["id"] == by_id[first["results"][0]]["card"]
     assert first["domains"] == ["ArXiv", "Code", "Law"]
     places = {by_id[key]["name"]: place for key, place in first["places"][""].items()}
-    # 1.04 and 1.06 overlap, as do 2.31 and 2.40.
+    # 300 documents settle neither 1.04 and 1.06 nor 2.31 and 2.40.
     assert places == {
         "large": (1, 2),
         "medium": (1, 2),
@@ -37,13 +37,33 @@ def test_results_and_rankings(tmp_path: Path) -> None:
         "uniform": (7, 7),
     }
     assert set(first["places"]) == {"", "ArXiv", "Code", "Law"}
+    assert all(one["is_paired"] for one in data["results"])
+    from_best = {by_id[key]["name"]: values for key, values in first["from_best"][""].items()}
+    assert set(from_best) == {*places} - {"large"}
+    difference, low, high = from_best["medium"]
+    assert difference == pytest.approx(0.02)
+    assert low < 0 < high
+
+
+def test_a_result_without_documents_settles_no_rank(tmp_path: Path) -> None:
+    """Figures that were published or shared without documents.safetensors."""
+    folder = write(tmp_path, {key: several()[key] for key in ("large", "small", "uniform")})
+    (folder / "uniform" / "documents.safetensors").unlink()
+    data = board_data(gather([folder]))
+    ids = {one["name"]: one["id"] for one in data["results"]}
+    assert [one["name"] for one in data["results"] if not one["is_paired"]] == ["uniform"]
+    for domain in ("", "Code"):
+        places = data["groups"][0]["places"][domain]
+        assert places[ids["uniform"]] == (1, 3)
+        assert sorted(places.values()) == [(1, 2), (1, 3), (2, 3)]
+        assert ids["uniform"] not in data["groups"][0]["from_best"][domain]
 
 
 def test_figures_are_those_of_the_file(tmp_path: Path) -> None:
     made = several()["medium"]
     data = board_data(gather([write(tmp_path, {"medium": made})]))
     (one,) = data["results"]
-    saved = json.loads((tmp_path / "medium.json").read_text())
+    saved = json.loads((tmp_path / "medium" / "scores.json").read_text())
     for key in ("bpb", "low", "high", "documents", "bytes", "tokens", "token_perplexity"):
         assert one["overall"][key] == saved["overall"][key]
         assert one["domains"]["Code"][key] == saved["domains"][1][key]

@@ -4,11 +4,13 @@ import json
 import os
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from tests.score.board.made_results import result, write
+from tests.score.board.made_results import paired, result, write
 
 from barrow.errors import NotFound
 from barrow.score.board.gather import gather
@@ -77,6 +79,34 @@ def test_what_is_no_result_is_named_and_not_shown(
     assert str(tmp_path) not in left_out.reason
     assert not left_out.named
     assert gather([tmp_path / "bad.json"]).left_out[0].named
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda held: {"nats": held.nats * 1.01}, "does not add up to"),
+        (lambda held: {"nats": held.nats * np.nan}, "does not add up to"),
+        (lambda held: {"domain": held.domain + 2}, "does not add up to"),
+        (lambda held: {"text": held.text[:, :8]}, "does not add up to"),
+        (lambda held: {"bytes": held.bytes[:-1]}, "does not add up to"),
+    ],
+)
+def test_documents_that_are_not_those_of_the_result(
+    change: Callable[[Any], dict[str, Any]], words: str, tmp_path: Path
+) -> None:
+    made = paired(result("one", 2.0))
+    held = made.documents
+    assert held is not None
+    write_result(tmp_path / "one", replace(made, documents=replace(held, **change(held))))
+    (left_out,) = gather([tmp_path]).left_out
+    assert left_out.file == "one"
+    assert words in left_out.reason
+    file = tmp_path / "one" / "documents.safetensors"
+    file.write_bytes(file.read_bytes()[:-9])
+    assert [left.file for left in gather([tmp_path]).left_out] == ["one"]
+    write_result(tmp_path / "one", replace(made, model=replace(made.model, identity="2" * 64)))
+    (tmp_path / "one" / "scores.json").write_text(json.dumps(made.as_dict()))
+    assert "does not belong to" in gather([tmp_path]).left_out[0].reason
 
 
 def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ def test_what_a_card_says(board_file: Path, show: Callable[..., Page]) -> None:
         several()["medium"].model.identity,
         "shared 13-grams",
         "1.2%",
-        "medium.json",
+        "medium",
         "batch",
     ):
         assert part in words

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -32,6 +33,15 @@ def test_ranked_by_bits_per_byte_with_ties(board_file: Path, show: Callable[...,
     assert tab.texts("#ranking-table td.main")[0] == "1.040"
     assert tab.texts("#ranking-table td.interval")[0] == "1.019–1.061"
     assert tab.texts("#count") == ["7 results"]
+    from_best = [
+        row[5]
+        for row in tab.evaluate(
+            "[...document.querySelectorAll('#ranking-table tbody tr')].map((row) =>"
+            "[...row.children].map((cell) => cell.textContent))"
+        )
+    ]
+    assert from_best[0] == "–"
+    assert re.fullmatch(r"\+0\.0200 −0\.0\d{3} to \+0\.0\d{3}", from_best[1])
     # Figures are aligned on their right, with digits of one width.
     assert tab.evaluate(
         "[...document.querySelectorAll('#ranking-table td.number')].every((n) => {"
@@ -47,6 +57,7 @@ def test_ranked_by_bits_per_byte_with_ties(board_file: Path, show: Callable[...,
         ("name", sorted(IN_ORDER)),
         ("kind", ["large", "medium", "small", "uniform", "xz", "zstd:19", "pythia-70m"]),
         ("low", IN_ORDER),
+        ("from_best", [*IN_ORDER[1:], IN_ORDER[0]]),
         ("weighted", IN_ORDER),
         ("params", ["small", "medium", "pythia-70m", "large", "xz", "zstd:19", "uniform"]),
         ("size", ["small", "medium", "pythia-70m", "large", "xz", "zstd:19", "uniform"]),
@@ -66,6 +77,7 @@ def test_sorting_by_a_column(
     tab.click(f"[data-key=sort-{key}]")
     assert sorts(tab) == {name: "descending" if name == key else "none" for name in sorts(tab)}
     unknown = {
+        "from_best": 1,
         "params": 3,
         "size": 3,
         "train_tokens": 3,
@@ -90,13 +102,15 @@ def test_every_column_can_be_sorted_and_only_those_with_figures_are_there(
         "[n.scope, n.querySelectorAll('button').length, n.hasAttribute('aria-sort')])"
     )
     assert heads == [["col", 1, True]] * len(heads)
-    assert len(heads) == 13
+    assert len(heads) == 14
     assert tab.evaluate(
         "[...document.querySelectorAll('#ranking-table tbody th')].every((n) => n.scope == 'row')"
     )
     alone = {name: made for name, made in several().items() if name in ("xz", "zstd")}
     few = show(page_of(alone))
-    assert list(sorts(few)) == ["rank", "name", "kind", "bpb", "low", "weighted", "seconds"]
+    assert list(sorts(few)) == [
+        *("rank", "name", "kind", "bpb", "low", "from_best", "weighted", "seconds"),
+    ]
 
 
 def test_sorting_with_the_keyboard_keeps_the_focus(

@@ -9,9 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.interrupted import dropped
 from tests.score.board.made_results import result, write
 
 from barrow.errors import NotFound
+from barrow.interrupt import remembered
 from barrow.score.board import server
 from barrow.score.board.gather import read_file
 from barrow.score.board.server import Watched, board_server
@@ -32,9 +34,9 @@ def port(folder: Path) -> Iterator[int]:
         thread.join()
 
 
-def ask(port: int, path: str, method: str = "GET", host: str | None = None):  # type: ignore[no-untyped-def]
+def ask(port: int, path: str, method: str = "GET", **headers: str):  # type: ignore[no-untyped-def]
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-    connection.request(method, path, headers={} if host is None else {"Host": host})
+    connection.request(method, path, headers=headers)
     answer = connection.getresponse()
     body = answer.read().decode()
     connection.close()
@@ -64,13 +66,25 @@ def test_everything_else_is_refused(port: int, folder: Path) -> None:
     assert ask(port, "/", "POST")[0].status == 501
     assert ask(port, "/", "HEAD")[1] == ""
     # Under any other name it might be a page of somebody else that asks.
-    assert ask(port, "/board.json", host="evil.example")[0].status == 403
-    assert ask(port, "/board.json", host=f"localhost:{port}")[0].status == 200
+    answer, body = ask(port, "/board.json", Host="evil.example")
+    assert (answer.status, body) == (403, "Host must be a name of this server, got evil.example\n")
+    answer, body = ask(port, "/board.json", Origin="http://evil.example")
+    assert (answer.status, body) == (403, "Origin must be this server, got http://evil.example\n")
+    own = {"Host": f"localhost:{port}", "Origin": f"http://localhost:{port}"}
+    assert ask(port, "/board.json", **own)[0].status == 200
 
 
 def test_only_this_machine_is_answered(folder: Path) -> None:
     with board_server([folder]) as serving:
         assert serving.server_address[0] == "127.0.0.1"
+
+
+def test_it_ends_by_a_ctrl_c_that_was_dropped(folder: Path) -> None:
+    with board_server([folder]) as serving, pytest.raises(KeyboardInterrupt), remembered():
+        serving.service_actions()
+        dropped()
+        serving.service_actions()  # which `serve_forever` calls twice a second
+        pytest.fail("it goes on")
 
 
 def test_bad_ports_and_paths(folder: Path, tmp_path: Path) -> None:

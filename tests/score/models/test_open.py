@@ -121,6 +121,12 @@ def test_names_that_are_none(name: str, error: type[Exception], words: str, modu
         open_model(name)
 
 
+def test_a_path_that_is_not_there(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    with pytest.raises(NotFound, match=r"runn is not a model; did you mean .*/run\?"):
+        open_model(str(tmp_path / "runn"))
+
+
 def test_baselines_and_compressors_by_name() -> None:
     uniform = open_model("uniform")
     assert isinstance(uniform, Model)

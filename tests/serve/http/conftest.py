@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from starlette.testclient import TestClient
 from tests.tokens.chat.templates import CHATML
 
 from barrow import nn
@@ -48,6 +49,15 @@ def drawn(model: nn.Module, *args: Any) -> Any:
     shapes = jax.eval_shape(model.init, jax.random.key(0), *args)
     rng = np.random.default_rng(0)
     return jax.tree.map(lambda s: jnp.asarray(0.3 * rng.standard_normal(s.shape), s.dtype), shapes)
+
+
+def client_to(application: Any, **headers: str) -> TestClient:
+    """A client of an application, which sends JSON to localhost."""
+    return TestClient(
+        application,
+        base_url="http://localhost",
+        headers={"content-type": "application/json", **headers},
+    )
 
 
 @contextmanager

@@ -10,8 +10,7 @@ import threading
 from typing import Any
 
 import pytest
-from starlette.testclient import TestClient
-from tests.serve.http.conftest import Running, listening
+from tests.serve.http.conftest import Running, client_to, listening
 from tests.serve.http.test_service import client_of, post, running, writer_of
 from tests.tokens.chat.templates import CHATML, MISTRAL
 
@@ -19,6 +18,7 @@ from barrow.serve.http.app import app
 from barrow.serve.http.served import Served, ServerSettings
 from barrow.tokens.chat import ChatTemplate
 
+JSON = {"content-type": "application/json"}
 CHAT = "/v1/chat/completions"
 TALK = [{"role": "user", "content": "a"}]
 LOOP = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"
@@ -66,7 +66,7 @@ def error_of(answer: Any, status: int) -> dict[str, Any]:
     ],
 )
 def test_bad_chats(body: Any, param: str | None, message: str, server: Running) -> None:
-    client = TestClient(app(server.served))
+    client = client_to(app(server.served))
     error = error_of(client.post(CHAT, json=body), 400)
     assert message in error["message"]
     assert error["param"] == param
@@ -83,7 +83,7 @@ def test_bad_chats(body: Any, param: str | None, message: str, server: Running) 
     ],
 )
 def test_invalid_schemas(schema: Any, server: Running) -> None:
-    client = TestClient(app(server.served))
+    client = client_to(app(server.served))
     form = {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}
     error = error_of(client.post(CHAT, json={"messages": TALK, "response_format": form}), 400)
     assert "the schema is not valid" in error["message"]
@@ -120,7 +120,7 @@ def test_a_schema_that_cannot_be_followed_fails_alone(server: Running) -> None:
 
 
 def test_prompts_beyond_the_context_and_the_pool(server: Running) -> None:
-    client = TestClient(app(server.served))
+    client = client_to(app(server.served))
     answer = client.post("/v1/completions", json={"prompt": [3] * 300, "max_tokens": 1})
     assert "too many for the model's 256 positions" in error_of(answer, 400)["message"]
     answer = client.post("/v1/completions", json={"prompt": "a", "max_tokens": 250, "n": 5})
@@ -217,7 +217,7 @@ def test_our_own_mistakes_are_errors_without_text(
         with listening(Served("m", writer_of(service))) as port:
             connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
             for body in (b'{"prompt": "SECRET WORDS"}', b'{"prompt": SECRET WORDS', b"{}"):
-                connection.request("POST", "/v1/completions", body)
+                connection.request("POST", "/v1/completions", body, JSON)
                 answer = connection.getresponse()
                 error = json.loads(answer.read())["error"]
                 assert answer.status == (500 if body.endswith(b'"}') else 400)
@@ -234,7 +234,7 @@ def test_a_shutdown_fails_who_waits_with_the_reason() -> None:
     def ask(port: int) -> None:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         body = json.dumps({"prompt": [1], "max_tokens": 5, "stream": True})
-        connection.request("POST", "/v1/completions", body)
+        connection.request("POST", "/v1/completions", body, JSON)
         heard.append(connection.getresponse().read().decode())
         connection.close()
 

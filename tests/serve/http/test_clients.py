@@ -17,12 +17,13 @@ from tests.serve.http.conftest import listening, opened
 
 from barrow.serve.http.served import Served
 
+HEADERS = b"host: localhost\r\ncontent-type: application/json\r\n"
 NONSENSE = (
     b"GET / HTTP/9.9\r\n\r\n",
     b"\x16\x03\x01\x02\x00nonsense",
-    b"POST /v1/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 7\r\n\r\n{nope}x",
-    b"POST /v1/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 99\r\n\r\n{",
-    b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n[]",
+    b"POST /v1/completions HTTP/1.1\r\n" + HEADERS + b"content-length: 7\r\n\r\n{nope}x",
+    b"POST /v1/completions HTTP/1.1\r\n" + HEADERS + b"content-length: 99\r\n\r\n{",
+    b"POST /v1/chat/completions HTTP/1.1\r\n" + HEADERS + b"content-length: 2\r\n\r\n[]",
 )
 
 
@@ -43,7 +44,7 @@ async def ask(port: int, body: dict[str, Any], seen: Seen, *, kill: bool) -> Non
     began = time.monotonic()
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     try:
-        head = f"POST {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n"
+        head = f"POST {path} HTTP/1.1\r\n{HEADERS.decode()}connection: close\r\n"
         writer.write(f"{head}content-length: {len(data)}\r\n\r\n".encode() + data)
         found = await reader.readuntil(b"\r\n\r\n")
         if body.get("stream"):

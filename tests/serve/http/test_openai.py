@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
+import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -188,3 +191,16 @@ def test_models_and_errors(client: openai.OpenAI) -> None:
     assert caught.value.type == "invalid_request_error"
     with pytest.raises(openai.NotFoundError, match="Not Found"):
         client.files.list()
+
+
+def test_the_examples_of_the_page_work(server: Running, capfd: pytest.CaptureFixture[str]) -> None:
+    text = (Path(__file__).parents[3] / "docs" / "serve.md").read_text()
+    example = text[text.index("from openai import") :].partition("```")[0]
+    found: dict[str, Any] = {}
+    exec(example.replace("http://localhost:8000", server.url), found)
+    assert found["answer"].model == "small"
+    found["client"].close()
+    example = text[text.index("curl") :].partition("```")[0].replace("localhost:8000", server.url)
+    if shutil.which("curl") is not None:
+        subprocess.run(["sh", "-c", example], check=True)
+        assert json.loads(capfd.readouterr().out)["object"] == "text_completion"

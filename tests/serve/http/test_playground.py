@@ -10,6 +10,7 @@ from tests.pages.test_hostile import HOSTILE
 from tests.serve.http.conftest import Running, listening
 from tests.serve.http.test_service import Stub, writer_of
 
+from barrow.pages.callers import Callers
 from barrow.serve.http.served import Served, ServerSettings
 from barrow.serve.http.service import Service
 
@@ -74,3 +75,25 @@ def test_hostile_text_is_text(show: Callable[..., Page]) -> None:
         assert page.evaluate("document.getElementById('answer').textContent") == HOSTILE * 3
         assert page.evaluate("window.hit") is None
         assert page.evaluate("[document.scripts.length, document.images.length]") == [scripts, 0]
+
+
+FETCH = """fetch(%r, {method: "POST", body: JSON.stringify({prompt: "a", max_tokens: 3}),
+  headers: {"content-type": "application/json", "x-stainless-os": "any"}})
+  .then((answer) => answer.json()).then((found) => { document.title = found.choices[0].text; })
+  .catch((error) => { document.title = error.name; })"""
+
+
+def test_a_page_elsewhere_may_ask_where_that_was_allowed(show: Callable[..., Page]) -> None:
+    """The browser asks first (a preflight), and shows the page an answer that it may see."""
+    stub = Stub()
+    service = Service(stub, most=4)  # type: ignore[arg-type]
+    offered = Served("m", writer_of(service))
+    with listening(offered) as elsewhere:
+        origin = f"http://127.0.0.1:{elsewhere}"
+        page = show(origin + "/health")
+        allowing = ServerSettings(callers=Callers(origins=(origin,)))
+        for settings, said in ((allowing, "abc"), (ServerSettings(), "TypeError")):
+            with listening(Served("m", writer_of(service)), settings) as port:
+                page.evaluate(FETCH % f"http://localhost:{port}/v1/completions")
+                page.wait(f"document.title == {said!r}")
+    page.forget()  # the browser says that the server refused

@@ -7,8 +7,7 @@ import json
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from starlette.testclient import TestClient
-from tests.serve.http.conftest import Running, drawn
+from tests.serve.http.conftest import Running, client_to, drawn
 
 from barrow import Document
 from barrow.models.roberta.model import Roberta, RobertaConfig
@@ -22,7 +21,7 @@ TEXTS = ["The barrow carries stones. é日", "x", "one by one " * 60]
 
 
 def test_bits_per_byte_are_those_of_score(server: Running) -> None:
-    client = TestClient(app(server.served))
+    client = client_to(app(server.served))
     found = client.post("/score", json={"text": TEXTS}).json()
     documents = [Document(text) for text in TEXTS]
     result = score(open_model(str(server.folder)), documents)
@@ -48,7 +47,7 @@ def test_roberta_has_embeddings_alone() -> None:
     )
     model = Roberta(config)
     params = drawn(model, jnp.zeros((1, 4), jnp.int32))
-    client = TestClient(app(Served("r", embedder=roberta_embedder(model, params, tokenizer))))
+    client = client_to(app(Served("r", embedder=roberta_embedder(model, params, tokenizer))))
     answer = client.post("/v1/embeddings", json={"input": TEXTS[:2]}).json()
     rows = [row.tokens for row in text_rows(tokenizer, TEXTS[:2], config=config)]
     expected = np.concatenate(list(embed(model, params, rows)))

@@ -11,15 +11,21 @@ from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
-from tests.serve.http.conftest import listening
+from tests.interrupted import dropped
+from tests.serve.http.conftest import client_to, listening
 
+from barrow.interrupt import remembered
+from barrow.pages.callers import Callers
 from barrow.serve.http.app import app
+from barrow.serve.http.run import Server
 from barrow.serve.http.served import Served, ServerSettings, Writer
 from barrow.serve.http.service import Full, Service, Stopped
 from barrow.serve.pages import Pages
 from barrow.serve.requests import Answer, Request
 from barrow.serve.schedule import Scheduler
 from barrow.tokens import ByteTokenizer
+
+JSON = b"\r\ncontent-type: application/json\r\n\r\n"
 
 
 class Stub:
@@ -72,7 +78,7 @@ def writer_of(service: Service, **more: Any) -> Writer:
 
 def client_of(service: Service, settings: ServerSettings | None = None, **more: Any) -> TestClient:
     offered = Served("m", writer_of(service, **more))
-    return TestClient(app(offered, settings or ServerSettings()))
+    return client_to(app(offered, settings or ServerSettings()))
 
 
 @contextmanager
@@ -221,15 +227,84 @@ def _latin(headers: dict[str, str]) -> dict[str, bytes]:
     return {name: value.encode("latin-1") for name, value in headers.items()}
 
 
+ELSEWHERE = "https://elsewhere.org"
+JSON_ONLY = "Content-Type must be application/json, got "
+
+
+def test_other_hosts_and_pages_are_refused_before_any_work() -> None:
+    """On every path; also where a key is needed, which a page of the same machine may know."""
+    with running() as (stub, service):
+        client = client_of(service)
+        for path in ("/", "/health", "/metrics", "/v1/models", "/nothing"):
+            assert client.get(path, headers={"host": "evil.example"}).status_code == 403
+        body = {"prompt": "a", "max_tokens": 1}
+        for headers in ({"host": "evil.example"}, {"origin": ELSEWHERE}, {"origin": "null"}):
+            answer = client.post("/v1/completions", json=body, headers=headers)
+            assert answer.status_code == 403
+            assert "--allow-host or --allow-origin" in answer.json()["error"]["message"]
+            assert "access-control-allow-origin" not in answer.headers
+        assert not stub.submitted.is_set()
+        own = {"host": "127.0.0.1:9000", "origin": "http://127.0.0.1:9000"}
+        assert client.post("/v1/completions", json=body, headers=own).status_code == 200
+
+
+def test_bodies_that_a_page_may_send_unasked_are_refused() -> None:
+    with running() as (stub, service):
+        client = client_of(service)
+        body = b'{"prompt": "a", "max_tokens": 1}'
+        for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""):
+            answer = client.post("/v1/completions", content=body, headers={"content-type": kind})
+            assert answer.status_code == 415
+            assert answer.json()["error"]["message"] == JSON_ONLY + (kind or "none")
+        assert not stub.submitted.is_set()
+        headers = {"content-type": "Application/JSON; charset=utf-8"}
+        assert client.post("/v1/completions", content=body, headers=headers).status_code == 200
+
+
+def test_a_page_elsewhere_that_may_ask() -> None:
+    callers = Callers(hosts=("models.example.org",), origins=(ELSEWHERE,))
+    with running() as (_, service):
+        client = client_of(service, ServerSettings(key="secret", callers=callers))
+        page = {"host": "models.example.org", "origin": ELSEWHERE}
+        wanted = "authorization,content-type,x-stainless-os"
+        asked = {**page, "access-control-request-method": "POST"}
+        asked["access-control-request-headers"] = wanted
+        asked["access-control-request-private-network"] = "true"
+        answer = client.options("/v1/completions", headers=asked)
+        assert answer.status_code == 204
+        assert answer.headers["access-control-allow-origin"] == ELSEWHERE
+        assert answer.headers["access-control-allow-methods"] == "GET, POST"
+        assert answer.headers["access-control-allow-headers"] == wanted
+        assert answer.headers["access-control-allow-private-network"] == "true"
+        # The page may read errors too.
+        for headers, status in (({}, 401), ({"authorization": "Bearer secret"}, 200)):
+            answer = client.post("/v1/completions", json={"prompt": "a"}, headers=page | headers)
+            assert answer.status_code == status
+            assert answer.headers["access-control-allow-origin"] == ELSEWHERE
+            assert answer.headers["vary"] == "origin"
+        own = client.get("/health", headers={"origin": "http://localhost"})
+        assert "access-control-allow-origin" not in own.headers
+
+
 @pytest.mark.parametrize("stream", [True, False])
 def test_a_client_that_goes_away_is_cancelled(stream: bool) -> None:
     """With a real socket: closed after the first bytes, or while nothing was sent yet."""
     with running() as (stub, service), listening(Served("m", writer_of(service))) as port:
         body = json.dumps({"prompt": [1], "max_tokens": 5, "stream": stream}).encode()
         with socket.create_connection(("127.0.0.1", port)) as client:
-            head = f"POST /v1/completions HTTP/1.1\r\nhost: x\r\ncontent-length: {len(body)}"
-            client.sendall(head.encode() + b"\r\n\r\n" + body)
+            head = (
+                f"POST /v1/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: {len(body)}"
+            )
+            client.sendall(head.encode() + JSON + body)
             assert stub.submitted.wait(60)
             if stream:
                 assert client.recv(1)
         assert stub.cancelled.wait(60)
+
+
+def test_the_server_ends_by_a_ctrl_c_that_was_dropped_before() -> None:
+    server = Server(Served("m"), ServerSettings())
+    assert not asyncio.run(server.on_tick(1))
+    with pytest.raises(KeyboardInterrupt), remembered():
+        dropped()
+        assert asyncio.run(server.on_tick(1))

@@ -11,6 +11,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 from PIL import Image
+from tests.places import naming
 from tests.stream.pairs.conftest import captions, png, write_tar
 
 from barrow.errors import BadImage, NotFound
@@ -125,6 +126,15 @@ def test_a_tar_that_became_shorter(make: Callable, tmp_path: Path) -> None:
     (source / "1.tar").write_bytes((source / "1.tar").read_bytes()[:600])
     with pytest.raises(BadImage, match="1.tar: a/019.png: expected .* which has 600"):
         index.read(19)
+
+
+def test_an_index_and_its_sources_may_be_moved_together(make: Callable, tmp_path: Path) -> None:
+    (tmp_path / "old").mkdir()
+    source = make("jsonl", "old/source")
+    index_pairs([source], tmp_path / "old" / "index")
+    assert naming(tmp_path, [tmp_path / "old" / "index"]) == []
+    (tmp_path / "old").rename(tmp_path / "new")
+    assert open_index(tmp_path / "new" / "index").read(3) == png(3)
 
 
 def test_moved_sources(make: Callable, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ import barrow
 from barrow import Document
 from barrow.engine import Engine, Progress
 from barrow.errors import NotFound, StoreError, TaskFailed, WriteFailed
-from barrow.files import locked
+from barrow.files import disk, locked
 from barrow.tokens import TokenStore, load, open_store
 from barrow.tokens.store import encode, token_file
 from barrow.tokens.store.array_file import read_rows
@@ -443,7 +443,7 @@ import resource, sys
 from barrow.engine import Engine, Progress
 from barrow.tokens import load, tokenize
 from barrow.tokens.store.store_file import Sizes
-from barrow.files import locked
+from barrow.files import disk, locked
 archive, out, workers, limit = sys.argv[1:]
 if int(limit):
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), resource.RLIM_INFINITY))
@@ -498,6 +498,29 @@ def test_killed_before_each_kind_of_change(
 ) -> None:
     """Kill -9 at any time; the next run resumes and ends with the same bytes."""
     check_kills(store, make, archive, tmp_path)
+
+
+def test_stopped_while_the_tokenizer_is_saved(
+    make: Callable[..., TokenStore],
+    archive: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What is there before each of its files has its name is what a kill would leave there."""
+    out, left = tmp_path / "done", []
+
+    def before(change: str, path: Path | None = None) -> None:
+        if change == "rename" and path is not None and "tokenizer" in path.name:
+            left.append(f"left{len(left)}")
+            shutil.copytree(out, tmp_path / left[-1])
+
+    monkeypatch.setattr(disk, "before", before)
+    expected = files_of(make(archive, "done").folder)
+    monkeypatch.undo()
+    assert len(left) == 3
+    for name in left:
+        assert files_of(make(archive, name).folder) == expected
+        assert not list((tmp_path / name).glob(".*"))
 
 
 @pytest.mark.soak

@@ -79,9 +79,16 @@ def test_a_disk_that_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     log.begin({}, 0)
     log.log(0, {})
     write = os.write
-    monkeypatch.setattr(os, "write", lambda file, data: write(file, data[:5]))
-    with pytest.raises(WriteFailed, match=r"log\.jsonl: only a part of a line"):
+
+    def fill(file: int, data: memoryview) -> int:
+        if len(data) < 12:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return write(file, data[:5])
+
+    monkeypatch.setattr(os, "write", fill)
+    with pytest.raises(WriteFailed, match=r"log\.jsonl could not be written: No space left"):
         log.log(1, {})
+    assert log.path.read_text() == '{"step": 0}\n{"ste'
     monkeypatch.undo()
     log.close()
     log.begin({}, 1)

@@ -12,7 +12,13 @@ from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_toke
 from transformers import AutoTokenizer
 
 from barrow.errors import WeightsError
-from barrow.weights.gguf.tokenizer import gguf_tokenizer, gguf_tokenizer_config
+from barrow.weights.gguf.tokenizer import (
+    KEPT,
+    SETTINGS,
+    gguf_tokenizer,
+    gguf_tokenizer_config,
+    special_ids,
+)
 
 TEXTS = [
     "The barrow's 1234 stones, they'll carry 56 more.\n\n  Ünïcode 日本語 naïve e\u0301\t",
@@ -216,3 +222,57 @@ GOOD = {
 def test_metadata_that_is_wrong(metadata: dict[str, Any], words: str) -> None:
     with pytest.raises(WeightsError, match=words):
         gguf_tokenizer(metadata, path="x.gguf")
+
+
+def test_what_ends_a_text_and_templates_by_name() -> None:
+    metadata = {
+        **scored(bos_token_id=1, eos_token_id=0, eot_token_id=2, add_eos_token=True),
+        "tokenizer.chat_template": "a",
+        "tokenizer.chat_templates": ["tool_use"],
+        "tokenizer.chat_template.tool_use": "b",
+    }
+    table = gguf_tokenizer_config(metadata, max_length=64, path="x")
+    assert (table["add_bos_token"], table["add_eos_token"]) == (True, True)
+    assert table["chat_template"] == [
+        {"name": "default", "template": "a"},
+        {"name": "tool_use", "template": "b"},
+    ]
+    found = Tokenizer.from_str(json.dumps(gguf_tokenizer(metadata, path="x")))
+    assert found.encode("a").tokens == ["<s>", "▁a", "<unk>"]
+    assert special_ids(metadata, "x") == {"bos_token": 1, "eos_token": 0, "unk_token": 0, "eot": 2}
+
+
+def test_pieces_of_the_user_and_unused_ones() -> None:
+    types = np.array([2, 3] + [6] * 256 + [1, 4, 5], "<i4")
+    table = gguf_tokenizer(scored(token_type=types), path="x")
+    assert table is not None
+    assert [(one["id"], one["special"]) for one in table["added_tokens"]] == [
+        (0, True),
+        (1, True),
+        (259, False),
+    ]
+    assert "a" not in table["model"]["vocab"]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [(SETTINGS, "{"), (SETTINGS, "[]"), (KEPT, '{"normalizer": 3}')]
+)
+def test_what_was_kept_is_damaged(key: str, value: str) -> None:
+    with pytest.raises(WeightsError, match=f"{key}.*(is damaged|not a JSON object|JSON)"):
+        gguf_tokenizer({**GOOD, key: value}, path="x")
+
+
+def test_keys_that_a_program_changed_come_before_what_was_kept() -> None:
+    kept = {
+        "normalizer": None,
+        "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False},
+        "decoder": None,
+    }
+    metadata = {**GOOD, KEPT: json.dumps(kept), "tokenizer.ggml.pre": "smollm"}
+    table = gguf_tokenizer(metadata, path="x")
+    assert table is not None
+    assert table["pre_tokenizer"]["type"] == "Sequence"
+    metadata = {**GOOD, SETTINGS: '{"bos_token": "a", "eos_token": null, "legacy": false}'}
+    metadata |= {"tokenizer.ggml.bos_token_id": 1, "tokenizer.ggml.eos_token_id": 1}
+    config = gguf_tokenizer_config(metadata, max_length=8, path="x")
+    assert config == {"bos_token": "b", "eos_token": None, "legacy": False}

@@ -42,7 +42,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Card:
-    """What a run changed.
+    """What a run changed; `before` and `after` are the names of the models' folders.
 
     `tax` compares bits per byte of a corpus, after less before, by domain; None without a
     corpus. `divergence` is KL(after ‖ before) in nats per answer, on answers drawn after.
@@ -88,8 +88,8 @@ def make_card(
         said.append(drawn(engine, prompts, seeds, max_tokens=most, stops=words.stops))
     tax = _tax(run.init, folder, corpus, limit) if corpus else None
     card = Card(
-        run.init,
-        str(folder),
+        Path(run.init).resolve().name,
+        folder.resolve().name,
         tax,
         divergence(after, before, prompts, said[1]),
         style(said[0]),
@@ -125,7 +125,7 @@ def lines(card: Card) -> list[str]:
 def _prompts(run: Run, num: int) -> tuple[Words, list[list[int]], list[str]]:
     """Prompts of the first steps: what comes before the first answer of their rows."""
     data: Any = run.data
-    words = open_words(run.init, data.tokenizer, data.template)
+    words = open_words(run.init, data.tokenizer, data.template, data.begin)
     if isinstance(data, Prompts):
         found, _ = open_run_prompts(run)
         order = found.data().order

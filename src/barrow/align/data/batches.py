@@ -93,7 +93,8 @@ class AlignData:
         """Raise unless the data are those the run started with."""
         if json.loads(Path(path).read_bytes())["identity"] != self.identity:
             raise ConfigError(
-                f"{path}: the data, the tokenizer or the chat template are not those of this run"
+                f"{path}: the data, the tokenizer or the chat template are not those of this run; "
+                "to resume a run of an earlier version on plain prompts, pass data.begin=always"
             )
 
     def about(self) -> dict[str, Any]:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from barrow.align.data.records import Answered, Bad, BadRecord, Message, Pair, Prompt, Said
 from barrow.errors import ConfigError
-from barrow.models.text import open_tokenizer, prompt_tokens
+from barrow.models.text import prompt_tokens
+from barrow.models.tokenizer_files import TokenizerFiles
 
 if TYPE_CHECKING:
     from barrow.models.load import Loaded
@@ -21,6 +22,12 @@ if TYPE_CHECKING:
 
 Ints = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.bool_]
+
+
+# Whether plain prompts begin as the tokenizer says, or always with its begin token and with special
+# tokens as plain text; saved settings that do not say it are of a version that did the latter.
+Begin = Literal["tokenizer", "always"]
+EARLIER = {"begin": "always"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,35 +43,32 @@ class Row:
 class Words:
     """How text becomes tokens: a model's tokenizer and, for messages, its chat template.
 
-    `source` is the tokenizer as `Loaded` has it, and `settings` its tokenizer_config, to be kept
-    with a checkpoint.
+    `files` are kept with a checkpoint.
     """
 
     tokenizer: Tokenizer
     template: ChatTemplate | None = field(compare=False)
-    source: Any = field(compare=False)
-    settings: dict[str, Any] = field(compare=False)
-    stops: tuple[int, ...] = ()
+    files: TokenizerFiles = field(compare=False)
+    begin: Begin = "tokenizer"
+
+    @property
+    def stops(self) -> tuple[int, ...]:
+        """The tokens that end an answer."""
+        return self.files.stops
 
     @property
     def end(self) -> int | None:
         """The token that ends an answer."""
-        return self.stops[0] if self.stops else self.tokenizer.end
+        return next(iter(self.stops), None)
 
     def about(self) -> dict[str, Any]:
         """What a checkpoint says of it."""
-        source = str(self.source) if isinstance(self.source, Path) else self.source
-        return {
-            "tokenizer": source,
-            "begin": self.tokenizer.begin,
-            "end": self.end,
-            "tokenizer_config": self.settings,
-        }
+        return self.files.about()
 
     def prompt(self, place: str, said: Said) -> Ints:
         """The tokens of a prompt, up to where an answer begins."""
         if isinstance(said, str):
-            return np.asarray(prompt_tokens(self.tokenizer, said), np.int32)
+            return np.asarray(self._prompt(said), np.int32)
         ids = self._template(place).encode(said, self.tokenizer, add_generation_prompt=True)
         return ids.astype(np.int32)
 
@@ -85,16 +89,26 @@ class Words:
         return Row(found.ids.astype(np.int32), is_answer, place)
 
     def _plain(self, place: str, prompt: str, answer: str) -> Row:
-        before = prompt_tokens(self.tokenizer, prompt)
-        whole = prompt_tokens(self.tokenizer, prompt + answer)
+        before, whole = self._prompt(prompt), self._prompt(prompt + answer)
         after = whole[len(before) :]
         if whole[: len(before)] != before:
             # A token across the border: the answer begins with its own, as it will when generated.
-            after = [int(token) for token in self.tokenizer.encode(answer)]
+            after = self._text(answer)
         if self.end is not None:
             after = [*after, self.end]
         is_answer = np.arange(len(before) + len(after)) >= len(before)
         return Row(np.asarray([*before, *after], np.int32), is_answer, place)
+
+    def _prompt(self, text: str) -> list[int]:
+        if self.begin == "always" and self.tokenizer.begin is not None:
+            return [self.tokenizer.begin, *self._text(text)]
+        return prompt_tokens(self.tokenizer, text)
+
+    def _text(self, text: str) -> list[int]:
+        if self.begin == "always":
+            return [int(token) for token in self.tokenizer.encode(text)]
+        ids: list[int] = self.tokenizer.encode_named(text)[0].tolist()
+        return ids
 
     def _template(self, place: str) -> ChatTemplate:
         if self.template is None:
@@ -105,16 +119,18 @@ class Words:
         return self.template
 
 
-def words_of(loaded: Loaded, *, tokenizer: str = "", template: str = "") -> Words:
+def words_of(
+    loaded: Loaded, *, tokenizer: str = "", template: str = "", begin: Begin = "tokenizer"
+) -> Words:
     """The tokenizer and the chat template of a model, unless others are named."""
     # Here, because a machine that only trains may lack what tokenizers need.
-    from barrow.tokens.chat import ChatTemplate, find_template
+    from barrow.tokens.chat import ChatTemplate
 
-    source: Any = tokenizer or loaded.tokenizer
-    opened = open_tokenizer(source, settings=None if tokenizer else loaded.tokenizer_config)
-    folder = Path(source) if isinstance(source, (str, Path)) and Path(source).is_dir() else None
-    known = find_template(None if tokenizer else loaded.tokenizer_config, folder=folder)
-    settings = dict(loaded.tokenizer_config or {})
+    files = TokenizerFiles(tokenizer, stops=loaded.stops) if tokenizer else loaded.words
+    opened, known = files.open(), files.template()
+    # An answer follows: nothing is put after a prompt.
+    opened = opened.with_around(opened.around[0])
+    settings = dict(files.settings)
     if known is not None:
         settings |= known.variables | {"chat_template": known.source}
     if template:
@@ -124,8 +140,11 @@ def words_of(loaded: Loaded, *, tokenizer: str = "", template: str = "") -> Word
         variables = {} if known is None else known.variables
         known = ChatTemplate(path.read_text(encoding="utf-8"), variables)
         settings |= {"chat_template": known.source}
-    stops = loaded.stops or (() if opened.end is None else (opened.end,))
-    return Words(opened, known, source, settings, stops)
+    stops = files.stops or (() if opened.end is None else (opened.end,))
+    files = replace(files, settings=settings, begin=opened.begin, stops=stops)
+    if begin == "always" and opened.begin is not None:
+        files = replace(files, before=(opened.begin,))
+    return Words(opened, known, files, begin)
 
 
 def answer_rows(

@@ -7,7 +7,7 @@ from typing import Any
 
 from barrow.align.data.batches import AlignData, Order, PackedRows, PairedRows, fingerprint
 from barrow.align.data.records import Bad, OnBad, answered, labelled, pair, read
-from barrow.align.data.rows import Words, answer_rows, pair_rows
+from barrow.align.data.rows import EARLIER, Begin, Words, answer_rows, pair_rows
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,7 @@ class Chats:
     - `template`: a Jinja file, where the model has no chat template; `tokenizer`: as `template`.
     - `on_bad`: raise stops at a bad record; count leaves it out.
     - `seed`: of the order.
+    - `begin`: plain prompts begin as the tokenizer says, or always with its begin token.
     """
 
     path: str
@@ -31,8 +32,10 @@ class Chats:
     tokenizer: str = ""
     on_bad: OnBad = "raise"
     seed: int = 0
+    begin: Begin = "tokenizer"
 
     # Rows are padded to a multiple of devices and micro-batches.
+    earlier = EARLIER
     batches = ()
     task = "barrow.align.tasks.static:StaticTask"
 
@@ -66,6 +69,7 @@ class Pairs:
     - `template`: a Jinja file, where the model has no chat template; `tokenizer`: as `template`.
     - `on_bad`: raise stops at a bad record; count leaves it out.
     - `seed`: of the order.
+    - `begin`: plain prompts begin as the tokenizer says, or always with its begin token.
     """
 
     path: str
@@ -76,7 +80,9 @@ class Pairs:
     tokenizer: str = ""
     on_bad: OnBad = "raise"
     seed: int = 0
+    begin: Begin = "tokenizer"
 
+    earlier = EARLIER
     batches = ()
     task = "barrow.align.tasks.static:StaticTask"
 
@@ -110,5 +116,7 @@ def check(data: Any) -> None:
     for name in ("length", "batch"):
         if getattr(data, name, 1) < 1:
             raise ValueError(f"data.{name} must be ≥ 1, got {getattr(data, name)}")
+    if data.begin not in ("tokenizer", "always"):
+        raise ValueError(f"data.begin must be tokenizer or always, got {data.begin!r}")
     if data.on_bad not in ("raise", "count"):
         raise ValueError(f"data.on_bad must be raise or count, got {data.on_bad!r}")

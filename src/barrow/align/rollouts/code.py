@@ -17,6 +17,7 @@ from typing import Any
 
 from barrow.align.rollouts.confined import UNABLE
 from barrow.errors import BarrowError
+from barrow.files import write_part
 
 _SCRIPT = Path(__file__).with_name("confined.py")
 _PATIENCE = 10.0
@@ -59,7 +60,7 @@ class UnitTests:
         """The exit code of a program; None where it was stopped by time or output."""
         with tempfile.TemporaryDirectory(prefix="barrow-code-") as folder:
             file = Path(folder, "answer.py")
-            file.write_text(code, encoding="utf-8", errors="replace")
+            write_part(file, code.encode(errors="replace"))
             limits = map(str, (self.seconds, self.megabytes << 20, self.processes))
             process = subprocess.Popen(  # noqa: S603 - limits are what the script is for
                 [sys.executable, "-I", str(_SCRIPT), folder, str(file), *limits],

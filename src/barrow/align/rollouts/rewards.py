@@ -20,7 +20,6 @@ from barrow.align.objectives import last_scores
 from barrow.errors import BarrowError
 from barrow.models.buckets import bucket
 from barrow.models.open_model import open_model
-from barrow.models.text import open_tokenizer
 
 
 class RewardFailed(BarrowError):
@@ -125,7 +124,7 @@ class RewardModel:
         loaded = open_model(self.path)
         if not isinstance(loaded.model, Aligned) or loaded.model.config.head != "reward":
             raise ValueError(f"{self.path} is not a reward model; `barrow align reward` makes one")
-        tokenizer = open_tokenizer(loaded.tokenizer, settings=loaded.tokenizer_config)
+        tokenizer = loaded.words.open()
         program = jax.jit(partial(last_scores, loaded.model))
         return loaded.params, program, tokenizer.hash, loaded.model.config.body.context
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 from barrow.align.data.records import OnBad
+from barrow.align.data.rows import EARLIER, Begin
 from barrow.align.data.settings import check
 from barrow.align.model import Aligned
 from barrow.align.policy_losses import Reduction
@@ -26,6 +27,7 @@ class Prompts:
     - `slots`: answers that are drawn at a time; None for what serving uses.
     - `on_bad`: raise stops at a bad record; count leaves it out.
     - `seed`: of the order of prompts, and of the answers.
+    - `begin`: plain prompts begin as the tokenizer says, or always with its begin token.
     """
 
     path: str
@@ -37,7 +39,9 @@ class Prompts:
     slots: int | None = None
     on_bad: OnBad = "raise"
     seed: int = 0
+    begin: Begin = "tokenizer"
 
+    earlier = EARLIER
     batches = ()
     task = "barrow.align.tasks.rollouts:RolloutTask"
 

@@ -134,7 +134,7 @@ class RolloutTask(AlignTask):
 @lru_cache(maxsize=2)
 def _opened(settings: Prompts, init: str) -> tuple[PromptData, Bad]:
     architecture, _ = described(init)
-    words = open_words(init, settings.tokenizer, settings.template)
+    words = open_words(init, settings.tokenizer, settings.template, settings.begin)
     return open_prompts(settings, words, architecture.context)
 
 

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from barrow import config
-from barrow.align.data.rows import Words, words_of
+from barrow.align.data.rows import Begin, Words, words_of
 from barrow.align.model import BASE, REFERENCE, Aligned, AlignedConfig, kept
 from barrow.errors import ConfigError
 from barrow.models.decoder.model import Decoder, DecoderConfig
@@ -120,10 +120,10 @@ def described(init: str) -> tuple[DecoderConfig, Loaded]:
 
 
 @lru_cache(maxsize=2)
-def open_words(init: str, tokenizer: str, template: str) -> Words:
+def open_words(init: str, tokenizer: str, template: str, begin: Begin = "tokenizer") -> Words:
     """The tokenizer and the chat template of a run."""
     architecture, loaded = described(init)
-    words = words_of(loaded, tokenizer=tokenizer, template=template)
+    words = words_of(loaded, tokenizer=tokenizer, template=template, begin=begin)
     if words.tokenizer.vocab_size > architecture.vocab_size:
         raise ConfigError(
             f"the tokenizer has {words.tokenizer.vocab_size:,} ids, but the model {init} has "

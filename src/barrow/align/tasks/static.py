@@ -60,7 +60,7 @@ class StaticTask(AlignTask):
 def _opened(
     data: Chats | Pairs, path: str, init: str, loss: str, parts: int
 ) -> tuple[AlignData, Bad]:
-    words, bad = open_words(init, data.tokenizer, data.template), Bad(data.on_bad)
+    words, bad = open_words(init, data.tokenizer, data.template, data.begin), Bad(data.on_bad)
     return data.open(words, bad, path=path, loss=loss, parts=parts), bad
 
 

@@ -12,7 +12,6 @@ import typer
 from barrow.cli.finetune import remember_programs
 from barrow.cli.model.models import locate_model
 from barrow.cli.options import changes, print_keys
-from barrow.cli.terminal import warnings_in_words
 from barrow.files import local_path
 
 if TYPE_CHECKING:
@@ -105,8 +104,7 @@ def train(
     for line in summary(run):
         typer.echo(line, err=True)
     try:
-        with warnings_in_words():
-            fit(run, folder, trackers=[terminal(sys.stderr)])
+        fit(run, folder, trackers=[terminal(sys.stderr)])
     except Interrupted as stopped:
         typer.echo(str(stopped), err=True)
         raise typer.Exit(_INTERRUPTED) from None

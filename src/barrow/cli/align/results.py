@@ -44,16 +44,11 @@ def card(
     max_tokens: Annotated[int, typer.Option(min=1, help="Of an answer.")] = 64,
 ) -> None:
     """What a run cost: bits per byte by domain, divergence, length, repetition, samples; a page."""
-    from barrow import config
     from barrow.align.card.card import PAGE, lines, make_card
-    from barrow.errors import NotFound
-    from barrow.train import Run
+    from barrow.train.run_folder import RunFolder
 
-    if not (run / "run.json").is_file():
-        raise NotFound(f"{run} is not a run: it has no run.json")
     # Rewards and losses of others are not needed, and not imported.
-    saved = (run / "run.json").read_text(encoding="utf-8")
-    described = config.from_json(Run, saved, trust=None)
+    described = RunFolder(run).read(trust=None)
     made = make_card(described, run, corpus=corpus, num=prompts, max_tokens=max_tokens, limit=limit)
     for line in lines(made):
         typer.echo(line)

@@ -19,7 +19,7 @@ from barrow.cli.options import (
     report_bad,
 )
 from barrow.cli.progress import progress_bar
-from barrow.files import local_path
+from barrow.files import local_path, remove
 
 if TYPE_CHECKING:
     from barrow.archive import Archive, BadLog, Document
@@ -72,8 +72,7 @@ def pack(
 
         _print_end(out, *_pack_parquet(inputs, out, opened, shard_size), as_json=as_json)
         return
-    archive = open_archive(inputs, text_key=text_key, on_bad=on_bad, rejects=rejects)
-    writer = Writer(
+    writer = Writer(  # first: what it refuses must not cost the rejects of an earlier call
         out,
         level=level,
         shard_size=shard_size,
@@ -82,6 +81,7 @@ def pack(
         threads=threads or available_cores(),
     )
     with progress_bar("Packing", None) as advance, writer:
+        archive = open_archive(inputs, text_key=text_key, on_bad=on_bad, rejects=rejects)
         for document in archive:
             writer.add(document)
             advance(len(document.text))
@@ -136,7 +136,7 @@ def _remove(paths: Iterable[Path]) -> None:
     """Files of an earlier export of the corpus, in which may be what was taken down since."""
     for path in paths:
         if _PART.fullmatch(path.name):
-            path.unlink()
+            remove(path)
 
 
 def _print_end(out: Path, num_documents: int, bad: BadLog, *, as_json: bool) -> None:

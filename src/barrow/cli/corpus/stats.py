@@ -42,7 +42,7 @@ def stats(
     """
     if is_store(path):
         import barrow.tokens
-        from barrow.cli.tokenize import print_store
+        from barrow.cli.tokens.tokenize import print_store
 
         if by != "pile_set_name":
             raise typer.BadParameter("a token store is grouped by domain only")

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from barrow.cli.model.models import locate_model
-from barrow.cli.options import Trust
+from barrow.cli.model.models import at_step, locate_model
+from barrow.cli.options import StepOption, Trust
 from barrow.cli.terminal import printable
 
 
@@ -63,10 +63,11 @@ def export(
     stored: Annotated[
         StoredChoice, typer.Option(help="With gguf: how matrices are stored.")
     ] = StoredChoice.F16,
+    step: StepOption = None,
     trust: Trust = None,
 ) -> None:
     """Write a model for ONNX Runtime, llama.cpp or transformers."""
-    path = locate_model(model)
+    path = locate_model(at_step(model, step))
     if to is FormatChoice.HF:
         from barrow.compress.export.hf import export_hf
 

@@ -11,7 +11,7 @@ import typer
 from barrow.cli.options import AsJson
 from barrow.cli.progress import progress_bar
 from barrow.cli.terminal import printable
-from barrow.errors import NotFound
+from barrow.errors import NotFound, nearest, nearest_path
 
 if TYPE_CHECKING:
     from barrow.weights import Fetched
@@ -110,16 +110,33 @@ def where(what: What, as_json: AsJson = False) -> None:
     _say(locate(what, cache=_cache()), as_json)
 
 
+def at_step(model: str, step: int | None) -> str:
+    """The checkpoint of a step of a run; without a step, the model as it was given."""
+    if step is None:
+        return model
+    from barrow.checkpoint.folder import find_checkpoint
+
+    return os.fspath(find_checkpoint(locate_model(model), step=step))
+
+
 def locate_model(what: str) -> Path:
     """A path as it is; anything else is searched among the downloads."""
-    if Path(what).exists() or what.startswith((".", "/", "~")):
-        return Path(what).expanduser()
+    path = Path(what).expanduser()
+    near, kinds = "" if path.exists() else nearest_path(path), "file or folder"
+    if path.exists() or (what.startswith((".", "/", "~")) and not near):
+        return path
     from barrow.weights.hub.download import where as look
+    from barrow.weights.hub.known import KNOWN, known
 
     try:
         return look(what, cache=_cache()).path
     except NotFound as error:
-        raise NotFound(f"there is no file or folder {what}; {error}") from None
+        is_named = known(what) is not None or "://" in what
+        how = str(error) if is_named or not near else near
+    except ValueError:
+        how = near or nearest(what, (entry.name for entry in KNOWN))
+        kinds = kinds if near else "file, folder or known model"
+    raise NotFound(f"there is no {kinds} {what}; {how}") from None
 
 
 def _cache() -> Path:

@@ -98,4 +98,4 @@ def open_text_model(
     )
     if tokenizer is not None:
         return loaded, open_tokenizer(tokenizer)
-    return loaded, open_tokenizer(loaded.tokenizer, settings=loaded.tokenizer_config)
+    return loaded, loaded.words.open()

@@ -20,7 +20,7 @@ from barrow.cli.model.clip_options import (
 )
 from barrow.cli.model.zeroshot import write_page
 from barrow.cli.options import AsJson, Trust
-from barrow.cli.terminal import printable, warnings_in_words
+from barrow.cli.terminal import printable
 
 # Texts of each image on the page, the nearest first.
 _SHOWN = 10
@@ -47,10 +47,7 @@ def similar(
     files = find_images([images])
     sentences = _sentences(texts)
     opened, preprocess = open_model(model, tokenizer=tokenizer, seed=seed, trust=trust)
-    with warnings_in_words():
-        found = opened.similarity(
-            embed_images(opened, preprocess, files), sentences, truncate=truncate
-        )
+    found = opened.similarity(embed_images(opened, preprocess, files), sentences, truncate=truncate)
     if out is not None:
         result = classified(found, sentences)
         about = f"{len(sentences):,} texts; weights: {opened.origin}"

@@ -19,7 +19,7 @@ from barrow.cli.model.clip_options import (
     open_model,
 )
 from barrow.cli.options import AsJson, Trust
-from barrow.cli.terminal import printable, warnings_in_words
+from barrow.cli.terminal import printable
 
 if TYPE_CHECKING:
     from barrow.models.clip import ZeroShot
@@ -56,10 +56,9 @@ def zeroshot(
     names = _classes(classes)
     sentences = _templates(templates)
     opened, preprocess = open_model(model, tokenizer=tokenizer, seed=seed, trust=trust)
-    with warnings_in_words():
-        found = opened.zero_shot(
-            embed_images(opened, preprocess, files), names, sentences, truncate=truncate
-        )
+    found = opened.zero_shot(
+        embed_images(opened, preprocess, files), names, sentences, truncate=truncate
+    )
     if out is not None:
         about = f"{len(names):,} classes, templates {templates}; weights: {opened.origin}"
         write_page(out, "Images and their classes", about, files, found, num=top)

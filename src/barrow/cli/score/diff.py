@@ -40,7 +40,10 @@ def diff(
 
 def _show(found: Comparison) -> None:
     a, b = printable(found.first), printable(found.second)
-    typer.echo(f"A is {a}, B is {b}; bits per byte, A − B above 0 where A loses")
+    typer.echo(
+        f"A is {a}, B is {b}; bits per byte, A − B above 0 where A loses; fewer "
+        "bits are settled (p ≤ 0.05) or not (=)"
+    )
     if found.note:
         typer.echo(printable(found.note))
     _print_rows("domain", (*found.domains, found.overall))
@@ -59,7 +62,18 @@ def _show(found: Comparison) -> None:
 
 def _print_rows(title: str, rows: tuple[Difference, ...]) -> None:
     print_table(
-        (title, "documents", "bytes", "A", "B", "A − B", "95 % interval", "p", "share of A − B"),
+        (
+            title,
+            "documents",
+            "bytes",
+            "A",
+            "B",
+            "A − B",
+            "95 % interval",
+            "p",
+            "fewer",
+            "share of A − B",
+        ),
         (
             (
                 row.name,
@@ -70,6 +84,7 @@ def _print_rows(title: str, rows: tuple[Difference, ...]) -> None:
                 _number(row.difference, "+.4f"),
                 "" if row.low is None or row.high is None else f"{row.low:+.4f} to {row.high:+.4f}",
                 "" if row.p is None else f"{row.p:.4f}",
+                row.better or "=",
                 _number(row.share, ".1%"),
             )
             for row in rows

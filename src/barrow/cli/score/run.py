@@ -10,8 +10,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from barrow.cli.model.models import locate_model
-from barrow.cli.options import AsJson, DtypeOption, TensorOption, TextKey, TokenizerOption, Trust
+from barrow.cli.model.models import at_step, locate_model
+from barrow.cli.options import (
+    AsJson,
+    DtypeOption,
+    StepOption,
+    TensorOption,
+    TextKey,
+    TokenizerOption,
+    Trust,
+)
 from barrow.cli.progress import progress_bar
 from barrow.cli.score.table import print_result
 from barrow.cli.terminal import printable
@@ -104,6 +112,7 @@ def score(
         typer.Option(metavar="I/N", help="Of N processes that share the work, this is number I."),
     ] = None,
     text_key: TextKey = "text",
+    step: StepOption = None,
     trust: Trust = None,
     as_json: AsJson = False,
 ) -> None:
@@ -115,6 +124,7 @@ def score(
     from barrow.score.protocol import named_protocol
     from barrow.score.training_corpus import receipt_or_hint
 
+    model = at_step(model, step)
     rules = named_protocol(protocol.value).changed(
         context=context, stride=stride, prefix=None if prefix is None else prefix.value
     )

@@ -96,16 +96,14 @@ def _is_aligned(run: Path) -> bool:
 
 def _print_records(run: Path, step: int | None) -> None:
     """The chats, pairs or prompts of a step."""
-    from barrow import config
-    from barrow.train import Run
+    from barrow.train.run_folder import RunFolder
     from barrow.train.tasks.task import task_of
 
     if step is None:
         raise typer.BadParameter("a run on chats, pairs or prompts is asked with --step N")
     folder = run if run.is_dir() else run.parent
     # Rewards and losses of others are not needed, and not imported.
-    saved = (folder / "run.json").read_text(encoding="utf-8")
-    data: Any = task_of(config.from_json(Run, saved, trust=None)).data()
+    data: Any = task_of(RunFolder(folder).read(trust=None)).data()
     data.check(folder / "stream.json")
     for line in data.describe(step):
         typer.echo(printable(line))

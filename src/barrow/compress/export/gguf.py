@@ -8,8 +8,11 @@ from collections.abc import Collection
 from pathlib import Path
 
 from barrow.compress.export.hf import export_hf
-from barrow.files import hidden_beside
+from barrow.files import atomic_path, new_path
+from barrow.tokens import load
+from barrow.tokens.chat.template import read_settings
 from barrow.weights.gguf.write import Stored, write_gguf
+from barrow.weights.model_card import read_card
 
 
 def export_gguf(
@@ -23,13 +26,24 @@ def export_gguf(
     out = Path(out)
     if out.suffix != ".gguf":
         raise ValueError(f"out must end in .gguf, got {out}; pass {out.with_suffix('.gguf')}")
-    if out.exists():
-        raise ValueError(f"{out} already exists; choose another name")
-    part = hidden_beside(out)
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            export_hf(path, Path(folder) / "model", trust=trust)
-            write_gguf(Path(folder) / "model", part, stored=stored)
-        part.rename(out)
-    finally:
-        part.unlink(missing_ok=True)
+    out = new_path(out)
+    with atomic_path(out) as part, tempfile.TemporaryDirectory() as folder:
+        model = Path(folder) / "model"
+        export_hf(path, model, trust=trust)
+        has_words = (model / "tokenizer.json").is_file()
+        write_gguf(
+            model,
+            part,
+            stored=stored,
+            settings=read_settings(model),
+            around=load(model).around if has_words else ((), ()),
+            card={"model_name": _name(Path(path)), **read_card(model)},
+        )
+
+
+def _name(path: Path) -> str:
+    """The name of a model that does not say it: that of its folder or file, or on the hub."""
+    path = path.resolve()
+    if path.parent.name == "snapshots":
+        return path.parent.parent.name.rpartition("--")[2]
+    return path.stem if path.is_file() else path.name

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Collection
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
+from barrow.files import atomic_path, new_path
 from barrow.models.decoder.model import Decoder
 from barrow.models.open_model import open_model
 from barrow.models.quantized import expanded
@@ -20,8 +20,7 @@ def export_hf(
     path: str | os.PathLike[str], out: str | os.PathLike[str], *, trust: Collection[str] = ()
 ) -> None:
     """The model of a run, a checkpoint, a folder or a file, as `transformers` has it."""
-    if Path(out).exists():
-        raise ValueError(f"{out} already exists; choose another folder")
+    out = new_path(out)
     loaded = open_model(path, trust=trust)
     model: Any = loaded.model
     if not isinstance(model, Decoder | Roberta | RobertaWithHead):
@@ -33,12 +32,5 @@ def export_hf(
         model = replace(model, body=replace(model.body, unroll=False))
     else:
         model = replace(model, unroll=False)
-    save(
-        out,
-        model,
-        expanded(loaded.params),
-        tokenizer=loaded.tokenizer,
-        begin=loaded.begin,
-        stops=loaded.stops,
-        labels=loaded.labels,
-    )
+    with atomic_path(out) as part:
+        save(part, model, expanded(loaded.params), tokenizer=loaded.words, labels=loaded.labels)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from pathlib import Path
 
 from barrow.compress.export.clip import clip_graph
 from barrow.compress.export.decoder import decoder_graph
 from barrow.compress.export.graph import Graph
 from barrow.compress.export.roberta import roberta_graph
-from barrow.files import write_bytes
+from barrow.files import atomic_path, new_path, write_bytes
 from barrow.models.clip.model import CLIP
 from barrow.models.clip.tower import towers_apart
 from barrow.models.decoder.generate import for_decoding
@@ -29,7 +29,6 @@ from barrow.models.roberta.heads import (
     TokenHead,
 )
 from barrow.models.roberta.model import Roberta
-from barrow.models.save import save_tokenizer
 
 
 def export_onnx(
@@ -47,11 +46,11 @@ def export_onnx(
     out = Path(out)
     if out.suffix != ".onnx":
         raise ValueError(f"out must end in .onnx, got {out}; pass {out.with_suffix('.onnx')}")
-    if out.exists():
-        raise ValueError(f"{out} already exists; choose another name")
+    out = new_path(out)
     loaded = open_model(path, dtype="float32", trust=trust)
     is_short = not has_vnni() if seven_bits is None else seven_bits
-    write_bytes(out, onnx_bytes(loaded, seven_bits=is_short))
+    with atomic_path(out) as part:
+        write_bytes(part, onnx_bytes(loaded, seven_bits=is_short))
     return is_short and is_quantized_tree(loaded.params)
 
 
@@ -95,11 +94,9 @@ def _tokenizer_files(loaded: Loaded) -> dict[str, str]:
     if loaded.tokenizer is None:
         return {}
     with tempfile.TemporaryDirectory() as folder:
-        save_tokenizer(Path(folder), loaded.tokenizer)
-        files = {p.name: p.read_text(encoding="utf-8") for p in sorted(Path(folder).iterdir())}
-    if isinstance(loaded.tokenizer, Mapping) and loaded.tokenizer_config is not None:
-        files["tokenizer_config.json"] = json.dumps(loaded.tokenizer_config)
-    return files
+        loaded.words.save(Path(folder))
+        files = [p for p in sorted(Path(folder).iterdir()) if p.suffix != ".model"]
+        return {path.name: path.read_text(encoding="utf-8") for path in files}
 
 
 def has_vnni() -> bool:

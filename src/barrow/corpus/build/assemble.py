@@ -12,6 +12,7 @@ from barrow.archive import Writer
 from barrow.corpus.build.parts import Rejecting
 from barrow.corpus.build.publish import Shard
 from barrow.engine import File, Stage, Task
+from barrow.files import write_part
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def assemble(settings: Settings, files: tuple[File, ...], out: Shard) -> None:
     with Writer(out.shard) as writer:
         for file, (start, stop) in zip(files, settings.ranges, strict=True):
             writer.extend(barrow.archive.open(file, threads=1)[start:stop])
-    out.entry.path.write_bytes(msgspec.json.encode(writer.entries[0]))
+    write_part(out.entry.path, msgspec.json.encode(writer.entries[0]))
 
 
 ASSEMBLE = Stage("corpus.assemble", 1, assemble, Shard)

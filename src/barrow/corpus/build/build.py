@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import json
-import shutil
 import time
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,14 @@ from barrow.corpus.takedown.rules import LIST, load_list
 from barrow.corpus.times import write_times
 from barrow.engine import Engine, File, Progress, Stages, Store
 from barrow.errors import MissingExtra, NotFound
-from barrow.files import local_path, locked, make_folder, remove_unfinished, sha256_of
+from barrow.files import (
+    local_path,
+    locked,
+    make_folder,
+    remove_result,
+    remove_unfinished,
+    sha256_of,
+)
 
 
 def build(
@@ -95,7 +101,7 @@ def _build(
     }
     for split in SPLITS:  # of an earlier build that had this split
         if split not in shards and (out / split / "archive.json").exists():
-            shutil.rmtree(out / split)
+            remove_result(out / split)
     made = manifest(
         recipe,
         missing,

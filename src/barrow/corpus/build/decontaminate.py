@@ -20,7 +20,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 from safetensors import safe_open
-from safetensors.numpy import save_file
+from safetensors.numpy import save
 
 from barrow.config import parse_json
 from barrow.corpus.input.unpack import BadArchive, open_unpacked
@@ -29,7 +29,7 @@ from barrow.corpus.kernels.word_runs import RunTable, find_runs, run_table, runs
 from barrow.corpus.recipe import Decontamination
 from barrow.engine import File, Output, Outputs, Stage, Task
 from barrow.errors import ConfigError, NotFound
-from barrow.files import sha256_of
+from barrow.files import sha256_of, write_part
 
 NGRAM = 13
 
@@ -139,7 +139,7 @@ def save_index(index: NgramIndex, path: Path) -> None:
     }
     for name, value in index.table._asdict().items():
         (arrays if isinstance(value, np.ndarray) else fields)[name] = value
-    save_file(arrays, path, {"index": json.dumps(fields)})
+    write_part(path, save(arrays, {"index": json.dumps(fields)}))
 
 
 def load_index(path: str | Path) -> NgramIndex:

@@ -31,6 +31,7 @@ from barrow.corpus.kernels.scratch import Scratch
 from barrow.corpus.readers.reader import EXCERPT, rejected
 from barrow.corpus.recipe import Recipe
 from barrow.engine import File, Output, Stage, Task
+from barrow.files import write_part
 
 # Texts are copied for a filter if they are at most this part of what it would look at otherwise.
 _WORTH_COPYING = 0.7
@@ -112,8 +113,8 @@ def examine(settings: Settings, inputs: Inputs, out: Findings) -> None:
             examiner.examine(block, at, changed, rejects)
             at += len(block)
     save_facts(examiner.facts, out.facts)
-    out.domains.path.write_text(json.dumps(examiner.facts.domains))
-    out.counts.path.write_text(json.dumps(examiner.counts(), sort_keys=True))
+    write_part(out.domains.path, json.dumps(examiner.facts.domains).encode())
+    write_part(out.counts.path, json.dumps(examiner.counts(), sort_keys=True).encode())
     out.save_frames()
 
 

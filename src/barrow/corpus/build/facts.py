@@ -6,15 +6,17 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from safetensors import safe_open
-from safetensors.numpy import save_file
+from safetensors.numpy import save
 
 from barrow.config import parse_json
 from barrow.corpus.dedup.minhash import NUM_BANDS
+from barrow.files import write_part
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ def save_facts(facts: Facts, path: str | PathLike[str]) -> None:
     arrays |= {"clustered": rows.astype(np.uint32), "clusters": facts.cluster[rows]}
     # One entry: safetensors writes several in any order, and not twice in the same.
     names = json.dumps({name: getattr(facts, name) for name in _NAMES})
-    save_file(arrays, path, {"names": names})
+    write_part(Path(path), save(arrays, {"names": names}))
 
 
 def load_facts(path: str | PathLike[str]) -> Facts:

@@ -20,6 +20,7 @@ from barrow.corpus.build.publish import FACTS, Shard
 from barrow.corpus.build.scatter import Scattered
 from barrow.corpus.dedup.numbering import load_arrays
 from barrow.engine import File, Output, Stage, Task
+from barrow.files import write_part
 
 UNKNOWN = "unknown"
 
@@ -101,9 +102,9 @@ def gather(settings: Settings, parts: tuple[Part, ...], out: Gathered) -> None:
                 metas.append(decoder.decode(lines[at][start:-1]))
     facts = _facts_of(places, parts)
     save_facts(facts, out.facts)
-    out.entry.path.write_bytes(msgspec.json.encode(writer.entries[0]))
+    write_part(out.entry.path, msgspec.json.encode(writer.entries[0]))
     counted = count_documents(metas, facts.size.tolist(), found_languages(facts))
-    out.statistics.path.write_text(json.dumps(counted, sort_keys=True))
+    write_part(out.statistics.path, json.dumps(counted, sort_keys=True).encode())
 
 
 GATHER = Stage("corpus.gather", 2, gather, Gathered)

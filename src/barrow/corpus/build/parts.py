@@ -15,7 +15,7 @@ from barrow.corpus.build.facts import load_names
 from barrow.corpus.build.publish import INDEX, index_name
 from barrow.engine import File, Output, Outputs
 from barrow.errors import NotFound
-from barrow.files import inside
+from barrow.files import inside, write_part
 
 PART_BYTES = 1 << 26
 
@@ -91,7 +91,7 @@ class Rejecting(Outputs):
     def save_frames(self, *shards: File) -> None:
         """Note the frames of the rejects, and of some other shards."""
         found = {file.path.name: frames_of(file) for file in (self.rejects, *shards)}
-        self.frames.path.write_text(json.dumps(found))
+        write_part(self.frames.path, json.dumps(found).encode())
 
     def load_frames(self, shard: File) -> Frames:
         """The frames of a shard."""

@@ -27,6 +27,7 @@ from barrow.corpus.mixture import (
 )
 from barrow.corpus.recipe import Recipe
 from barrow.engine import File, Output, Outputs, Stage, Task
+from barrow.files import write_part
 
 # Bytes shuffled in memory at a time.
 _BUCKET_BYTES = 1 << 26
@@ -176,7 +177,7 @@ def plan(settings: Settings, inputs: Inputs, out: Planned) -> None:
     if settings.mixture.by == "weight":
         check_shares(settings.weights, taken, settings.mixture.tolerance)
     result = {"domains": domains, "splits": thresholds, "bytes": held, "documents": numbers}
-    out.plan.path.write_text(json.dumps(result, indent=1))
+    write_part(out.plan.path, json.dumps(result, indent=1).encode())
 
 
 PLAN = Stage("corpus.plan", 2, plan, Planned)

@@ -11,7 +11,7 @@ import msgspec
 from barrow.archive.catalog import Catalog, ShardEntry, write_catalog
 from barrow.engine import Output, Outputs
 from barrow.errors import ConfigError
-from barrow.files import inside, link_or_copy, make_folder, write_bytes
+from barrow.files import inside, link_or_copy, make_folder, remove, write_bytes
 
 FACTS = "facts.safetensors"
 INDEX = "index"
@@ -40,14 +40,14 @@ def publish(folder: Path, results: Sequence[Shard]) -> list[ShardEntry]:
         if not (folder / name).exists():
             link_or_copy(result.shard.path, inside(folder, name))
         if (facts := result.folder / FACTS).exists():
-            (folder / INDEX).mkdir(exist_ok=True)
+            make_folder(folder / INDEX)
             link_or_copy(facts, inside(folder, f"{INDEX}/{index_name(name)}"))
     catalog = Catalog(shards=tuple(entries))
+    saved = None
     with contextlib.suppress(OSError, ConfigError, ValueError, RecursionError):
         saved = msgspec.json.decode((folder / "archive.json").read_bytes(), type=Catalog)
-        if saved == catalog:
-            return entries
-    write_catalog(folder, catalog)
+    if saved != catalog:
+        write_catalog(folder, catalog)
     _remove_unlisted(folder, {entry.name for entry in entries})
     return entries
 
@@ -60,11 +60,11 @@ def index_name(shard: str) -> str:
 def _remove_unlisted(folder: Path, listed: Collection[str]) -> None:
     for path in folder.glob("[0-9]*-*.jsonl.zst"):
         if path.name not in listed:
-            path.unlink()
+            remove(path)
     kept = {index_name(name) for name in listed}
     for path in (folder / INDEX).glob("*.safetensors"):
         if path.name not in kept:
-            path.unlink()
+            remove(path)
 
 
 def write_if_changed(path: Path, text: str) -> None:

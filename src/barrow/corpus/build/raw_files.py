@@ -13,7 +13,7 @@ from pathlib import Path
 
 from barrow.corpus.times import HASHING
 from barrow.engine import File, StageTime
-from barrow.files import sha256_of, write_bytes
+from barrow.files import sha256_of, version_of, write_bytes
 
 _COMPRESSED = (".zst", ".gz", ".bz2", ".xz", ".lz4", ".zip", ".7z", ".tgz", ".parquet")
 _RATIO = 3
@@ -86,7 +86,7 @@ def portable_name(path: Path, root: Path) -> str:
 
 
 class HashCache:
-    """Hashes of files, remembered by path, size and time of change in a JSON file.
+    """Hashes of files, remembered by path and version in a JSON file.
 
     With `only_known`, files that are not in it are not read; their hash is that of no file.
     """
@@ -94,35 +94,36 @@ class HashCache:
     def __init__(self, path: Path, *, only_known: bool = False) -> None:
         self._only_known = only_known
         self._path = path
-        self._known: dict[str, tuple[int, int, str]] = {}
+        self._known: dict[str, tuple[tuple[int, ...], str]] = {}
         self._changed = False
         self._num_files = self._num_hashed = self._bytes_hashed = self.num_unknown = 0
         try:
             saved = json.loads(path.read_text())
-            self._known = {name: (row[0], row[1], row[2]) for name, row in saved.items()}
+            # Rows of earlier versions are shorter: their files are hashed once more.
+            self._known = {name: (tuple(row[:-1]), row[-1]) for name, row in saved.items()}
         except (OSError, ValueError, TypeError, LookupError, RecursionError):
             pass  # an unreadable cache counts as empty
 
     def raw_file(self, path: Path, root: Path, on_bytes: Callable[[int], None]) -> RawFile:
         """A file with the hash of its bytes."""
-        status = path.stat()
+        version = version_of(path)
+        changed, size, *_ = version
         place = os.fsencode(path).decode("utf-8", "backslashreplace")
-        known = self._known.get(place)
+        before, digest = self._known.get(place, ((), ""))
         self._num_files += 1
-        if known is not None and known[:2] == (status.st_size, status.st_mtime_ns):
-            digest = known[2]
-            on_bytes(status.st_size)
+        if before == version:
+            on_bytes(size)
         elif self._only_known:
             digest = ""
             self.num_unknown += 1
         else:
             digest = sha256_of(path, on_bytes=on_bytes)
-            self._known[place] = (status.st_size, status.st_mtime_ns, digest)
+            self._known[place] = version, digest
             self._changed = True
             self._num_hashed += 1
-            self._bytes_hashed += status.st_size
-        day = datetime.datetime.fromtimestamp(status.st_mtime, datetime.UTC).date().isoformat()
-        return RawFile(str(path), portable_name(path, root), status.st_size, digest, day)
+            self._bytes_hashed += size
+        day = datetime.datetime.fromtimestamp(changed // 10**9, datetime.UTC).date().isoformat()
+        return RawFile(str(path), portable_name(path, root), size, digest, day)
 
     def raw_folder(self, folder: Path, root: Path, on_bytes: Callable[[int], None]) -> RawFile:
         """A folder read as a whole: the hash is that of its files' names and hashes."""
@@ -142,5 +143,6 @@ class HashCache:
     def save(self) -> None:
         """Write the cache."""
         if self._changed:
-            write_bytes(self._path, json.dumps(self._known).encode())
+            rows = {name: (*version, digest) for name, (version, digest) in self._known.items()}
+            write_bytes(self._path, json.dumps(rows).encode())
             self._changed = False

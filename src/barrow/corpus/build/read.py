@@ -22,6 +22,7 @@ from barrow.corpus.recipe import Recipe
 from barrow.corpus.takedown.rules import TAKEN_DOWN, Matcher, load_matcher
 from barrow.engine import File, Output, Stage, Task
 from barrow.errors import BadRecord, MissingExtra
+from barrow.files import write_part
 
 
 @dataclass(frozen=True)
@@ -189,7 +190,7 @@ def read(settings: Settings, inputs: Inputs, out: Read) -> None:
         "bytes": counts["bytes"],
         "rejects": dict(sorted(rejects.items())),
     }
-    out.counts.path.write_text(json.dumps(counted))
+    write_part(out.counts.path, json.dumps(counted).encode())
     out.save_frames(out.documents)
 
 

@@ -29,6 +29,7 @@ from barrow.corpus.mixture import SPLITS, places
 from barrow.corpus.readers.reader import rejected
 from barrow.corpus.recipe import Recipe
 from barrow.engine import File, Output, Stage, Task
+from barrow.files import write_part
 
 _FRAME = 1 << 18
 _END = b"}}}"
@@ -139,9 +140,8 @@ def scatter(settings: Settings, inputs: Inputs, out: Scattered) -> None:
         rows=row[order].astype(np.int64),
         clusters=cluster,
     )
-    out.counts.path.write_text(
-        json.dumps({k: dict(sorted(v.items())) for k, v in sorted(tally.items())})
-    )
+    counts = {k: dict(sorted(v.items())) for k, v in sorted(tally.items())}
+    write_part(out.counts.path, json.dumps(counts).encode())
     out.save_frames()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from barrow.corpus.build.raw_files import (
     HashCache,
@@ -17,7 +17,7 @@ from barrow.corpus.build.raw_files import (
 from barrow.corpus.recipe import Domain, Recipe
 from barrow.corpus.times import HASHING
 from barrow.engine import Progress
-from barrow.errors import NotFound
+from barrow.errors import NotFound, UnsafeName
 
 # What programs that fetch leave beside the files they fetched.
 _OF_CRAWLERS = re.compile(
@@ -43,7 +43,8 @@ def find_sources(
 ) -> tuple[list[Source], dict[str, str]]:
     """The files of the recipe's domains, and the missing domains with the reason.
 
-    The folder of the corpus may be inside the root; nothing is read from it.
+    The folder of the corpus may be inside the root; nothing is read from it. A recipe may be from a
+    stranger: nothing is read outside the root but what links under it lead to.
     """
     written = apart_from.resolve()
     missing: dict[str, str] = {}
@@ -51,6 +52,7 @@ def find_sources(
     for folder, domain in recipe.domains.items():
         reader = domain.reader
         find = find_folders if reader.folders else find_files
+        _refuse_outside(folder, domain)
         paths, unread = find(root / folder, domain.paths or reader.patterns)
         if domain.paths:
             unread = []  # files were chosen by name; what else is in their folder is unrelated
@@ -96,6 +98,16 @@ def find_sources(
             )
         )
     return sources, missing
+
+
+def _refuse_outside(folder: str, domain: Domain) -> None:
+    for name in (folder, *domain.paths):
+        path = PurePath(name)
+        if path.is_absolute() or ".." in path.parts:
+            raise UnsafeName(
+                f"{name!r} of the domain {domain.name!r} leads out of the folder of raw files; "
+                "name what is under it, or put a link there"
+            )
 
 
 def _is_no_document(path: Path) -> bool:

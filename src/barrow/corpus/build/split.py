@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from barrow.corpus.build.sources import Source
 from barrow.corpus.readers.reader import Reader, Span
 from barrow.engine import File, Output, Outputs, Stage, Stages
+from barrow.files import write_part
 
 # A file of more bytes, decompressed, is cut into parts of about so many.
 SPAN_BYTES = 1 << 26
@@ -32,7 +33,7 @@ class Spans(Outputs):
 def find_spans(settings: Settings, file: File, out: Spans) -> None:
     """Find the parts of one file."""
     found = settings.reader.spans(file.path, settings.target)
-    out.spans.path.write_text(json.dumps(found))
+    write_part(out.spans.path, json.dumps(found).encode())
 
 
 SPLIT = Stage("corpus.split", 1, find_spans, Spans)

@@ -17,6 +17,7 @@ from barrow.corpus.dedup.numbering import Removals, removal_cause
 from barrow.corpus.dedup.settings import Deduplication
 from barrow.engine import File, Output, Outputs, Stage, Stages
 from barrow.errors import BudgetExceeded
+from barrow.files import write_part
 
 _NUM_SAMPLES = 3
 _SAMPLE_CHARACTERS = 300
@@ -51,7 +52,7 @@ def count_losses(sizes: tuple[int, ...], inputs: Inputs, out: Losses) -> None:
             gone[name] = gone.get(name, 0) + len(theirs)
             samples.setdefault(name, []).extend((np.sort(theirs) + offset).tolist()[:_NUM_SAMPLES])
     found = {name: (before[name], gone[name], samples[name][:_NUM_SAMPLES]) for name in before}
-    out.losses.path.write_text(json.dumps(found))
+    write_part(out.losses.path, json.dumps(found).encode())
 
 
 LOSSES = Stage("corpus.losses", 1, count_losses, Losses)

@@ -6,17 +6,19 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file, save
 
 from barrow.corpus.build.facts import load_columns
 from barrow.corpus.build.parts import Examined
 from barrow.corpus.dedup.candidates import Numbers
 from barrow.corpus.dedup.settings import Deduplication
 from barrow.engine import File
+from barrow.files import write_part
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -26,7 +28,8 @@ _RANKED = ("size", "quality", "domain", "identity")
 
 def save_arrays(path: str | PathLike[str], **arrays: npt.NDArray[Any]) -> None:
     """Write arrays under their names."""
-    save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, path)
+    data = save({name: np.ascontiguousarray(array) for name, array in arrays.items()})
+    write_part(Path(path), data)
 
 
 def load_arrays(path: str | PathLike[str]) -> Arrays:

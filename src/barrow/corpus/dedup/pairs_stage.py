@@ -10,6 +10,7 @@ import numpy as np
 from barrow.corpus.build.facts import load_columns
 from barrow.corpus.dedup.numbering import Order, Parts, load_arrays, save_arrays
 from barrow.engine import File, Output, Outputs, Stage
+from barrow.files import write_part
 
 # Shingles that a verifying task holds at a time, in bytes of their text.
 _CHUNK_BYTES = 1 << 26
@@ -46,7 +47,7 @@ def join_pairs(order: Order, inputs: Inputs, out: Pairs) -> None:
     starts = np.flatnonzero(np.r_[True, chunk[1:] != chunk[:-1]])[: len(pairs)].tolist()
     save_arrays(out.pairs, pairs=pairs, needed=needed)
     plan = {"parts": np.flatnonzero(np.diff(ends)).tolist(), "chunks": [*starts, len(pairs)]}
-    out.plan.path.write_text(json.dumps(plan))
+    write_part(out.plan.path, json.dumps(plan).encode())
 
 
 PAIRS = Stage("corpus.pairs", 1, join_pairs, Pairs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -49,7 +49,12 @@ class Filter(Protocol):
     """Keeps or rejects texts: a frozen dataclass of thresholds that inherits from this.
 
     The decision about a text depends on that text and its meta alone, not on other texts.
+
+    `version` is part of the key of its tasks. In barrow it is raised whenever a decision or cause
+    changes; of code outside barrow the source is part of the key.
     """
+
+    version: ClassVar[int] = 1
 
     @property
     @abstractmethod
@@ -83,7 +88,12 @@ class Rewritten:
 
 @runtime_checkable
 class Rewriter(Protocol):
-    """Edits texts where it `touches` them: a frozen dataclass that inherits from this."""
+    """Edits texts where it `touches` them: a frozen dataclass that inherits from this.
+
+    `version` is that of a `Filter`: raised whenever an edited text or what is found changes.
+    """
+
+    version: ClassVar[int] = 1
 
     @abstractmethod
     def touches(self, texts: Texts) -> npt.NDArray[np.bool_]:

@@ -1,10 +1,11 @@
 """Rules about a document's metadata: its licence, and its URL.
 
-Patterns have ``*`` for any characters, and ignore case.
+Patterns have ``*`` and ignore case; `licence_matches` defines those of licences.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -34,15 +35,17 @@ _KEPT, _NOT_LISTED, _MISSING = -1, -2, -3
 class LicenceRule(Filter):
     """Keeps documents by their licence: patterns for the SPDX expression in `meta`.
 
-    A licence is allowed when a pattern of `allow` matches it, or `allow` is empty, and no pattern
-    of `deny` does: ``("CC-BY-*", "MIT")``. Of ``A OR B`` one must be allowed, of ``A AND B`` both.
-    A licence with an exception matches by its own name and by the whole. `unknown` decides about
-    documents without a licence, or with ``LicenseRef-unknown``.
+    A licence is allowed when a pattern of `allow` matches it (see `licence_matches`), or `allow` is
+    empty, and no pattern of `deny` does: ``("CC-BY-*", "MIT")``. Of ``A OR B`` one must be allowed,
+    of ``A AND B`` both. A licence with an exception matches by its own name and by the whole.
+    `unknown` decides about documents without a licence, or with ``LicenseRef-unknown``.
     """
 
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
     unknown: Literal["reject", "keep"] = "reject"
+
+    version = 2
 
     def __post_init__(self) -> None:
         if self.unknown not in ("reject", "keep"):
@@ -198,15 +201,50 @@ class _Hosts:
 
 
 def _any_matches(patterns: tuple[str, ...], names: tuple[str, ...]) -> bool:
-    return any(
-        glob_matches(pattern.strip().lower(), name) for pattern in patterns for name in names
-    )
+    return any(licence_matches(pattern, name) for pattern in patterns for name in names)
 
 
 def _decisions(figures: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Decisions:
     decisions = Decisions.keep_all(len(figures))
     decisions.reject(_REJECTED, figures != _KEPT, figures)
     return decisions
+
+
+# The terms of a Creative Commons licence, in any order, then its version and the country it is for.
+_CC_TERMS = r"(?:licenseref-)?(cc(?:-(?:by|nc|nd|sa))+)"
+_CC_NAME = re.compile(_CC_TERMS + r"(?:-[0-9.]+(?:-(?:(?!nc|nd|sa)[a-z]{2}|igo))?)?")
+_CC_ANY_VERSION = re.compile(_CC_TERMS + r"-?\*")
+
+
+def licence_matches(pattern: str, name: str) -> bool:
+    """Whether a pattern matches the name of one licence; case makes no difference.
+
+    - Without ``*`` it is the name: ``CC-BY-4.0`` is that licence in that version and no other.
+    - ``CC-BY-*`` is Creative Commons Attribution in any version, for any country, or without a
+      version, and has no other terms (SA, NC, ND). So it is with other terms before the star:
+      ``CC-BY-NC-*`` is CC-BY-NC alone, not CC-BY-NC-SA.
+    - Any other star between hyphens, or at an end, is any words or none: ``*-NC-*`` is every
+      licence with the word NC in its name, and ``GPL-*`` every version of the GPL, not the LGPL.
+    - A star beside other characters is any characters: ``*GPL*`` is all of GPL, LGPL, AGPL.
+
+    A final ``+`` is read as ``-or-later``. Creative Commons licences that SPDX has no identifier
+    for are read without ``LicenseRef-`` too: ``LicenseRef-CC-BY`` is CC-BY without a version.
+    """
+    pattern, name = _spelled(pattern), _spelled(name)
+    licence = _CC_NAME.fullmatch(name)
+    if asked := _CC_ANY_VERSION.fullmatch(pattern):
+        return licence is not None and set(licence[1].split("-")) == set(asked[1].split("-"))
+    names = {name, name.removeprefix("licenseref-")} if licence else {name}
+    return any(glob_matches(_words(pattern), _words(one)) for one in names)
+
+
+def _spelled(name: str) -> str:
+    return re.sub(r"\+(?= |$)", "-or-later", " ".join(name.lower().split()))
+
+
+def _words(name: str) -> str:
+    """A name with two hyphens between words, so that a star alone matches whole words."""
+    return "".join("*" if word == "*" else f"-{word}-" for word in name.split("-"))
 
 
 def glob_matches(pattern: str, text: str) -> bool:

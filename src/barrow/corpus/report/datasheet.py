@@ -24,7 +24,7 @@ DATASHEET = "datasheet.md"
 
 _COMMANDS = """```sh
 barrow build CORPUS/recipe.json --root RAW --out AGAIN
-barrow corpus verify AGAIN --deep
+barrow verify AGAIN --deep
 ```"""
 
 
@@ -215,7 +215,7 @@ def _takedown() -> str:
         "`source` and `member`, and `url` and `licence` where they are known. `barrow corpus "
         "takedown CORPUS` with `--doc`, `--url`, `--domain`, `--licence` or `--match FILE` "
         "removes documents from every shard, leaves no byte of them in the folder, keeps a record"
-        " of who asked and why, and keeps them out of later builds; `barrow corpus verify CORPUS`"
+        " of who asked and why, and keeps them out of later builds; `barrow verify CORPUS`"
         " proves it. Copies that were passed on are not changed by that."
     )
 

@@ -155,7 +155,7 @@ def _files(totals: Survey) -> Markup:
         paragraph(
             "The training split is in the folder of the corpus, validation and test in folders "
             "inside it. ",
-            element("code", "barrow corpus verify CORPUS --deep"),
+            element("code", "barrow verify CORPUS --deep"),
             " checks every byte.",
         ),
         shards if len(rows) <= _MANY_SHARDS else folded(f"{len(rows)} shards", shards),

@@ -8,7 +8,6 @@ it.
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import msgspec
@@ -21,7 +20,16 @@ from barrow.corpus.mixture import SPLITS
 from barrow.corpus.report.write import renew_papers
 from barrow.corpus.takedown.rules import LIST
 from barrow.errors import UnsafeName
-from barrow.files import inside, locked, remove_unfinished, sync_folder, write_bytes
+from barrow.files import (
+    inside,
+    locked,
+    remove,
+    remove_tree,
+    remove_unfinished,
+    rename,
+    sync_folder,
+    write_bytes,
+)
 
 STAGING = ".takedown"
 PLAN = "plan.json"
@@ -67,7 +75,7 @@ def complete_interrupted(corpus: Path) -> str | None:
     if not staging.exists():
         return None
     if not (staging / PLAN).exists():
-        shutil.rmtree(staging)
+        remove_tree(staging)
         return None
     plan = msgspec.json.decode((staging / PLAN).read_bytes(), type=Plan)
     _check(corpus, plan)
@@ -81,15 +89,14 @@ def complete_interrupted(corpus: Path) -> str | None:
     # Leftovers of a killed build may be copies of an old shard.
     for place in _PLACES:
         remove_unfinished(corpus / place)
-    if (corpus / WORK / "tasks").exists():
-        shutil.rmtree(corpus / WORK / "tasks")
+    remove_tree(corpus / WORK / "tasks")
     renew_papers(corpus)
     records = corpus / RECORDS
     before = records.read_bytes()[: plan.records_size] if records.exists() else b""
     write_bytes(records, before + plan.record.encode() + b"\n")
-    (staging / PLAN).unlink()
+    remove(staging / PLAN)
     sync_folder(staging)
-    shutil.rmtree(staging)
+    remove_tree(staging)
     sync_folder(corpus)
     return plan.record
 
@@ -128,13 +135,13 @@ def _switch(folder: Path, staged: Path, archive: ArchivePlan) -> None:
     for part in (INDEX, ""):
         if (staged / part).is_dir():
             for path in sorted((staged / part).glob("[0-9]*")):
-                path.replace(folder / part / path.name)
+                rename(path, folder / part / path.name)
             sync_folder(folder / part)
     write_catalog(folder, Catalog(shards=archive.shards))
 
 
 def _remove_old(folder: Path, names: tuple[str, ...]) -> None:
     for name in names:
-        (folder / name).unlink(missing_ok=True)
-        (folder / INDEX / index_name(name)).unlink(missing_ok=True)
+        remove(folder / name)
+        remove(folder / INDEX / index_name(name))
     sync_folder(folder)

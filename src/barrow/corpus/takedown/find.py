@@ -22,7 +22,7 @@ from barrow.corpus.build.gather import CountedMeta, count_documents, found_langu
 from barrow.corpus.build.publish import INDEX, index_name
 from barrow.corpus.folder import archive_folders, rejects_folder
 from barrow.corpus.takedown.rules import TAKEN_DOWN, Matcher, Rules, place_of
-from barrow.errors import NotFound
+from barrow.errors import ConfigError, NotFound
 from barrow.files import inside
 
 Mask = npt.NDArray[np.bool_]
@@ -103,6 +103,12 @@ class Finding:
 
 def find_taken(corpus: Path, rules: Rules, *, and_copies: bool = False) -> Finding:
     """Search a corpus; with `and_copies`, documents with the same text are removed too."""
+    for licence in rules.licences:
+        if "*" in licence:  # it would take nothing down, without a word among other rules
+            raise ConfigError(
+                f"expected a licence as the corpus names it, got the pattern {licence!r}; "
+                f"`barrow corpus stats {corpus} --by licence` lists the names"
+            )
     return _Search(corpus, Matcher(rules), and_copies).run()
 
 

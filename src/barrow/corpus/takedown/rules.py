@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from os import PathLike
 from pathlib import Path
@@ -15,6 +14,7 @@ import numpy.typing as npt
 
 from barrow import config
 from barrow.archive.block import Block
+from barrow.corpus.filters.rules import glob_matches
 from barrow.corpus.readers.reader import excerpt
 from barrow.corpus.takedown.texts import TextMatcher, TextRule, words_scheme
 from barrow.errors import ConfigError
@@ -189,17 +189,4 @@ def key_matches(key: str, pattern: str) -> bool:
         if not key.startswith(pattern):
             return key == pattern.removesuffix("/")
         return len(key) == len(pattern) or pattern.endswith("/") or key[len(pattern)] in "/?"
-    return _glob_matches(key, pattern.split("*"))
-
-
-def _glob_matches(key: str, parts: Sequence[str]) -> bool:
-    first, *middle, last = parts
-    if not key.startswith(first):
-        return False
-    at = len(first)
-    for part in middle:
-        found = key.find(part, at)
-        if found < 0:
-            return False
-        at = found + len(part)
-    return len(key) - len(last) >= at and key.endswith(last)
+    return glob_matches(pattern, key)

@@ -38,7 +38,7 @@ from barrow.corpus.takedown.find import Finding, Mask
 from barrow.corpus.takedown.rules import Rules, TakedownList, load_list
 from barrow.corpus.takedown.texts import words_scheme
 from barrow.errors import NotFound
-from barrow.files import sync_tree
+from barrow.files import make_folder, new_folder, rename, sync_tree
 
 
 def take_down(
@@ -61,7 +61,7 @@ def take_down(
         raise NotFound("no document matches; nothing to take down")
     refuse_read_only(corpus)
     complete_interrupted(corpus)
-    (corpus / STAGING).mkdir()
+    new_folder(corpus / STAGING)
     archives = [
         _stage(corpus, split, finding.documents[split])
         for split in reversed(archive_folders(corpus))
@@ -122,7 +122,7 @@ def _stage(corpus: Path, name: str, masks: Mapping[str, Mask]) -> ArchivePlan:
     """Rewrite the shards of an archive without the removed documents."""
     place = "" if name == "train" else name
     folder, staged = corpus / place, corpus / STAGING / place
-    staged.mkdir(exist_ok=True)
+    make_folder(staged)
     shards: list[ShardEntry] = []
     for entry in read_catalog(str(folder)).shards:
         if entry.name not in masks:
@@ -144,10 +144,10 @@ def _without(folder: Path, entry: ShardEntry, mask: Mask, staged: Path) -> Shard
     name = f"{number}-{new.sha256[:8]}.jsonl.zst"
     if name == entry.name:  # eight digits of two hashes agree: no name ever means something else
         name = f"{number}-{new.sha256[:16]}.jsonl.zst"
-    temporary.rename(staged / name)
+    rename(temporary, staged / name)
     index = folder / INDEX / index_name(entry.name)
     if index.exists():
-        (staged / INDEX).mkdir(exist_ok=True)
+        make_folder(staged / INDEX)
         save_facts(_rows(load_facts(index), ~mask), staged / INDEX / index_name(name))
     return msgspec.structs.replace(new, name=name)
 

@@ -56,6 +56,17 @@ class ClipFiles:
     preprocessing: Mapping[str, Any] | None = None
     says_heads: bool = True
 
+    def __post_init__(self) -> None:
+        """Raise where there are more layers than tensors, before all are named."""
+        image = self.config.image.layers
+        layers = max(self.config.text.layers, sum(image) if isinstance(image, tuple) else image)
+        if layers > len(self.tensors):
+            raise WeightsError(
+                f"{layers:,} layers in its configuration, but {len(self.tensors):,} tensors in "
+                "the weights; do the two files match?",
+                path=self.path,
+            )
+
 
 def open_clip_files(path: str | os.PathLike[str]) -> ClipFiles:
     """Open a folder or a file; its contents decide the kind. Nothing is executed."""

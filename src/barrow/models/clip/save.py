@@ -30,9 +30,9 @@ from barrow.models.keys_report import KeysReport
 from barrow.models.sources import CONFIG
 from barrow.nn.tree import paths
 from barrow.tokens.clip.tokenizer import ClipTokenizer
-from barrow.weights.foreign_model import write_json
+from barrow.weights.foreign_model import write_json, write_model
 from barrow.weights.matching import Mismatch
-from barrow.weights.safetensors_write import write_safetensors
+from barrow.weights.safetensors_write import refuse_model, write_safetensors
 from barrow.weights.tensors import LazyTensor, Tensors
 
 
@@ -51,14 +51,15 @@ def save_huggingface(
     """
     folder = Path(folder)
     report, tensors = _named_tensors(HUGGING_FACE, config, paths(towers_together(params)), dtype)
-    write_safetensors(folder, tensors, metadata={"format": "pt"})
-    write_json(
-        folder / "preprocessor_config.json", hf_preprocessing(config.image.resolution, MEAN, STD)
-    )
+    refuse_model(folder)
     if tokenizer is not None:
-        tokenizer.save(folder)
+        tokenizer.save(make_folder(folder))
     stored = tensors.entry("text_projection.weight").dtype.name
-    write_json(folder / CONFIG, {**hf_of_config(config), "dtype": stored, "torch_dtype": stored})
+    tables = {
+        "preprocessor_config.json": hf_preprocessing(config.image.resolution, MEAN, STD),
+        CONFIG: {**hf_of_config(config), "dtype": stored, "torch_dtype": stored},
+    }
+    write_model(folder, tensors, tables)
     return report
 
 
@@ -85,7 +86,7 @@ def save_open_clip(
             f"{folder} already contains a model ({OPEN_CLIP_CONFIG}); choose another path"
         )
     make_folder(folder)
-    write_safetensors(folder / OPEN_CLIP_WEIGHTS, tensors, metadata={"format": "pt"})
+    write_safetensors(folder / OPEN_CLIP_WEIGHTS, tensors, metadata={"format": "pt"}, beside={})
     if tokenizer is not None:
         tokenizer.save(folder)
     write_json(folder / OPEN_CLIP_CONFIG, open_clip_of_config(config, MEAN, STD))

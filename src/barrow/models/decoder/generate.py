@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
 
+from barrow.interrupt import check_interrupt
 from barrow.models.buckets import bucket
 from barrow.models.decoder.decoding import decode, prefill, row_keys
 from barrow.models.decoder.model import Decoder
@@ -101,6 +102,7 @@ def stream(
     room = bucket(min(chunk, max_tokens), model.config.context)
     left = max_tokens - 1
     while left > 0 and not bool(np.all(state.done)):
+        check_interrupt()
         limit = min(left, chunk)
         state, out = decode(model, params, state, how, ends, jnp.int32(limit), room=room)
         yield tuple(row[row >= 0] for row in np.asarray(out)[:, :limit])

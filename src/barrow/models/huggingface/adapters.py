@@ -79,7 +79,7 @@ def save_adapter(folder: str | os.PathLike[str], config: DecoderConfig, adapter:
             found[f"{_PREFIX}{key}.lora_B.weight"] = up[layer].reshape(adapter.rank, -1).T
     whole = {name: np.ascontiguousarray(array) for name, array in found.items()}
     make_folder(folder)
-    write_safetensors(folder / _WEIGHTS, whole, metadata={"format": "pt"})
+    write_safetensors(folder / _WEIGHTS, whole, metadata={"format": "pt"}, beside={})
     described = {
         **_PLAIN,
         "task_type": "CAUSAL_LM",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import json
 import os
-import shutil
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,11 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from barrow.errors import MissingExtra, NotFound, WeightsError
+from barrow.files import inside, remove_tree, write_part
 from barrow.models.family import described_family
 from barrow.models.keys_report import KeysReport
 from barrow.models.load import Loaded
 from barrow.models.onnx.metadata import FAMILY, FORMAT, FORMAT_KEY, IDS, TOKENIZER
 from barrow.models.roberta.heads import Head, LabelledConfig
+from barrow.models.tokenizer_files import TokenizerFiles
 from barrow.nn.tree import Tree
 
 Ids = npt.NDArray[np.integer[Any]]
@@ -79,17 +80,15 @@ def open_onnx(path: str | os.PathLike[str]) -> Loaded:
     try:
         ids = json.loads(metadata[IDS])
         config, head, labels = _described(metadata, path)
-        files = json.loads(metadata[TOKENIZER])
-    except (KeyError, TypeError, ValueError) as error:
+        tokenizer = _written(json.loads(metadata[TOKENIZER]))
+    except (AttributeError, KeyError, OSError, TypeError, ValueError) as error:
         raise WeightsError(f"its description is damaged: {error!r}", path=path) from None
     model: Any = OnnxModel(config, session, head)
     return Loaded(
         model,
         Tree(),
         KeysReport(),
-        _written(files),
-        ids["begin"],
-        tuple(ids["stops"]),
+        TokenizerFiles(tokenizer, begin=ids["begin"], stops=tuple(ids["stops"])),
         labels=labels,
     )
 
@@ -126,11 +125,9 @@ def _written(files: Mapping[str, str]) -> Path | None:
     if not files:
         return None
     folder = Path(tempfile.mkdtemp(prefix="barrow-tokenizer-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    atexit.register(remove_tree, folder)
     for name, text in files.items():
-        if Path(name).name != name:
-            raise ValueError(f"{name!r} is not the name of a file")
-        (folder / name).write_text(text, encoding="utf-8")
+        write_part(inside(folder, name), text.encode())
     return folder
 
 

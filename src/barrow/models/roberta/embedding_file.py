@@ -97,7 +97,7 @@ def embed_to_file(
     rows = _rows(iter(texts), kept, sizes, tokenizer, model, truncate)
     width = model.config.width
     done = 0
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.") as spool:
+    with tempfile.TemporaryFile(dir=path.parent) as spool:
         found = embed(model, params, rows, layer=layer, pool=pool, tokens=tokens, ahead=ahead)
         for block in found:
             spool.write(block.tobytes())
@@ -109,7 +109,7 @@ def embed_to_file(
         def read() -> Any:
             if not done:
                 return np.empty((0, width), np.float32)
-            return np.memmap(spool.name, np.float32, "r", shape=(done, width))
+            return np.memmap(spool, np.float32, "r", shape=(done, width))
 
         vectors = LazyTensor((done, width), np.dtype(np.float32), read)
         metadata = {"layer": str(layer), "pool": pool, "tokenizer": tokenizer.hash}

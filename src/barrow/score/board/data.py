@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from barrow import config
 from barrow.pages.escape import one_line, shown
@@ -16,6 +17,7 @@ from barrow.pages.numbers import readable_count, readable_size
 from barrow.score.board.gather import Found, Gathered, domain_name
 from barrow.score.card import Card, comparable
 from barrow.score.result import Result, Row
+from barrow.score.standing import places, standings
 
 OVERALL = ""  # the key of places on all of the text
 
@@ -71,9 +73,10 @@ def _result(one: Found) -> dict[str, Any]:
         "dtype": None if model.dtype is None else one_line(model.dtype),
         "identity": one_line(model.identity),
         "card": result.card.hash,
+        "is_paired": result.documents is not None,
         "windows": windows_in_words(result.card),
         "overall": _row(result.overall),
-        "domains": {domain_name(row): _row(row) for row in result.domains},
+        "domains": {domain_name(row.name): _row(row) for row in result.domains},
         "weighted": None if result.weighted is None else result.weighted.bpb,
         "overlap": _overlap(result),
         "seconds": result.seconds if math.isfinite(result.seconds) else None,
@@ -100,35 +103,34 @@ def _overlap(result: Result) -> float | None:
 
 def _group(group: Group, found: Sequence[Found]) -> dict[str, Any]:
     members = [found[k] for k in group.members]
-    domains: dict[str, None] = {}
-    for one in members:
-        domains.update(dict.fromkeys(map(domain_name, one.result.domains)))
-    ranked = {OVERALL: _places({one.identity: one.result.overall for one in members})}
-    for domain in domains:
-        rows = {
-            one.identity: row
-            for one in members
-            for row in one.result.domains
-            if domain_name(row) == domain
+    results = [one.result for one in members]
+    places_of, from_best = {}, {}
+    for name, standing in standings(results).items():
+        bits = [_bits(result, name) for result in results]
+        key = OVERALL if name is None else domain_name(name)
+        there = [k for k, value in enumerate(bits) if value is not None]
+        best = min(there, key=lambda k: (bits[k], members[k].identity), default=0)
+        ranks = zip(there, places(standing, there), strict=True)
+        places_of[key] = {members[k].identity: place for k, place in ranks}
+        from_best[key] = {
+            members[k].identity: [float(part[k, best]) for part in standing[:3]]
+            for k in there
+            if k != best and not np.isnan(standing.p[k, best])
         }
-        ranked[domain] = _places(rows)
     return {
         "id": group.card.hash,
         "label": _label(group.card),
         "about": _about(group.card),
         "results": [one.identity for one in members],
-        "domains": list(domains),
-        "places": ranked,
+        "domains": [key for key in places_of if key != OVERALL],
+        "places": places_of,
+        "from_best": from_best,
     }
 
 
-def _places(rows: Mapping[str, Row]) -> dict[str, tuple[int, int]]:
-    there = {identity: row for identity, row in rows.items() if row.bpb is not None}
-    intervals = [
-        None if row.low is None or row.high is None else (row.low, row.high)
-        for row in there.values()
-    ]
-    return dict(zip(there, places(intervals), strict=True))
+def _bits(result: Result, domain: str | None) -> float | None:
+    rows = (result.overall,) if domain is None else result.domains
+    return next((row.bpb for row in rows if domain in (None, row.name)), None)
 
 
 def windows_in_words(card: Card) -> str:
@@ -202,17 +204,3 @@ def groups(cards: Sequence[Card]) -> list[Group]:
         found.append(Group(card, members))
         placed.update(members)
     return sorted(found, key=lambda group: (-len(group.members), group.card.hash))
-
-
-Interval = tuple[float, float] | None
-
-
-def places(intervals: Sequence[Interval]) -> list[tuple[int, int]]:
-    """The first and last possible rank of each result, from 1.
-
-    An unknown interval (None) decides nothing.
-    """
-    ends = [(-math.inf, math.inf) if interval is None else interval for interval in intervals]
-    lows = sorted(low for low, _ in ends)
-    highs = sorted(high for _, high in ends)
-    return [(bisect_left(highs, low) + 1, bisect_right(lows, high)) for low, high in ends]

@@ -5,13 +5,23 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from barrow.errors import NotFound, ScoreError
+import numpy as np
+
+from barrow.errors import NotFound, ScoreError, WeightsError
 from barrow.pages.escape import one_line
-from barrow.score.result import FILE, Result, Row, read_result
+from barrow.score.result import (
+    FILE,
+    Documents,
+    Result,
+    Row,
+    documents_path,
+    read_documents,
+    read_result,
+)
 
 
 @dataclass(frozen=True)
@@ -68,9 +78,17 @@ def read_file(path: Path) -> Found | str:
         identity = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
         result = read_result(path)
         _check(result)
-    except (ScoreError, OSError, RecursionError) as error:
+        if path.name == FILE and documents_path(path).exists():
+            result = replace(result, documents=_without_kinds(read_documents(path, result)))
+    except (ScoreError, WeightsError, OSError, RecursionError) as error:
         return _reason(error, path)
     return Found(shown_name(path), identity, result)
+
+
+def _without_kinds(documents: Documents) -> Documents:
+    """What ranks need, which is a small part of the memory."""
+    none = np.empty((len(documents), 0))
+    return replace(documents, kinds=(), kind_bytes=none.astype(np.int64), kind_nats=none)
 
 
 def shown_name(path: Path) -> str:
@@ -91,9 +109,9 @@ def gather(paths: Sequence[Path], *, read: Callable[[Path], Found | str] = read_
     return Gathered(tuple(found.values()), tuple(left_out))
 
 
-def domain_name(row: Row) -> str:
+def domain_name(name: str) -> str:
     """A domain's name as it is shown."""
-    return one_line(row.name) or "(no name)"
+    return one_line(name) or "(no name)"
 
 
 def _reason(error: Exception, path: Path) -> str:
@@ -111,7 +129,7 @@ def _check(result: Result) -> None:
             raise ScoreError(f"{row.name} has a figure that is negative or not finite")
         if row.low is not None and row.high is not None and row.low > row.high:
             raise ScoreError(f"{row.name} has an interval whose ends are swapped")
-    names = {domain_name(row) for row in result.domains}
+    names = {domain_name(row.name) for row in result.domains}
     if len(names) < len(result.domains):
         raise ScoreError("two domains have the same displayed name")
     if result.weighted is not None and not _sound(result.weighted.bpb):

@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from barrow.errors import NotFound
+from barrow.interrupt import check_interrupt
+from barrow.pages.callers import Callers
 from barrow.pages.frame import policy
 from barrow.score.board.data import board_data
 from barrow.score.board.gather import Found, Gathered, LeftOut, gather, read_file, result_files
 from barrow.score.board.page import SCRIPT, STYLE, page
 
-LOOPBACK = "127.0.0.1"
+_CALLERS = Callers()
 
 
 class Watched:
@@ -77,7 +79,11 @@ class _Server(ThreadingHTTPServer):
     def __init__(self, port: int, watched: Watched, live: float) -> None:
         self.watched = watched
         self.live = live
-        super().__init__((LOOPBACK, port), _Handler)
+        super().__init__((_CALLERS.address, port), _Handler)
+
+    def service_actions(self) -> None:
+        """Called several times a second."""
+        check_interrupt()
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -87,12 +93,9 @@ class _Handler(BaseHTTPRequestHandler):
     sys_version = ""
 
     def do_GET(self) -> None:
-        port = self.server.server_address[1]
-        # Pages of other hosts that resolve to this machine are not answered (DNS rebinding).
-        if self.headers.get("Host") not in (f"{LOOPBACK}:{port}", f"localhost:{port}"):
-            return self._answer(
-                403, "text/plain", "only requests to this machine's own name are answered\n"
-            )
+        refusal = _CALLERS.refusal(self.headers.get("Host"), self.headers.get("Origin"))
+        if refusal is not None:
+            return self._answer(403, "text/plain", f"{refusal}\n")
         path = self.path.partition("?")[0]
         if path == "/":
             text = page(self.server.watched.data(), live=self.server.live)
@@ -136,6 +139,6 @@ def board_server(paths: Sequence[Path], *, port: int = 0, live: float = 2.0) -> 
         raise ValueError(f"port must be from 0 to 65535, got {port}") from None
     except OSError as error:
         raise ValueError(
-            f"port {port} of {LOOPBACK} cannot be used ({error.strerror}); choose another "
+            f"port {port} of {_CALLERS.address} cannot be used ({error.strerror}); choose another "
             "with --port, or 0 for any free one"
         ) from None

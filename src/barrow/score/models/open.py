@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from barrow.errors import NotFound, ScoreError
+from barrow.errors import NotFound, ScoreError, nearest_path
 from barrow.objects import resolve
 from barrow.score.models.model import DomainModel, Model, ModelInfo, TokenModel
 from barrow.score.models.windowed import WindowedModel
@@ -87,7 +87,7 @@ def open_model(name: str, options: ModelOptions | None = None) -> Model | Domain
     function = _FUNCTION.fullmatch(name)
     if function is not None:
         return _custom(function[1], function[2], options)
-    raise NotFound(f"{name} is not a model; pass {_FORMS}")
+    raise NotFound(f"{name} is not a model; {nearest_path(name) or f'pass {_FORMS}'}")
 
 
 def causal_model(
@@ -183,9 +183,7 @@ def _loaded(path: Path, options: ModelOptions) -> Model:
             f"{path.resolve().name} cannot be scored: it has no language-modelling head"
         )
     tokenizer = (
-        open_tokenizer(loaded.tokenizer, settings=loaded.tokenizer_config)
-        if options.tokenizer is None
-        else open_tokenizer(options.tokenizer)
+        loaded.words.open() if options.tokenizer is None else open_tokenizer(options.tokenizer)
     )
     leaves = jax.tree.leaves(loaded.params)
     info = ModelInfo(

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from barrow.errors import MissingExtra, TokenizerError
 from barrow.models.row_batches import batches
 from barrow.tokens import JsonTokenizer, Tokenizer, load
+from barrow.tokens.bounds import UnsafeTokenizer
 from barrow.tokens.tokenizer_json import check
 
 # Config keys of the maximum length.
@@ -95,6 +96,8 @@ def tokenizer_of(folder: Path) -> Tokenizer:
     """The tokenizer of a Hugging Face folder; made by transformers where barrow cannot."""
     try:
         return load(folder)
+    except UnsafeTokenizer:
+        raise
     except (TokenizerError, OSError) as error:
         _, transformers = import_torch()
         try:

@@ -14,12 +14,14 @@ from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect
 from starlette.requests import Request as Call
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from barrow.serve.http.body import read_chat, read_completion
+from barrow.serve.http.cors import Cors
 from barrow.serve.http.metrics import metrics
 from barrow.serve.http.page import playground
 from barrow.serve.http.reading import embeddings, scores
@@ -120,6 +122,7 @@ def app(served: Served, settings: ServerSettings = _DEFAULT) -> Starlette:
             Route("/health", guarded(health, public=True)),
             Route("/", guarded(page, public=True)),
         ],
+        middleware=[Middleware(Cors, callers=settings.callers)],
         lifespan=lifespan,
         exception_handlers={HTTPException: _unknown},
     )

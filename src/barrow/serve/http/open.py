@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from barrow.models.decoder.model import Decoder
@@ -21,7 +20,6 @@ from barrow.serve.http.service import Service
 from barrow.serve.pages import PAGE
 from barrow.serve.programs import EngineSettings
 from barrow.tokens import Tokenizer
-from barrow.tokens.chat import ChatTemplate, find_template
 
 # Requests that may wait, besides those being answered.
 WAITING = 256
@@ -42,7 +40,7 @@ def served(
         body = model.body if isinstance(model, RobertaWithHead) else model
         embedder = roberta_embedder(body, loaded.params, tokenizer)
         return Served(name, embedder=embedder, score=score)
-    template = chat_template(loaded)
+    template = loaded.words.template()
     stops = tuple(loaded.stops)
     if template is not None:
         # The end of a turn, where the model's settings name the end of a document alone.
@@ -59,14 +57,6 @@ def served(
         grammars=Grammars(tokenizer, vocab=model.config.vocab_size, stops=stops),
     )
     return Served(name, writer, decoder_embedder(model, loaded.params, tokenizer), score)
-
-
-def chat_template(loaded: Loaded) -> ChatTemplate | None:
-    """The chat template beside a model's tokenizer."""
-    if isinstance(loaded.tokenizer, str | Path) and loaded.tokenizer != "bytes":
-        path = Path(loaded.tokenizer)
-        return find_template(folder=path if path.is_dir() else path.parent)
-    return find_template(loaded.tokenizer_config)
 
 
 def _scorer(loaded: Loaded, tokenizer: Tokenizer, name: str) -> Any:

@@ -52,7 +52,13 @@ async def refusing(awaited: Awaitable[Found]) -> Found:
 
 
 async def body_of(call: Call, most_bytes: int) -> Any:
-    """The JSON of a body."""
+    """The JSON of a body.
+
+    Pages elsewhere may send forms and plain text without asking first, but no JSON.
+    """
+    kind = call.headers.get("content-type", "")
+    if kind.partition(";")[0].strip().lower() != "application/json":
+        raise Refused(415, f"Content-Type must be application/json, got {kind[:60] or 'none'}")
     data = bytearray()
     async for part in call.stream():
         data += part

@@ -7,12 +7,13 @@ import socket
 
 import uvicorn
 
+from barrow.interrupt import is_asked
 from barrow.serve.http.app import app
 from barrow.serve.http.served import Served, ServerSettings
 
 
 class Server(uvicorn.Server):
-    """Listens at an address; `run` returns after SIGINT or SIGTERM.
+    """Listens at the address of its callers; `run` returns after SIGINT or SIGTERM.
 
     Answers then have `patience` seconds to finish; those that are left fail with the reason.
     """
@@ -22,13 +23,12 @@ class Server(uvicorn.Server):
         offered: Served,
         settings: ServerSettings,
         *,
-        host: str = "127.0.0.1",
         port: int = 0,
         patience: float = 30.0,
     ) -> None:
         config = uvicorn.Config(
             app(offered, settings),
-            host=host,
+            host=settings.callers.address,
             port=port,
             # Its own configuration would close the handlers that the process has.
             log_config=None,
@@ -40,6 +40,10 @@ class Server(uvicorn.Server):
         super().__init__(config)
         self._writer = offered.writer
         self._patience = patience
+
+    async def on_tick(self, counter: int) -> bool:
+        """Whether to end; a Ctrl-C before the server listened may have been dropped."""
+        return await super().on_tick(counter) or is_asked()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """As uvicorn's, with an end for those who are still answered."""

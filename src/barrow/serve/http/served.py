@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from barrow.pages.callers import Callers
 from barrow.score.models.model import TextScore
 from barrow.serve.http.schema import Grammars
 from barrow.serve.http.service import Service
@@ -57,11 +58,12 @@ class Served:
 
 @dataclass(frozen=True)
 class ServerSettings:
-    """The key that callers must have, and limits.
+    """The key that callers must have, who they may be, and limits.
 
     - `timeout`: seconds until an answer is given up; `most_bytes`: of a body.
     """
 
     key: str | None = None
+    callers: Callers = field(default_factory=Callers)
     timeout: float = 600.0
     most_bytes: int = 1 << 20

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
@@ -15,7 +16,7 @@ import numpy.typing as npt
 
 from barrow import config
 from barrow.errors import BadImage, ConfigError, NotFound, StoreError, UnsafeName
-from barrow.files import inside
+from barrow.files import inside, resolved
 from barrow.stream.pairs.index_file import COLUMNS, MANIFEST, TABLE, IndexFile, blob_name
 
 
@@ -38,6 +39,8 @@ def open_index(
             reason="corrupt",
             file=str(file),
         ) from None
+    domains = (replace(one, root=resolved(one.root, folder)) for one in manifest.domains)
+    manifest = replace(manifest, domains=tuple(domains))
     names = [domain.name for domain in manifest.domains]
     for name in roots or {}:
         if name not in names:

@@ -8,7 +8,7 @@ source N that had to be copied.
 
 from __future__ import annotations
 
-import os
+import tempfile
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -79,9 +79,9 @@ class IndexFile:
 class SpooledTexts:
     """Texts to be written to a file: bytes on the disk, ends in memory."""
 
-    def __init__(self, path: Path) -> None:
-        self._file: BinaryIO = path.open("w+b")
-        path.unlink()
+    def __init__(self, folder: Path) -> None:
+        # It has no name, and ends with the process.
+        self._file: BinaryIO = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
         self._total = 0
         self.ends = array("Q")
 
@@ -114,10 +114,7 @@ class TableWriter:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        mark = f"{os.getpid()}.{os.urandom(4).hex()}"
-        self._captions, self._names, self._files = (
-            SpooledTexts(folder / f".{what}.{mark}") for what in ("captions", "names", "files")
-        )
+        self._captions, self._names, self._files = (SpooledTexts(folder) for _ in range(3))
         self._numbers = {"offset": array("Q"), "length": array("Q"), "file": array("L")}
         self._first = array("Q", [0])
         self._last_file: str | None = None

@@ -8,12 +8,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import BinaryIO, TextIO
 
 from barrow import config
 from barrow.ahead import available_cores, map_ahead
 from barrow.errors import BadImage, NotFound, UnsafeName
-from barrow.files import inside, make_folder, write_bytes
+from barrow.files import AtomicFile, atomic_file, inside, make_folder, portable, remove, write_bytes
 from barrow.images import LIMITS, Limits, centre_square, decode
 from barrow.stream.pairs.index import PairIndex, open_index
 from barrow.stream.pairs.index_file import (
@@ -59,13 +58,13 @@ def index_pairs(
             f"sources must have different file or folder names, got {', '.join(names) or 'none'}"
         )
     folder = make_folder(out)
-    (folder / MANIFEST).unlink(missing_ok=True)  # until the new one is complete, there is none
+    remove(folder / MANIFEST)  # until the new one is complete, there is none
     counts: Counter[str] = Counter()
     domains = []
     total_bytes = 0
     with ExitStack() as stack:
         table = stack.enter_context(TableWriter(folder))
-        left_out = stack.enter_context((folder / LEFT_OUT).open("w", encoding="utf-8"))
+        left_out = stack.enter_context(atomic_file(folder / LEFT_OUT))
         for number, source in enumerate(found):
             things = source.find(captions=captions, image_key=image_key, caption_key=caption_key)
             if not outside:
@@ -75,10 +74,11 @@ def index_pairs(
                     things, source, limits, available_cores() if threads is None else threads
                 )
             blob = _Blob(folder / blob_name(number))
-            stack.callback(blob.close)
+            stack.callback(blob.discard)
             pairs = _add_all(things, table, blob, left_out, source.name, counts, on_progress)
+            blob.publish()
             total_bytes += pairs[1]
-            root = str(source.root.resolve())
+            root = portable(str(source.root.resolve()), folder)
             domains.append(DomainEntry(source.name, source.kind, root, pairs[0], blob.size))
         captions_total = table.num_captions
         written = table.write()
@@ -103,7 +103,7 @@ def _add_all(
     things: Iterator[Found | LeftOut],
     table: TableWriter,
     blob: _Blob,
-    left_out: TextIO,
+    left_out: AtomicFile,
     domain: str,
     counts: Counter[str],
     on_progress: Callable[[int], None],
@@ -114,7 +114,7 @@ def _add_all(
         if isinstance(thing, LeftOut):
             counts[thing.reason] += 1
             entry = {"source": domain, "name": thing.name, "reason": thing.reason}
-            left_out.write(json.dumps({**entry, "cause": thing.cause}) + "\n")
+            left_out.write(json.dumps({**entry, "cause": thing.cause}).encode() + b"\n")
             continue
         place = thing.offset, thing.length
         if thing.data is not None:
@@ -131,23 +131,27 @@ class _Blob:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._file: BinaryIO | None = None
+        self._file: AtomicFile | None = None
         self.size = 0
-        path.unlink(missing_ok=True)
+        remove(path)
 
     def add(self, data: bytes) -> int:
         """Append bytes; where they begin."""
         if self._file is None:
-            self._file = self._path.open("wb")
+            self._file = AtomicFile(self._path, hashed=False)
         self._file.write(data)
         self.size += len(data)
         return self.size - len(data)
 
-    def close(self) -> None:
+    def publish(self) -> None:
+        """Give the file its name."""
         if self._file is not None:
-            self._file.flush()
-            os.fsync(self._file.fileno())
-            self._file.close()
+            self._file.publish()
+
+    def discard(self) -> None:
+        """Remove it, unless it has its name."""
+        if self._file is not None:
+            self._file.discard()
 
 
 def _within(things: Iterator[Found | LeftOut], root: Path) -> Iterator[Found | LeftOut]:

@@ -185,18 +185,10 @@ def find_template(
 ) -> ChatTemplate | None:
     """The template of a model's folder, or of the contents of a tokenizer_config.json.
 
-    `chat_template.jinja` comes before the settings, as in transformers. None if there is no
-    template.
+    None if there is no template.
     """
-    settings = dict(settings or {})
-    source: Any = None
-    if folder is not None:
-        for name in ("special_tokens_map.json", "tokenizer_config.json"):
-            settings |= _read(folder / name)
-        source = _read(folder / "chat_template.json").get("chat_template")
-        if (file := folder / "chat_template.jinja").is_file():
-            source = file.read_text(encoding="utf-8")
-    source = settings.get("chat_template") if source is None else source
+    settings = {**(settings or {}), **({} if folder is None else read_settings(folder))}
+    source = settings.get("chat_template")
     if isinstance(source, list):
         named = {each.get("name"): each.get("template") for each in source}
         source = named.get("default", next(iter(named.values()), None))
@@ -205,6 +197,20 @@ def find_template(
     if not isinstance(source, str):
         raise TokenizerError(f"chat_template must be a string, got {type(source).__name__}")
     return ChatTemplate(source, _special_tokens(settings))
+
+
+def read_settings(folder: Path) -> dict[str, Any]:
+    """The contents of a folder's tokenizer_config.json, and what is in files of its own.
+
+    `chat_template.jinja` comes before the settings, as in transformers.
+    """
+    settings: dict[str, Any] = {}
+    for name in ("special_tokens_map.json", "tokenizer_config.json"):
+        settings |= _read(folder / name)
+    source = _read(folder / "chat_template.json").get("chat_template")
+    if (file := folder / "chat_template.jinja").is_file():
+        source = file.read_text(encoding="utf-8")
+    return settings if source is None else settings | {"chat_template": source}
 
 
 def _read(file: Path) -> dict[str, Any]:

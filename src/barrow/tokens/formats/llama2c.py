@@ -15,7 +15,7 @@ from typing import Any
 
 from barrow.errors import TokenizerError
 from barrow.tokens.formats.rank_file import ranked_merges
-from barrow.tokens.tokenizer_json import special_tokens
+from barrow.tokens.tokenizer_json import put_around, special_tokens
 
 _SPECIALS = ("<unk>", "<s>", "</s>")
 _FIRST_PIECE = len(_SPECIALS) + 256
@@ -38,9 +38,6 @@ def read_llama2c_file(data: bytes, where: str) -> dict[str, Any]:
     parts = {piece: vocab[piece] for piece in scores}
     ranks = {piece: -score for piece, score in scores.items()}
     merges = ranked_merges(scores, rank=ranks, parts=parts)
-    before = {"SpecialToken": {"id": "<s>", "type_id": 0}}
-    text = {"Sequence": {"id": "A", "type_id": 0}}
-    other = {"Sequence": {"id": "B", "type_id": 0}}
     return {
         "version": "1.0",
         "truncation": None,
@@ -48,12 +45,7 @@ def read_llama2c_file(data: bytes, where: str) -> dict[str, Any]:
         "added_tokens": special_tokens(specials),
         "normalizer": {"type": "Prepend", "prepend": " "},
         "pre_tokenizer": None,
-        "post_processor": {
-            "type": "TemplateProcessing",
-            "single": [before, text],
-            "pair": [before, text, other],
-            "special_tokens": {"<s>": {"id": "<s>", "ids": [1], "tokens": ["<s>"]}},
-        },
+        "post_processor": put_around({"<s>": 1}, {}),
         "decoder": {
             "type": "Sequence",
             "decoders": [

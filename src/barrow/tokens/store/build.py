@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from itertools import accumulate
@@ -13,11 +12,14 @@ from pathlib import Path
 from barrow.archive.storage import is_url
 from barrow.engine import Engine, File, Progress, Stages, Store, Task
 from barrow.files import (
+    atomic_path,
     inside,
     link_or_copy,
     local_path,
     locked,
     make_folder,
+    remove,
+    remove_tree,
     remove_unfinished,
     sha256_of,
     sync_folder,
@@ -127,8 +129,8 @@ class _StoreBuilder:
 
     def make(self, corpus: str, path: str, split: str, text_key: str, engine: Engine) -> None:
         sources = find_sources(path, text_key=text_key, on_bytes=self._progress.on_bytes)
+        store = Store(self._folder / WORK / "tasks")  # first: it marks the folder as ours
         files = self._tokenizer_files()
-        store = Store(self._folder / WORK / "tasks")
         with Stages(store, engine, self._progress) as stages:
             pieces = self._encode(sources, text_key, stages)
             by_domain: dict[str, list[Located]] = defaultdict(list)
@@ -166,16 +168,15 @@ class _StoreBuilder:
             sync_folder(self._folder)
             write_store_file(self._folder, manifest)
         remove_unlisted(self._folder, {file.name for file in manifest.files()})
-        shutil.rmtree(self._folder / WORK)
+        remove_tree(self._folder / WORK)
 
     def _tokenizer_files(self) -> tuple[FileEntry, ...]:
         """Copy the tokenizer into the store, unless it is there."""
         if self._known is not None:
             return self._known.manifest.tokenizer.files
         folder = self._folder / TOKENIZER
-        shutil.rmtree(folder, ignore_errors=True)  # of a run that was killed
-        folder.mkdir()
-        self._tokenizer.save(folder)
+        with atomic_path(folder, replace=True) as part:  # that of a killed run may be there
+            self._tokenizer.save(part)
         return tuple(_file_entry(path) for path in sorted(folder.iterdir()))
 
     # Tokenizing ----------------------------------------------------------------------------------
@@ -347,4 +348,4 @@ def remove_unlisted(folder: Path, listed: Collection[str]) -> None:
     remove_unfinished(folder)
     for path in folder.glob("*.safetensors"):
         if path.name not in listed:
-            path.unlink()
+            remove(path)

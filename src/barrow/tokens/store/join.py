@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from barrow.engine import File, Output, Outputs, Stage
 from barrow.errors import StoreError
-from barrow.files import sha256_of
+from barrow.files import sha256_of, write_part
 from barrow.tokens.store.array_file import Written
 from barrow.tokens.store.pieces import Piece
 from barrow.tokens.store.token_file import TokenFile, write_token_file
@@ -97,7 +97,7 @@ def _offsets(
 
 def save_written(written: Written, entry: File) -> None:
     """Save size and checksum of what a task wrote."""
-    entry.path.write_bytes(msgspec.json.encode(written))
+    write_part(entry.path, msgspec.json.encode(written))
 
 
 def load_written(entry: File) -> Written:

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from barrow.errors import NotFound, StoreError, UnsafeName
-from barrow.files import inside, write_bytes
+from barrow.files import inside, portable, resolved, write_bytes
 
 STORE = "store.json"
 TOKENIZER = "tokenizer"
@@ -157,13 +157,19 @@ def read_store_file(folder: Path) -> StoreFile:
         for counted in ("documents", "tokens"):
             if getattr(domain, counted) != sum(getattr(shard, counted) for shard in domain.shards):
                 raise _bad(f"the {counted} of {domain.name!r} are not the sum over its shards")
-    return manifest
+    return _of_corpus(manifest, resolved(manifest.corpus.path, folder))
 
 
 def write_store_file(folder: Path, manifest: StoreFile) -> None:
-    """Write store.json atomically."""
-    data = msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n"
+    """Write store.json atomically; the corpus relative to the folder."""
+    made = _of_corpus(manifest, portable(manifest.corpus.path, folder))
+    data = msgspec.json.format(msgspec.json.encode(made), indent=1) + b"\n"
     write_bytes(folder / STORE, data)
+
+
+def _of_corpus(manifest: StoreFile, path: str) -> StoreFile:
+    corpus = msgspec.structs.replace(manifest.corpus, path=path)
+    return msgspec.structs.replace(manifest, corpus=corpus)
 
 
 def _bad(cause: str) -> StoreError:

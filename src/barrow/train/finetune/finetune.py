@@ -27,7 +27,6 @@ from barrow.models.open_model import of_kind, open_model
 from barrow.models.roberta.head_outputs import head_outputs
 from barrow.models.roberta.heads import LabelledConfig, RobertaWithHead
 from barrow.models.roberta.model import Roberta, RobertaConfig
-from barrow.models.text import open_tokenizer
 from barrow.nn.tree import Tree
 from barrow.stream.labelled.length_batches import LengthBatches
 from barrow.train.finetune.data import Labelled, LabelledData, LabelledStream, labelled_data
@@ -71,7 +70,7 @@ def _open(rows: LabelledRows, init: str) -> _Opened:
     loaded = open_model(init, dtype="float32", unstack=True)
     model: Any = of_kind(loaded, init, Roberta, RobertaWithHead)
     body = replace(model.config, mlm_head=False, pooler=False)
-    tokenizer = open_tokenizer(loaded.tokenizer, settings=loaded.tokenizer_config)
+    tokenizer = loaded.words.open()
     return _Opened(replace(loaded, params=Tree()), body, labelled_data(rows, tokenizer, body))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from barrow.errors import ConfigError
-from barrow.files import hidden_beside, publish_folder, remove_unfinished, write_bytes
+from barrow.files import atomic_path, write_bytes
 from barrow.models.load import Loaded
 from barrow.models.roberta.heads import RobertaWithHead
 from barrow.models.save import save
@@ -37,19 +37,16 @@ class FinetuneFolder:
         loaded: Loaded,
     ) -> None:
         """Replace the previous model atomically."""
-        remove_unfinished(self.path)
-        part = hidden_beside(self.best)
-        save(
-            part,
-            replace(model, body=replace(model.body, unroll=False)),
-            put_together(params, "layers"),
-            tokenizer=loaded.tokenizer,
-            begin=loaded.begin,
-            stops=loaded.stops,
-            labels=labels,
-        )
-        write_bytes(part / "metrics.json", json.dumps(report, indent=1, allow_nan=False).encode())
-        publish_folder(part, self.best)
+        text = json.dumps(report, indent=1, allow_nan=False)
+        with atomic_path(self.best, replace=True) as part:
+            save(
+                part,
+                replace(model, body=replace(model.body, unroll=False)),
+                put_together(params, "layers"),
+                tokenizer=loaded.words,
+                labels=labels,
+            )
+            write_bytes(part / "metrics.json", text.encode())
 
 
 def finetuned_folder(path: str | Path) -> Path:

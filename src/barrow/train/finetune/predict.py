@@ -16,7 +16,6 @@ from barrow.models.onnx.model import OnnxModel
 from barrow.models.roberta.head_outputs import head_outputs
 from barrow.models.roberta.heads import RegressionHead, RobertaWithHead, TokenHead
 from barrow.models.roberta.labelled_rows import Limit, pair_rows, word_rows
-from barrow.models.text import open_tokenizer
 from barrow.stream.labelled.examples import Example, Kind
 from barrow.train.finetune.metrics import compute_metrics
 
@@ -95,7 +94,7 @@ def open_finetuned(folder: str | Path) -> Opened:
         raise ValueError(f"{folder} has no classification head: train one with barrow finetune")
     if isinstance(model.head, RegressionHead) and model.head.num != 1:
         raise ValueError(f"the head of {folder} must have one output, got {model.head.num}")
-    tokenizer = open_tokenizer(loaded.tokenizer, settings=loaded.tokenizer_config)
+    tokenizer = loaded.words.open()
     return Opened(model, loaded.params, tokenizer, loaded.labels)
 
 

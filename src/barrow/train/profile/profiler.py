@@ -15,7 +15,7 @@ from typing import Any
 import jax
 
 from barrow.errors import ConfigError
-from barrow.files import write_bytes
+from barrow.files import remove, write_bytes
 from barrow.nn.flops import flops
 from barrow.train.mfu import peak_flops
 from barrow.train.profile.advice import advise
@@ -86,7 +86,7 @@ def profiling(settings: Profile | None, run: Run, program: Program, folder: Path
         yield program.advance
         return
     for name in ("profile.json", "profile.html"):  # of an earlier one
-        (folder / name).unlink(missing_ok=True)
+        remove(folder / name)
     profiler = _Profiler(settings, run, program, folder)
     try:
         yield profiler.advance

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from barrow.errors import ConfigError, MissingExtra
-from barrow.files import make_folder
+from barrow.files import write_bytes
 from barrow.objects import resolve
 from barrow.train.trackers.tracker import Tracker, Values, flat, numbers
 
@@ -172,8 +172,7 @@ class MLflow:
         known = file.read_text() if start and file.is_file() else None
         active = self._mlflow.start_run(run_id=known, run_name=self._folder.resolve().name)
         if known is None:
-            make_folder(self._folder)
-            file.write_text(active.info.run_id)
+            write_bytes(file, active.info.run_id.encode())
             self._mlflow.log_params({key: str(value) for key, value in flat(run).items()})
 
     def log(self, step: int, values: Values) -> None:

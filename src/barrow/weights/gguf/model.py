@@ -19,7 +19,13 @@ from barrow.errors import WeightsError
 from barrow.weights.foreign_model import ForeignModel, llama_config
 from barrow.weights.gguf.rotary_rows import halves_from_pairs
 from barrow.weights.gguf.tensors import Gguf, open_gguf
-from barrow.weights.gguf.tokenizer import gguf_tokenizer, gguf_tokenizer_config
+from barrow.weights.gguf.tokenizer import (
+    ENDS,
+    gguf_tokenizer,
+    gguf_tokenizer_config,
+    special_ids,
+)
+from barrow.weights.model_card import CARD
 from barrow.weights.tensors import LazyTensor, Tensors
 
 _LLAMA_TOP = {
@@ -82,7 +88,7 @@ def open_gguf_model(path: str | os.PathLike[str]) -> ForeignModel:
     _check_shapes(gguf, config, entries)
     tokenizer = gguf_tokenizer(gguf.metadata, path=path)
     if tokenizer is None:
-        return ForeignModel(config, Tensors(entries))
+        return ForeignModel(config, Tensors(entries), card=_card(gguf))
     pieces = len(gguf.metadata["tokenizer.ggml.tokens"])
     if pieces > config["vocab_size"]:
         raise WeightsError(
@@ -91,7 +97,25 @@ def open_gguf_model(path: str | os.PathLike[str]) -> ForeignModel:
         )
     longest = _count(gguf, architecture, "context_length")
     roles = gguf_tokenizer_config(gguf.metadata, max_length=longest, path=path)
-    return ForeignModel(config, Tensors(entries), tokenizer, roles)
+    config |= _ids(special_ids(gguf.metadata, path))
+    return ForeignModel(config, Tensors(entries), tokenizer, roles, _card(gguf))
+
+
+def _ids(special: Mapping[str, int]) -> dict[str, Any]:
+    """Ids as config.json has them; more than one may end a text."""
+    named = {special[key]: None for key in ("eos_token", *ENDS) if key in special}
+    ends = list(named)
+    return {
+        "bos_token_id": special.get("bos_token"),
+        "eos_token_id": ends if len(ends) > 1 else next(iter(ends), None),
+        **({"pad_token_id": special["pad_token"]} if "pad_token" in special else {}),
+    }
+
+
+def _card(gguf: Gguf) -> dict[str, str]:
+    """The name and the licence."""
+    said = {key: gguf.metadata.get(f"general.{name}") for key, name in CARD.items()}
+    return {key: text for key, text in said.items() if isinstance(text, str) and text}
 
 
 def _llama(gguf: Gguf) -> tuple[dict[str, Any], dict[str, LazyTensor]]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,21 +14,51 @@ import numpy as np
 from barrow.errors import MissingExtra
 from barrow.weights.gguf.model import GPT2_NAMES, LLAMA_NAMES
 from barrow.weights.gguf.rotary_rows import pairs_from_halves
-from barrow.weights.gguf.tokenizer import name_of_cut
+from barrow.weights.gguf.sentencepiece import merges_of, scores_of
+from barrow.weights.gguf.tokenizer import (
+    BYTE,
+    CONTROL,
+    ENDS,
+    KEPT,
+    NORMAL,
+    PARTS,
+    ROLES,
+    SETTINGS,
+    UNKNOWN,
+    UNUSED,
+    USER_DEFINED,
+    leading_space,
+    name_of_cut,
+)
+from barrow.weights.model_card import CARD
 from barrow.weights.safetensors_read import open_safetensors
 from barrow.weights.tensors import Array
 
 Stored = Literal["f32", "f16", "q8_0", "q4_0"]
-_NORMAL, _CONTROL, _USER_DEFINED = 1, 3, 4
 _BLOCK = 32
+_BYTE = re.compile("<0x[0-9A-F]{2}>")
+_LACKS = (
+    "export --to gguf lacks this tokenizer; it has byte-level BPE that splits words as GPT-2, "
+    "SmolLM, Llama 3 or Qwen 2, and SentencePiece BPE as Llama 2; pass --to hf"
+)
+# Settings that have keys of their own, or are of no use elsewhere.
+_NOT_KEPT = ("chat_template", "auto_map", "added_tokens_decoder")
 
 
 def write_gguf(
-    folder: str | os.PathLike[str], out: str | os.PathLike[str], *, stored: Stored = "f16"
+    folder: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    *,
+    stored: Stored = "f16",
+    settings: Mapping[str, Any] | None = None,
+    around: tuple[Sequence[int], Sequence[int]] = ((), ()),
+    card: Mapping[str, str] | None = None,
 ) -> None:
     """The model and tokenizer of a folder as one file; matrices as `stored`, vectors in float32.
 
-    A matrix whose rows are not blocks of 32 numbers stays float16.
+    A matrix whose rows are not blocks of 32 numbers stays float16. `settings` are those of its
+    tokenizer_config.json, with the chat template; `around` are the ids that its tokenizer puts
+    before and after a text, and `card` has its name and licence.
     """
     try:
         import gguf
@@ -40,7 +71,11 @@ def write_gguf(
         raise ValueError(f"export --to gguf lacks {family}; it has llama and gpt2")
     writer = gguf.GGUFWriter(out, family)
     (_llama_settings if family == "llama" else _gpt2_settings)(writer, config)
-    _add_tokenizer(writer, folder, config)
+    _add_about(writer, gguf, card or {}, stored)
+    if (folder / "tokenizer.json").is_file():
+        words = json.loads((folder / "tokenizer.json").read_bytes())
+        _add_tokenizer(writer, words, settings or {}, config["vocab_size"])
+        _add_special(writer, words, settings or {}, config, around)
     tensors = open_safetensors(folder)
     for name in tensors:
         theirs, array = _named(name, np.asarray(tensors[name], np.float32), config)
@@ -115,36 +150,97 @@ def _gpt2_settings(writer: Any, config: Mapping[str, Any]) -> None:
     writer.add_layer_norm_eps(config["layer_norm_epsilon"])
 
 
-def _add_tokenizer(writer: Any, folder: Path, config: Mapping[str, Any]) -> None:
-    """Byte-level BPE with a known pattern; without a tokenizer.json the file has none."""
-    path = folder / "tokenizer.json"
-    if not path.is_file():
-        return
-    table = json.loads(path.read_bytes())
-    model, cut = table["model"], name_of_cut(table.get("pre_tokenizer"))
-    if model.get("type") != "BPE" or cut is None:
-        raise ValueError(
-            "export --to gguf lacks this tokenizer; it has byte-level BPE that splits words as "
-            "GPT-2, SmolLM, Llama 3 or Qwen 2"
-        )
+def _add_about(writer: Any, gguf: Any, card: Mapping[str, str], stored: Stored) -> None:
+    """The name, the licence, and how the matrices are stored."""
+    for key, name in CARD.items():
+        if key in card:
+            writer.add_string(f"general.{name}", card[key])
+    kind = "ALL_F32" if stored == "f32" else f"MOSTLY_{stored.upper()}"
+    writer.add_file_type(gguf.LlamaFileType[kind])
+    if stored in ("q8_0", "q4_0"):
+        writer.add_quantization_version(gguf.GGML_QUANT_VERSION)
+
+
+def _add_tokenizer(
+    writer: Any, table: Mapping[str, Any], settings: Mapping[str, Any], size: int
+) -> None:
+    """Byte-level BPE with a known pattern, or SentencePiece BPE: `size` pieces and their merges."""
+    model, added = table["model"], table.get("added_tokens") or ()
+    cut, leading = name_of_cut(table.get("pre_tokenizer")), leading_space(table)
+    is_scored = leading is not None and bool(model.get("byte_fallback"))
+    if model.get("type") != "BPE" or (cut is None and not is_scored):
+        raise ValueError(_LACKS)
     pieces = {number: piece for piece, number in model["vocab"].items()}
-    types = dict.fromkeys(pieces, _NORMAL)
-    for one in table.get("added_tokens", ()):
+    types = {
+        n: BYTE if is_scored and _BYTE.fullmatch(piece) else NORMAL for n, piece in pieces.items()
+    }
+    for one in added:
         pieces[one["id"]] = one["content"]
-        types[one["id"]] = _CONTROL if one["special"] else _USER_DEFINED
-    size = config["vocab_size"]
-    writer.add_tokenizer_model("gpt2")
-    writer.add_tokenizer_pre(cut)
-    writer.add_token_list([pieces.get(i, f"[unused{i}]") for i in range(size)])
-    writer.add_token_types([types.get(i, _NORMAL) for i in range(size)])
-    pairs = model["merges"]
-    writer.add_token_merges([m if isinstance(m, str) else " ".join(m) for m in pairs])
-    for key, add in (
-        ("bos_token_id", writer.add_bos_token_id),
-        ("eos_token_id", writer.add_eos_token_id),
+        types[one["id"]] = CONTROL if one["special"] else USER_DEFINED
+    pairs = [tuple(m.split(" ")) if isinstance(m, str) else tuple(m) for m in model["merges"]]
+    if is_scored:
+        if (unknown := model["vocab"].get(model.get("unk_token"))) is not None:
+            types[unknown] = UNKNOWN
+        writer.add_tokenizer_model("llama")
+        writer.add_tokenizer_pre("default")
+        writer.add_token_scores(_scores(model["vocab"], pairs, {one["id"] for one in added}, size))
+        writer.add_add_space_prefix(leading)
+    else:
+        writer.add_tokenizer_model("gpt2")
+        writer.add_tokenizer_pre(cut)
+        writer.add_token_merges([" ".join(pair) for pair in pairs])
+        if "add_prefix_space" in settings:
+            writer.add_add_space_prefix(False)
+    writer.add_token_list([pieces.get(i, f"[PAD{i}]") for i in range(size)])
+    writer.add_token_types([types.get(i, UNUSED) for i in range(size)])
+
+
+def _scores(
+    vocab: Mapping[str, int], pairs: Sequence[tuple[str, ...]], aside: set[int], size: int
+) -> list[float]:
+    """The merges as scores; llama.cpp merges any pieces that make one, so none may be left out."""
+    scores = scores_of(vocab, pairs, size)
+    wanted = {pair for pair in pairs if vocab["".join(pair)] not in aside}
+    if {tuple(pair) for pair in merges_of(vocab, scores, aside=aside)} != wanted:
+        raise ValueError(_LACKS)
+    return scores
+
+
+def _add_special(
+    writer: Any,
+    table: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    config: Mapping[str, Any],
+    around: tuple[Sequence[int], Sequence[int]],
+) -> None:
+    """Special tokens by their role, what is put around a text, the template, and other settings."""
+    added = {one["content"]: one for one in table.get("added_tokens") or ()}
+    ends = config.get("eos_token_id")
+    ends = [end for end in (ends if isinstance(ends, list) else [ends]) if isinstance(end, int)]
+    ids = {"bos_token": config.get("bos_token_id"), "pad_token": config.get("pad_token_id")}
+    ids["eos_token"] = next(iter(ends), None)
+    for role in ROLES:
+        said = settings.get(role)
+        said = said.get("content") if isinstance(said, Mapping) else said
+        if said in added:
+            ids[role] = added[said]["id"]
+    for role, edge in zip(("bos_token", "eos_token"), around, strict=True):
+        if len(edge) > 1:
+            raise ValueError(
+                f"export --to gguf lacks {len(edge)} tokens around a text; pass --to hf"
+            )
+        ids[role] = next(iter(edge), ids[role])
+        getattr(writer, f"add_add_{role}")(bool(edge))
+    more = [end for end in ends if end != ids["eos_token"]]
+    for key, number in (
+        *((ROLES[role], number) for role, number in ids.items()),
+        *zip(ENDS, more, strict=False),
     ):
-        value = config.get(key)
-        value = value[0] if isinstance(value, list) and value else value
-        if isinstance(value, int):
-            add(value)
-    writer.add_add_bos_token(table.get("post_processor") is not None)
+        if isinstance(number, int):
+            writer.add_uint32(f"tokenizer.ggml.{key}_token_id", number)
+    if settings.get("chat_template") is not None:
+        writer.add_chat_template(settings["chat_template"])
+    kept = {key: value for key, value in settings.items() if key not in _NOT_KEPT}
+    flags = {str(one["id"]): {k: one[k] for k in one if k != "id"} for one in added.values()}
+    writer.add_string(SETTINGS, json.dumps({**kept, "added_tokens_decoder": flags}))
+    writer.add_string(KEPT, json.dumps({key: table.get(key) for key in PARTS}))

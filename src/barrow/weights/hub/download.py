@@ -18,7 +18,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from barrow.errors import BarrowError, FetchFailed, MissingExtra, NotFound, nearest
-from barrow.files import atomic_file, sha256_of, write_bytes
+from barrow.files import atomic_file, remove, sha256_of, write_bytes
 from barrow.weights.hub.known import KNOWN, known
 from barrow.weights.safetensors_read import read_index
 
@@ -204,8 +204,8 @@ def _check(file: Path, marks: Path, *, again: bool) -> None:
         while data := opened.read(1 << 20):
             digest.update(data)
     if digest.hexdigest() != expected:
-        file.unlink()
-        blob.unlink(missing_ok=True)
+        remove(file)
+        remove(blob)
         raise FetchFailed(
             f"{file}: expected {digest.name} {expected}, got {digest.hexdigest()}; deleted, run "
             "again to download it"

@@ -12,6 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from barrow import Document
+from barrow.corpus import Recipe
+from barrow.corpus.readers.epub import reader
 from barrow.corpus.readers.epub.reader import Epub
 from barrow.corpus.readers.reader import Item, Reject
 
@@ -57,6 +59,11 @@ BOOK = {
 TEXT = "Two\n\nVerse\nline[1]\n\nOne\n\ndon’t\n\n* * *\n\nCafé end.\n\n1. A note."
 
 Save = Callable[..., Path]
+
+
+def test_the_caps_are_those_of_a_build() -> None:
+    assert Epub().max_bytes == Recipe.max_text
+    assert Recipe.memory_per_document == reader._MOST_MEMORY
 
 
 @pytest.fixture
@@ -220,6 +227,10 @@ def test_bad_input(save: Save, tmp_path: Path) -> None:
         assert len(reasons(tmp_path / name)) == 1
     bomb = save({"a.html": " " * (300 << 20)}, "bomb.epub")
     assert reasons(bomb)[0] in ("bomb", "too-large")
+    many = save({"a.html": "<b>" * 2_000_000, "b.html": "<p>x"}, "many.epub")
+    document, reject = Epub().read(many)
+    assert (document.text, reject.reason, reject.member) == ("x", "too-large", "a.html")
+    assert many.stat().st_size < 10_000
     deep = save({"a.html": "<div>" * 100_000 + "x", "c.opf": "<a>" * 100_000}, "deep.epub")
     (document,) = Epub().read(deep)
     assert isinstance(document, Document)

@@ -28,6 +28,7 @@ from barrow.corpus.filters.texts import Texts
 from barrow.corpus.kernels.scratch import Scratch
 from barrow.corpus.readers.reader import rejected
 from barrow.engine import File, Output, Stage
+from barrow.files import write_part
 
 REASON = "repeated-passage"
 REASON_LINES = "repeated-lines"  # or sentences, or paragraphs
@@ -99,7 +100,7 @@ def cut_passages(settings: Settings, inputs: Inputs, out: Cut) -> None:
             waiting = next(old, None)
     save_facts(facts, out.facts)
     counts = {name: dict(sorted(tally.items())) for name, tally in sorted(cutter.tally.items())}
-    out.counts.path.write_text(json.dumps(counts))
+    write_part(out.counts.path, json.dumps(counts).encode())
     out.save_frames()
 
 

@@ -52,6 +52,12 @@ _CREATIVE_COMMONS = re.compile(
 )
 
 
+# About how much memory reading a page takes for a byte; for a tag, a line, and what may have to be
+# repaired; and at most in all, as in a build. Called by itself, a reader has no other limit.
+_OF_BYTE, _OF_SIGNS = 20, {b"<": 180, b"\n": 50, b"\xc3": 200}
+_MOST_MEMORY = 400_000_000
+
+
 @dataclass
 class _Book:
     """The pages of a book and its other files by name, and rejects."""
@@ -60,6 +66,16 @@ class _Book:
     rejects: list[Reject] = field(default_factory=list)
     unread: set[str] = field(default_factory=set)
 
+    def add(self, name: str, data: bytes) -> None:
+        """Take a file in, unless reading it would take too much memory."""
+        memory = sum(cost * data.count(sign) for sign, cost in _OF_SIGNS.items())
+        memory += _OF_BYTE * len(data)
+        if memory > _MOST_MEMORY:
+            cause = f"it takes about {memory >> 20:,} MiB of memory to read"
+            self.rejects.append(Reject("too-large", cause, name))
+        else:
+            self.files[name] = data
+
 
 @dataclass(frozen=True)
 class Epub(Reader):
@@ -67,10 +83,11 @@ class Epub(Reader):
 
     Reasons: those of `unpack` and `load_raw`; ``boilerplate``, ``not-linear``, ``not-in-spine``,
     ``missing-file``, ``encrypted``, ``no-text``, ``unknown-encoding``, ``not-text``. `max_bytes`
-    bounds all pages of a book together.
+    bounds all pages of a book together. A page whose tags and lines would take more memory than a
+    build allows is ``too-large`` too.
     """
 
-    max_bytes: int = 1 << 28
+    max_bytes: int = 1 << 26
 
     extractor = "epub/2"
     patterns = (
@@ -100,7 +117,7 @@ class Epub(Reader):
                 member = name if len(paths) > 1 else ""
                 book.rejects.append(Reject(data.reason, data.cause, member, data.excerpt))
             else:
-                book.files[name] = data
+                book.add(name, data)
                 left -= len(data)
         yield from _items(book) if book.files else book.rejects
 
@@ -130,7 +147,7 @@ def _unpacked(path: Path, max_bytes: int) -> _Book:
                 book.rejects.append(Reject("too-large", cause, member.name))
             else:
                 try:
-                    book.files[member.name] = member.read()
+                    book.add(member.name, member.read())
                     left -= member.size
                 except BadArchive as error:
                     book.rejects.append(error.as_reject(member.name))

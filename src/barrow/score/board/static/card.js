@@ -54,6 +54,7 @@ const openCard = (id) => {
       ["Likelihood", card.likelihood],
       ["Protocol", window_.protocol ? name(String(window_.protocol)) : null],
       ["Windows", result.windows],
+      ["Ranks", result.is_paired ? null : "none is settled: documents.safetensors is not there"],
       ["Version of the card", String(card.version)],
     ])),
     ...part("By domain", domainTable(result)),

@@ -55,6 +55,7 @@ const percent = (value) => {
 };
 const span = (stat, text = bits) =>
   stat && known(stat.low) && known(stat.high) ? text(stat.low) + "–" + text(stat.high) : NONE;
+const changed = (value) => (value < 0 ? "−" : "+") + finely(Math.abs(value));
 const place = (range) =>
   !range ? NONE : range[0] === range[1] ? String(range[0]) : range[0] + "–" + range[1];
 const KINDS = {

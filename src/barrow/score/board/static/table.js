@@ -1,6 +1,7 @@
 // The ranked table, sortable by every column.
 const stat = (result) => (state.domain === "" ? result.overall : result.domains[state.domain]);
 const rankOf = (result) => (group().places[state.domain] || {})[result.id];
+const fromBest = (result) => (group().from_best[state.domain] || {})[result.id];
 const statColumn = (key, label, text, title) => ({
   key, label, title, text: (result) => text((stat(result) || {})[key]),
   value: (result) => (stat(result) || {})[key], extra: true,
@@ -11,12 +12,15 @@ const modelColumn = (key, label, text, title) => ({
 });
 const COLUMNS = [
   { key: "rank", label: "Rank", value: (result) => (rankOf(result) || [])[0],
-    title: "A range where intervals overlap: the order inside it is not settled" },
+    title: "A range where the comparison of documents leaves the order open" },
   { key: "name", label: "Model", words: true, value: (result) => result.name.toLowerCase() },
   { key: "kind", label: "Kind", words: true, extra: true, value: (result) => result.kind },
   { key: "bpb", label: "Bits per byte", value: (result) => (stat(result) || {}).bpb },
   { key: "low", label: "95% interval", value: (result) => (stat(result) || {}).low,
     title: "Bootstrap over documents; sorted by its lower end" },
+  { key: "from_best", label: "From the best", extra: true,
+    value: (result) => (fromBest(result) || [])[0],
+    title: "Bits per byte more than the best, and the 95% interval, document by document" },
   modelColumn("weighted", "Weighted", bits, "Mean over domains by the recipe's weights"),
   modelColumn("params", "Parameters", amount),
   modelColumn("size", "Size", size, "Bytes of the weights"),
@@ -65,7 +69,9 @@ const rankCell = (result) => {
   const range = rankOf(result);
   const tied = range && range[0] !== range[1];
   return html("td", { class: "number of-rank" },
-    tied ? html("span", { class: "tie", title: "Intervals overlap: not settled which is better" },
+    tied ? html("span", { class: "tie", title: result.is_paired
+      ? "Not settled: the difference may be chance"
+      : "Not settled: the result has no figures of documents" },
       html("span", { "aria-hidden": "true" }, "="),
       html("span", { class: "unseen" }, "tied ")) : "",
     place(range));
@@ -106,6 +112,11 @@ const drawTable = (results) => {
       return html("td", { class: "number interval of-low" },
         one && one.low > 0 ? strip(one, low, high) : "", html("span", {}, span(one)));
     }
+    if (column.key === "from_best") {
+      const values = fromBest(result);
+      return html("td", { class: "number extra of-from_best" }, values ? [changed(values[0]),
+        html("span", {}, ` ${changed(values[1])} to ${changed(values[2])}`)] : NONE);
+    }
     return html("td", { class: "number" + (column.extra ? " extra" : "") },
       column.text(result));
   };
@@ -114,7 +125,7 @@ const drawTable = (results) => {
   const where = state.domain === "" ? "all of the text" : state.domain;
   byId("ranking-table").replaceChildren(html("table", {},
     html("caption", {}, html("span", {}, "Bits per byte on ", name(where), ", lower is better; "
-      + "“=” marks ranks that overlapping intervals leave open.")),
+      + "“=” marks ranks that the comparison of documents leaves open.")),
     html("thead", {}, html("tr", {}, head)), html("tbody", {}, rows)));
   byId("sort").replaceChildren(...columns.map((column) =>
     html("option", { value: column.key, selected: column.key === state.sort }, column.label)));

@@ -56,7 +56,7 @@ def test_stats_of_a_store(barrow: Callable, tokenized: Path, folder: Path) -> No
 
 
 def test_verify_a_store(barrow: Callable, tokenized: Path) -> None:
-    code, out, err = barrow("corpus", "verify", tokenized)
+    code, out, err = barrow("verify", tokenized)
     assert (code, err) == (0, "")
     assert out.startswith("ok: ")
     assert " files, 1,000 documents, " in out
@@ -64,11 +64,11 @@ def test_verify_a_store(barrow: Callable, tokenized: Path) -> None:
     data = bytearray(path.read_bytes())
     data[-1] ^= 1
     path.write_bytes(data)
-    code, out, _ = barrow("corpus", "verify", tokenized)
+    code, out, _ = barrow("verify", tokenized)
     assert code == 1
     assert f"wrong-checksum: {path.name}: expected SHA-256" in out
     assert "1 problems" in out
-    code, out, _ = barrow("corpus", "verify", tokenized, "--json")
+    code, out, _ = barrow("verify", tokenized, "--json")
     assert code == 1
     told = json.loads(out)
     assert told["ok"] is False
