@@ -55,10 +55,11 @@ def golden(
 
     def decorate(compute: Callable[P, Any]) -> Callable[P, Any]:
         name = compute.__qualname__
-        path = _path_of(sys.modules[compute.__module__].__file__ or "")
+        source = sys.modules[compute.__module__].__file__ or ""
 
         @functools.wraps(compute)
         def call(*args: P.args, **kwargs: P.kwargs) -> Any:
+            path = _path_of(source)
             inputs = _described([args, kwargs])
             if _MODE == "read":
                 return _find(path, name, inputs)
