@@ -81,6 +81,11 @@ def golden(
     return decorate
 
 
+def settings_of(config: Any) -> dict[str, Any]:
+    """The settings of a configuration of `transformers`, without its version."""
+    return {key: x for key, x in config.to_dict().items() if key != "transformers_version"}
+
+
 def _path_of(source: str) -> Path:
     return FOLDER / Path(source).relative_to(_TESTS).with_suffix(".safetensors")
 

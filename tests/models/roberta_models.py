@@ -119,6 +119,28 @@ def tokenized(*texts: Any, words: bool = False, **options: Any) -> Any:
     return {"ids": ids, "words": None if isinstance(ids[0], list) else found.word_ids()}
 
 
+@golden("torch", "transformers")
+def filled(text: str, top_k: int) -> Any:
+    """What the pipeline of the masked language model gives."""
+    import transformers
+
+    pipeline = transformers.pipeline(
+        "fill-mask", model=make("mlm"), tokenizer=make_tokenizer(), device="cpu"
+    )
+    return pipeline(text, top_k=top_k)
+
+
+@golden("torch", "transformers", atol=1e-5)
+def outputs(kind: str, text: str) -> Any:
+    """Logits of a text, and attention maps."""
+    import torch
+
+    ids = make_tokenizer()(text, return_tensors="pt")
+    with torch.no_grad():
+        found = make(kind)(**ids, output_attentions=True)
+    return {"ids": ids["input_ids"][0], "logits": found.logits[0], "maps": found.attentions}
+
+
 def save(folder: Path, kind: str) -> Path:
     """A folder as `transformers` writes it, with the tokenizer; every number is drawn."""
     write_model(folder, *parts(kind))

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.goldens import golden
+from tests.goldens import golden, settings_of
 
 from barrow.errors import WeightsError
 from barrow.models.clip.config import ClipConfig
@@ -18,7 +18,7 @@ HERE = Path("here")
 def full_config(settings: dict[str, Any]) -> Any:
     import transformers
 
-    return transformers.CLIPConfig(**settings).to_dict()
+    return settings_of(transformers.CLIPConfig(**settings))
 
 
 @pytest.mark.parametrize("name", ["ViT-B/32", "ViT-L/14@336px"])

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.goldens import golden
+from tests.goldens import golden, settings_of
 
 from barrow.models import DecoderConfig
 from barrow.models.huggingface.config import FAMILIES, config_of
@@ -14,7 +14,7 @@ from barrow.nn.attention.rotary import Rotary
 def full_config(kind: str) -> Any:
     import transformers
 
-    return getattr(transformers, kind)().to_dict()
+    return settings_of(getattr(transformers, kind)())
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.goldens import golden
+from tests.goldens import golden, settings_of
 
 from barrow.models.huggingface.roberta import head_of, hf_roberta, labels_of, roberta_config
 from barrow.models.roberta.heads import TokenHead
@@ -16,7 +16,7 @@ MLM = {"architectures": ["RobertaForMaskedLM"]}
 def full_config(settings: dict[str, Any]) -> Any:
     import transformers
 
-    return transformers.RobertaConfig(**settings).to_dict()
+    return settings_of(transformers.RobertaConfig(**settings))
 
 
 @pytest.mark.parametrize("config", SIZES.values(), ids=list(SIZES))

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.goldens import golden
 from tests.models import roberta_models
 
 from barrow.models.load import load
@@ -18,15 +17,6 @@ ONE = "Paris is the <mask> of France."
 TWO = "<mask> is the capital of <mask>, naïve 🙂 <mask>"
 
 
-@golden("torch", "transformers")
-def pipeline(text: str, top_k: int) -> Any:
-    import transformers
-
-    model, tokenizer = roberta_models.make("mlm"), roberta_models.make_tokenizer()
-    fill_mask = transformers.pipeline("fill-mask", model=model, tokenizer=tokenizer, device="cpu")
-    return fill_mask(text, top_k=top_k)
-
-
 @pytest.fixture(scope="module")
 def loaded(roberta_folder: Callable[[str], Path]) -> Any:
     return load(roberta_folder("mlm"), unstack=True)
@@ -36,7 +26,7 @@ def loaded(roberta_folder: Callable[[str], Path]) -> Any:
 def test_as_the_pipeline_of_transformers(text: str, loaded: Any) -> None:
     """ROBERTA-1: the same tokens, scores, texts; with several masks a list for each."""
     found = fill(loaded.model, loaded.params, open_tokenizer(loaded.tokenizer), text, top=7)
-    expected = pipeline(text, top_k=7)
+    expected = roberta_models.filled(text, top_k=7)
     expected = [expected] if isinstance(expected[0], dict) else expected
     assert len(found) == len(expected) == text.count("<mask>")
     for ours, theirs in zip(found, expected, strict=True):
