@@ -19,12 +19,21 @@ from tests.goldens import golden
 WEIGHTS = "model.safetensors"
 
 
+def quiet_transformers() -> Any:
+    """The library, without its warnings and progress bars."""
+    import transformers
+
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+    return transformers
+
+
 @golden("torch", "transformers")
 def saved(kind: str, config: str, settings: dict[str, Any]) -> dict[str, Any]:
     """The JSON files that a model of these classes is saved with, and its tensors' shapes."""
-    import transformers
     from safetensors import safe_open
 
+    transformers = quiet_transformers()
     made = getattr(transformers, config)(**settings)
     auto = kind.startswith("AutoModel")
     model = getattr(transformers, kind)
@@ -84,10 +93,7 @@ def drawn(name: str, shape: list[int], std: float) -> np.ndarray[Any, Any]:
 
 def opened(kind: str, config: str, settings: dict[str, Any], *, std: float = 0.3) -> Any:
     """The same model as `transformers` opens it, for references; every key must match."""
-    import transformers
-
-    transformers.logging.set_verbosity_error()
-    transformers.logging.disable_progress_bar()
+    transformers = quiet_transformers()
     with tempfile.TemporaryDirectory() as folder:
         write_model(Path(folder), kind, config, settings, std=std)
         model, told = getattr(transformers, kind).from_pretrained(
