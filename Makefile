@@ -15,10 +15,11 @@ BROWSER := command -v chromium > /dev/null || command -v chromium-browser > /dev
 	apt-get install -y -qq --no-install-recommends chromium > /dev/null; } || \
 	echo 'no Chromium here: tests in a browser are skipped'
 
-.PHONY: help demo test soak check format bench clean
+.PHONY: help demo test golden soak check format bench clean
 help:
 	@echo "make demo    text every machine has to a scored model, in minutes"
 	@echo "make test    the tests"
+	@echo "make golden  results of other libraries that the tests compare with, computed and stored"
 	@echo "make check   formatter, linter, type checker"
 	@echo "make soak    long fuzzing and kill runs"
 	@echo "make bench   benchmarks beside their peers (prints ratios)"
@@ -44,10 +45,14 @@ demo: $(VENV)/.demo
 
 # Whole files go to one of two processes, so that what a file compiles is compiled once.
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -m 'not soak' -n 2 --dist loadfile --durations=10 $(ARGS)
+	GOLDEN=check $(BIN)/python -m pytest -m 'not soak' -n 2 --dist loadfile --durations=10 $(ARGS)
+
+# Results of other libraries that tests compare with, in tests/golden.
+golden: $(VENV)/.test
+	GOLDEN=write $(BIN)/python -m pytest -m 'not soak' -n 2 --dist loadfile $(ARGS)
 
 soak: $(VENV)/.test
-	XLA_FLAGS=--xla_force_host_platform_device_count=8 JAX_DISABLE_MOST_OPTIMIZATIONS=0 $(BIN)/python -m pytest --hypothesis-profile=soak $(ARGS)
+	GOLDEN=compute XLA_FLAGS=--xla_force_host_platform_device_count=8 JAX_DISABLE_MOST_OPTIMIZATIONS=0 $(BIN)/python -m pytest --hypothesis-profile=soak $(ARGS)
 
 check: $(VENV)/.test
 	$(BIN)/ruff format --check .

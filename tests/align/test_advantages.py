@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
-import torch
+from tests.goldens import golden
 
 from barrow.align.advantages import AdaptiveKl, generalised, grouped, leave_one_out, whitened
 from barrow.align.policy_losses import clipped_policy, clipped_value
@@ -74,6 +76,24 @@ def test_the_weight_of_the_distance_goes_to_its_target() -> None:
     assert now.after(0.0, 256).weight == pytest.approx(0.1 * (1 - 0.2 * 256 / 10_000))
 
 
+@golden("torch")
+def ppo_by_torch(
+    now: Any, old: Any, values: Any, before: Any, returns: Any, gain: Any, clip: float
+) -> Any:
+    """The sum of both losses, and its gradients with respect to log-probabilities and values."""
+    import torch
+
+    p, v = (torch.tensor(x, requires_grad=True) for x in (now, values))
+    ratio = torch.exp(p - torch.tensor(old))
+    advantage, target = torch.tensor(gain), torch.tensor(returns)
+    policy = -torch.minimum(ratio * advantage, ratio.clamp(1 - clip, 1 + clip) * advantage)
+    near = torch.tensor(before) + (v - torch.tensor(before)).clamp(-clip, clip)
+    value = 0.5 * torch.maximum((v - target) ** 2, (near - target) ** 2)
+    total = policy.sum() + value.sum()
+    total.backward()
+    return total.item(), p.grad, v.grad
+
+
 def test_ppo_is_a_float64_reference() -> None:
     """Policy and value losses with their gradients, from the formulas of the paper."""
     import jax
@@ -82,13 +102,7 @@ def test_ppo_is_a_float64_reference() -> None:
     rng = np.random.default_rng(2)
     now, old, values, before, returns, gain = rng.normal(0, 0.5, (6, 3, 5))
     for clip in (0.2, 0.05):
-        p, v = (torch.tensor(x, requires_grad=True) for x in (now, values))
-        ratio = torch.exp(p - torch.tensor(old))
-        advantage, target = torch.tensor(gain), torch.tensor(returns)
-        policy = -torch.minimum(ratio * advantage, ratio.clamp(1 - clip, 1 + clip) * advantage)
-        near = torch.tensor(before) + (v - torch.tensor(before)).clamp(-clip, clip)
-        value = 0.5 * torch.maximum((v - target) ** 2, (near - target) ** 2)
-        (policy.sum() + value.sum()).backward()
+        total, of_p, of_v = ppo_by_torch(now, old, values, before, returns, gain, clip)
 
         def ours(p: jax.Array, v: jax.Array, clip: float = clip) -> jax.Array:
             policy = clipped_policy(p, jnp.float32(old), jnp.float32(gain), low=clip, high=clip)
@@ -96,6 +110,6 @@ def test_ppo_is_a_float64_reference() -> None:
             return policy.sum() + value.sum()
 
         found, grads = jax.value_and_grad(ours, (0, 1))(jnp.float32(now), jnp.float32(values))
-        np.testing.assert_allclose(found, (policy.sum() + value.sum()).item(), rtol=1e-5)
-        np.testing.assert_allclose(grads[0], p.grad, rtol=1e-5, atol=1e-5)
-        np.testing.assert_allclose(grads[1], v.grad, rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(found, total, rtol=1e-5)
+        np.testing.assert_allclose(grads[0], of_p, rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(grads[1], of_v, rtol=1e-5, atol=1e-5)

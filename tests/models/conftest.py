@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
-import transformers
+from tests.goldens import golden
 from tests.models.clip_peers import reference
-
-transformers.logging.set_verbosity_error()
-transformers.logging.disable_progress_bar()
+from tests.models.drawn import opened, saved, write_model
 
 SMALL = {
     "vocab_size": 97,
@@ -90,35 +88,69 @@ CONFIGS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
+def _parts(name: str) -> tuple[str, str, dict[str, Any]]:
+    config, settings = CONFIGS[name]
+    ids = {"bos_token_id": None, "eos_token_id": None}
+    return "AutoModelForCausalLM", config, {**settings, **ids}
+
+
+@golden("torch", "transformers", atol=1e-4)
+def _logits(name: str, tokens: Any) -> Any:
+    import torch
+
+    with torch.no_grad():
+        return opened(*_parts(name))(torch.tensor(tokens)).logits
+
+
+@golden("torch", "transformers", atol=1e-4)
+def _greedy(name: str, prompt: Any, num: int) -> Any:
+    """Ids that follow a prompt, and the two largest logits of each step."""
+    import torch
+
+    ids = torch.tensor(prompt)[None]
+    out = opened(*_parts(name)).generate(
+        ids,
+        attention_mask=torch.ones_like(ids),
+        max_new_tokens=num,
+        do_sample=False,
+        pad_token_id=0,
+        output_logits=True,
+        return_dict_in_generate=True,
+    )
+    best = [logits[0].topk(2).values.tolist() for logits in out.logits]
+    return out.sequences[0, len(prompt) :].tolist(), best
+
+
+@golden("torch", "transformers")
+def _digests(name: str) -> Any:
+    """The SHA-256 of each tensor that the opened model holds."""
+    state = opened(*_parts(name)).state_dict()
+    return {key: hashlib.sha256(x.numpy().tobytes()).hexdigest() for key, x in state.items()}
+
+
+class Theirs:
+    """What `transformers` computes with a model, by its name in CONFIGS."""
+
+    logits = staticmethod(_logits)
+    greedy = staticmethod(_greedy)
+    digests = staticmethod(_digests)
+
+    @staticmethod
+    def num_parameters(name: str) -> int:
+        return int(saved(*_parts(name))["parameters"])
+
+
 @pytest.fixture(scope="session")
-def theirs() -> Callable[[str], Any]:
-    """A model of `transformers` by its name in CONFIGS, every parameter random."""
-    made: dict[str, Any] = {}
-
-    def get(name: str) -> Any:
-        if name not in made:
-            kind, settings = CONFIGS[name]
-            config = getattr(transformers, kind)(
-                **settings, initializer_range=0.3, bos_token_id=None, eos_token_id=None
-            )
-            torch.manual_seed(len(name))
-            made[name] = transformers.AutoModelForCausalLM.from_config(config).eval()
-            for parameter in made[name].parameters():
-                if parameter.ndim == 1:
-                    torch.nn.init.normal_(parameter, std=0.3)
-        return made[name]
-
-    return get
+def theirs() -> type[Theirs]:
+    return Theirs
 
 
 @pytest.fixture
-def folder_of(tmp_path: Path, theirs: Callable[[str], Any]) -> Callable[..., Path]:
-    """A model saved by `transformers`."""
+def folder_of(tmp_path: Path) -> Callable[..., Path]:
+    """A model as `transformers` saves it, every parameter random."""
 
     def save(name: str, **options: Any) -> Path:
-        path = tmp_path / name.replace(" ", "_")
-        theirs(name).save_pretrained(path, **options)
-        return path
+        return write_model(tmp_path / name.replace(" ", "_"), *_parts(name), **options)
 
     return save
 
@@ -137,31 +169,37 @@ def open_clip_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="session")
-def hf_clip(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
-    """A small CLIP model of `transformers`, as it saves it; and the model."""
-    torch.manual_seed(0)
-    shared = {"hidden_size": 32, "intermediate_size": 128, "num_attention_heads": 4}
-    config = transformers.CLIPConfig(
-        text_config={
-            **shared,
-            "vocab_size": 60,
-            "num_hidden_layers": 2,
-            "max_position_embeddings": 12,
-            "bos_token_id": 58,
-            "eos_token_id": 59,
-            "pad_token_id": 59,
-        },
-        vision_config={**shared, "num_hidden_layers": 3, "image_size": 32, "patch_size": 8},
-        projection_dim=16,
-    )
-    model = transformers.CLIPModel(config).eval()
+_WIDTH = {"hidden_size": 32, "intermediate_size": 128, "num_attention_heads": 4}
+_CLIP: dict[str, Any] = {
+    "text_config": {
+        **_WIDTH,
+        "vocab_size": 60,
+        "num_hidden_layers": 2,
+        "max_position_embeddings": 12,
+        "bos_token_id": 58,
+        "eos_token_id": 59,
+        "pad_token_id": 59,
+    },
+    "vision_config": {**_WIDTH, "num_hidden_layers": 3, "image_size": 32, "patch_size": 8},
+    "projection_dim": 16,
+}
+
+
+@golden("torch", "transformers", atol=1e-5)
+def _clip_features(method: str, given: Any) -> Any:
+    """Features of the small CLIP model: `get_image_features` or `get_text_features`."""
+    import torch
+
+    name = "pixel_values" if "image" in method else "input_ids"
     with torch.no_grad():
-        for parameter in model.parameters():
-            if parameter.ndim == 1:
-                parameter.add_(0.2 * torch.randn_like(parameter))
-            elif parameter.ndim > 1:
-                parameter.mul_(3)
+        model = opened("CLIPModel", "CLIPConfig", _CLIP, std=0.1)
+        features = getattr(model, method)(**{name: torch.tensor(given)})
+    return getattr(features, "pooler_output", features)
+
+
+@pytest.fixture(scope="session")
+def hf_clip(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Callable[..., Any]]:
+    """A small CLIP model as `transformers` saves it; and the features that it computes."""
     folder = tmp_path_factory.mktemp("hf_clip")
-    model.save_pretrained(folder)
-    return folder, model
+    write_model(folder, "CLIPModel", "CLIPConfig", _CLIP, std=0.1)
+    return folder, _clip_features

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from pathlib import Path
 from typing import Any
 
-import torch
-import transformers
-
-transformers.logging.set_verbosity_error()
-transformers.logging.disable_progress_bar()
+from tests.goldens import golden
+from tests.models.drawn import opened, saved, write_model
 
 LINES = [
     "Paris is the capital of France.",
@@ -50,15 +49,18 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 
+def parts(kind: str) -> tuple[str, str, dict[str, Any]]:
+    """Names of its class and its configuration's class, and the settings."""
+    return CLASSES[kind], "RobertaConfig", {**SMALL, **SETTINGS.get(kind, {})}
+
+
 def make(kind: str) -> Any:
-    """A model of a kind, every parameter random."""
-    settings = {**SMALL, **SETTINGS.get(kind, {})}
-    config = transformers.RobertaConfig(**settings, attn_implementation="eager")
-    torch.manual_seed(len(kind))
-    model = getattr(transformers, CLASSES[kind])(config).eval()
-    for parameter in model.parameters():
-        torch.nn.init.normal_(parameter, std=0.3)
-    return model
+    """The model of a kind in `transformers`, for references."""
+    return opened(*parts(kind))
+
+
+def num_parameters(kind: str) -> int:
+    return int(saved(*parts(kind))["parameters"])
 
 
 def make_tokenizer() -> Any:
@@ -82,6 +84,8 @@ def make_tokenizer() -> Any:
     made.post_processor = processors.RobertaProcessing(
         ("</s>", 2), ("<s>", 0), add_prefix_space=False
     )
+    import transformers
+
     return transformers.PreTrainedTokenizerFast(
         tokenizer_object=made,
         bos_token="<s>",
@@ -94,8 +98,51 @@ def make_tokenizer() -> Any:
     )
 
 
-def save(folder: Path, kind: str) -> Path:
-    """A folder as `transformers` writes it, with the tokenizer."""
-    make(kind).save_pretrained(folder)
+@golden("transformers")
+def _tokenizer_folder() -> Path:
+    folder = Path(tempfile.mkdtemp())
     make_tokenizer().save_pretrained(folder)
+    return folder
+
+
+@golden("transformers")
+def tokenized(*texts: Any, words: bool = False, **options: Any) -> Any:
+    """What the tokenizer makes of texts, pairs or words: ids, and the word of each."""
+    tokenizer = make_tokenizer()
+    if words:
+        from tokenizers import pre_tokenizers
+
+        tokenizer._tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
+        options["is_split_into_words"] = True
+    found = tokenizer(*texts, **options)
+    ids = found["input_ids"]
+    return {"ids": ids, "words": None if isinstance(ids[0], list) else found.word_ids()}
+
+
+@golden("torch", "transformers")
+def filled(text: str, top_k: int) -> Any:
+    """What the pipeline of the masked language model gives."""
+    import transformers
+
+    pipeline = transformers.pipeline(
+        "fill-mask", model=make("mlm"), tokenizer=make_tokenizer(), device="cpu"
+    )
+    return pipeline(text, top_k=top_k)
+
+
+@golden("torch", "transformers", atol=1e-5)
+def outputs(kind: str, text: str) -> Any:
+    """Logits of a text, and attention maps."""
+    import torch
+
+    ids = make_tokenizer()(text, return_tensors="pt")
+    with torch.no_grad():
+        found = make(kind)(**ids, output_attentions=True)
+    return {"ids": ids["input_ids"][0], "logits": found.logits[0], "maps": found.attentions}
+
+
+def save(folder: Path, kind: str) -> Path:
+    """A folder as `transformers` writes it, with the tokenizer; every number is drawn."""
+    write_model(folder, *parts(kind))
+    shutil.copytree(_tokenizer_folder(), folder, dirs_exist_ok=True)
     return folder

@@ -111,7 +111,7 @@ def test_keys_decide_where_the_config_names_no_architecture(
 def test_a_card(roberta: Any, roberta_folder: Callable[[str], Path]) -> None:
     found = card(roberta_folder("mlm"))
     assert found.family == "roberta"
-    assert found.num_params == roberta.make("mlm").num_parameters()
+    assert found.num_params == roberta.num_parameters("mlm")
     assert found.has_tokenizer
 
 

@@ -8,12 +8,10 @@ from barrow import config
 from barrow.models.card import card
 
 
-def test_as_transformers_counts(
-    every: str, theirs: Callable[[str], Any], folder_of: Callable[..., Path]
-) -> None:
+def test_as_transformers_counts(every: str, theirs: Any, folder_of: Callable[..., Path]) -> None:
     folder = folder_of(every)
     found = card(folder)
-    assert found.num_params == theirs(every).num_parameters()
+    assert found.num_params == theirs.num_parameters(every)
     assert found.num_bytes == 4 * found.num_params
     assert found.family == every.split()[0]
     assert found.report.is_exact

@@ -23,12 +23,12 @@ def reader(roberta_folder: Callable[[str], Path]) -> Tokenizer:
 
 
 def test_as_transformers_frames_texts(roberta: Any, reader: Tokenizer) -> None:
-    theirs = roberta.make_tokenizer()
     texts = ["Paris is the capital", "", "naïve 🙂", " two  spaces "]
     rows = text_rows(reader, texts, config=CONFIG)
-    assert [row.tokens.tolist() for row in rows] == theirs(texts)["input_ids"]
+    assert [row.tokens.tolist() for row in rows] == roberta.tokenized(texts)["ids"]
     marked = "the <mask> of</s>x"
-    assert marked_row(reader, marked, config=CONFIG).tokens.tolist() == theirs(marked)["input_ids"]
+    expected = roberta.tokenized(marked)["ids"]
+    assert marked_row(reader, marked, config=CONFIG).tokens.tolist() == expected
 
 
 def test_truncation_keeps_the_end_token(roberta: Any, reader: Tokenizer) -> None:
@@ -36,7 +36,7 @@ def test_truncation_keeps_the_end_token(roberta: Any, reader: Tokenizer) -> None
     with pytest.raises(ValueError, match=r"text 7: \d+ tokens, but the model takes 64"):
         text_rows(reader, ["a", text], config=CONFIG, first=6)
     (row,) = text_rows(reader, [text], config=CONFIG, truncate=True)
-    theirs = roberta.make_tokenizer()(text, truncation=True, max_length=64)["input_ids"]
+    theirs = roberta.tokenized(text, truncation=True, max_length=64)["ids"]
     assert row.tokens.tolist() == theirs
     assert row.num_cut == len(reader.encode(text)) + 2 - 64
 

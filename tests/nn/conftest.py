@@ -9,9 +9,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import torch
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import mosaic_gpu as gpu
+from tests.goldens import golden
 
 from barrow import nn
 
@@ -28,30 +28,54 @@ def close() -> Callable[..., None]:
     return lambda ours, theirs, what="": _close(ours, theirs, what)
 
 
+@golden("torch")
+def _run_by_torch(
+    module: str | Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any], x: Any
+) -> dict[str, Any]:
+    """Parameters, output and gradients of a module of `torch.nn`, or of one that is made here."""
+    import torch
+
+    made = (getattr(torch.nn, module) if isinstance(module, str) else module)(*args, **options)
+    held = dict(made.named_parameters())
+    with torch.no_grad():
+        for number, parameter in enumerate(held.values()):
+            # Their zeros and ones would hide a bias or a scale that is not used.
+            noise = torch.Generator().manual_seed(number)
+            parameter += 0.3 * torch.randn(parameter.shape, generator=noise)
+    x = torch.tensor(x, requires_grad=True)
+    y = made(x)
+    y = y[0] if isinstance(y, tuple) else y
+    toward = np.random.default_rng(7).normal(size=tuple(y.shape)).astype(np.float32)
+    y.backward(torch.tensor(toward))
+    return {
+        "params": held,
+        "gradients": {name: p.grad for name, p in held.items()},
+        "x": x.grad,
+        "y": y,
+        "toward": toward,
+    }
+
+
 @pytest.fixture
 def same_as_torch() -> Callable[..., None]:
     """Compare a model with a module of PyTorch, whose parameters it takes.
 
+    The module is named as in `torch.nn`, or is what a function here makes; with its settings.
     `names` maps our path to (their name, their layout → ours); `to` and `back` change the layout of
-    inputs and outputs into theirs and out of it.
+    inputs into theirs and of outputs out of it.
     """
 
     def compare(
         model: nn.Module,
-        theirs: torch.nn.Module,
+        theirs: tuple[str | Callable[..., Any], tuple[Any, ...], dict[str, Any]],
         x: np.ndarray[Any, Any],
         names: dict[str, tuple[str, Callable[[Any], Any]]],
         *,
         to: Callable[[Any], Any] = lambda x: x,
         back: Callable[[Any], Any] = lambda y: y,
     ) -> None:
-        held = dict(theirs.named_parameters())
-        assert {theirs for theirs, _ in names.values()} == set(held)
-        with torch.no_grad():
-            for number, parameter in enumerate(held.values()):
-                # Their zeros and ones would hide a bias or a scale that is not used.
-                noise = torch.Generator().manual_seed(number)
-                parameter += 0.3 * torch.randn(parameter.shape, generator=noise)
+        wanted = _run_by_torch(*theirs, np.ascontiguousarray(to(x)))
+        assert {name for name, _ in names.values()} == set(wanted["params"])
 
         def ours_of(tensors: Any) -> nn.Tree:
             leaves = {p: change(tensors[name]) for p, (name, change) in names.items()}
@@ -59,24 +83,21 @@ def same_as_torch() -> Callable[..., None]:
                 {p: jnp.asarray(np.ascontiguousarray(x)) for p, x in leaves.items()}
             )
 
-        params = ours_of({name: p.detach().numpy() for name, p in held.items()})
+        params = ours_of(wanted["params"])
         assert set(nn.paths(params)) == set(nn.describe(model, jnp.asarray(x)))
-        theirs_x = torch.tensor(x, requires_grad=True)
-        theirs_y = back(theirs(to(theirs_x)))
-        toward = np.random.default_rng(7).normal(size=tuple(theirs_y.shape)).astype(np.float32)
-        theirs_y.backward(torch.tensor(toward))
 
         @jax.jit  # operation by operation, each would be compiled by itself
         def ours(params: nn.Tree, x: jax.Array, toward: jax.Array) -> tuple[jax.Array, Any]:
             y, pull = jax.vjp(model.apply, params, x)
             return y, pull(toward)
 
-        y, (of_params, of_x) = ours(params, jnp.asarray(x), jnp.asarray(toward))
-        _close(y, theirs_y.detach().numpy(), "output")
-        _close(of_x, theirs_x.grad.numpy(), "gradient of x")
-        wanted = nn.paths(ours_of({name: p.grad.numpy() for name, p in held.items()}))
+        toward = jnp.asarray(np.ascontiguousarray(back(wanted["toward"])))
+        y, (of_params, of_x) = ours(params, jnp.asarray(x), toward)
+        _close(y, back(wanted["y"]), "output")
+        _close(to(np.asarray(of_x)), wanted["x"], "gradient of x")
+        gradients = nn.paths(ours_of(wanted["gradients"]))
         for path, gradient in nn.paths(of_params).items():
-            _close(gradient, wanted[path], f"gradient of {path}")
+            _close(gradient, gradients[path], f"gradient of {path}")
 
     return compare
 

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import torch
+from tests.goldens import golden
 
 from barrow.nn.cross_entropy import _nats_and_excess, cross_entropy, token_nats
 from barrow.nn.softmax_rows import softmax_rows
@@ -26,17 +26,21 @@ def problem(*, transposed: bool, scale: float = 1.0):
     return hidden, weight if transposed else weight.T.copy(), targets, mask
 
 
-def by_torch(hidden, weight, targets, mask, *, transposed):
+@golden("torch")
+def by_torch(hidden, weight, targets, mask, *, transposed, bias=None):
     """Sum and gradients, in float64."""
-    h = torch.tensor(hidden, dtype=torch.float64, requires_grad=True)
-    w = torch.tensor(weight, dtype=torch.float64, requires_grad=True)
-    logits = h @ (w.T if transposed else w)
+    import torch
+
+    given = (hidden, weight) if bias is None else (hidden, weight, bias)
+    leaves = [torch.tensor(x, dtype=torch.float64, requires_grad=True) for x in given]
+    h, w, *b = leaves
+    logits = h @ (w.T if transposed else w) + (b[0] if b else 0)
     nats = torch.nn.functional.cross_entropy(
         logits.reshape(-1, VOCAB), torch.tensor(targets).long().reshape(-1), reduction="none"
     )
     total = (nats * torch.tensor(mask).reshape(-1)).sum()
     total.backward()
-    return total.item(), h.grad.numpy(), w.grad.numpy()
+    return total.item(), *(leaf.grad for leaf in leaves)
 
 
 @pytest.mark.parametrize(
@@ -206,17 +210,10 @@ def test_a_bias_is_added_to_the_logits(num_slices) -> None:
         )
 
     value, grads = jax.jit(jax.value_and_grad(ours, argnums=(0, 1, 2)))(hidden, weight, bias)
-    h, w, b = (
-        torch.tensor(x, dtype=torch.float64, requires_grad=True) for x in (hidden, weight, bias)
-    )
-    nats = torch.nn.functional.cross_entropy(
-        (h @ w.T + b).reshape(-1, VOCAB), torch.tensor(targets).long().reshape(-1), reduction="none"
-    )
-    total = (nats * torch.tensor(mask).reshape(-1)).sum()
-    total.backward()
-    np.testing.assert_allclose(value, total.item(), rtol=1e-5)
-    for got, leaf in zip(grads, (h, w, b), strict=True):
-        np.testing.assert_allclose(got, leaf.grad.numpy(), atol=1e-4)
+    total, *wanted = by_torch(hidden, weight, targets, mask, transposed=True, bias=bias)
+    np.testing.assert_allclose(value, total, rtol=1e-5)
+    for got, gradient in zip(grads, wanted, strict=True):
+        np.testing.assert_allclose(got, gradient, atol=1e-4)
     with pytest.raises(ValueError, match=r"bias must have shape \(37,\), got \(36,\)"):
         ours(hidden, weight, bias[1:])
 

@@ -1,14 +1,19 @@
 from __future__ import annotations
 
-from transformers import LlamaConfig
+from types import SimpleNamespace
+from typing import Any
+
+from tests.goldens import golden, settings_of
 
 from barrow.recipes import llama
 
 
-def test_the_shape_is_tinyllamas() -> None:
-    """As its published config.json says."""
-    model = llama.one_b().model
-    theirs = LlamaConfig(
+@golden("transformers")
+def tinyllama() -> Any:
+    """Its published config.json with the defaults of transformers."""
+    from transformers import LlamaConfig
+
+    config = LlamaConfig(
         vocab_size=32000,
         hidden_size=2048,
         intermediate_size=5632,
@@ -18,6 +23,11 @@ def test_the_shape_is_tinyllamas() -> None:
         max_position_embeddings=2048,
         rms_norm_eps=1e-5,
     )
+    return settings_of(config)
+
+
+def test_the_shape_is_tinyllamas() -> None:
+    model, theirs = llama.one_b().model, SimpleNamespace(**tinyllama())
     assert (model.width, model.hidden, model.layers) == (
         theirs.hidden_size,
         theirs.intermediate_size,

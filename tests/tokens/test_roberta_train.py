@@ -3,13 +3,23 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import transformers
+from tests.goldens import golden
 
 import barrow.tokens
 from barrow.errors import ConfigError
 from barrow.tokens.train import train_roberta
 
 TEXTS = ["low low low low lower lower", "newest newest newest widest widest", "naïve low\n\n日本"]
+
+
+@golden("transformers")
+def by_transformers(file: Path, text: str) -> list[int]:
+    import transformers
+
+    ids: list[int] = transformers.PreTrainedTokenizerFast(tokenizer_file=str(file))(text)[
+        "input_ids"
+    ]
+    return ids
 
 
 def test_the_ids_are_where_roberta_has_them(tmp_path: Path) -> None:
@@ -19,14 +29,14 @@ def test_the_ids_are_where_roberta_has_them(tmp_path: Path) -> None:
     made.save(tmp_path)
     opened = barrow.tokens.load(tmp_path)
     assert opened.hash == made.hash
-    theirs = transformers.PreTrainedTokenizerFast(tokenizer_file=str(tmp_path / "tokenizer.json"))
+    file = tmp_path / "tokenizer.json"
     for text in (*TEXTS, "<s> is plain text", ""):
         ids = opened.encode(text).tolist()
         assert opened.decode(ids) == text
         if "<s>" not in text:
-            assert theirs(text)["input_ids"] == [0, *ids, 2]
+            assert by_transformers(file, text) == [0, *ids, 2]
     marked = opened.encode_marked("low <mask> low").tolist()
-    assert marked == theirs("low <mask> low")["input_ids"]
+    assert marked == by_transformers(file, "low <mask> low")
 
 
 def test_the_merges_are_those_of_plain_training() -> None:

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
-import torch
+from tests.goldens import golden
 
 from barrow import nn
 from barrow.train import Adafactor, AdamW, Constant, Linear, Lion, Muon, Optimizer, decayed
@@ -176,21 +176,28 @@ def test_kernels_and_tables_decay_and_nothing_else() -> None:
     assert {path for path, yes in nn.paths(decayed(PARAMS)).items() if yes} == DECAYED
 
 
-def test_adamw_as_torch() -> None:
-    held = {p: torch.tensor(np.asarray(x), requires_grad=True) for p, x in nn.paths(PARAMS).items()}
+@golden("torch")
+def adamw_by_torch(params: Any, every_grads: Any) -> Any:
+    """Parameters after a step for each of the gradients."""
+    import torch
+
+    held = {p: torch.tensor(np.asarray(x), requires_grad=True) for p, x in params.items()}
     groups = [
         {"params": [held[p] for p in held if p in DECAYED], "weight_decay": 0.1},
         {"params": [held[p] for p in held if p not in DECAYED], "weight_decay": 0.0},
     ]
     theirs = torch.optim.AdamW(groups, lr=0.01, betas=(0.9, 0.95), eps=1e-8)
-    for grads in GRADS:
-        for path, grad in nn.paths(grads).items():
+    for grads in every_grads:
+        for path, grad in grads.items():
             held[path].grad = torch.tensor(np.asarray(grad))
         theirs.step()
+    return held
+
+
+def test_adamw_as_torch() -> None:
+    wanted = adamw_by_torch(nn.paths(PARAMS), [nn.paths(grads) for grads in GRADS])
     for path, ours in trained(AdamW(Constant(peak=0.01))).items():
-        np.testing.assert_allclose(
-            ours, held[path].detach().numpy(), rtol=1e-6, atol=1e-6, err_msg=path
-        )
+        np.testing.assert_allclose(ours, wanted[path], rtol=1e-6, atol=1e-6, err_msg=path)
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from transformers import AutoConfig, LlamaConfig
+from tests.goldens import golden, settings_of
 
 from barrow.weights.foreign_model import (
     ForeignModel,
@@ -31,15 +32,25 @@ CONFIG = llama_config(
 )
 
 
+@golden("transformers")
+def opened_by_transformers(config: Path) -> Any:
+    """Its class, and all settings."""
+    from transformers import AutoConfig
+
+    opened = AutoConfig.from_pretrained(config)
+    return type(opened).__name__, settings_of(opened)
+
+
 def test_a_folder_that_transformers_understands(tmp_path: Path) -> None:
     roles = tokenizer_config(special={"bos_token": "<s>"}, begins=True, max_length=256)
     model = ForeignModel(CONFIG, lazy({"a": np.ones(3)}), {"version": "1.0"}, roles)
     written = save_huggingface(tmp_path / "m", model)
-    config = AutoConfig.from_pretrained(tmp_path / "m")
-    assert isinstance(config, LlamaConfig)
-    assert (config.hidden_size, config.head_dim, config.num_key_value_heads) == (64, 16, 2)
-    assert config.rope_parameters["rope_theta"] == 500000.0
-    assert config.tie_word_embeddings is True
+    kind, config = opened_by_transformers(tmp_path / "m/config.json")
+    assert kind == "LlamaConfig"
+    names = ("hidden_size", "head_dim", "num_key_value_heads")
+    assert [config[name] for name in names] == [64, 16, 2]
+    assert config["rope_parameters"]["rope_theta"] == 500000.0
+    assert config["tie_word_embeddings"] is True
     assert json.loads((tmp_path / "m" / "tokenizer.json").read_text()) == {"version": "1.0"}
     saved = json.loads((tmp_path / "m" / "tokenizer_config.json").read_text())
     assert saved["bos_token"] == "<s>"

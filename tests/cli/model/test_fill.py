@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import transformers
 
 TEXT = "Paris is the <mask> of France."
 
@@ -16,12 +16,9 @@ def test_as_the_pipeline(
 ) -> None:
     """ROBERTA-1: --json is what transformers' pipeline gives."""
     folder = roberta_folder("mlm")
-    pipeline = transformers.pipeline(
-        "fill-mask", model=roberta.make("mlm"), tokenizer=roberta.make_tokenizer(), device="cpu"
-    )
     code, out, err = barrow("model", "fill", TEXT, "--model", folder, "--top", 3, "--json")
     assert (code, err) == (0, "")
-    ours, theirs = json.loads(out), pipeline(TEXT, top_k=3)
+    ours, theirs = json.loads(out), roberta.filled(TEXT, top_k=3)
     for one, other in zip(ours, theirs, strict=True):
         assert set(one) == set(other)
         assert {k: one[k] for k in one if k != "score"} == {
@@ -30,7 +27,7 @@ def test_as_the_pipeline(
         np.testing.assert_allclose(one["score"], other["score"], rtol=1e-3)
     code, out, _ = barrow("model", "fill", TEXT, "--model", folder, "--top", 3)
     assert [line.split(maxsplit=1)[1] for line in out.splitlines()] == [
-        one["sequence"].replace("\n", "\\n") for one in ours
+        re.sub("[\x00-\x1f\x7f]", "\ufffd", one["sequence"].replace("\n", "\\n")) for one in ours
     ]
     code, out, _ = barrow("model", "fill", "<mask> is <mask>", "--model", folder, "--top", 1)
     assert [line for line in out.splitlines() if line.startswith("mask")] == ["mask 1", "mask 2"]

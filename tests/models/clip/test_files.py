@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 
 from barrow.errors import NotFound, WeightsError
 from barrow.models.clip.files import HUGGING_FACE, OPENAI
@@ -62,12 +62,12 @@ def test_nothing_is_executed(
 
 
 def test_a_hugging_face_folder(hf_clip: tuple[Path, Any], tmp_path: Path) -> None:
-    folder, model = hf_clip
+    folder, _ = hf_clip
     found = opened(folder)
     assert found.layout is HUGGING_FACE
     assert opened(folder / "model.safetensors").config == found.config
     shutil.copyfile(folder / "config.json", tmp_path / "config.json")
-    torch.save(model.state_dict(), tmp_path / "pytorch_model.bin")
+    torch.save(load_file(folder / "model.safetensors"), tmp_path / "pytorch_model.bin")
     assert set(opened(tmp_path).tensors) == set(found.tensors)
     assert found.tokenizer is None
     (tmp_path / "merges.txt").touch()

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import transformers
+from tests.goldens import golden, settings_of
 
 from barrow.errors import WeightsError
 from barrow.models.clip.config import ClipConfig
@@ -14,9 +14,16 @@ from barrow.models.clip.variants import VARIANTS
 HERE = Path("here")
 
 
+@golden("transformers")
+def full_config(settings: dict[str, Any]) -> Any:
+    import transformers
+
+    return settings_of(transformers.CLIPConfig(**settings))
+
+
 @pytest.mark.parametrize("name", ["ViT-B/32", "ViT-L/14@336px"])
 def test_configurations_go_there_and_back(name: str) -> None:
-    theirs = transformers.CLIPConfig(**hf_of_config(VARIANTS[name])).to_dict()
+    theirs = full_config(hf_of_config(VARIANTS[name]))
     assert config_of_hf(theirs, HERE) == VARIANTS[name]
 
 

@@ -4,12 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import torch
-from transformers import (
-    TemperatureLogitsWarper,
-    TopKLogitsWarper,
-    TopPLogitsWarper,
-)
+from tests.goldens import golden
 
 from barrow.models.decoder.sampling import GREEDY, Sampling, candidates, choose, chooser
 
@@ -27,6 +22,19 @@ def shares(sampling: Sampling) -> np.ndarray:
     return spread
 
 
+@golden("torch", "transformers")
+def by_transformers(temperature: float, top_k: int | None, top_p: float | None) -> np.ndarray:
+    import torch
+    import transformers
+
+    scores = transformers.TemperatureLogitsWarper(temperature)(None, torch.tensor(LOGITS))
+    if top_k is not None:
+        scores = transformers.TopKLogitsWarper(top_k)(None, scores)
+    if top_p is not None:
+        scores = transformers.TopPLogitsWarper(top_p)(None, scores)
+    return torch.softmax(scores, -1)
+
+
 @pytest.mark.parametrize(
     "sampling",
     [
@@ -39,12 +47,8 @@ def shares(sampling: Sampling) -> np.ndarray:
     ],
 )
 def test_probabilities_as_in_transformers(sampling: Sampling) -> None:
-    scores = TemperatureLogitsWarper(sampling.temperature)(None, torch.tensor(LOGITS))
-    if sampling.top_k is not None:
-        scores = TopKLogitsWarper(sampling.top_k)(None, scores)
-    if sampling.top_p is not None:
-        scores = TopPLogitsWarper(sampling.top_p)(None, scores)
-    np.testing.assert_allclose(shares(sampling), torch.softmax(scores, -1), atol=1e-6)
+    expected = by_transformers(sampling.temperature, sampling.top_k, sampling.top_p)
+    np.testing.assert_allclose(shares(sampling), expected, atol=1e-6)
 
 
 def test_draws_follow_the_probabilities() -> None:

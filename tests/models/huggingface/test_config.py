@@ -3,11 +3,18 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import transformers
+from tests.goldens import golden, settings_of
 
 from barrow.models import DecoderConfig
 from barrow.models.huggingface.config import FAMILIES, config_of
 from barrow.nn.attention.rotary import Rotary
+
+
+@golden("transformers")
+def full_config(kind: str) -> Any:
+    import transformers
+
+    return settings_of(getattr(transformers, kind)())
 
 
 @pytest.mark.parametrize(
@@ -25,7 +32,7 @@ from barrow.nn.attention.rotary import Rotary
     ],
 )
 def test_an_empty_config_has_the_defaults_of_transformers(kind: str, family: str) -> None:
-    full = getattr(transformers, kind)().to_dict()
+    full = full_config(kind)
     assert config_of({"model_type": family}) == config_of(full)
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import transformers
+from tests.goldens import golden, settings_of
 
 from barrow.models.huggingface.roberta import head_of, hf_roberta, labels_of, roberta_config
 from barrow.models.roberta.heads import TokenHead
@@ -12,20 +12,27 @@ from barrow.models.roberta.model import SIZES, RobertaConfig
 MLM = {"architectures": ["RobertaForMaskedLM"]}
 
 
+@golden("transformers")
+def full_config(settings: dict[str, Any]) -> Any:
+    import transformers
+
+    return settings_of(transformers.RobertaConfig(**settings))
+
+
 @pytest.mark.parametrize("config", SIZES.values(), ids=list(SIZES))
 def test_there_and_back(config: RobertaConfig) -> None:
     assert roberta_config(hf_roberta(config, None), ()) == config
 
 
 def test_what_transformers_makes_of_it() -> None:
-    made = transformers.RobertaConfig(**hf_roberta(SIZES["roberta-large"], None))
-    assert (made.hidden_size, made.num_hidden_layers, made.intermediate_size) == (1024, 24, 4096)
-    assert made.max_position_embeddings == 514
-    assert roberta_config(made.to_dict(), ()) == SIZES["roberta-large"]
+    made = full_config(hf_roberta(SIZES["roberta-large"], None))
+    names = ("hidden_size", "num_hidden_layers", "intermediate_size", "max_position_embeddings")
+    assert tuple(made[name] for name in names) == (1024, 24, 4096, 514)
+    assert roberta_config(made, ()) == SIZES["roberta-large"]
 
 
 def test_absent_keys_are_the_defaults_of_their_class() -> None:
-    made = transformers.RobertaConfig().to_dict()
+    made = full_config({})
     assert roberta_config(MLM, ()) == roberta_config({**made, **MLM}, ())
 
 

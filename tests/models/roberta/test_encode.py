@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.goldens import golden
+from tests.models import roberta_models
 
 from barrow.models.buckets import bucket
 from barrow.models.load import load
@@ -24,8 +25,11 @@ def loaded(roberta_folder: Callable[[str], Path]) -> Any:
     return load(roberta_folder("mlm"), unstack=True)
 
 
-def expected_of(model: Any, layer: int, pool: str) -> Any:
-    found = []
+@golden("torch", "transformers", atol=1e-5)
+def expected_of(layer: int, pool: str) -> Any:
+    import torch
+
+    model, found = roberta_models.make("mlm"), []
     for row in ROWS:
         with torch.no_grad():
             out = model(torch.tensor(row)[None].long(), output_hidden_states=True)
@@ -36,17 +40,17 @@ def expected_of(model: Any, layer: int, pool: str) -> Any:
 
 
 @pytest.mark.parametrize(("layer", "pool"), [(-1, "mean"), (1, "max"), (0, "mean"), (2, "cls")])
-def test_each_row_as_if_it_were_alone(layer: int, pool: Any, loaded: Any, roberta: Any) -> None:
+def test_each_row_as_if_it_were_alone(layer: int, pool: Any, loaded: Any) -> None:
     """ROBERTA-2, ROBERTA-5: any layer, any pooling; in order, whatever is padded with what."""
     found = np.concatenate(
         list(embed(loaded.model, loaded.params, ROWS, layer=layer, pool=pool, tokens=64, ahead=4))
     )
-    np.testing.assert_allclose(found, expected_of(roberta.make("mlm"), layer, pool), atol=1e-4)
+    np.testing.assert_allclose(found, expected_of(layer, pool), atol=1e-4)
 
 
 @pytest.mark.parametrize(("layer", "pool"), [(-1, "mean"), (1, "max"), (0, "mean"), (2, "cls")])
 def test_packed_as_if_each_were_alone(
-    layer: int, pool: Any, loaded: Any, roberta: Any, monkeypatch: pytest.MonkeyPatch
+    layer: int, pool: Any, loaded: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """ROBERTA-5: as where a kernel attends to short rows; 48 tokens are too long for the rows."""
     monkeypatch.setattr(encode, "packs", lambda body: True)
@@ -60,7 +64,7 @@ def test_packed_as_if_each_were_alone(
         list(embed(loaded.model, loaded.params, ROWS, layer=layer, pool=pool, tokens=80))
     )
     assert used == [(2, 40), (1, 40)]  # 85 tokens of six texts
-    np.testing.assert_allclose(found, expected_of(roberta.make("mlm"), layer, pool), atol=1e-4)
+    np.testing.assert_allclose(found, expected_of(layer, pool), atol=1e-4)
     with pytest.raises(ValueError, match="row 1 has no tokens"):
         list(embed(loaded.model, loaded.params, [[5], []]))
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-import transformers
+from tests.models import roberta_models
 
 from barrow.models.load import load
 from barrow.models.roberta.fill import fill
@@ -18,22 +18,15 @@ TWO = "<mask> is the capital of <mask>, naïve 🙂 <mask>"
 
 
 @pytest.fixture(scope="module")
-def pipeline(roberta: Any) -> Any:
-    return transformers.pipeline(
-        "fill-mask", model=roberta.make("mlm"), tokenizer=roberta.make_tokenizer(), device="cpu"
-    )
-
-
-@pytest.fixture(scope="module")
 def loaded(roberta_folder: Callable[[str], Path]) -> Any:
     return load(roberta_folder("mlm"), unstack=True)
 
 
 @pytest.mark.parametrize("text", [ONE, TWO, "<mask>"])
-def test_as_the_pipeline_of_transformers(text: str, pipeline: Any, loaded: Any) -> None:
+def test_as_the_pipeline_of_transformers(text: str, loaded: Any) -> None:
     """ROBERTA-1: the same tokens, scores, texts; with several masks a list for each."""
     found = fill(loaded.model, loaded.params, open_tokenizer(loaded.tokenizer), text, top=7)
-    expected = pipeline(text, top_k=7)
+    expected = roberta_models.filled(text, top_k=7)
     expected = [expected] if isinstance(expected[0], dict) else expected
     assert len(found) == len(expected) == text.count("<mask>")
     for ours, theirs in zip(found, expected, strict=True):

@@ -8,8 +8,8 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
-import torch
-import transformers
+from tests.goldens import golden
+from tests.models import roberta_models
 
 from barrow import nn
 from barrow.models import Roberta, RobertaConfig, save
@@ -29,9 +29,27 @@ def run(model: Any, params: Any, tokens: Any) -> Any:
     return model.apply(params, tokens)
 
 
-def theirs(model: Any) -> Any:
+@golden("torch", "transformers", atol=1e-5)
+def by_transformers(kind: str, folder: Path) -> Any:
+    """Logits of a folder that barrow wrote, and what its configuration says."""
+    import torch
+    import transformers
+
+    model, told = getattr(transformers, roberta_models.CLASSES[kind]).from_pretrained(
+        folder, output_loading_info=True
+    )
+    assert not any(told.values()), told
     with torch.no_grad():
-        return model(torch.tensor(TOKENS).long()).logits.numpy()
+        logits = model.eval()(torch.tensor(TOKENS).long()).logits
+    return logits, list(model.config.id2label.values()), model.config.problem_type
+
+
+@golden("torch", "transformers", atol=1e-5)
+def logits_of(kind: str) -> Any:
+    import torch
+
+    with torch.no_grad():
+        return roberta_models.make(kind)(torch.tensor(TOKENS).long()).logits
 
 
 @pytest.mark.parametrize(
@@ -41,7 +59,6 @@ def theirs(model: Any) -> Any:
 def test_checkpoints_of_transformers_open_and_go_back(
     kind: str,
     head: type,
-    roberta: Any,
     roberta_folder: Callable[[str], Path],
     tmp_path: Path,
 ) -> None:
@@ -51,17 +68,14 @@ def test_checkpoints_of_transformers_open_and_go_back(
     assert isinstance(loaded.model.head, head)
     assert loaded.report.is_exact
     assert not loaded.report.ignored
-    expected = theirs(roberta.make(kind))
+    expected = logits_of(kind)
     ours = run(loaded.model, loaded.params, TOKENS)
     np.testing.assert_allclose(ours, expected[:, 0] if kind == "regress" else expected, atol=1e-4)
     save(tmp_path / "out", loaded.model, loaded.params, labels=loaded.labels)
-    again, told = getattr(transformers, roberta.CLASSES[kind]).from_pretrained(
-        tmp_path / "out", output_loading_info=True
-    )
-    assert not any(told.values()), told
-    np.testing.assert_allclose(theirs(again.eval()), expected, atol=1e-5)
-    assert tuple(again.config.id2label.values()) == loaded.labels
-    assert (again.config.problem_type == "regression") == (kind == "regress")
+    again, labels, problem = by_transformers(kind, tmp_path / "out")
+    np.testing.assert_allclose(again, expected, atol=1e-5)
+    assert tuple(labels) == loaded.labels
+    assert (problem == "regression") == (kind == "regress")
 
 
 def test_labels(roberta_folder: Callable[[str], Path], tmp_path: Path) -> None:

@@ -26,31 +26,27 @@ def tokenizer(roberta_folder: Callable[[str], Path]) -> Any:
 @pytest.mark.parametrize("most", [64, 20, 13, 7, 6])
 def test_pairs_as_transformers_has_them(tokenizer: Any, roberta: Any, most: int) -> None:
     """ROBERTA-3: `<s> a </s></s> b </s>`, the longer cut first."""
-    theirs = roberta.make_tokenizer()
+    theirs = roberta.tokenized
     rows = pair_rows(
         tokenizer, TEXTS, PAIRS, config=CONFIG, places=PLACES, limit=Limit(most, truncate=True)
     )
     for row, text, pair in zip(rows, TEXTS, PAIRS, strict=True):
-        expected = theirs(text, pair, truncation="longest_first", max_length=most)["input_ids"]
+        expected = theirs(text, pair, truncation="longest_first", max_length=most)["ids"]
         assert row.tokens.tolist() == expected
-        whole = len(theirs(text, pair)["input_ids"])
+        whole = len(theirs(text, pair)["ids"])
         assert row.num_cut == max(0, whole - most)
 
 
 @pytest.mark.parametrize("most", [64, 12])
 def test_words_as_transformers_has_them(tokenizer: Any, roberta: Any, most: int) -> None:
     """ROBERTA-3: each word behind a space; its first piece is the one that is labelled."""
-    from tokenizers import pre_tokenizers
-
-    theirs = roberta.make_tokenizer()
-    theirs._tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
     words = [["Paris", "is", "nice", "日本語", "mound"], ["stone"], [" the", "capitals", "of"]]
     limit = Limit(most, truncate=True)
     rows = word_rows(tokenizer, words, config=CONFIG, places=PLACES[:3], limit=limit)
     for row, given in zip(rows, words, strict=True):
-        expected = theirs(given, is_split_into_words=True, truncation=True, max_length=most)
-        assert row.tokens.tolist() == expected["input_ids"]
-        ids = expected.word_ids()
+        expected = roberta.tokenized(given, words=True, truncation=True, max_length=most)
+        assert row.tokens.tolist() == expected["ids"]
+        ids = expected["words"]
         first = [ids.index(word) for word in range(len(given)) if word in ids]
         assert row.first.tolist() == first
         assert row.num_cut == len(given) - len(first)

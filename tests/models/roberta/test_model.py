@@ -4,13 +4,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import torch
+from tests.goldens import golden
+from tests.models import roberta_models
 
 from barrow import nn
 from barrow.models import Roberta, RobertaConfig
@@ -34,16 +36,44 @@ def run(model: Any, params: Any, *args: Any, method: str = "__call__", **inputs:
     return model.apply(params, *args, method=getattr(model, method), **inputs)
 
 
-@pytest.fixture(scope="module")
-def theirs(roberta: Any) -> Any:
-    model = roberta.make("mlm")
+@golden("torch", "transformers", atol=1e-5)
+def by_transformers() -> Any:
+    import torch
+
     with torch.no_grad():
-        return model(
+        found = roberta_models.make("mlm")(
             torch.tensor(TOKENS).long(),
             attention_mask=torch.tensor(REAL).long(),
             output_hidden_states=True,
             output_attentions=True,
         )
+    names = ("logits", "hidden_states", "attentions")
+    return {name: getattr(found, name) for name in names}
+
+
+@golden("torch", "transformers", atol=1e-5)
+def output_of(kind: str, name: str, tokens: Any, **inputs: Any) -> Any:
+    """An output of a model, or of its encoder where it has no such output."""
+    import torch
+
+    model = roberta_models.make(kind)
+    model = model.roberta if name == "last_hidden_state" else model
+    given = {key: torch.tensor(x).long() for key, x in inputs.items()}
+    with torch.no_grad():
+        return getattr(model(torch.tensor(tokens).long(), **given), name)
+
+
+@golden("torch", "transformers")
+def positions_by_transformers(tokens: Any) -> Any:
+    import torch
+    from transformers.models.roberta.modeling_roberta import RobertaEmbeddings
+
+    return RobertaEmbeddings.create_position_ids_from_input_ids(torch.tensor(tokens), 1)
+
+
+@pytest.fixture(scope="module")
+def theirs() -> Any:
+    return SimpleNamespace(**by_transformers())
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +101,7 @@ def test_every_hidden_state(loaded: Any, theirs: Any) -> None:
     ours = hidden_states(loaded.model, loaded.params, TOKENS, LENGTHS)
     assert ours.shape == (3, 2, 20, 32)
     for number, expected in enumerate(theirs.hidden_states):
-        np.testing.assert_allclose(ours[number][REAL], expected.numpy()[REAL], atol=1e-4)
+        np.testing.assert_allclose(ours[number][REAL], expected[REAL], atol=1e-4)
     last = run(loaded.model, loaded.params, TOKENS, lengths=LENGTHS)
     np.testing.assert_allclose(last[REAL], ours[-1][REAL], atol=1e-5)
 
@@ -84,7 +114,7 @@ def test_every_attention_map(loaded: Any, theirs: Any) -> None:
     for layer, expected in enumerate(theirs.attentions):
         for row, length in enumerate(LENGTHS):
             np.testing.assert_allclose(
-                ours[layer, row, :, :length], expected[row, :, :length].numpy(), atol=1e-4
+                ours[layer, row, :, :length], expected[row, :, :length], atol=1e-4
             )
 
 
@@ -93,10 +123,10 @@ def test_logits_of_all_places_and_of_some(loaded: Any, theirs: Any) -> None:
     model, params = loaded.model, loaded.params
     hidden = run(model, params, TOKENS, lengths=LENGTHS)
     logits = run(model, params, hidden, method="logits")
-    np.testing.assert_allclose(logits[REAL], theirs.logits.numpy()[REAL], atol=1e-4)
+    np.testing.assert_allclose(logits[REAL], theirs.logits[REAL], atol=1e-4)
     some = run(model, params, TOKENS, AT, lengths=LENGTHS, method="masked_logits")
     assert some.shape == (2, 2, 330)
-    expected = np.take_along_axis(theirs.logits.numpy(), AT[..., None], 1)
+    expected = np.take_along_axis(theirs.logits, AT[..., None], 1)
     np.testing.assert_allclose(some, expected, atol=1e-4)
 
 
@@ -138,20 +168,17 @@ def test_bfloat16(roberta_folder: Callable[[str], Path], theirs: Any) -> None:
     low = load(roberta_folder("mlm"), dtype="bfloat16")
     hidden = run(low.model, low.params, TOKENS, lengths=LENGTHS)
     assert hidden.dtype == jnp.bfloat16
-    expected = theirs.hidden_states[-1].numpy()
+    expected = theirs.hidden_states[-1]
     assert np.abs(np.asarray(hidden, np.float32) - expected)[REAL].max() < 0.03 * expected.max()
     logits = np.asarray(run(low.model, low.params, hidden, method="logits"), np.float32)
-    expected = theirs.logits.numpy()
+    expected = theirs.logits
     assert np.abs(logits - expected)[REAL].max() < 0.03 * np.abs(expected).max()
 
 
 def test_positions() -> None:
     """Counted behind the padding id over what is not padding, as transformers counts them."""
-    from transformers.models.roberta.modeling_roberta import RobertaEmbeddings
-
     tokens = np.array([[0, 5, 1, 7, 2, 1, 1], [1, 1, 0, 5, 6, 7, 2]])
-    count = RobertaEmbeddings.create_position_ids_from_input_ids
-    expected = count(torch.tensor(tokens), 1).numpy()
+    expected = positions_by_transformers(tokens)
     assert np.array_equal(padded_positions(jnp.asarray(tokens), 1), expected)
     assert full_positions(RobertaConfig(), 3).tolist() == [[2, 3, 4]]
 
@@ -170,27 +197,23 @@ def test_past_the_positions(loaded: Any) -> None:
         run(loaded.model, loaded.params, np.full((1, 65), 5, np.int32))
 
 
-def test_token_types(loaded: Any, roberta: Any, roberta_folder: Callable[[str], Path]) -> None:
+def test_token_types(loaded: Any, roberta_folder: Callable[[str], Path]) -> None:
     with pytest.raises(ValueError, match=r"token type 1, but the model has 1 \(0 to 0\): RoBERTa"):
         loaded.model.apply(loaded.params, TOKENS, token_types=np.ones_like(TOKENS))
     assert np.isnan(
         run(loaded.model, loaded.params, TOKENS, token_types=np.ones_like(TOKENS))
     ).all()
     two, kinds = load(roberta_folder("types")), RNG.integers(0, 2, TOKENS.shape)
-    with torch.no_grad():
-        expected = roberta.make("types").roberta(
-            torch.tensor(TOKENS).long(), token_type_ids=torch.tensor(kinds)
-        )
+    expected = output_of("types", "last_hidden_state", TOKENS, token_type_ids=kinds)
     ours = run(two.model, two.params, TOKENS, token_types=kinds)
-    np.testing.assert_allclose(ours, expected.last_hidden_state.numpy(), atol=1e-4)
+    np.testing.assert_allclose(ours, expected, atol=1e-4)
 
 
-def test_an_untied_head(roberta: Any, roberta_folder: Callable[[str], Path]) -> None:
+def test_an_untied_head(roberta_folder: Callable[[str], Path]) -> None:
     untied = load(roberta_folder("untied"))
     assert untied.report.is_exact
     model, params = untied.model, untied.params
-    with torch.no_grad():
-        expected = roberta.make("untied")(torch.tensor(TOKENS).long()).logits.numpy()
+    expected = output_of("untied", "logits", TOKENS)
     hidden = run(model, params, TOKENS)
     logits = run(model, params, hidden, method="logits")
     np.testing.assert_allclose(logits, expected, atol=1e-4)
@@ -215,13 +238,12 @@ def test_the_loss_of_masked_places(loaded: Any) -> None:
     np.testing.assert_allclose(nats, expected, rtol=1e-5)
 
 
-def test_the_pooler(roberta: Any, roberta_folder: Callable[[str], Path], loaded: Any) -> None:
+def test_the_pooler(roberta_folder: Callable[[str], Path], loaded: Any) -> None:
     bare = load(roberta_folder("bare"))
     model, params = bare.model, bare.params
     assert model.config.pooler
     assert not model.config.mlm_head
-    with torch.no_grad():
-        expected = roberta.make("bare")(torch.tensor(TOKENS[:1]).long()).pooler_output.numpy()
+    expected = output_of("bare", "pooler_output", TOKENS[:1])
     hidden = run(model, params, TOKENS[:1])
     np.testing.assert_allclose(run(model, params, hidden, method="pooled"), expected, atol=1e-4)
     with pytest.raises(ValueError, match="the model has no pooler"):

@@ -7,9 +7,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.goldens import golden
 
 from barrow.nn.attention.attention import attention, attention_weights
 from barrow.nn.attention.fused_attention import evened
@@ -167,17 +167,22 @@ def test_a_query_that_sees_nothing_gets_zeros() -> None:
     np.testing.assert_allclose(np.asarray(weights)[1].sum(-1), 1, rtol=1e-6)
 
 
+@golden("torch")
+def by_torch(q: Array, k: Array, v: Array, *, is_causal: bool) -> Any:
+    import torch
+
+    heads_first = (torch.tensor(x).transpose(1, 2) for x in (q, k, v))
+    return torch.nn.functional.scaled_dot_product_attention(
+        *heads_first, is_causal=is_causal, enable_gqa=True
+    ).transpose(1, 2)
+
+
 @pytest.mark.parametrize("is_causal", [False, True])
 def test_as_pytorch_does(is_causal: bool) -> None:
     """FLAX-7: torch.nn.functional.scaled_dot_product_attention, grouped heads."""
     q, k, v = arrays(heads=6, kv_heads=2)
-    theirs = torch.nn.functional.scaled_dot_product_attention(
-        *(torch.tensor(x).transpose(1, 2) for x in (q, k, v)),
-        is_causal=is_causal,
-        enable_gqa=True,
-    )
     ours = attention(q, k, v, CAUSAL if is_causal else ALL)
-    np.testing.assert_allclose(ours, theirs.transpose(1, 2), atol=1e-5)
+    np.testing.assert_allclose(ours, by_torch(q, k, v, is_causal=is_causal), atol=1e-5)
 
 
 def test_bfloat16_has_a_float32_softmax() -> None:

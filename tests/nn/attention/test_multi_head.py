@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import torch
+from tests.goldens import golden
 
 from barrow import nn
 from barrow.nn.attention.cache import Cache
@@ -28,17 +28,26 @@ def made(module: MultiHead, batch: int = 3) -> tuple[Any, jax.Array]:
     return drawn(module, x), x
 
 
-def torch_of(params: Any) -> torch.nn.MultiheadAttention:
+@golden("torch")
+def by_torch(params: Any, x: Any, *, causal: bool) -> Any:
+    """The output, and the gradients with respect to x and the kernels of q, k and v."""
+    import torch
+
     theirs = torch.nn.MultiheadAttention(WIDTH, HEADS, batch_first=True)
-    kernels = [np.asarray(params[n]["kernel"]).reshape(WIDTH, WIDTH).T for n in "qkv"]
-    biases = [np.asarray(params[n]["bias"]).reshape(WIDTH) for n in "qkv"]
-    back = np.asarray(params["out"]["kernel"]).reshape(WIDTH, WIDTH).T
+    kernels = [np.asarray(params[f"{n}/kernel"]).reshape(WIDTH, WIDTH).T for n in "qkv"]
+    biases = [np.asarray(params[f"{n}/bias"]).reshape(WIDTH) for n in "qkv"]
+    back = np.asarray(params["out/kernel"]).reshape(WIDTH, WIDTH).T
     with torch.no_grad():
         theirs.in_proj_weight.copy_(torch.tensor(np.concatenate(kernels)))
         theirs.in_proj_bias.copy_(torch.tensor(np.concatenate(biases)))
         theirs.out_proj.weight.copy_(torch.tensor(back))
-        theirs.out_proj.bias.copy_(torch.tensor(np.asarray(params["out"]["bias"])))
-    return theirs
+        theirs.out_proj.bias.copy_(torch.tensor(np.asarray(params["out/bias"])))
+    tx = torch.tensor(np.asarray(x), requires_grad=True)
+    mask = torch.triu(torch.ones(LENGTH, LENGTH, dtype=torch.bool), 1) if causal else None
+    out, _ = theirs(tx, tx, tx, attn_mask=mask, need_weights=False)
+    out.sin().sum().backward()
+    assert theirs.in_proj_weight.grad is not None
+    return out, tx.grad, theirs.in_proj_weight.grad.reshape(3, WIDTH, WIDTH)
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -46,22 +55,16 @@ def test_as_pytorch_does(causal: bool) -> None:
     """FLAX-7: torch.nn.MultiheadAttention, forward and gradients of the input and weights."""
     module = MultiHead(HEADS, causal=causal)
     params, x = made(module)
-    theirs = torch_of(params)
-    tx = torch.tensor(np.asarray(x), requires_grad=True)
-    mask = torch.triu(torch.ones(LENGTH, LENGTH, dtype=torch.bool), 1) if causal else None
-    out, _ = theirs(tx, tx, tx, attn_mask=mask, need_weights=False)
-    out.sin().sum().backward()
+    out, wanted, kernels = by_torch(nn.paths(params), x, causal=causal)
 
     def loss(params: Any, x: jax.Array) -> tuple[jax.Array, jax.Array]:
         y, _ = module.apply(params, x)
         return jnp.sum(jnp.sin(y)), y
 
     (of_params, of_x), ours = jax.jit(jax.grad(loss, (0, 1), has_aux=True))(params, x)
-    np.testing.assert_allclose(ours, out.detach(), atol=1e-5)
-    np.testing.assert_allclose(of_x, tx.grad, atol=1e-4, rtol=1e-4)
-    assert theirs.in_proj_weight.grad is not None
-    q, k, v = np.asarray(theirs.in_proj_weight.grad).reshape(3, WIDTH, WIDTH)
-    for name, grad in zip("qkv", (q, k, v), strict=True):
+    np.testing.assert_allclose(ours, out, atol=1e-5)
+    np.testing.assert_allclose(of_x, wanted, atol=1e-4, rtol=1e-4)
+    for name, grad in zip("qkv", kernels, strict=True):
         mine = np.asarray(of_params[name]["kernel"]).reshape(WIDTH, WIDTH).T
         np.testing.assert_allclose(mine, grad, atol=2e-4, rtol=1e-4)
 

@@ -1,40 +1,61 @@
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import torch
-from transformers import GPTNeoXConfig, LlamaConfig
-from transformers.models.gpt_neox import modeling_gpt_neox as neox
-from transformers.models.llama import modeling_llama as llama
+from tests.goldens import golden
 
 from barrow.nn.attention.rotary import RopeScaling, Rotary
 
-LENGTH = 50
+LENGTH = 20
 
 
 def heads(dim: int) -> np.ndarray[Any, Any]:
     return np.random.default_rng(dim).standard_normal((2, LENGTH, 3, dim)).astype(np.float32)
 
 
-def theirs(
-    module: Any, config: Any, x: np.ndarray[Any, Any], at: np.ndarray[Any, Any], ours: Rotary
+@golden("torch", "transformers")
+def by_transformers(
+    family: str,
+    options: dict[str, Any],
+    x: np.ndarray[Any, Any],
+    at: np.ndarray[Any, Any],
+    exact: np.ndarray[Any, Any],
 ) -> Any:
-    """Queries as transformers turns them (it has heads before places).
+    """Frequencies of transformers, and queries as it rotates them with the `exact` ones.
 
-    Its frequencies are float32 all the way, which a thousand positions on turns by 1e-4 elsewhere:
-    they are compared by themselves, and the turning is done with the same ones.
+    Its own are float32 all the way, which a thousand positions on rotates by 1e-4 elsewhere.
     """
-    kind = "GPTNeoXRotaryEmbedding" if module is neox else "LlamaRotaryEmbedding"
-    q = torch.tensor(x).transpose(1, 2)
-    embedding = getattr(module, kind)(config)
-    exact = ours.frequencies(x.shape[-1])
-    np.testing.assert_allclose(embedding.inv_freq.numpy(), exact, rtol=5e-7)
+    import torch
+    import transformers
+
+    module = importlib.import_module(f"transformers.models.{family}.modeling_{family}")
+    kind = {"gpt_neox": "GPTNeoX", "llama": "Llama"}[family]
+    config = getattr(transformers, f"{kind}Config")(
+        hidden_size=96, num_attention_heads=3, **options
+    )
+    q = torch.tensor(x).transpose(1, 2)  # it has heads before places
+    embedding = getattr(module, f"{kind}RotaryEmbedding")(config)
+    frequencies = embedding.inv_freq.numpy()
     embedding.inv_freq = torch.tensor(exact, dtype=torch.float32)
     cos, sin = embedding(q, torch.tensor(at))
-    return module.apply_rotary_pos_emb(q, q, cos, sin)[0].transpose(1, 2).numpy()
+    return frequencies, module.apply_rotary_pos_emb(q, q, cos, sin)[0].transpose(1, 2)
+
+
+def rotated_by_transformers(
+    family: str,
+    options: dict[str, Any],
+    x: np.ndarray[Any, Any],
+    at: np.ndarray[Any, Any],
+    ours: Rotary,
+) -> Any:
+    exact = ours.frequencies(x.shape[-1])
+    frequencies, rotated = by_transformers(family, options, x, at, exact)
+    np.testing.assert_allclose(frequencies, exact, rtol=5e-7)
+    return rotated
 
 
 @pytest.mark.parametrize("offset", [0, 1000])
@@ -63,22 +84,20 @@ def theirs(
 )
 def test_as_transformers_turns_llama(rope: dict[str, Any], rotary: Rotary, offset: int) -> None:
     """FLAX-7: rotary positions, Llama's, also stretched to longer contexts."""
-    config = LlamaConfig(
-        hidden_size=96, num_attention_heads=3, max_position_embeddings=2048, rope_parameters=rope
-    )
+    options = {"max_position_embeddings": 2048, "rope_parameters": rope}
     x = heads(32)
     at = np.broadcast_to(offset + np.arange(LENGTH), (2, LENGTH))
-    expected = theirs(llama, config, x, at, rotary)
+    expected = rotated_by_transformers("llama", options, x, at, rotary)
     np.testing.assert_allclose(rotary(x, jnp.asarray(at)), expected, atol=1e-5)
 
 
 def test_as_transformers_turns_a_quarter_of_neox() -> None:
     """FLAX-7: GPT-NeoX turns the first quarter of a head."""
-    config = GPTNeoXConfig(hidden_size=96, num_attention_heads=3, rotary_pct=0.25)
     x = heads(32)
     at = np.broadcast_to(np.arange(LENGTH), (2, LENGTH))
     ours = np.asarray(Rotary(dim=8)(x, jnp.asarray(at)))
-    np.testing.assert_allclose(ours, theirs(neox, config, x, at, Rotary(dim=8)), atol=1e-5)
+    expected = rotated_by_transformers("gpt_neox", {"rotary_pct": 0.25}, x, at, Rotary(dim=8))
+    np.testing.assert_allclose(ours, expected, atol=1e-5)
     assert np.array_equal(ours[..., 8:], x[..., 8:])
 
 

@@ -10,13 +10,25 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import torch
+from tests.goldens import golden
 
 from barrow import nn
 from barrow.nn import hopper
 from barrow.nn.layers import act_product as module
 from barrow.nn.layers import act_rows
 from barrow.nn.layers.activations import gelu, quick_gelu
+
+
+@golden("torch")
+def by_torch(given: list[Any], above: Any) -> Any:
+    """The activation of a product with a bias, and its gradients."""
+    import torch
+
+    wide = [torch.tensor(a, requires_grad=True) for a in given]
+    y = wide[0] @ wide[1] + wide[2]
+    y = y * torch.sigmoid(1.702 * y)
+    y.backward(torch.tensor(above))
+    return y, [a.grad for a in wide]
 
 
 @pytest.fixture
@@ -40,10 +52,7 @@ def test_values_and_gradients_are_those_of_pytorch_in_float64(twins: list[str]) 
     random = np.random.default_rng(0)
     given = [random.normal(size=shape) for shape in ((32, 20), (20, 40), (40,))]
     above = random.normal(size=(32, 40))
-    wide = [torch.tensor(a, requires_grad=True) for a in given]
-    y = wide[0] @ wide[1] + wide[2]
-    wanted = y * torch.sigmoid(1.702 * y)
-    wanted.backward(torch.tensor(above))
+    wanted, gradients = by_torch(given, above)
     ours = [jnp.asarray(a, jnp.float32) for a in given]
     alone = module.act_product(*ours, quick_gelu)
     assert twins == ["whole"]
@@ -51,9 +60,9 @@ def test_values_and_gradients_are_those_of_pytorch_in_float64(twins: list[str]) 
     grads = back(jnp.asarray(above, jnp.float32))
     assert twins == ["whole", "activation", "gradient"]
     for found in (alone, got):
-        np.testing.assert_allclose(found, wanted.detach(), atol=1e-4)
-    for found, theirs in zip(grads, wide, strict=True):
-        np.testing.assert_allclose(found, theirs.grad, atol=1e-3)
+        np.testing.assert_allclose(found, wanted, atol=1e-4)
+    for found, theirs in zip(grads, gradients, strict=True):
+        np.testing.assert_allclose(found, theirs, atol=1e-3)
 
 
 def test_an_mlp_uses_it_without_a_gradient(

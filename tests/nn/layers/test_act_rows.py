@@ -7,18 +7,28 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import torch
+from tests.goldens import golden
 
 from barrow import nn
 from barrow.nn import hopper
 from barrow.nn.layers import act_rows as module
 from barrow.nn.layers.activations import gelu, gelu_tanh, quick_gelu, silu
 
-THEIRS = {
-    gelu: torch.nn.functional.gelu,
-    gelu_tanh: partial(torch.nn.functional.gelu, approximate="tanh"),
-    quick_gelu: lambda y: y * torch.sigmoid(1.702 * y),
-}
+
+@golden("torch")
+def by_torch(act, product, bias, above):
+    """The activation of a sum, and its gradients."""
+    import torch
+
+    functions = {
+        "gelu": torch.nn.functional.gelu,
+        "gelu_tanh": partial(torch.nn.functional.gelu, approximate="tanh"),
+        "quick_gelu": lambda y: y * torch.sigmoid(1.702 * y),
+    }
+    wide = [torch.tensor(a, requires_grad=True) for a in (product, bias)]
+    y = functions[act](wide[0] + wide[1])
+    y.backward(torch.tensor(above))
+    return y, [a.grad for a in wide]
 
 
 @pytest.fixture
@@ -34,14 +44,12 @@ def test_values_and_gradients_are_those_of_pytorch_in_float64(act, plain_kernels
     random = np.random.default_rng(0)
     product, above = (random.normal(size=(48, 40)) * 3 for _ in range(2))
     bias = random.normal(size=40)
-    wide = [torch.tensor(a, requires_grad=True) for a in (product, bias)]
-    wanted = THEIRS[act](wide[0] + wide[1])
-    wanted.backward(torch.tensor(above))
+    wanted, gradients = by_torch(act.__name__, product, bias, above)
     given = [jnp.asarray(a, jnp.float32) for a in (product, bias)]
     got, back = jax.vjp(lambda p, b: module.act_rows(p, b, act), *given)
-    np.testing.assert_allclose(got, wanted.detach(), atol=1e-5)
-    for ours, theirs in zip(back(jnp.asarray(above, jnp.float32)), wide, strict=True):
-        np.testing.assert_allclose(ours, theirs.grad, atol=1e-4)
+    np.testing.assert_allclose(got, wanted, atol=1e-5)
+    for ours, theirs in zip(back(jnp.asarray(above, jnp.float32)), gradients, strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-4)
 
 
 def test_an_mlp_uses_it_and_gives_the_numbers_of_other_hardware(monkeypatch, caplog) -> None:

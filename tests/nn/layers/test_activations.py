@@ -6,23 +6,30 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import torch
+from tests.goldens import golden
 
 from barrow import nn
 from barrow.nn.layers.activations import ACTIVATIONS
 
 
-@pytest.mark.parametrize("name", ACTIVATIONS)
-def test_as_transformers(name, close) -> None:
+@golden("torch", "transformers")
+def by_transformers(name, x):
+    import torch
     from transformers.activations import ACT2FN
 
+    x = torch.tensor(x, requires_grad=True)
+    y = ACT2FN[name](x)
+    y.sum().backward()
+    return y, x.grad
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_as_transformers(name, close) -> None:
     x = np.concatenate([np.linspace(-12, 12, 401), [1e4, -1e4]]).astype(np.float32)
-    theirs_x = torch.tensor(x, requires_grad=True)
-    theirs = ACT2FN[name](theirs_x)
-    theirs.sum().backward()
+    wanted, gradient = by_transformers(name, x)
     ours, pull = jax.vjp(nn.activation(name), jnp.asarray(x))
-    close(ours, theirs.detach().numpy())
-    close(pull(jnp.ones_like(ours))[0], theirs_x.grad.numpy())
+    close(ours, wanted)
+    close(pull(jnp.ones_like(ours))[0], gradient)
 
 
 def test_exact_and_approximate_gelu_differ() -> None:

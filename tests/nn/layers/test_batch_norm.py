@@ -8,49 +8,55 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import torch
+from tests.goldens import golden
 
 from barrow import nn
 
-THEIRS = {2: torch.nn.BatchNorm1d, 3: torch.nn.BatchNorm1d, 4: torch.nn.BatchNorm2d}
+
+@golden("torch")
+def by_torch(steps, last):
+    """A norm after each step of training, and its outputs in evaluation."""
+    import torch
+
+    norm = (torch.nn.BatchNorm2d if last.ndim == 4 else torch.nn.BatchNorm1d)(3, momentum=0.2)
+    with torch.no_grad():
+        norm.weight += torch.tensor([0.5, -0.2, 0.1])
+        norm.bias += torch.tensor([0.1, 0.2, -0.3])
+    results = []
+    for x, toward in steps:
+        norm.zero_grad()
+        x = torch.tensor(x, requires_grad=True)
+        y = norm(x.movedim(-1, 1)).movedim(1, -1)
+        y.backward(torch.tensor(toward))
+        gradients = x.grad, norm.weight.grad.clone(), norm.bias.grad.clone()
+        results.append([y, *gradients, norm.running_mean.clone(), norm.running_var.clone()])
+    norm.eval()
+    held = {"scale": norm.weight, "bias": norm.bias}
+    return held, results, norm(torch.tensor(last).movedim(-1, 1)).movedim(1, -1)
 
 
 @pytest.mark.parametrize("shape", [(5, 3), (4, 6, 3), (2, 4, 5, 3)])
 def test_as_torch_over_several_steps_then_in_evaluation(close, normal, shape) -> None:
-    theirs = THEIRS[len(shape)](3, momentum=0.2)
-    with torch.no_grad():
-        theirs.weight += torch.tensor([0.5, -0.2, 0.1])
-        theirs.bias += torch.tensor([0.1, 0.2, -0.3])
-    params = nn.Tree(
-        {
-            "scale": jnp.asarray(theirs.weight.detach().numpy()),
-            "bias": jnp.asarray(theirs.bias.detach().numpy()),
-        }
-    )
+    steps = [
+        (2 * normal(*shape, seed=step) + 1, normal(*shape, seed=10 + step)) for step in range(4)
+    ]
+    last = normal(*shape, seed=99)
+    held, results, at_last = by_torch(steps, last)
+    params = nn.Tree({name: jnp.asarray(x) for name, x in held.items()})
     model = nn.BatchNorm(momentum=0.2)
     state = nn.init_collections(model, jnp.asarray(normal(*shape)))
-    for step in range(4):
-        x, toward = 2 * normal(*shape, seed=step) + 1, normal(*shape, seed=10 + step)
-        theirs.zero_grad()
-        theirs_x = torch.tensor(x, requires_grad=True)
-        theirs_y = theirs(theirs_x.movedim(-1, 1)).movedim(1, -1)
-        theirs_y.backward(torch.tensor(toward))
+    for (x, toward), wanted in zip(steps, results, strict=True):
 
         def forward(params, x, state=state):
             return model.apply_and_collect(params, x, collections=state, mutable=("batch_stats",))
 
         y, pull, state = jax.vjp(forward, params, jnp.asarray(x), has_aux=True)
         of_params, of_x = pull(jnp.asarray(toward))
-        close(y, theirs_y.detach().numpy())
-        close(of_x, theirs_x.grad.numpy())
-        close(of_params["scale"], theirs.weight.grad.numpy())
-        close(of_params["bias"], theirs.bias.grad.numpy())
-        close(state["batch_stats"]["mean"], theirs.running_mean.numpy())
-        close(state["batch_stats"]["var"], theirs.running_var.numpy())
-    theirs.eval()
-    x = normal(*shape, seed=99)
-    wanted = theirs(torch.tensor(x).movedim(-1, 1)).movedim(1, -1).detach().numpy()
-    close(model.apply(params, jnp.asarray(x), collections=state), wanted)
+        running = state["batch_stats"]
+        ours = [y, of_x, of_params["scale"], of_params["bias"], running["mean"], running["var"]]
+        for one, other in zip(ours, wanted, strict=True):
+            close(one, other)
+    close(model.apply(params, jnp.asarray(last), collections=state), at_last)
 
 
 @dataclass(frozen=True)

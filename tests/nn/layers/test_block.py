@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import torch
+from tests.goldens import golden
 
 from barrow import nn
 from barrow.nn.attention.multi_head import MultiHead
@@ -33,30 +33,38 @@ def made(module: Block) -> tuple[Any, jax.Array]:
     return drawn(module, x), x
 
 
-def torch_of(params: Any, *, first: bool) -> torch.nn.TransformerEncoderLayer:
+@golden("torch")
+def by_torch(params: Any, x: Any, *, first: bool) -> Any:
+    """The output of an encoder's layer with these parameters, and a gradient with respect to x."""
+    import torch
+
     theirs = torch.nn.TransformerEncoderLayer(
         WIDTH, HEADS, HIDDEN, dropout=0.0, batch_first=True, norm_first=first
     )
-    inner = params["attention"]
-    kernels = [np.asarray(inner[n]["kernel"]).reshape(WIDTH, WIDTH).T for n in "qkv"]
+    kernels = [np.asarray(params[f"attention/{n}/kernel"]).reshape(WIDTH, WIDTH).T for n in "qkv"]
     state = {
         "self_attn.in_proj_weight": np.concatenate(kernels),
         "self_attn.in_proj_bias": np.concatenate(
-            [np.asarray(inner[n]["bias"]).reshape(-1) for n in "qkv"]
+            [np.asarray(params[f"attention/{n}/bias"]).reshape(-1) for n in "qkv"]
         ),
-        "self_attn.out_proj.weight": np.asarray(inner["out"]["kernel"]).reshape(WIDTH, WIDTH).T,
-        "self_attn.out_proj.bias": inner["out"]["bias"],
-        "linear1.weight": params["mlp"]["up"]["kernel"].T,
-        "linear1.bias": params["mlp"]["up"]["bias"],
-        "linear2.weight": params["mlp"]["down"]["kernel"].T,
-        "linear2.bias": params["mlp"]["down"]["bias"],
-        "norm1.weight": params["attention_norm"]["scale"],
-        "norm1.bias": params["attention_norm"]["bias"],
-        "norm2.weight": params["mlp_norm"]["scale"],
-        "norm2.bias": params["mlp_norm"]["bias"],
+        "self_attn.out_proj.weight": np.asarray(params["attention/out/kernel"])
+        .reshape(WIDTH, WIDTH)
+        .T,
+        "self_attn.out_proj.bias": params["attention/out/bias"],
+        "linear1.weight": np.asarray(params["mlp/up/kernel"]).T,
+        "linear1.bias": params["mlp/up/bias"],
+        "linear2.weight": np.asarray(params["mlp/down/kernel"]).T,
+        "linear2.bias": params["mlp/down/bias"],
+        "norm1.weight": params["attention_norm/scale"],
+        "norm1.bias": params["attention_norm/bias"],
+        "norm2.weight": params["mlp_norm/scale"],
+        "norm2.bias": params["mlp_norm/bias"],
     }
     theirs.load_state_dict({k: torch.tensor(np.array(v)) for k, v in state.items()})
-    return theirs
+    tx = torch.tensor(np.asarray(x), requires_grad=True)
+    out = theirs(tx)
+    out.sin().sum().backward()
+    return out, tx.grad
 
 
 @pytest.mark.parametrize(("norms", "first"), [("pre", True), ("post", False)])
@@ -64,10 +72,7 @@ def test_as_pytorch_does(norms: Norms, first: bool) -> None:
     """FLAX-7: torch.nn.TransformerEncoderLayer, norms before and after; forward and gradient."""
     module = block(norms)
     params, x = made(module)
-    theirs = torch_of(params, first=first)
-    tx = torch.tensor(np.asarray(x), requires_grad=True)
-    out = theirs(tx)
-    out.sin().sum().backward()
+    out, of_x = by_torch(nn.paths(params), x, first=first)
 
     @jax.jit
     @functools.partial(jax.grad, has_aux=True)
@@ -76,8 +81,8 @@ def test_as_pytorch_does(norms: Norms, first: bool) -> None:
         return jnp.sin(y).sum(), y
 
     gradient, y = ours(x)
-    np.testing.assert_allclose(y, out.detach(), atol=1e-5)
-    np.testing.assert_allclose(gradient, tx.grad, atol=1e-5, rtol=1e-4)
+    np.testing.assert_allclose(y, out, atol=1e-5)
+    np.testing.assert_allclose(gradient, of_x, atol=1e-5, rtol=1e-4)
 
 
 def test_parallel_is_the_sum_of_both() -> None:

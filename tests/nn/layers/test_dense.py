@@ -6,7 +6,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import torch
 
 from barrow import nn
 
@@ -15,7 +14,7 @@ from barrow import nn
 @pytest.mark.parametrize("bias", [True, False])
 def test_as_torch(same_as_torch, normal, shape, bias) -> None:
     names = {"kernel": ("weight", np.transpose)} | ({"bias": ("bias", np.asarray)} if bias else {})
-    theirs = torch.nn.Linear(5, 7, bias=bias)
+    theirs = ("Linear", (5, 7), {"bias": bias})
     same_as_torch(nn.Dense(7, bias=bias), theirs, normal(*shape), names)
 
 
@@ -25,7 +24,7 @@ def test_heads_are_a_dimension(same_as_torch, normal) -> None:
         "bias": ("bias", lambda b: b.reshape(2, 4)),
     }
     model = nn.Dense((2, 4), axes=("embed", "heads", "head_dim"))
-    theirs = torch.nn.Linear(6, 8)
+    theirs = ("Linear", (6, 8), {})
     same_as_torch(model, theirs, normal(3, 6), names, back=lambda y: y.reshape(3, 2, 4))
 
 
@@ -35,7 +34,8 @@ def test_several_dimensions_are_contracted(same_as_torch, normal) -> None:
         "bias": ("bias", np.asarray),
     }
     model = nn.Dense(6, num_in=2, axes=("heads", "head_dim", "embed"))
-    same_as_torch(model, torch.nn.Linear(8, 6), normal(3, 2, 4), names, to=lambda x: x.flatten(1))
+    theirs = ("Linear", (8, 6), {})
+    same_as_torch(model, theirs, normal(3, 2, 4), names, to=lambda x: x.reshape(3, 8))
 
 
 def test_axes_and_the_spread_of_a_new_kernel(normal) -> None:

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from tests.goldens import golden
 
 from barrow import nn
 from barrow.nn.layers.experts import ROUTER, Experts, Routing
@@ -97,11 +98,20 @@ def test_token_by_token(routing: Routing) -> None:
     np.testing.assert_allclose(plain, by_hand(x, params, routing, real, False)[0], atol=1e-5)
 
 
-def test_balance_as_in_transformers() -> None:
-    """One row and one layer: the same number; and its gradient."""
+@golden("torch", "transformers")
+def balance_by_transformers(kernel: Any, x: Any, real: Any) -> Any:
     import torch
     from transformers.models.mixtral.modeling_mixtral import load_balancing_loss_func
 
+    kernel = torch.tensor(kernel, requires_grad=True)
+    logits = torch.tensor(x) @ kernel
+    loss = load_balancing_loss_func((logits,), 4, 2, torch.tensor(real))
+    loss.backward()
+    return loss.item(), kernel.grad
+
+
+def test_balance_as_in_transformers() -> None:
+    """One row and one layer: the same number; and its gradient."""
     routing = Routing(4, 2, balance=1.0, z=0.0)
     module, params, x, real = made(routing)
 
@@ -111,12 +121,10 @@ def test_balance_as_in_transformers() -> None:
         return found[ROUTER]["penalty"][0]
 
     ours, grad = jax.jit(jax.value_and_grad(penalty))(params["router"]["kernel"])
-    kernel = torch.tensor(np.asarray(params["router"]["kernel"]), requires_grad=True)
-    logits = torch.tensor(x[1]) @ kernel
-    loss = load_balancing_loss_func((logits,), 4, 2, torch.tensor(real[1:2].astype(np.int64)))
-    loss.backward()
-    assert ours == pytest.approx(loss.item(), rel=1e-6)
-    np.testing.assert_allclose(grad, kernel.grad, atol=1e-6)
+    kernel = np.asarray(params["router"]["kernel"])
+    loss, wanted = balance_by_transformers(kernel, x[1], real[1:2].astype(np.int64))
+    assert ours == pytest.approx(loss, rel=1e-6)
+    np.testing.assert_allclose(grad, wanted, atol=1e-6)
 
 
 def test_gradients_by_differences() -> None:

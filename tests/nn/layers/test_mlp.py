@@ -6,25 +6,28 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import torch
 
 from barrow import nn
 
 
-class Theirs(torch.nn.Module):
-    def __init__(self, activation: str, gated: bool, bias: bool) -> None:
-        from transformers.activations import ACT2FN
+def by_torch(activation: str, gated: bool, bias: bool):
+    import torch
+    from transformers.activations import ACT2FN
 
-        super().__init__()
-        self.up = torch.nn.Linear(6, 10, bias=bias)
-        self.gate = torch.nn.Linear(6, 10, bias=bias) if gated else None
-        self.down = torch.nn.Linear(10, 6, bias=bias)
-        self.act = ACT2FN[activation]
+    class Theirs(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.up = torch.nn.Linear(6, 10, bias=bias)
+            self.gate = torch.nn.Linear(6, 10, bias=bias) if gated else None
+            self.down = torch.nn.Linear(10, 6, bias=bias)
+            self.act = ACT2FN[activation]
 
-    def forward(self, x):
-        if self.gate is None:
-            return self.down(self.act(self.up(x)))
-        return self.down(self.act(self.gate(x)) * self.up(x))
+        def forward(self, x):
+            if self.gate is None:
+                return self.down(self.act(self.up(x)))
+            return self.down(self.act(self.gate(x)) * self.up(x))
+
+    return Theirs()
 
 
 @pytest.mark.parametrize("gated", [False, True])
@@ -39,7 +42,7 @@ def test_as_torch(same_as_torch, normal, activation, gated, bias) -> None:
         if bias:
             names[f"{layer}/bias"] = (f"{layer}.bias", np.asarray)
     model = nn.MLP(10, activation, gated=gated, bias=bias)
-    same_as_torch(model, Theirs(activation, gated, bias), normal(2, 3, 6), names)
+    same_as_torch(model, (by_torch, (activation, gated, bias), {}), normal(2, 3, 6), names)
 
 
 def test_axes_and_initialisers() -> None:

@@ -8,12 +8,26 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import torch
+from tests.goldens import golden
 
 from barrow import nn
 from barrow.nn.layers import norm_kernels as kernels
 from barrow.nn.layers import norm_rows as module
 from barrow.nn.layers.norm_rows import norm_beside, norm_rows
+
+
+@golden("torch")
+def by_torch(kind: str, given: list[Any], above: Any, beside: Any = None) -> Any:
+    """A norm and its gradients in float64, with a residual beside it."""
+    import torch
+
+    x, *params = wide = [None if a is None else torch.tensor(a, requires_grad=True) for a in given]
+    y = getattr(torch.nn.functional, kind)(x, (24,), *params, eps=1e-5)
+    total = (y * torch.tensor(above)).sum()
+    if beside is not None:
+        total = total + (x * torch.tensor(beside)).sum()
+    total.backward()
+    return y, [None if a is None else a.grad for a in wide]
 
 
 def _both(given: list[Any], above: jax.Array) -> Any:
@@ -29,15 +43,13 @@ def test_values_and_gradients_are_those_of_pytorch_in_float64(
     random = np.random.default_rng(0)
     x, above = (random.normal(size=(37, 24)) * 3 + 5 for _ in range(2))
     params = [random.normal(size=24) if has else None for has in (has_scale, has_bias)]
-    wide = [None if a is None else torch.tensor(a, requires_grad=True) for a in (x, *params)]
-    wanted = torch.nn.functional.layer_norm(wide[0], (24,), wide[1], wide[2], eps=1e-5)
-    wanted.backward(torch.tensor(above))
+    wanted, gradients = by_torch("layer_norm", [x, *params], above)
     given = [None if a is None else jnp.asarray(a, jnp.float32) for a in (x, *params)]
     got, grads = jax.jit(_both)(given, jnp.asarray(above, jnp.float32))
-    np.testing.assert_allclose(got, wanted.detach(), atol=1e-5)
-    for ours, theirs in zip(grads, wide, strict=True):
+    np.testing.assert_allclose(got, wanted, atol=1e-5)
+    for ours, theirs in zip(grads, gradients, strict=True):
         if theirs is not None:
-            np.testing.assert_allclose(ours, theirs.grad, atol=2e-4, rtol=1e-4)
+            np.testing.assert_allclose(ours, theirs, atol=2e-4, rtol=1e-4)
 
 
 def test_bfloat16_keeps_its_type_and_float32_sums() -> None:
@@ -92,22 +104,16 @@ def test_a_residual_beside_the_norm_has_its_gradient_added(
         monkeypatch.setattr(module, "gradient_kernel", noted("gradient", module._gradient_twin))
     random = np.random.default_rng(0)
     x, above, beside = (random.normal(size=(32, 24)) * 3 + 5 for _ in range(3))
-    params = [random.normal(size=24) for _ in range(2)]
-    wide = [torch.tensor(a, requires_grad=True) for a in (x, *params)]
-    wanted = (
-        torch.nn.functional.layer_norm(wide[0], (24,), wide[1], wide[2], eps=1e-5)
-        if centred
-        else torch.nn.functional.rms_norm(wide[0], (24,), wide[1], eps=1e-5)
-    )
-    ((wanted * torch.tensor(above)).sum() + (wide[0] * torch.tensor(beside)).sum()).backward()
-    given = [jnp.asarray(a, jnp.float32) for a in (x, *params)]
-    given = given if centred else [*given[:2], None]
+    params = [random.normal(size=24) for _ in range(1 + centred)]
+    kind = "layer_norm" if centred else "rms_norm"
+    wanted, gradients = by_torch(kind, [x, *params], above, beside)
+    given = [jnp.asarray(a, jnp.float32) for a in (x, *params)] + [None] * (not centred)
     (same, got), back = jax.vjp(lambda *p: norm_beside(*p, 1e-5, centred), *given)
     np.testing.assert_array_equal(same, given[0])
-    np.testing.assert_allclose(got, wanted.detach(), atol=1e-5)
+    np.testing.assert_allclose(got, wanted, atol=1e-5)
     grads = back((jnp.asarray(beside, jnp.float32), jnp.asarray(above, jnp.float32)))
-    for ours, theirs in zip(grads, wide if centred else wide[:2], strict=centred):
-        np.testing.assert_allclose(ours, theirs.grad, atol=2e-4, rtol=1e-4)
+    for ours, theirs in zip(grads, gradients, strict=centred):
+        np.testing.assert_allclose(ours, theirs, atol=2e-4, rtol=1e-4)
     assert used == (["norm", "gradient"] if is_kernel else [])
 
 

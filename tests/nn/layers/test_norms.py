@@ -6,7 +6,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import torch
 
 from barrow import nn
 
@@ -17,34 +16,35 @@ SCALE = {"scale": ("weight", np.asarray)}
 @pytest.mark.parametrize("shape", [(8,), (3, 8), (2, 3, 4, 8)])
 def test_layer_norm_as_torch(same_as_torch, normal, shape) -> None:
     x = 3 * normal(*shape) + 2
-    same_as_torch(nn.LayerNorm(), torch.nn.LayerNorm(8), x, BOTH)
-    same_as_torch(nn.LayerNorm(eps=1e-2), torch.nn.LayerNorm(8, eps=1e-2), x, BOTH)
-    same_as_torch(nn.LayerNorm(bias=False), torch.nn.LayerNorm(8, bias=False), x, SCALE)
-    plain = torch.nn.LayerNorm(8, elementwise_affine=False)
+    same_as_torch(nn.LayerNorm(), ("LayerNorm", (8,), {}), x, BOTH)
+    same_as_torch(nn.LayerNorm(eps=1e-2), ("LayerNorm", (8,), {"eps": 1e-2}), x, BOTH)
+    same_as_torch(nn.LayerNorm(bias=False), ("LayerNorm", (8,), {"bias": False}), x, SCALE)
+    plain = ("LayerNorm", (8,), {"elementwise_affine": False})
     same_as_torch(nn.LayerNorm(scale=False, bias=False), plain, x, {})
 
 
 def test_layer_norm_over_several_dimensions(same_as_torch, normal) -> None:
     x = normal(2, 3, 4)
-    same_as_torch(nn.LayerNorm(axes=(None, "embed")), torch.nn.LayerNorm((3, 4)), x, BOTH)
+    same_as_torch(nn.LayerNorm(axes=(None, "embed")), ("LayerNorm", ((3, 4),), {}), x, BOTH)
 
 
 @pytest.mark.parametrize("shape", [(8,), (2, 3, 8)])
 def test_rms_norm_as_torch(same_as_torch, normal, shape) -> None:
-    same_as_torch(nn.RMSNorm(), torch.nn.RMSNorm(8, eps=1e-6), normal(*shape), SCALE)
-    same_as_torch(nn.RMSNorm(eps=0.1), torch.nn.RMSNorm(8, eps=0.1), normal(*shape), SCALE)
-    plain = torch.nn.RMSNorm(8, eps=1e-6, elementwise_affine=False)
+    same_as_torch(nn.RMSNorm(), ("RMSNorm", (8,), {"eps": 1e-6}), normal(*shape), SCALE)
+    same_as_torch(nn.RMSNorm(eps=0.1), ("RMSNorm", (8,), {"eps": 0.1}), normal(*shape), SCALE)
+    plain = ("RMSNorm", (8,), {"eps": 1e-6, "elementwise_affine": False})
     same_as_torch(nn.RMSNorm(scale=False), plain, normal(*shape), {})
 
 
 @pytest.mark.parametrize(("shape", "groups"), [((4, 6), 3), ((2, 5, 6), 2), ((2, 3, 4, 6), 6)])
 def test_group_norm_as_torch(same_as_torch, normal, shape, groups) -> None:
     def to(x):
-        return x.movedim(-1, 1)
+        return np.moveaxis(x, -1, 1)
 
-    theirs = torch.nn.GroupNorm(groups, 6)
+    theirs = ("GroupNorm", (groups, 6), {})
     x = 2 * normal(*shape) - 1
-    same_as_torch(nn.GroupNorm(groups), theirs, x, BOTH, to=to, back=lambda y: y.movedim(1, -1))
+    back = lambda y: np.moveaxis(y, 1, -1)  # noqa: E731
+    same_as_torch(nn.GroupNorm(groups), theirs, x, BOTH, to=to, back=back)
 
 
 @pytest.mark.parametrize("norm", [nn.LayerNorm(), nn.RMSNorm(), nn.GroupNorm(4)])

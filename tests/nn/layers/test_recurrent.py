@@ -8,13 +8,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import torch
+from tests.goldens import golden
 
 from barrow import nn
 
 KINDS = {
-    "lstm": (nn.LSTMCell, torch.nn.LSTM, torch.nn.LSTMCell, 4),
-    "gru": (nn.GRUCell, torch.nn.GRU, torch.nn.GRUCell, 3),
+    "lstm": (nn.LSTMCell, "LSTM", 4),
+    "gru": (nn.GRUCell, "GRU", 3),
 }
 
 
@@ -53,61 +53,74 @@ class OneStep(nn.Module):
         return out
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("bias", [True, False])
-def test_a_step_as_torch(same_as_torch, normal, kind, bias) -> None:
-    ours, _, theirs, num = KINDS[kind]
+def one_step(kind, bias):
+    """A cell of PyTorch that begins from 0.3."""
+    import torch
 
     class Step(torch.nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.cell = theirs(3, 5, bias=bias)
+            self.cell = getattr(torch.nn, f"{KINDS[kind][1]}Cell")(3, 5, bias=bias)
 
         def forward(self, x):
             start = torch.full((len(x), 5), 0.3)
-            out = self.cell(x, (start, start) if kind == "lstm" else start)
-            return out[0] if kind == "lstm" else out
+            return self.cell(x, (start, start) if kind == "lstm" else start)
 
+    return Step()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("bias", [True, False])
+def test_a_step_as_torch(same_as_torch, normal, kind, bias) -> None:
+    ours, _, num = KINDS[kind]
     table = names(num, 5, bias, "", "")
     table = {path: (f"cell.{name}", change) for path, (name, change) in table.items()}
-    same_as_torch(OneStep(ours(5, bias=bias)), Step(), normal(4, 3), table)
+    same_as_torch(OneStep(ours(5, bias=bias)), (one_step, (kind, bias), {}), normal(4, 3), table)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("batch", "steps"), [(1, 1), (2, 7)])
 def test_over_time_as_torch(same_as_torch, normal, kind, batch, steps) -> None:
-    ours, theirs, _, num = KINDS[kind]
+    ours, theirs, num = KINDS[kind]
     model = Outputs(nn.Recurrent(ours(5)))
-    module = theirs(3, 5, batch_first=True)
-    same_as_torch(model, module, normal(batch, steps, 3), names(num, 5), back=lambda y: y[0])
+    module = (theirs, (3, 5), {"batch_first": True})
+    same_as_torch(model, module, normal(batch, steps, 3), names(num, 5))
+
+
+@golden("torch")
+def packed(kind, x, lengths, reverse):
+    """Parameters, outputs and last states of rows of these lengths."""
+    import torch
+
+    module = getattr(torch.nn, kind)(3, 5, batch_first=True, bidirectional=reverse)
+    rows = torch.nn.utils.rnn.pack_padded_sequence(
+        torch.tensor(x), torch.tensor(lengths), batch_first=True, enforce_sorted=False
+    )
+    outputs, last = module(rows)
+    outputs, _ = torch.nn.utils.rnn.pad_packed_sequence(outputs, batch_first=True)
+    last = last if isinstance(last, tuple) else (last,)
+    return dict(module.named_parameters()), outputs[..., -5:], [state[-1] for state in last]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("reverse", [False, True])
 def test_lengths_as_packed_sequences(close, normal, kind, reverse) -> None:
-    ours, theirs, _, num = KINDS[kind]
-    module = theirs(3, 5, batch_first=True, bidirectional=reverse)
+    ours, theirs, num = KINDS[kind]
     suffix = "_l0_reverse" if reverse else "_l0"
-    held = {name: p.detach().numpy() for name, p in module.named_parameters()}
+    x, lengths = normal(4, 6, 3), np.array([6, 1, 3, 4])
+    held, wanted, last = packed(theirs, x, lengths, reverse)
     params = nn.from_paths(
         {
             path: jnp.asarray(change(held[name]))
             for path, (name, change) in names(num, 5, suffix=suffix).items()
         }
     )
-    x, lengths = normal(4, 6, 3), np.array([6, 1, 3, 4])
-    packed = torch.nn.utils.rnn.pack_padded_sequence(
-        torch.tensor(x), torch.tensor(lengths), batch_first=True, enforce_sorted=False
-    )
-    outputs, last = module(packed)
-    wanted, _ = torch.nn.utils.rnn.pad_packed_sequence(outputs, batch_first=True)
     model = nn.Recurrent(ours(5), reverse=reverse)
     run = jax.jit(model.apply)
     y, carry = run(params, x, lengths=lengths)
-    close(y, wanted.detach().numpy()[..., -5:])
-    last = last if kind == "lstm" else (last,)
+    close(y, wanted)
     for one, other in zip(jax.tree.leaves(carry), last, strict=True):
-        close(one, other[-1].detach().numpy())
+        close(one, other)
     masked, _ = run(params, x, mask=np.arange(6) < lengths[:, None])
     np.testing.assert_array_equal(masked, y)
 

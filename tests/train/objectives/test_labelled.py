@@ -10,7 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import torch
+from tests.goldens import golden
+from tests.models import roberta_models
 
 from barrow.models.huggingface.names import Line
 from barrow.models.load import load
@@ -46,8 +47,13 @@ def batch_of(kind: str, num: int) -> dict[str, Any]:
     return {"tokens": tokens, "lengths": LENGTHS, "targets": targets, "mask": mask}
 
 
-def torch_step(model: Any, kind: str, batch: dict[str, Any]) -> tuple[float, float]:
-    """One step of PyTorch's AdamW on the three rows, as people fine-tune: loss and accuracy."""
+@golden("torch", "transformers")
+def torch_step(kind: str, batch: dict[str, Any]) -> Any:
+    """A step of PyTorch's AdamW on the three rows, as people fine-tune: loss, accuracy, weights."""
+    import torch
+
+    model = roberta_models.make(kind)
+    model.config.problem_type = "regression" if kind == "regress" else None
     tokens = torch.tensor(batch["tokens"][:3]).long()
     mask = torch.arange(16) < torch.tensor(batch["lengths"][:3])[:, None]
     targets = torch.tensor(batch["targets"][:3])
@@ -68,16 +74,14 @@ def torch_step(model: Any, kind: str, batch: dict[str, Any]) -> tuple[float, flo
     loss.backward()
     torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     optimizer.step()
-    return float(loss.detach()), float(right)
+    return float(loss.detach()), float(right), dict(model.state_dict())
 
 
 @pytest.mark.parametrize(
     "kind",
     ["classify", *(pytest.param(kind, marks=pytest.mark.soak) for kind in ("tag", "regress"))],
 )
-def test_a_step_is_that_of_pytorch(
-    kind: str, roberta: Any, roberta_folder: Callable[[str], Path]
-) -> None:
+def test_a_step_is_that_of_pytorch(kind: str, roberta_folder: Callable[[str], Path]) -> None:
     """ROBERTA-3: loss and all updated weights to 1e-5, dropout 0, float32."""
     loaded = load(roberta_folder(kind), unstack=True)
     assert isinstance(loaded.model, RobertaWithHead)
@@ -94,18 +98,15 @@ def test_a_step_is_that_of_pytorch(
     )
     step = make_step(labelled_objective(model, groups), optimizer, StepSettings(clip=1.0))
     batch = batch_of(kind, model.head.num)
-    theirs = roberta.make(kind)
-    theirs.config.problem_type = "regression" if kind == "regress" else None
-    expected, right = torch_step(theirs, kind, batch)
+    expected, right, named = torch_step(kind, batch)
     state, metrics = step(state, batch)
     assert float(metrics.loss.value) == pytest.approx(expected, abs=1e-5)
     if kind != "regress":
         assert float(metrics.metrics["accuracy"].value) == pytest.approx(right)
     ours = paths(put_together(state.params, "layers"))
-    named = dict(theirs.state_dict())
     for line in roberta_lines(model.config, model.head):
         for layer in range(2) if line.is_layered else (None,):
-            found = named[line.key if layer is None else line.key.format(layer)].numpy()
+            found = named[line.key if layer is None else line.key.format(layer)]
             np.testing.assert_allclose(_theirs(line, ours, layer), found, atol=1e-5)
 
 
