@@ -30,13 +30,16 @@ _kept: Stop | None = None
 
 
 def is_asked() -> bool:
-    """Whether a Ctrl-C came inside `remembered`, whatever became of its exception."""
-    return _kept is not None and _kept.asked
+    """Whether a Ctrl-C came inside `remembered`, whatever became of its exception.
+
+    It concerns the main thread, where Python handles signals: it is False in every other.
+    """
+    return _kept is not None and _kept.asked and _in_main_thread()
 
 
 def check_interrupt() -> None:
     """Raise `KeyboardInterrupt` in the main thread if one was raised before and dropped."""
-    if is_asked() and _in_main_thread():
+    if is_asked():
         raise KeyboardInterrupt
 
 

@@ -308,3 +308,9 @@ def test_the_server_ends_by_a_ctrl_c_that_was_dropped_before() -> None:
     with pytest.raises(KeyboardInterrupt), remembered():
         dropped()
         assert asyncio.run(server.on_tick(1))
+        # A server in a thread of a program that is interrupted goes on until it is told to end.
+        ends: list[bool] = []
+        thread = threading.Thread(target=lambda: ends.append(asyncio.run(server.on_tick(1))))
+        thread.start()
+        thread.join()
+        assert ends == [False]
