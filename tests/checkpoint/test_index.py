@@ -97,6 +97,7 @@ def test_files_that_are_no_index(data: bytes, reason: str, message: str) -> None
         {"step": -1},
         {"step": "7"},
         {"about": 3},
+        {"about": {"run": json.loads("[" * 700 + "]" * 700)}},
         {"leaves": {"w": {"dtype": "F31", "shape": [], "pieces": []}}},
         {"leaves": {"w": {"dtype": "F32", "shape": [-1], "pieces": []}}},
         {"leaves": {"w": {"dtype": "F32", "shape": "4", "pieces": []}}},

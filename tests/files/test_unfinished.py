@@ -10,7 +10,14 @@ from pathlib import Path
 import pytest
 from tests.killed import killed_at
 
-from barrow.files import AtomicFile, atomic_path, new_path, remove_result, write_bytes
+from barrow.files import (
+    AtomicFile,
+    atomic_path,
+    new_path,
+    remove_result,
+    remove_unfinished,
+    write_bytes,
+)
 from barrow.files.unfinished import hidden_file
 
 
@@ -131,6 +138,17 @@ def test_an_exchange_of_folders_is_completed_under_its_own_name(
     with pytest.raises(ValueError, match="already exists"):
         new_path(path)
     assert (path / "a").read_bytes() == b"new"
+
+
+def test_what_others_write_in_a_folder_that_is_tidied_stays(tmp_path: Path) -> None:
+    """Such as a model that is compressed into the folder of a corpus while it is built again."""
+    assert killed_at(2, lambda: write_bytes(tmp_path / "x", b"killed"))
+    with atomic_path(tmp_path / "y") as part:
+        write_bytes(part / "a", b"new")
+        remove_unfinished(tmp_path)
+        (left,) = tmp_path.iterdir()
+        assert left == part.parent
+    assert (tmp_path / "y" / "a").read_bytes() == b"new"
 
 
 @pytest.mark.parametrize("write", [write_path, lambda path: write_folder(path, replace=False)])

@@ -166,7 +166,7 @@ def parse_index(data: bytes, folder: Path) -> Index:
         index = _index(table)
         about = change_places(index.about, partial(resolved, folder=folder))
         index = replace(index, about=about)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise damaged(f"is malformed: {error!r}") from None
     for path, leaf in index.leaves.items():
         if not is_covered(leaf):

@@ -6,10 +6,13 @@ result removes it. Where a file system cannot lock, nobody can tell, and it stay
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 from barrow.files import disk
 from barrow.files.names import local_path
@@ -60,23 +63,15 @@ def new_path(path: str | os.PathLike[str]) -> Path:
 def remove_left_of(path: Path) -> None:
     """Remove what killed writers of `path` left; complete an exchange of folders they began."""
     for hidden in _unfinished(path.parent, re.escape(_start(path)) + r"\d+\.[0-9a-f]{8}"):
-        flags = _FOLDER if hidden.is_dir() else os.O_RDWR  # some need the right to write
-        try:
-            lock = os.open(hidden, flags | os.O_CLOEXEC | os.O_NOFOLLOW)
-        except OSError:
-            continue
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with contextlib.suppress(OSError), _state(hidden) as state:
+            if state != "left":
+                continue
             if (hidden / BEFORE).exists():
                 if any(one.name not in (BEFORE, path.name) for one in hidden.iterdir()):
                     continue  # of a result whose long name begins alike
                 if not path.exists():
                     disk.rename(hidden / path.name, path)
             _remove(hidden)
-        except OSError:
-            pass
-        finally:
-            os.close(lock)
 
 
 def remove_result(folder: Path) -> None:
@@ -87,9 +82,14 @@ def remove_result(folder: Path) -> None:
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Remove leftovers of killed writers in a folder; the caller is its only writer."""
+    """Remove leftovers of killed writers in a folder.
+
+    Where nothing can be locked, the caller must be its only writer.
+    """
     for path in _unfinished(folder, r"\..*"):
-        _remove(path)
+        with _state(path) as state:
+            if state != "written":
+                _remove(path)
 
 
 # In a hidden folder: what had the name before.
@@ -108,6 +108,28 @@ def _unfinished(folder: Path, pattern: str) -> list[Path]:
     except OSError:
         return []
     return [folder / one for one in names if name.fullmatch(one)]
+
+
+@contextlib.contextmanager
+def _state(hidden: Path) -> Iterator[Literal["left", "written", "unknown"]]:
+    """Whether a writer left it or still writes it; inside, one that was left is locked."""
+    flags = _FOLDER if hidden.is_dir() else os.O_RDWR  # some need the right to write
+    try:
+        lock = os.open(hidden, flags | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        yield "unknown"
+        return
+    state: Literal["left", "written", "unknown"] = "left"
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            state = "written"
+        except OSError:
+            state = "unknown"
+        yield state
+    finally:
+        os.close(lock)
 
 
 def _remove(path: Path) -> None:
