@@ -98,3 +98,15 @@ def test_a_flipped_bit_is_found_in_every_kind(
 def test_what_is_nothing(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="no archive"):
         barrow.verify(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["model.gguf", "model.onnx", "bpe"])
+def test_what_has_no_checksums_is_refused(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    if path.suffix:
+        path.write_bytes(b"GGUF")
+    else:
+        path.mkdir()
+        (path / "tokenizer.json").write_text("{}")
+    with pytest.raises(ValueError, match=f"{name} has no checksums to compare with"):
+        barrow.verify(path)

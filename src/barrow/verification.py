@@ -62,6 +62,11 @@ def verify(
         return _collected("model", _arrays(folder))
     if any(folder.glob("step-*/index.json")):
         return _collected("checkpoints", _checkpoints(folder))
+    if folder.suffix in (".gguf", ".onnx") or (folder / "tokenizer.json").is_file():
+        raise ValueError(
+            f"{path} has no checksums to compare with: .gguf and .onnx files and tokenizers have "
+            "none; compare it with a copy"
+        )
     import barrow.archive
 
     found = barrow.archive.verify(path, deep=deep, text_key=text_key, on_progress=say)

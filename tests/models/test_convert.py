@@ -60,6 +60,15 @@ def test_parameters_out_of_a_state(run: Path, tmp_path: Path) -> None:
     assert bits(load_params(tmp_path / "params")) == bits(make_run()[0].params)
 
 
+def test_places_are_those_of_the_source(tmp_path: Path) -> None:
+    (tmp_path / "store" / "tokenizer").mkdir(parents=True)
+    about = {"tokenizer": str(tmp_path / "store" / "tokenizer")}
+    save_params(tmp_path / "run" / "checkpoints" / "step-000000003", make_run()[0].params, about)
+    convert(tmp_path / "run", tmp_path / "params", to="checkpoint")
+    assert '"../store/tokenizer"' in (tmp_path / "params" / "index.json").read_text()
+    assert open_checkpoint(tmp_path / "params").index.about == about
+
+
 def test_from_torch(tmp_path: Path) -> None:
     torch.save({"model": {"w": torch.ones(2, 3)}}, tmp_path / "x.pt")
     convert(tmp_path / "x.pt", tmp_path / "c", to="checkpoint")

@@ -16,6 +16,7 @@ from barrow.errors import CheckpointError, WeightsError
 from barrow.models import Decoder, DecoderConfig, family_table, save
 from barrow.models import open as open_model
 from barrow.models.load import load
+from barrow.models.onnx.model import OnnxModel
 from barrow.models.open_model import is_run, of_kind
 from barrow.models.roberta.model import Roberta, RobertaConfig
 from barrow.parallel import ZERO, make_mesh, placing
@@ -87,6 +88,19 @@ def test_what_is_no_checkpoint(tmp_path: Path) -> None:
     assert not is_run(tmp_path)
 
 
+def test_damaged_arrays_name_the_checkpoint_before(tmp_path: Path) -> None:
+    model = Decoder(CONFIGS["decoder"])
+    for step in (3, 6):
+        folder = tmp_path / "run" / "checkpoints" / f"step-{step:09}"
+        save_params(folder, drawn(model), {"model": family_table(model.config)})
+    arrays = folder / "arrays-00000.safetensors"
+    arrays.write_bytes(arrays.read_bytes()[:-1] + b"\x01")
+    with pytest.raises(
+        CheckpointError, match=r"checksum differs.*; the previous one is .*003; .*--step"
+    ):
+        open_model(tmp_path / "run")
+
+
 def test_one_that_does_not_say_which_model_it_is_of(tmp_path: Path) -> None:
     params = drawn(Decoder(CONFIGS["decoder"]))
     save_params(tmp_path / "bare", params)
@@ -112,5 +126,8 @@ def test_a_model_of_another_kind_says_what_it_is_for(tmp_path: Path) -> None:
     save_params(tmp_path / "run", drawn(model), {"model": family_table(model.config)})
     loaded = open_model(tmp_path / "run")
     assert of_kind(loaded, "x", Roberta, Decoder) is loaded.model
-    with pytest.raises(ValueError, match="x is a Decoder, .* Roberta; .*`barrow generate x --p"):
+    with pytest.raises(ValueError, match="x is of type Decoder, .* Roberta; .*`barrow gen"):
         of_kind(loaded, "x", Roberta)
+    graph = replace(loaded, model=OnnxModel(model.config, session=None))
+    with pytest.raises(ValueError, match="OnnxModel, expected Decoder; .*`barrow score x CORPUS`"):
+        of_kind(graph, "x", Decoder)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -70,12 +70,17 @@ def open_verified(path: str | os.PathLike[str]) -> Checkpoint:
     The error of a damaged one names the one before it.
     """
     checkpoint = open_checkpoint(find_checkpoint(Path(path)))
+    verify_or_offer(checkpoint)
+    return checkpoint
+
+
+def verify_or_offer(checkpoint: Checkpoint, paths: Iterable[str] | None = None) -> None:
+    """Check the checksums of arrays; the error of a damaged one names the checkpoint before it."""
     try:
-        checkpoint.verify()
+        checkpoint.verify(paths)
     except CheckpointError as error:
         cause = f"{error.cause}; {previous_one(checkpoint.folder)}"
         raise CheckpointError(cause, reason=error.reason, folder=error.folder) from None
-    return checkpoint
 
 
 def _flat(tree: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:

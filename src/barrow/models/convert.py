@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 from barrow.checkpoint.folder import find_checkpoint
-from barrow.checkpoint.index import read_index
+from barrow.checkpoint.index import as_json, change_places, read_index
 from barrow.checkpoint.params import save_params
 from barrow.checkpoint.sources import Format, format_of, open_params
-from barrow.files import atomic_path, new_path
+from barrow.files import atomic_path, new_path, portable
 from barrow.models.family import Exported, described_family
 from barrow.nn.tree import from_paths
 from barrow.weights.flax import write_flax
@@ -51,6 +52,8 @@ def convert(
     described = about
     if described is None:
         described = read_index(find_checkpoint(Path(source))).about if kind == "checkpoint" else {}
+    if to == "checkpoint":  # relative to the target: it is written in another folder
+        described = change_places(as_json(described), partial(portable, folder=target))
     with atomic_path(target) as part:
         _write(Path(source), part, tensors, described, to=to, trust=trust)
     return len(tensors)

@@ -16,7 +16,7 @@ from barrow.checkpoint.index import INDEX, Leaf, read_index
 from barrow.checkpoint.params import load_collections
 from barrow.checkpoint.read import open_checkpoint
 from barrow.checkpoint.restore import placed
-from barrow.checkpoint.sources import PARAMS
+from barrow.checkpoint.sources import PARAMS, verify_or_offer
 from barrow.errors import NotFound, WeightsError
 from barrow.files.dtypes import dtype_of
 from barrow.models.clip.files import OPEN_CLIP_CONFIG
@@ -92,7 +92,7 @@ def open_model(
         if path.startswith(PARAMS)
     }
     _refuse_false_layers(folder, family, stored)
-    checkpoint.verify(PARAMS + path for path in stored)
+    verify_or_offer(checkpoint, (PARAMS + path for path in stored))
     kind = dtype or dtype_of(next(iter(stored.values())).kind.dtype).name
     layout = layout_of(place, family.module(), family.example)
 
@@ -119,9 +119,10 @@ def of_kind(loaded: Loaded, name: object, *kinds: type[Kind]) -> Kind:
     if isinstance(loaded.model, kinds):
         return loaded.model
     expected = " or ".join(kind.__name__ for kind in kinds)
+    usage = getattr(loaded.model, "usage", loaded.family.usage)  # a graph has its own
     raise ValueError(
-        f"{name} is a {type(loaded.model).__name__}, expected a {expected}; use it with "
-        f"`{loaded.family.usage.format(run=name)}`"
+        f"{name} is of type {type(loaded.model).__name__}, expected {expected}; use it with "
+        f"`{usage.format(run=name)}`"
     )
 
 

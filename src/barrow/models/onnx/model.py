@@ -37,6 +37,12 @@ class OnnxModel:
     head: Head | None = None
     dtype: str = "float32"
 
+    @property
+    def usage(self) -> str:
+        """What to type to use it; a decoder's graph does not generate."""
+        usage: str = self.config.usage
+        return "barrow score {run} CORPUS" if usage.startswith("barrow generate") else usage
+
     def run(self, output: str, **inputs: npt.NDArray[Any]) -> Floats:
         """One output."""
         given = {one.name: inputs.get(one.name, _unused(one)) for one in self.session.get_inputs()}
