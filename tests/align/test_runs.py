@@ -197,7 +197,7 @@ def test_a_reward_model_is_learned_and_opened(
     loaded = open_model(tmp_path / "run")
     assert isinstance(loaded.model, Aligned)
     assert loaded.params["score"]["kernel"].shape == (16, 1)
-    with pytest.raises(ValueError, match="is of type Aligned, expected Decoder"):
+    with pytest.raises(ValueError, match="is a Aligned, expected a Decoder"):
         align_run(settings, str(tmp_path / "run"))
 
 

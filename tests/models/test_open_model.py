@@ -126,7 +126,7 @@ def test_a_model_of_another_kind_says_what_it_is_for(tmp_path: Path) -> None:
     save_params(tmp_path / "run", drawn(model), {"model": family_table(model.config)})
     loaded = open_model(tmp_path / "run")
     assert of_kind(loaded, "x", Roberta, Decoder) is loaded.model
-    with pytest.raises(ValueError, match="x is of type Decoder, .* Roberta; .*`barrow gen"):
+    with pytest.raises(ValueError, match="x is a Decoder, .* Roberta; .*`barrow gen"):
         of_kind(loaded, "x", Roberta)
     graph = replace(loaded, model=OnnxModel(model.config, session=None))
     with pytest.raises(ValueError, match="OnnxModel, expected Decoder; .*`barrow score x CORPUS`"):

@@ -121,7 +121,7 @@ def of_kind(loaded: Loaded, name: object, *kinds: type[Kind]) -> Kind:
     expected = " or ".join(kind.__name__ for kind in kinds)
     usage = getattr(loaded.model, "usage", loaded.family.usage)  # a graph has its own
     raise ValueError(
-        f"{name} is of type {type(loaded.model).__name__}, expected {expected}; use it with "
+        f"{name} is a {type(loaded.model).__name__}, expected a {expected}; use it with "
         f"`{usage.format(run=name)}`"
     )
 
