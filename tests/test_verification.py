@@ -6,6 +6,7 @@ import hashlib
 import re
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
@@ -93,6 +94,23 @@ def test_a_flipped_bit_is_found_in_every_kind(
     found = barrow.verify(folder)
     assert found.problems
     assert re.search(words, str(found.problems[0]))
+
+
+@pytest.mark.parametrize("file", ["scores.json", "run/run.json", "run/checkpoints/*4/arrays-*"])
+def test_the_runs_that_confirm_a_search_are_checked(
+    folders: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str
+) -> None:
+    monkeypatch.setattr("barrow.mix.plan.read_plan", lambda _: SimpleNamespace(runs=()))
+    (tmp_path / "search.json").touch()
+    pair = shutil.copytree(folders / "scores" / "run", tmp_path / "confirmation" / "tiny")
+    run = shutil.copytree(folders / "run", pair / "run")
+    digest = hashlib.sha256((run / "run.json").read_bytes()).hexdigest()
+    (run / "SHA256SUMS").write_text(f"{digest}  run.json\n")
+    found = barrow.verify(tmp_path)
+    assert (found.kind, found.ok, found.counts["checkpoints"]) == ("search", True, 2)
+    (path,) = pair.glob(file)
+    path.write_bytes(path.read_bytes()[:-40])
+    assert len(barrow.verify(tmp_path).problems) == 1
 
 
 def test_what_is_nothing(tmp_path: Path) -> None:

@@ -172,18 +172,27 @@ def _pairs(folder: Path) -> _Found:
 def _result(folder: Path) -> _Found:
     from barrow.score.result import documents_path, read_documents, read_result
 
-    result = read_result(folder)
-    if documents_path(folder).is_file():
-        read_documents(folder, result)
-    yield "domains", len(result.domains)
-    yield from _arrays(folder)
+    try:
+        result = read_result(folder)
+        if documents_path(folder).is_file():
+            read_documents(folder, result)
+    except BarrowError as error:
+        yield error
+    else:
+        yield "domains", len(result.domains)
+    yield from _arrays(documents_path(folder))
 
 
 def _search(folder: Path) -> _Found:
     from barrow.mix.plan import read_plan
 
     yield "runs", len(read_plan(folder).runs)
-    yield from _arrays(folder)
+    yield from _arrays(folder / "runs")
+    yield from _arrays(folder / "validation.safetensors")
+    for run in sorted((folder / "confirmation").glob("*/run")):
+        yield from _run(run)
+        if (run.parent / "scores.json").is_file():  # else it is not done
+            yield from _result(run.parent)
 
 
 _KINDS: dict[str, tuple[str, Callable[[Path], _Found]]] = {
