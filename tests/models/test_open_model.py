@@ -129,5 +129,7 @@ def test_a_model_of_another_kind_says_what_it_is_for(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="x is a Decoder, .* Roberta; .*`barrow gen"):
         of_kind(loaded, "x", Roberta)
     graph = replace(loaded, model=OnnxModel(model.config, session=None))
-    with pytest.raises(ValueError, match="OnnxModel, expected a Decoder; .*`barrow score x CORPUS`"):
+    with pytest.raises(
+        ValueError, match="OnnxModel, expected a Decoder; .*`barrow score x CORPUS`"
+    ):
         of_kind(graph, "x", Decoder)
