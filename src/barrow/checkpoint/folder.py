@@ -24,6 +24,16 @@ def folder_of(folder: Path, step: int) -> Path:
     return folder / f"step-{step:09}"
 
 
+def name_of(path: Path) -> str:
+    """The name of a folder or file; a checkpoint has the name of its run, and its step."""
+    step = _NAME.fullmatch(path.name)
+    if step is None:
+        return path.name or path.resolve().name
+    folder = path.resolve().parent
+    run = folder.parent if folder.name == "checkpoints" else folder
+    return f"{run.name}-step-{int(step[1])}"
+
+
 def hidden_beside(folder: Path, kind: str) -> Path:
     """The hidden folder beside a plain one: ``part`` is being written, ``gone`` being removed.
 

@@ -159,6 +159,8 @@ def test_the_default_name_says_what_was_scored() -> None:
     corpus = ScoredCorpus("pile sample.jsonl", None, [], 10)
     found = default_out("runs/a b", corpus, "pile")
     assert found == Path("scores/a_b-pile_sample.jsonl-pile-first10")
+    step = default_out("run7/checkpoints/step-000000020", corpus, "pile")
+    assert step == Path("scores/run7_step_20-pile_sample.jsonl-pile-first10")
     assert default_out("http://127.0.0.1:80/v1", ScoredCorpus("c", "test", []), "barrow") == Path(
         "scores/http_127.0.0.1_80_v1-c-test-barrow"
     )

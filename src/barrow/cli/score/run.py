@@ -179,7 +179,9 @@ def score(
 
 def default_out(model: str, corpus: ScoredCorpus, protocol: str) -> Path:
     """A folder of its own for each model, corpus and protocol."""
-    name = model if "://" in model else Path(model).name or Path(model).resolve().name
+    from barrow.checkpoint.folder import name_of
+
+    name = model if "://" in model else name_of(Path(model))
     parts = [name, corpus.name, corpus.split, protocol]
     parts.append(None if corpus.limit is None else f"first{corpus.limit}")
     plain = (re.sub(r"[^\w.]+", "_", part).strip("_") for part in parts if part)

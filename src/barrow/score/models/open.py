@@ -159,6 +159,7 @@ def _folder(path: Path, options: ModelOptions) -> Model:
 def _loaded(path: Path, options: ModelOptions) -> Model:
     import jax
 
+    from barrow.checkpoint.folder import name_of
     from barrow.models.open_model import is_run, open_model
     from barrow.models.quantized import num_elements
     from barrow.models.text import open_tokenizer
@@ -187,7 +188,7 @@ def _loaded(path: Path, options: ModelOptions) -> Model:
     )
     leaves = jax.tree.leaves(loaded.params)
     info = ModelInfo(
-        name=path.resolve().name,
+        name=name_of(path.resolve()),
         kind="barrow",
         identity="",
         num_params=num_elements(loaded.params) or None,
