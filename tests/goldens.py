@@ -82,8 +82,9 @@ def golden(
 
 
 def settings_of(config: Any) -> dict[str, Any]:
-    """The settings of a configuration of `transformers`, without its version."""
-    return {key: x for key, x in config.to_dict().items() if key != "transformers_version"}
+    """The settings of a configuration of `transformers`, without its version and path."""
+    beside = ("transformers_version", "_name_or_path")
+    return {key: x for key, x in config.to_dict().items() if key not in beside}
 
 
 def _path_of(source: str) -> Path:

@@ -26,7 +26,7 @@ def test_a_better_model_takes_the_place(
     (tmp_path / "run.json").write_text('{"data": {"object": "barrow.train:LabelledRows"}}')
     with pytest.raises(ConfigError, match="has no best/ yet: no epoch is complete"):
         finetuned_folder(tmp_path)
-    (tmp_path / ".best.1.ff.writing").mkdir()  # what a kill left
+    (tmp_path / ".best.1.0123abcd.writing").mkdir()  # what a kill left
     loaded = load(roberta_folder("classify"), unstack=True)
     for epoch in (1, 2):
         told = {"epoch": epoch}
