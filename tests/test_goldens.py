@@ -87,6 +87,9 @@ def test_folders_are_stored_and_recognised(monkeypatch: pytest.MonkeyPatch, tmp_
     copied(tmp_path / "in")
     monkeypatch.setattr(goldens, "_MODE", "read")
     again = copied(tmp_path / "in")
+    monkeypatch.setattr(goldens, "_MODE", "compute")
+    assert (copied(tmp_path / "in") / "inner/a.json").read_text() == '{"a": 1}'
+    monkeypatch.setattr(goldens, "_MODE", "read")
     assert again != tmp_path / "in"
     assert (again / "inner/a.json").read_text() == '{"a": 1}'
     np.testing.assert_array_equal(load_file(again / "model.safetensors")["x"], X)
