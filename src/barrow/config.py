@@ -480,7 +480,7 @@ def _full_name(kind: Any, name: str) -> str:
 
 
 def _missing(option: Any, thing: Any, anybodys: bool) -> str:
-    """What a class or function lacks to satisfy an open field, if anything.
+    """Say what a class or function lacks to satisfy an open field; "" if nothing.
 
     Anybody's settings may name an object of barrow. So `anybodys` must have the protocol's methods
     as methods, be called as the protocol's ``__call__`` is annotated, and fits no plain callable.
@@ -511,7 +511,7 @@ def _missing(option: Any, thing: Any, anybodys: bool) -> str:
 
 
 def _has(thing: Any, name: str) -> bool:
-    """Whether this function, or objects of this class, have an attribute."""
+    """Tell whether this function, or objects of this class, have an attribute."""
     if not isinstance(thing, type):
         return hasattr(thing, name)
     fields = getattr(thing, "__dataclass_fields__", {})
@@ -519,7 +519,7 @@ def _has(thing: Any, name: str) -> bool:
 
 
 def _is_called_as(option: Any, thing: Any) -> bool:
-    """Whether parameters and result are annotated as those of the protocol's ``__call__``."""
+    """Compare annotations of parameters and result with those of the protocol's ``__call__``."""
     want = inspect.signature((typing.get_origin(option) or option).__call__)
     have = inspect.signature(thing.__call__ if isinstance(thing, type) else thing)
     wanted = list(want.parameters.values())[1:]

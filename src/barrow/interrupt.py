@@ -19,7 +19,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 class Stop:
-    """Whether a run was asked to stop."""
+    """A flag: whether a run was asked to stop."""
 
     def __init__(self) -> None:
         self.asked = False
@@ -30,7 +30,7 @@ _kept: Stop | None = None
 
 
 def is_asked() -> bool:
-    """Whether a Ctrl-C came inside `remembered`, whatever became of its exception.
+    """Tell whether a Ctrl-C came inside `remembered`, even if its exception was dropped.
 
     It concerns the main thread, where Python handles signals: it is False in every other.
     """

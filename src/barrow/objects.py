@@ -183,7 +183,7 @@ def is_ours(module: str) -> bool:
 
 
 def covers(trust: Collection[str], module: str) -> bool:
-    """Whether a module is one of those trusted, or within one."""
+    """Tell whether a module is one of those trusted, or within one."""
     return any(module == trusted or module.startswith(f"{trusted}.") for trusted in trust)
 
 

@@ -17,9 +17,9 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True)
 class Verified:
-    """What was checked, how much of it, and all problems that were found.
+    """The kind of folder that was checked, counts of its parts, and all problems.
 
-    Of a kind without checksums for all of its arrays, ``unchecked`` counts those.
+    ``unchecked`` counts arrays without a checksum.
     """
 
     kind: str
@@ -84,7 +84,7 @@ def _counted(kind: str, found: Any, names: tuple[str, ...]) -> Verified:
 
 
 def _collected(kind: str, found: _Found) -> Verified:
-    """What a check yields; an error that it ends with is the last problem."""
+    """Collect what a check yields; an error that it ends with is the last problem."""
     counts: Counter[str] = Counter()
     problems: dict[str, BarrowError] = {}
     try:

@@ -90,7 +90,7 @@ def open_index(folder: Path) -> Index:
 
 
 def previous_one(folder: Path) -> str:
-    """What an error about a checkpoint says of the complete one before it, in the same folder."""
+    """Name the complete checkpoint before this one, in words for an error message."""
     found = _NAME.fullmatch(folder.name)
     before = [] if found is None else [s for s in complete(folder.parent) if s < int(found[1])]
     if not before:

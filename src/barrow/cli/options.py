@@ -49,7 +49,7 @@ TensorOption = Annotated[
 ]
 StepOption = Annotated[
     int | None,
-    typer.Option(min=0, help="Of a run: the checkpoint of this step.", show_default="the newest"),
+    typer.Option(min=0, help="Step of the checkpoint of a run.", show_default="the newest"),
 ]
 Trust = Annotated[
     list[str] | None,

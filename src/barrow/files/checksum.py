@@ -19,7 +19,7 @@ Version = tuple[int, int, int, int]
 
 
 def version_of(file: str | PathLike[str]) -> Version:
-    """What changes when a file is replaced or written to, without reading it."""
+    """Get numbers that change when a file is replaced or written to, without reading it."""
     status = Path(file).stat()
     return status.st_mtime_ns, status.st_size, status.st_ino, status.st_ctime_ns
 

@@ -68,7 +68,7 @@ def portable(value: Any, folder: str | os.PathLike[str]) -> Any:
 
 
 def resolved(value: Any, folder: str | os.PathLike[str]) -> Any:
-    """What `portable` was given; a path that is relative to the working directory stays."""
+    """Undo `portable`; a path that is relative to the working directory stays."""
 
     def change(text: str) -> str:
         if text.partition("/")[0] not in (".", ".."):

@@ -112,7 +112,7 @@ def _unfinished(folder: Path, pattern: str) -> list[Path]:
 
 @contextlib.contextmanager
 def _state(hidden: Path) -> Iterator[Literal["left", "written", "unknown"]]:
-    """Whether a writer left it or still writes it; inside, one that was left is locked."""
+    """Tell whether a writer left it or still writes it; inside, one that was left is locked."""
     flags = _FOLDER if hidden.is_dir() else os.O_RDWR  # some need the right to write
     try:
         lock = os.open(hidden, flags | os.O_CLOEXEC | os.O_NOFOLLOW)

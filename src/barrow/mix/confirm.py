@@ -51,7 +51,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether the recommended mixture is better by the objective.
+    """The answer: whether the recommended mixture is better by the objective.
 
     "yes" and "no" have 95%, of the mean over the pairs, and the same sign in each pair. `seeds` and
     `differences` (of the objective) are those of the pairs; earlier versions, which trained one

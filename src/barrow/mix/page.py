@@ -58,7 +58,7 @@ def _rests_on(verdict: Verdict) -> str:
 
 
 def remarks(found: Found) -> list[str]:
-    """What has to be said beside the answer: how domains count, and whether the law held."""
+    """List the notes beside the answer: how domains count, and whether the law held."""
     counts = found.mixture["counts"]
     same = max(counts.values()) - min(counts.values()) < 1e-9
     lines = [

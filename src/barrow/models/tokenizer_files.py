@@ -81,7 +81,7 @@ class TokenizerFiles:
         return find_template(self.all_settings())
 
     def about(self) -> dict[str, Any]:
-        """What a checkpoint says of it; `described_files` reads it."""
+        """Describe it for a checkpoint; `described_files` reads the result."""
         source = str(self.source) if isinstance(self.source, Path) else self.source
         return {
             "tokenizer": source,

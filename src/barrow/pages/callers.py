@@ -45,7 +45,7 @@ class Callers:
 
     @property
     def is_local(self) -> bool:
-        """Whether only programs on this machine reach the address."""
+        """True if only programs on this machine reach the address."""
         return _is_loopback(_plain(self.address))
 
     def refusal(self, host: str | None, origin: str | None) -> str | None:
@@ -88,7 +88,7 @@ def _is_loopback(name: str) -> bool:
 
 
 def _is_page_of(host: str, origin: str) -> bool:
-    """Whether an Origin is this Host. A proxy may have added TLS, so the scheme may be either."""
+    """Compare an Origin with this Host. A proxy may have added TLS, so either scheme will do."""
     scheme, _, page = origin.lower().partition("://")
     port = _DEFAULT_PORTS.get(scheme)
     return port is not None and page.removesuffix(port) == host.lower().removesuffix(port)

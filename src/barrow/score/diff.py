@@ -41,7 +41,7 @@ class Difference:
 
     @property
     def better(self) -> str | None:
-        """Which of both needs fewer bits, "A" or "B"; None where `p` > 0.05."""
+        """The model that needs fewer bits, "A" or "B"; None if `p` > 0.05."""
         if self.p is None or self.p > LEVEL or not self.difference:
             return None
         return "A" if self.difference < 0 else "B"

@@ -25,7 +25,7 @@ Array = npt.NDArray[np.float64]
 
 
 class Spread(NamedTuple):
-    """Of the differences of models, [model, model, column], the first less the second.
+    """Bounds and p of the differences of models, [model, model, column], the first less the second.
 
     `low` and `high` are the bounds of 95 % of the resamples. `p` is the larger of two: twice the
     share of resamples on the other side of 0 (those at 0 count as there), and that of Student's t

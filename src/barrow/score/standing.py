@@ -47,7 +47,7 @@ class Standing(NamedTuple):
         return found
 
     def verdict(self, a: int, b: int) -> Verdict:
-        """What result a needs beside b."""
+        """Compare the bits that result a needs with those of b."""
         better = self.is_better()
         if better[a, b] or better[b, a]:
             return "fewer bits" if better[a, b] else "more bits"
@@ -124,7 +124,7 @@ def _ordered(documents: Documents) -> _Ordered:
 
 
 def _standing(table: Array) -> Standing:
-    """Of differences, their bounds and p [4, results, results], in nats."""
+    """Correct p in a table of differences, their bounds and p [4, results, results], in nats."""
     above = np.triu_indices(table.shape[1], 1)
     corrected = np.full(table.shape[1:], np.nan)
     corrected[above] = holm(table[3][above])

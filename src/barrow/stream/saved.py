@@ -45,7 +45,7 @@ class Saved:
         return config.from_json(cls, text, where=file, trust=trust)._in(file.parent)
 
     def _in(self, folder: Path) -> Saved:
-        """As a file of that folder means it."""
+        """Resolve the data's folder, as a file in `folder` names it."""
         return replace(self, folder=resolved(self.folder, folder))
 
     def write(self, path: str | os.PathLike[str]) -> None:

@@ -76,7 +76,7 @@ def _num_around(template: Mapping[str, Any]) -> int:
 
 
 def _refuse_other_prefix(model: Any, where: str) -> None:
-    """Of a merge's second token, the library cuts off as many bytes as the prefix has."""
+    """Refuse a prefix that its merges lack: the library cuts its length off their second token."""
     prefix = model.get("continuing_subword_prefix") if isinstance(model, Mapping) else None
     merges = model.get("merges") if prefix else None
     for number, merge in enumerate(merges if isinstance(merges, list) else ()):

@@ -40,7 +40,7 @@ class Tokenizer(abc.ABC):
 
     @cached_property
     def around(self) -> Around:
-        """What its file says; without a file, the begin of a document."""
+        """The ids its file puts around a text; without a file, the begin of a document."""
         return (() if self.begin is None else (self.begin,)), ()
 
     def with_around(self, before: Sequence[int], after: Sequence[int] = ()) -> Self:

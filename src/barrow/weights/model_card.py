@@ -22,7 +22,7 @@ _MOST = 1 << 16
 
 
 def read_card(folder: Path) -> dict[str, str]:
-    """What a README.md says of the model's name and licence; {} without one."""
+    """Read the model's name and licence from a README.md; {} without one."""
     if not (folder / README).is_file():
         return {}
     with (folder / README).open(encoding="utf-8", errors="replace") as file:

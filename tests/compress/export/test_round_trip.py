@@ -202,7 +202,8 @@ def greedy_of_transformers(folder: Path, prompt: str) -> tuple[list[int], list[i
 
 def greedy_of_llama_cpp(path: Path, prompt: str) -> tuple[int, list[int]]:
     """How many tokens the prompt has, and what follows."""
-    xllamacpp = pytest.importorskip("xllamacpp")
+    import xllamacpp
+
     settings = xllamacpp.CommonParams()
     settings.model.path, settings.n_ctx, settings.n_parallel = str(path), 128, 1
     settings.cache_type_k = settings.cache_type_v = xllamacpp.ggml_type.GGML_TYPE_F32

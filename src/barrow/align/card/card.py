@@ -42,7 +42,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Card:
-    """What a run changed; `before` and `after` are the names of the models' folders.
+    """The changes that a run made; `before` and `after` are the names of the models' folders.
 
     `tax` compares bits per byte of a corpus, after less before, by domain; None without a
     corpus. `divergence` is KL(after ‖ before) in nats per answer, on answers drawn after.

@@ -218,7 +218,7 @@ _CC_ANY_VERSION = re.compile(_CC_TERMS + r"-?\*")
 
 
 def licence_matches(pattern: str, name: str) -> bool:
-    """Whether a pattern matches the name of one licence; case makes no difference.
+    """Tell whether a pattern matches the name of one licence; case makes no difference.
 
     - Without ``*`` it is the name: ``CC-BY-4.0`` is that licence in that version and no other.
     - ``CC-BY-*`` is Creative Commons Attribution in any version, for any country, or without a

@@ -39,7 +39,7 @@ class OnnxModel:
 
     @property
     def usage(self) -> str:
-        """What to type to use it; a decoder's graph does not generate."""
+        """The command that uses it; a decoder's graph does not generate."""
         usage: str = self.config.usage
         return "barrow score {run} CORPUS" if usage.startswith("barrow generate") else usage
 

@@ -86,7 +86,7 @@ def read_file(path: Path) -> Found | str:
 
 
 def _without_kinds(documents: Documents) -> Documents:
-    """What ranks need, which is a small part of the memory."""
+    """Drop what ranks do not need, which is most of the memory."""
     none = np.empty((len(documents), 0))
     return replace(documents, kinds=(), kind_bytes=none.astype(np.int64), kind_nats=none)
 

@@ -52,7 +52,7 @@ class Cors:
 
 
 def _preflight(headers: Headers) -> Response:
-    """What a browser asks before it sends JSON; it has no key yet."""
+    """Answer what a browser asks before it sends JSON, when it has no key yet."""
     allowed = {
         "access-control-allow-methods": "GET, POST",
         # Clients send headers of their own, and * would not include Authorization.

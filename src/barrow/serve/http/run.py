@@ -42,7 +42,7 @@ class Server(uvicorn.Server):
         self._patience = patience
 
     async def on_tick(self, counter: int) -> bool:
-        """Whether to end; a Ctrl-C before the server listened may have been dropped."""
+        """Decide whether to end; a Ctrl-C before the server listened may have been dropped."""
         return await super().on_tick(counter) or is_asked()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:

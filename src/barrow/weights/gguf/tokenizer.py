@@ -95,7 +95,7 @@ def name_of_cut(pre_tokenizer: object) -> str | None:
 
 
 def leading_space(table: Mapping[str, Any]) -> bool | None:
-    """Whether a space is put before a text; None unless it is of SentencePiece's kind."""
+    """Tell whether a space is put before a text; None unless it is of SentencePiece's kind."""
     links = [*_links(table.get("normalizer")), *_links(table.get("pre_tokenizer"))]
     put = [link for link in links if link == {"type": "Prepend", "prepend": SPACE}]
     spaced = {"type": "Replace", "pattern": {"String": " "}, "content": SPACE}
